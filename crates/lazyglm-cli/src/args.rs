@@ -1,0 +1,274 @@
+//! What was typed. These names are a contract: other programs call them.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use lazyglm::{loss, schedule};
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default());
+
+/// Sparse linear models with exact elastic-net regularisation, in time proportional to the non-zeros.
+///
+/// Minimises  (Σ ωᵢ·loss(w·xᵢ + b, yᵢ))/n + l1·‖w‖₁ + ½·l2·‖w‖²  over weights w and bias b, ω the row weights.
+/// Start with `lazyglm demo`, then `lazyglm train DATA -o MODEL`.
+#[derive(Parser)]
+#[command(name = "lazyglm", version, styles = STYLES, max_term_width = 110)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub enum Verb {
+    /// Train a model on svmlight data
+    Train(Box<Train>),
+    /// Print one prediction a row
+    Predict(Predict),
+    /// Measure a model on data with targets
+    Evaluate(Evaluate),
+    /// Show what is in a model
+    Inspect(Inspect),
+    /// Show the main job on made data: train, evaluate, lazy against dense
+    Demo,
+    /// Benchmarks
+    #[command(subcommand)]
+    Bench(Bench),
+}
+
+/// Benchmarks.
+#[derive(Subcommand)]
+pub enum Bench {
+    /// The paper's Table 1 on data of its shape: seconds a row for lazy, table and dense updates
+    Paper(BenchPaper),
+}
+
+/// `lazyglm train`.
+#[derive(ClapArgs)]
+#[command(after_help = names())]
+pub struct Train {
+    /// svmlight text, plain, gzip or zstd; '-' for standard input
+    pub data: PathBuf,
+    /// Write the model here (without it, nothing is written)
+    #[arg(short, long, value_name = "MODEL")]
+    pub output: Option<PathBuf>,
+    /// The loss: auto, or one of those below
+    #[arg(long, default_value = "auto", value_name = "L", help_heading = "Objective")]
+    pub loss: String,
+    /// λ₁, the price of a weight's magnitude
+    #[arg(long, default_value_t = 1e-6, value_name = "X", help_heading = "Objective", allow_negative_numbers = true)]
+    pub l1: f64,
+    /// λ₂, the price of half its square
+    #[arg(long, default_value_t = 1e-6, value_name = "X", help_heading = "Objective", allow_negative_numbers = true)]
+    pub l2: f64,
+    /// Leave the bias out
+    #[arg(long, help_heading = "Objective")]
+    pub no_bias: bool,
+    /// A file with one weight a row; weights are divided by their mean
+    #[arg(long, value_name = "FILE", help_heading = "Objective")]
+    pub sample_weights: Option<PathBuf>,
+    /// balanced, or CLASS=WEIGHT,CLASS=WEIGHT
+    #[arg(long, value_name = "W", help_heading = "Objective", allow_hyphen_values = true)]
+    pub class_weight: Option<String>,
+
+    /// The algorithm
+    #[arg(long, value_enum, default_value_t = Solver::Online, help_heading = "Learning")]
+    pub solver: Solver,
+    /// How a step applies the penalty: proximal (fobos) or by its gradient (sgd)
+    #[arg(long, value_enum, default_value_t = Method::Fobos, help_heading = "Learning")]
+    pub method: Method,
+    /// When the penalty is paid; all give the same weights, lazy is the fast one
+    #[arg(long, value_enum, default_value_t = Update::Lazy, help_heading = "Learning")]
+    pub update: Update,
+    /// The rate of step t: one of those below
+    #[arg(long, default_value = "inverse-sqrt", value_name = "S", help_heading = "Learning")]
+    pub schedule: String,
+    /// The starting rate, or auto: the best of a ladder tried on the first rows
+    #[arg(long, default_value = "auto", value_name = "X|auto", help_heading = "Learning", allow_negative_numbers = true)]
+    pub eta0: String,
+    /// How many times to go through the rows
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Learning")]
+    pub epochs: u64,
+    /// The order of rows, anew for each epoch or as in the file
+    #[arg(long, value_enum, default_value_t = Order::Shuffled, help_heading = "Learning")]
+    pub order: Order,
+    /// Of the order of rows and of the validation rows
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Learning")]
+    pub seed: u64,
+    /// Of the weights while learning: f32 for lazy, f64 for the other updates
+    #[arg(long, value_enum, help_heading = "Learning")]
+    pub precision: Option<Precision>,
+    /// How many steps the tables of --update table hold [default: 131072]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Learning")]
+    pub table_budget: Option<u32>,
+
+    /// Measure held-out loss after each epoch: on a file, or on this share of the rows (0.1)
+    #[arg(long, value_name = "FILE|FRACTION", help_heading = "Stopping")]
+    pub validation: Option<String>,
+    /// Stop after N epochs without a better held-out loss, and keep the best
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Stopping")]
+    pub early_stop: Option<u64>,
+
+    /// How many features there are [default: up to the highest index]
+    #[arg(long, value_name = "N", help_heading = "Data")]
+    pub features: Option<usize>,
+    /// The index of the first feature [default: 0 if an index 0 occurs, else 1]
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "Data")]
+    pub index_base: Option<u32>,
+    /// Threads for measuring the objective [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Data")]
+    pub threads: Option<u32>,
+
+    /// No notes and no progress
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+    /// The figures as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// `lazyglm predict`.
+#[derive(ClapArgs)]
+pub struct Predict {
+    /// A file written by `lazyglm train -o`
+    pub model: PathBuf,
+    /// svmlight text, plain, gzip or zstd; '-' for standard input; targets may be missing
+    pub data: PathBuf,
+    /// Write the predictions here instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What to print [default: probability if the loss gives one, else score for classes, target for numbers]
+    #[arg(long = "as", value_enum, value_name = "WHAT")]
+    pub what: Option<What>,
+    /// Fail on a feature that never occurred in training, instead of counting it as zero
+    #[arg(long)]
+    pub strict: bool,
+    /// No notes
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `lazyglm evaluate`.
+#[derive(ClapArgs)]
+pub struct Evaluate {
+    /// A file written by `lazyglm train -o`
+    pub model: PathBuf,
+    /// svmlight text, plain, gzip or zstd; '-' for standard input
+    pub data: PathBuf,
+    /// Fail on a feature that never occurred in training, instead of counting it as zero
+    #[arg(long)]
+    pub strict: bool,
+    /// No notes
+    #[arg(long)]
+    pub quiet: bool,
+    /// The figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `lazyglm inspect`.
+#[derive(ClapArgs)]
+pub struct Inspect {
+    /// A file written by `lazyglm train -o`
+    pub model: PathBuf,
+    /// Show the N largest weights
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
+    pub top: usize,
+    /// Show every weight that is not zero, in the order of features
+    #[arg(long)]
+    pub all: bool,
+    /// One `feature<TAB>weight` a line, after one line `(bias)<TAB>value`
+    #[arg(long, conflicts_with = "json")]
+    pub tsv: bool,
+    /// One JSON object: how it was trained, bias and weights
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `lazyglm bench paper`.
+#[derive(ClapArgs)]
+pub struct BenchPaper {
+    /// Rows to make; 1,000,000 as in the paper need some 2 GB
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..))]
+    pub rows: u32,
+    /// The figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The algorithm.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Solver {
+    /// Stochastic steps, a row at a time.
+    Online,
+}
+
+/// How a step applies the penalty.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Method {
+    /// Proximal step.
+    Fobos,
+    /// Clipped gradient step.
+    Sgd,
+}
+
+/// When the penalty is paid.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Update {
+    /// The folded frame: two numbers for all weights.
+    Lazy,
+    /// The paper's tables.
+    Table,
+    /// Every weight, every step.
+    Dense,
+    /// The same, with predictions over non-zeros.
+    DenseSparsePredict,
+}
+
+/// The order of rows.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Order {
+    /// Anew for each epoch.
+    Shuffled,
+    /// As in the data.
+    Sequential,
+}
+
+/// Of weights.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Precision {
+    /// Four bytes.
+    F32,
+    /// Eight bytes.
+    F64,
+}
+
+/// What to print for a row.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum What {
+    /// Of the positive class.
+    Probability,
+    /// w·x + b.
+    Score,
+    /// The class or the predicted number.
+    Target,
+}
+
+/// The tables of losses and schedules, for the end of the help.
+fn names() -> String {
+    let line = |name: &str, formula: &str, keys: &[lazyglm::registry::Key]| {
+        let keys: Vec<String> = keys.iter().map(|key| format!("{}={}", key.name, key.default)).collect();
+        format!("  {name:<28} {formula:<46} {}\n", keys.join(", "))
+    };
+    let losses: String = loss::TABLE.iter().map(|e| line(e.name, e.formula, e.keys)).collect();
+    let schedules: String = schedule::TABLE.iter().map(|e| line(e.name, e.formula, e.keys)).collect();
+    format!(
+        "Losses (s the score, y = ±1 or real, r = s − y), with their keys:\n{losses}\n\
+         Schedules (t the rows learnt so far), with their keys:\n{schedules}\n\
+         Keys are given like this: --loss huber:delta=1.0 --schedule power:p=0.75,t0=1000"
+    )
+}

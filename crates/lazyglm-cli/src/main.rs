@@ -1,0 +1,34 @@
+//! `lazyglm`: sparse linear models with exact elastic-net regularisation, from the command line.
+//!
+//! What was typed is in [`args`], what it means in [`plan`], and each verb is a file in [`verbs`]. Results go to
+//! standard output, notes and progress to standard error. Exit code 0 for success, 1 for a failure with the data
+//! or the run, 2 for a wrong call.
+
+mod args;
+mod plan;
+mod print;
+mod progress;
+mod verbs;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    let done = match args.verb {
+        args::Verb::Train(args) => verbs::train::run(*args),
+        args::Verb::Predict(args) => verbs::predict::run(&args),
+        args::Verb::Evaluate(args) => verbs::evaluate::run(&args),
+        args::Verb::Inspect(args) => verbs::inspect::run(&args),
+        args::Verb::Demo => verbs::demo::run(),
+        args::Verb::Bench(args::Bench::Paper(args)) => verbs::bench_paper::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS, // `| head` has seen enough
+        Err(error) => {
+            print::error(&error);
+            ExitCode::from(if error.is_wrong_call() { 2 } else { 1 })
+        }
+    }
+}

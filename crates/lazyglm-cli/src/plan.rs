@@ -1,0 +1,139 @@
+//! What was typed, and what it means: numbers checked, names looked up, combinations that make no sense refused.
+
+use crate::args;
+use lazyglm::{
+    ClassWeight, ElasticNet, Error, Loss, Method, Order, Precision, Result, Settings, UpdateName, loss, schedule,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A training run, ready to go.
+pub struct Plan {
+    /// Everything the run depends on.
+    pub settings: Settings,
+    /// `None` for auto.
+    pub loss: Option<Arc<dyn Loss>>,
+    /// How much classes count.
+    pub class_weight: Option<ClassWeight>,
+    /// Where held-out rows come from.
+    pub validation: Option<HeldOut>,
+}
+
+/// Held-out rows.
+pub enum HeldOut {
+    /// A file of them.
+    File(PathBuf),
+    /// This share of the training rows.
+    Share(f64),
+}
+
+/// Makes a plan of what was typed.
+pub fn plan(args: &args::Train) -> Result<Plan> {
+    let args::Solver::Online = args.solver;
+    let net = ElasticNet::new(args.l1, args.l2)?;
+    let loss = match args.loss.as_str() {
+        "auto" => None,
+        text => Some(loss::parse(text).map_err(|e| with_auto(e, text))?),
+    };
+    let schedule = schedule::Spec::parse(&args.schedule)?;
+    let eta0 = eta0(&args.eta0)?;
+    if eta0.is_some() && !schedule.uses_eta0() {
+        return Err(Error::call(
+            format!("--eta0 has no meaning with --schedule {}", schedule.text()),
+            "leave it out: that schedule takes its rate from --l2 and its t0",
+        ));
+    }
+    let method = match args.method {
+        args::Method::Fobos => Method::Fobos,
+        args::Method::Sgd => Method::Sgd,
+    };
+    if let Some(eta0) = eta0 {
+        method.check(net, eta0)?;
+    }
+    if args.early_stop.is_some() && args.validation.is_none() {
+        return Err(Error::call("--early-stop without --validation", "say on which rows: --validation 0.1"));
+    }
+    let settings = Settings {
+        net,
+        method,
+        update: match args.update {
+            args::Update::Lazy => UpdateName::Lazy,
+            args::Update::Table => UpdateName::Table,
+            args::Update::Dense => UpdateName::Dense,
+            args::Update::DenseSparsePredict => UpdateName::DenseSparsePredict,
+        },
+        schedule,
+        eta0,
+        epochs: args.epochs,
+        order: match args.order {
+            args::Order::Shuffled => Order::Shuffled,
+            args::Order::Sequential => Order::Sequential,
+        },
+        seed: args.seed,
+        precision: precision(args)?,
+        bias: !args.no_bias,
+        early_stop: args.early_stop,
+        table_budget: table_budget(args)?,
+    };
+    Ok(Plan {
+        settings,
+        loss,
+        class_weight: args.class_weight.as_deref().map(ClassWeight::parse).transpose()?,
+        validation: args.validation.as_deref().map(held_out).transpose()?,
+    })
+}
+
+/// The loss table does not know the word auto; the list of what can be typed should.
+fn with_auto(e: Error, text: &str) -> Error {
+    let names: Vec<&str> = ["auto"].into_iter().chain(loss::TABLE.iter().map(|entry| entry.name)).collect();
+    let name = text.split(':').next().unwrap_or(text);
+    match names.contains(&name) {
+        true => e,
+        false => Error::call(format!("there is no loss '{name}'"), lazyglm::registry::suggest(name, &names)),
+    }
+}
+
+fn eta0(text: &str) -> Result<Option<f64>> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    match text.parse::<f64>() {
+        Ok(eta0) if eta0.is_finite() && eta0 > 0.0 => Ok(Some(eta0)),
+        _ => Err(Error::call(format!("--eta0 {text} is no rate"), "give a number above 0, or auto")),
+    }
+}
+
+fn precision(args: &args::Train) -> Result<Precision> {
+    match (args.update, args.precision) {
+        (args::Update::Lazy, None | Some(args::Precision::F32)) => Ok(Precision::F32),
+        (_, None | Some(args::Precision::F64)) => Ok(Precision::F64),
+        (_, Some(args::Precision::F32)) => Err(Error::call(
+            "--precision f32 with an update other than lazy",
+            "leave it out: table and dense updates work in f64, for in f32 their small steps would be lost",
+        )),
+    }
+}
+
+fn table_budget(args: &args::Train) -> Result<usize> {
+    match args.table_budget {
+        Some(_) if args.update != args::Update::Table => {
+            Err(Error::call("--table-budget without --update table", "leave it out, or ask for --update table"))
+        }
+        Some(budget) => Ok(budget as usize),
+        None => Ok(Settings::default().table_budget),
+    }
+}
+
+/// A number between 0 and 1 is a share of the rows, unless a file has that name.
+fn held_out(text: &str) -> Result<HeldOut> {
+    match text.parse::<f64>() {
+        Ok(share) if !Path::new(text).exists() => match share > 0.0 && share < 1.0 {
+            true => Ok(HeldOut::Share(share)),
+            false => Err(Error::call(
+                format!("--validation {text} is no share of the rows"),
+                "give a file, or a number above 0 and below 1",
+            )),
+        },
+        _ => Ok(HeldOut::File(text.into())),
+    }
+}

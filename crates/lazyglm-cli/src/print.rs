@@ -1,0 +1,41 @@
+//! How things are said: notes, errors and results.
+
+use lazyglm::{Error, Result};
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+/// An error, on standard error.
+pub fn error(error: &Error) {
+    let (on, off) = if io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+    let _ = writeln!(io::stderr(), "{on}error:{off} {error}"); // with standard error gone, there is nobody to tell
+}
+
+/// A note, on standard error, unless quiet.
+pub fn note(quiet: bool, text: &str) {
+    if !quiet {
+        let _ = writeln!(io::stderr(), "note: {text}");
+    }
+}
+
+/// Writes a result to standard output.
+pub fn result(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    fill(&mut out).and_then(|()| out.flush()).map_err(cannot_print)
+}
+
+/// Standard output refused.
+pub fn cannot_print(e: io::Error) -> Error {
+    Error::io("standard output", e, "the output is incomplete: check where it goes")
+}
+
+/// A number with separators: 1,234,567.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

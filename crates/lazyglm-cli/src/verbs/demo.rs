@@ -1,0 +1,119 @@
+//! `lazyglm demo`: the main job on made data, no file needed.
+
+use crate::print::{self, count};
+use crate::progress::Display;
+use crate::verbs::evaluate;
+use lazyglm::kernel::Folded;
+use lazyglm::metrics::metrics;
+use lazyglm::reference::Dense;
+use lazyglm::solver::online::{Online, Rule};
+use lazyglm::synth::{Shape, documents};
+use lazyglm::update::Update;
+use lazyglm::{ElasticNet, Error, Result, Settings, Task, schedule, train};
+use std::time::Instant;
+
+/// Rows held out of training.
+const HELD_OUT: usize = 20_000;
+/// Rows on which lazy and dense updates run side by side.
+const SIDE_BY_SIDE: u32 = 2_000;
+
+/// Runs the verb.
+pub fn run() -> Result<()> {
+    let shape = Shape { rows: 100_000 + HELD_OUT, ..Shape::default() };
+    let started = Instant::now();
+    let made = documents(&shape);
+    let rows: Vec<usize> = (0..shape.rows).collect();
+    let (task, held_out) = (made.task.select(&rows[HELD_OUT..]), made.task.select(&rows[..HELD_OUT]));
+    print::result(|out| {
+        writeln!(
+            out,
+            "Made {} documents over {} words, {:.0} a document, in {:.1} s. Of the words, {} decide the class; \
+             {} documents are held out.\n",
+            count(shape.rows as u64),
+            count(shape.features as u64),
+            made.task.examples().rows.nonzeros() as f64 / shape.rows as f64,
+            started.elapsed().as_secs_f64(),
+            made.truth.len(),
+            count(HELD_OUT as u64)
+        )
+    })?;
+
+    let settings = Settings { net: ElasticNet::new(1e-4, 1e-5)?, ..Settings::default() };
+    let mut display = Display::new(false);
+    let trained = train(&task, None, &settings, &mut |progress| display.see(progress));
+    display.finish();
+    let trained = trained?;
+    let report = &trained.report;
+
+    let examples = held_out.examples();
+    let scores: Vec<f64> = (0..HELD_OUT).map(|i| examples.rows.dot(i, &trained.weights) + trained.bias).collect();
+    let figures = metrics(&*task.loss, &scores, examples.targets);
+    let found = found(&trained.weights, &made.truth);
+    print::result(|out| {
+        writeln!(
+            out,
+            "Trained {} epochs in {:.2} s ({:.1} ns per non-zero and epoch): objective {:.5}, {} non-zero weights.",
+            report.epochs,
+            report.seconds_train,
+            report.seconds_train * 1e9 / (report.epochs as f64 * task.examples().rows.nonzeros() as f64),
+            report.objective,
+            count(report.nonzeros as u64)
+        )?;
+        writeln!(
+            out,
+            "Of the {} planted words, {} have a weight of the right sign, and {} are among the {} largest weights.\n",
+            made.truth.len(),
+            found.right_sign,
+            found.among_largest,
+            made.truth.len()
+        )?;
+        writeln!(out, "On the held-out documents:")?;
+        evaluate::human(out, &figures)
+    })?;
+    side_by_side(&task, settings.net, report.eta0)
+}
+
+struct Found {
+    right_sign: usize,
+    among_largest: usize,
+}
+
+fn found(weights: &[f64], truth: &[(usize, f64)]) -> Found {
+    let mut largest: Vec<f64> = weights.iter().map(|w| w.abs()).collect();
+    largest.sort_unstable_by(|a, b| b.total_cmp(a));
+    let bar = largest[truth.len() - 1];
+    Found {
+        right_sign: truth.iter().filter(|(column, weight)| weights[*column] * weight > 0.0).count(),
+        among_largest: truth.iter().filter(|(column, _)| weights[*column].abs() >= bar).count(),
+    }
+}
+
+/// The same rows, once updating only what a row touches and once updating every weight.
+fn side_by_side(task: &Task, net: ElasticNet, eta0: f64) -> Result<()> {
+    let start = || vec![0.0; task.examples().rows.columns()];
+    let method = Settings::default().method;
+    let (lazy_seconds, lazy) = timed(task, net, eta0, Folded::<f64>::new(start(), net, method))?;
+    let (dense_seconds, dense) = timed(task, net, eta0, Dense::<true>::new(start(), net, method))?;
+    let difference = lazy.iter().zip(&dense).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let zeros = lazy.iter().zip(&dense).filter(|(a, b)| (**a == 0.0) != (**b == 0.0)).count();
+    let rows = f64::from(SIDE_BY_SIDE);
+    print::result(|out| {
+        writeln!(out, "\nLazy against dense updates, the same {} rows in f64:", count(u64::from(SIDE_BY_SIDE)))?;
+        writeln!(out, "{:<18} {:.2} µs a row", "lazy", lazy_seconds * 1e6 / rows)?;
+        writeln!(out, "{:<18} {:.2} µs a row", "dense", dense_seconds * 1e6 / rows)?;
+        writeln!(out, "{:<18} {:.0} times faster", "lazy is", dense_seconds / lazy_seconds)?;
+        writeln!(out, "{:<18} {difference:.1e}; zero in one and not in the other: {zeros}", "largest difference")
+    })
+}
+
+fn timed<U: Update>(task: &Task, net: ElasticNet, eta0: f64, update: U) -> Result<(f64, Vec<f64>)> {
+    let setting = schedule::Setting { eta0, l2: net.l2, rows: Some(task.targets.len() as u64), epochs: 1 };
+    let schedule = schedule::Spec::parse("inverse-sqrt")?.resolve(&setting)?;
+    let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+    let order: Vec<u32> = (0..SIDE_BY_SIDE).collect();
+    let mut model = Online::new(update, true);
+    let started = Instant::now();
+    let learnt = model.learn(&rule, task.examples(), &order);
+    learnt.map_err(|_| Error::call("the demo's run diverged", "report this"))?;
+    Ok((started.elapsed().as_secs_f64(), model.update.weights()))
+}

@@ -1,0 +1,80 @@
+//! `lazyglm inspect MODEL`: what is in a model.
+
+use crate::args::Inspect;
+use crate::print::{self, count};
+use lazyglm::{Model, Result, model_file};
+use serde_json::json;
+use std::io::{self, Write};
+
+/// Runs the verb.
+pub fn run(args: &Inspect) -> Result<()> {
+    let model = model_file::load(&args.model)?;
+    let shown = chosen(&model, args);
+    print::result(|out| {
+        if args.json {
+            let weights: Vec<_> = shown.iter().map(|&(f, w)| json!({"feature": f.to_string(), "weight": w})).collect();
+            let whole = json!({
+                "loss": model.loss.spec(),
+                "classes": model.classes,
+                "index_base": model.counting.index_base,
+                "features": model.counting.count,
+                "nonzeros": model.weights.len(),
+                "bias": model.bias,
+                "weights": weights,
+                "training": serde_json::to_value(&model.training)?,
+            });
+            return writeln!(out, "{whole}");
+        }
+        if !args.tsv {
+            head(out, &model)?;
+        }
+        if args.tsv {
+            writeln!(out, "(bias)\t{:?}", model.bias)?;
+        }
+        for (feature, weight) in shown {
+            match args.tsv {
+                true => writeln!(out, "{feature}\t{weight:?}")?,
+                false => writeln!(out, "{feature:>12}  {weight:>+14.6}")?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// All weights in the order of features, or the largest first.
+fn chosen(model: &Model, args: &Inspect) -> Vec<(u32, f64)> {
+    let mut weights: Vec<(u32, f64)> = model.features.iter().copied().zip(model.weights.iter().copied()).collect();
+    if !args.all {
+        weights.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        weights.truncate(args.top);
+    }
+    weights
+}
+
+fn head(out: &mut dyn Write, model: &Model) -> io::Result<()> {
+    let training = &model.training;
+    writeln!(out, "loss       {}", model.loss.spec())?;
+    if let Some([negative, positive]) = &model.classes {
+        writeln!(out, "classes    {negative} (−), {positive} (+)")?;
+    }
+    writeln!(
+        out,
+        "features   {} (first index {}), {} with a weight",
+        count(model.counting.count as u64),
+        model.counting.index_base,
+        count(model.weights.len() as u64)
+    )?;
+    writeln!(
+        out,
+        "trained    l1 {:?}, l2 {:?}, schedule {}, eta0 {:?}, {} epochs on {} rows",
+        training.l1,
+        training.l2,
+        training.schedule,
+        training.report.eta0,
+        training.report.epochs,
+        count(training.report.rows as u64)
+    )?;
+    writeln!(out, "objective  {:.8}", training.report.objective)?;
+    writeln!(out, "bias       {:+.6}", model.bias)?;
+    writeln!(out, "\n{:>12}  {:>14}", "feature", "weight")
+}

@@ -1,0 +1,8 @@
+//! One verb a file.
+
+pub mod bench_paper;
+pub mod demo;
+pub mod evaluate;
+pub mod inspect;
+pub mod predict;
+pub mod train;

@@ -1,0 +1,86 @@
+//! `lazyglm predict MODEL DATA`: one line a row.
+
+use crate::args::{Predict, What};
+use crate::print::{cannot_print, note};
+use lazyglm::{Error, Model, Output, Place, Prediction, Result, Scorer, data, files, model_file};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Runs the verb.
+pub fn run(args: &Predict) -> Result<()> {
+    let model = model_file::load(&args.model)?;
+    let what = match args.what {
+        None => model.usual_output(),
+        Some(What::Probability) => Output::Probability,
+        Some(What::Score) => Output::Score,
+        Some(What::Target) => Output::Target,
+    };
+    model.predict(0.0, what)?; // refuses what this model cannot give, before any output
+    let mut job = Job { model: &model, what, data: &args.data, strict: args.strict, unseen: None };
+    match &args.output {
+        None => {
+            let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+            job.write(&mut out, &cannot_print)?;
+            out.flush().map_err(cannot_print)?;
+        }
+        Some(path) => {
+            let failed = |e| Error::io(path, e, "the predictions are incomplete");
+            let mut stopped = None;
+            let written = files::write_whole(path, |out| {
+                job.write(out, &failed).map_err(|e| {
+                    stopped = Some(e);
+                    io::Error::other("predicting stopped")
+                })
+            });
+            match stopped {
+                Some(error) => return Err(error),
+                None => written?,
+            }
+        }
+    }
+    if let Some((feature, values)) = job.unseen {
+        let text = format!(
+            "{values} values belong to features that never occurred in training, the first of them {feature}: they count as zero"
+        );
+        note(args.quiet, &text);
+    }
+    Ok(())
+}
+
+struct Job<'a> {
+    model: &'a Model,
+    what: Output,
+    data: &'a Path,
+    strict: bool,
+    unseen: Option<(u32, u64)>,
+}
+
+impl Job<'_> {
+    fn write(&mut self, out: &mut dyn Write, failed: &dyn Fn(io::Error) -> Error) -> Result<()> {
+        let mut scorer = Scorer::new(self.model);
+        let mut rows = 0;
+        data::for_each_block(self.data, |block| {
+            for i in 0..block.rows.len() {
+                let score = scorer.score(block.rows.borrow(), i);
+                let place = || Place::file(self.data).line(block.lines.of(i));
+                if self.strict
+                    && let Some(refusal) = scorer.refusal(place())
+                {
+                    return Err(refusal);
+                }
+                match self.model.predict(score, self.what)? {
+                    Prediction::Number(number) => writeln!(out, "{number:?}"),
+                    Prediction::Class(name) => writeln!(out, "{name}"),
+                }
+                .map_err(failed)?;
+            }
+            rows += block.rows.len();
+            Ok(())
+        })?;
+        self.unseen = scorer.unseen();
+        if rows == 0 {
+            return Err(Error::data(Place::file(self.data), "there are no rows in it", "give a file with data"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! `lazyglm train DATA`: from a file to a model.
+
+use crate::args::Train;
+use crate::plan::{self, HeldOut};
+use crate::print::{self, count, note};
+use crate::progress::Display;
+use lazyglm::random::Random;
+use lazyglm::{
+    Dataset, Declared, Error, Model, Place, Precision, Report, Result, Task, files, model_file, number, source,
+};
+use std::path::Path;
+use std::time::Instant;
+
+/// Runs the verb.
+pub fn run(args: Train) -> Result<()> {
+    let plan = plan::plan(&args)?;
+    if let Some(path) = &args.output {
+        files::check_writable(path)?; // now, not after an hour of work
+    }
+    if let Some(threads) = args.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
+        pool.map_err(|e| Error::call(format!("--threads {threads}: {e}"), "leave it out"))?;
+    }
+    let started = Instant::now();
+    let declared = Declared { base: args.index_base, count: args.features };
+    let data = Dataset::read(&args.data, declared)?;
+    let sample_weights = args.sample_weights.as_deref().map(read_weights).transpose()?;
+    let task = Task::new(data, plan.loss, sample_weights, plan.class_weight)?;
+    task.notes.iter().for_each(|text| note(args.quiet, text));
+    let fit_precision = |task: Task| match plan.settings.precision {
+        Precision::F32 => task.narrowed(),
+        Precision::F64 => task,
+    };
+    let task = fit_precision(task);
+    let (task, held_out) = match &plan.validation {
+        None => (task, None),
+        Some(HeldOut::Share(share)) => {
+            let (kept, held_out) = split(&task, *share, args.seed)?;
+            (kept, Some(held_out))
+        }
+        Some(HeldOut::File(path)) => {
+            let held_out = task.like(Dataset::read_like(path, &task.data.features)?)?;
+            held_out.notes.iter().for_each(|text| note(args.quiet, text));
+            (task, Some(fit_precision(held_out)))
+        }
+    };
+    let seconds_read = started.elapsed().as_secs_f64();
+
+    let mut display = Display::new(args.quiet);
+    let trained = lazyglm::train(&task, held_out.as_ref(), &plan.settings, &mut |progress| display.see(progress));
+    display.finish();
+    let mut trained = trained?;
+    trained.report.seconds_read = seconds_read;
+    let report = trained.report.clone();
+    comment(&args, &task, &report);
+    if let Some(path) = &args.output {
+        model_file::save(&Model::new(&task, &plan.settings, trained), path)?;
+    }
+    print::result(|out| match args.json {
+        true => writeln!(out, "{}", serde_json::to_value(&report)?),
+        false => human(out, &args, &task, &report),
+    })
+}
+
+/// One weight a line.
+fn read_weights(path: &Path) -> Result<Vec<f64>> {
+    let text = source::read_to_string(path)?;
+    let words = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    words
+        .map(|(k, line)| {
+            let place = Place::file(path).line(k as u64 + 1).column(1);
+            match number::parse_number(line.trim().as_bytes()) {
+                Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
+                _ => Err(Error::data(place, format!("'{}' is no weight", line.trim()), "give one number from 0 up a line")),
+            }
+        })
+        .collect()
+}
+
+/// Some rows for learning, some held out: a function of the seed alone.
+fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
+    let rows = task.targets.len();
+    let held = (rows as f64 * share).round() as usize;
+    if held == 0 || held == rows {
+        return Err(Error::call(
+            format!("--validation {share} of {rows} rows leaves none on one side"),
+            "give another share, or a file",
+        ));
+    }
+    let mut numbers: Vec<usize> = (0..rows).collect();
+    Random::new(seed ^ 0x5EED_0F5E_7A51_DE00).shuffle(&mut numbers);
+    let (held_out, kept) = numbers.split_at_mut(held);
+    held_out.sort_unstable();
+    kept.sort_unstable();
+    Ok((task.select(kept), task.select(held_out)))
+}
+
+/// What a user should know but did not ask.
+fn comment(args: &Train, task: &Task, report: &Report) {
+    if args.loss == "auto" {
+        note(args.quiet, &format!("loss {}", task.loss.spec()));
+    }
+    if args.eta0 == "auto" && !args.schedule.starts_with("bottou") {
+        note(args.quiet, &format!("eta0 {:?}, the best of a ladder tried on the first rows", report.eta0));
+    }
+    if args.l1 >= report.l1_max && args.l1 > 0.0 {
+        let most = report.l1_max;
+        note(args.quiet, &format!("l1 = {:?} is not below {most:.3e}, from where on the best weights are all zero", args.l1));
+    }
+}
+
+fn human(out: &mut dyn std::io::Write, args: &Train, task: &Task, report: &Report) -> std::io::Result<()> {
+    let rows = count(report.rows as u64);
+    let features = count(report.features as u64);
+    writeln!(out, "trained    {rows} rows × {features} features, {} epochs in {:.3} s (read in {:.3} s)",
+        report.epochs, report.seconds_train, report.seconds_read)?;
+    if let Some([negative, positive]) = &task.classes {
+        writeln!(out, "classes    {negative} (−), {positive} (+)")?;
+    }
+    writeln!(out, "objective  {:.8} = loss {:.8} + penalty {:.8}", report.objective, report.loss, report.penalty)?;
+    writeln!(out, "optimum?   violation {:.2e} (0 at the minimum); all weights are zero from l1 = {:.3e} on",
+        report.violation, report.l1_max)?;
+    writeln!(out, "non-zeros  {} of {features}", count(report.nonzeros as u64))?;
+    if let Some(validation) = &report.validation {
+        writeln!(out, "held out   loss {:.8}, best epoch {}", validation.loss, validation.best_epoch)?;
+    }
+    match &args.output {
+        Some(path) => writeln!(out, "model      {}", path.display()),
+        None => writeln!(out, "model      not kept: add -o MODEL to write it"),
+    }
+}

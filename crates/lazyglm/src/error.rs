@@ -1,0 +1,167 @@
+//! Errors are values: what went wrong, where, and what to do next.
+//!
+//! Library code never panics on input, never prints and never exits. A program turns an [`Error`] into a
+//! message with `Display` and into an exit code with [`Error::is_wrong_call`].
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The result of everything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Where in the input something went wrong; what is not known stays `None`.
+///
+/// ```
+/// let place = lazyglm::Place::file("train.svm").line(7).column(12);
+/// assert_eq!(place.to_string(), "train.svm:7:12");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file, or `-` for standard input.
+    pub file: Option<PathBuf>,
+    /// The line, counted from 1.
+    pub line: Option<u64>,
+    /// The byte in the line, counted from 1.
+    pub column: Option<u64>,
+}
+
+impl Place {
+    /// A place in this file.
+    pub fn file(path: impl AsRef<Path>) -> Place {
+        Place { file: Some(path.as_ref().to_path_buf()), ..Place::default() }
+    }
+
+    /// The same place, on this line (from 1).
+    pub fn line(self, line: u64) -> Place {
+        Place { line: Some(line), ..self }
+    }
+
+    /// The same place, at this byte of the line (from 1).
+    pub fn column(self, column: u64) -> Place {
+        Place { column: Some(column), ..self }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(path) if path.as_os_str() == "-" => write!(f, "standard input")?,
+            Some(path) => write!(f, "{}", path.display())?,
+            None => write!(f, "input")?,
+        }
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(column) = self.column {
+            write!(f, ":{column}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What went wrong. Boxed inside [`Error`], so that a `Result` stays one word wide.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The operating system refused to read or write.
+    #[error("{place}: {source}; {hint}")]
+    Io {
+        /// The file.
+        place: Place,
+        /// What the system said.
+        source: std::io::Error,
+        /// What to do.
+        hint: String,
+    },
+    /// The data are not what they should be.
+    #[error("{place}: {what}; {hint}")]
+    Data {
+        /// Where.
+        place: Place,
+        /// What was found.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The call itself is wrong: a name, a number or a combination. The program's exit code is then 2.
+    #[error("{what}; {hint}")]
+    Call {
+        /// What was asked.
+        what: String,
+        /// What to ask instead.
+        hint: String,
+    },
+    /// Training left the finite numbers.
+    #[error("training diverged at {place} (epoch {epoch}, step {step}): {what}; {hint}")]
+    Diverged {
+        /// The row that was being learnt.
+        place: Place,
+        /// The epoch, from 1.
+        epoch: u64,
+        /// The step, from 0.
+        step: u64,
+        /// The number that was not finite.
+        what: String,
+        /// Which knob to turn.
+        hint: String,
+    },
+    /// A model file that cannot be used.
+    #[error("{place}: {what}; {hint}")]
+    Model {
+        /// The file.
+        place: Place,
+        /// Which rule it breaks.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+/// Any failure of this crate: a boxed [`Kind`].
+///
+/// ```
+/// let error = lazyglm::loss::parse("logstic").unwrap_err();
+/// assert!(error.is_wrong_call());
+/// assert!(error.to_string().contains("did you mean 'logistic'?"));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<Kind>);
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> &Kind {
+        &self.0
+    }
+
+    /// Whether the caller is at fault (exit code 2) rather than the data or the run (exit code 1).
+    pub fn is_wrong_call(&self) -> bool {
+        matches!(*self.0, Kind::Call { .. })
+    }
+
+    /// Whether this is the reader of our output having gone away, as in `lazyglm … | head`.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(&*self.0, Kind::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+
+    /// A wrong call.
+    pub fn call(what: impl Into<String>, hint: impl Into<String>) -> Error {
+        Kind::Call { what: what.into(), hint: hint.into() }.into()
+    }
+
+    /// Wrong data, at a place.
+    pub fn data(place: Place, what: impl Into<String>, hint: impl Into<String>) -> Error {
+        Kind::Data { place, what: what.into(), hint: hint.into() }.into()
+    }
+
+    /// A refused read or write.
+    pub fn io(path: impl AsRef<Path>, source: std::io::Error, hint: impl Into<String>) -> Error {
+        Kind::Io { place: Place::file(path), source, hint: hint.into() }.into()
+    }
+}
+
+impl From<Kind> for Error {
+    fn from(kind: Kind) -> Error {
+        Error(Box::new(kind))
+    }
+}

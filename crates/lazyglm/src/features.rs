@@ -1,0 +1,106 @@
+//! Which column stands for which feature: features are named by their index as written, columns count from 0.
+
+use crate::error::{Error, Place, Result};
+use crate::format::Span;
+use crate::rows::Rows;
+use std::path::Path;
+
+/// Below this many features a column each is cheap; above, only features that occur get one.
+const DIRECT: usize = 1 << 22;
+
+/// The features of a data set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    /// 0 or 1: the index of the first feature.
+    pub base: u32,
+    /// d: how many features there are, seen or not.
+    pub count: usize,
+    /// With very many features, most of which never occur: the index of each column, rising.
+    occurring: Option<Vec<u32>>,
+}
+
+/// What the caller says of the features, where the data leave it open.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Declared {
+    /// The index of the first feature; detected if not given: 0 if an index 0 occurs, else 1.
+    pub base: Option<u32>,
+    /// How many features there are; by default up to the highest index.
+    pub count: Option<usize>,
+}
+
+impl Features {
+    /// A column each for the features `base`, `base` + 1, …
+    pub fn columns_from(base: u32, count: usize) -> Features {
+        Features { base, count, occurring: None }
+    }
+
+    /// Finds the features of rows whose ids are indices as written, and renames the ids to columns.
+    pub fn assign(rows: &mut Rows, span: Option<Span>, declared: Declared, file: &Path) -> Result<Features> {
+        let base = declared.base.unwrap_or(u32::from(span.is_none_or(|span| span.low > 0)));
+        let high = span.map_or(u64::from(base), |span| u64::from(span.high) + 1);
+        let found = (high - u64::from(base).min(high)) as usize;
+        if let Some(span) = span {
+            let place = Place::file(file).line(span.line).column(span.column);
+            if span.low < base {
+                let what = format!("index {} occurs, but indices were said to start at {base}", span.low);
+                return Err(Error::data(Place::file(file), what, "leave --index-base out, or set it to 0"));
+            }
+            if declared.count.is_some_and(|count| found > count) {
+                let last = u64::from(base) + declared.count.unwrap_or(0) as u64;
+                let what = format!("index {} is beyond the {} features declared", span.high, last - u64::from(base));
+                return Err(Error::data(place, what, format!("raise --features to {found} or more")));
+            }
+        }
+        let count = declared.count.unwrap_or(found);
+        let occurring = (count > DIRECT).then(|| distinct(rows.ids())).filter(|ids| ids.len() < count / 2);
+        match &occurring {
+            None => rows.rename(count, |id| id - base)?,
+            Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
+        }
+        Ok(Features { base, count, occurring })
+    }
+
+    /// The columns of other rows under the same names: ids are renamed, features that have no column dropped.
+    /// Returns how many values were dropped.
+    pub fn apply(&self, rows: &Rows) -> Result<(Rows, usize)> {
+        let mut renamed = Rows::new();
+        let mut dropped = 0;
+        let lent = rows.borrow();
+        let mut pairs = Vec::new();
+        for i in 0..lent.len() {
+            pairs.clear();
+            lent.for_each(i, |id, x| match self.column(id as u32) {
+                Some(column) => pairs.push((column, x)),
+                None => dropped += 1,
+            });
+            renamed.push(&pairs)?;
+        }
+        renamed.declare_columns(self.columns());
+        Ok((renamed, dropped))
+    }
+
+    /// How many columns there are: d, unless only occurring features have one.
+    pub fn columns(&self) -> usize {
+        self.occurring.as_ref().map_or(self.count, Vec::len)
+    }
+
+    /// The index, as written, of a column.
+    pub fn name(&self, column: usize) -> u32 {
+        self.occurring.as_ref().map_or(column as u32 + self.base, |ids| ids[column])
+    }
+
+    /// The column of an index as written.
+    pub fn column(&self, index: u32) -> Option<u32> {
+        match &self.occurring {
+            Some(ids) => ids.binary_search(&index).ok().map(|column| column as u32),
+            None => index.checked_sub(self.base).filter(|&column| (column as usize) < self.count),
+        }
+    }
+}
+
+fn distinct(ids: &[u32]) -> Vec<u32> {
+    let mut distinct = ids.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct
+}

@@ -1,0 +1,199 @@
+//! svmlight / LIBSVM text: `target index:value index:value … # comment`, a row a line.
+//!
+//! Tolerated: comments, blank lines, CRLF, a missing last line end, tabs, `qid:` (counted), unsorted indices
+//! (sorted), duplicates (summed), a missing target (`predict` takes such rows, training does not).
+//! Refused, with the place: pairs that are no pairs, indices that are negative or above 2³² − 1, NaN and infinity,
+//! bytes that are no text.
+
+use super::{Parsed, Parser, Span};
+use crate::error::{Error, Place, Result};
+use crate::number::parse_number;
+use std::path::Path;
+
+/// The parser; it keeps only scratch space.
+#[derive(Debug, Default)]
+pub struct Svmlight {
+    pairs: Vec<(u32, f64)>,
+}
+
+impl Parser for Svmlight {
+    fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
+        let mut rest = block;
+        while !rest.is_empty() {
+            let end = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+            let line = Line { file, number: into.lines.begin(), text: &rest[..end] };
+            self.line(&line, into)?;
+            rest = &rest[(end + 1).min(rest.len())..];
+        }
+        Ok(())
+    }
+}
+
+/// A line and where it stands.
+struct Line<'a> {
+    file: &'a Path,
+    number: u64,
+    text: &'a [u8],
+}
+
+impl Line<'_> {
+    fn wrong(&self, column: usize, what: impl Into<String>, hint: &str) -> Error {
+        Error::data(Place::file(self.file).line(self.number).column(column as u64 + 1), what, hint)
+    }
+
+    /// Words of the line up to a comment, each with the byte it starts at.
+    fn words(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let end = self.text.iter().position(|&b| b == b'#').unwrap_or(self.text.len());
+        let text = &self.text[..end];
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            at += text[at..].iter().position(|&b| !is_space(b))?;
+            let start = at;
+            at += text[at..].iter().position(|&b| is_space(b)).unwrap_or(text.len() - at);
+            Some((start, &text[start..at]))
+        })
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)
+}
+
+impl Svmlight {
+    fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
+        let mut words = line.words().peekable();
+        let Some(&(start, first)) = words.peek() else {
+            return check_text(line, 0, line.text); // blank, or a comment
+        };
+        let labelled = !first.contains(&b':');
+        if labelled {
+            words.next();
+            check_text(line, start, first)?;
+            into.labels
+                .push(first)
+                .map_err(|what| line.wrong(start, what, "targets are finite numbers or words"))?;
+        } else {
+            into.unlabelled += 1;
+        }
+        self.pairs.clear();
+        let mut sorted = true;
+        for (start, word) in words {
+            let Some((id, value)) = pair(line, start, word)? else {
+                into.with_query += 1;
+                continue;
+            };
+            see(&mut into.span, id, line.number, start as u64 + 1);
+            sorted &= self.pairs.last().is_none_or(|&(last, _)| last < id);
+            self.pairs.push((id, value));
+        }
+        if !sorted {
+            self.sort_and_sum(line)?;
+        }
+        self.pairs.retain(|&(_, value)| value != 0.0);
+        into.lines.is_row(into.rows.len());
+        into.rows.push(&self.pairs)
+    }
+
+    fn sort_and_sum(&mut self, line: &Line) -> Result<()> {
+        self.pairs.sort_by_key(|&(id, _)| id); // stable: duplicates are summed in the order written
+        self.pairs.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0.0 };
+            same
+        });
+        match self.pairs.iter().find(|(_, value)| !value.is_finite()) {
+            Some((id, _)) => {
+                Err(line.wrong(0, format!("the values of feature {id} sum to infinity"), "scale the values down"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// `index:value`, or `None` for a query id.
+fn pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
+    let shape = "write index:value, the index a whole number and the value a number";
+    let shown = || String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned();
+    let Some(colon) = word.iter().position(|&b| b == b':') else {
+        check_text(line, start, word)?;
+        return Err(line.wrong(start, format!("'{}' is no index:value pair", shown()), shape));
+    };
+    let (index, value) = (&word[..colon], &word[colon + 1..]);
+    if index == b"qid" {
+        return Ok(None);
+    }
+    let id = digits(index).ok_or_else(|| bad_index(line, start, index, shape))?;
+    match parse_number(value) {
+        Some(number) if number.is_finite() => Ok(Some((id, number))),
+        Some(_) => {
+            let what = format!("the value of feature {id}, '{}', is not finite", String::from_utf8_lossy(value));
+            Err(line.wrong(start + colon + 1, what, "remove the pair or give it a number"))
+        }
+        None => {
+            check_text(line, start, word)?;
+            Err(line.wrong(start + colon + 1, format!("'{}' has no number after the colon", shown()), shape))
+        }
+    }
+}
+
+/// A whole number below 2³², written with digits alone.
+fn digits(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || text.len() > 10 {
+        return None;
+    }
+    let mut number = 0u64;
+    for &byte in text {
+        number = number * 10 + u64::from(byte.wrapping_sub(b'0'));
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+    }
+    u32::try_from(number).ok()
+}
+
+#[cold]
+fn bad_index(line: &Line, start: usize, index: &[u8], shape: &str) -> Error {
+    if let Err(no_text) = check_text(line, start, index) {
+        return no_text;
+    }
+    let shown = String::from_utf8_lossy(&index[..index.len().min(40)]).into_owned();
+    let all_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    match index {
+        [b'-', rest @ ..] if all_digits(rest) => {
+            line.wrong(start, format!("index {shown} is negative"), "indices start at 0 or 1")
+        }
+        _ if all_digits(index) => line.wrong(
+            start,
+            format!("index {shown} is above 4294967295, the largest there is"),
+            "renumber or hash the features into 32 bits",
+        ),
+        _ => line.wrong(start, format!("'{shown}' is no feature index"), shape),
+    }
+}
+
+fn check_text(line: &Line, start: usize, text: &[u8]) -> Result<()> {
+    let bad = match std::str::from_utf8(text) {
+        Ok(_) => text.iter().position(|&b| b == 0),
+        Err(e) => Some(e.valid_up_to()),
+    };
+    match bad {
+        None => Ok(()),
+        Some(at) => Err(line.wrong(
+            start + at,
+            format!("byte 0x{:02x} is no text", text[at]),
+            "this is no svmlight file: give text (plain, gzip or zstd)",
+        )),
+    }
+}
+
+fn see(span: &mut Option<Span>, id: u32, line: u64, column: u64) {
+    match span {
+        None => *span = Some(Span { low: id, high: id, line, column }),
+        Some(span) => {
+            span.low = span.low.min(id);
+            if id > span.high {
+                (span.high, span.line, span.column) = (id, line, column);
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The folded frame: four bytes a weight (eight in f64), no stamp, no table, and a penalty that costs a
+//! subtraction and a maximum per non-zero. See [`crate::ledger`] for the frame itself.
+//!
+//! ```text
+//! score   mⱼ = sgn(vⱼ)·max(|vⱼ| − θ, 0);  s = A·Σ xⱼmⱼ         (the mⱼ are kept for the pull)
+//! pull    mⱼ ← mⱼ − (amount/A)·xⱼ;        vⱼ = mⱼ + sgn(mⱼ)·θ
+//! ```
+//!
+//! θ is rounded to the weights' precision once a charge, and that one value serves to read, to write and to
+//! settle: so what was zero stays zero, and rounding telescopes instead of adding up.
+//!
+//! A row's weights are first gathered into a scratch buffer, worked on there eight at a time, and written back at
+//! the end: arithmetic on neighbours vectorises, so that the penalty all but vanishes behind the memory traffic. The
+//! score has eight partial sums, non-zero k going to the (k mod 8)-th: that order is part of the contract.
+
+use crate::ledger::Ledger;
+use crate::penalty::{ElasticNet, Method};
+use crate::rows::{Row, Value};
+use crate::update::Update;
+
+/// How many partial sums a score has.
+const LANES: usize = 8;
+
+/// A number weights are kept in: `f32` or `f64`.
+pub trait Weight: Copy + Default + Send + Sync + 'static {
+    /// Rounded from f64.
+    fn from_wide(wide: f64) -> Self;
+    /// As f64, exactly.
+    fn wide(self) -> f64;
+    /// A feature's value in this precision.
+    fn of<V: Value>(value: V) -> Self;
+    /// sgn(v)·max(|v| − θ, 0).
+    fn soft(self, debt: Self) -> Self;
+    /// m + sgn(m)·θ: the inverse of [`Weight::soft`] for m ≠ 0.
+    fn harden(self, debt: Self) -> Self;
+    /// self − amount·value.
+    fn minus(self, amount: Self, value: Self) -> Self;
+    /// self + a·b.
+    fn plus(self, a: Self, b: Self) -> Self;
+    /// The partial sums of a row added up, neighbours first: ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
+    fn total(sums: [Self; LANES]) -> Self;
+    /// The larger of self and |other|.
+    fn larger(self, other: Self) -> Self;
+    /// The larger stretch a frame may have before weights are rebased, for range.
+    const MAX_STRETCH: f64;
+    /// How many units of its last place a weight may lose to its debt in its life.
+    const PATIENCE: f64;
+}
+
+macro_rules! weight {
+    ($float:ty, $of:ident, $max_stretch:expr, $patience:expr) => {
+        impl Weight for $float {
+            #[inline(always)]
+            fn from_wide(wide: f64) -> Self {
+                wide as $float
+            }
+            #[inline(always)]
+            fn wide(self) -> f64 {
+                self.into()
+            }
+            #[inline(always)]
+            fn of<V: Value>(value: V) -> Self {
+                value.$of()
+            }
+            #[inline(always)]
+            fn soft(self, debt: Self) -> Self {
+                let m = self.abs() - debt;
+                (if m > 0.0 { m } else { 0.0 }).copysign(self)
+            }
+            #[inline(always)]
+            fn harden(self, debt: Self) -> Self {
+                self + debt.copysign(self)
+            }
+            #[inline(always)]
+            fn minus(self, amount: Self, value: Self) -> Self {
+                self - amount * value
+            }
+            #[inline(always)]
+            fn plus(self, a: Self, b: Self) -> Self {
+                self + a * b
+            }
+            #[inline(always)]
+            fn total([a, b, c, d, e, f, g, h]: [Self; LANES]) -> Self {
+                ((a + b) + (c + d)) + ((e + f) + (g + h))
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                if other.abs() > self { other.abs() } else { self }
+            }
+            const MAX_STRETCH: f64 = $max_stretch;
+            const PATIENCE: f64 = $patience;
+        }
+    };
+}
+
+weight!(f32, narrow, 1e6, 100.0);
+weight!(f64, wide, 1e100, 1e4);
+
+/// Lazy updates in the folded frame, for weights in `W`. With `PENALTY = false` scale and debt are compiled
+/// away: the kernel for a model without a penalty, and the yardstick for what the penalty costs.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, Rows, ValuesRef, kernel::Folded, update::Update};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1.0), (2, 2.0)]).unwrap();
+/// let rows = rows.borrow();
+/// let ValuesRef::F32(values) = rows.values() else { unreachable!() };
+///
+/// let net = ElasticNet::new(0.1, 0.0).unwrap();
+/// let mut lazy = Folded::<f64>::new(vec![0.0, 5.0, 0.0], net, Method::Fobos);
+/// assert_eq!(lazy.score(rows.row(values, 0)), 0.0);
+/// lazy.pull(rows.row(values, 0), -1.0); // w += x
+/// lazy.charge(1.0); // every weight owes 0.1
+/// assert_eq!(lazy.weights(), [0.9, 4.9, 1.9]);
+/// ```
+#[derive(Clone)]
+pub struct Folded<W, const PENALTY: bool = true> {
+    stored: Vec<W>,
+    settled: Vec<W>, // those of the row just scored
+    ledger: Ledger,
+    debt: W,      // the ledger's, rounded: the value to read and write with
+    scale: f64,   // A, that is 1/stretch
+    limit: f64,   // the debt at which to rebase
+    eager: f64,   // divides the limit; 1 but in laws that rebase early on purpose
+}
+
+impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
+    /// Starts from these weights, with nothing owed.
+    pub fn new(weights: Vec<f64>, net: ElasticNet, method: Method) -> Self {
+        let stored = weights.into_iter().map(W::from_wide).collect();
+        let ledger = Ledger::new(net, method);
+        // A limit of zero: the first charge looks for the largest weight.
+        Folded { stored, settled: Vec::new(), ledger, debt: W::default(), scale: 1.0, limit: 0.0, eager: 1.0 }
+    }
+
+    /// Rebases `times` as often as needed: the answer must not depend on it, and a law says so.
+    pub fn rebasing_early(mut self, times: f64) -> Self {
+        self.eager = times;
+        self
+    }
+
+    /// How large the debt may grow before it eats the weights' digits.
+    ///
+    /// A stored magnitude |w| + θ is rounded to one part in 2²⁴ (f32), so a touch costs the weight about θ·2⁻²⁵.
+    /// A weight as large as the largest, M, lives while the debt grows by M, which takes n = M/(ηλ₁) steps, and
+    /// is touched at most n times in its life: the errors of a life add up to about θ·2⁻²⁵·√n. To keep that within
+    /// `PATIENCE` units of M's last place, θ ≤ M·PATIENCE/√n: at large n a rebase every quarter of a life, at small
+    /// n (a λ₁ that kills weights within a few steps) rarely, for a rebase a step would be as slow as a dense update.
+    fn next_limit(&self, largest: f64, per_step: f64) -> f64 {
+        let patient = W::PATIENCE * (per_step * largest).sqrt();
+        patient.clamp(largest / 4.0, 64.0 * largest) / self.eager
+    }
+
+    /// Pays every debt: v ← A·m for all, A = 1, θ = 0. Cold, O(number of weights).
+    #[cold]
+    #[inline(never)]
+    fn rebase(&mut self, per_step: f64) {
+        let (debt, scale) = (self.debt, W::from_wide(self.scale));
+        let largest = self.stored.iter_mut().fold(W::default(), |largest, v| {
+            *v = W::default().plus(v.soft(debt), scale);
+            largest.larger(*v)
+        });
+        let largest = largest.wide();
+        let before = self.ledger.debt() * self.scale;
+        self.ledger.clear();
+        (self.debt, self.scale) = (W::default(), 1.0);
+        // With no weight alive there are no digits to lose: look again when the debt has doubled.
+        self.limit = if largest > 0.0 { self.next_limit(largest, per_step) } else { 2.0 * before };
+    }
+}
+
+impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
+    #[inline(always)]
+    fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
+        check(&self.stored, row);
+        let (stored, debt) = (&self.stored[..], self.debt);
+        self.settled.clear();
+        self.settled.extend(row.ids.iter().map(|&id| read(stored, id)));
+        if PENALTY {
+            self.settled.iter_mut().for_each(|v| *v = v.soft(debt));
+        }
+        let mut sums = [W::default(); LANES];
+        let (settled, settled_rest) = self.settled.as_chunks::<LANES>();
+        let (values, values_rest) = row.values.as_chunks::<LANES>();
+        for (settled, values) in settled.iter().zip(values) {
+            sums = std::array::from_fn(|k| sums[k].plus(settled[k], W::of(values[k])));
+        }
+        for ((sum, &m), &x) in sums.iter_mut().zip(settled_rest).zip(values_rest) {
+            *sum = sum.plus(m, W::of(x));
+        }
+        let sum = W::total(sums).wide();
+        if PENALTY { self.scale * sum } else { sum }
+    }
+
+    #[inline(always)]
+    fn pull<V: Value>(&mut self, row: Row<V>, amount: f64) {
+        check(&self.stored, row);
+        let (stored, debt) = (&mut self.stored[..], self.debt);
+        let amount = W::from_wide(if PENALTY { amount * self.ledger.stretch() } else { amount });
+        for (m, &x) in self.settled.iter_mut().zip(row.values) {
+            let pulled = m.minus(amount, W::of(x));
+            *m = if PENALTY { pulled.harden(debt) } else { pulled };
+        }
+        row.ids.iter().zip(&self.settled).for_each(|(&id, &v)| write(stored, id, v));
+    }
+
+    #[inline(always)]
+    fn charge(&mut self, eta: f64) {
+        if !PENALTY {
+            return;
+        }
+        let before = self.ledger.debt();
+        self.ledger.charge(eta);
+        self.debt = W::from_wide(self.ledger.debt());
+        self.scale = 1.0 / self.ledger.stretch();
+        let owed = self.ledger.debt() * self.scale;
+        if owed > self.limit || self.ledger.stretch() > W::MAX_STRETCH {
+            self.rebase((self.ledger.debt() - before) * self.scale);
+        }
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        let settle = |v: &W| if PENALTY { v.soft(self.debt).wide() * self.scale } else { v.wide() };
+        self.stored.iter().map(settle).map(|w| if w == 0.0 { 0.0 } else { w }).collect()
+    }
+}
+
+/// Ids rise strictly within a row, so the last one answers for all of them.
+#[inline(always)]
+fn check<W, V>(weights: &[W], row: Row<V>) {
+    assert!(row.ids.last().is_none_or(|&last| (last as usize) < weights.len()), "a row beyond the last weight");
+}
+
+/// `weights[id]`, for an id of a row that has passed [`check`].
+#[inline(always)]
+fn read<W: Copy>(weights: &[W], id: u32) -> W {
+    debug_assert!((id as usize) < weights.len());
+    // SAFETY: `check` has seen that the row's last id is in bounds, and no id of a `Row` is above its last: rows
+    // are only made by `RowsRef`, whose makers check that ids rise strictly.
+    #[allow(unsafe_code)]
+    unsafe {
+        *weights.get_unchecked(id as usize)
+    }
+}
+
+/// `weights[id] = value`, for an id of a row that has passed [`check`].
+#[inline(always)]
+fn write<W>(weights: &mut [W], id: u32, value: W) {
+    debug_assert!((id as usize) < weights.len());
+    // SAFETY: as in `read`.
+    #[allow(unsafe_code)]
+    unsafe {
+        *weights.get_unchecked_mut(id as usize) = value;
+    }
+}

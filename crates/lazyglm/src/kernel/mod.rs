@@ -1,0 +1,53 @@
+//! The hot loop: score and pull one row. Home of this crate's `unsafe`.
+//!
+//! Two kinds of it, each with its argument beside it: reads and writes of weights without a bounds check for
+//! each (a row's ids rise, so checking its last one is enough), and the choice of an instruction set
+//! at run time.
+
+mod folded;
+
+pub use folded::{Folded, Weight};
+
+/// Something to run on the best instruction set. A trait, not a closure: its `run` is marked `#[inline(always)]`,
+/// without which it would be compiled on its own, for the oldest processor.
+pub trait Work {
+    /// What comes of it.
+    type Answer;
+    /// Does it.
+    fn run(self) -> Self::Answer;
+}
+
+/// Runs `work`, compiled for the best instruction set this processor has. The answer has the same bits on every
+/// one of them: sums have one fixed order, and no multiplication is fused with an addition behind our back.
+pub fn fastest<W: Work>(work: W) -> W::Answer {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
+        // SAFETY: the line above has just found these instructions on this processor.
+        #[allow(unsafe_code)]
+        return unsafe { avx2(work) };
+    }
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi2")]
+fn avx2<W: Work>(work: W) -> W::Answer {
+    work.run()
+}
+
+/// Asks for the cache lines of a slice, to be read some rows from now. Shuffled rows are nowhere near each other,
+/// so the processor cannot guess the next one; we know it.
+#[inline(always)]
+pub fn prefetch<T>(soon: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in soon.chunks((64 / size_of::<T>()).max(1)) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint; it reads nothing, and the address is that of an element of the slice.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = soon;
+}

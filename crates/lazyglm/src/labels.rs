@@ -1,0 +1,131 @@
+//! Targets as written: numbers, or words when any of them is no number.
+
+use crate::number::parse_number;
+use std::collections::HashMap;
+
+/// One target a row, as read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Labels {
+    /// All of them are numbers.
+    Numbers(Vec<f64>),
+    /// At least one is a word.
+    Words {
+        /// For each row, which word.
+        codes: Vec<u32>,
+        /// The words, in order of appearance.
+        words: Vec<String>,
+        /// The way back.
+        index: HashMap<String, u32>,
+    },
+}
+
+impl Default for Labels {
+    fn default() -> Labels {
+        Labels::Numbers(Vec::new())
+    }
+}
+
+impl Labels {
+    /// Appends a target; the error says what is wrong with it.
+    pub fn push(&mut self, text: &[u8]) -> Result<(), String> {
+        let shown = String::from_utf8_lossy(text);
+        if let Labels::Numbers(numbers) = self {
+            match parse_number(text) {
+                Some(number) if number.is_finite() => {
+                    numbers.push(number + 0.0); // −0 and 0 are one target
+                    return Ok(());
+                }
+                Some(_) => return Err(format!("the target '{shown}' is not finite")),
+                None => *self = Labels::to_words(numbers),
+            }
+        } else if parse_number(text).is_some_and(|number| !number.is_finite()) {
+            return Err(format!("the target '{shown}' is not finite"));
+        }
+        self.push_word(&canonical(text));
+        Ok(())
+    }
+
+    fn to_words(numbers: &[f64]) -> Labels {
+        let mut words = Labels::Words { codes: Vec::new(), words: Vec::new(), index: HashMap::new() };
+        numbers.iter().for_each(|number| words.push_word(&number.to_string()));
+        words
+    }
+
+    fn push_word(&mut self, word: &str) {
+        if let Labels::Words { codes, words, index } = self {
+            let code = *index.entry(word.to_string()).or_insert_with(|| {
+                words.push(word.to_string());
+                words.len() as u32 - 1
+            });
+            codes.push(code);
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Labels::Numbers(numbers) => numbers.len(),
+            Labels::Words { codes, .. } => codes.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The target of row `i`, as a name: numbers in their shortest form, so that `+1`, `1` and `1.0` are one.
+    pub fn name(&self, i: usize) -> String {
+        match self {
+            Labels::Numbers(numbers) => numbers[i].to_string(),
+            Labels::Words { codes, words, .. } => words[codes[i] as usize].clone(),
+        }
+    }
+
+    /// Two rows with different targets are enough to know there is more than one: up to `most` distinct
+    /// targets, sorted (numbers by value, words alphabetically), each with its number of rows.
+    pub fn distinct(&self, most: usize) -> Vec<(String, usize)> {
+        match self {
+            Labels::Numbers(numbers) => {
+                let mut seen: Vec<(f64, usize)> = Vec::new();
+                for &number in numbers {
+                    match seen.iter().position(|(value, _)| *value == number) {
+                        Some(k) => seen[k].1 += 1,
+                        None if seen.len() < most => seen.push((number, 1)),
+                        None => {}
+                    }
+                }
+                seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+                seen.into_iter().map(|(value, count)| (value.to_string(), count)).collect()
+            }
+            Labels::Words { codes, words, .. } => {
+                let mut counts = vec![0; words.len()];
+                codes.iter().for_each(|&code| counts[code as usize] += 1);
+                let mut seen: Vec<_> = words.iter().cloned().zip(counts).filter(|(_, n)| *n > 0).collect();
+                seen.sort();
+                seen.truncate(most);
+                seen
+            }
+        }
+    }
+
+    /// The targets of these rows alone.
+    pub fn select(&self, rows: &[usize]) -> Labels {
+        match self {
+            Labels::Numbers(numbers) => Labels::Numbers(rows.iter().map(|&i| numbers[i]).collect()),
+            Labels::Words { codes, words, index } => Labels::Words {
+                codes: rows.iter().map(|&i| codes[i]).collect(),
+                words: words.clone(),
+                index: index.clone(),
+            },
+        }
+    }
+}
+
+/// Numbers in their shortest form, words as they are.
+fn canonical(text: &[u8]) -> String {
+    match parse_number(text) {
+        Some(number) => (number + 0.0).to_string(),
+        None => String::from_utf8_lossy(text).into_owned(),
+    }
+}

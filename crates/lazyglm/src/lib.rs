@@ -1,0 +1,72 @@
+//! Sparse linear models with elastic-net regularisation, exactly, in time proportional to the non-zeros.
+//!
+//! When a row has p non-zero features out of d, a step of SGD or FoBoS with ℓ₁, ℓ₂² or elastic-net
+//! regularisation shrinks all d weights. This crate touches only the p weights of the row and gets the same
+//! weights, zeros included, as if it had updated all d at every step. The idea is that of "Efficient Elastic
+//! Net Regularization for Sparse Linear Models" (Lipton & Elkan 2015), corrected (its Theorem 1 is wrong) and
+//! taken further: no tables, no time stamps, two numbers for all weights together ([`ledger`]).
+//!
+//! ```
+//! use lazyglm::{Dataset, Declared, Model, Output, Prediction, Scorer, Settings, Task, model_file, train};
+//!
+//! // Two kinds of rows: feature 1 speaks for class "spam", feature 2 for class "ham"; feature 3 says nothing.
+//! let folder = std::env::temp_dir().join("lazyglm-doc-lib");
+//! std::fs::create_dir_all(&folder)?;
+//! let file = folder.join("mail.svm");
+//! std::fs::write(&file, "spam 1:1 3:1\nham 2:1 3:1\n".repeat(50))?;
+//!
+//! let data = Dataset::read(&file, Declared::default())?;
+//! let task = Task::new(data, None, None, None)?; // two classes: logistic loss
+//! let settings = Settings::default();
+//! let trained = train(&task, None, &settings, &mut |_progress| {})?;
+//! assert!(trained.report.objective < 0.5);
+//!
+//! let model = Model::new(&task, &settings, trained);
+//! model_file::save(&model, &folder.join("mail.model"))?;
+//! let model = model_file::load(&folder.join("mail.model"))?;
+//! let score = Scorer::new(&model).score(Dataset::read(&file, Declared { base: Some(0), count: None })?.rows.borrow(), 0);
+//! assert_eq!(model.predict(score, Output::Target)?, Prediction::Class("spam"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The rooms and who may import whom: `ARCHITECTURE.md`. The formulas: `MATHS.md`.
+
+pub mod data;
+mod error;
+mod features;
+pub mod files;
+pub mod format;
+pub mod kernel;
+mod labels;
+pub mod ledger;
+pub mod loss;
+pub mod metrics;
+mod model;
+pub mod model_file;
+pub mod number;
+pub mod objective;
+mod penalty;
+pub mod random;
+pub mod reference;
+pub mod registry;
+mod report;
+mod rows;
+pub mod schedule;
+pub mod solver;
+pub mod source;
+pub mod synth;
+mod task;
+mod trainer;
+pub mod update;
+
+pub use data::Dataset;
+pub use error::{Error, Kind, Place, Result};
+pub use features::{Declared, Features};
+pub use labels::Labels;
+pub use loss::Loss;
+pub use model::{Counting, Model, Output, Prediction, Scorer, Seen, Training};
+pub use penalty::{ElasticNet, Method};
+pub use report::{Epoch, Report, Stop, Validation};
+pub use rows::{Examples, Row, Rows, RowsRef, Value, Values, ValuesRef};
+pub use task::{ClassWeight, Task};
+pub use trainer::{Order, Precision, Progress, Settings, Trained, UpdateName, train};

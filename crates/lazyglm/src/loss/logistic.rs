@@ -1,0 +1,51 @@
+//! logistic: ℓ(s, y) = log(1 + e^(−ys)), y = ±1.
+//!
+//! slope −y/(1 + e^(ys)) · curvature ≤ ¼ · link 1/(1 + e^(−s)), the probability of the positive class
+//! conjugate at u = −ya: a·ln a + (1−a)·ln(1−a) for a in [0, 1]
+
+use super::{Admits, Loss, Make};
+use crate::registry::Entry;
+use std::sync::Arc;
+
+pub(super) const ENTRY: Entry<Make> =
+    Entry { name: "logistic", formula: "log(1 + e^(-ys))", keys: &[], make: |_| Arc::new(Logistic) };
+
+#[derive(Debug)]
+struct Logistic;
+
+impl Loss for Logistic {
+    fn spec(&self) -> String {
+        "logistic".into()
+    }
+
+    fn value(&self, score: f64, target: f64) -> f64 {
+        let z = target * score;
+        (-z).max(0.0) + (-z.abs()).exp().ln_1p() // never e^(+large)
+    }
+
+    fn slope(&self, score: f64, target: f64) -> f64 {
+        -target / (1.0 + (target * score).exp()) // e^(+large) = ∞ gives the right limit, 0
+    }
+
+    fn curvature(&self) -> Option<f64> {
+        Some(0.25)
+    }
+
+    fn conjugate(&self, slope: f64, target: f64) -> f64 {
+        let a = -target * slope;
+        let x_ln_x = |x: f64| if x > 0.0 { x * x.ln() } else { 0.0 };
+        super::inside((0.0..=1.0).contains(&a)) + x_ln_x(a) + x_ln_x(1.0 - a)
+    }
+
+    fn link(&self, score: f64) -> f64 {
+        1.0 / (1.0 + (-score).exp())
+    }
+
+    fn gives_probability(&self) -> bool {
+        true
+    }
+
+    fn admits(&self) -> Admits {
+        Admits::Classes
+    }
+}

@@ -1,0 +1,104 @@
+//! Losses ℓ(s, y): how wrong is the score s when the target is y? One file each.
+//!
+//! To add one: write its file, add its `mod` line and its line in [`TABLE`]. The program's `--loss`, its help,
+//! the error lists and every law follow from the table.
+
+mod epsilon_insensitive;
+mod hinge;
+mod huber;
+mod logistic;
+mod modified_huber;
+mod perceptron;
+mod poisson;
+mod quantile;
+mod squared;
+mod squared_epsilon_insensitive;
+mod squared_hinge;
+
+use crate::error::Result;
+use crate::registry::{self, Entry};
+use std::sync::Arc;
+
+/// Which targets a loss admits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admits {
+    /// Two classes, as y = −1 and y = +1.
+    Classes,
+    /// Any real number.
+    Reals,
+    /// Zero and above.
+    NonNegative,
+}
+
+/// A loss: convex in the score s, for every admitted target y.
+///
+/// ```
+/// let loss = lazyglm::loss::parse("huber:delta=1").unwrap();
+/// assert_eq!(loss.value(3.0, 0.0), 2.5);
+/// assert_eq!(loss.slope(3.0, 0.0), 1.0);
+/// ```
+pub trait Loss: Send + Sync + std::fmt::Debug {
+    /// As it is written: `name` or `name:key=value`. [`parse`] of it gives the same loss back.
+    fn spec(&self) -> String;
+
+    /// ℓ(s, y).
+    fn value(&self, score: f64, target: f64) -> f64;
+
+    /// ∂ℓ/∂s; at a kink, one of the subgradients.
+    fn slope(&self, score: f64, target: f64) -> f64;
+
+    /// The smallest c with ∂²ℓ/∂s² ≤ c everywhere, if there is one.
+    fn curvature(&self) -> Option<f64> {
+        None
+    }
+
+    /// The conjugate ℓ*(u, y) = sup over s of us − ℓ(s, y); +∞ outside its domain.
+    fn conjugate(&self, slope: f64, target: f64) -> f64;
+
+    /// The scores at which the slope jumps.
+    fn kinks(&self, _target: f64) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// From score to prediction.
+    fn link(&self, score: f64) -> f64 {
+        score
+    }
+
+    /// Whether [`Loss::link`] is the probability of the positive class.
+    fn gives_probability(&self) -> bool {
+        false
+    }
+
+    /// The targets it is made for.
+    fn admits(&self) -> Admits;
+}
+
+/// Makes a loss from the numbers given for its keys.
+pub type Make = fn(&[Option<f64>]) -> Arc<dyn Loss>;
+
+/// Every loss there is.
+pub static TABLE: &[Entry<Make>] = &[
+    logistic::ENTRY,
+    hinge::ENTRY,
+    squared_hinge::ENTRY,
+    modified_huber::ENTRY,
+    perceptron::ENTRY,
+    squared::ENTRY,
+    huber::ENTRY,
+    epsilon_insensitive::ENTRY,
+    squared_epsilon_insensitive::ENTRY,
+    quantile::ENTRY,
+    poisson::ENTRY,
+];
+
+/// The loss written as `name` or `name:key=value`.
+pub fn parse(text: &str) -> Result<Arc<dyn Loss>> {
+    let choice = registry::find("loss", TABLE, text)?;
+    Ok((choice.entry.make)(&choice.given))
+}
+
+/// Zero inside the domain of a conjugate, +∞ outside.
+fn inside(domain: bool) -> f64 {
+    if domain { 0.0 } else { f64::INFINITY }
+}

@@ -1,0 +1,163 @@
+//! A model as bytes: a safetensors file that loads without running anything and opens in Python.
+//!
+//! | tensor | type | what |
+//! |---|---|---|
+//! | `weights` | F64 \[k\] | the weights that are not zero |
+//! | `bias` | F64 \[1\] | b |
+//! | `features` | U32 \[k\] | the index of each, as written in the data, rising |
+//! | `seen` | U32 \[2m\] | first and last index of each run of features that occurred in training |
+//! | `xxh3_64` | U8 \[8\] | the last eight bytes of the file: XXH3-64, little-endian, of all bytes before them |
+//!
+//! The header's metadata has one key, `lazyglm`: a JSON object with `format` (1), loss, classes, how features are
+//! counted and how the model was trained. The checksum stands last in every format to come.
+
+use crate::error::{Error, Kind, Place, Result};
+use crate::files;
+use crate::loss;
+use crate::model::{Counting, Model, Seen, Training};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::Path;
+use twox_hash::XxHash3_64;
+
+/// The format this version writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+
+/// Bytes of the checksum at the end of the file.
+const CHECKSUM: usize = 8;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    written_by: String,
+    loss: String,
+    classes: Option<[String; 2]>,
+    counting: Counting,
+    training: Training,
+}
+
+/// Just enough of a header to know whether the rest can be read.
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
+/// Writes a model file, whole or not at all.
+pub fn save(model: &Model, path: &Path) -> Result<()> {
+    let bytes = to_bytes(model)?;
+    files::write_whole(path, |to| to.write_all(&bytes))
+}
+
+/// Reads a model file, and refuses it unless every rule holds.
+pub fn load(path: &Path) -> Result<Model> {
+    let bytes = std::fs::read(path)
+        .map_err(|e| Error::io(path, e, "check the name; `lazyglm train DATA -o MODEL` writes a model"))?;
+    from_bytes(&bytes).map_err(|(what, hint)| {
+        let place = Place::file(path);
+        Kind::Model { place, what, hint: hint.to_string() }.into()
+    })
+}
+
+/// The bytes of a model file.
+pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
+    let header = Header {
+        format: FORMAT,
+        written_by: format!("lazyglm {}", env!("CARGO_PKG_VERSION")),
+        loss: model.loss.spec(),
+        classes: model.classes.clone(),
+        counting: model.counting,
+        training: model.training.clone(),
+    };
+    let json = serde_json::to_string(&header).map_err(|e| cannot_write(&e))?;
+    let weights: Vec<u8> = model.weights.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let features: Vec<u8> = model.features.iter().flat_map(|f| f.to_le_bytes()).collect();
+    let seen: Vec<u8> = model.seen.runs.iter().flat_map(|&(a, b)| [a, b]).flat_map(u32::to_le_bytes).collect();
+    let (bias, checksum) = (model.bias.to_le_bytes(), [0; CHECKSUM]);
+    let view = |dtype, length, bytes| TensorView::new(dtype, vec![length], bytes).map_err(|e| cannot_write(&e));
+    // safetensors lays tensors out by falling size of their type: the only U8 comes last.
+    let tensors = [
+        ("weights", view(Dtype::F64, model.weights.len(), &weights)?),
+        ("bias", view(Dtype::F64, 1, &bias)?),
+        ("features", view(Dtype::U32, model.features.len(), &features)?),
+        ("seen", view(Dtype::U32, 2 * model.seen.runs.len(), &seen)?),
+        ("xxh3_64", view(Dtype::U8, CHECKSUM, &checksum)?),
+    ];
+    let metadata = HashMap::from([("lazyglm".to_string(), json)]);
+    let mut bytes = safetensors::serialize(tensors, Some(metadata)).map_err(|e| cannot_write(&e))?;
+    let end = bytes.len() - CHECKSUM;
+    let sum = XxHash3_64::oneshot(&bytes[..end]).to_le_bytes();
+    bytes[end..].copy_from_slice(&sum);
+    Ok(bytes)
+}
+
+fn cannot_write(e: &dyn std::error::Error) -> Error {
+    let place = Place::default();
+    Kind::Model { place, what: format!("the model cannot be put into a file: {e}"), hint: "report this".into() }.into()
+}
+
+/// What is wrong with a file, and what to do.
+type Refusal = (String, &'static str);
+
+const AGAIN: &str = "copy or train it again";
+const NO_MODEL: &str = "give a file written by `lazyglm train -o`";
+
+/// The model in these bytes, if every rule of the format holds.
+pub fn from_bytes(bytes: &[u8]) -> std::result::Result<Model, Refusal> {
+    let (checked, sum) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM));
+    let whole = sum == XxHash3_64::oneshot(checked).to_le_bytes();
+    let parsed = SafeTensors::read_metadata(bytes).ok().map(|(_, metadata)| metadata);
+    let json = parsed.as_ref().and_then(|m| m.metadata().as_ref()).and_then(|m| m.get("lazyglm"));
+    let format = json.and_then(|json| serde_json::from_str::<Format>(json).ok());
+    if let Some(Format { format }) = format
+        && format > FORMAT
+    {
+        let what = format!("it is in format {format}, and this version reads up to {FORMAT}");
+        return Err((what, "install a newer lazyglm"));
+    }
+    match (whole, json) {
+        (true, Some(json)) => read(bytes, json),
+        (true, None) => Err(("it is no lazyglm model".into(), NO_MODEL)),
+        (false, Some(_)) => Err(("it is damaged or cut short: the checksum does not fit".into(), AGAIN)),
+        (false, None) => Err(("it is no lazyglm model, or damaged, or cut short".into(), NO_MODEL)),
+    }
+}
+
+fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
+    let broken = |what: &str| (format!("it breaks a rule of the format: {what}"), AGAIN);
+    let header: Header = serde_json::from_str(json).map_err(|e| broken(&format!("its header: {e}")))?;
+    let loss = loss::parse(&header.loss).map_err(|e| broken(&e.to_string()))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| broken(&e.to_string()))?;
+    let get = |name: &str, dtype| match tensors.tensor(name) {
+        Ok(tensor) if tensor.dtype() == dtype && tensor.shape().len() == 1 => Ok(tensor.data()),
+        _ => Err(broken(&format!("tensor '{name}'"))),
+    };
+    let weights = f64s(get("weights", Dtype::F64)?);
+    let bias = f64s(get("bias", Dtype::F64)?);
+    let features = u32s(get("features", Dtype::U32)?);
+    let runs: Vec<(u32, u32)> = u32s(get("seen", Dtype::U32)?).chunks_exact(2).map(|run| (run[0], run[1])).collect();
+
+    let finite = weights.iter().chain(&bias).all(|w| w.is_finite());
+    let rising = features.windows(2).all(|two| two[0] < two[1]);
+    let apart = runs.iter().all(|run| run.0 <= run.1) && runs.windows(2).all(|two| two[0].1 < two[1].0);
+    let seen = Seen { runs };
+    if !finite || bias.len() != 1 || weights.contains(&0.0) {
+        return Err(broken("weights and bias are finite, and weights are not zero"));
+    }
+    if features.len() != weights.len() || !rising || !apart || !features.iter().all(|&f| seen.contains(f)) {
+        return Err(broken("features are seen, rise, and have a weight each"));
+    }
+    if (loss.admits() == loss::Admits::Classes) != header.classes.is_some() || header.counting.index_base > 1 {
+        return Err(broken("classes and index base fit the loss"));
+    }
+    let Header { classes, counting, training, .. } = header;
+    Ok(Model { features, weights, bias: bias[0], loss, classes, seen, counting, training })
+}
+
+fn f64s(bytes: &[u8]) -> Vec<f64> {
+    bytes.chunks_exact(8).map(|eight| f64::from_le_bytes(eight.try_into().unwrap_or_default())).collect()
+}
+
+fn u32s(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap_or_default())).collect()
+}

@@ -1,0 +1,153 @@
+//! The one judge: F, recomputed in full, sharing no code with the solvers.
+//!
+//! ```text
+//! F(w, b) = (Σᵢ ωᵢ ℓ(w·xᵢ + b, yᵢ))/n + λ₁‖w‖₁ + ½λ₂‖w‖²        ω: row weights with mean one
+//! ```
+
+use crate::loss::Loss;
+use crate::penalty::ElasticNet;
+use crate::rows::Examples;
+use rayon::prelude::*;
+
+/// Rows are summed in chunks of this many, and the chunks in order: the same bits for any number of threads.
+const CHUNK: usize = 4096;
+
+/// F and its two parts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objective {
+    /// The mean loss.
+    pub loss: f64,
+    /// λ₁‖w‖₁ + ½λ₂‖w‖².
+    pub penalty: f64,
+}
+
+impl Objective {
+    /// F.
+    pub fn total(&self) -> f64 {
+        self.loss + self.penalty
+    }
+}
+
+/// F at these weights.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
+/// let net = ElasticNet::new(0.1, 0.0).unwrap();
+/// let f = objective::objective(examples, &*loss::parse("squared").unwrap(), net, &[1.0], 0.0);
+/// assert_eq!((f.loss, f.penalty, f.total()), (0.5, 0.1, 0.6));
+/// ```
+pub fn objective(
+    examples: Examples,
+    loss: &dyn Loss,
+    net: ElasticNet,
+    weights: &[f64],
+    bias: f64,
+) -> Objective {
+    Objective { loss: mean_loss(examples, loss, weights, bias), penalty: net.value(weights) }
+}
+
+/// The mean loss at these weights.
+pub fn mean_loss(examples: Examples, loss: &dyn Loss, weights: &[f64], bias: f64) -> f64 {
+    let one = |i: usize| {
+        let score = examples.rows.dot(i, weights) + bias;
+        examples.weight(i) * loss.value(score, examples.targets[i])
+    };
+    sum(examples.len(), one) / examples.len() as f64
+}
+
+/// How far (w, b) is from fulfilling the conditions of a minimum: the largest, over coordinates, of the distance
+/// from 0 to the subdifferential of F. Zero at a minimum of a smooth loss and nowhere else.
+///
+/// ```text
+/// wⱼ ≠ 0:  |∂ⱼL + λ₂wⱼ + λ₁·sgn(wⱼ)|      wⱼ = 0:  max(0, |∂ⱼL| − λ₁)      bias:  |∂L/∂b|
+/// ```
+pub fn violation(
+    examples: Examples,
+    loss: &dyn Loss,
+    net: ElasticNet,
+    weights: &[f64],
+    bias: Option<f64>,
+) -> f64 {
+    let slope = |i: usize| {
+        let score = examples.rows.dot(i, weights) + bias.unwrap_or(0.0);
+        examples.weight(i) * loss.slope(score, examples.targets[i])
+    };
+    let (gradient, of_bias) = gradient(examples, weights.len(), slope);
+    let worst = gradient.iter().zip(weights).map(|(&g, &w)| match w {
+        0.0 => (g.abs() - net.l1).max(0.0),
+        _ => (g + net.l2 * w + net.l1.copysign(w)).abs(),
+    });
+    worst.fold(bias.map_or(0.0, |_| of_bias.abs()), f64::max)
+}
+
+/// λ₁_max: the smallest λ₁ at which all weights are zero (the bias, if there is one, at its best). For a loss with
+/// a kink there it is an upper bound: at this λ₁ all weights are zero, at a slightly smaller one they may be still.
+///
+/// At w = 0 the best b makes the slopes sum to zero; then λ₁_max = maxⱼ |∂ⱼL|. Slopes rise with b, so b is found by
+/// bisection down to two neighbouring numbers, and slopes that jump between the two are mixed so that the sum is zero.
+pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
+    let slope = |b: f64, i: usize| examples.weight(i) * loss.slope(b, examples.targets[i]);
+    let pooled = pooled_by_target(examples);
+    let total = |b: f64| sum(pooled.len(), |k| pooled[k].1 * loss.slope(b, pooled[k].0));
+    let (low, high) = if with_bias { bracket(total) } else { (0.0, 0.0) };
+    let (below, above) = (total(low), total(high));
+    let share = if with_bias && above > below { (-below / (above - below)).clamp(0.0, 1.0) } else { 0.0 };
+    let mixed = |i: usize| (1.0 - share) * slope(low, i) + share * slope(high, i);
+    let (gradient, _) = gradient(examples, examples.rows.columns(), mixed);
+    gradient.iter().fold(0.0, |largest, g| largest.max(g.abs()))
+}
+
+/// (target, total weight of its rows): with w = 0, rows of one target are all alike.
+fn pooled_by_target(examples: Examples) -> Vec<(f64, f64)> {
+    let mut pooled: Vec<(f64, f64)> =
+        (0..examples.len()).map(|i| (examples.targets[i], examples.weight(i))).collect();
+    pooled.sort_by(|a, b| a.0.total_cmp(&b.0));
+    pooled.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 += if same { next.1 } else { 0.0 };
+        same
+    });
+    pooled
+}
+
+/// Two neighbouring numbers between which a rising function passes zero; where it never does (a separable
+/// problem without both classes, say), the end of the search.
+fn bracket(rising: impl Fn(f64) -> f64) -> (f64, f64) {
+    let (mut low, mut high) = (-1.0, 1.0);
+    while rising(low) > 0.0 && low > -1e300 {
+        low *= 2.0;
+    }
+    while rising(high) < 0.0 && high < 1e300 {
+        high *= 2.0;
+    }
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if rising(middle) < 0.0 { low = middle } else { high = middle }
+    }
+    (low, high)
+}
+
+/// Σᵢ slopeᵢ·xᵢ/n and Σᵢ slopeᵢ/n.
+fn gradient(examples: Examples, columns: usize, slope: impl Fn(usize) -> f64 + Sync) -> (Vec<f64>, f64) {
+    let n = examples.len() as f64;
+    let slopes: Vec<f64> = (0..examples.len()).into_par_iter().map(&slope).collect();
+    let mut gradient = vec![0.0; columns];
+    for (i, g) in slopes.iter().enumerate().filter(|(_, g)| **g != 0.0) {
+        examples.rows.for_each(i, |j, x| gradient[j] += g * x / n);
+    }
+    (gradient, slopes.iter().sum::<f64>() / n)
+}
+
+fn sum(n: usize, one: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let chunks: Vec<f64> = (0..n.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(|c| (c * CHUNK..((c + 1) * CHUNK).min(n)).map(&one).sum())
+        .collect();
+    chunks.into_iter().sum()
+}

@@ -1,0 +1,92 @@
+//! The penalty λ₁‖w‖₁ + ½λ₂‖w‖², and what one step of it does to a weight.
+//!
+//! None, ℓ₁ and ℓ₂² are its corners. Both methods shrink the magnitude m = |w| by an affine map, clipped at zero,
+//!
+//! ```text
+//! m ← max(0, a·m − c)
+//! ```
+//!
+//! and differ only in a and c: see [`Method::Sgd`] and [`Method::Fobos`]. `step` is the definition; the ledger
+//! and the paper's tables are closed forms for many steps at once, and laws tie them to it.
+
+mod fobos;
+mod sgd;
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// λ₁ and λ₂: how dear a weight's magnitude and half its square are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ElasticNet {
+    /// λ₁ ≥ 0.
+    pub l1: f64,
+    /// λ₂ ≥ 0.
+    pub l2: f64,
+}
+
+impl ElasticNet {
+    /// Checks that both are finite and not negative.
+    ///
+    /// ```
+    /// use lazyglm::ElasticNet;
+    /// assert_eq!(ElasticNet::new(0.5, 2.0).unwrap().value(&[1.0, -2.0]), 0.5 * 3.0 + 0.5 * 2.0 * 5.0);
+    /// assert!(ElasticNet::new(-1.0, 0.0).is_err());
+    /// ```
+    pub fn new(l1: f64, l2: f64) -> Result<ElasticNet> {
+        for (name, value) in [("l1", l1), ("l2", l2)] {
+            if !value.is_finite() || value < 0.0 {
+                return Err(Error::call(format!("{name} = {value} is no penalty"), "give a number from 0 up"));
+            }
+        }
+        Ok(ElasticNet { l1, l2 })
+    }
+
+    /// λ₁Σ|wⱼ| + ½λ₂Σwⱼ².
+    pub fn value(&self, weights: &[f64]) -> f64 {
+        weights.iter().map(|w| self.l1 * w.abs() + 0.5 * self.l2 * w * w).sum()
+    }
+
+    /// Whether it is nothing at all.
+    pub fn is_none(&self) -> bool {
+        self.l1 == 0.0 && self.l2 == 0.0
+    }
+}
+
+/// How a step applies the penalty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// The gradient of the penalty, clipped at zero: m ← max(0, (1 − ηλ₂)m − ηλ₁). Needs ηλ₂ < 1.
+    Sgd,
+    /// Its proximal step: m ← max(0, (m − ηλ₁)/(1 + ηλ₂)).
+    Fobos,
+}
+
+impl Method {
+    /// One penalty step on one weight: the definition everything else must agree with.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method};
+    /// let net = ElasticNet::new(0.1, 1.0).unwrap();
+    /// assert_eq!(Method::Fobos.step(net, 0.5, -1.0), -(1.0 - 0.05) / 1.5);
+    /// assert_eq!(Method::Sgd.step(net, 0.5, 0.01), 0.0, "what would cross zero stays there");
+    /// ```
+    pub fn step(self, net: ElasticNet, eta: f64, weight: f64) -> f64 {
+        let shrunk = match self {
+            Method::Sgd => sgd::shrink(net, eta, weight.abs()),
+            Method::Fobos => fobos::shrink(net, eta, weight.abs()),
+        };
+        if shrunk > 0.0 { shrunk.copysign(weight) } else { 0.0 }
+    }
+
+    /// Refuses a rate at which SGD's step would throw weights across zero; the other method has no such limit.
+    pub fn check(self, net: ElasticNet, eta: f64) -> Result<()> {
+        if self == Method::Sgd && eta * net.l2 >= 1.0 {
+            return Err(Error::call(
+                format!("SGD needs eta * l2 < 1, and eta = {eta:?} with l2 = {:?} gives {:?}", net.l2, eta * net.l2),
+                format!("lower --eta0 below {:?}, or lower --l2, or use --method fobos, which has no such limit", 1.0 / net.l2),
+            ));
+        }
+        Ok(())
+    }
+}

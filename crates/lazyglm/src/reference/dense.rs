@@ -1,0 +1,56 @@
+//! Dense updates: after each row, every weight takes one penalty step. O(d) a row.
+
+use crate::penalty::{ElasticNet, Method};
+use crate::rows::{Row, Value};
+use crate::update::Update;
+
+/// Every weight at every step. With `SPARSE_PREDICT` the score is a sum over the row's non-zeros (the paper's
+/// "dense updates with sparse predictions"); without, it too runs over all d weights.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, reference::Dense, update::Update};
+/// let net = ElasticNet::new(0.5, 0.0).unwrap();
+/// let mut dense = Dense::<true>::new(vec![2.0, -0.25], net, Method::Sgd);
+/// dense.charge(1.0);
+/// assert_eq!(dense.weights(), [1.5, 0.0]);
+/// ```
+pub struct Dense<const SPARSE_PREDICT: bool> {
+    weights: Vec<f64>,
+    row: Vec<f64>, // the row at hand, written out in full
+    net: ElasticNet,
+    method: Method,
+}
+
+impl<const SPARSE_PREDICT: bool> Dense<SPARSE_PREDICT> {
+    /// Starts from these weights.
+    pub fn new(weights: Vec<f64>, net: ElasticNet, method: Method) -> Self {
+        let row = if SPARSE_PREDICT { Vec::new() } else { vec![0.0; weights.len()] };
+        Dense { weights, row, net, method }
+    }
+}
+
+impl<const SPARSE_PREDICT: bool> Update for Dense<SPARSE_PREDICT> {
+    fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
+        if SPARSE_PREDICT {
+            return row.dot(&self.weights);
+        }
+        row.iter().for_each(|(j, x)| self.row[j] = x);
+        let score = self.weights.iter().zip(&self.row).map(|(w, x)| w * x).sum();
+        row.iter().for_each(|(j, _)| self.row[j] = 0.0);
+        score
+    }
+
+    fn pull<V: Value>(&mut self, row: Row<V>, amount: f64) {
+        row.iter().for_each(|(j, x)| self.weights[j] -= amount * x);
+    }
+
+    fn charge(&mut self, eta: f64) {
+        for w in &mut self.weights {
+            *w = self.method.step(self.net, eta, *w);
+        }
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.weights.clone()
+    }
+}

@@ -1,0 +1,122 @@
+//! From `name:key=value,key=value` to a thing in a table.
+//!
+//! Losses and schedules are tables of entries; the program's help, error lists, docs and laws all come from
+//! the tables. A typo is refused with the nearest name, a number with the range it must lie in.
+
+use crate::error::{Error, Result};
+
+/// One number that an entry takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// As written before `=`.
+    pub name: &'static str,
+    /// What it is when not given, in words.
+    pub default: &'static str,
+    /// The smallest value allowed; excluded if `open`.
+    pub low: f64,
+    /// The largest value allowed; excluded if `open`.
+    pub high: f64,
+    /// Whether the ends are excluded.
+    pub open: bool,
+}
+
+impl Key {
+    /// A key that takes any positive number.
+    pub const fn positive(name: &'static str, default: &'static str) -> Key {
+        Key { name, default, low: 0.0, high: f64::INFINITY, open: true }
+    }
+
+    fn admits(&self, value: f64) -> bool {
+        value.is_finite()
+            && if self.open {
+                self.low < value && value < self.high
+            } else {
+                self.low <= value && value <= self.high
+            }
+    }
+
+    fn range(&self) -> String {
+        match (self.open, self.high) {
+            (true, f64::INFINITY) => format!("above {}", self.low),
+            (false, f64::INFINITY) => format!("{} or more", self.low),
+            (true, high) => format!("above {} and below {high}", self.low),
+            (false, high) => format!("from {} to {high}", self.low),
+        }
+    }
+}
+
+/// One line of a table.
+#[derive(Clone, Copy)]
+pub struct Entry<Make> {
+    /// As written.
+    pub name: &'static str,
+    /// Its formula, for help and docs.
+    pub formula: &'static str,
+    /// The numbers it takes.
+    pub keys: &'static [Key],
+    /// Makes it from the numbers given, in the order of `keys`.
+    pub make: Make,
+}
+
+/// What was asked for: an entry, and the numbers given for its keys.
+pub struct Choice<'a, Make> {
+    /// The entry.
+    pub entry: &'a Entry<Make>,
+    /// One for each of the entry's keys; `None` where the default holds.
+    pub given: Vec<Option<f64>>,
+}
+
+/// Finds `text` (`name` or `name:key=value,…`) in a table of what are called `noun`s.
+pub fn find<'a, Make>(noun: &str, table: &'a [Entry<Make>], text: &str) -> Result<Choice<'a, Make>> {
+    let (name, keys) = text.split_once(':').map_or((text, None), |(name, keys)| (name, Some(keys)));
+    let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();
+    let entry = table
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| Error::call(format!("there is no {noun} '{name}'"), suggest(name, &names)))?;
+    let mut given = vec![None; entry.keys.len()];
+    for pair in keys.into_iter().flat_map(|keys| keys.split(',')) {
+        let (k, value) = one_pair(noun, entry.name, entry.keys, pair)?;
+        if given[k].replace(value).is_some() {
+            return Err(Error::call(
+                format!("{noun} '{name}' is given {} twice", entry.keys[k].name),
+                "give it once",
+            ));
+        }
+    }
+    Ok(Choice { entry, given })
+}
+
+fn one_pair(noun: &str, name: &str, keys: &[Key], pair: &str) -> Result<(usize, f64)> {
+    let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
+    let (key, value) = pair.split_once('=').ok_or_else(|| {
+        Error::call(format!("'{pair}' is no key=value"), format!("write {noun} '{name}:key=value'"))
+    })?;
+    let k = names.iter().position(|n| *n == key).ok_or_else(|| {
+        let hint = if names.is_empty() { "it takes none".to_string() } else { suggest(key, &names) };
+        Error::call(format!("{noun} '{name}' has no key '{key}'"), hint)
+    })?;
+    match value.parse::<f64>() {
+        Ok(number) if keys[k].admits(number) => Ok((k, number)),
+        _ => Err(Error::call(
+            format!("{noun} '{name}' cannot have {key}={value}"),
+            format!("{key} is a number {}", keys[k].range()),
+        )),
+    }
+}
+
+/// "did you mean 'x'?" for a near miss, and the whole list.
+///
+/// ```
+/// let hint = lazyglm::registry::suggest("hinje", &["logistic", "hinge"]);
+/// assert_eq!(hint, "did you mean 'hinge'? There are: logistic, hinge");
+/// ```
+pub fn suggest(typed: &str, names: &[&str]) -> String {
+    let near = names
+        .iter()
+        .map(|name| (strsim::jaro_winkler(typed, name), name))
+        .filter(|(nearness, _)| *nearness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let all = names.join(", ");
+    near.map_or(format!("there are: {all}"), |(_, name)| format!("did you mean '{name}'? There are: {all}"))
+}

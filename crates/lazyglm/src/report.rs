@@ -1,0 +1,68 @@
+//! What a training run has to say: plain data, printed elsewhere.
+
+use serde::{Deserialize, Serialize};
+
+/// Figures of a finished run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// F on all training rows: loss + penalty.
+    pub objective: f64,
+    /// The mean loss.
+    pub loss: f64,
+    /// λ₁‖w‖₁ + ½λ₂‖w‖².
+    pub penalty: f64,
+    /// How far the weights are from a minimum: see [`crate::objective::violation`].
+    pub violation: f64,
+    /// The smallest λ₁ at which all weights are zero: see [`crate::objective::l1_max`].
+    pub l1_max: f64,
+    /// Weights that are not zero, without the bias.
+    pub nonzeros: usize,
+    /// d.
+    pub features: usize,
+    /// Training rows.
+    pub rows: usize,
+    /// Epochs run.
+    pub epochs: u64,
+    /// The starting rate.
+    pub eta0: f64,
+    /// Reading the data, in seconds.
+    pub seconds_read: f64,
+    /// From the first row learnt to weights settled, in seconds.
+    pub seconds_train: f64,
+    /// The solver.
+    pub solver: String,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// Held-out figures.
+    pub validation: Option<Validation>,
+    /// The loss before each epoch's rows were learnt (a sample of them), epoch by epoch.
+    pub history: Vec<Epoch>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// All epochs asked for were run.
+    Epochs,
+    /// The validation loss had not improved for as many epochs as asked.
+    EarlyStop,
+}
+
+/// Held-out figures of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Validation {
+    /// Mean held-out loss of the model returned.
+    pub loss: f64,
+    /// The epoch (from 1) with the lowest held-out loss.
+    pub best_epoch: u64,
+}
+
+/// One epoch of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Epoch {
+    /// Its running loss: the mean over sampled rows, each before it was learnt.
+    pub running_loss: f64,
+    /// The held-out loss after it.
+    pub validation_loss: Option<f64>,
+}

@@ -1,0 +1,86 @@
+//! The starting rate, when none is given: a ladder of rates tried on the first rows.
+//!
+//! The natural unit of rates is 1/(c·mean‖x‖²), with c the curvature of the loss: there a step just about undoes
+//! the error of its row. How far from it the best rate lies depends on noise, not on scale, and no constant is right
+//! for all data, so powers of two around it each learn the first rows once, and the one whose
+//! predictions were best on rows it had not learnt yet wins.
+
+use super::online::{Online, Rule};
+use crate::error::Result;
+use crate::kernel::Folded;
+use crate::loss::Loss;
+use crate::penalty::{ElasticNet, Method};
+use crate::rows::Examples;
+use crate::schedule::{Setting, Spec};
+
+/// How many rows a rate is tried on.
+const TRIED_ROWS: usize = 10_000;
+/// The ladder, in powers of two around the natural rate.
+const RUNGS: std::ops::RangeInclusive<i32> = -8..=8;
+
+/// What a trial shares with the run it stands for.
+#[derive(Clone, Copy)]
+pub struct Trial<'a> {
+    /// The data.
+    pub examples: Examples<'a>,
+    /// The order of the first epoch.
+    pub order: &'a [u32],
+    /// The loss.
+    pub loss: &'a dyn Loss,
+    /// The penalty.
+    pub net: ElasticNet,
+    /// SGD or FoBoS.
+    pub method: Method,
+    /// The schedule that will start from the rate.
+    pub schedule: &'a Spec,
+    /// How many epochs there will be.
+    pub epochs: u64,
+    /// Whether there is a bias.
+    pub bias: bool,
+}
+
+/// Finds a starting rate.
+pub fn find(trial: &Trial) -> Result<f64> {
+    let natural = natural(trial.examples, trial.loss);
+    let mut best = (f64::INFINITY, natural * f64::powi(2.0, *RUNGS.start()));
+    for rung in RUNGS {
+        let eta0 = natural * f64::powi(2.0, rung);
+        if trial.method.check(trial.net, 2.0 * eta0).is_err() {
+            break;
+        }
+        let loss = progressive_loss(trial, eta0)?;
+        if loss < best.0 {
+            best = (loss, eta0);
+        }
+    }
+    Ok(rounded(best.1))
+}
+
+/// 1/(c·mean(‖x‖² + 1)); the 1 is the bias's.
+fn natural(examples: Examples, loss: &dyn Loss) -> f64 {
+    let mut squares = 0.0;
+    let rows = examples.len().min(TRIED_ROWS);
+    (0..rows).for_each(|i| examples.rows.for_each(i, |_, x| squares += x * x));
+    let rate = 1.0 / (loss.curvature().unwrap_or(1.0) * (1.0 + squares / rows as f64));
+    if rate.is_normal() { rate } else { f64::MIN_POSITIVE }
+}
+
+/// The mean loss of the first rows, each taken before the row is learnt; infinite if the run diverges.
+fn progressive_loss(trial: &Trial, eta0: f64) -> Result<f64> {
+    let rows = trial.examples.len() as u64;
+    let setting = Setting { eta0, l2: trial.net.l2, rows: Some(rows), epochs: trial.epochs };
+    let schedule = trial.schedule.resolve(&setting)?;
+    let rule = Rule { loss: trial.loss, schedule: &*schedule };
+    let start = vec![0.0; trial.examples.rows.columns()];
+    let mut model = Online::new(Folded::<f32>::new(start, trial.net, trial.method), trial.bias).sampling_all();
+    let tried = &trial.order[..trial.order.len().min(TRIED_ROWS)];
+    Ok(match model.learn(&rule, trial.examples, tried) {
+        Ok(sample) if sample.sum.is_finite() => sample.sum / sample.count as f64,
+        _ => f64::INFINITY,
+    })
+}
+
+/// Two digits: nobody should think a found rate is more exact than that.
+fn rounded(rate: f64) -> f64 {
+    format!("{rate:.1e}").parse().unwrap_or(rate)
+}

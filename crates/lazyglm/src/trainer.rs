@@ -1,0 +1,390 @@
+//! The only loop over epochs: order, validation, stopping, reports.
+
+use crate::error::{Error, Kind, Result};
+use crate::kernel::Folded;
+use crate::loss::Loss;
+use crate::objective::{self, Objective};
+use crate::penalty::{ElasticNet, Method};
+use crate::random;
+use crate::reference::{Dense, Table};
+use crate::report::{Epoch, Report, Stop, Validation};
+use crate::rows::Examples;
+use crate::schedule::{Schedule, Setting, Spec};
+use crate::solver::eta0;
+use crate::solver::online::{Diverged, Online, Rule, Sample};
+use crate::task::Task;
+use crate::update::Update;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// How the penalty is paid: see [`crate::update`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UpdateName {
+    /// The folded frame.
+    Lazy,
+    /// The paper's tables.
+    Table,
+    /// Every weight at every step.
+    Dense,
+    /// The same, with predictions over non-zeros only.
+    DenseSparsePredict,
+}
+
+/// What weights are kept in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// Four bytes.
+    F32,
+    /// Eight bytes.
+    F64,
+}
+
+/// The order of rows in an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Anew for each epoch, from the seed.
+    Shuffled,
+    /// As in the data.
+    Sequential,
+}
+
+/// Everything a run depends on, besides the data.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// λ₁ and λ₂.
+    pub net: ElasticNet,
+    /// SGD or FoBoS.
+    pub method: Method,
+    /// How the penalty is paid.
+    pub update: UpdateName,
+    /// η(t).
+    pub schedule: Spec,
+    /// η₀; found on the first rows if not given.
+    pub eta0: Option<f64>,
+    /// How many times the rows are gone through.
+    pub epochs: u64,
+    /// In which order.
+    pub order: Order,
+    /// Of the order.
+    pub seed: u64,
+    /// Of the lazy update's weights; the others work in f64.
+    pub precision: Precision,
+    /// Whether there is a bias.
+    pub bias: bool,
+    /// Stop after so many epochs without a better validation loss, and return the best.
+    pub early_stop: Option<u64>,
+    /// How many steps the tables of [`UpdateName::Table`] hold.
+    pub table_budget: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            net: ElasticNet { l1: 1e-6, l2: 1e-6 },
+            method: Method::Fobos,
+            update: UpdateName::Lazy,
+            schedule: Spec::parse("inverse-sqrt").expect("a schedule of the table"),
+            eta0: None,
+            epochs: 5,
+            order: Order::Shuffled,
+            seed: 1,
+            precision: Precision::F32,
+            bias: true,
+            early_stop: None,
+            table_budget: 1 << 17,
+        }
+    }
+}
+
+/// What a watcher sees while a run is going on.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The epoch, from 1.
+    pub epoch: u64,
+    /// Of so many.
+    pub epochs: u64,
+    /// Rows learnt in all epochs so far.
+    pub learnt: u64,
+    /// Rows to learn in all epochs.
+    pub total: u64,
+    /// The loss of recent rows, before each was learnt.
+    pub running_loss: f64,
+    /// Non-zero weights at the end of the last whole epoch.
+    pub nonzeros: Option<usize>,
+    /// The held-out loss at the end of the last whole epoch.
+    pub validation_loss: Option<f64>,
+    /// Whether this is the last word on its epoch.
+    pub epoch_ends: bool,
+}
+
+/// A trained model, by column.
+#[derive(Clone, Debug)]
+pub struct Trained {
+    /// w, one a column.
+    pub weights: Vec<f64>,
+    /// b; 0 without a bias.
+    pub bias: f64,
+    /// The figures of the run.
+    pub report: Report,
+}
+
+/// Trains a model.
+///
+/// ```
+/// use lazyglm::{Settings, Task, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 2_000, features: 500, ..synth::Shape::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// assert!(trained.report.objective < std::f64::consts::LN_2, "better than no model");
+/// ```
+pub fn train(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    let examples = task.examples();
+    let started = Instant::now();
+    let first = order(settings, examples.len(), 0);
+    let eta0 = starting_rate(task, settings, &first)?;
+    let setting = Setting {
+        eta0,
+        l2: settings.net.l2,
+        rows: Some(examples.len() as u64),
+        epochs: settings.epochs,
+    };
+    let schedule = settings.schedule.resolve(&setting)?;
+    let eta0 = schedule.eta(0);
+    settings.method.check(settings.net, eta0)?;
+
+    let run = Run { task, validation, settings, schedule: &*schedule, spent: started.elapsed().as_secs_f64(), first };
+    let start = vec![0.0; examples.rows.columns()];
+    let (net, method) = (settings.net, settings.method);
+    let fitted = match (settings.update, settings.precision, net.is_none()) {
+        (UpdateName::Lazy, Precision::F32, false) => run.fit(Folded::<f32>::new(start, net, method), watch),
+        (UpdateName::Lazy, Precision::F64, false) => run.fit(Folded::<f64>::new(start, net, method), watch),
+        (UpdateName::Lazy, Precision::F32, true) => run.fit(Folded::<f32, false>::new(start, net, method), watch),
+        (UpdateName::Lazy, Precision::F64, true) => run.fit(Folded::<f64, false>::new(start, net, method), watch),
+        (UpdateName::Table, ..) => {
+            let constant = schedule.is_constant().then_some(eta0);
+            run.fit(Table::new(start, net, method, settings.table_budget, constant), watch)
+        }
+        (UpdateName::Dense, ..) => run.fit(Dense::<false>::new(start, net, method), watch),
+        (UpdateName::DenseSparsePredict, ..) => run.fit(Dense::<true>::new(start, net, method), watch),
+    }?;
+    judge(task, settings, eta0, fitted)
+}
+
+fn starting_rate(task: &Task, settings: &Settings, first: &[u32]) -> Result<f64> {
+    match settings.eta0 {
+        _ if !settings.schedule.uses_eta0() => Ok(f64::NAN), // never looked at
+        Some(eta0) => Ok(eta0),
+        None => eta0::find(&eta0::Trial {
+            examples: task.examples(),
+            order: first,
+            loss: &*task.loss,
+            net: settings.net,
+            method: settings.method,
+            schedule: &settings.schedule,
+            epochs: settings.epochs,
+            bias: settings.bias,
+        }),
+    }
+}
+
+fn order(settings: &Settings, rows: usize, epoch: u64) -> Vec<u32> {
+    match settings.order {
+        Order::Shuffled => random::permutation(rows, settings.seed, epoch),
+        Order::Sequential => (0..rows as u32).collect(),
+    }
+}
+
+/// Rows learnt between two looks at the clock.
+const STRIDE: usize = 8192;
+
+struct Run<'a> {
+    task: &'a Task,
+    validation: Option<&'a Task>,
+    settings: &'a Settings,
+    schedule: &'a dyn Schedule,
+    spent: f64, // seconds, before the first epoch
+    first: Vec<u32>,
+}
+
+struct Fitted {
+    weights: Vec<f64>,
+    bias: f64,
+    epochs: u64,
+    stop: Stop,
+    seconds: f64,
+    validation: Option<Validation>,
+    history: Vec<Epoch>,
+}
+
+impl Run<'_> {
+    fn fit<U: Update>(&self, update: U, watch: &mut dyn FnMut(&Progress)) -> Result<Fitted> {
+        let rows = self.task.targets.len();
+        let mut model = Online::new(update, self.settings.bias);
+        let mut seconds = self.spent;
+        let mut history: Vec<Epoch> = Vec::new();
+        let mut best = Best::default();
+        let mut stop = Stop::Epochs;
+        let mut progress = Progress {
+            epoch: 1,
+            epochs: self.settings.epochs,
+            learnt: 0,
+            total: self.settings.epochs * rows as u64,
+            running_loss: f64::NAN,
+            nonzeros: None,
+            validation_loss: None,
+            epoch_ends: false,
+        };
+        let mut weights = Vec::new();
+        for epoch in 0..self.settings.epochs {
+            (progress.epoch, progress.epoch_ends) = (epoch + 1, false);
+            let started = Instant::now();
+            let shuffled;
+            let order = if epoch == 0 {
+                &self.first
+            } else {
+                shuffled = order(self.settings, rows, epoch);
+                &shuffled
+            };
+            let running_loss = self.epoch(&mut model, order, &mut progress, watch)?;
+            let learnt = started.elapsed();
+            weights = model.update.weights();
+            let settled = started.elapsed();
+            self.refuse_infinite(&weights, &model, epoch)?;
+            let last = epoch + 1 == self.settings.epochs;
+            seconds += if last { settled } else { learnt }.as_secs_f64(); // before the end we settle only to look
+
+            let validation_loss = self
+                .validation
+                .map(|task| objective::mean_loss(task.examples(), &*task.loss, &weights, model.bias));
+            progress.nonzeros = Some(nonzeros(&weights));
+            progress.validation_loss = validation_loss;
+            progress.epoch_ends = true;
+            watch(&progress);
+            history.push(Epoch { running_loss, validation_loss });
+            if let Some(loss) = validation_loss {
+                best.see(epoch + 1, loss, &weights, model.bias, self.settings.early_stop.is_some());
+                if self.settings.early_stop.is_some_and(|patience| epoch + 1 - best.epoch >= patience) {
+                    stop = Stop::EarlyStop;
+                    break;
+                }
+            }
+        }
+        let mut bias = model.bias;
+        let mut loss = history.last().and_then(|epoch| epoch.validation_loss);
+        if self.settings.early_stop.is_some() && best.epoch > 0 {
+            (weights, bias, loss) = (best.weights, best.bias, Some(best.loss));
+        }
+        let validation = loss.map(|loss| Validation { loss, best_epoch: best.epoch });
+        Ok(Fitted { weights, bias, epochs: history.len() as u64, stop, seconds, validation, history })
+    }
+
+    /// One pass over the rows; returns its running loss.
+    fn epoch<U: Update>(
+        &self,
+        model: &mut Online<U>,
+        order: &[u32],
+        progress: &mut Progress,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<f64> {
+        let rule = Rule { loss: &*self.task.loss, schedule: self.schedule };
+        let mut sample = Sample::default();
+        for part in order.chunks(STRIDE) {
+            let more = model
+                .learn(&rule, self.task.examples(), part)
+                .map_err(|diverged| self.diverged(diverged, progress.epoch))?;
+            sample = Sample { sum: sample.sum + more.sum, count: sample.count + more.count };
+            progress.learnt += part.len() as u64;
+            progress.running_loss = sample.sum / sample.count.max(1) as f64;
+            watch(progress);
+        }
+        Ok(progress.running_loss)
+    }
+
+    fn diverged(&self, at: Diverged, epoch: u64) -> Error {
+        let what = if at.score.is_finite() {
+            format!("the slope of the loss became {}", at.slope)
+        } else {
+            format!("the score became {}", at.score)
+        };
+        let eta = self.schedule.eta(0);
+        let hint = match self.settings.schedule.uses_eta0() {
+            true => format!("lower --eta0 (it was {eta:?}; try {:?}) or scale the features down", eta / 10.0),
+            false => "raise --l2 or the schedule's t0, or scale the features down".to_string(),
+        };
+        Kind::Diverged { place: self.task.data.place(at.row), epoch, step: at.t, what, hint }.into()
+    }
+
+    /// A weight that overflowed on the very last rows was never scored again: it is caught here.
+    fn refuse_infinite<U: Update>(&self, weights: &[f64], model: &Online<U>, epoch: u64) -> Result<()> {
+        if weights.iter().all(|w| w.is_finite()) && model.bias.is_finite() {
+            return Ok(());
+        }
+        let row = self.task.targets.len() - 1;
+        let at = Diverged { row, t: model.t - 1, score: f64::INFINITY, slope: 0.0 };
+        Err(self.diverged(at, epoch + 1))
+    }
+}
+
+#[derive(Default)]
+struct Best {
+    epoch: u64,
+    loss: f64,
+    weights: Vec<f64>,
+    bias: f64,
+}
+
+impl Best {
+    fn see(&mut self, epoch: u64, loss: f64, weights: &[f64], bias: f64, keep: bool) {
+        if self.epoch == 0 || loss < self.loss {
+            let weights = if keep { weights.to_vec() } else { Vec::new() };
+            *self = Best { epoch, loss, weights, bias };
+        }
+    }
+}
+
+fn judge(task: &Task, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Trained> {
+    let Fitted { weights, bias, epochs, stop, seconds, validation, history } = fitted;
+    let (examples, loss): (Examples, &dyn Loss) = (task.examples(), &*task.loss);
+    let f: Objective = objective::objective(examples, loss, settings.net, &weights, bias);
+    if !f.total().is_finite() {
+        return Err(Kind::Diverged {
+            place: task.data.file(),
+            epoch: epochs,
+            step: epochs * task.targets.len() as u64,
+            what: format!("the objective is {}", f.total()),
+            hint: format!("lower --eta0 (it was {eta0:?}) or scale the features down"),
+        }
+        .into());
+    }
+    let of_bias = settings.bias.then_some(bias);
+    let report = Report {
+        objective: f.total(),
+        loss: f.loss,
+        penalty: f.penalty,
+        violation: objective::violation(examples, loss, settings.net, &weights, of_bias),
+        l1_max: objective::l1_max(examples, loss, settings.bias),
+        nonzeros: nonzeros(&weights),
+        features: task.data.features.count,
+        rows: examples.len(),
+        epochs,
+        eta0,
+        seconds_read: 0.0,
+        seconds_train: seconds,
+        solver: "online".into(),
+        stop,
+        validation,
+        history,
+    };
+    Ok(Trained { weights, bias, report })
+}
+
+fn nonzeros(weights: &[f64]) -> usize {
+    weights.iter().filter(|w| **w != 0.0).count()
+}
