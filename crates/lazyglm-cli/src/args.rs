@@ -85,7 +85,7 @@ pub struct Train {
     #[arg(long, value_enum, default_value_t = Update::Lazy, help_heading = "Learning")]
     pub update: Update,
     /// The rate of step t: one of those below
-    #[arg(long, default_value = "inverse-sqrt", value_name = "S", help_heading = "Learning")]
+    #[arg(long, default_value = "cosine", value_name = "S", help_heading = "Learning")]
     pub schedule: String,
     /// The starting rate, or auto: the best of a ladder tried on the first rows
     #[arg(long, default_value = "auto", value_name = "X|auto", help_heading = "Learning", allow_negative_numbers = true)]

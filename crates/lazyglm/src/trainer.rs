@@ -86,7 +86,7 @@ impl Default for Settings {
             net: ElasticNet { l1: 1e-6, l2: 1e-6 },
             method: Method::Fobos,
             update: UpdateName::Lazy,
-            schedule: Spec::parse("inverse-sqrt").expect("a schedule of the table"),
+            schedule: Spec::parse("cosine").expect("a schedule of the table"),
             eta0: None,
             epochs: 5,
             order: Order::Shuffled,

@@ -35,6 +35,10 @@ impl Loss for EpsilonInsensitive {
         if r.abs() > self.epsilon { r.signum() } else { 0.0 }
     }
 
+    fn steepest(&self) -> f64 {
+        1.0
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         super::inside(slope.abs() <= 1.0) + slope * target + self.epsilon * slope.abs()
     }

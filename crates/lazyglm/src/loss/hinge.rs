@@ -25,6 +25,10 @@ impl Loss for Hinge {
         if target * score < 1.0 { -target } else { 0.0 }
     }
 
+    fn steepest(&self) -> f64 {
+        1.0
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         let uy = slope * target;
         super::inside((-1.0..=0.0).contains(&uy)) + uy

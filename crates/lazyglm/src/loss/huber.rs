@@ -36,6 +36,10 @@ impl Loss for Huber {
         Some(1.0)
     }
 
+    fn steepest(&self) -> f64 {
+        self.delta
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         super::inside(slope.abs() <= self.delta) + 0.5 * slope * slope + slope * target
     }

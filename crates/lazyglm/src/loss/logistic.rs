@@ -31,6 +31,10 @@ impl Loss for Logistic {
         Some(0.25)
     }
 
+    fn steepest(&self) -> f64 {
+        1.0
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         let a = -target * slope;
         let x_ln_x = |x: f64| if x > 0.0 { x * x.ln() } else { 0.0 };

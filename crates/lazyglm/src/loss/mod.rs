@@ -52,6 +52,12 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// The smallest g with |∂ℓ/∂s| ≤ g everywhere; infinite if there is none. A loss that is steep without bound can
+    /// be thrown further and further by a rate that is too large; one that is not can only wander.
+    fn steepest(&self) -> f64 {
+        f64::INFINITY
+    }
+
     /// The conjugate ℓ*(u, y) = sup over s of us − ℓ(s, y); +∞ outside its domain.
     fn conjugate(&self, slope: f64, target: f64) -> f64;
 

@@ -35,6 +35,10 @@ impl Loss for ModifiedHuber {
         Some(2.0)
     }
 
+    fn steepest(&self) -> f64 {
+        4.0
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         let uy = slope * target;
         super::inside((-4.0..=0.0).contains(&uy)) + uy + slope * slope / 4.0

@@ -25,6 +25,10 @@ impl Loss for Perceptron {
         if target * score <= 0.0 { -target } else { 0.0 }
     }
 
+    fn steepest(&self) -> f64 {
+        1.0
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         super::inside((-1.0..=0.0).contains(&(slope * target)))
     }

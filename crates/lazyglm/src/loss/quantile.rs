@@ -37,6 +37,10 @@ impl Loss for Quantile {
         }
     }
 
+    fn steepest(&self) -> f64 {
+        self.tau.max(1.0 - self.tau)
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         super::inside(-self.tau <= slope && slope <= 1.0 - self.tau) + slope * target
     }
