@@ -16,8 +16,8 @@
 //! SGD     a = 1 − ηλ₂,     c = ηλ₁  :  S ← S + S·ηλ₂/(1 − ηλ₂),  then  θ ← θ + ηλ₁·S
 //! ```
 //!
-//! Both totals are compensated sums: their error does not grow with the number of steps. (Step-by-step updates
-//! do lose a little each step, so on long runs the ledger is the more accurate side.)
+//! Both totals are compensated sums: their relative error grows with ln S, not with the number of steps.
+//! (Step-by-step updates lose a little each step, so on long runs the ledger is the more accurate side.)
 
 use crate::penalty::{ElasticNet, Method};
 

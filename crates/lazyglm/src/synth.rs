@@ -79,15 +79,13 @@ pub fn documents(shape: &Shape) -> Documents {
 fn plant(shape: &Shape, column_of_rank: &[u32], random: &mut Random) -> Vec<f64> {
     let mut weights = vec![0.0; shape.features];
     let (first, last) = (shape.features.min(10) as f64, (shape.features as f64 / 10.0).max(shape.planted as f64));
-    let mut left = shape.planted.min(shape.features / 4);
-    while left > 0 {
-        let rank = (first * (last / first).powf(random.uniform())) as usize;
+    for _ in 0..shape.planted.min(shape.features / 4) {
         let weight = (1.0 + random.uniform()).copysign(random.uniform() - 0.5);
-        let column = column_of_rank[rank.min(shape.features - 1)] as usize;
-        if weights[column] == 0.0 {
-            weights[column] = weight;
-            left -= 1;
+        let mut rank = (first * (last / first).powf(random.uniform())) as usize % shape.features;
+        while weights[column_of_rank[rank] as usize] != 0.0 {
+            rank = (rank + 1) % shape.features; // taken: the next free one
         }
+        weights[column_of_rank[rank] as usize] = weight;
     }
     weights
 }

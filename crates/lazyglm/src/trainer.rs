@@ -299,9 +299,9 @@ impl Run<'_> {
             let more = model
                 .learn(&rule, self.task.examples(), part)
                 .map_err(|diverged| self.diverged(diverged, progress.epoch))?;
-            sample = Sample { sum: sample.sum + more.sum, count: sample.count + more.count };
+            sample = sample.and(more);
             progress.learnt += part.len() as u64;
-            progress.running_loss = sample.sum / sample.count.max(1) as f64;
+            progress.running_loss = sample.mean();
             watch(progress);
         }
         Ok(progress.running_loss)

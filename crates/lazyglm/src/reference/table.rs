@@ -96,7 +96,7 @@ impl Table {
             Method::Fobos => -(eta * l2).ln_1p(),
         };
         let shrunk = (n * log_ratio).exp_m1(); // Rₙ − 1
-        magnitude + magnitude * shrunk + l1 * shrunk / l2
+        magnitude + magnitude * shrunk + l1 * (shrunk / l2)
     }
 
     /// Brings every weight current and starts new tables.

@@ -6,8 +6,9 @@
 //! best on rows it had not learnt yet wins.
 //!
 //! A loss that is steep without bound (squared, say) must not be thrown about by its longest rows: there no rate
-//! above 1/(c·max‖x‖²) is tried, for at twice that a row visited again would be further off each time. One row in
-//! 100,000 is left out of the maximum: the others bring back what so few upset.
+//! above 1/(c·max ω‖x‖²) is tried, for above twice that a row visited again would be further off each time. One row
+//! in 100,000 is left out of the maximum: the others bring back what so few upset. In all this ‖x‖² has 1 added,
+//! the bias's. SGD's own limit, ηλ₂ < 1, is kept with as much room.
 
 use super::online::{Online, Rule};
 use crate::error::Result;
@@ -48,14 +49,15 @@ pub struct Trial<'a> {
 
 /// Finds a starting rate.
 pub fn find(trial: &Trial) -> Result<f64> {
-    let (natural, most) = scale(trial.examples, trial.loss);
-    let mut best = (f64::INFINITY, natural * f64::powi(2.0, *RUNGS.start()));
+    let (natural, safe) = scale(trial);
+    let most = match trial.method {
+        Method::Sgd => safe.min(0.5 / trial.net.l2), // 0.5/0 is no limit
+        Method::Fobos => safe,
+    };
+    let mut best = (f64::INFINITY, most.min(natural * f64::powi(2.0, *RUNGS.start())));
     let mut worse = 0;
     for rung in RUNGS {
         let eta0 = (natural * f64::powi(2.0, rung)).min(most);
-        if trial.method.check(trial.net, 2.0 * eta0).is_err() {
-            break;
-        }
         let loss = progressive_loss(trial, eta0)?;
         if loss < best.0 {
             (best, worse) = ((loss, eta0), 0);
@@ -69,8 +71,9 @@ pub fn find(trial: &Trial) -> Result<f64> {
     Ok(rounded(best.1))
 }
 
-/// The natural rate 1/(c·mean(‖x‖² + 1)), the 1 being the bias's, and the highest that is safe.
-fn scale(examples: Examples, loss: &dyn Loss) -> (f64, f64) {
+/// The natural rate, and the highest that is safe for this loss.
+fn scale(trial: &Trial) -> (f64, f64) {
+    let Trial { examples, loss, .. } = *trial;
     let square = |i: usize| {
         let mut square = 1.0;
         examples.rows.for_each(i, |_, x| square += x * x);
@@ -82,8 +85,8 @@ fn scale(examples: Examples, loss: &dyn Loss) -> (f64, f64) {
         // Poisson: e^s, which is about the target where the fit is good.
         false => examples.targets.iter().fold(1.0, |most: f64, y| most.max(y.abs())),
     });
-    let rows = examples.len().min(TRIED_ROWS);
-    let mean = (0..rows).map(square).sum::<f64>() / rows as f64;
+    let tried = &trial.order[..trial.order.len().min(TRIED_ROWS)];
+    let mean = tried.iter().map(|&i| square(i as usize)).sum::<f64>() / tried.len() as f64;
     let longest = || {
         let mut squares: Vec<f64> = (0..examples.len()).map(|i| examples.weight(i) * square(i)).collect();
         let spared = squares.len() / SPARED;
@@ -103,7 +106,7 @@ fn progressive_loss(trial: &Trial, eta0: f64) -> Result<f64> {
     let mut model = Online::new(Folded::<f32>::new(start, trial.net, trial.method), trial.bias).sampling_all();
     let tried = &trial.order[..trial.order.len().min(TRIED_ROWS)];
     Ok(match model.learn(&rule, trial.examples, tried) {
-        Ok(sample) if sample.sum.is_finite() => sample.sum / sample.count as f64,
+        Ok(sample) if sample.sum.is_finite() => sample.mean(),
         _ => f64::INFINITY,
     })
 }

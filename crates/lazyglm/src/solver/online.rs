@@ -66,10 +66,22 @@ pub struct Rule<'a> {
 /// A sample of losses, each taken before its row was learnt.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
-    /// Their sum.
+    /// Their sum, each times the weight of its row.
     pub sum: f64,
-    /// Their number.
-    pub count: u64,
+    /// The weights of these rows.
+    pub weight: f64,
+}
+
+impl Sample {
+    /// Two samples as one.
+    pub fn and(self, more: Sample) -> Sample {
+        Sample { sum: self.sum + more.sum, weight: self.weight + more.weight }
+    }
+
+    /// The mean loss.
+    pub fn mean(self) -> f64 {
+        self.sum / self.weight
+    }
 }
 
 /// A step that left the finite numbers.
@@ -134,13 +146,13 @@ impl<U: Update, V: Value> kernel::Work for Pass<'_, U, V> {
             let target = examples.targets[i];
 
             let score = model.update.score(row) + model.bias;
-            let slope = examples.weight(i) * rule.loss.slope(score, target);
+            let weight = examples.weight(i);
+            let slope = weight * rule.loss.slope(score, target);
             if !(score.is_finite() && slope.is_finite()) {
                 return Err(Diverged { row: i, t: model.t, score, slope });
             }
             if model.t.is_multiple_of(model.sampled) {
-                sample.sum += rule.loss.value(score, target);
-                sample.count += 1;
+                sample = sample.and(Sample { sum: weight * rule.loss.value(score, target), weight });
             }
             let eta = rule.schedule.eta(model.t);
             if slope != 0.0 {

@@ -1,0 +1,154 @@
+//! Laws of the judge: the objective, the conditions of a minimum, λ₁_max.
+
+mod common;
+
+use common::{log_uniform, rows, sign};
+use lazyglm::loss::{self, Admits, Loss};
+use lazyglm::random::Random;
+use lazyglm::{ElasticNet, Examples, Method, Rows, objective};
+use proptest::prelude::*;
+
+struct Problem {
+    rows: Rows,
+    targets: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Problem {
+    fn draw(random: &mut Random, loss: &dyn Loss) -> Problem {
+        let count = 40;
+        let target = |random: &mut Random| match loss.admits() {
+            Admits::Classes => sign(random),
+            Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
+            Admits::NonNegative => random.below(4) as f64,
+        };
+        let mut targets: Vec<f64> = (0..count).map(|_| target(random)).collect();
+        (targets[0], targets[1]) = (1.0, if loss.admits() == Admits::Classes { -1.0 } else { 2.0 });
+        let mut weights: Vec<f64> = (0..count).map(|_| log_uniform(random, 0.2, 2.0)).collect();
+        let mean = weights.iter().sum::<f64>() / count as f64;
+        weights.iter_mut().for_each(|w| *w /= mean);
+        Problem { rows: rows(random, count, 8), targets, weights }
+    }
+
+    fn examples(&self) -> Examples<'_> {
+        Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
+    }
+
+    /// F by the formula, written out.
+    fn by_hand(&self, loss: &dyn Loss, net: ElasticNet, w: &[f64], b: f64) -> f64 {
+        let mut sum = 0.0;
+        for i in 0..self.targets.len() {
+            let mut score = b;
+            self.rows.borrow().for_each(i, |j, x| score += w[j] * x);
+            sum += self.weights[i] * loss.value(score, self.targets[i]);
+        }
+        let l1: f64 = w.iter().map(|w| w.abs()).sum();
+        let l2: f64 = w.iter().map(|w| w * w).sum();
+        sum / self.targets.len() as f64 + net.l1 * l1 + 0.5 * net.l2 * l2
+    }
+
+    /// The minimiser, by plain proximal gradient steps on all rows: slow and sure, for smooth losses.
+    fn minimise(&self, loss: &dyn Loss, net: ElasticNet) -> (Vec<f64>, f64) {
+        let (mut w, mut b) = (vec![0.0; 8], 0.0);
+        let n = self.targets.len() as f64;
+        let eta = 0.02;
+        for _ in 0..60_000 {
+            let (mut gradient, mut of_bias) = (vec![0.0; 8], 0.0);
+            for i in 0..self.targets.len() {
+                let score = self.rows.borrow().dot(i, &w) + b;
+                let g = self.weights[i] * loss.slope(score, self.targets[i]) / n;
+                self.rows.borrow().for_each(i, |j, x| gradient[j] += g * x);
+                of_bias += g;
+            }
+            for (w, g) in w.iter_mut().zip(&gradient) {
+                *w = Method::Fobos.step(net, eta, *w - eta * g);
+            }
+            b -= eta * of_bias;
+        }
+        (w, b)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn the_objective_is_its_formula(seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        for entry in loss::TABLE {
+            let loss = loss::parse(entry.name).unwrap();
+            let problem = Problem::draw(&mut random, &*loss);
+            let net = common::net(&mut random, 1.0, 1.0);
+            let w: Vec<f64> = (0..8).map(|_| sign(&mut random) * log_uniform(&mut random, 1e-3, 1.0)).collect();
+            let f = objective::objective(problem.examples(), &*loss, net, &w, 0.3);
+            let by_hand = problem.by_hand(&*loss, net, &w, 0.3);
+            prop_assert!((f.total() - by_hand).abs() <= 1e-12 * by_hand.abs().max(1.0), "{}", entry.name);
+            prop_assert!((f.penalty - net.value(&w)).abs() < 1e-15 * f.penalty.max(1.0));
+        }
+    }
+
+    #[test]
+    fn at_l1_max_zero_is_a_minimum_and_nothing_below_it_for_smooth_losses(seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        for entry in loss::TABLE {
+            let loss = loss::parse(entry.name).unwrap();
+            let problem = Problem::draw(&mut random, &*loss);
+            let most = objective::l1_max(problem.examples(), &*loss, true);
+            // The best bias at w = 0, by a fine search on the convex F(0, b).
+            let none = ElasticNet::new(0.0, 0.0).unwrap();
+            let f = |b: f64| problem.by_hand(&*loss, none, &[0.0; 8], b);
+            let (mut low, mut high) = (-20.0, 20.0);
+            for _ in 0..200 {
+                let (a, b) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+                if f(a) < f(b) { high = b } else { low = a }
+            }
+            let best = 0.5 * (low + high);
+            // No small move off zero pays at λ₁_max; that holds for losses with a kink as well.
+            let net = ElasticNet::new(most * (1.0 + 1e-6), 0.0).unwrap();
+            for j in 0..8 {
+                for step in [1e-3, -1e-3] {
+                    let mut w = [0.0; 8];
+                    w[j] = step;
+                    let moved = problem.by_hand(&*loss, net, &w, best);
+                    prop_assert!(moved >= f(best) - 1e-9, "{}: weight {j} wants to leave zero", entry.name);
+                }
+            }
+            if loss.kinks(1.0).is_empty() {
+                let below = ElasticNet::new(most * 0.99, 0.0).unwrap();
+                let violation = objective::violation(problem.examples(), &*loss, below, &[0.0; 8], Some(best));
+                prop_assert!((violation - 0.01 * most).abs() < 1e-6 * most.max(1.0) + 1e-6, "{}: {violation}", entry.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_violation_vanishes_at_the_minimum_and_only_there() {
+    for name in ["logistic", "squared", "squared-hinge", "modified-huber", "huber"] {
+        let loss = loss::parse(name).unwrap();
+        let problem = Problem::draw(&mut Random::new(11), &*loss);
+        let net = ElasticNet::new(0.05, 0.01).unwrap();
+        let (mut w, b) = problem.minimise(&*loss, net);
+        let at_minimum = objective::violation(problem.examples(), &*loss, net, &w, Some(b));
+        assert!(at_minimum < 1e-8, "{name}: {at_minimum}");
+        let zeros = w.iter().filter(|w| **w == 0.0).count();
+        assert!((1..8).contains(&zeros), "{name}: {zeros} zeros make a test of both kinds of conditions");
+        let f = objective::objective(problem.examples(), &*loss, net, &w, b).total();
+        w[0] += 0.05;
+        assert!(objective::violation(problem.examples(), &*loss, net, &w, Some(b)) > 1e-3, "{name}");
+        assert!(objective::objective(problem.examples(), &*loss, net, &w, b).total() > f, "{name}");
+    }
+}
+
+#[test]
+fn l1_max_without_a_bias_is_the_largest_slope_at_zero() {
+    let mut rows = Rows::new();
+    rows.push(&[(0, 2.0)]).unwrap();
+    rows.push(&[(0, 1.0), (1, 4.0)]).unwrap();
+    let examples = Examples::new(rows.borrow(), &[1.0, -3.0], None).unwrap();
+    let loss = loss::parse("squared").unwrap();
+    // Slopes at zero are −1 and 3: feature 0 has (−2 + 3)/2, feature 1 has 12/2.
+    assert_eq!(objective::l1_max(examples, &*loss, false), 6.0);
+    // With a bias at the mean target −1 they are −2 and 2: (−4 + 2)/2 and 8/2.
+    assert!((objective::l1_max(examples, &*loss, true) - 4.0).abs() < 1e-12);
+}
