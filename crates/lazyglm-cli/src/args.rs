@@ -60,10 +60,22 @@ pub struct Train {
     #[arg(long, default_value = "auto", value_name = "L", help_heading = "Objective")]
     pub loss: String,
     /// λ₁, the price of a weight's magnitude
-    #[arg(long, default_value_t = 1e-6, value_name = "X", help_heading = "Objective", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        default_value_t = 1e-6,
+        value_name = "X",
+        help_heading = "Objective",
+        allow_negative_numbers = true
+    )]
     pub l1: f64,
     /// λ₂, the price of half its square
-    #[arg(long, default_value_t = 1e-6, value_name = "X", help_heading = "Objective", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        default_value_t = 1e-6,
+        value_name = "X",
+        help_heading = "Objective",
+        allow_negative_numbers = true
+    )]
     pub l2: f64,
     /// Leave the bias out
     #[arg(long, help_heading = "Objective")]
@@ -88,7 +100,13 @@ pub struct Train {
     #[arg(long, default_value = "cosine", value_name = "S", help_heading = "Learning")]
     pub schedule: String,
     /// The starting rate, or auto: the best of a ladder tried on the first rows
-    #[arg(long, default_value = "auto", value_name = "X|auto", help_heading = "Learning", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        default_value = "auto",
+        value_name = "X|auto",
+        help_heading = "Learning",
+        allow_negative_numbers = true
+    )]
     pub eta0: String,
     /// How many times to go through the rows
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Learning")]

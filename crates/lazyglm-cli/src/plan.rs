@@ -2,7 +2,8 @@
 
 use crate::args;
 use lazyglm::{
-    ClassWeight, ElasticNet, Error, Loss, Method, Order, Precision, Result, Settings, UpdateName, loss, schedule,
+    ClassWeight, ElasticNet, Error, Loss, Method, Order, Precision, Result, Settings, UpdateName, loss,
+    schedule,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -116,9 +117,10 @@ fn precision(args: &args::Train) -> Result<Precision> {
 
 fn table_budget(args: &args::Train) -> Result<usize> {
     match args.table_budget {
-        Some(_) if args.update != args::Update::Table => {
-            Err(Error::call("--table-budget without --update table", "leave it out, or ask for --update table"))
-        }
+        Some(_) if args.update != args::Update::Table => Err(Error::call(
+            "--table-budget without --update table",
+            "leave it out, or ask for --update table",
+        )),
         Some(budget) => Ok(budget as usize),
         None => Ok(Settings::default().table_budget),
     }

@@ -64,7 +64,8 @@ impl Display {
 }
 
 fn words(progress: &Progress) -> String {
-    let mut text = format!("epoch {}/{} · loss {:.5}", progress.epoch, progress.epochs, progress.running_loss);
+    let mut text =
+        format!("epoch {}/{} · loss {:.5}", progress.epoch, progress.epochs, progress.running_loss);
     if let Some(nonzeros) = progress.nonzeros {
         text += &format!(" · {} non-zeros", count(nonzeros as u64));
     }

@@ -76,7 +76,14 @@ impl Dataset {
 
     /// Data that were made, not read.
     pub fn made(rows: Rows, labels: Labels, features: Features) -> Dataset {
-        Dataset { rows, labels, features, notes: Vec::new(), file: "made data".into(), lines: Lines::default() }
+        Dataset {
+            rows,
+            labels,
+            features,
+            notes: Vec::new(),
+            file: "made data".into(),
+            lines: Lines::default(),
+        }
     }
 
     /// Where row `i` was read.

@@ -47,7 +47,8 @@ impl Features {
             }
             if declared.count.is_some_and(|count| found > count) {
                 let last = u64::from(base) + declared.count.unwrap_or(0) as u64;
-                let what = format!("index {} is beyond the {} features declared", span.high, last - u64::from(base));
+                let what =
+                    format!("index {} is beyond the {} features declared", span.high, last - u64::from(base));
                 return Err(Error::data(place, what, format!("raise --features to {found} or more")));
             }
         }

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// assert_eq!(std::fs::read(&path).unwrap(), b"hello");
 /// ```
 pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let failed = |e: io::Error| Error::io(path, e, "nothing was written: check the folder, the disk and your rights");
+    let failed =
+        |e: io::Error| Error::io(path, e, "nothing was written: check the folder, the disk and your rights");
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         let mut direct = BufWriter::new(fs::OpenOptions::new().write(true).open(path).map_err(failed)?);
         return fill(&mut direct).and_then(|()| direct.flush()).map_err(failed);

@@ -75,7 +75,8 @@ fn classes(loss: &dyn Loss, scores: &[f64], targets: &[f64]) -> ByKind {
     let hits = pairs().filter(|&(&s, &y)| s > 0.0 && y > 0.0).count();
     let called = scores.iter().filter(|s| **s > 0.0).count();
     let positive = targets.iter().filter(|y| **y > 0.0).count();
-    let probability = || loss.gives_probability().then(|| scores.iter().map(|&s| loss.link(s)).collect::<Vec<_>>());
+    let probability =
+        || loss.gives_probability().then(|| scores.iter().map(|&s| loss.link(s)).collect::<Vec<_>>());
     let (auc, pr_auc) = ranking(scores, targets);
     ByKind::Classes {
         accuracy: right as f64 / scores.len() as f64,

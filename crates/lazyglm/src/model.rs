@@ -106,7 +106,9 @@ impl Model {
         let classifier = self.loss.admits() == Admits::Classes;
         match what {
             Output::Score => Ok(Prediction::Number(score)),
-            Output::Probability if self.loss.gives_probability() => Ok(Prediction::Number(self.loss.link(score))),
+            Output::Probability if self.loss.gives_probability() => {
+                Ok(Prediction::Number(self.loss.link(score)))
+            }
             Output::Probability => Err(Error::call(
                 format!("loss '{}' gives no probabilities", self.loss.spec()),
                 "ask for --as score or --as target, or train with --loss logistic",
@@ -184,7 +186,7 @@ impl Seen {
 /// A model laid out for scoring rows whose ids are indices as written.
 pub struct Scorer<'a> {
     model: &'a Model,
-    table: Vec<f64>,  // the weight of each index, or NaN for a feature never seen
+    table: Vec<f64>,     // the weight of each index, or NaN for a feature never seen
     unseen: Option<u32>, // the first feature met that training never saw
     unseen_values: u64,
 }

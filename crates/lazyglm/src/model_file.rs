@@ -72,9 +72,11 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
     let json = serde_json::to_string(&header).map_err(|e| cannot_write(&e))?;
     let weights: Vec<u8> = model.weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let features: Vec<u8> = model.features.iter().flat_map(|f| f.to_le_bytes()).collect();
-    let seen: Vec<u8> = model.seen.runs.iter().flat_map(|&(a, b)| [a, b]).flat_map(u32::to_le_bytes).collect();
+    let seen: Vec<u8> =
+        model.seen.runs.iter().flat_map(|&(a, b)| [a, b]).flat_map(u32::to_le_bytes).collect();
     let (bias, checksum) = (model.bias.to_le_bytes(), [0; CHECKSUM]);
-    let view = |dtype, length, bytes| TensorView::new(dtype, vec![length], bytes).map_err(|e| cannot_write(&e));
+    let view =
+        |dtype, length, bytes| TensorView::new(dtype, vec![length], bytes).map_err(|e| cannot_write(&e));
     // safetensors lays tensors out by falling size of their type: the only U8 comes last.
     let tensors = [
         ("weights", view(Dtype::F64, model.weights.len(), &weights)?),
@@ -93,7 +95,12 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
 
 fn cannot_write(e: &dyn std::error::Error) -> Error {
     let place = Place::default();
-    Kind::Model { place, what: format!("the model cannot be put into a file: {e}"), hint: "report this".into() }.into()
+    Kind::Model {
+        place,
+        what: format!("the model cannot be put into a file: {e}"),
+        hint: "report this".into(),
+    }
+    .into()
 }
 
 /// What is wrong with a file, and what to do.
@@ -135,7 +142,8 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     let weights = f64s(get("weights", Dtype::F64)?);
     let bias = f64s(get("bias", Dtype::F64)?);
     let features = u32s(get("features", Dtype::U32)?);
-    let runs: Vec<(u32, u32)> = u32s(get("seen", Dtype::U32)?).chunks_exact(2).map(|run| (run[0], run[1])).collect();
+    let runs: Vec<(u32, u32)> =
+        u32s(get("seen", Dtype::U32)?).chunks_exact(2).map(|run| (run[0], run[1])).collect();
 
     let finite = weights.iter().chain(&bias).all(|w| w.is_finite());
     let rising = features.windows(2).all(|two| two[0] < two[1]);
@@ -147,7 +155,8 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     if features.len() != weights.len() || !rising || !apart || !features.iter().all(|&f| seen.contains(f)) {
         return Err(broken("features are seen, rise, and have a weight each"));
     }
-    if (loss.admits() == loss::Admits::Classes) != header.classes.is_some() || header.counting.index_base > 1 {
+    if (loss.admits() == loss::Admits::Classes) != header.classes.is_some() || header.counting.index_base > 1
+    {
         return Err(broken("classes and index base fit the loss"));
     }
     let Header { classes, counting, training, .. } = header;

@@ -240,8 +240,7 @@ impl<'a> RowsRef<'a> {
         if !ends || count != ids.len() || offsets.windows(2).any(|two| two[0] > two[1]) {
             return Err(broken("offsets, ids and values that do not fit together"));
         }
-        let rising =
-            |span: &[usize]| ids[span[0]..span[1]].windows(2).all(|two: &[u32]| two[0] < two[1]);
+        let rising = |span: &[usize]| ids[span[0]..span[1]].windows(2).all(|two: &[u32]| two[0] < two[1]);
         if !offsets.windows(2).all(rising) {
             return Err(broken("a row whose ids do not rise strictly"));
         }
@@ -325,11 +324,7 @@ pub struct Examples<'a> {
 
 impl<'a> Examples<'a> {
     /// Checks that there is one finite target, and one positive finite weight, for each row.
-    pub fn new(
-        rows: RowsRef<'a>,
-        targets: &'a [f64],
-        weights: Option<&'a [f64]>,
-    ) -> Result<Examples<'a>> {
+    pub fn new(rows: RowsRef<'a>, targets: &'a [f64], weights: Option<&'a [f64]>) -> Result<Examples<'a>> {
         let lengths = targets.len() == rows.len() && weights.is_none_or(|w| w.len() == rows.len());
         let positive = weights.is_none_or(|w| w.iter().all(|w| w.is_finite() && *w > 0.0));
         if !lengths || !positive || !targets.iter().all(|y| y.is_finite()) {

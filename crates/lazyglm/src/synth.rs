@@ -78,7 +78,8 @@ pub fn documents(shape: &Shape) -> Documents {
 /// Weights of ±1 to ±2 on words of middling rank, spread evenly over the logarithm of the rank.
 fn plant(shape: &Shape, column_of_rank: &[u32], random: &mut Random) -> Vec<f64> {
     let mut weights = vec![0.0; shape.features];
-    let (first, last) = (shape.features.min(10) as f64, (shape.features as f64 / 10.0).max(shape.planted as f64));
+    let (first, last) =
+        (shape.features.min(10) as f64, (shape.features as f64 / 10.0).max(shape.planted as f64));
     for _ in 0..shape.planted.min(shape.features / 4) {
         let weight = (1.0 + random.uniform()).copysign(random.uniform() - 0.5);
         let mut rank = (first * (last / first).powf(random.uniform())) as usize % shape.features;

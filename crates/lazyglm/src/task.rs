@@ -121,11 +121,7 @@ impl Task {
 
     /// What a solver eats.
     pub fn examples(&self) -> Examples<'_> {
-        Examples {
-            rows: self.data.rows.borrow(),
-            targets: &self.targets,
-            weights: self.weights.as_deref(),
-        }
+        Examples { rows: self.data.rows.borrow(), targets: &self.targets, weights: self.weights.as_deref() }
     }
 
     /// Multiplies each row's weight by its class's; a class of weight zero is as if absent.
@@ -148,15 +144,20 @@ impl Task {
                     let hint = crate::registry::suggest(name, &names);
                     return Err(Error::call(format!("there is no class '{name}' to weigh"), hint));
                 }
-                let weight = |class: &String| pairs.iter().find(|(name, _)| name == class).map_or(1.0, |p| p.1);
+                let weight =
+                    |class: &String| pairs.iter().find(|(name, _)| name == class).map_or(1.0, |p| p.1);
                 [weight(&classes[0]), weight(&classes[1])]
             }
         };
         if of_class.contains(&0.0) {
-            return Err(Error::call("a class of weight 0 leaves one class only", "give both a weight above 0"));
+            return Err(Error::call(
+                "a class of weight 0 leaves one class only",
+                "give both a weight above 0",
+            ));
         }
         let weight = |i: usize| self.weights.as_ref().map_or(1.0, |w| w[i]);
-        let weights = self.targets.iter().enumerate().map(|(i, &y)| weight(i) * of_class[usize::from(y > 0.0)]);
+        let weights =
+            self.targets.iter().enumerate().map(|(i, &y)| weight(i) * of_class[usize::from(y > 0.0)]);
         self.weights = Some(weights.collect());
         Ok(self)
     }
@@ -229,7 +230,11 @@ fn signs(data: &Dataset, classes: &[String; 2]) -> Result<Vec<f64>> {
         && let (Ok(negative), Ok(positive)) = (classes[0].parse::<f64>(), classes[1].parse::<f64>())
     {
         let sign = |&y: &f64| (y == positive).then_some(1.0).or((y == negative).then_some(-1.0));
-        return numbers.iter().enumerate().map(|(i, y)| sign(y).ok_or_else(|| stranger(data, i, classes))).collect();
+        return numbers
+            .iter()
+            .enumerate()
+            .map(|(i, y)| sign(y).ok_or_else(|| stranger(data, i, classes)))
+            .collect();
     }
     (0..data.labels.len())
         .map(|i| match data.labels.name(i) {
@@ -243,12 +248,17 @@ fn signs(data: &Dataset, classes: &[String; 2]) -> Result<Vec<f64>> {
 fn numbers(data: &Dataset, loss: &dyn Loss) -> Result<Vec<f64>> {
     let Labels::Numbers(numbers) = &data.labels else {
         let i = (0..data.labels.len()).find(|&i| data.labels.name(i).parse::<f64>().is_err()).unwrap_or(0);
-        let what = format!("the target '{}' is a word, and loss '{}' needs numbers", data.labels.name(i), loss.spec());
+        let what = format!(
+            "the target '{}' is a word, and loss '{}' needs numbers",
+            data.labels.name(i),
+            loss.spec()
+        );
         return Err(Error::data(data.place(i), what, "use a loss for classes, such as logistic"));
     };
     let negative = numbers.iter().position(|y| *y < 0.0);
     if let (Admits::NonNegative, Some(i)) = (loss.admits(), negative) {
-        let what = format!("the target {} is negative, and loss '{}' needs 0 or more", numbers[i], loss.spec());
+        let what =
+            format!("the target {} is negative, and loss '{}' needs 0 or more", numbers[i], loss.spec());
         return Err(Error::data(data.place(i), what, "use loss squared, or counts as targets"));
     }
     Ok(numbers.clone())
@@ -261,12 +271,22 @@ fn one_class(data: &Dataset) -> Error {
 }
 
 fn too_many_classes(data: &Dataset) -> Error {
-    let names: Vec<String> = data.labels.distinct(5).into_iter().map(|(name, _)| format!("'{name}'")).collect();
+    let names: Vec<String> =
+        data.labels.distinct(5).into_iter().map(|(name, _)| format!("'{name}'")).collect();
     let what = format!("there are more than two classes ({}, …)", names[..names.len().min(4)].join(", "));
-    Error::data(data.file(), what, "this version tells two classes apart: keep two, or name one against the rest")
+    Error::data(
+        data.file(),
+        what,
+        "this version tells two classes apart: keep two, or name one against the rest",
+    )
 }
 
 fn stranger(data: &Dataset, i: usize, classes: &[String; 2]) -> Error {
-    let what = format!("the target '{}' is none of the classes '{}' and '{}'", data.labels.name(i), classes[0], classes[1]);
+    let what = format!(
+        "the target '{}' is none of the classes '{}' and '{}'",
+        data.labels.name(i),
+        classes[0],
+        classes[1]
+    );
     Error::data(data.place(i), what, "give it one of these classes, or remove the row")
 }

@@ -149,24 +149,31 @@ pub fn train(
     let started = Instant::now();
     let first = order(settings, examples.len(), 0);
     let eta0 = starting_rate(task, settings, &first)?;
-    let setting = Setting {
-        eta0,
-        l2: settings.net.l2,
-        rows: Some(examples.len() as u64),
-        epochs: settings.epochs,
-    };
+    let setting =
+        Setting { eta0, l2: settings.net.l2, rows: Some(examples.len() as u64), epochs: settings.epochs };
     let schedule = settings.schedule.resolve(&setting)?;
     let eta0 = schedule.eta(0);
     settings.method.check(settings.net, eta0)?;
 
-    let run = Run { task, validation, settings, schedule: &*schedule, spent: started.elapsed().as_secs_f64(), first };
+    let run = Run {
+        task,
+        validation,
+        settings,
+        schedule: &*schedule,
+        spent: started.elapsed().as_secs_f64(),
+        first,
+    };
     let start = vec![0.0; examples.rows.columns()];
     let (net, method) = (settings.net, settings.method);
     let fitted = match (settings.update, settings.precision, net.is_none()) {
         (UpdateName::Lazy, Precision::F32, false) => run.fit(Folded::<f32>::new(start, net, method), watch),
         (UpdateName::Lazy, Precision::F64, false) => run.fit(Folded::<f64>::new(start, net, method), watch),
-        (UpdateName::Lazy, Precision::F32, true) => run.fit(Folded::<f32, false>::new(start, net, method), watch),
-        (UpdateName::Lazy, Precision::F64, true) => run.fit(Folded::<f64, false>::new(start, net, method), watch),
+        (UpdateName::Lazy, Precision::F32, true) => {
+            run.fit(Folded::<f32, false>::new(start, net, method), watch)
+        }
+        (UpdateName::Lazy, Precision::F64, true) => {
+            run.fit(Folded::<f64, false>::new(start, net, method), watch)
+        }
         (UpdateName::Table, ..) => {
             let constant = schedule.is_constant().then_some(eta0);
             run.fit(Table::new(start, net, method, settings.table_budget, constant), watch)

@@ -31,7 +31,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("solver", &["kernel", "loss", "penalty", "rows", "schedule", "update"]),
     (
         "trainer",
-        &["kernel", "loss", "objective", "penalty", "random", "reference", "report", "rows", "schedule", "solver", "task", "update"],
+        &[
+            "kernel",
+            "loss",
+            "objective",
+            "penalty",
+            "random",
+            "reference",
+            "report",
+            "rows",
+            "schedule",
+            "solver",
+            "task",
+            "update",
+        ],
     ),
     ("model", &["loss", "penalty", "report", "rows", "task", "trainer"]),
     ("model_file", &["files", "loss", "model"]),
@@ -64,7 +77,10 @@ fn rooms_import_only_where_an_arrow_points() {
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), None, &mut files);
     assert!(files.len() > 40, "found the sources");
     for (room, text) in &files {
-        let (_, allowed) = ARROWS.iter().find(|(name, _)| name == room).unwrap_or_else(|| panic!("a room without arrows: {room}"));
+        let (_, allowed) = ARROWS
+            .iter()
+            .find(|(name, _)| name == room)
+            .unwrap_or_else(|| panic!("a room without arrows: {room}"));
         for import in imports(text) {
             let fine = import == "error" || import == *room || allowed.contains(&import.as_str());
             assert!(fine, "{room} imports {import}: no arrow points there");

@@ -91,7 +91,8 @@ fn weights_have_mean_one_and_balanced_classes_weigh_the_same() {
 #[test]
 fn the_same_run_gives_the_same_bits_and_another_seed_another_order() {
     let task = task(5);
-    let fit = |seed| train(&task, None, &Settings { seed, ..Settings::default() }, &mut |_| {}).unwrap().weights;
+    let fit =
+        |seed| train(&task, None, &Settings { seed, ..Settings::default() }, &mut |_| {}).unwrap().weights;
     assert_eq!(fit(1), fit(1));
     assert_ne!(fit(1), fit(2));
 }
@@ -101,13 +102,15 @@ fn early_stopping_returns_the_best_epoch() {
     let (task, held_out) = (task(7), task(8));
     let settings = Settings { epochs: 60, early_stop: Some(2), eta0: Some(1.0), ..Settings::default() };
     let stopped = train(&task, Some(&held_out), &settings, &mut |_| {}).unwrap();
-    let losses: Vec<f64> = stopped.report.history.iter().map(|epoch| epoch.validation_loss.unwrap()).collect();
+    let losses: Vec<f64> =
+        stopped.report.history.iter().map(|epoch| epoch.validation_loss.unwrap()).collect();
     let best = losses.iter().copied().fold(f64::INFINITY, f64::min);
     let validation = stopped.report.validation.unwrap();
     assert!(stopped.report.epochs < 60, "it stopped");
     assert_eq!(validation.loss, best);
     assert_eq!(losses[validation.best_epoch as usize - 1], best);
     assert_eq!(stopped.report.epochs, validation.best_epoch + 2);
-    let again = lazyglm::objective::mean_loss(held_out.examples(), &*task.loss, &stopped.weights, stopped.bias);
+    let again =
+        lazyglm::objective::mean_loss(held_out.examples(), &*task.loss, &stopped.weights, stopped.bias);
     assert_eq!(again, best, "the weights are those of the best epoch");
 }

@@ -129,7 +129,8 @@ impl ClosedLoop {
                 Admits::NonNegative => random.below(4) as f64,
             })
             .collect();
-        let weights = (random.below(2) == 0).then(|| (0..steps).map(|_| log_uniform(random, 0.3, 1.0)).collect());
+        let weights =
+            (random.below(2) == 0).then(|| (0..steps).map(|_| log_uniform(random, 0.3, 1.0)).collect());
         let mut order: Vec<u32> = (0..steps as u32).collect();
         random.shuffle(&mut order);
         ClosedLoop { rows, targets, weights, order }
@@ -204,12 +205,23 @@ fn closed_loop_lazy_and_table_equal_dense_for_every_loss_schedule_method_and_pen
 }
 
 /// The worst difference of lazy f64, table and full dense from dense with sparse predictions.
-fn one_closed_loop(seed: u64, steps: usize, loss: &dyn Loss, schedule: &str, method: Method, net: ElasticNet) -> Option<Difference> {
+fn one_closed_loop(
+    seed: u64,
+    steps: usize,
+    loss: &dyn Loss,
+    schedule: &str,
+    method: Method,
+    net: ElasticNet,
+) -> Option<Difference> {
     let mut random = Random::new(seed);
     let run = ClosedLoop::draw(&mut random, steps, loss);
     let safe = run.safe_rate(loss);
     // bottou has no eta0: its t0 makes the first rate safe.
-    let text = if schedule == "bottou" { format!("bottou:t0={}", 1.0 / (net.l2 * safe) + 1.0) } else { schedule.to_string() };
+    let text = if schedule == "bottou" {
+        format!("bottou:t0={}", 1.0 / (net.l2 * safe) + 1.0)
+    } else {
+        schedule.to_string()
+    };
     let setting = Setting { eta0: safe, l2: net.l2, rows: Some(steps as u64 / 4), epochs: 4 };
     let schedule = Spec::parse(&text).unwrap().resolve(&setting).unwrap();
     let rule = Rule { loss, schedule: &*schedule };
@@ -244,7 +256,8 @@ fn f32_stays_within_1e_5_of_f64_dense_for_a_hundred_thousand_steps() {
             let mut random = Random::new(seed as u64);
             let made = rows(&mut random, steps, 100);
             // A planted truth, so that there is something to learn.
-            let truth: Vec<f64> = (0..100).map(|j| if j % 3 == 0 { sign(&mut random) } else { 0.0 }).collect();
+            let truth: Vec<f64> =
+                (0..100).map(|j| if j % 3 == 0 { sign(&mut random) } else { 0.0 }).collect();
             let odds = |i: usize| made.borrow().dot(i, &truth);
             let targets: Vec<f64> = (0..steps)
                 .map(|i| if random.uniform() < 1.0 / (1.0 + (-odds(i)).exp()) { 1.0 } else { -1.0 })
@@ -266,5 +279,52 @@ fn f32_stays_within_1e_5_of_f64_dense_for_a_hundred_thousand_steps() {
             let found = difference(&lazy.update.weights(), &dense, scale);
             assert!(found.worst <= 1e-5, "{net:?} {name}: {found:?}, largest weight {scale}");
         }
+    }
+}
+
+/// Rows of eight neighbours among `columns`, each kick of size ηλ₁ × a draw up to `life` steps: so long it lives.
+fn kicks(columns: usize, steps: usize, eta: impl Fn(usize) -> f64, life: impl Fn(usize) -> f64) -> OpenLoop {
+    let mut random = Random::new(9);
+    let net = ElasticNet::new(0.02, 0.0).unwrap();
+    let mut rows = Rows::new();
+    let (mut amounts, mut etas) = (Vec::new(), Vec::new());
+    for t in 0..steps {
+        let first = random.below(columns as u64 - 8) as u32;
+        let row: Vec<(u32, f64)> = (first..first + 8).map(|id| (id, sign(&mut random))).collect();
+        rows.push(&row).unwrap();
+        amounts.push(net.l1 * eta(t) * life(t) * random.uniform());
+        etas.push(eta(t));
+    }
+    rows.declare_columns(columns);
+    OpenLoop { rows, start: vec![0.0; columns], amounts, etas, net, method: Method::Fobos }
+}
+
+/// How far f32 is from the truth, relative to the weights of the end, not to any there were before.
+fn f32_error(run: &OpenLoop, truth: &[f64]) -> f64 {
+    let scale = truth.iter().fold(0.0, |largest: f64, w| largest.max(w.abs()));
+    assert!(scale > 0.0, "something is alive at the end");
+    difference(&run.run(Folded::<f32>::new(run.start.clone(), run.net, run.method)), truth, scale).worst
+}
+
+#[test]
+fn f32_keeps_its_digits_when_weights_die_young() {
+    // For thousands of steps no kick outlives its own step; then some do.
+    let run = kicks(3_000, 12_000, |_| 0.1, |t| if t + 30 > 12_000 { 30.0 } else { 1.0 });
+    let dense = run.run(Dense::<true>::new(run.start.clone(), run.net, run.method));
+    let error = f32_error(&run, &dense);
+    assert!(error <= 1e-5, "{error:e}");
+}
+
+#[test]
+fn f32_keeps_its_digits_under_a_debt_of_a_thousand_weights_and_when_all_fade() {
+    // With so many columns dense steps would take minutes: the truth is lazy f64, which equals them.
+    let steps = 100_000;
+    let short_lives = kicks(200_000, steps, |_| 0.1, |_| 30.0);
+    // Weights and rates fall together, to a thousandth.
+    let fading = kicks(200_000, steps, |t| 0.1 * 0.5f64.powf(t as f64 / 1e4), |_| 30.0);
+    for (name, run) in [("short lives", short_lives), ("fading", fading)] {
+        let wide = run.run(Folded::<f64>::new(run.start.clone(), run.net, run.method));
+        let error = f32_error(&run, &wide);
+        assert!(error <= 1e-5, "{name}: {error:e}");
     }
 }

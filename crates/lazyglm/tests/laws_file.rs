@@ -20,10 +20,12 @@ type Written = Vec<(f64, Vec<(u32, f64)>)>;
 fn draw(random: &mut Random) -> Written {
     (0..random.below(20))
         .map(|_| {
-            let mut ids: Vec<u32> = (0..random.below(10)).map(|_| log_uniform(random, 1.0, 4e9) as u32).collect();
+            let mut ids: Vec<u32> =
+                (0..random.below(10)).map(|_| log_uniform(random, 1.0, 4e9) as u32).collect();
             ids.sort_unstable();
             ids.dedup();
-            let pairs = ids.into_iter().map(|id| (id, sign(random) * log_uniform(random, 1e-300, 1e300))).collect();
+            let pairs =
+                ids.into_iter().map(|id| (id, sign(random) * log_uniform(random, 1e-300, 1e300))).collect();
             (sign(random) * log_uniform(random, 1e-3, 1e3), pairs)
         })
         .collect()
@@ -174,7 +176,10 @@ fn a_model_reads_back_as_written_for_every_loss() {
         let bytes = model_file::to_bytes(&model).unwrap();
         let back = model_file::from_bytes(&bytes).unwrap();
         assert_eq!((&back.features, &back.weights, back.bias), (&model.features, &model.weights, model.bias));
-        assert_eq!((back.loss.spec(), &back.classes, &back.seen), (model.loss.spec(), &model.classes, &model.seen));
+        assert_eq!(
+            (back.loss.spec(), &back.classes, &back.seen),
+            (model.loss.spec(), &model.classes, &model.seen)
+        );
         assert_eq!((&back.training, back.counting), (&model.training, model.counting));
         assert_eq!(model_file::to_bytes(&back).unwrap(), bytes, "and writes the same bytes again");
     }

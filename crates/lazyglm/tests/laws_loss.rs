@@ -11,7 +11,12 @@ use std::sync::Arc;
 /// Every loss, with its defaults and with other keys.
 fn losses() -> Vec<Arc<dyn Loss>> {
     let plain = loss::TABLE.iter().map(|entry| entry.name.to_string());
-    let keyed = ["huber:delta=0.3", "epsilon-insensitive:epsilon=0", "squared-epsilon-insensitive:epsilon=1", "quantile:tau=0.9"];
+    let keyed = [
+        "huber:delta=0.3",
+        "epsilon-insensitive:epsilon=0",
+        "squared-epsilon-insensitive:epsilon=1",
+        "quantile:tau=0.9",
+    ];
     plain.chain(keyed.map(String::from)).map(|text| loss::parse(&text).unwrap()).collect()
 }
 

@@ -108,10 +108,26 @@ fn time<U: Update>(task: &Task, rows: usize, make: impl Fn() -> U) -> Result<(f6
 }
 
 fn human(out: &mut dyn Write, tables: &[(Method, Vec<Contender>)], d: f64, p: f64) -> io::Result<()> {
-    writeln!(out, "{} features, {p:.2} non-zeros a row; no update can gain more than d/p = {:.0} over dense", count(d as u64), d / p)?;
+    writeln!(
+        out,
+        "{} features, {p:.2} non-zeros a row; no update can gain more than d/p = {:.0} over dense",
+        count(d as u64),
+        d / p
+    )?;
     for (method, contenders) in tables {
         let lazy = contenders[0].seconds_per_row;
-        writeln!(out, "\n{:<27} {:>10} {:>8} {:>9} {:>11} {:>9} {:>10} {:>10}", name(*method), "s/row", "ns/nnz", "/ lazy", "rows", "non-zeros", "objective", "")?;
+        writeln!(
+            out,
+            "\n{:<27} {:>10} {:>8} {:>9} {:>11} {:>9} {:>10} {:>10}",
+            name(*method),
+            "s/row",
+            "ns/nnz",
+            "/ lazy",
+            "rows",
+            "non-zeros",
+            "objective",
+            ""
+        )?;
         for c in contenders {
             writeln!(
                 out,

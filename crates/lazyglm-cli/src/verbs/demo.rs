@@ -46,7 +46,8 @@ pub fn run() -> Result<()> {
     let report = &trained.report;
 
     let examples = held_out.examples();
-    let scores: Vec<f64> = (0..HELD_OUT).map(|i| examples.rows.dot(i, &trained.weights) + trained.bias).collect();
+    let scores: Vec<f64> =
+        (0..HELD_OUT).map(|i| examples.rows.dot(i, &trained.weights) + trained.bias).collect();
     let figures = metrics(&*task.loss, &scores, examples.targets);
     let found = found(&trained.weights, &made.truth);
     print::result(|out| {
@@ -98,11 +99,19 @@ fn side_by_side(task: &Task, net: ElasticNet, eta0: f64) -> Result<()> {
     let zeros = lazy.iter().zip(&dense).filter(|(a, b)| (**a == 0.0) != (**b == 0.0)).count();
     let rows = f64::from(SIDE_BY_SIDE);
     print::result(|out| {
-        writeln!(out, "\nLazy against dense updates, the same {} rows in f64:", count(u64::from(SIDE_BY_SIDE)))?;
+        writeln!(
+            out,
+            "\nLazy against dense updates, the same {} rows in f64:",
+            count(u64::from(SIDE_BY_SIDE))
+        )?;
         writeln!(out, "{:<18} {:.2} µs a row", "lazy", lazy_seconds * 1e6 / rows)?;
         writeln!(out, "{:<18} {:.2} µs a row", "dense", dense_seconds * 1e6 / rows)?;
         writeln!(out, "{:<18} {:.0} times faster", "lazy is", dense_seconds / lazy_seconds)?;
-        writeln!(out, "{:<18} {difference:.1e}; zero in one and not in the other: {zeros}", "largest difference")
+        writeln!(
+            out,
+            "{:<18} {difference:.1e}; zero in one and not in the other: {zeros}",
+            "largest difference"
+        )
     })
 }
 

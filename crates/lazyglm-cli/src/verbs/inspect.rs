@@ -12,7 +12,8 @@ pub fn run(args: &Inspect) -> Result<()> {
     let shown = chosen(&model, args);
     print::result(|out| {
         if args.json {
-            let weights: Vec<_> = shown.iter().map(|&(f, w)| json!({"feature": f.to_string(), "weight": w})).collect();
+            let weights: Vec<_> =
+                shown.iter().map(|&(f, w)| json!({"feature": f.to_string(), "weight": w})).collect();
             let whole = json!({
                 "loss": model.loss.spec(),
                 "classes": model.classes,
@@ -43,7 +44,8 @@ pub fn run(args: &Inspect) -> Result<()> {
 
 /// All weights in the order of features, or the largest first.
 fn chosen(model: &Model, args: &Inspect) -> Vec<(u32, f64)> {
-    let mut weights: Vec<(u32, f64)> = model.features.iter().copied().zip(model.weights.iter().copied()).collect();
+    let mut weights: Vec<(u32, f64)> =
+        model.features.iter().copied().zip(model.weights.iter().copied()).collect();
     if !args.all {
         weights.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         weights.truncate(args.top);

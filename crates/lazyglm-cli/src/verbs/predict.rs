@@ -79,7 +79,11 @@ impl Job<'_> {
         })?;
         self.unseen = scorer.unseen();
         if rows == 0 {
-            return Err(Error::data(Place::file(self.data), "there are no rows in it", "give a file with data"));
+            return Err(Error::data(
+                Place::file(self.data),
+                "there are no rows in it",
+                "give a file with data",
+            ));
         }
         Ok(())
     }

@@ -6,7 +6,8 @@ use crate::print::{self, count, note};
 use crate::progress::Display;
 use lazyglm::random::Random;
 use lazyglm::{
-    Dataset, Declared, Error, Model, Place, Precision, Report, Result, Task, files, model_file, number, source,
+    Dataset, Declared, Error, Model, Place, Precision, Report, Result, Task, files, model_file, number,
+    source,
 };
 use std::path::Path;
 use std::time::Instant;
@@ -47,7 +48,8 @@ pub fn run(args: Train) -> Result<()> {
     let seconds_read = started.elapsed().as_secs_f64();
 
     let mut display = Display::new(args.quiet);
-    let trained = lazyglm::train(&task, held_out.as_ref(), &plan.settings, &mut |progress| display.see(progress));
+    let trained =
+        lazyglm::train(&task, held_out.as_ref(), &plan.settings, &mut |progress| display.see(progress));
     display.finish();
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
@@ -71,7 +73,11 @@ fn read_weights(path: &Path) -> Result<Vec<f64>> {
             let place = Place::file(path).line(k as u64 + 1).column(1);
             match number::parse_number(line.trim().as_bytes()) {
                 Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-                _ => Err(Error::data(place, format!("'{}' is no weight", line.trim()), "give one number from 0 up a line")),
+                _ => Err(Error::data(
+                    place,
+                    format!("'{}' is no weight", line.trim()),
+                    "give one number from 0 up a line",
+                )),
             }
         })
         .collect()
@@ -105,21 +111,37 @@ fn comment(args: &Train, task: &Task, report: &Report) {
     }
     if args.l1 >= report.l1_max && args.l1 > 0.0 {
         let most = report.l1_max;
-        note(args.quiet, &format!("l1 = {:?} is not below {most:.3e}, from where on the best weights are all zero", args.l1));
+        note(
+            args.quiet,
+            &format!(
+                "l1 = {:?} is not below {most:.3e}, from where on the best weights are all zero",
+                args.l1
+            ),
+        );
     }
 }
 
 fn human(out: &mut dyn std::io::Write, args: &Train, task: &Task, report: &Report) -> std::io::Result<()> {
     let rows = count(report.rows as u64);
     let features = count(report.features as u64);
-    writeln!(out, "trained    {rows} rows × {features} features, {} epochs in {:.3} s (read in {:.3} s)",
-        report.epochs, report.seconds_train, report.seconds_read)?;
+    writeln!(
+        out,
+        "trained    {rows} rows × {features} features, {} epochs in {:.3} s (read in {:.3} s)",
+        report.epochs, report.seconds_train, report.seconds_read
+    )?;
     if let Some([negative, positive]) = &task.classes {
         writeln!(out, "classes    {negative} (−), {positive} (+)")?;
     }
-    writeln!(out, "objective  {:.8} = loss {:.8} + penalty {:.8}", report.objective, report.loss, report.penalty)?;
-    writeln!(out, "optimum?   violation {:.2e} (0 at the minimum); all weights are zero from l1 = {:.3e} on",
-        report.violation, report.l1_max)?;
+    writeln!(
+        out,
+        "objective  {:.8} = loss {:.8} + penalty {:.8}",
+        report.objective, report.loss, report.penalty
+    )?;
+    writeln!(
+        out,
+        "optimum?   violation {:.2e} (0 at the minimum); all weights are zero from l1 = {:.3e} on",
+        report.violation, report.l1_max
+    )?;
     writeln!(out, "non-zeros  {} of {features}", count(report.nonzeros as u64))?;
     if let Some(validation) = &report.validation {
         writeln!(out, "held out   loss {:.8}, best epoch {}", validation.loss, validation.best_epoch)?;

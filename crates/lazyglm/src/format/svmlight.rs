@@ -102,9 +102,11 @@ impl Svmlight {
             same
         });
         match self.pairs.iter().find(|(_, value)| !value.is_finite()) {
-            Some((id, _)) => {
-                Err(line.wrong(0, format!("the values of feature {id} sum to infinity"), "scale the values down"))
-            }
+            Some((id, _)) => Err(line.wrong(
+                0,
+                format!("the values of feature {id} sum to infinity"),
+                "scale the values down",
+            )),
             None => Ok(()),
         }
     }
@@ -126,7 +128,8 @@ fn pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
     match parse_number(value) {
         Some(number) if number.is_finite() => Ok(Some((id, number))),
         Some(_) => {
-            let what = format!("the value of feature {id}, '{}', is not finite", String::from_utf8_lossy(value));
+            let what =
+                format!("the value of feature {id}, '{}', is not finite", String::from_utf8_lossy(value));
             Err(line.wrong(start + colon + 1, what, "remove the pair or give it a number"))
         }
         None => {

@@ -43,15 +43,12 @@ pub trait Weight: Copy + Default + Send + Sync + 'static {
     fn larger(self, other: Self) -> Self;
     /// The largest stretch a frame may have before stored magnitudes leave the number's range.
     const MAX_STRETCH: f64;
-    /// The largest stretch it may have while there is a debt: weights shrink as it grows, and the debt must not
-    /// dwarf them.
-    const MAX_STRETCH_IN_DEBT: f64;
     /// How many units of its last place a weight may lose to its debt in its life.
     const PATIENCE: f64;
 }
 
 macro_rules! weight {
-    ($float:ty, $of:ident, $max_stretch:expr, $in_debt:expr, $patience:expr) => {
+    ($float:ty, $of:ident, $max_stretch:expr, $patience:expr) => {
         impl Weight for $float {
             #[inline(always)]
             fn from_wide(wide: f64) -> Self {
@@ -91,17 +88,16 @@ macro_rules! weight {
                 if other.abs() > self { other.abs() } else { self }
             }
             const MAX_STRETCH: f64 = $max_stretch;
-            const MAX_STRETCH_IN_DEBT: f64 = $in_debt;
             const PATIENCE: f64 = $patience;
         }
     };
 }
 
-weight!(f32, narrow, 1e6, 16.0, 100.0);
-weight!(f64, wide, 1e100, 1e6, 1e4);
+weight!(f32, narrow, 1e6, 100.0);
+weight!(f64, wide, 1e100, 1e4);
 
-/// Every so many times d non-zeros the largest weight is looked up again, for it may have shrunk. A rebase costs a
-/// weight some 0.5 ns and learning a non-zero 3 ns: that is 1 % of the time.
+/// Every so many times d non-zeros the largest weight is looked up again, if there is a debt to speak of: it may have
+/// been unlearnt. A rebase costs a weight some 0.5 ns and learning a non-zero 3 ns: that is 1 % of the time.
 const LOOK_AGAIN: usize = 16;
 
 /// With no weight alive, a rebase after this many steps: the next to live must find few others' debts to be added to.
@@ -139,7 +135,6 @@ pub struct Folded<W, const PENALTY: bool = true> {
 struct Rebase {
     limit: f64,              // the most that may be owed, in units of weights
     largest: f64,            // weight at the last rebase
-    per_step: f64,           // penalty then
     touched: usize,          // non-zeros since
     alone: Option<Vec<u32>>, // if no weight was alive then: those touched since; no other can be alive now
     eager: f64,              // divides the limit; 1 but in laws that rebase early on purpose
@@ -152,7 +147,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         let stored = weights.into_iter().map(W::from_wide).collect();
         let ledger = Ledger::new(net, method);
         // A limit of zero: the first charge looks for the largest weight.
-        let rebase = Rebase { limit: 0.0, largest: 0.0, per_step: 0.0, touched: 0, alone, eager: 1.0 };
+        let rebase = Rebase { limit: 0.0, largest: 0.0, touched: 0, alone, eager: 1.0 };
         Folded { stored, settled: Vec::new(), ledger, debt: W::default(), scale: 1.0, rebase }
     }
 
@@ -177,16 +172,10 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
     }
 
     #[inline(always)]
-    fn must_rebase(&self, per_step: f64) -> bool {
-        let (stretch, owed, rebase) = (self.ledger.stretch(), self.ledger.debt() * self.scale, &self.rebase);
-        if owed > rebase.limit || stretch > W::MAX_STRETCH {
-            return true;
-        }
-        // The limit may be out of date: weights shrink with the scale, with the rate, or because they learn to.
-        let old = stretch > W::MAX_STRETCH_IN_DEBT
-            || rebase.touched > LOOK_AGAIN * self.stored.len()
-            || per_step < 0.5 * rebase.per_step;
-        old && owed > rebase.largest / 16.0
+    fn must_rebase(&self) -> bool {
+        let (owed, rebase) = (self.ledger.debt() * self.scale, &self.rebase);
+        let old = rebase.touched > LOOK_AGAIN * self.stored.len() && owed > rebase.largest / 16.0;
+        owed > rebase.limit || old || self.ledger.stretch() > W::MAX_STRETCH
     }
 
     /// Pays every debt: v ← A·m for all, A = 1, θ = 0.
@@ -219,7 +208,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         let (largest, eager) = (largest.wide(), self.rebase.eager);
         let alone = (largest == 0.0).then(Vec::new);
         let limit = Self::limit(largest, per_step) / eager;
-        self.rebase = Rebase { limit, largest, per_step, touched: 0, alone, eager };
+        self.rebase = Rebase { limit, largest, touched: 0, alone, eager };
     }
 
     /// Notes who may be alive, while nobody else is.
@@ -282,9 +271,8 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
         self.ledger.charge(eta);
         self.debt = W::from_wide(self.ledger.debt());
         self.scale = 1.0 / self.ledger.stretch();
-        let per_step = (self.ledger.debt() - before) * self.scale;
-        if self.must_rebase(per_step) {
-            self.rebase(per_step);
+        if self.must_rebase() {
+            self.rebase((self.ledger.debt() - before) * self.scale);
         }
     }
 
@@ -297,7 +285,10 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
 /// Ids rise strictly within a row, so the last one answers for all of them.
 #[inline(always)]
 fn check<W, V>(weights: &[W], row: Row<V>) {
-    assert!(row.ids.last().is_none_or(|&last| (last as usize) < weights.len()), "a row beyond the last weight");
+    assert!(
+        row.ids.last().is_none_or(|&last| (last as usize) < weights.len()),
+        "a row beyond the last weight"
+    );
 }
 
 /// `weights[id]`, for an id of a row that has passed [`check`].

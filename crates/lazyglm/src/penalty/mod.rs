@@ -35,7 +35,10 @@ impl ElasticNet {
     pub fn new(l1: f64, l2: f64) -> Result<ElasticNet> {
         for (name, value) in [("l1", l1), ("l2", l2)] {
             if !value.is_finite() || value < 0.0 {
-                return Err(Error::call(format!("{name} = {value} is no penalty"), "give a number from 0 up"));
+                return Err(Error::call(
+                    format!("{name} = {value} is no penalty"),
+                    "give a number from 0 up",
+                ));
             }
         }
         Ok(ElasticNet { l1, l2 })
@@ -83,8 +86,15 @@ impl Method {
     pub fn check(self, net: ElasticNet, eta: f64) -> Result<()> {
         if self == Method::Sgd && eta * net.l2 >= 1.0 {
             return Err(Error::call(
-                format!("SGD needs eta * l2 < 1, and eta = {eta:?} with l2 = {:?} gives {:?}", net.l2, eta * net.l2),
-                format!("lower --eta0 below {:?}, or lower --l2, or use --method fobos, which has no such limit", 1.0 / net.l2),
+                format!(
+                    "SGD needs eta * l2 < 1, and eta = {eta:?} with l2 = {:?} gives {:?}",
+                    net.l2,
+                    eta * net.l2
+                ),
+                format!(
+                    "lower --eta0 below {:?}, or lower --l2, or use --method fobos, which has no such limit",
+                    1.0 / net.l2
+                ),
             ));
         }
         Ok(())

@@ -49,7 +49,13 @@ enum Steps {
 impl Table {
     /// Starts from these weights. `budget` is how many steps the tables hold; `constant` the rate of every step,
     /// if there is one rate.
-    pub fn new(weights: Vec<f64>, net: ElasticNet, method: Method, budget: usize, constant: Option<f64>) -> Table {
+    pub fn new(
+        weights: Vec<f64>,
+        net: ElasticNet,
+        method: Method,
+        budget: usize,
+        constant: Option<f64>,
+    ) -> Table {
         let steps = match constant {
             Some(eta) => Steps::Constant { eta, count: 0 },
             None => Steps::Varying {

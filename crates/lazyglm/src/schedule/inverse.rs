@@ -7,9 +7,7 @@ pub(super) const ENTRY: Entry<Make> = Entry {
     name: "inverse",
     formula: "eta0/(1 + t/t0)",
     keys: &[T0],
-    make: |given, setting| {
-        Ok(Box::new(Inverse { eta0: setting.eta0, t0: given.or_rows(0, setting, 1)? }))
-    },
+    make: |given, setting| Ok(Box::new(Inverse { eta0: setting.eta0, t0: given.or_rows(0, setting, 1)? })),
 };
 
 struct Inverse {

@@ -103,7 +103,8 @@ fn progressive_loss(trial: &Trial, eta0: f64) -> Result<f64> {
     let schedule = trial.schedule.resolve(&setting)?;
     let rule = Rule { loss: trial.loss, schedule: &*schedule };
     let start = vec![0.0; trial.examples.rows.columns()];
-    let mut model = Online::new(Folded::<f32>::new(start, trial.net, trial.method), trial.bias).sampling_all();
+    let mut model =
+        Online::new(Folded::<f32>::new(start, trial.net, trial.method), trial.bias).sampling_all();
     let tried = &trial.order[..trial.order.len().min(TRIED_ROWS)];
     Ok(match model.learn(&rule, trial.examples, tried) {
         Ok(sample) if sample.sum.is_finite() => sample.mean(),

@@ -55,18 +55,19 @@ fn open(path: &Path) -> Result<Box<dyn Read>> {
     let mut raw: Box<dyn Read> = if path.as_os_str() == "-" {
         Box::new(io::stdin().lock())
     } else {
-        let file = File::open(path)
-            .map_err(|e| Error::io(path, e, "check the name and that you may read it ('-' is standard input)"))?;
+        let file = File::open(path).map_err(|e| {
+            Error::io(path, e, "check the name and that you may read it ('-' is standard input)")
+        })?;
         Box::new(file)
     };
     let mut magic = [0; 4];
     let count = read_some(&mut raw, &mut magic).map_err(|e| cannot_read(path, e))?;
     let whole = Cursor::new(magic[..count].to_vec()).chain(raw);
     Ok(match &magic[..count] {
-        [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BLOCK, whole))),
-        [0x28, 0xb5, 0x2f, 0xfd] => {
-            Box::new(zstd::Decoder::new(whole).map_err(|e| cannot_read(path, e))?)
+        [0x1f, 0x8b, ..] => {
+            Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BLOCK, whole)))
         }
+        [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::Decoder::new(whole).map_err(|e| cannot_read(path, e))?),
         _ => Box::new(whole),
     })
 }

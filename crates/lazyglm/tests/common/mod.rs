@@ -62,7 +62,9 @@ impl OpenLoop {
             (0..steps).map(|_| if constant { one_eta } else { log_uniform(random, 1e-5, most) }).collect();
         let amounts = etas
             .iter()
-            .map(|eta| if random.below(8) == 0 { 0.0 } else { eta * sign(random) * log_uniform(random, 1e-4, 10.0) })
+            .map(|eta| {
+                if random.below(8) == 0 { 0.0 } else { eta * sign(random) * log_uniform(random, 1e-4, 10.0) }
+            })
             .collect();
         let start = (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 1e3)).collect();
         OpenLoop { rows: rows(random, steps, columns), start, amounts, etas, net, method }
