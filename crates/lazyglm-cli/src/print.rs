@@ -16,6 +16,13 @@ pub fn note(quiet: bool, text: &str) {
     }
 }
 
+/// A word on features that training never saw: the first of them, and how many values they have.
+pub fn unseen_note((feature, values): (u32, u64)) -> String {
+    format!(
+        "{values} values belong to features that never occurred in training, the first of them {feature}: they count as zero"
+    )
+}
+
 /// Writes a result to standard output.
 pub fn result(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());

@@ -245,8 +245,8 @@ fn more_than_two_numbers_are_regression_with_a_note_and_more_than_two_words_an_e
 fn features_never_seen_count_as_zero_with_a_note_and_strict_refuses_them() {
     let folder = Folder::with("data.svm", "1 1:1 5:1\n-1 2:1 5:1\n".repeat(20));
     folder.ok("train data.svm -o m");
-    let beyond = ("beyond.svm", "1 1:1\n-1 2:1 3000000000:4 9:2\n", "9");
-    let inside = ("inside.svm", "1 1:1\n-1 2:1 3:4 4:7\n", "3"); // 3 and 4 lie between features that occurred
+    let beyond = ("beyond.svm", "1 1:1\n-1 2:1 3000000000:4 9:2 10:1\n", "9");
+    let inside = ("inside.svm", "1 1:1\n-1 2:1 3:4 4:7 8:1\n", "3"); // 3 and 4 lie between features that occurred
     folder.write("known.svm", "1 1:1\n-1 2:1\n");
     let known = folder.ok("predict m known.svm --strict");
     assert_eq!(known.stderr, "");
@@ -257,7 +257,10 @@ fn features_never_seen_count_as_zero_with_a_note_and_strict_refuses_them() {
         for line in [format!("predict m {name}"), format!("evaluate m {name}")] {
             let told = folder.ok(&line).stderr;
             assert!(
-                told.contains("note:") && told.contains(feature) && told.contains("zero"),
+                told.contains("note:")
+                    && told.contains(feature)
+                    && told.contains("zero")
+                    && told.contains("3 values"),
                 "{line}: {told}"
             );
         }

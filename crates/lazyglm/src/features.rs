@@ -1,7 +1,7 @@
 //! Which column stands for which feature: features are named by their index as written, columns count from 0.
 
 use crate::error::{Error, Place, Result};
-use crate::format::Span;
+use crate::format::{Found, Span};
 use crate::rows::Rows;
 use std::path::Path;
 
@@ -36,20 +36,18 @@ impl Features {
 
     /// Finds the features of rows whose ids are indices as written, and renames the ids to columns.
     pub fn assign(rows: &mut Rows, span: Option<Span>, declared: Declared, file: &Path) -> Result<Features> {
-        let base = declared.base.unwrap_or(u32::from(span.is_none_or(|span| span.low > 0)));
-        let high = span.map_or(u64::from(base), |span| u64::from(span.high) + 1);
-        let found = (high - u64::from(base).min(high)) as usize;
-        if let Some(span) = span {
-            let place = Place::file(file).line(span.line).column(span.column);
-            if span.low < base {
-                let what = format!("index {} occurs, but indices were said to start at {base}", span.low);
-                return Err(Error::data(Place::file(file), what, "leave --index-base out, or set it to 0"));
+        let base = declared.base.unwrap_or(u32::from(span.is_none_or(|span| span.low.index > 0)));
+        let high = span.map_or(u64::from(base), |span| u64::from(span.high.index) + 1);
+        let found = high.saturating_sub(u64::from(base)) as usize;
+        if let Some(Span { low, high }) = span {
+            let place = |at: Found| Place::file(file).line(at.line).column(at.column);
+            if low.index < base {
+                let what = format!("index {} occurs, but indices were said to start at {base}", low.index);
+                return Err(Error::data(place(low), what, "leave --index-base out, or set it to 0"));
             }
-            if declared.count.is_some_and(|count| found > count) {
-                let last = u64::from(base) + declared.count.unwrap_or(0) as u64;
-                let what =
-                    format!("index {} is beyond the {} features declared", span.high, last - u64::from(base));
-                return Err(Error::data(place, what, format!("raise --features to {found} or more")));
+            if let Some(count) = declared.count.filter(|&count| found > count) {
+                let what = format!("index {} is beyond the {count} features declared", high.index);
+                return Err(Error::data(place(high), what, format!("raise --features to {found} or more")));
             }
         }
         let count = declared.count.unwrap_or(found);
@@ -61,18 +59,20 @@ impl Features {
         Ok(Features { base, count, occurring })
     }
 
-    /// The columns of other rows under the same names: ids are renamed, features that have no column dropped.
-    /// Returns how many values were dropped.
-    pub fn apply(&self, rows: &Rows) -> Result<(Rows, usize)> {
+    /// The columns of other rows under the same names: ids are renamed, and features that have no column, or one
+    /// that does not occur, dropped. Returns how many values were dropped.
+    pub fn apply(&self, rows: &Rows, occurs: &[bool]) -> Result<(Rows, usize)> {
         let mut renamed = Rows::new();
         let mut dropped = 0;
         let lent = rows.borrow();
         let mut pairs = Vec::new();
         for i in 0..lent.len() {
             pairs.clear();
-            lent.for_each(i, |id, x| match self.column(id as u32) {
-                Some(column) => pairs.push((column, x)),
-                None => dropped += 1,
+            lent.for_each(i, |id, x| {
+                match self.column(id as u32).filter(|&column| occurs[column as usize]) {
+                    Some(column) => pairs.push((column, x)),
+                    None => dropped += 1,
+                }
             });
             renamed.push(&pairs)?;
         }

@@ -59,7 +59,7 @@ mod task;
 mod trainer;
 pub mod update;
 
-pub use data::Dataset;
+pub use data::{Dataset, SampleWeights};
 pub use error::{Error, Kind, Place, Result};
 pub use features::{Declared, Features};
 pub use labels::Labels;

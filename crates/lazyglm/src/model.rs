@@ -163,8 +163,7 @@ impl Seen {
     /// The features that occur in a task's rows.
     fn of(task: &Task) -> Seen {
         let names = &task.data.features;
-        let mut occurs = vec![false; names.columns()];
-        task.data.rows.ids().iter().for_each(|&column| occurs[column as usize] = true);
+        let occurs = task.data.occurring();
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for column in (0..occurs.len()).filter(|&column| occurs[column]) {
             let index = names.name(column);
@@ -191,14 +190,17 @@ pub struct Scorer<'a> {
     unseen_values: u64,
 }
 
-/// A table entry each up to this index; beyond it, a search.
-const TABLE: u32 = 1 << 26;
+/// Up to this index every feature has a table entry; beyond it only if one in `SPARSE` was seen. Else, a search.
+const TABLE: u64 = 1 << 22;
+const SPARSE: u64 = 16;
 
 impl<'a> Scorer<'a> {
     /// Lays out a model.
     pub fn new(model: &'a Model) -> Scorer<'a> {
-        let highest = model.seen.runs.last().map_or(0, |&(_, last)| last);
-        let mut table = vec![f64::NAN; if highest < TABLE { highest as usize + 1 } else { 0 }];
+        let length = model.seen.runs.last().map_or(0, |&(_, last)| u64::from(last) + 1);
+        let seen: u64 = model.seen.runs.iter().map(|&(first, last)| u64::from(last - first) + 1).sum();
+        let fits = length <= TABLE || length <= SPARSE * seen;
+        let mut table = vec![f64::NAN; if fits { length as usize } else { 0 }];
         if !table.is_empty() {
             for &(first, last) in &model.seen.runs {
                 table[first as usize..=last as usize].fill(0.0);

@@ -61,8 +61,8 @@ pub struct Validation {
 /// One epoch of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
-    /// Its running loss: the mean over sampled rows, each before it was learnt.
-    pub running_loss: f64,
+    /// Its running loss: the mean over sampled rows, each before it was learnt; `None` if that is not finite.
+    pub running_loss: Option<f64>,
     /// The held-out loss after it.
     pub validation_loss: Option<f64>,
 }

@@ -137,12 +137,17 @@ impl Rows {
         }
     }
 
-    /// The same rows with values rounded to `f32`: half the memory traffic for models in `f32`.
-    pub fn narrowed(mut self) -> Rows {
+    /// The same rows with values rounded to `f32`: half the memory traffic for models in `f32`. The error is the
+    /// number of the first row with a value too large for that.
+    pub fn narrowed(mut self) -> std::result::Result<Rows, usize> {
         if let Values::F64(wide) = &self.values {
-            self.values = Values::F32(wide.iter().map(|&x| x as f32).collect());
+            let narrow: Vec<f32> = wide.iter().map(|&x| x as f32).collect();
+            if let Some(k) = narrow.iter().position(|x| !x.is_finite()) {
+                return Err(self.offsets.partition_point(|&end| end <= k) - 1);
+            }
+            self.values = Values::F32(narrow);
         }
-        self
+        Ok(self)
     }
 
     /// How many rows there are.

@@ -114,9 +114,13 @@ impl Task {
     }
 
     /// Values in the precision of the weights: a model in f32 reads its data in f32.
-    pub fn narrowed(mut self) -> Task {
-        self.data.rows = self.data.rows.narrowed();
-        self
+    pub fn narrowed(mut self) -> Result<Task> {
+        let rows = std::mem::take(&mut self.data.rows);
+        self.data.rows = rows.narrowed().map_err(|row| {
+            let what = "a value is too large for f32 (3.4e38)";
+            Error::data(self.data.place(row), what, "scale the feature down, or train with --precision f64")
+        })?;
+        Ok(self)
     }
 
     /// What a solver eats.

@@ -11,7 +11,7 @@ use crate::report::{Epoch, Report, Stop, Validation};
 use crate::rows::Examples;
 use crate::schedule::{Schedule, Setting, Spec};
 use crate::solver::eta0;
-use crate::solver::online::{Diverged, Online, Rule, Sample};
+use crate::solver::online::{Diverged, Online, Rule, SAMPLED, Sample};
 use crate::task::Task;
 use crate::update::Update;
 use serde::{Deserialize, Serialize};
@@ -153,7 +153,17 @@ pub fn train(
         Setting { eta0, l2: settings.net.l2, rows: Some(examples.len() as u64), epochs: settings.epochs };
     let schedule = settings.schedule.resolve(&setting)?;
     let eta0 = schedule.eta(0);
-    settings.method.check(settings.net, eta0)?;
+    settings.method.check(settings.net, eta0).map_err(|e| match settings.schedule.uses_eta0() {
+        true => e,
+        false => Error::call(
+            format!(
+                "SGD needs eta * l2 < 1, and '{}' starts at {:?}",
+                settings.schedule.text(),
+                eta0 * settings.net.l2
+            ),
+            "raise the schedule's t0 above 1, or use --method fobos, which has no such limit",
+        ),
+    })?;
 
     let run = Run {
         task,
@@ -233,7 +243,8 @@ struct Fitted {
 impl Run<'_> {
     fn fit<U: Update>(&self, update: U, watch: &mut dyn FnMut(&Progress)) -> Result<Fitted> {
         let rows = self.task.targets.len();
-        let mut model = Online::new(update, self.settings.bias);
+        let sampled = if rows < STRIDE { 1 } else { SAMPLED };
+        let mut model = Online::new(update, self.settings.bias).sampling_one_in(sampled);
         let mut seconds = self.spent;
         let mut history: Vec<Epoch> = Vec::new();
         let mut best = Best::default();
@@ -274,7 +285,8 @@ impl Run<'_> {
             progress.validation_loss = validation_loss;
             progress.epoch_ends = true;
             watch(&progress);
-            history.push(Epoch { running_loss, validation_loss });
+            history
+                .push(Epoch { running_loss: Some(running_loss).filter(|l| l.is_finite()), validation_loss });
             if let Some(loss) = validation_loss {
                 best.see(epoch + 1, loss, &weights, model.bias, self.settings.early_stop.is_some());
                 if self.settings.early_stop.is_some_and(|patience| epoch + 1 - best.epoch >= patience) {
@@ -360,23 +372,27 @@ fn judge(task: &Task, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<
     let Fitted { weights, bias, epochs, stop, seconds, validation, history } = fitted;
     let (examples, loss): (Examples, &dyn Loss) = (task.examples(), &*task.loss);
     let f: Objective = objective::objective(examples, loss, settings.net, &weights, bias);
-    if !f.total().is_finite() {
-        return Err(Kind::Diverged {
-            place: task.data.file(),
-            epoch: epochs,
-            step: epochs * task.targets.len() as u64,
-            what: format!("the objective is {}", f.total()),
-            hint: format!("lower --eta0 (it was {eta0:?}) or scale the features down"),
-        }
-        .into());
-    }
     let of_bias = settings.bias.then_some(bias);
+    let violation = objective::violation(examples, loss, settings.net, &weights, of_bias);
+    let l1_max = objective::l1_max(examples, loss, settings.bias);
+    for (name, figure) in [("objective", f.total()), ("violation", violation), ("l1_max", l1_max)] {
+        if !figure.is_finite() {
+            return Err(Kind::Diverged {
+                place: task.data.file(),
+                epoch: epochs,
+                step: epochs * task.targets.len() as u64,
+                what: format!("the {name} of what was learnt is {figure}"),
+                hint: format!("lower --eta0 (it was {eta0:?}) or scale the features down"),
+            }
+            .into());
+        }
+    }
     let report = Report {
         objective: f.total(),
         loss: f.loss,
         penalty: f.penalty,
-        violation: objective::violation(examples, loss, settings.net, &weights, of_bias),
-        l1_max: objective::l1_max(examples, loss, settings.bias),
+        violation,
+        l1_max,
         nonzeros: nonzeros(&weights),
         features: task.data.features.count,
         rows: examples.len(),

@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("labels", &["number"]),
     ("format", &["labels", "number", "rows"]),
     ("features", &["format", "rows"]),
-    ("data", &["features", "format", "labels", "rows", "source"]),
+    ("data", &["features", "format", "labels", "number", "rows", "source"]),
     ("task", &["data", "labels", "loss", "registry", "rows"]),
     ("ledger", &["penalty"]),
     ("update", &["rows"]),

@@ -152,7 +152,7 @@ fn whole_values_are_kept_narrow_and_others_wide() {
     assert!(matches!(wide.rows.borrow().values(), ValuesRef::F64([_, x]) if *x == 0.1));
     let explicit_zero = parse(b"1 1:0 5:0 2:3\n").unwrap();
     assert_eq!(explicit_zero.rows.nonzeros(), 1);
-    assert_eq!(explicit_zero.span.unwrap().high, 5, "it still counts as a feature");
+    assert_eq!(explicit_zero.span.unwrap().high.index, 5, "it still counts as a feature");
 }
 
 fn small_model(loss_name: &str, seed: u64) -> Model {

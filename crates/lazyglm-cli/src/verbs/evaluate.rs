@@ -1,7 +1,7 @@
 //! `lazyglm evaluate MODEL DATA`: how good a model is on data with targets.
 
 use crate::args::Evaluate;
-use crate::print::{self, count, note};
+use crate::print::{self, count, note, unseen_note};
 use lazyglm::metrics::{ByKind, Metrics, metrics};
 use lazyglm::{Dataset, Declared, Result, Scorer, Task, model_file};
 use std::io::{self, Write};
@@ -23,12 +23,8 @@ pub fn run(args: &Evaluate) -> Result<()> {
             return Err(refusal);
         }
     }
-    if let Some((feature, values)) = scorer.unseen() {
-        let text = format!(
-            "{values} values belong to features that never occurred in training, the first of them {feature}: they count as zero"
-        );
-        note(args.quiet, &text);
-    }
+    let notes = data.notes.iter().cloned().chain(scorer.unseen().map(unseen_note));
+    notes.for_each(|text| note(args.quiet, &text));
     let figures = metrics(&*model.loss, &scores, &targets);
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&figures)?),

@@ -1,7 +1,7 @@
 //! `lazyglm predict MODEL DATA`: one line a row.
 
 use crate::args::{Predict, What};
-use crate::print::{cannot_print, note};
+use crate::print::{cannot_print, note, unseen_note};
 use lazyglm::{Error, Model, Output, Place, Prediction, Result, Scorer, data, files, model_file};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -16,7 +16,8 @@ pub fn run(args: &Predict) -> Result<()> {
         Some(What::Target) => Output::Target,
     };
     model.predict(0.0, what)?; // refuses what this model cannot give, before any output
-    let mut job = Job { model: &model, what, data: &args.data, strict: args.strict, unseen: None };
+    let mut job =
+        Job { model: &model, what, data: &args.data, strict: args.strict, with_query: 0, unseen: None };
     match &args.output {
         None => {
             let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -38,12 +39,8 @@ pub fn run(args: &Predict) -> Result<()> {
             }
         }
     }
-    if let Some((feature, values)) = job.unseen {
-        let text = format!(
-            "{values} values belong to features that never occurred in training, the first of them {feature}: they count as zero"
-        );
-        note(args.quiet, &text);
-    }
+    let notes = data::query_note(&args.data, job.with_query).into_iter().chain(job.unseen.map(unseen_note));
+    notes.for_each(|text| note(args.quiet, &text));
     Ok(())
 }
 
@@ -52,6 +49,7 @@ struct Job<'a> {
     what: Output,
     data: &'a Path,
     strict: bool,
+    with_query: usize,
     unseen: Option<(u32, u64)>,
 }
 
@@ -75,6 +73,7 @@ impl Job<'_> {
                 .map_err(failed)?;
             }
             rows += block.rows.len();
+            self.with_query += block.with_query;
             Ok(())
         })?;
         self.unseen = scorer.unseen();

@@ -6,10 +6,8 @@ use crate::print::{self, count, note};
 use crate::progress::Display;
 use lazyglm::random::Random;
 use lazyglm::{
-    Dataset, Declared, Error, Model, Place, Precision, Report, Result, Task, files, model_file, number,
-    source,
+    Dataset, Declared, Error, Model, Precision, Report, Result, SampleWeights, Task, files, model_file,
 };
-use std::path::Path;
 use std::time::Instant;
 
 /// Runs the verb.
@@ -24,15 +22,20 @@ pub fn run(args: Train) -> Result<()> {
     }
     let started = Instant::now();
     let declared = Declared { base: args.index_base, count: args.features };
-    let data = Dataset::read(&args.data, declared)?;
-    let sample_weights = args.sample_weights.as_deref().map(read_weights).transpose()?;
+    let (data, sample_weights) = match &args.sample_weights {
+        None => (Dataset::read(&args.data, declared)?, None),
+        Some(path) => {
+            let (data, weights) = Dataset::read_weighted(&args.data, declared, &SampleWeights::read(path)?)?;
+            (data, Some(weights))
+        }
+    };
     let task = Task::new(data, plan.loss, sample_weights, plan.class_weight)?;
     task.notes.iter().for_each(|text| note(args.quiet, text));
     let fit_precision = |task: Task| match plan.settings.precision {
         Precision::F32 => task.narrowed(),
-        Precision::F64 => task,
+        Precision::F64 => Ok(task),
     };
-    let task = fit_precision(task);
+    let task = fit_precision(task)?;
     let (task, held_out) = match &plan.validation {
         None => (task, None),
         Some(HeldOut::Share(share)) => {
@@ -40,9 +43,9 @@ pub fn run(args: Train) -> Result<()> {
             (kept, Some(held_out))
         }
         Some(HeldOut::File(path)) => {
-            let held_out = task.like(Dataset::read_like(path, &task.data.features)?)?;
+            let held_out = task.like(Dataset::read_like(path, &task.data)?)?;
             held_out.notes.iter().for_each(|text| note(args.quiet, text));
-            (task, Some(fit_precision(held_out)))
+            (task, Some(fit_precision(held_out)?))
         }
     };
     let seconds_read = started.elapsed().as_secs_f64();
@@ -62,25 +65,6 @@ pub fn run(args: Train) -> Result<()> {
         true => writeln!(out, "{}", serde_json::to_value(&report)?),
         false => human(out, &args, &task, &report),
     })
-}
-
-/// One weight a line.
-fn read_weights(path: &Path) -> Result<Vec<f64>> {
-    let text = source::read_to_string(path)?;
-    let words = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    words
-        .map(|(k, line)| {
-            let place = Place::file(path).line(k as u64 + 1).column(1);
-            match number::parse_number(line.trim().as_bytes()) {
-                Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-                _ => Err(Error::data(
-                    place,
-                    format!("'{}' is no weight", line.trim()),
-                    "give one number from 0 up a line",
-                )),
-            }
-        })
-        .collect()
 }
 
 /// Some rows for learning, some held out: a function of the seed alone.

@@ -17,32 +17,61 @@ use std::path::Path;
 pub struct Parsed {
     /// The rows.
     pub rows: Rows,
-    /// One target a row; rows without one are counted in `unlabelled`.
+    /// One target a row, except for rows without one.
     pub labels: Labels,
-    /// How many rows had no target.
-    pub unlabelled: usize,
+    /// The first row without a target.
+    pub unlabelled: Option<usize>,
     /// How many rows carried a query id, which is not used.
     pub with_query: usize,
     /// The line of each row.
     pub lines: Lines,
-    /// The lowest and highest feature seen, with the line and column of the highest; also of explicit zeros.
+    /// The lowest and highest feature seen, explicit zeros included.
     pub span: Option<Span>,
+    /// Rows to pass over, by their number in the file: `absent[k]`; rows beyond the end are present.
+    pub absent: Vec<bool>,
+    /// How many rows the file has, absent ones included.
+    pub file_rows: usize,
 }
 
 /// The lowest and the highest feature of some rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The lowest.
-    pub low: u32,
+    pub low: Found,
     /// The highest.
-    pub high: u32,
-    /// On which line the highest stands, from 1.
+    pub high: Found,
+}
+
+/// A feature and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its index as written.
+    pub index: u32,
+    /// The line, from 1.
     pub line: u64,
-    /// At which byte of it, from 1.
+    /// The byte of it, from 1.
     pub column: u64,
 }
 
 impl Parsed {
+    /// A row begins; whether it is to be kept.
+    pub fn begin_row(&mut self) -> bool {
+        let absent = self.absent.get(self.file_rows).copied().unwrap_or(false);
+        self.file_rows += 1;
+        !absent
+    }
+
+    /// A feature was found.
+    pub fn see(&mut self, found: Found) {
+        let span = self.span.get_or_insert(Span { low: found, high: found });
+        if found.index < span.low.index {
+            span.low = found;
+        }
+        if found.index > span.high.index {
+            span.high = found;
+        }
+    }
+
     /// Forgets the rows and keeps the place in the file, for reading a stream block by block.
     pub fn clear_rows(&mut self) {
         let next = self.lines.next;

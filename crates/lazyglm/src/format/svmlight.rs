@@ -5,7 +5,7 @@
 //! Refused, with the place: pairs that are no pairs, indices that are negative or above 2³² − 1, NaN and infinity,
 //! bytes that are no text.
 
-use super::{Parsed, Parser, Span};
+use super::{Found, Parsed, Parser};
 use crate::error::{Error, Place, Result};
 use crate::number::parse_number;
 use std::path::Path;
@@ -61,19 +61,21 @@ fn is_space(byte: u8) -> bool {
 
 impl Svmlight {
     fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
+        check_text(line)?;
         let mut words = line.words().peekable();
         let Some(&(start, first)) = words.peek() else {
-            return check_text(line, 0, line.text); // blank, or a comment
+            return Ok(()); // blank, or a comment
         };
-        let labelled = !first.contains(&b':');
-        if labelled {
+        if !into.begin_row() {
+            return Ok(());
+        }
+        if !first.contains(&b':') {
             words.next();
-            check_text(line, start, first)?;
             into.labels
                 .push(first)
                 .map_err(|what| line.wrong(start, what, "targets are finite numbers or words"))?;
         } else {
-            into.unlabelled += 1;
+            into.unlabelled.get_or_insert(into.rows.len());
         }
         self.pairs.clear();
         let mut sorted = true;
@@ -82,7 +84,7 @@ impl Svmlight {
                 into.with_query += 1;
                 continue;
             };
-            see(&mut into.span, id, line.number, start as u64 + 1);
+            into.see(Found { index: id, line: line.number, column: start as u64 + 1 });
             sorted &= self.pairs.last().is_none_or(|&(last, _)| last < id);
             self.pairs.push((id, value));
         }
@@ -117,7 +119,6 @@ fn pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
     let shape = "write index:value, the index a whole number and the value a number";
     let shown = || String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned();
     let Some(colon) = word.iter().position(|&b| b == b':') else {
-        check_text(line, start, word)?;
         return Err(line.wrong(start, format!("'{}' is no index:value pair", shown()), shape));
     };
     let (index, value) = (&word[..colon], &word[colon + 1..]);
@@ -133,7 +134,6 @@ fn pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
             Err(line.wrong(start + colon + 1, what, "remove the pair or give it a number"))
         }
         None => {
-            check_text(line, start, word)?;
             Err(line.wrong(start + colon + 1, format!("'{}' has no number after the colon", shown()), shape))
         }
     }
@@ -156,9 +156,6 @@ fn digits(text: &[u8]) -> Option<u32> {
 
 #[cold]
 fn bad_index(line: &Line, start: usize, index: &[u8], shape: &str) -> Error {
-    if let Err(no_text) = check_text(line, start, index) {
-        return no_text;
-    }
     let shown = String::from_utf8_lossy(&index[..index.len().min(40)]).into_owned();
     let all_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     match index {
@@ -174,29 +171,14 @@ fn bad_index(line: &Line, start: usize, index: &[u8], shape: &str) -> Error {
     }
 }
 
-fn check_text(line: &Line, start: usize, text: &[u8]) -> Result<()> {
-    let bad = match std::str::from_utf8(text) {
-        Ok(_) => text.iter().position(|&b| b == 0),
+/// Comments and query ids are passed over, but a file with bytes that are no text is no svmlight file at all.
+fn check_text(line: &Line) -> Result<()> {
+    let bad = match std::str::from_utf8(line.text) {
+        Ok(text) => text.find('\0'),
         Err(e) => Some(e.valid_up_to()),
     };
-    match bad {
-        None => Ok(()),
-        Some(at) => Err(line.wrong(
-            start + at,
-            format!("byte 0x{:02x} is no text", text[at]),
-            "this is no svmlight file: give text (plain, gzip or zstd)",
-        )),
-    }
-}
-
-fn see(span: &mut Option<Span>, id: u32, line: u64, column: u64) {
-    match span {
-        None => *span = Some(Span { low: id, high: id, line, column }),
-        Some(span) => {
-            span.low = span.low.min(id);
-            if id > span.high {
-                (span.high, span.line, span.column) = (id, line, column);
-            }
-        }
-    }
+    bad.map_or(Ok(()), |at| {
+        let what = format!("byte 0x{:02x} is no text", line.text[at]);
+        Err(line.wrong(at, what, "this is no svmlight file: give text (plain, gzip or zstd)"))
+    })
 }

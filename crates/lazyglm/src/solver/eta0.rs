@@ -10,7 +10,7 @@
 //! in 100,000 is left out of the maximum: the others bring back what so few upset. In all this ‖x‖² has 1 added,
 //! the bias's. SGD's own limit, ηλ₂ < 1, is kept with as much room.
 
-use super::online::{Online, Rule};
+use super::online::{Online, Rule, Sample};
 use crate::error::Result;
 use crate::kernel::Folded;
 use crate::loss::Loss;
@@ -20,6 +20,8 @@ use crate::schedule::{Setting, Spec};
 
 /// How many rows a rate is tried on.
 const TRIED_ROWS: usize = 10_000;
+/// A rate is tried for at least so many steps, if the run has them.
+const FEWEST_STEPS: u64 = 1_000;
 /// The ladder, in powers of two around the natural rate.
 const RUNGS: std::ops::RangeInclusive<i32> = -8..=8;
 
@@ -104,12 +106,18 @@ fn progressive_loss(trial: &Trial, eta0: f64) -> Result<f64> {
     let rule = Rule { loss: trial.loss, schedule: &*schedule };
     let start = vec![0.0; trial.examples.rows.columns()];
     let mut model =
-        Online::new(Folded::<f32>::new(start, trial.net, trial.method), trial.bias).sampling_all();
+        Online::new(Folded::<f32>::new(start, trial.net, trial.method), trial.bias).sampling_one_in(1);
     let tried = &trial.order[..trial.order.len().min(TRIED_ROWS)];
-    Ok(match model.learn(&rule, trial.examples, tried) {
-        Ok(sample) if sample.sum.is_finite() => sample.mean(),
-        _ => f64::INFINITY,
-    })
+    // So few rows say nothing in one pass: they are gone through again, as the run will.
+    let passes = FEWEST_STEPS.div_ceil(tried.len() as u64).min(trial.epochs);
+    let mut sample = Sample::default();
+    for _ in 0..passes {
+        match model.learn(&rule, trial.examples, tried) {
+            Ok(more) => sample = sample.and(more),
+            Err(_) => return Ok(f64::INFINITY),
+        }
+    }
+    Ok(if sample.sum.is_finite() { sample.mean() } else { f64::INFINITY })
 }
 
 /// Two digits: nobody should think a found rate is more exact than that.

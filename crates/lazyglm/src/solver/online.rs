@@ -15,9 +15,8 @@ use crate::rows::{Examples, Value, ValuesRef};
 use crate::schedule::Schedule;
 use crate::update::Update;
 
-/// Every so many rows the loss of a row is noted before it is learnt: enough for a running figure, and too few
-/// to cost time.
-const SAMPLED: u64 = 16;
+/// One row in so many has its loss noted before it is learnt: enough for a running figure, and too few to cost time.
+pub const SAMPLED: u64 = 16;
 
 /// How many rows ahead memory is asked for.
 const AHEAD: usize = 4;
@@ -103,9 +102,9 @@ impl<U: Update> Online<U> {
         Online { update, bias: 0.0, t: 0, learns_bias, sampled: SAMPLED }
     }
 
-    /// Notes the loss of every row, not only of some.
-    pub fn sampling_all(self) -> Online<U> {
-        Online { sampled: 1, ..self }
+    /// Notes the loss of one row in so many.
+    pub fn sampling_one_in(self, rows: u64) -> Online<U> {
+        Online { sampled: rows.max(1), ..self }
     }
 
     /// Learns these rows in this order. Any split of an order into calls gives the same bits.
