@@ -62,7 +62,7 @@ pub struct Train {
     /// λ₁, the price of a weight's magnitude
     #[arg(
         long,
-        default_value_t = 1e-6,
+        default_value = "1e-6",
         value_name = "X",
         help_heading = "Objective",
         allow_negative_numbers = true
@@ -71,7 +71,7 @@ pub struct Train {
     /// λ₂, the price of half its square
     #[arg(
         long,
-        default_value_t = 1e-6,
+        default_value = "1e-6",
         value_name = "X",
         help_heading = "Objective",
         allow_negative_numbers = true
@@ -210,7 +210,7 @@ pub struct Inspect {
 /// `lazyglm bench paper`.
 #[derive(ClapArgs)]
 pub struct BenchPaper {
-    /// Rows to make; 1,000,000 as in the paper need some 2 GB
+    /// Rows to make; 1,000,000 as in the paper need 0.8 GB
     #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..))]
     pub rows: u32,
     /// The figures as one JSON object
@@ -280,7 +280,8 @@ pub enum What {
 fn names() -> String {
     let line = |name: &str, formula: &str, keys: &[lazyglm::registry::Key]| {
         let keys: Vec<String> = keys.iter().map(|key| format!("{}={}", key.name, key.default)).collect();
-        format!("  {name:<28} {formula:<46} {}\n", keys.join(", "))
+        let text = format!("  {name:<28} {formula:<46} {}", keys.join(", "));
+        text.trim_end().to_string() + "\n"
     };
     let losses: String = loss::TABLE.iter().map(|e| line(e.name, e.formula, e.keys)).collect();
     let schedules: String = schedule::TABLE.iter().map(|e| line(e.name, e.formula, e.keys)).collect();

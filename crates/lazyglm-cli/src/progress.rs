@@ -11,12 +11,9 @@ pub enum Display {
     /// Nothing.
     Quiet,
     /// A bar that is redrawn.
-    Bar(ProgressBar),
+    Bar(ProgressBar, Instant),
     /// A line an epoch.
-    Lines {
-        /// When the run began.
-        started: Instant,
-    },
+    Lines(Instant),
 }
 
 impl Display {
@@ -26,46 +23,46 @@ impl Display {
             return Display::Quiet;
         }
         if !std::io::stderr().is_terminal() {
-            return Display::Lines { started: Instant::now() };
+            return Display::Lines(Instant::now());
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
-        let look = "{percent:>3}% {bar:28.cyan/blue} {per_sec} rows, {eta} left · {msg}";
+        let look = "{percent:>3}% {bar:20.cyan/blue} {eta} left · {wide_msg}"; // cut to the terminal's width
         if let Ok(style) = ProgressStyle::with_template(look) {
             bar.set_style(style.progress_chars("━╸─"));
         }
-        Display::Bar(bar)
+        Display::Bar(bar, Instant::now())
     }
 
     /// Another part of the run is done.
     pub fn see(&mut self, progress: &Progress) {
         match self {
             Display::Quiet => {}
-            Display::Bar(bar) => {
+            Display::Bar(bar, started) => {
                 bar.set_length(progress.total);
                 bar.set_position(progress.learnt);
-                bar.set_message(words(progress));
+                bar.set_message(words(progress, *started));
             }
-            Display::Lines { started } if progress.epoch_ends => {
+            Display::Lines(started) if progress.epoch_ends => {
                 let share = 100 * progress.learnt / progress.total.max(1);
-                let speed = progress.learnt as f64 / started.elapsed().as_secs_f64().max(1e-9);
-                let line = format!("{share:>3}% · {} rows/s · {}", count(speed as u64), words(progress));
-                let _ = writeln!(std::io::stderr(), "{line}");
+                let _ = writeln!(std::io::stderr(), "{share:>3}% · {}", words(progress, *started));
             }
-            Display::Lines { .. } => {}
+            Display::Lines(_) => {}
         }
     }
 
     /// The run is over: leaves no half-drawn bar behind.
     pub fn finish(self) {
-        if let Display::Bar(bar) = self {
+        if let Display::Bar(bar, _) = self {
             bar.finish_and_clear();
         }
     }
 }
 
-fn words(progress: &Progress) -> String {
+fn words(progress: &Progress, started: Instant) -> String {
+    let speed = progress.learnt as f64 / started.elapsed().as_secs_f64().max(1e-9);
+    let Progress { epoch, epochs, running_loss, .. } = progress;
     let mut text =
-        format!("epoch {}/{} · loss {:.5}", progress.epoch, progress.epochs, progress.running_loss);
+        format!("{} rows/s · epoch {epoch}/{epochs} · loss {running_loss:.5}", count(speed as u64));
     if let Some(nonzeros) = progress.nonzeros {
         text += &format!(" · {} non-zeros", count(nonzeros as u64));
     }

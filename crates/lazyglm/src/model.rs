@@ -2,10 +2,12 @@
 
 use crate::error::{Error, Place, Result};
 use crate::loss::{Admits, Loss};
+use crate::penalty::Method;
 use crate::report::Report;
 use crate::rows::RowsRef;
+use crate::settings::{Order, Precision, Settings, UpdateName};
 use crate::task::Task;
-use crate::trainer::{Settings, Trained};
+use crate::trainer::Trained;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -55,17 +57,17 @@ pub struct Training {
     /// λ₂, as given.
     pub l2: f64,
     /// `sgd` or `fobos`.
-    pub method: crate::penalty::Method,
+    pub method: Method,
     /// How the penalty was paid.
-    pub update: crate::trainer::UpdateName,
+    pub update: UpdateName,
     /// The schedule, as written.
     pub schedule: String,
     /// The order of rows.
-    pub order: crate::trainer::Order,
+    pub order: Order,
     /// The seed of the order.
     pub seed: u64,
     /// The weights' precision while learning.
-    pub precision: crate::trainer::Precision,
+    pub precision: Precision,
     /// Whether there is a bias.
     pub bias: bool,
     /// The figures of the run; times are left out, so that the same run writes the same bytes.
