@@ -37,6 +37,31 @@ pub struct Progress {
     pub epoch_ends: bool,
 }
 
+impl Progress {
+    fn start(epochs: u64, rows: u64) -> Progress {
+        Progress {
+            epoch: 1,
+            epochs,
+            learnt: 0,
+            total: epochs.saturating_mul(rows),
+            running_loss: f64::NAN,
+            nonzeros: None,
+            validation_loss: None,
+            epoch_ends: false,
+        }
+    }
+
+    fn begin(&mut self, epoch: u64) {
+        (self.epoch, self.epoch_ends) = (epoch, false);
+    }
+
+    fn end(&mut self, weights: &[f64], validation_loss: Option<f64>) {
+        self.nonzeros = Some(nonzeros(weights));
+        self.validation_loss = validation_loss;
+        self.epoch_ends = true;
+    }
+}
+
 /// A trained model, by column.
 #[derive(Clone, Debug)]
 pub struct Trained {
@@ -162,58 +187,45 @@ impl Run<'_> {
         let rows = self.task.targets.len();
         let sampled = if rows < STRIDE { 1 } else { SAMPLED };
         let mut model = Online::new(update, self.settings.bias).sampling_one_in(sampled);
-        let mut seconds = self.spent;
-        let mut history: Vec<Epoch> = Vec::new();
-        let mut best = Best::default();
-        let mut stop = Stop::Epochs;
-        let mut progress = Progress {
-            epoch: 1,
-            epochs: self.settings.epochs,
-            learnt: 0,
-            total: self.settings.epochs * rows as u64,
-            running_loss: f64::NAN,
-            nonzeros: None,
-            validation_loss: None,
-            epoch_ends: false,
-        };
-        let mut weights = Vec::new();
-        for epoch in 0..self.settings.epochs {
-            (progress.epoch, progress.epoch_ends) = (epoch + 1, false);
+        let mut progress = Progress::start(self.settings.epochs, rows as u64);
+        let (mut weights, mut best, mut history) = (Vec::new(), Best::default(), Vec::new());
+        let (mut seconds, mut stop) = (self.spent, Stop::Epochs);
+        for epoch in 1..=self.settings.epochs {
+            progress.begin(epoch);
             let started = Instant::now();
-            let shuffled;
-            let order = if epoch == 0 {
-                &self.first
-            } else {
-                shuffled = order(self.settings, rows, epoch);
-                &shuffled
+            let later;
+            let order = match epoch {
+                1 => &self.first,
+                _ => {
+                    later = order(self.settings, rows, epoch - 1);
+                    &later
+                }
             };
-            let running_loss = self.epoch(&mut model, order, &mut progress, watch)?;
+            self.epoch(&mut model, order, &mut progress, watch)?;
             let learnt = started.elapsed();
             weights = model.update.weights();
             let settled = started.elapsed();
-            self.refuse_infinite(&weights, &model, epoch)?;
-            let last = epoch + 1 == self.settings.epochs;
+            let last = epoch == self.settings.epochs;
             seconds += if last { settled } else { learnt }.as_secs_f64(); // before the end we settle only to look
 
-            let validation_loss = self
-                .validation
-                .map(|task| objective::mean_loss(task.examples(), &*task.loss, &weights, model.bias));
-            progress.nonzeros = Some(nonzeros(&weights));
-            progress.validation_loss = validation_loss;
-            progress.epoch_ends = true;
+            self.refuse_infinite(&weights, &model, epoch)?;
+            let validation_loss = self.held_out_loss(&weights, &model, epoch)?;
+            progress.end(&weights, validation_loss);
             watch(&progress);
-            history
-                .push(Epoch { running_loss: Some(running_loss).filter(|l| l.is_finite()), validation_loss });
+            history.push(Epoch {
+                running_loss: Some(progress.running_loss).filter(|loss| loss.is_finite()),
+                validation_loss,
+            });
             if let Some(loss) = validation_loss {
-                best.see(epoch + 1, loss, &weights, model.bias, self.settings.early_stop.is_some());
-                if self.settings.early_stop.is_some_and(|patience| epoch + 1 - best.epoch >= patience) {
+                best.see(epoch, loss, &weights, model.bias, self.settings.early_stop.is_some());
+                if self.settings.early_stop.is_some_and(|patience| epoch - best.epoch >= patience) {
                     stop = Stop::EarlyStop;
                     break;
                 }
             }
         }
         let mut bias = model.bias;
-        let mut loss = history.last().and_then(|epoch| epoch.validation_loss);
+        let mut loss = progress.validation_loss;
         if self.settings.early_stop.is_some() && best.epoch > 0 {
             (weights, bias, loss) = (best.weights, best.bias, Some(best.loss));
         }
@@ -221,14 +233,14 @@ impl Run<'_> {
         Ok(Fitted { weights, bias, epochs: history.len() as u64, stop, seconds, validation, history })
     }
 
-    /// One pass over the rows; returns its running loss.
+    /// One pass over the rows.
     fn epoch<U: Update>(
         &self,
         model: &mut Online<U>,
         order: &[u32],
         progress: &mut Progress,
         watch: &mut dyn FnMut(&Progress),
-    ) -> Result<f64> {
+    ) -> Result<()> {
         let rule = Rule { loss: &*self.task.loss, schedule: self.schedule };
         let mut sample = Sample::default();
         for part in order.chunks(STRIDE) {
@@ -240,7 +252,7 @@ impl Run<'_> {
             progress.running_loss = sample.mean();
             watch(progress);
         }
-        Ok(progress.running_loss)
+        Ok(())
     }
 
     fn diverged(&self, at: Diverged, epoch: u64) -> Error {
@@ -249,12 +261,8 @@ impl Run<'_> {
         } else {
             format!("the score became {}", at.score)
         };
-        let eta = self.schedule.eta(0);
-        let hint = match self.settings.schedule.uses_eta0() {
-            true => format!("lower --eta0 (it was {eta:?}; try {:?}) or scale the features down", eta / 10.0),
-            false => "raise --l2 or the schedule's t0, or scale the features down".to_string(),
-        };
-        Kind::Diverged { place: self.task.data.place(at.row), epoch, step: at.t, what, hint }.into()
+        let place = self.task.data.place(at.row);
+        Kind::Diverged { place, epoch, step: at.t, what, hint: self.slower() }.into()
     }
 
     /// A weight that overflowed on the very last rows was never scored again: it is caught here.
@@ -263,8 +271,31 @@ impl Run<'_> {
             return Ok(());
         }
         let row = self.task.targets.len() - 1;
-        let at = Diverged { row, t: model.t - 1, score: f64::INFINITY, slope: 0.0 };
-        Err(self.diverged(at, epoch + 1))
+        Err(self.diverged(Diverged { row, t: model.t - 1, score: f64::INFINITY, slope: 0.0 }, epoch))
+    }
+
+    fn held_out_loss<U: Update>(
+        &self,
+        weights: &[f64],
+        model: &Online<U>,
+        epoch: u64,
+    ) -> Result<Option<f64>> {
+        let Some(task) = self.validation else { return Ok(None) };
+        let loss = objective::mean_loss(task.examples(), &*task.loss, weights, model.bias);
+        if !loss.is_finite() {
+            let (place, what) = (task.data.file(), format!("the held-out loss became {loss}"));
+            return Err(Kind::Diverged { place, epoch, step: model.t, what, hint: self.slower() }.into());
+        }
+        Ok(Some(loss))
+    }
+
+    /// Which knob to turn.
+    fn slower(&self) -> String {
+        let eta = self.schedule.eta(0);
+        match self.settings.schedule.uses_eta0() {
+            true => format!("lower --eta0 (it was {eta:?}; try {:?}) or scale the features down", eta / 10.0),
+            false => "raise --l2 or the schedule's t0, or scale the features down".to_string(),
+        }
     }
 }
 

@@ -108,12 +108,16 @@ impl Given<'_> {
     fn or_rows(&self, k: usize, setting: &Setting, per_row: u64) -> Result<f64> {
         let name = self.choice.entry.name;
         let key = self.choice.entry.keys[k].name;
-        self.choice.given[k].or(setting.rows.map(|rows| (rows * per_row).max(1) as f64)).ok_or_else(|| {
-            Error::call(
-                format!("schedule '{name}' takes its {key} from the number of rows, which is not known here"),
-                format!("give it: '{name}:{key}=…'"),
-            )
-        })
+        self.choice.given[k]
+            .or(setting.rows.map(|rows| rows.saturating_mul(per_row).max(1) as f64))
+            .ok_or_else(|| {
+                Error::call(
+                    format!(
+                        "schedule '{name}' takes its {key} from the number of rows, which is not known here"
+                    ),
+                    format!("give it: '{name}:{key}=…'"),
+                )
+            })
     }
 }
 
