@@ -124,7 +124,7 @@ pub struct Train {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Learning")]
     pub table_budget: Option<u32>,
 
-    /// Measure held-out loss after each epoch: on a file, or on this share of the rows (0.1)
+    /// Measure the mean loss of held-out rows after each epoch: of a file, or of this share of the rows (0.1)
     #[arg(long, value_name = "FILE|FRACTION", help_heading = "Stopping")]
     pub validation: Option<String>,
     /// Stop after N epochs without a better held-out loss, and keep the best
@@ -138,7 +138,7 @@ pub struct Train {
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "Data")]
     pub index_base: Option<u32>,
     /// Threads for measuring the objective [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Data")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
     pub threads: Option<u32>,
 
     /// No notes and no progress

@@ -8,6 +8,7 @@ mod args;
 mod plan;
 mod print;
 mod progress;
+mod timing;
 mod verbs;
 
 use clap::Parser;

@@ -18,6 +18,8 @@ pub struct Plan {
     pub class_weight: Option<ClassWeight>,
     /// Where held-out rows come from.
     pub validation: Option<HeldOut>,
+    /// What was typed and has no meaning.
+    pub notes: Vec<String>,
 }
 
 /// Held-out rows.
@@ -31,6 +33,8 @@ pub enum HeldOut {
 /// Makes a plan of what was typed.
 pub fn plan(args: &args::Train) -> Result<Plan> {
     let args::Solver::Online = args.solver;
+    one_standard_input(args)?;
+    let mut notes = Vec::new();
     let net = ElasticNet::new(args.l1, args.l2)?;
     let loss = match args.loss.as_str() {
         "auto" => None,
@@ -51,6 +55,8 @@ pub fn plan(args: &args::Train) -> Result<Plan> {
     if let Some(eta0) = eta0 {
         method.check(net, eta0)?;
     }
+    // Some rows are known to come: what is wrong with the schedule whatever their number is a wrong call at once.
+    schedule.resolve(&schedule::Setting { eta0: 1.0, l2: net.l2, rows: Some(1), epochs: args.epochs })?;
     if args.early_stop.is_some() && args.validation.is_none() {
         return Err(Error::call("--early-stop without --validation", "say on which rows: --validation 0.1"));
     }
@@ -71,16 +77,17 @@ pub fn plan(args: &args::Train) -> Result<Plan> {
             args::Order::Sequential => Order::Sequential,
         },
         seed: args.seed,
-        precision: precision(args)?,
+        precision: precision(args, &mut notes),
         bias: !args.no_bias,
         early_stop: args.early_stop,
-        table_budget: table_budget(args)?,
+        table_budget: table_budget(args, &mut notes),
     };
     Ok(Plan {
         settings,
         loss,
         class_weight: args.class_weight.as_deref().map(ClassWeight::parse).transpose()?,
         validation: args.validation.as_deref().map(held_out).transpose()?,
+        notes,
     })
 }
 
@@ -104,25 +111,38 @@ fn eta0(text: &str) -> Result<Option<f64>> {
     }
 }
 
-fn precision(args: &args::Train) -> Result<Precision> {
+/// The references work in f64 whatever is asked: in f32 their small steps would be lost.
+fn precision(args: &args::Train, notes: &mut Vec<String>) -> Precision {
     match (args.update, args.precision) {
-        (args::Update::Lazy, None | Some(args::Precision::F32)) => Ok(Precision::F32),
-        (_, None | Some(args::Precision::F64)) => Ok(Precision::F64),
-        (_, Some(args::Precision::F32)) => Err(Error::call(
-            "--precision f32 with an update other than lazy",
-            "leave it out: table and dense updates work in f64, for in f32 their small steps would be lost",
-        )),
+        (args::Update::Lazy, None | Some(args::Precision::F32)) => Precision::F32,
+        (_, None | Some(args::Precision::F64)) => Precision::F64,
+        (_, Some(args::Precision::F32)) => {
+            notes.push("--precision f32 is for --update lazy: the other updates work in f64".into());
+            Precision::F64
+        }
     }
 }
 
-fn table_budget(args: &args::Train) -> Result<usize> {
-    match args.table_budget {
-        Some(_) if args.update != args::Update::Table => Err(Error::call(
-            "--table-budget without --update table",
-            "leave it out, or ask for --update table",
+fn table_budget(args: &args::Train, notes: &mut Vec<String>) -> usize {
+    if args.table_budget.is_some() && args.update != args::Update::Table {
+        notes.push("--table-budget has no meaning without --update table".into());
+    }
+    args.table_budget.map_or(Settings::default().table_budget, |budget| budget as usize)
+}
+
+/// Standard input can be read once.
+fn one_standard_input(args: &args::Train) -> Result<()> {
+    let files = [
+        Some(args.data.as_path()),
+        args.sample_weights.as_deref(),
+        args.validation.as_deref().map(Path::new),
+    ];
+    match files.into_iter().flatten().filter(|path| path.as_os_str() == "-").count() {
+        0 | 1 => Ok(()),
+        _ => Err(Error::call(
+            "'-' is given for more than one file",
+            "standard input can be read once: name the others",
         )),
-        Some(budget) => Ok(budget as usize),
-        None => Ok(Settings::default().table_budget),
     }
 }
 

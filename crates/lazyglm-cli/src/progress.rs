@@ -4,7 +4,10 @@ use crate::print::count;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lazyglm::Progress;
 use std::io::{IsTerminal, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// In a long epoch, a line so often.
+const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Shows how a run is getting on.
 pub enum Display {
@@ -12,8 +15,8 @@ pub enum Display {
     Quiet,
     /// A bar that is redrawn.
     Bar(ProgressBar, Instant),
-    /// A line an epoch.
-    Lines(Instant),
+    /// A line an epoch, and every few seconds of a long one: when it began, and when the last line was written.
+    Lines(Instant, Instant),
 }
 
 impl Display {
@@ -23,7 +26,7 @@ impl Display {
             return Display::Quiet;
         }
         if !std::io::stderr().is_terminal() {
-            return Display::Lines(Instant::now());
+            return Display::Lines(Instant::now(), Instant::now());
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
         let look = "{percent:>3}% {bar:20.cyan/blue} {eta} left · {wide_msg}"; // cut to the terminal's width
@@ -42,11 +45,12 @@ impl Display {
                 bar.set_position(progress.learnt);
                 bar.set_message(words(progress, *started));
             }
-            Display::Lines(started) if progress.epoch_ends => {
+            Display::Lines(started, last) if progress.epoch_ends || last.elapsed() > LINE_EVERY => {
+                *last = Instant::now();
                 let share = 100 * progress.learnt / progress.total.max(1);
                 let _ = writeln!(std::io::stderr(), "{share:>3}% · {}", words(progress, *started));
             }
-            Display::Lines(_) => {}
+            Display::Lines(..) => {}
         }
     }
 

@@ -180,3 +180,18 @@ fn a_full_device_as_standard_output_is_a_failure() {
         assert!(output.stderr.contains("standard output"), "{line}: {}", output.stderr);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_written_through_and_rights_are_kept() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::with("data.svm", "1 1:1\n-1 2:1\n");
+    let at = |name: &str| folder.0.path().join(name);
+    symlink("real", at("link")).expect("a link");
+    folder.ok("train data.svm -o link"); // its target does not exist yet
+    assert!(at("link").is_symlink() && at("real").is_file());
+    std::fs::set_permissions(at("real"), std::fs::Permissions::from_mode(0o660)).expect("rights");
+    folder.ok("train data.svm -o link");
+    assert_eq!(std::fs::metadata(at("real")).expect("there").permissions().mode() & 0o777, 0o660);
+    folder.ok("inspect link");
+}

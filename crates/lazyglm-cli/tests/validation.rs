@@ -172,3 +172,18 @@ fn features_of_validation_rows_that_training_lacks_are_noted() {
     assert!(told("beyond.svm").contains("count as zero"), "{}", told("beyond.svm"));
     assert!(told("inside.svm").contains("count as zero"), "{}", told("inside.svm"));
 }
+
+#[test]
+fn a_share_that_leaves_one_class_to_learn_from_is_refused() {
+    let folder = Folder::with("two.svm", "1 1:1\n-1 2:1\n");
+    folder.refuses("train two.svm --validation 0.5 -o m", 1, &["two.svm", "one class only"]);
+}
+
+#[test]
+fn held_out_rows_count_alike_whether_from_a_file_or_a_share() {
+    let folder = folder();
+    let report = folder
+        .json("train train.svm --class-weight balanced --validation held.svm -o m --json --precision f64");
+    let loss = number(&folder.json("evaluate m held.svm --json")["loss"]);
+    assert!(close(number(&report["validation"]["loss"]), loss, 1e-14), "class weights are for learning");
+}

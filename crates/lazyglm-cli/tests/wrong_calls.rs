@@ -107,13 +107,26 @@ fn numbers_out_of_range_are_wrong_calls() {
 #[test]
 fn combinations_that_make_no_sense_are_wrong_calls() {
     let folder = folder();
-    folder.refuses("train data.svm --update dense --precision f32", 2, &["f32", "f64"]);
-    folder.refuses("train data.svm --table-budget 10", 2, &["--update table"]);
-    folder.refuses("train data.svm --schedule bottou --l2 0", 2, &["bottou", "--l2"]);
+    folder.refuses("train no-such.svm --schedule bottou --l2 0", 2, &["bottou", "--l2"]);
+    folder.refuses("train - --validation -", 2, &["'-'", "standard input"]);
+    folder.refuses("train data.svm --class-weight 1=5,1=7", 2, &["twice"]);
+    folder.refuses("train data.svm --threads 4294967295", 2, &["--threads"]);
+    folder.refuses("train data.svm -o data.svm", 2, &["would replace the data"]);
+    folder.refuses("train data.svm -o ./data.svm", 2, &["would replace the data"]);
     folder.refuses("train data.svm --schedule bottou --eta0 1", 2, &["--eta0", "bottou"]);
     folder.refuses("train", 2, &["DATA"]);
     folder.refuses("predict m", 2, &["DATA"]);
     folder.refuses("train data.svm more.svm", 2, &["more.svm"]);
+}
+
+#[test]
+fn flags_that_have_no_meaning_here_are_noted() {
+    let folder = folder();
+    let dense = folder.ok("train data.svm --update dense --precision f32");
+    assert!(dense.stderr.contains("work in f64"), "{}", dense.stderr);
+    let lazy = folder.ok("train data.svm --table-budget 10");
+    assert!(lazy.stderr.contains("--update table"), "{}", lazy.stderr);
+    assert!(!folder.ok("train data.svm --table-budget 10 --quiet").stderr.contains("note"));
 }
 
 #[test]

@@ -1,4 +1,13 @@
 //! A data set in memory: rows, targets, the names of its features, and where each row was read.
+//!
+//! ```
+//! use lazyglm::{Dataset, Declared};
+//! let file = std::env::temp_dir().join("lazyglm-doc-data.svm");
+//! std::fs::write(&file, "# two mails\nspam 1:1\n\nham 2:1\n").unwrap();
+//! let data = Dataset::read(&file, Declared::default()).unwrap();
+//! assert_eq!((data.rows.len(), data.labels.name(1)), (2, "ham".to_string()));
+//! assert_eq!(data.place(1).line, Some(4), "errors name the line in the file");
+//! ```
 
 use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};
@@ -10,6 +19,13 @@ use crate::source;
 use std::path::{Path, PathBuf};
 
 /// One weight a row, as read from a file.
+///
+/// ```
+/// use lazyglm::SampleWeights;
+/// let file = std::env::temp_dir().join("lazyglm-doc-weights.txt");
+/// std::fs::write(&file, "1\n0.5\n\n0\n").unwrap();
+/// assert_eq!(SampleWeights::read(&file).unwrap().values, [1.0, 0.5, 0.0]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct SampleWeights {
     /// Finite, from 0 up.
@@ -19,6 +35,14 @@ pub struct SampleWeights {
 
 impl SampleWeights {
     /// Reads one weight a line; blank lines are passed over.
+    ///
+    /// ```
+    /// use lazyglm::SampleWeights;
+    /// let file = std::env::temp_dir().join("lazyglm-doc-bad-weights.txt");
+    /// std::fs::write(&file, "1\n-2\n").unwrap();
+    /// let error = SampleWeights::read(&file).unwrap_err();
+    /// assert!(error.to_string().contains(":2:1: '-2' is no weight"));
+    /// ```
     pub fn read(path: &Path) -> Result<SampleWeights> {
         let text = source::read_to_string(path)?;
         let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
@@ -34,6 +58,15 @@ impl SampleWeights {
 }
 
 /// A data set as read, before anything is known of loss or weights.
+///
+/// ```
+/// use lazyglm::{Dataset, Features, Labels, Rows};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1.0)]).unwrap();
+/// rows.push(&[(1, 1.0)]).unwrap();
+/// let data = Dataset::made(rows, Labels::Numbers(vec![3.0, 4.0]), Features::columns_from(1, 2));
+/// assert_eq!((data.labels.len(), data.features.name(1)), (2, 2));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Dataset {
     /// The rows; ids are columns.
@@ -64,6 +97,16 @@ impl Dataset {
 
     /// Reads a file of training data with a weight for each row. Rows of weight zero are as if absent: neither their
     /// features nor their targets count. Returns the weights of the rows that are left.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared, SampleWeights};
+    /// let file = |name: &str| std::env::temp_dir().join("lazyglm-doc-weighted-".to_string() + name);
+    /// std::fs::write(file("data"), "1 1:1\n-1 2:1\n1 9:1\n").unwrap();
+    /// std::fs::write(file("weights"), "1\n2\n0\n").unwrap();
+    /// let weights = SampleWeights::read(&file("weights")).unwrap();
+    /// let (data, kept) = Dataset::read_weighted(&file("data"), Declared::default(), &weights).unwrap();
+    /// assert_eq!((data.rows.len(), data.features.count, kept), (2, 2, vec![1.0, 2.0]));
+    /// ```
     pub fn read_weighted(
         path: &Path,
         declared: Declared,
@@ -95,6 +138,17 @@ impl Dataset {
 
     /// Reads a file whose features are named as in `known`: a validation file. Values of features that do not
     /// occur there are dropped, and counted in the notes.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared};
+    /// let file = |name: &str| std::env::temp_dir().join("lazyglm-doc-like-".to_string() + name);
+    /// std::fs::write(file("train"), "1 1:1\n-1 3:1\n").unwrap();
+    /// std::fs::write(file("check"), "1 1:1 2:1 9:1\n").unwrap();
+    /// let train = Dataset::read(&file("train"), Declared::default()).unwrap();
+    /// let check = Dataset::read_like(&file("check"), &train).unwrap();
+    /// assert_eq!((check.rows.ids(), check.rows.columns()), (&[0][..], 3));
+    /// assert!(check.notes[0].contains("2 values of features that do not occur in training"));
+    /// ```
     pub fn read_like(path: &Path, known: &Dataset) -> Result<Dataset> {
         let mut parsed = parse_all(path, Vec::new())?;
         let (rows, dropped) = known.features.apply(&parsed.rows, &known.occurring())?;
@@ -103,6 +157,14 @@ impl Dataset {
     }
 
     /// For each column, whether any row has it.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Features, Labels, Rows};
+    /// let mut rows = Rows::new();
+    /// rows.push(&[(0, 1.0), (2, 1.0)]).unwrap();
+    /// let data = Dataset::made(rows, Labels::Numbers(vec![1.0]), Features::columns_from(1, 3));
+    /// assert_eq!(data.occurring(), [true, false, true]);
+    /// ```
     pub fn occurring(&self) -> Vec<bool> {
         let mut occurs = vec![false; self.features.columns()];
         self.rows.ids().iter().for_each(|&column| occurs[column as usize] = true);
@@ -134,6 +196,14 @@ impl Dataset {
     }
 
     /// Data that were made, not read.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Features, Labels, Rows, Task};
+    /// let mut rows = Rows::new();
+    /// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+    /// let data = Dataset::made(rows, Labels::Numbers(vec![2.0, 4.0, 6.0]), Features::columns_from(1, 1));
+    /// assert_eq!(Task::new(data, None, None, None).unwrap().loss.spec(), "squared");
+    /// ```
     pub fn made(rows: Rows, labels: Labels, features: Features) -> Dataset {
         Dataset {
             rows,
@@ -146,16 +216,37 @@ impl Dataset {
     }
 
     /// Where row `i` was read.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-place.svm");
+    /// std::fs::write(&file, "1 1:1\n\n# a word\n-1 2:1\n").unwrap();
+    /// let data = Dataset::read(&file, Declared::default()).unwrap();
+    /// assert_eq!((data.place(0).line, data.place(1).line), (Some(1), Some(4)));
+    /// ```
     pub fn place(&self, i: usize) -> Place {
         Place::file(&self.file).line(self.lines.of(i))
     }
 
     /// The file as a whole.
+    ///
+    /// ```
+    /// let task = lazyglm::synth::documents(&lazyglm::synth::Shape { rows: 10, ..Default::default() }).task;
+    /// assert_eq!(task.data.file().to_string(), "made data");
+    /// ```
     pub fn file(&self) -> Place {
         Place::file(&self.file)
     }
 
     /// These rows alone, in this order.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-select.svm");
+    /// std::fs::write(&file, "1 1:1\n2 1:1\n3 1:1\n").unwrap();
+    /// let data = Dataset::read(&file, Declared::default()).unwrap().select(&[2, 0]);
+    /// assert_eq!((data.rows.len(), data.labels.name(0), data.place(0).line), (2, "3".to_string(), Some(3)));
+    /// ```
     pub fn select(&self, rows: &[usize]) -> Dataset {
         Dataset {
             rows: self.rows.select(rows),
@@ -169,6 +260,12 @@ impl Dataset {
 }
 
 /// A word on query ids, if there were any: they are read over.
+///
+/// ```
+/// use lazyglm::data::query_note;
+/// assert_eq!(query_note("rank.svm".as_ref(), 3).unwrap(), "rank.svm: qid on 3 rows was ignored");
+/// assert_eq!(query_note("rank.svm".as_ref(), 0), None);
+/// ```
 pub fn query_note(path: &Path, rows: usize) -> Option<String> {
     (rows > 0).then(|| format!("{}: qid on {rows} rows was ignored", Place::file(path)))
 }
@@ -181,6 +278,15 @@ fn parse_all(path: &Path, absent: Vec<bool>) -> Result<Parsed> {
 }
 
 /// Calls `see` with block after block of rows, ids as written: for scoring data of any size.
+///
+/// ```
+/// let file = std::env::temp_dir().join("lazyglm-doc-blocks.svm");
+/// std::fs::write(&file, "1 5:1\n".repeat(300_000)).unwrap();
+/// let (mut blocks, mut rows) = (0, 0);
+/// let see = |block: &lazyglm::format::Parsed| Ok((blocks, rows) = (blocks + 1, rows + block.rows.len()));
+/// lazyglm::data::for_each_block(&file, see).unwrap();
+/// assert!(blocks > 1 && rows == 300_000);
+/// ```
 pub fn for_each_block(path: &Path, mut see: impl FnMut(&Parsed) -> Result<()>) -> Result<()> {
     let mut parsed = Parsed::default();
     let mut parser = Svmlight::default();

@@ -7,6 +7,15 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The result of everything in this crate that can fail.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Error, Result};
+/// fn lasso(text: &str) -> Result<ElasticNet> {
+///     let l1 = text.parse().map_err(|_| Error::call(format!("'{text}' is no number"), "give one"))?;
+///     ElasticNet::new(l1, 0.0)
+/// }
+/// assert!(lasso("0.1").is_ok() && lasso("-0.1").is_err() && lasso("much").is_err());
+/// ```
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Where in the input something went wrong; what is not known stays `None`.
@@ -27,16 +36,32 @@ pub struct Place {
 
 impl Place {
     /// A place in this file.
+    ///
+    /// ```
+    /// use lazyglm::Place;
+    /// assert_eq!(Place::file("train.svm").to_string(), "train.svm");
+    /// assert_eq!(Place::file("-").to_string(), "standard input");
+    /// ```
     pub fn file(path: impl AsRef<Path>) -> Place {
         Place { file: Some(path.as_ref().to_path_buf()), ..Place::default() }
     }
 
     /// The same place, on this line (from 1).
+    ///
+    /// ```
+    /// use lazyglm::Place;
+    /// assert_eq!(Place::file("train.svm").line(7).to_string(), "train.svm:7");
+    /// ```
     pub fn line(self, line: u64) -> Place {
         Place { line: Some(line), ..self }
     }
 
     /// The same place, at this byte of the line (from 1).
+    ///
+    /// ```
+    /// use lazyglm::Place;
+    /// assert_eq!(Place::default().line(7).column(12).to_string(), "input:7:12");
+    /// ```
     pub fn column(self, column: u64) -> Place {
         Place { column: Some(column), ..self }
     }
@@ -60,6 +85,15 @@ impl fmt::Display for Place {
 }
 
 /// What went wrong. Boxed inside [`Error`], so that a `Result` stays one word wide.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Kind};
+/// let error = ElasticNet::new(-1.0, 0.0).unwrap_err();
+/// match error.kind() {
+///     Kind::Call { hint, .. } => assert_eq!(hint, "give a number from 0 up"),
+///     other => panic!("not a wrong call: {other}"),
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Kind {
@@ -135,26 +169,56 @@ impl Error {
     }
 
     /// Whether the caller is at fault (exit code 2) rather than the data or the run (exit code 1).
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared, loss};
+    /// assert!(loss::parse("guess").unwrap_err().is_wrong_call());
+    /// assert!(!Dataset::read("no such file".as_ref(), Declared::default()).unwrap_err().is_wrong_call());
+    /// ```
     pub fn is_wrong_call(&self) -> bool {
         matches!(*self.0, Kind::Call { .. })
     }
 
     /// Whether this is the reader of our output having gone away, as in `lazyglm … | head`.
+    ///
+    /// ```
+    /// use std::io::ErrorKind;
+    /// let error = |kind: ErrorKind| lazyglm::Error::io("-", kind.into(), "try again");
+    /// assert!(error(ErrorKind::BrokenPipe).is_broken_pipe());
+    /// assert!(!error(ErrorKind::NotFound).is_broken_pipe());
+    /// ```
     pub fn is_broken_pipe(&self) -> bool {
         matches!(&*self.0, Kind::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)
     }
 
     /// A wrong call.
+    ///
+    /// ```
+    /// let error = lazyglm::Error::call("there is no verb 'trian'", "did you mean 'train'?");
+    /// assert_eq!(error.to_string(), "there is no verb 'trian'; did you mean 'train'?");
+    /// ```
     pub fn call(what: impl Into<String>, hint: impl Into<String>) -> Error {
         Kind::Call { what: what.into(), hint: hint.into() }.into()
     }
 
     /// Wrong data, at a place.
+    ///
+    /// ```
+    /// use lazyglm::{Error, Place};
+    /// let error = Error::data(Place::file("train.svm").line(3), "the row has no target", "give it one");
+    /// assert_eq!(error.to_string(), "train.svm:3: the row has no target; give it one");
+    /// ```
     pub fn data(place: Place, what: impl Into<String>, hint: impl Into<String>) -> Error {
         Kind::Data { place, what: what.into(), hint: hint.into() }.into()
     }
 
     /// A refused read or write.
+    ///
+    /// ```
+    /// let full = std::io::Error::other("the disk is full");
+    /// let error = lazyglm::Error::io("mail.model", full, "make room");
+    /// assert_eq!(error.to_string(), "mail.model: the disk is full; make room");
+    /// ```
     pub fn io(path: impl AsRef<Path>, source: std::io::Error, hint: impl Into<String>) -> Error {
         Kind::Io { place: Place::file(path), source, hint: hint.into() }.into()
     }

@@ -9,6 +9,12 @@ use std::path::Path;
 const DIRECT: usize = 1 << 22;
 
 /// The features of a data set.
+///
+/// ```
+/// let features = lazyglm::Features::columns_from(1, 3); // 1, 2 and 3 in the file are 0, 1 and 2 in memory
+/// assert_eq!((features.name(0), features.column(3)), (1, Some(2)));
+/// assert_eq!((features.column(0), features.column(4)), (None, None));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
     /// 0 or 1: the index of the first feature.
@@ -20,6 +26,16 @@ pub struct Features {
 }
 
 /// What the caller says of the features, where the data leave it open.
+///
+/// ```
+/// use lazyglm::{Dataset, Declared};
+/// let file = std::env::temp_dir().join("lazyglm-doc-declared.svm");
+/// std::fs::write(&file, "1 1:1\n-1 3:1\n").unwrap();
+/// let count = |declared| Dataset::read(&file, declared).unwrap().features.count;
+/// assert_eq!(count(Declared::default()), 3);
+/// assert_eq!(count(Declared { base: Some(0), count: None }), 4, "0, 1, 2 and 3");
+/// assert_eq!(count(Declared { base: None, count: Some(100) }), 100);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Declared {
     /// The index of the first feature; detected if not given: 0 if an index 0 occurs, else 1.
@@ -30,11 +46,24 @@ pub struct Declared {
 
 impl Features {
     /// A column each for the features `base`, `base` + 1, …
+    ///
+    /// ```
+    /// let features = lazyglm::Features::columns_from(0, 5);
+    /// assert_eq!((features.columns(), features.name(4)), (5, 4));
+    /// ```
     pub fn columns_from(base: u32, count: usize) -> Features {
         Features { base, count, occurring: None }
     }
 
     /// Finds the features of rows whose ids are indices as written, and renames the ids to columns.
+    ///
+    /// ```
+    /// use lazyglm::{Declared, Features, format::{Parsed, Parser, Svmlight}};
+    /// let (mut parsed, file) = (Parsed::default(), "mail.svm".as_ref());
+    /// Svmlight::default().parse(b"1 1:1 7:1\n", file, &mut parsed).unwrap();
+    /// let features = Features::assign(&mut parsed.rows, parsed.span, Declared::default(), file).unwrap();
+    /// assert_eq!((features.base, features.count, parsed.rows.ids()), (1, 7, &[0, 6][..]));
+    /// ```
     pub fn assign(rows: &mut Rows, span: Option<Span>, declared: Declared, file: &Path) -> Result<Features> {
         let base = declared.base.unwrap_or(u32::from(span.is_none_or(|span| span.low.index > 0)));
         let high = span.map_or(u64::from(base), |span| u64::from(span.high.index) + 1);
@@ -61,6 +90,14 @@ impl Features {
 
     /// The columns of other rows under the same names: ids are renamed, and features that have no column, or one
     /// that does not occur, dropped. Returns how many values were dropped.
+    ///
+    /// ```
+    /// use lazyglm::{Features, Rows};
+    /// let mut rows = Rows::new();
+    /// rows.push(&[(1, 1.0), (2, 1.0), (9, 1.0)]).unwrap(); // 2 never occurred, 9 has no column
+    /// let (rows, dropped) = Features::columns_from(1, 3).apply(&rows, &[true, false, true]).unwrap();
+    /// assert_eq!((rows.ids(), rows.columns(), dropped), (&[0][..], 3, 2));
+    /// ```
     pub fn apply(&self, rows: &Rows, occurs: &[bool]) -> Result<(Rows, usize)> {
         let mut renamed = Rows::new();
         let mut dropped = 0;
@@ -86,11 +123,21 @@ impl Features {
     }
 
     /// The index, as written, of a column.
+    ///
+    /// ```
+    /// let features = lazyglm::Features::columns_from(1, 3);
+    /// assert_eq!((0..3).map(|column| features.name(column)).collect::<Vec<_>>(), [1, 2, 3]);
+    /// ```
     pub fn name(&self, column: usize) -> u32 {
         self.occurring.as_ref().map_or(column as u32 + self.base, |ids| ids[column])
     }
 
     /// The column of an index as written.
+    ///
+    /// ```
+    /// let features = lazyglm::Features::columns_from(1, 3);
+    /// assert_eq!([0, 1, 3, 4].map(|index| features.column(index)), [None, Some(0), Some(2), None]);
+    /// ```
     pub fn column(&self, index: u32) -> Option<u32> {
         match &self.occurring {
             Some(ids) => ids.binary_search(&index).ok().map(|column| column as u32),

@@ -1,4 +1,16 @@
 //! Files that are whole or not there: written beside the target, then renamed onto it.
+//!
+//! ```
+//! use std::io::Error;
+//! let path = std::env::temp_dir().join("lazyglm-doc-whole.txt");
+//! lazyglm::files::write_whole(&path, |to| to.write_all(b"old")).unwrap();
+//! let failed = lazyglm::files::write_whole(&path, |to| {
+//!     to.write_all(b"half of the n")?;
+//!     Err(Error::other("the disk is full"))
+//! });
+//! assert!(failed.is_err());
+//! assert_eq!(std::fs::read(&path).unwrap(), b"old");
+//! ```
 
 use crate::error::{Error, Result};
 use std::fs;
@@ -20,12 +32,8 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
         let mut direct = BufWriter::new(fs::OpenOptions::new().write(true).open(path).map_err(failed)?);
         return fill(&mut direct).and_then(|()| direct.flush()).map_err(failed);
     }
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()); // through a link, not over it
-    let mut beside = tempfile::Builder::new()
-        .prefix(".lazyglm-")
-        .permissions(permissions(&target))
-        .tempfile_in(folder(&target))
-        .map_err(failed)?;
+    let target = behind_links(path);
+    let mut beside = beside(&target).map_err(failed)?;
     let mut buffer = BufWriter::new(beside.as_file_mut());
     fill(&mut buffer).and_then(|()| buffer.flush()).map_err(failed)?;
     drop(buffer);
@@ -35,13 +43,58 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
 }
 
 /// Whether a file could be written here, found out before hours of work rather than after.
+///
+/// ```
+/// use lazyglm::files::check_writable;
+/// let folder = std::env::temp_dir();
+/// assert!(check_writable(&folder.join("lazyglm-doc-new.model")).is_ok(), "and it is not made yet");
+/// assert!(check_writable(&folder).is_err(), "a folder is no file");
+/// assert!(check_writable(&folder.join("lazyglm-doc-no-such-folder/new.model")).is_err());
+/// ```
 pub fn check_writable(path: &Path) -> Result<()> {
     let failed = |e: io::Error| Error::io(path, e, "it cannot be written: check the folder and your rights");
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
         Ok(found) if !found.is_file() => Ok(()),
-        _ => tempfile::tempfile_in(folder(path)).map(|_| ()).map_err(failed),
+        _ => beside(&behind_links(path)).map(|_| ()).map_err(failed),
     }
+}
+
+/// Whether two names stand for one file that exists.
+///
+/// ```
+/// use lazyglm::files::same_file;
+/// let here = std::env::temp_dir();
+/// assert!(same_file(&here, &here.join(".")) && !same_file(&here, "no such file".as_ref()));
+/// ```
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Where a name leads, through links, also one whose target does not exist yet: a link is written through, not over.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    for _ in 0..40 {
+        let Ok(next) = fs::read_link(&path) else { break };
+        path = folder(&path).join(next);
+    }
+    path
+}
+
+/// An empty file in the folder of the target, with the rights of the file it will replace, or of any new file.
+fn beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".lazyglm-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666)); // the system takes its umask off
+    }
+    let beside = builder.tempfile_in(folder(target))?;
+    if let Ok(old) = fs::metadata(target) {
+        beside.as_file().set_permissions(old.permissions())?;
+    }
+    Ok(beside)
 }
 
 fn folder(path: &Path) -> PathBuf {
@@ -49,19 +102,4 @@ fn folder(path: &Path) -> PathBuf {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
         _ => PathBuf::from("."),
     }
-}
-
-/// Those of the file that is replaced, or what any new file would get.
-fn permissions(target: &Path) -> fs::Permissions {
-    if let Ok(found) = fs::metadata(target) {
-        return found.permissions();
-    }
-    #[cfg(unix)]
-    {
-        // The system takes its umask off this, as it does for every new file.
-        use std::os::unix::fs::PermissionsExt;
-        fs::Permissions::from_mode(0o666)
-    }
-    #[cfg(not(unix))]
-    fs::metadata(".").map(|found| found.permissions()).expect("the current folder")
 }

@@ -4,6 +4,15 @@ use crate::number::parse_number;
 use std::collections::HashMap;
 
 /// One target a row, as read.
+///
+/// ```
+/// use lazyglm::Labels;
+/// let mut labels = Labels::default();
+/// labels.push(b"+1").unwrap();
+/// assert_eq!(labels, Labels::Numbers(vec![1.0]));
+/// labels.push(b"spam").unwrap();
+/// assert!(matches!(&labels, Labels::Words { words, .. } if words == &["1", "spam"]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Labels {
     /// All of them are numbers.
@@ -27,8 +36,18 @@ impl Default for Labels {
 
 impl Labels {
     /// Appends a target; the error says what is wrong with it.
+    ///
+    /// ```
+    /// let mut labels = lazyglm::Labels::default();
+    /// labels.push(b"2.50").unwrap();
+    /// assert_eq!(labels.push(b"nan"), Err("the target 'nan' is not finite".to_string()));
+    /// assert_eq!((labels.len(), labels.name(0)), (1, "2.5".to_string()));
+    /// ```
     pub fn push(&mut self, text: &[u8]) -> Result<(), String> {
         let shown = String::from_utf8_lossy(text);
+        if text.iter().any(u8::is_ascii_control) {
+            return Err(format!("the target {shown:?} has a control character in it"));
+        }
         if let Labels::Numbers(numbers) = self {
             match parse_number(text) {
                 Some(number) if number.is_finite() => {
@@ -75,6 +94,12 @@ impl Labels {
     }
 
     /// The target of row `i`, as a name: numbers in their shortest form, so that `+1`, `1` and `1.0` are one.
+    ///
+    /// ```
+    /// let mut labels = lazyglm::Labels::default();
+    /// ["+1", "1.0", "ham"].iter().for_each(|text| labels.push(text.as_bytes()).unwrap());
+    /// assert_eq!([0, 1, 2].map(|i| labels.name(i)), ["1", "1", "ham"]);
+    /// ```
     pub fn name(&self, i: usize) -> String {
         match self {
             Labels::Numbers(numbers) => numbers[i].to_string(),
@@ -84,6 +109,11 @@ impl Labels {
 
     /// Two rows with different targets are enough to know there is more than one: up to `most` distinct
     /// targets, sorted (numbers by value, words alphabetically), each with its number of rows.
+    ///
+    /// ```
+    /// let labels = lazyglm::Labels::Numbers(vec![10.0, 9.0, 10.0]);
+    /// assert_eq!(labels.distinct(3), [("9".to_string(), 1), ("10".to_string(), 2)]);
+    /// ```
     pub fn distinct(&self, most: usize) -> Vec<(String, usize)> {
         match self {
             Labels::Numbers(numbers) => {
@@ -110,6 +140,11 @@ impl Labels {
     }
 
     /// The targets of these rows alone.
+    ///
+    /// ```
+    /// use lazyglm::Labels;
+    /// assert_eq!(Labels::Numbers(vec![1.0, 2.0, 3.0]).select(&[2, 0]), Labels::Numbers(vec![3.0, 1.0]));
+    /// ```
     pub fn select(&self, rows: &[usize]) -> Labels {
         match self {
             Labels::Numbers(numbers) => Labels::Numbers(rows.iter().map(|&i| numbers[i]).collect()),

@@ -18,6 +18,14 @@
 //!
 //! Both totals are compensated sums: their relative error grows with ln S, not with the number of steps.
 //! (Step-by-step updates lose a little each step, so on long runs the ledger is the more accurate side.)
+//!
+//! ```
+//! use lazyglm::{ElasticNet, Method, ledger::Ledger};
+//! let mut ledger = Ledger::new(ElasticNet::new(0.1, 0.0).unwrap(), Method::Fobos);
+//! let million = vec![ledger.store(1.0); 1_000_000];
+//! (0..5).for_each(|_| ledger.charge(1.0)); // five steps on a million weights: five additions
+//! assert_eq!(ledger.settle(million[999_999]), 0.5);
+//! ```
 
 use crate::penalty::{ElasticNet, Method};
 
@@ -65,11 +73,26 @@ pub struct Ledger {
 
 impl Ledger {
     /// Nothing owed yet.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, ledger::Ledger};
+    /// let ledger = Ledger::new(ElasticNet::new(0.1, 0.1).unwrap(), Method::Sgd);
+    /// assert_eq!((ledger.stretch(), ledger.debt()), (1.0, 0.0));
+    /// assert_eq!(ledger.store(-3.0), -3.0, "a weight is stored as it is");
+    /// ```
     pub fn new(net: ElasticNet, method: Method) -> Ledger {
         Ledger { net, method, stretch: Total::new(1.0), debt: Total::new(0.0) }
     }
 
     /// Every weight owes one more penalty step at rate `eta`.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, ledger::Ledger};
+    /// let mut ledger = Ledger::new(ElasticNet::new(0.5, 1.0).unwrap(), Method::Sgd);
+    /// ledger.charge(0.5); // m ← ½m − ¼
+    /// assert_eq!((ledger.stretch(), ledger.debt()), (2.0, 0.5));
+    /// assert_eq!(ledger.settle(1.0), 0.25);
+    /// ```
     #[inline(always)]
     pub fn charge(&mut self, eta: f64) {
         let (ridge, lasso) = (eta * self.net.l2, eta * self.net.l1);
@@ -98,17 +121,43 @@ impl Ledger {
     }
 
     /// The weight in the frame in which the penalty does nothing.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, ledger::Ledger};
+    /// let mut ledger = Ledger::new(ElasticNet::new(0.5, 1.0).unwrap(), Method::Sgd);
+    /// ledger.charge(0.5);
+    /// assert_eq!(ledger.store(-1.0), -2.5);
+    /// assert_eq!(ledger.settle(-2.5), -1.0, "what is stored now owes nothing of the past");
+    /// ```
     pub fn store(&self, weight: f64) -> f64 {
         weight.signum() * (weight.abs() * self.stretch() + self.debt())
     }
 
     /// The weight a stored number stands for, with all it owes paid.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, ledger::Ledger};
+    /// let mut ledger = Ledger::new(ElasticNet::new(0.25, 0.0).unwrap(), Method::Fobos);
+    /// let (large, small) = (ledger.store(1.0), ledger.store(-0.5));
+    /// (0..3).for_each(|_| ledger.charge(1.0));
+    /// assert_eq!((ledger.settle(large), ledger.settle(small)), (0.25, 0.0));
+    /// ```
     pub fn settle(&self, stored: f64) -> f64 {
         let magnitude = (stored.abs() - self.debt()) / self.stretch();
         if magnitude > 0.0 { magnitude.copysign(stored) } else { 0.0 }
     }
 
     /// Forgets scale and debt; whoever calls this has just settled every weight.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, ledger::Ledger};
+    /// let mut ledger = Ledger::new(ElasticNet::new(0.25, 0.0).unwrap(), Method::Fobos);
+    /// let stored = ledger.store(1.0);
+    /// ledger.charge(1.0);
+    /// let settled = ledger.settle(stored);
+    /// ledger.clear();
+    /// assert_eq!((settled, ledger.store(settled)), (0.75, 0.75));
+    /// ```
     pub fn clear(&mut self) {
         (self.stretch, self.debt) = (Total::new(1.0), Total::new(0.0));
     }

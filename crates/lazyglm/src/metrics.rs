@@ -1,10 +1,24 @@
 //! How good predictions are: figures from scores and targets.
+//!
+//! ```
+//! use lazyglm::{loss, metrics::{ByKind, metrics}};
+//! let figures = metrics(&*loss::parse("logistic").unwrap(), &[2.0, 1.0, -1.0], &[1.0, -1.0, -1.0]);
+//! let ByKind::Classes { accuracy, auc, .. } = figures.by_kind else { panic!("logistic is for classes") };
+//! assert_eq!((accuracy, auc), (2.0 / 3.0, Some(1.0)));
+//! ```
 
 use crate::loss::{Admits, Loss};
 use serde::Serialize;
 
 /// The figures of one evaluation. `None` where a figure has no meaning: no AUC with one class, no log-loss
 /// without probabilities.
+///
+/// ```
+/// use lazyglm::{loss, metrics::metrics};
+/// let figures = metrics(&*loss::parse("squared").unwrap(), &[1.0, 2.0], &[1.0, 4.0]);
+/// let json = serde_json::to_value(&figures).unwrap(); // one flat object
+/// assert_eq!((&json["rows"], &json["loss"], &json["mae"]), (&2.into(), &1.0.into(), &1.0.into()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metrics {
     /// How many rows.
@@ -17,6 +31,13 @@ pub struct Metrics {
 }
 
 /// Figures for classes, or for numbers.
+///
+/// ```
+/// use lazyglm::{loss, metrics::{ByKind, metrics}};
+/// let figures = metrics(&*loss::parse("hinge").unwrap(), &[2.0, 1.0], &[1.0, 1.0]);
+/// let ByKind::Classes { auc, log_loss, f1, .. } = figures.by_kind else { panic!("hinge is for classes") };
+/// assert_eq!((auc, log_loss, f1), (None, None, Some(1.0)), "one class, and no probabilities");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ByKind {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A trained model.
 ///
 /// ```
-/// use lazyglm::{Model, Settings, Task, synth, train};
+/// use lazyglm::{Model, Settings, synth, train};
 /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..synth::Shape::default() }).task;
 /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
 /// let model = Model::new(&task, &Settings::default(), trained);
@@ -41,6 +41,14 @@ pub struct Model {
 }
 
 /// How training data counted features.
+///
+/// ```
+/// use lazyglm::{Counting, Model, Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let model = Model::new(&task, &Settings::default(), trained);
+/// assert_eq!(model.counting, Counting { index_base: 0, count: 100 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counting {
     /// The index of the first feature, 0 or 1.
@@ -49,7 +57,16 @@ pub struct Counting {
     pub count: usize,
 }
 
-/// How a model was trained: enough to train it again.
+/// How a model was trained.
+///
+/// ```
+/// use lazyglm::{Model, Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let training = Model::new(&task, &Settings::default(), trained).training;
+/// assert_eq!((training.l1, training.schedule.as_str(), training.seed), (1e-6, "cosine", 1));
+/// assert_eq!(training.report.seconds_train, 0.0, "left out");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Training {
     /// λ₁, as given.
@@ -70,12 +87,31 @@ pub struct Training {
     pub precision: Precision,
     /// Whether there is a bias.
     pub bias: bool,
+    /// Whether rows had weights, their own or their class's.
+    pub weighted: bool,
+    /// Epochs asked for; the report has those run.
+    pub epochs: u64,
+    /// Epochs without a better held-out loss after which to stop.
+    pub early_stop: Option<u64>,
+    /// How many steps the tables of the table update hold.
+    pub table_budget: usize,
     /// The figures of the run; times are left out, so that the same run writes the same bytes.
     pub report: Report,
 }
 
 impl Model {
     /// Names the weights of a finished run.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared, Model, Settings, Task, train};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-model.svm");
+    /// std::fs::write(&file, "spam 1:1\nham 3:1\n".repeat(50)).unwrap();
+    /// let task = Task::new(Dataset::read(&file, Declared::default()).unwrap(), None, None, None).unwrap();
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// assert_eq!(trained.weights.len(), 3);
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// assert_eq!(model.features, [1, 3], "named as in the data, without the weight that is zero");
+    /// ```
     pub fn new(task: &Task, settings: &Settings, trained: Trained) -> Model {
         let names = &task.data.features;
         let kept = trained.weights.iter().enumerate().filter(|(_, w)| **w != 0.0);
@@ -98,12 +134,25 @@ impl Model {
                 seed: settings.seed,
                 precision: settings.precision,
                 bias: settings.bias,
+                weighted: task.weights.is_some(),
+                epochs: settings.epochs,
+                early_stop: settings.early_stop,
+                table_budget: settings.table_budget,
                 report: Report { seconds_read: 0.0, seconds_train: 0.0, ..trained.report },
             },
         }
     }
 
     /// What a score means: a probability, a class or a number.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Output, Prediction, Settings, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// assert_eq!(model.predict(0.0, Output::Probability).unwrap(), Prediction::Number(0.5));
+    /// assert_eq!(model.predict(2.0, Output::Target).unwrap(), Prediction::Class("1"));
+    /// ```
     pub fn predict(&self, score: f64, what: Output) -> Result<Prediction<'_>> {
         let classifier = self.loss.admits() == Admits::Classes;
         match what {
@@ -125,6 +174,16 @@ impl Model {
 
     /// What `predict` gives when nothing is asked for: a probability if there is one, else a score for classes
     /// and the predicted target for numbers.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Output, Settings, loss, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// let usual = |name| Model { loss: loss::parse(name).unwrap(), ..model.clone() }.usual_output();
+    /// assert_eq!((usual("logistic"), usual("hinge")), (Output::Probability, Output::Score));
+    /// assert_eq!(usual("poisson"), Output::Target);
+    /// ```
     pub fn usual_output(&self) -> Output {
         match (self.loss.gives_probability(), self.loss.admits()) {
             (true, _) => Output::Probability,
@@ -135,6 +194,16 @@ impl Model {
 }
 
 /// What to make of a score.
+///
+/// ```
+/// use lazyglm::{Model, Output, Settings, loss, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let model = Model::new(&task, &Settings::default(), trained);
+/// let hinge = Model { loss: loss::parse("hinge").unwrap(), ..model };
+/// assert!(hinge.predict(1.0, Output::Score).is_ok());
+/// assert!(hinge.predict(1.0, Output::Probability).is_err(), "the hinge loss knows of none");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The probability of the positive class.
@@ -146,6 +215,15 @@ pub enum Output {
 }
 
 /// A prediction for one row.
+///
+/// ```
+/// use lazyglm::Prediction;
+/// let text = |prediction: Prediction| match prediction {
+///     Prediction::Number(number) => number.to_string(),
+///     Prediction::Class(name) => name.to_string(),
+/// };
+/// assert_eq!([Prediction::Number(0.25), Prediction::Class("spam")].map(text), ["0.25", "spam"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Prediction<'a> {
     /// A probability, score or predicted target.
@@ -155,6 +233,14 @@ pub enum Prediction<'a> {
 }
 
 /// A set of features, as runs of neighbouring indices.
+///
+/// ```
+/// use lazyglm::{Model, Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let model = Model::new(&task, &Settings::default(), trained);
+/// assert_eq!(model.seen.runs, [(0, 99)], "every word occurred, also those whose weight is zero");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// (first, last) of each run, both included; rising and apart.
@@ -178,6 +264,12 @@ impl Seen {
     }
 
     /// Whether a feature is in the set.
+    ///
+    /// ```
+    /// let seen = lazyglm::Seen { runs: vec![(1, 3), (7, 7)] };
+    /// assert!([1, 2, 3, 7].iter().all(|&index| seen.contains(index)));
+    /// assert!([0, 4, 8].iter().all(|&index| !seen.contains(index)));
+    /// ```
     pub fn contains(&self, index: u32) -> bool {
         let after = self.runs.partition_point(|&(first, _)| first <= index);
         after.checked_sub(1).is_some_and(|run| index <= self.runs[run].1)
@@ -185,6 +277,16 @@ impl Seen {
 }
 
 /// A model laid out for scoring rows whose ids are indices as written.
+///
+/// ```
+/// use lazyglm::{Model, Scorer, Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let by_column = task.data.rows.borrow().dot(7, &trained.weights) + trained.bias;
+/// let model = Model::new(&task, &Settings::default(), trained);
+/// let by_name = Scorer::new(&model).score(task.data.rows.borrow(), 7);
+/// assert!((by_name - by_column).abs() < 1e-12);
+/// ```
 pub struct Scorer<'a> {
     model: &'a Model,
     table: Vec<f64>,     // the weight of each index, or NaN for a feature never seen
@@ -192,16 +294,27 @@ pub struct Scorer<'a> {
     unseen_values: u64,
 }
 
-/// Up to this index every feature has a table entry; beyond it only if one in `SPARSE` was seen. Else, a search.
+/// Up to this index every feature has a table entry; beyond it only if the model holds one in `SPARSE`, so that no
+/// small file can ask for much memory. Else, a search.
 const TABLE: u64 = 1 << 22;
 const SPARSE: u64 = 16;
 
 impl<'a> Scorer<'a> {
     /// Lays out a model.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Scorer, Settings, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// let mut scorer = Scorer::new(&model); // once, for any number of rows
+    /// let positive = (0..500).filter(|&i| scorer.score(task.data.rows.borrow(), i) > 0.0).count();
+    /// assert!((1..500).contains(&positive));
+    /// ```
     pub fn new(model: &'a Model) -> Scorer<'a> {
         let length = model.seen.runs.last().map_or(0, |&(_, last)| u64::from(last) + 1);
-        let seen: u64 = model.seen.runs.iter().map(|&(first, last)| u64::from(last - first) + 1).sum();
-        let fits = length <= TABLE || length <= SPARSE * seen;
+        let held = (model.features.len() + model.seen.runs.len()) as u64;
+        let fits = length <= TABLE || length <= SPARSE * held;
         let mut table = vec![f64::NAN; if fits { length as usize } else { 0 }];
         if !table.is_empty() {
             for &(first, last) in &model.seen.runs {
@@ -228,11 +341,35 @@ impl<'a> Scorer<'a> {
     }
 
     /// w·x + b of row `i`, whose ids are indices as written; features never seen count as zero.
+    ///
+    /// ```
+    /// # use lazyglm::{Model, Rows, Scorer, Seen, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let (features, seen) = (vec![7], Seen { runs: vec![(0, 99)] });
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// let model = Model { features, weights: vec![2.0], bias: 0.5, seen, ..model };
+    /// let mut rows = Rows::new();
+    /// rows.push(&[(3, 1.0), (7, 10.0), (100, 1.0)]).unwrap(); // weight zero, weight two, never seen
+    /// assert_eq!(Scorer::new(&model).score(rows.borrow(), 0), 20.5);
+    /// ```
     pub fn score(&mut self, rows: RowsRef, i: usize) -> f64 {
         self.score_named(rows, i, |id| id as u32)
     }
 
     /// The same for rows whose ids stand for other indices.
+    ///
+    /// ```
+    /// # use lazyglm::{Model, Rows, Scorer, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// # let model = Model::new(&task, &Settings::default(), trained);
+    /// let (mut scorer, mut rows) = (Scorer::new(&model), Rows::new());
+    /// rows.push(&[(0, 1.0)]).unwrap();
+    /// rows.push(&[(42, 1.0)]).unwrap();
+    /// let named = scorer.score_named(rows.borrow(), 0, |_column| 42); // column 0 stands for feature 42
+    /// assert_eq!(named, scorer.score(rows.borrow(), 1));
+    /// ```
     pub fn score_named(&mut self, rows: RowsRef, i: usize, name: impl Fn(usize) -> u32) -> f64 {
         let (mut score, mut unseen, mut count) = (self.model.bias, None, 0);
         rows.for_each(i, |id, x| match self.weight(name(id) as usize) {
@@ -248,11 +385,35 @@ impl<'a> Scorer<'a> {
     }
 
     /// The first feature met that training never saw, and how many values such features had.
+    ///
+    /// ```
+    /// # use lazyglm::{Model, Rows, Scorer, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// # let model = Model::new(&task, &Settings::default(), trained);
+    /// let (mut scorer, mut rows) = (Scorer::new(&model), Rows::new());
+    /// rows.push(&[(5, 1.0), (200, 1.0), (300, 1.0)]).unwrap();
+    /// scorer.score(rows.borrow(), 0);
+    /// assert_eq!(scorer.unseen(), Some((200, 2)));
+    /// ```
     pub fn unseen(&self) -> Option<(u32, u64)> {
         self.unseen.map(|index| (index, self.unseen_values))
     }
 
     /// The refusal of `--strict` for such a feature.
+    ///
+    /// ```
+    /// # use lazyglm::{Model, Place, Rows, Scorer, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// # let model = Model::new(&task, &Settings::default(), trained);
+    /// let (mut scorer, mut rows) = (Scorer::new(&model), Rows::new());
+    /// rows.push(&[(200, 1.0)]).unwrap();
+    /// assert!(scorer.refusal(Place::file("new.svm").line(1)).is_none(), "nothing scored yet");
+    /// scorer.score(rows.borrow(), 0);
+    /// let refusal = scorer.refusal(Place::file("new.svm").line(1)).unwrap();
+    /// assert!(refusal.to_string().starts_with("new.svm:1: feature 200 never occurred in training"));
+    /// ```
     pub fn refusal(&self, place: Place) -> Option<Error> {
         self.unseen().map(|(index, _)| {
             Error::data(

@@ -10,11 +10,21 @@
 //!
 //! The header's metadata has one key, `lazyglm`: a JSON object with `format` (1), loss, classes, how features are
 //! counted and how the model was trained. The checksum stands last in every format to come.
+//!
+//! ```
+//! use lazyglm::{Model, Settings, model_file, synth, train};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+//! let bytes = model_file::to_bytes(&Model::new(&task, &Settings::default(), trained)).unwrap();
+//! let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap(); // as any reader of the format does
+//! assert_eq!(tensors.tensor("bias").unwrap().shape(), [1]);
+//! ```
 
 use crate::error::{Error, Kind, Place, Result};
 use crate::files;
 use crate::loss;
 use crate::model::{Counting, Model, Seen, Training};
+use crate::schedule::Spec;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -44,12 +54,29 @@ struct Format {
 }
 
 /// Writes a model file, whole or not at all.
+///
+/// ```
+/// use lazyglm::{Model, Settings, model_file, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let model = Model::new(&task, &Settings::default(), trained);
+/// let path = std::env::temp_dir().join("lazyglm-doc-save.model");
+/// model_file::save(&model, &path).unwrap();
+/// assert_eq!(model_file::load(&path).unwrap().weights, model.weights);
+/// ```
 pub fn save(model: &Model, path: &Path) -> Result<()> {
     let bytes = to_bytes(model)?;
     files::write_whole(path, |to| to.write_all(&bytes))
 }
 
 /// Reads a model file, and refuses it unless every rule holds.
+///
+/// ```
+/// let path = std::env::temp_dir().join("lazyglm-doc-load.model");
+/// std::fs::write(&path, "weights").unwrap();
+/// let error = lazyglm::model_file::load(&path).unwrap_err();
+/// assert!(error.to_string().contains("it is no lazyglm model, or damaged, or cut short"));
+/// ```
 pub fn load(path: &Path) -> Result<Model> {
     let bytes = std::fs::read(path)
         .map_err(|e| Error::io(path, e, "check the name; `lazyglm train DATA -o MODEL` writes a model"))?;
@@ -60,6 +87,16 @@ pub fn load(path: &Path) -> Result<Model> {
 }
 
 /// The bytes of a model file.
+///
+/// ```
+/// use lazyglm::{Model, Settings, model_file, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let bytes = || {
+///     let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+///     model_file::to_bytes(&Model::new(&task, &Settings::default(), trained)).unwrap()
+/// };
+/// assert_eq!(bytes(), bytes(), "the same run, the same bytes");
+/// ```
 pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
     let header = Header {
         format: FORMAT,
@@ -110,6 +147,17 @@ const AGAIN: &str = "copy or train it again";
 const NO_MODEL: &str = "give a file written by `lazyglm train -o`";
 
 /// The model in these bytes, if every rule of the format holds.
+///
+/// ```
+/// use lazyglm::{Model, Settings, model_file, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let mut bytes = model_file::to_bytes(&Model::new(&task, &Settings::default(), trained)).unwrap();
+/// assert!(model_file::from_bytes(&bytes).is_ok());
+/// *bytes.last_mut().unwrap() ^= 1; // one bit is enough
+/// let (what, hint) = model_file::from_bytes(&bytes).unwrap_err();
+/// assert!(what.contains("the checksum does not fit") && hint == "copy or train it again");
+/// ```
 pub fn from_bytes(bytes: &[u8]) -> std::result::Result<Model, Refusal> {
     let (checked, sum) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM));
     let whole = sum == XxHash3_64::oneshot(checked).to_le_bytes();
@@ -159,6 +207,11 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     {
         return Err(broken("classes and index base fit the loss"));
     }
+    let plain = |name: &String| !name.is_empty() && !name.contains(|c: char| c.is_control() || c == ' ');
+    if header.classes.as_ref().is_some_and(|[a, b]| a == b || !plain(a) || !plain(b)) {
+        return Err(broken("two different class names without spaces or control characters"));
+    }
+    Spec::parse(&header.training.schedule).map_err(|e| broken(&e.to_string()))?;
     let Header { classes, counting, training, .. } = header;
     Ok(Model { features, weights, bias: bias[0], loss, classes, seen, counting, training })
 }

@@ -1,5 +1,12 @@
 //! Decimal text to `f64`, bit for bit as the standard library does it, but faster for the short numbers that
 //! data files are made of.
+//!
+//! ```
+//! use lazyglm::number::parse_number;
+//! for text in ["0.3", "-17", "123456.789", "2.5e-310", "+.5"] {
+//!     assert_eq!(parse_number(text.as_bytes()), text.parse().ok());
+//! }
+//! ```
 
 /// Powers of ten that f64 holds exactly.
 const POWERS: [f64; 23] = [

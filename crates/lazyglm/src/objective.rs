@@ -3,6 +3,16 @@
 //! ```text
 //! F(w, b) = (Σᵢ ωᵢ ℓ(w·xᵢ + b, yᵢ))/n + λ₁‖w‖₁ + ½λ₂‖w‖²        ω: row weights with mean one
 //! ```
+//!
+//! ```
+//! use lazyglm::{Settings, objective, synth, train};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! let settings = Settings::default();
+//! let trained = train(&task, None, &settings, &mut |_| {}).unwrap();
+//! let f = |w: &[f64], b| objective::objective(task.examples(), &*task.loss, settings.net, w, b).total();
+//! assert_eq!(f(&trained.weights, trained.bias), trained.report.objective);
+//! assert!(f(&trained.weights, trained.bias) < f(&[0.0; 100], 0.0));
+//! ```
 
 use crate::loss::Loss;
 use crate::penalty::ElasticNet;
@@ -13,6 +23,11 @@ use rayon::prelude::*;
 const CHUNK: usize = 4096;
 
 /// F and its two parts.
+///
+/// ```
+/// let f = lazyglm::objective::Objective { loss: 0.5, penalty: 0.25 };
+/// assert_eq!(f.total(), 0.75);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Objective {
     /// The mean loss.
@@ -50,6 +65,15 @@ pub fn objective(
 }
 
 /// The mean loss at these weights.
+///
+/// ```
+/// use lazyglm::{Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// [1.0, 2.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+/// let examples = Examples::new(rows.borrow(), &[1.0, 4.0], Some(&[1.5, 0.5])).unwrap();
+/// let loss = objective::mean_loss(examples, &*loss::parse("squared").unwrap(), &[1.0], 0.0);
+/// assert_eq!(loss, (1.5 * 0.0 + 0.5 * 2.0) / 2.0);
+/// ```
 pub fn mean_loss(examples: Examples, loss: &dyn Loss, weights: &[f64], bias: f64) -> f64 {
     let one = |i: usize| {
         let score = examples.rows.dot(i, weights) + bias;
@@ -63,6 +87,17 @@ pub fn mean_loss(examples: Examples, loss: &dyn Loss, weights: &[f64], bias: f64
 ///
 /// ```text
 /// wⱼ ≠ 0:  |∂ⱼL + λ₂wⱼ + λ₁·sgn(wⱼ)|      wⱼ = 0:  max(0, |∂ⱼL| − λ₁)      bias:  |∂L/∂b|
+/// ```
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
+/// let (loss, net) = (loss::parse("squared").unwrap(), ElasticNet::new(2.0, 0.0).unwrap());
+/// let at = |w: f64| objective::violation(examples, &*loss, net, &[w], None);
+/// assert_eq!(at(1.0), 0.0, "½(2w − 3)² + 2|w| is least here");
+/// assert_eq!(at(0.0), 4.0, "slope −6, of which the kink of |w| makes up for 2");
 /// ```
 pub fn violation(
     examples: Examples,
@@ -87,7 +122,18 @@ pub fn violation(
 /// a kink there it is an upper bound: at this λ₁ all weights are zero, at a slightly smaller one they may be still.
 ///
 /// At w = 0 the best b makes the slopes sum to zero; then λ₁_max = maxⱼ |∂ⱼL|. Slopes rise with b, so b is found by
-/// bisection down to two neighbouring numbers, and slopes that jump between the two are mixed so that the sum is zero.
+/// bisection down to a bracket of almost no width, and slopes that jump inside it are mixed so that the sum is zero.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
+/// let loss = loss::parse("squared").unwrap();
+/// assert_eq!(objective::l1_max(examples, &*loss, false), 6.0);
+/// let of_zero = |l1| objective::violation(examples, &*loss, ElasticNet { l1, l2: 0.0 }, &[0.0], None);
+/// assert!(of_zero(6.0) == 0.0 && of_zero(5.9) > 0.0);
+/// ```
 pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
     let slope = |b: f64, i: usize| examples.weight(i) * loss.slope(b, examples.targets[i]);
     let pooled = pooled_by_target(examples);
@@ -113,7 +159,7 @@ fn pooled_by_target(examples: Examples) -> Vec<(f64, f64)> {
     pooled
 }
 
-/// Two neighbouring numbers between which a rising function passes zero; where it never does (a separable
+/// Two numbers next to each other between which a rising function passes zero; where it never does (a separable
 /// problem without both classes, say), the end of the search.
 fn bracket(rising: impl Fn(f64) -> f64) -> (f64, f64) {
     let (mut low, mut high) = (-1.0, 1.0);

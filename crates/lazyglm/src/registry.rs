@@ -2,10 +2,24 @@
 //!
 //! Losses and schedules are tables of entries; the program's help, error lists, docs and laws all come from
 //! the tables. A typo is refused with the nearest name, a number with the range it must lie in.
+//!
+//! ```
+//! use lazyglm::{loss, schedule};
+//! assert!(loss::parse("huber:delta=0.5").is_ok() && schedule::Spec::parse("power:p=0.75,t0=100").is_ok());
+//! let error = loss::parse("huber:delta=-1").unwrap_err();
+//! assert_eq!(error.to_string(), "loss 'huber' cannot have delta=-1; delta is a number above 0");
+//! ```
 
 use crate::error::{Error, Result};
 
 /// One number that an entry takes.
+///
+/// ```
+/// use lazyglm::loss;
+/// let quantile = loss::TABLE.iter().find(|entry| entry.name == "quantile").unwrap();
+/// let tau = quantile.keys[0];
+/// assert_eq!((tau.name, tau.default, tau.low, tau.high, tau.open), ("tau", "0.5", 0.0, 1.0, true));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// As written before `=`.
@@ -22,6 +36,11 @@ pub struct Key {
 
 impl Key {
     /// A key that takes any positive number.
+    ///
+    /// ```
+    /// const WIDTH: lazyglm::registry::Key = lazyglm::registry::Key::positive("width", "1");
+    /// assert_eq!((WIDTH.low, WIDTH.open), (0.0, true), "zero itself is refused");
+    /// ```
     pub const fn positive(name: &'static str, default: &'static str) -> Key {
         Key { name, default, low: 0.0, high: f64::INFINITY, open: true }
     }
@@ -46,6 +65,16 @@ impl Key {
 }
 
 /// One line of a table.
+///
+/// ```
+/// use lazyglm::registry::{Entry, find};
+/// type Make = fn(f64) -> f64;
+/// let table: [Entry<Make>; 2] = [
+///     Entry { name: "double", formula: "2x", keys: &[], make: |x| 2.0 * x },
+///     Entry { name: "square", formula: "x²", keys: &[], make: |x| x * x },
+/// ];
+/// assert_eq!((find("map", &table, "square").unwrap().entry.make)(3.0), 9.0);
+/// ```
 #[derive(Clone, Copy)]
 pub struct Entry<Make> {
     /// As written.
@@ -59,6 +88,12 @@ pub struct Entry<Make> {
 }
 
 /// What was asked for: an entry, and the numbers given for its keys.
+///
+/// ```
+/// use lazyglm::{registry, schedule::TABLE};
+/// let choice = registry::find("schedule", TABLE, "power:t0=100").unwrap();
+/// assert_eq!((choice.entry.name, choice.given), ("power", vec![None, Some(100.0)]), "p keeps its default");
+/// ```
 pub struct Choice<'a, Make> {
     /// The entry.
     pub entry: &'a Entry<Make>,
@@ -67,6 +102,13 @@ pub struct Choice<'a, Make> {
 }
 
 /// Finds `text` (`name` or `name:key=value,…`) in a table of what are called `noun`s.
+///
+/// ```
+/// use lazyglm::{loss::TABLE, registry::find};
+/// assert_eq!(find("loss", TABLE, "huber:delta=2").unwrap().given, [Some(2.0)]);
+/// let error = find("loss", TABLE, "huber:dleta=2").err().unwrap().to_string();
+/// assert!(error.starts_with("loss 'huber' has no key 'dleta'; did you mean 'delta'?"));
+/// ```
 pub fn find<'a, Make>(noun: &str, table: &'a [Entry<Make>], text: &str) -> Result<Choice<'a, Make>> {
     let (name, keys) = text.split_once(':').map_or((text, None), |(name, keys)| (name, Some(keys)));
     let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();

@@ -3,6 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 /// Figures of a finished run.
+///
+/// ```
+/// use lazyglm::{Report, Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let report = train(&task, None, &Settings::default(), &mut |_| {}).unwrap().report;
+/// assert_eq!(report.objective, report.loss + report.penalty);
+/// assert_eq!((report.rows, report.epochs, report.history.len()), (500, 5, 5));
+/// let json = serde_json::to_string(&report).unwrap();
+/// assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// F on all training rows: loss + penalty.
@@ -40,6 +50,14 @@ pub struct Report {
 }
 
 /// Why a run ended.
+///
+/// ```
+/// use lazyglm::{Settings, Stop, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let report = train(&task, None, &Settings::default(), &mut |_| {}).unwrap().report;
+/// assert_eq!(report.stop, Stop::Epochs);
+/// assert_eq!(serde_json::to_value(Stop::EarlyStop).unwrap(), "early-stop");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
@@ -50,6 +68,17 @@ pub enum Stop {
 }
 
 /// Held-out figures of a run.
+///
+/// ```
+/// use lazyglm::{Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 600, features: 100, ..Default::default() }).task;
+/// let (learnt, held_out): (Vec<_>, Vec<_>) = ((0..500).collect(), (500..600).collect());
+/// let (learnt, held_out) = (task.select(&learnt), task.select(&held_out));
+/// let report = train(&learnt, Some(&held_out), &Settings::default(), &mut |_| {}).unwrap().report;
+/// let validation = report.validation.unwrap();
+/// let best = &report.history[validation.best_epoch as usize - 1];
+/// assert!(report.history.iter().all(|epoch| best.validation_loss <= epoch.validation_loss));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validation {
     /// Mean held-out loss of the model returned.
@@ -59,6 +88,14 @@ pub struct Validation {
 }
 
 /// One epoch of a run.
+///
+/// ```
+/// use lazyglm::{Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let history = train(&task, None, &Settings::default(), &mut |_| {}).unwrap().report.history;
+/// assert!(history[4].running_loss < history[0].running_loss, "it learns");
+/// assert_eq!(history[0].validation_loss, None, "nothing was held out");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
     /// Its running loss: the mean over sampled rows, each before it was learnt; `None` if that is not finite.

@@ -10,6 +10,15 @@
 use crate::error::{Error, Place, Result};
 
 /// A number a value can be stored in: `f32` or `f64`.
+///
+/// ```
+/// use lazyglm::Value;
+/// fn mean<V: Value>(values: &[V]) -> f64 {
+///     values.iter().map(|x| x.wide()).sum::<f64>() / values.len() as f64
+/// }
+/// assert_eq!(mean(&[1.0f32, 2.0]), mean(&[1.0f64, 2.0]));
+/// assert_eq!(0.1f64.narrow(), 0.1f32);
+/// ```
 pub trait Value: Copy + Send + Sync + 'static {
     /// As `f64`, exactly.
     fn wide(self) -> f64;
@@ -41,6 +50,14 @@ impl Value for f64 {
 
 /// One row: ids and values side by side, ids rising strictly. Only [`RowsRef::row`] makes one, so the order of
 /// the ids can be relied on.
+///
+/// ```
+/// use lazyglm::{RowsRef, ValuesRef};
+/// let values = [0.5f32, 2.0, 1.0];
+/// let rows = RowsRef::new(&[0, 2, 3], &[1, 4, 0], ValuesRef::F32(&values), 5).unwrap();
+/// let (first, second) = (rows.row(&values, 0), rows.row(&values, 1));
+/// assert_eq!((first.iter().count(), second.iter().count()), (2, 1));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a, V> {
     pub(crate) ids: &'a [u32],
@@ -49,11 +66,25 @@ pub struct Row<'a, V> {
 
 impl<'a, V: Value> Row<'a, V> {
     /// The non-zeros, widened to `f64`.
+    ///
+    /// ```
+    /// use lazyglm::{RowsRef, ValuesRef};
+    /// let values = [0.5f32, 2.0];
+    /// let rows = RowsRef::new(&[0, 2], &[1, 4], ValuesRef::F32(&values), 5).unwrap();
+    /// assert_eq!(rows.row(&values, 0).iter().collect::<Vec<_>>(), [(1, 0.5), (4, 2.0)]);
+    /// ```
     pub fn iter(self) -> impl Iterator<Item = (usize, f64)> + 'a {
         self.ids.iter().zip(self.values).map(|(&id, &x)| (id as usize, x.wide()))
     }
 
     /// Σ xⱼwⱼ over the row's non-zeros, in f64.
+    ///
+    /// ```
+    /// use lazyglm::{RowsRef, ValuesRef};
+    /// let values = [0.5, 2.0];
+    /// let rows = RowsRef::new(&[0, 2], &[1, 4], ValuesRef::F64(&values), 5).unwrap();
+    /// assert_eq!(rows.row(&values, 0).dot(&[9.0, 2.0, 9.0, 9.0, 1.0]), 0.5 * 2.0 + 2.0 * 1.0);
+    /// ```
     pub fn dot(self, weights: &[f64]) -> f64 {
         self.iter().map(|(j, x)| x * weights[j]).sum()
     }
@@ -69,6 +100,15 @@ pub enum Values {
 }
 
 /// The lent form of [`Values`].
+///
+/// ```
+/// use lazyglm::{Rows, ValuesRef};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 0.5)]).unwrap();
+/// assert!(matches!(rows.borrow().values(), ValuesRef::F32(_)), "a half fits into four bytes");
+/// rows.push(&[(0, 0.1)]).unwrap();
+/// assert!(matches!(rows.borrow().values(), ValuesRef::F64([0.5, 0.1])), "a tenth takes eight");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum ValuesRef<'a> {
     /// Four bytes a value.
@@ -102,12 +142,27 @@ impl Default for Rows {
 
 impl Rows {
     /// No rows yet.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// assert!(rows.is_empty());
+    /// rows.push(&[]).unwrap(); // a row without features is a row
+    /// assert_eq!((rows.len(), rows.columns()), (1, 0));
+    /// ```
     pub fn new() -> Rows {
         Rows { offsets: vec![0], ids: Vec::new(), values: Values::F32(Vec::new()), columns: 0 }
     }
 
     /// Appends a row of (id, value) pairs, ids rising strictly. A value that `f32` cannot hold exactly widens
     /// the whole block to `f64`, so nothing is lost.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(2, 1.0), (5, -1.0)]).unwrap();
+    /// assert!(rows.push(&[(5, 1.0), (2, 1.0)]).is_err(), "ids must rise");
+    /// assert!(rows.push(&[(0, f64::NAN)]).is_err(), "values must be finite");
+    /// assert_eq!(rows.len(), 1, "what is refused leaves no trace");
+    /// ```
     pub fn push(&mut self, pairs: &[(u32, f64)]) -> Result<()> {
         let rising = pairs.windows(2).all(|two| two[0].0 < two[1].0);
         let finite = pairs.iter().all(|&(_, x)| x.is_finite());
@@ -139,6 +194,15 @@ impl Rows {
 
     /// The same rows with values rounded to `f32`: half the memory traffic for models in `f32`. The error is the
     /// number of the first row with a value too large for that.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 0.1)]).unwrap();
+    /// let narrow = rows.clone().narrowed().unwrap();
+    /// assert_eq!(narrow.borrow().dot(0, &[1.0]), f64::from(0.1f32));
+    /// rows.push(&[(0, 1e300)]).unwrap();
+    /// assert_eq!(rows.narrowed(), Err(1));
+    /// ```
     pub fn narrowed(mut self) -> std::result::Result<Rows, usize> {
         if let Values::F64(wide) = &self.values {
             let narrow: Vec<f32> = wide.iter().map(|&x| x as f32).collect();
@@ -166,6 +230,15 @@ impl Rows {
     }
 
     /// Says that there are at least this many columns, seen or not.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(1, 1.0)]).unwrap();
+    /// rows.declare_columns(10);
+    /// assert_eq!(rows.columns(), 10);
+    /// rows.declare_columns(5); // at least five: nothing changes
+    /// assert_eq!(rows.columns(), 10);
+    /// ```
     pub fn declare_columns(&mut self, columns: usize) {
         self.columns = self.columns.max(columns);
     }
@@ -180,14 +253,31 @@ impl Rows {
         &self.ids
     }
 
-    /// Renames every id by a strictly increasing map into `0..columns`, so that rows stay sorted.
+    /// Renames every id by a strictly increasing map into `0..columns`, so that rows stay sorted; refuses any other.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(1, 1.0), (700, 2.0)]).unwrap();
+    /// rows.rename(2, |id| u32::from(id > 1)).unwrap(); // a column each for the two that occur
+    /// assert_eq!((rows.ids(), rows.columns()), (&[0, 1][..], 2));
+    /// assert!(rows.clone().rename(2, |_| 0).is_err(), "two ids became one");
+    /// ```
     pub fn rename(&mut self, columns: usize, rename: impl Fn(u32) -> u32) -> Result<()> {
-        self.ids.iter_mut().for_each(|id| *id = rename(*id));
-        self.columns = columns;
-        RowsRef::new(&self.offsets, &self.ids, self.borrow().values, columns).map(|_| ())
+        let ids: Vec<u32> = self.ids.iter().map(|&id| rename(id)).collect();
+        RowsRef::new(&self.offsets, &ids, self.borrow().values, columns)?; // the rows stay as they were if it fails
+        (self.ids, self.columns) = (ids, columns);
+        Ok(())
     }
 
     /// The rows with these numbers, in this order.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+    /// let drawn = rows.select(&[2, 0, 2]); // a row may be drawn twice
+    /// let values: Vec<f64> = (0..3).map(|i| drawn.borrow().dot(i, &[1.0])).collect();
+    /// assert_eq!(values, [3.0, 1.0, 3.0]);
+    /// ```
     pub fn select(&self, numbers: &[usize]) -> Rows {
         let spans = || numbers.iter().map(|&i| self.offsets[i]..self.offsets[i + 1]);
         let mut offsets = vec![0];
@@ -204,6 +294,13 @@ impl Rows {
     }
 
     /// Lends the rows.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 1.0), (2, 2.0)]).unwrap();
+    /// let lent = rows.borrow(); // no copy, and as many of them as wanted
+    /// assert_eq!((lent.nonzeros(), rows.borrow().dot(0, &[1.0, 0.0, 1.0])), (2, 3.0));
+    /// ```
     pub fn borrow(&self) -> RowsRef<'_> {
         let values = match &self.values {
             Values::F32(v) => ValuesRef::F32(v),
@@ -214,6 +311,15 @@ impl Rows {
 }
 
 /// A block of sparse rows, lent by whoever owns the arrays.
+///
+/// ```
+/// use lazyglm::{RowsRef, ValuesRef};
+/// // 1 0 2
+/// // 0 3 0, as any library of sparse matrices keeps it
+/// let (offsets, ids, values) = ([0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0]);
+/// let rows = RowsRef::new(&offsets, &ids, ValuesRef::F64(&values), 3).unwrap();
+/// assert_eq!((rows.len(), rows.columns(), rows.nonzeros()), (2, 3, 3));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RowsRef<'a> {
     offsets: &'a [usize],
@@ -284,6 +390,13 @@ impl<'a> RowsRef<'a> {
     }
 
     /// Row `i` of a block whose values are `values`.
+    ///
+    /// ```
+    /// use lazyglm::{RowsRef, ValuesRef};
+    /// let values = [1.0f32, 2.0, 3.0];
+    /// let rows = RowsRef::new(&[0, 2, 3], &[0, 2, 1], ValuesRef::F32(&values), 3).unwrap();
+    /// assert_eq!(rows.row(&values, 1).iter().collect::<Vec<_>>(), [(1, 3.0)]);
+    /// ```
     #[inline(always)]
     pub fn row<'v, V>(&self, values: &'v [V], i: usize) -> Row<'v, V>
     where
@@ -299,7 +412,15 @@ impl<'a> RowsRef<'a> {
         prefetch(&self.offsets[i..i + 2]);
     }
 
-    /// Calls `see(i, id, value)` for the non-zeros of row `i`, widened.
+    /// Calls `see(id, value)` for the non-zeros of row `i`, widened.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 3.0), (7, -4.0)]).unwrap();
+    /// let mut square = 0.0;
+    /// rows.borrow().for_each(0, |_id, x| square += x * x);
+    /// assert_eq!(square, 25.0);
+    /// ```
     pub fn for_each(&self, i: usize, mut see: impl FnMut(usize, f64)) {
         match self.values {
             ValuesRef::F32(v) => self.row(v, i).iter().for_each(|(j, x)| see(j, x)),
@@ -308,6 +429,12 @@ impl<'a> RowsRef<'a> {
     }
 
     /// Σ xⱼwⱼ of row `i`, in f64.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 3.0), (2, -4.0)]).unwrap();
+    /// assert_eq!(rows.borrow().dot(0, &[1.0, 100.0, 0.5]), 1.0);
+    /// ```
     pub fn dot(&self, i: usize, weights: &[f64]) -> f64 {
         match self.values {
             ValuesRef::F32(v) => self.row(v, i).dot(weights),
@@ -317,6 +444,16 @@ impl<'a> RowsRef<'a> {
 }
 
 /// What a solver learns from: rows, one target each, and a weight each unless all are one.
+///
+/// ```
+/// use lazyglm::{Examples, Rows};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1.0)]).unwrap();
+/// rows.push(&[(1, 1.0)]).unwrap();
+/// let plain = Examples::new(rows.borrow(), &[1.0, -1.0], None).unwrap();
+/// let weighted = Examples::new(rows.borrow(), &[1.0, -1.0], Some(&[0.5, 1.5])).unwrap();
+/// assert_eq!((plain.weight(1), weighted.weight(1)), (1.0, 1.5));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Examples<'a> {
     /// The features.
@@ -329,6 +466,15 @@ pub struct Examples<'a> {
 
 impl<'a> Examples<'a> {
     /// Checks that there is one finite target, and one positive finite weight, for each row.
+    ///
+    /// ```
+    /// use lazyglm::{Examples, Rows};
+    /// let mut rows = Rows::new();
+    /// rows.push(&[(0, 1.0)]).unwrap();
+    /// assert!(Examples::new(rows.borrow(), &[1.0], None).is_ok());
+    /// assert!(Examples::new(rows.borrow(), &[1.0, 2.0], None).is_err(), "two targets for one row");
+    /// assert!(Examples::new(rows.borrow(), &[1.0], Some(&[0.0])).is_err(), "a row that does not count");
+    /// ```
     pub fn new(rows: RowsRef<'a>, targets: &'a [f64], weights: Option<&'a [f64]>) -> Result<Examples<'a>> {
         let lengths = targets.len() == rows.len() && weights.is_none_or(|w| w.len() == rows.len());
         let positive = weights.is_none_or(|w| w.iter().all(|w| w.is_finite() && *w > 0.0));

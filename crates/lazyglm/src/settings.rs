@@ -5,6 +5,13 @@ use crate::schedule::Spec;
 use serde::{Deserialize, Serialize};
 
 /// How the penalty is paid: see [`crate::update`].
+///
+/// ```
+/// use lazyglm::{Settings, UpdateName};
+/// assert_eq!(Settings::default().update, UpdateName::Lazy);
+/// let written = serde_json::to_value(UpdateName::DenseSparsePredict).unwrap(); // in a model file
+/// assert_eq!(written, "dense-sparse-predict");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpdateName {
@@ -19,6 +26,17 @@ pub enum UpdateName {
 }
 
 /// What weights are kept in.
+///
+/// ```
+/// use lazyglm::{Precision, Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 200, features: 50, ..Default::default() }).task;
+/// let weights = |precision| {
+///     let settings = Settings { precision, eta0: Some(0.1), ..Settings::default() };
+///     train(&task, None, &settings, &mut |_| {}).unwrap().weights
+/// };
+/// let (narrow, wide) = (weights(Precision::F32), weights(Precision::F64));
+/// assert!(narrow.iter().zip(&wide).all(|(a, b)| (a - b).abs() < 1e-5) && narrow != wide);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -29,6 +47,17 @@ pub enum Precision {
 }
 
 /// The order of rows in an epoch.
+///
+/// ```
+/// use lazyglm::{Order, Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 200, features: 50, ..Default::default() }).task;
+/// let weights = |order, seed| {
+///     let settings = Settings { order, seed, eta0: Some(0.1), ..Settings::default() };
+///     train(&task, None, &settings, &mut |_| {}).unwrap().weights
+/// };
+/// assert_eq!(weights(Order::Sequential, 1), weights(Order::Sequential, 2), "no seed needed");
+/// assert_ne!(weights(Order::Shuffled, 1), weights(Order::Shuffled, 2));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -39,6 +68,15 @@ pub enum Order {
 }
 
 /// Everything a run depends on, besides the data.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Settings, schedule::Spec, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let (net, schedule) = (ElasticNet::new(1.0, 0.0).unwrap(), Spec::parse("inverse-sqrt").unwrap());
+/// let settings = Settings { net, schedule, epochs: 3, ..Settings::default() };
+/// let report = train(&task, None, &settings, &mut |_| {}).unwrap().report;
+/// assert_eq!((report.epochs, report.nonzeros), (3, 0), "a λ₁ above l1_max leaves no weight");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// λ₁ and λ₂.

@@ -1,6 +1,16 @@
 //! Data made on the spot: documents with a Zipf vocabulary and a planted sparse truth.
 //!
 //! For the demo, the benchmarks, the examples and the tests; the same on every machine.
+//!
+//! ```
+//! use lazyglm::{ElasticNet, Settings, synth, train};
+//! let shape = synth::Shape { rows: 5_000, features: 1_000, words: 20.0, planted: 10, seed: 1 };
+//! let made = synth::documents(&shape);
+//! let settings = Settings { net: ElasticNet::new(0.01, 0.0).unwrap(), ..Settings::default() };
+//! let weights = train(&made.task, None, &settings, &mut |_| {}).unwrap().weights;
+//! let agree = made.truth.iter().filter(|(column, weight)| weights[*column] * weight > 0.0).count();
+//! assert!(agree >= 9, "of ten planted signs");
+//! ```
 
 use crate::data::Dataset;
 use crate::features::Features;
@@ -11,6 +21,13 @@ use crate::rows::Rows;
 use crate::task::Task;
 
 /// How large the data are to be.
+///
+/// ```
+/// use lazyglm::synth::{Shape, documents};
+/// let made = documents(&Shape { rows: 1_000, features: 10_000, words: 30.0, ..Shape::default() });
+/// let mean = made.task.data.rows.nonzeros() as f64 / 1_000.0;
+/// assert!((mean - 30.0).abs() < 2.0);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// n.
@@ -32,9 +49,26 @@ impl Default for Shape {
 }
 
 /// The shape of the paper's data: bags of words of Medline abstracts (Lipton & Elkan 2015, §6).
+///
+/// ```
+/// use lazyglm::synth::{PAPER, Shape, documents};
+/// let thousandth = Shape { rows: PAPER.rows / 1000, ..PAPER };
+/// let rows = documents(&thousandth).task.data.rows;
+/// assert_eq!((rows.len(), rows.columns()), (1_000, 260_941));
+/// ```
 pub const PAPER: Shape = Shape { rows: 1_000_000, features: 260_941, words: 88.54, planted: 2_000, seed: 1 };
 
 /// Made data, and the truth planted in them.
+///
+/// ```
+/// use lazyglm::synth::{Shape, documents};
+/// let made = documents(&Shape { rows: 500, features: 1_000, planted: 20, ..Shape::default() });
+/// let mut truth = vec![0.0; 1_000];
+/// made.truth.iter().for_each(|&(column, weight)| truth[column] = weight);
+/// let odds = |i: usize| made.task.data.rows.borrow().dot(i, &truth);
+/// let right = (0..500).filter(|&i| odds(i) * made.task.targets[i] > 0.0).count();
+/// assert!(right > 400, "the truth knows better than a coin");
+/// ```
 pub struct Documents {
     /// Rows of ones, targets ±1, logistic loss.
     pub task: Task,

@@ -10,6 +10,16 @@ use crate::rows::Examples;
 use std::sync::Arc;
 
 /// How much each class counts.
+///
+/// ```
+/// use lazyglm::{ClassWeight, Dataset, Features, Labels, Rows, Task};
+/// let mut rows = Rows::new();
+/// (0..5).for_each(|_| rows.push(&[(0, 1.0)]).unwrap());
+/// let labels = Labels::Numbers(vec![1.0, -1.0, -1.0, -1.0, -1.0]);
+/// let data = Dataset::made(rows, labels, Features::columns_from(1, 1));
+/// let weights = Task::new(data, None, None, Some(ClassWeight::Balanced)).unwrap().weights.unwrap();
+/// assert_eq!(weights, [2.5, 0.625, 0.625, 0.625, 0.625], "one row weighs as much as the other four");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClassWeight {
     /// n/(2·rows of the class): both classes weigh the same in total.
@@ -37,6 +47,11 @@ impl ClassWeight {
             (weight.is_finite() && weight >= 0.0).then(|| (number.unwrap_or(name.to_string()), weight))
         };
         let pairs: Option<Vec<_>> = text.split(',').map(one).collect();
+        if let Some(pairs) = &pairs
+            && let Some((name, _)) = pairs.iter().find(|a| pairs.iter().filter(|b| a.0 == b.0).count() > 1)
+        {
+            return Err(Error::call(format!("class '{name}' is given a weight twice"), "give it once"));
+        }
         pairs.map(ClassWeight::Given).ok_or_else(|| {
             Error::call(
                 format!("class weight '{text}' is neither 'balanced' nor a list"),
@@ -47,6 +62,15 @@ impl ClassWeight {
 }
 
 /// A data set made ready for a solver.
+///
+/// ```
+/// use lazyglm::{Dataset, Declared, Task};
+/// let file = std::env::temp_dir().join("lazyglm-doc-task.svm");
+/// std::fs::write(&file, "spam 1:1\nham 2:1\nham 3:1\n").unwrap();
+/// let task = Task::new(Dataset::read(&file, Declared::default()).unwrap(), None, None, None).unwrap();
+/// assert_eq!(task.classes, Some(["ham".to_string(), "spam".to_string()]));
+/// assert_eq!((task.targets.as_slice(), task.loss.spec()), (&[1.0, -1.0, -1.0][..], "logistic".to_string()));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The rows and the names of their features.
@@ -65,6 +89,15 @@ pub struct Task {
 
 impl Task {
     /// Takes a data set, the loss asked for (`None` for auto), and the weights given.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Features, Labels, Rows, Task, loss};
+    /// let mut rows = Rows::new();
+    /// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+    /// let data = Dataset::made(rows, Labels::Numbers(vec![0.0, 4.0, 9.0]), Features::columns_from(1, 1));
+    /// let task = Task::new(data, loss::parse("poisson").ok(), Some(vec![1.0, 0.0, 3.0]), None).unwrap();
+    /// assert_eq!((task.targets, task.weights), (vec![0.0, 9.0], Some(vec![0.5, 1.5])));
+    /// ```
     pub fn new(
         data: Dataset,
         loss: Option<Arc<dyn Loss>>,
@@ -83,10 +116,21 @@ impl Task {
             Some(class_weight) => task.weigh_classes(class_weight)?,
             None => task,
         };
-        Ok(Task { weights: task.weights.map(with_mean_one), ..task })
+        let unequal = task.weights.filter(|w| w.iter().any(|weight| *weight != w[0]));
+        Ok(Task { weights: unequal.map(with_mean_one), ..task })
     }
 
     /// Another data set for the same task: targets must be of the kind this one has.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared, Task};
+    /// let file = |name: &str| std::env::temp_dir().join("lazyglm-doc-like-task-".to_string() + name);
+    /// std::fs::write(file("train"), "spam 1:1\nham 2:1\n").unwrap();
+    /// std::fs::write(file("check"), "spam 2:1\n").unwrap(); // one class: enough to check with
+    /// let data = Dataset::read(&file("train"), Declared::default()).unwrap();
+    /// let check = Dataset::read_like(&file("check"), &data).unwrap();
+    /// assert_eq!(Task::new(data, None, None, None).unwrap().like(check).unwrap().targets, [1.0]);
+    /// ```
     pub fn like(&self, data: Dataset) -> Result<Task> {
         let targets = Task::targets_like(&data, &*self.loss, self.classes.as_ref())?;
         let (loss, classes, notes) = (self.loss.clone(), self.classes.clone(), data.notes.clone());
@@ -94,6 +138,15 @@ impl Task {
     }
 
     /// The targets of a data set as numbers, for a loss and its classes.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Features, Labels, Rows, Task, loss};
+    /// let mut rows = Rows::new();
+    /// (0..2).for_each(|_| rows.push(&[(0, 1.0)]).unwrap());
+    /// let data = Dataset::made(rows, Labels::Numbers(vec![2.0, 1.0]), Features::columns_from(1, 1));
+    /// let (hinge, classes) = (loss::parse("hinge").unwrap(), ["1".to_string(), "2".to_string()]);
+    /// assert_eq!(Task::targets_like(&data, &*hinge, Some(&classes)).unwrap(), [1.0, -1.0]);
+    /// ```
     pub fn targets_like(data: &Dataset, loss: &dyn Loss, classes: Option<&[String; 2]>) -> Result<Vec<f64>> {
         match classes {
             Some(classes) => signs(data, classes),
@@ -101,7 +154,20 @@ impl Task {
         }
     }
 
+    /// The same rows, all of weight one: for measuring, not for learning.
+    pub fn unweighted(self) -> Task {
+        Task { weights: None, ..self }
+    }
+
     /// Some of the rows as a task of their own.
+    ///
+    /// ```
+    /// use lazyglm::synth::{Shape, documents};
+    /// let task = documents(&Shape { rows: 100, ..Shape::default() }).task;
+    /// let (learnt, held_out): (Vec<_>, Vec<_>) = (0..100).partition(|i| i % 5 != 0);
+    /// let (learnt, held_out) = (task.select(&learnt), task.select(&held_out));
+    /// assert_eq!((learnt.targets.len(), held_out.targets.len()), (80, 20));
+    /// ```
     pub fn select(&self, rows: &[usize]) -> Task {
         Task {
             data: self.data.select(rows),
@@ -114,6 +180,16 @@ impl Task {
     }
 
     /// Values in the precision of the weights: a model in f32 reads its data in f32.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared, Task};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-narrowed.svm");
+    /// std::fs::write(&file, "1 1:0.1\n-1 1:1e39\n").unwrap();
+    /// let task = Task::new(Dataset::read(&file, Declared::default()).unwrap(), None, None, None).unwrap();
+    /// let error = task.clone().narrowed().unwrap_err();
+    /// assert!(error.to_string().contains(":2: a value is too large for f32"));
+    /// assert!(task.select(&[0]).narrowed().is_ok());
+    /// ```
     pub fn narrowed(mut self) -> Result<Task> {
         let rows = std::mem::take(&mut self.data.rows);
         self.data.rows = rows.narrowed().map_err(|row| {
@@ -124,6 +200,13 @@ impl Task {
     }
 
     /// What a solver eats.
+    ///
+    /// ```
+    /// use lazyglm::{objective, synth};
+    /// let task = synth::documents(&synth::Shape { rows: 100, features: 50, ..Default::default() }).task;
+    /// let loss = objective::mean_loss(task.examples(), &*task.loss, &[0.0; 50], 0.0);
+    /// assert!((loss - std::f64::consts::LN_2).abs() < 1e-12, "of a model that knows nothing");
+    /// ```
     pub fn examples(&self) -> Examples<'_> {
         Examples { rows: self.data.rows.borrow(), targets: &self.targets, weights: self.weights.as_deref() }
     }
@@ -159,10 +242,10 @@ impl Task {
                 "give both a weight above 0",
             ));
         }
+        let heavier = of_class[0].max(of_class[1]); // relative to it no product is infinite
         let weight = |i: usize| self.weights.as_ref().map_or(1.0, |w| w[i]);
-        let weights =
-            self.targets.iter().enumerate().map(|(i, &y)| weight(i) * of_class[usize::from(y > 0.0)]);
-        self.weights = Some(weights.collect());
+        let times = |(i, &y): (usize, &f64)| weight(i) * (of_class[usize::from(y > 0.0)] / heavier);
+        self.weights = Some(self.targets.iter().enumerate().map(times).collect());
         Ok(self)
     }
 }
@@ -191,9 +274,11 @@ fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Data
     Ok((fewer, Some(kept)))
 }
 
+/// Divides by the largest first, so that no sum of large weights is infinite.
 fn with_mean_one(weights: Vec<f64>) -> Vec<f64> {
-    let mean = weights.iter().sum::<f64>() / weights.len() as f64;
-    weights.into_iter().map(|w| w / mean).collect()
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let mean = weights.iter().map(|w| w / largest).sum::<f64>() / weights.len() as f64;
+    weights.into_iter().map(|w| w / largest / mean).collect()
 }
 
 /// Two distinct targets: logistic. More than two distinct numbers: squared.
@@ -277,7 +362,8 @@ fn one_class(data: &Dataset) -> Error {
 fn too_many_classes(data: &Dataset) -> Error {
     let names: Vec<String> =
         data.labels.distinct(5).into_iter().map(|(name, _)| format!("'{name}'")).collect();
-    let what = format!("there are more than two classes ({}, …)", names[..names.len().min(4)].join(", "));
+    let more = if names.len() > 4 { ", …" } else { "" };
+    let what = format!("there are more than two classes ({}{more})", names[..names.len().min(4)].join(", "));
     Error::data(
         data.file(),
         what,

@@ -14,9 +14,18 @@ use crate::solver::eta0;
 use crate::solver::online::{Diverged, Online, Rule, SAMPLED, Sample};
 use crate::task::Task;
 use crate::update::Update;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a watcher sees while a run is going on.
+///
+/// ```
+/// use lazyglm::{Progress, Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let mut shares = Vec::new();
+/// let mut watch = |at: &Progress| shares.extend(at.epoch_ends.then(|| at.learnt as f64 / at.total as f64));
+/// train(&task, None, &Settings::default(), &mut watch).unwrap();
+/// assert_eq!(shares, [0.2, 0.4, 0.6, 0.8, 1.0]);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// The epoch, from 1.
@@ -29,7 +38,7 @@ pub struct Progress {
     pub total: u64,
     /// The loss of recent rows, before each was learnt.
     pub running_loss: f64,
-    /// Non-zero weights at the end of the last whole epoch.
+    /// Non-zero weights when they were last counted: at the end of an epoch, and every few seconds.
     pub nonzeros: Option<usize>,
     /// The held-out loss at the end of the last whole epoch.
     pub validation_loss: Option<f64>,
@@ -63,6 +72,13 @@ impl Progress {
 }
 
 /// A trained model, by column.
+///
+/// ```
+/// use lazyglm::{Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings { bias: false, ..Settings::default() }, &mut |_| {}).unwrap();
+/// assert_eq!((trained.weights.len(), trained.bias), (100, 0.0));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Trained {
     /// w, one a column.
@@ -76,7 +92,7 @@ pub struct Trained {
 /// Trains a model.
 ///
 /// ```
-/// use lazyglm::{Settings, Task, synth, train};
+/// use lazyglm::{Settings, synth, train};
 /// let task = synth::documents(&synth::Shape { rows: 2_000, features: 500, ..synth::Shape::default() }).task;
 /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
 /// assert!(trained.report.objective < std::f64::consts::LN_2, "better than no model");
@@ -162,6 +178,8 @@ fn order(settings: &Settings, rows: usize, epoch: u64) -> Vec<u32> {
 
 /// Rows learnt between two looks at the clock.
 const STRIDE: usize = 8192;
+/// In a long epoch, non-zeros are counted so often.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 struct Run<'a> {
     task: &'a Task,
@@ -208,7 +226,7 @@ impl Run<'_> {
             let last = epoch == self.settings.epochs;
             seconds += if last { settled } else { learnt }.as_secs_f64(); // before the end we settle only to look
 
-            self.refuse_infinite(&weights, &model, epoch)?;
+            self.refuse_infinite(&weights, &model, order, epoch)?;
             let validation_loss = self.held_out_loss(&weights, &model, epoch)?;
             progress.end(&weights, validation_loss);
             watch(&progress);
@@ -243,6 +261,7 @@ impl Run<'_> {
     ) -> Result<()> {
         let rule = Rule { loss: &*self.task.loss, schedule: self.schedule };
         let mut sample = Sample::default();
+        let mut looked = Instant::now();
         for part in order.chunks(STRIDE) {
             let more = model
                 .learn(&rule, self.task.examples(), part)
@@ -250,6 +269,10 @@ impl Run<'_> {
             sample = sample.and(more);
             progress.learnt += part.len() as u64;
             progress.running_loss = sample.mean();
+            if looked.elapsed() > LOOK_EVERY {
+                progress.nonzeros = Some(nonzeros(&model.update.weights()));
+                looked = Instant::now();
+            }
             watch(progress);
         }
         Ok(())
@@ -266,11 +289,17 @@ impl Run<'_> {
     }
 
     /// A weight that overflowed on the very last rows was never scored again: it is caught here.
-    fn refuse_infinite<U: Update>(&self, weights: &[f64], model: &Online<U>, epoch: u64) -> Result<()> {
+    fn refuse_infinite<U: Update>(
+        &self,
+        weights: &[f64],
+        model: &Online<U>,
+        order: &[u32],
+        epoch: u64,
+    ) -> Result<()> {
         if weights.iter().all(|w| w.is_finite()) && model.bias.is_finite() {
             return Ok(());
         }
-        let row = self.task.targets.len() - 1;
+        let row = order.last().map_or(0, |&i| i as usize);
         Err(self.diverged(Diverged { row, t: model.t - 1, score: f64::INFINITY, slope: 0.0 }, epoch))
     }
 

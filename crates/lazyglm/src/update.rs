@@ -8,10 +8,37 @@
 //! | lazy | never touches a weight: two numbers change | [`crate::kernel`] |
 //! | table | when the weight is next needed, from two tables (the paper) | [`crate::reference`] |
 //! | dense, dense-sparse-predict | on every weight at every step | [`crate::reference`] |
+//!
+//! ```
+//! use lazyglm::{Precision, Settings, UpdateName::*, synth, train};
+//! let task = synth::documents(&synth::Shape { rows: 200, features: 50, ..Default::default() }).task;
+//! let objectives = [Lazy, Table, Dense, DenseSparsePredict].map(|update| {
+//!     let settings = Settings { update, precision: Precision::F64, eta0: Some(0.1), ..Settings::default() };
+//!     train(&task, None, &settings, &mut |_| {}).unwrap().report.objective
+//! });
+//! assert!(objectives.iter().all(|f| (f - objectives[0]).abs() < 1e-12));
+//! ```
 
 use crate::rows::{Row, Value};
 
 /// One way of keeping weights under a penalty.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, RowsRef, ValuesRef, kernel::Folded, reference::Dense, update::Update};
+/// fn two_steps(mut update: impl Update) -> Vec<f64> {
+///     let values = [1.0, 2.0];
+///     let rows = RowsRef::new(&[0, 2], &[0, 2], ValuesRef::F64(&values), 3).unwrap();
+///     for _ in 0..2 {
+///         let score = update.score(rows.row(&values, 0));
+///         update.pull(rows.row(&values, 0), 0.25 * (score - 1.0)); // squared loss, target 1, rate ¼
+///         update.charge(0.25);
+///     }
+///     update.weights()
+/// }
+/// let (start, net) = (vec![0.0, 1.0, 0.0], ElasticNet::new(0.5, 0.0).unwrap());
+/// let dense = two_steps(Dense::<true>::new(start.clone(), net, Method::Fobos));
+/// assert_eq!(two_steps(Folded::<f64>::new(start, net, Method::Fobos)), dense);
+/// ```
 pub trait Update {
     /// w·x of the row, with the weights as they are now. It is followed by [`Update::pull`] of the same row, or
     /// by none.

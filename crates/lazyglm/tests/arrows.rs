@@ -49,7 +49,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("model", &["loss", "penalty", "report", "rows", "settings", "task", "trainer"]),
-    ("model_file", &["files", "loss", "model"]),
+    ("model_file", &["files", "loss", "model", "schedule"]),
     ("synth", &["data", "features", "labels", "loss", "random", "rows", "task"]),
 ];
 

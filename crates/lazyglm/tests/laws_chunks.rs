@@ -114,3 +114,16 @@ fn early_stopping_returns_the_best_epoch() {
         lazyglm::objective::mean_loss(held_out.examples(), &*task.loss, &stopped.weights, stopped.bias);
     assert_eq!(again, best, "the weights are those of the best epoch");
 }
+
+#[test]
+fn weights_may_be_as_large_as_numbers_go() {
+    let data = task(3).data;
+    let fit = |weights: Vec<f64>, class_weight| {
+        let task = Task::new(data.clone(), None, Some(weights), class_weight).unwrap();
+        train(&task, None, &Settings::default(), &mut |_| {}).unwrap().report.objective
+    };
+    let ones = fit(vec![1.0; 300], None);
+    assert_eq!(fit(vec![1e308; 300], None), ones);
+    let huge = ClassWeight::Given(vec![("1".into(), 1e308), ("-1".into(), 1e308)]);
+    assert_eq!(fit(vec![1e308; 300], Some(huge)), ones);
+}

@@ -207,3 +207,46 @@ fn a_model_of_a_newer_format_says_so() {
     let (what, hint) = model_file::from_bytes(&newer).unwrap_err();
     assert!(what.contains("format 7") && hint.contains("newer"), "{what}; {hint}");
 }
+
+#[test]
+fn rows_renamed_wrongly_stay_as_they_were() {
+    // The kernel trusts rows to be sorted: no refused change may leave them otherwise.
+    let mut rows = lazyglm::Rows::new();
+    rows.push(&[(0, 1.0), (1, 1.0)]).unwrap();
+    let before = rows.clone();
+    assert!(rows.rename(3, |id| if id == 0 { 50_000_000 } else { 0 }).is_err());
+    assert!(rows.rename(3, |_| 1).is_err(), "two alike");
+    assert_eq!(rows, before);
+    rows.rename(9, |id| id + 7).unwrap();
+    assert_eq!((rows.ids(), rows.columns()), (&[7, 8][..], 9));
+}
+
+#[test]
+fn a_small_file_cannot_ask_for_much_memory() {
+    let mut model = small_model("logistic", 1);
+    model.seen.runs = vec![(0, u32::MAX)];
+    let model = model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).unwrap();
+    let mut rows = lazyglm::Rows::new();
+    rows.push(&[(model.features[0], 1.0), (4_000_000_000, 1.0)]).unwrap();
+    let mut scorer = lazyglm::Scorer::new(&model); // 32 GB, if it had an entry for each feature seen
+    assert_eq!(scorer.score(rows.borrow(), 0), model.bias + model.weights[0]);
+    assert_eq!(scorer.unseen(), None);
+}
+
+#[test]
+fn class_names_that_would_break_lines_are_refused() {
+    for classes in [["a", "a"], ["a\nb", "c"], ["\u{1b}[31m", "c"], ["", "c"], ["a b", "c"]] {
+        let mut model = small_model("logistic", 1);
+        model.classes = Some(classes.map(String::from));
+        assert!(model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).is_err(), "{classes:?}");
+    }
+    let error = parse(b"\x1b[31mred 1:1\n").unwrap_err().to_string();
+    assert!(error.starts_with("test.svm:1:1:") && error.contains("control character"), "{error}");
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_target() {
+    let parsed = parse("\u{feff}1 1:1\r\n-1 2:1\r\n".as_bytes()).unwrap();
+    assert_eq!(parsed.labels, Labels::Numbers(vec![1.0, -1.0]));
+    assert_eq!(parse(b"1 0000000000007:1\n").unwrap().rows.ids(), [7], "nor do leading zeros matter");
+}

@@ -4,16 +4,14 @@
 
 use crate::args::BenchPaper;
 use crate::print::{self, count};
+use crate::timing::learn;
 use lazyglm::kernel::Folded;
 use lazyglm::objective::objective;
 use lazyglm::reference::{Dense, Table};
-use lazyglm::solver::online::{Online, Rule};
 use lazyglm::synth::{PAPER, Shape, documents};
-use lazyglm::update::Update;
-use lazyglm::{ElasticNet, Error, Method, Result, Task, schedule};
+use lazyglm::{ElasticNet, Method, Result, Task};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use std::time::Instant;
 
 const ROUNDS: usize = 5;
 /// Rows for the dense updates: enough for a steady figure.
@@ -69,42 +67,31 @@ fn race(task: &Task, method: Method) -> Result<Vec<Contender>> {
     let mut contenders: Vec<Contender> = Vec::new();
     for _ in 0..ROUNDS {
         let round = [
-            ("lazy f32", all, time(task, all, || Folded::<f32>::new(start(), NET, method))?),
-            ("lazy f64", all, time(task, all, || Folded::<f64>::new(start(), NET, method))?),
-            ("no penalty f32", all, time(task, all, || Folded::<f32, false>::new(start(), NET, method))?),
-            ("table", all, time(task, all, || Table::new(start(), NET, method, 1 << 17, None))?),
-            ("dense", few, time(task, few, || Dense::<false>::new(start(), NET, method))?),
-            ("dense, sparse predictions", few, time(task, few, || Dense::<true>::new(start(), NET, method))?),
+            ("lazy f32", all, learn(task, all, ETA0, Folded::<f32>::new(start(), NET, method))?),
+            ("lazy f64", all, learn(task, all, ETA0, Folded::<f64>::new(start(), NET, method))?),
+            ("no penalty f32", all, learn(task, all, ETA0, Folded::<f32, false>::new(start(), NET, method))?),
+            ("table", all, learn(task, all, ETA0, Table::new(start(), NET, method, 1 << 17, None))?),
+            ("dense", few, learn(task, few, ETA0, Dense::<false>::new(start(), NET, method))?),
+            (
+                "dense, sparse predictions",
+                few,
+                learn(task, few, ETA0, Dense::<true>::new(start(), NET, method))?,
+            ),
         ];
         for (k, (name, rows, run)) in round.into_iter().enumerate() {
             match contenders.get_mut(k) {
-                Some(known) => known.seconds_per_row = known.seconds_per_row.min(run.0),
+                Some(known) => known.seconds_per_row = known.seconds_per_row.min(run.seconds / rows as f64),
                 None => contenders.push(Contender {
                     name,
                     rows,
-                    seconds_per_row: run.0,
-                    objective: objective(task.examples(), &*task.loss, NET, &run.1, run.2).total(),
-                    nonzeros: run.1.iter().filter(|w| **w != 0.0).count(),
+                    seconds_per_row: run.seconds / rows as f64,
+                    objective: objective(task.examples(), &*task.loss, NET, &run.weights, run.bias).total(),
+                    nonzeros: run.weights.iter().filter(|w| **w != 0.0).count(),
                 }),
             }
         }
     }
     Ok(contenders)
-}
-
-/// One epoch over the first rows, in the order of the data: (seconds a row, weights, bias).
-fn time<U: Update>(task: &Task, rows: usize, make: impl Fn() -> U) -> Result<(f64, Vec<f64>, f64)> {
-    let setting =
-        schedule::Setting { eta0: ETA0, l2: NET.l2, rows: Some(task.targets.len() as u64), epochs: 1 };
-    let schedule = schedule::Spec::parse("inverse-sqrt")?.resolve(&setting)?;
-    let rule = Rule { loss: &*task.loss, schedule: &*schedule };
-    let order: Vec<u32> = (0..rows as u32).collect();
-    let mut model = Online::new(make(), true);
-    let started = Instant::now();
-    let learnt = model.learn(&rule, task.examples(), &order);
-    learnt.map_err(|_| Error::call("the benchmark's run diverged", "report this"))?;
-    let seconds = started.elapsed().as_secs_f64() / rows as f64;
-    Ok((seconds, model.update.weights(), model.bias))
 }
 
 fn human(out: &mut dyn Write, tables: &[(Method, Vec<Contender>)], d: f64, p: f64) -> io::Result<()> {

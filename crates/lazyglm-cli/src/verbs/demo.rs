@@ -2,20 +2,19 @@
 
 use crate::print::{self, count};
 use crate::progress::Display;
+use crate::timing;
 use crate::verbs::evaluate;
 use lazyglm::kernel::Folded;
 use lazyglm::metrics::metrics;
 use lazyglm::reference::Dense;
-use lazyglm::solver::online::{Online, Rule};
 use lazyglm::synth::{Shape, documents};
-use lazyglm::update::Update;
-use lazyglm::{ElasticNet, Error, Result, Settings, Task, schedule, train};
+use lazyglm::{ElasticNet, Result, Settings, Task, train};
 use std::time::Instant;
 
 /// Rows held out of training.
 const HELD_OUT: usize = 20_000;
 /// Rows on which lazy and dense updates run side by side.
-const SIDE_BY_SIDE: u32 = 2_000;
+const SIDE_BY_SIDE: usize = 2_000;
 
 /// Runs the verb.
 pub fn run() -> Result<()> {
@@ -93,36 +92,21 @@ fn found(weights: &[f64], truth: &[(usize, f64)]) -> Found {
 fn side_by_side(task: &Task, net: ElasticNet, eta0: f64) -> Result<()> {
     let start = || vec![0.0; task.examples().rows.columns()];
     let method = Settings::default().method;
-    let (lazy_seconds, lazy) = timed(task, net, eta0, Folded::<f64>::new(start(), net, method))?;
-    let (dense_seconds, dense) = timed(task, net, eta0, Dense::<true>::new(start(), net, method))?;
-    let difference = lazy.iter().zip(&dense).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    let zeros = lazy.iter().zip(&dense).filter(|(a, b)| (**a == 0.0) != (**b == 0.0)).count();
-    let rows = f64::from(SIDE_BY_SIDE);
+    let lazy = timing::learn(task, SIDE_BY_SIDE, eta0, Folded::<f64>::new(start(), net, method))?;
+    let dense = timing::learn(task, SIDE_BY_SIDE, eta0, Dense::<false>::new(start(), net, method))?;
+    let pairs = || lazy.weights.iter().zip(&dense.weights);
+    let difference = pairs().map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let zeros = pairs().filter(|(a, b)| (**a == 0.0) != (**b == 0.0)).count();
+    let rows = SIDE_BY_SIDE as f64;
     print::result(|out| {
-        writeln!(
-            out,
-            "\nLazy against dense updates, the same {} rows in f64:",
-            count(u64::from(SIDE_BY_SIDE))
-        )?;
-        writeln!(out, "{:<18} {:.2} µs a row", "lazy", lazy_seconds * 1e6 / rows)?;
-        writeln!(out, "{:<18} {:.2} µs a row", "dense", dense_seconds * 1e6 / rows)?;
-        writeln!(out, "{:<18} {:.0} times faster", "lazy is", dense_seconds / lazy_seconds)?;
+        writeln!(out, "\nLazy against dense updates, the same {} rows in f64:", count(SIDE_BY_SIDE as u64))?;
+        writeln!(out, "{:<18} {:.2} µs a row", "lazy", lazy.seconds * 1e6 / rows)?;
+        writeln!(out, "{:<18} {:.2} µs a row", "dense", dense.seconds * 1e6 / rows)?;
+        writeln!(out, "{:<18} {:.0} times faster", "lazy is", dense.seconds / lazy.seconds)?;
         writeln!(
             out,
             "{:<18} {difference:.1e}; zero in one and not in the other: {zeros}",
             "largest difference"
         )
     })
-}
-
-fn timed<U: Update>(task: &Task, net: ElasticNet, eta0: f64, update: U) -> Result<(f64, Vec<f64>)> {
-    let setting = schedule::Setting { eta0, l2: net.l2, rows: Some(task.targets.len() as u64), epochs: 1 };
-    let schedule = schedule::Spec::parse("inverse-sqrt")?.resolve(&setting)?;
-    let rule = Rule { loss: &*task.loss, schedule: &*schedule };
-    let order: Vec<u32> = (0..SIDE_BY_SIDE).collect();
-    let mut model = Online::new(update, true);
-    let started = Instant::now();
-    let learnt = model.learn(&rule, task.examples(), &order);
-    learnt.map_err(|_| Error::call("the demo's run diverged", "report this"))?;
-    Ok((started.elapsed().as_secs_f64(), model.update.weights()))
 }

@@ -2,12 +2,17 @@
 
 use crate::args::{Predict, What};
 use crate::print::{cannot_print, note, unseen_note};
+use crate::verbs::train::refuse_same;
 use lazyglm::{Error, Model, Output, Place, Prediction, Result, Scorer, data, files, model_file};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Runs the verb.
 pub fn run(args: &Predict) -> Result<()> {
+    if let Some(path) = &args.output {
+        refuse_same(path, &args.data)?;
+        refuse_same(path, &args.model)?;
+    }
     let model = model_file::load(&args.model)?;
     let what = match args.what {
         None => model.usual_output(),

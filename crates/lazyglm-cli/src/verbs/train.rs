@@ -6,16 +6,20 @@ use crate::print::{self, count, note};
 use crate::progress::Display;
 use lazyglm::random::Random;
 use lazyglm::{
-    Dataset, Declared, Error, Model, Precision, Report, Result, SampleWeights, Task, files, model_file,
+    Dataset, Declared, Error, Model, Precision, Report, Result, SampleWeights, Settings, Task, files,
+    model_file,
 };
+use std::path::Path;
 use std::time::Instant;
 
 /// Runs the verb.
 pub fn run(args: Train) -> Result<()> {
     let plan = plan::plan(&args)?;
     if let Some(path) = &args.output {
+        refuse_same(path, &args.data)?;
         files::check_writable(path)?; // now, not after an hour of work
     }
+    plan.notes.iter().for_each(|text| note(args.quiet, text));
     if let Some(threads) = args.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
         pool.map_err(|e| Error::call(format!("--threads {threads}: {e}"), "leave it out"))?;
@@ -40,7 +44,7 @@ pub fn run(args: Train) -> Result<()> {
         None => (task, None),
         Some(HeldOut::Share(share)) => {
             let (kept, held_out) = split(&task, *share, args.seed)?;
-            (kept, Some(held_out))
+            (kept, Some(held_out.unweighted()))
         }
         Some(HeldOut::File(path)) => {
             let held_out = task.like(Dataset::read_like(path, &task.data)?)?;
@@ -57,7 +61,7 @@ pub fn run(args: Train) -> Result<()> {
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
     let report = trained.report.clone();
-    comment(&args, &task, &report);
+    comment(&args, &plan.settings, &task, &report);
     if let Some(path) = &args.output {
         model_file::save(&Model::new(&task, &plan.settings, trained), path)?;
     }
@@ -65,6 +69,16 @@ pub fn run(args: Train) -> Result<()> {
         true => writeln!(out, "{}", serde_json::to_value(&report)?),
         false => human(out, &args, &task, &report),
     })
+}
+
+/// Output must not replace the data it came from.
+pub fn refuse_same(output: &Path, data: &Path) -> Result<()> {
+    match files::same_file(output, data) {
+        false => Ok(()),
+        true => {
+            Err(Error::call(format!("-o {} would replace the data", output.display()), "give another name"))
+        }
+    }
 }
 
 /// Some rows for learning, some held out: a function of the seed alone.
@@ -82,15 +96,24 @@ fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
     let (held_out, kept) = numbers.split_at_mut(held);
     held_out.sort_unstable();
     kept.sort_unstable();
-    Ok((task.select(kept), task.select(held_out)))
+    let kept = task.select(kept);
+    if task.classes.is_some() && kept.targets.iter().all(|y| *y == kept.targets[0]) {
+        let what = format!("--validation {share} leaves rows of one class only to learn from");
+        return Err(Error::data(
+            task.data.file(),
+            what,
+            "give another share or --seed, or a file of held-out rows",
+        ));
+    }
+    Ok((kept, task.select(held_out)))
 }
 
 /// What a user should know but did not ask.
-fn comment(args: &Train, task: &Task, report: &Report) {
+fn comment(args: &Train, settings: &Settings, task: &Task, report: &Report) {
     if args.loss == "auto" {
         note(args.quiet, &format!("loss {}", task.loss.spec()));
     }
-    if args.eta0 == "auto" && !args.schedule.starts_with("bottou") {
+    if settings.eta0.is_none() && settings.schedule.uses_eta0() {
         note(args.quiet, &format!("eta0 {:?}, the best of a ladder tried on the first rows", report.eta0));
     }
     if args.l1 >= report.l1_max && args.l1 > 0.0 {

@@ -17,7 +17,7 @@ pub struct Output {
 }
 
 /// A folder of its own, removed at the end of the test; the program runs in it.
-pub struct Folder(tempfile::TempDir);
+pub struct Folder(pub tempfile::TempDir);
 
 impl Folder {
     pub fn new() -> Folder {

@@ -10,7 +10,19 @@ use crate::error::{Error, Place, Result};
 use crate::number::parse_number;
 use std::path::Path;
 
+/// What some editors put before the first line.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The parser; it keeps only scratch space.
+///
+/// ```
+/// use lazyglm::format::{Parsed, Parser, Svmlight};
+/// let (mut parser, mut parsed) = (Svmlight::default(), Parsed::default());
+/// parser.parse(b"+1 qid:4 7:0.5 2:1 2:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
+/// assert_eq!((parsed.rows.borrow().dot(0, &[1.0; 8]), parsed.with_query), (2.5, 1));
+/// let error = parser.parse(b"1 2:x\n", "mail.svm".as_ref(), &mut parsed).unwrap_err();
+/// assert!(error.to_string().starts_with("mail.svm:2:5: '2:x' has no number after the colon"));
+/// ```
 #[derive(Debug, Default)]
 pub struct Svmlight {
     pairs: Vec<(u32, f64)>,
@@ -21,7 +33,10 @@ impl Parser for Svmlight {
         let mut rest = block;
         while !rest.is_empty() {
             let end = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
-            let line = Line { file, number: into.lines.begin(), text: &rest[..end] };
+            let number = into.lines.begin();
+            let text = &rest[..end];
+            let text = if number == 1 { text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text) } else { text };
+            let line = Line { file, number, text };
             self.line(&line, into)?;
             rest = &rest[(end + 1).min(rest.len())..];
         }
@@ -141,17 +156,14 @@ fn pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
 
 /// A whole number below 2³², written with digits alone.
 fn digits(text: &[u8]) -> Option<u32> {
-    if text.is_empty() || text.len() > 10 {
-        return None;
-    }
     let mut number = 0u64;
     for &byte in text {
         number = number * 10 + u64::from(byte.wrapping_sub(b'0'));
-        if !byte.is_ascii_digit() {
+        if !byte.is_ascii_digit() || number > u64::from(u32::MAX) {
             return None;
         }
     }
-    u32::try_from(number).ok()
+    if text.is_empty() { None } else { Some(number as u32) }
 }
 
 #[cold]

@@ -13,88 +13,11 @@
 //! the end: arithmetic on neighbours vectorises, so that the penalty all but vanishes behind the memory traffic. The
 //! score has eight partial sums, non-zero k going to the (k mod 8)-th: that order is part of the contract.
 
+use super::weight::{LANES, Weight};
 use crate::ledger::Ledger;
 use crate::penalty::{ElasticNet, Method};
 use crate::rows::{Row, Value};
 use crate::update::Update;
-
-/// How many partial sums a score has.
-const LANES: usize = 8;
-
-/// A number weights are kept in: `f32` or `f64`.
-pub trait Weight: Copy + Default + Send + Sync + 'static {
-    /// Rounded from f64.
-    fn from_wide(wide: f64) -> Self;
-    /// As f64, exactly.
-    fn wide(self) -> f64;
-    /// A feature's value in this precision.
-    fn of<V: Value>(value: V) -> Self;
-    /// sgn(v)·max(|v| − θ, 0).
-    fn soft(self, debt: Self) -> Self;
-    /// m + sgn(m)·θ: the inverse of [`Weight::soft`] for m ≠ 0.
-    fn harden(self, debt: Self) -> Self;
-    /// self − amount·value.
-    fn minus(self, amount: Self, value: Self) -> Self;
-    /// self + a·b.
-    fn plus(self, a: Self, b: Self) -> Self;
-    /// The partial sums of a row added up, neighbours first: ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
-    fn total(sums: [Self; LANES]) -> Self;
-    /// The larger of self and |other|.
-    fn larger(self, other: Self) -> Self;
-    /// The largest stretch a frame may have before stored magnitudes leave the number's range.
-    const MAX_STRETCH: f64;
-    /// How many units of its last place a weight may lose to its debt in its life.
-    const PATIENCE: f64;
-}
-
-macro_rules! weight {
-    ($float:ty, $of:ident, $max_stretch:expr, $patience:expr) => {
-        impl Weight for $float {
-            #[inline(always)]
-            fn from_wide(wide: f64) -> Self {
-                wide as $float
-            }
-            #[inline(always)]
-            fn wide(self) -> f64 {
-                self.into()
-            }
-            #[inline(always)]
-            fn of<V: Value>(value: V) -> Self {
-                value.$of()
-            }
-            #[inline(always)]
-            fn soft(self, debt: Self) -> Self {
-                let m = self.abs() - debt;
-                (if m > 0.0 { m } else { 0.0 }).copysign(self)
-            }
-            #[inline(always)]
-            fn harden(self, debt: Self) -> Self {
-                self + debt.copysign(self)
-            }
-            #[inline(always)]
-            fn minus(self, amount: Self, value: Self) -> Self {
-                self - amount * value
-            }
-            #[inline(always)]
-            fn plus(self, a: Self, b: Self) -> Self {
-                self + a * b
-            }
-            #[inline(always)]
-            fn total([a, b, c, d, e, f, g, h]: [Self; LANES]) -> Self {
-                ((a + b) + (c + d)) + ((e + f) + (g + h))
-            }
-            #[inline(always)]
-            fn larger(self, other: Self) -> Self {
-                if other.abs() > self { other.abs() } else { self }
-            }
-            const MAX_STRETCH: f64 = $max_stretch;
-            const PATIENCE: f64 = $patience;
-        }
-    };
-}
-
-weight!(f32, narrow, 1e6, 100.0);
-weight!(f64, wide, 1e100, 1e4);
 
 /// Every so many times d non-zeros the largest weight is looked up again, if there is a debt to speak of: it may have
 /// been unlearnt. A rebase costs a weight some 0.5 ns and learning a non-zero 3 ns: that is 1 % of the time.
@@ -135,6 +58,7 @@ pub struct Folded<W, const PENALTY: bool = true> {
 struct Rebase {
     limit: f64,              // the most that may be owed, in units of weights
     largest: f64,            // weight at the last rebase
+    eta: f64,                // rate then
     touched: usize,          // non-zeros since
     alone: Option<Vec<u32>>, // if no weight was alive then: those touched since; no other can be alive now
     eager: f64,              // divides the limit; 1 but in laws that rebase early on purpose
@@ -142,16 +66,36 @@ struct Rebase {
 
 impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
     /// Starts from these weights, with nothing owed.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, kernel::Folded, update::Update};
+    /// let net = ElasticNet::new(0.5, 0.0).unwrap();
+    /// let mut lazy = Folded::<f32>::new(vec![2.0, -0.25], net, Method::Sgd);
+    /// assert_eq!(lazy.weights(), [2.0, -0.25]);
+    /// lazy.charge(1.0);
+    /// assert_eq!(lazy.weights(), [1.5, 0.0]);
+    /// ```
     pub fn new(weights: Vec<f64>, net: ElasticNet, method: Method) -> Self {
         let alone = weights.iter().all(|w| *w == 0.0).then(Vec::new);
         let stored = weights.into_iter().map(W::from_wide).collect();
         let ledger = Ledger::new(net, method);
         // A limit of zero: the first charge looks for the largest weight.
-        let rebase = Rebase { limit: 0.0, largest: 0.0, touched: 0, alone, eager: 1.0 };
+        let rebase = Rebase { limit: 0.0, largest: 0.0, eta: 0.0, touched: 0, alone, eager: 1.0 };
         Folded { stored, settled: Vec::new(), ledger, debt: W::default(), scale: 1.0, rebase }
     }
 
     /// Rebases `times` as often as needed: the answer must not depend on it, and a law says so.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, kernel::Folded, update::Update};
+    /// let new = || Folded::<f64>::new(vec![1.0], ElasticNet::new(0.01, 0.1).unwrap(), Method::Fobos);
+    /// let (mut seldom, mut often) = (new(), new().rebasing_early(1e6));
+    /// for _ in 0..20 {
+    ///     seldom.charge(0.1);
+    ///     often.charge(0.1);
+    /// }
+    /// assert!((seldom.weights()[0] - often.weights()[0]).abs() < 1e-15);
+    /// ```
     pub fn rebasing_early(mut self, times: f64) -> Self {
         self.rebase.eager = times;
         self
@@ -172,16 +116,18 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
     }
 
     #[inline(always)]
-    fn must_rebase(&self) -> bool {
-        let (owed, rebase) = (self.ledger.debt() * self.scale, &self.rebase);
+    fn must_rebase(&self, eta: f64) -> bool {
+        let (debt, rebase) = (self.ledger.debt(), &self.rebase);
+        let owed = debt * self.scale;
         let old = rebase.touched > LOOK_AGAIN * self.stored.len() && owed > rebase.largest / 16.0;
-        owed > rebase.limit || old || self.ledger.stretch() > W::MAX_STRETCH
+        let slower = 2.0 * eta < rebase.eta && debt > 0.0; // weights may fade with the rate
+        owed > rebase.limit || old || slower || self.ledger.stretch() > W::MAX_STRETCH
     }
 
     /// Pays every debt: v ← A·m for all, A = 1, θ = 0.
     #[cold]
     #[inline(never)]
-    fn rebase(&mut self, per_step: f64) {
+    fn rebase(&mut self, per_step: f64, eta: f64) {
         let (debt, scale) = (self.debt, self.scale);
         // In f64: a rounded scale would err the same way every time.
         let pay = |v: W| W::from_wide(v.soft(debt).wide() * scale);
@@ -208,7 +154,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         let (largest, eager) = (largest.wide(), self.rebase.eager);
         let alone = (largest == 0.0).then(Vec::new);
         let limit = Self::limit(largest, per_step) / eager;
-        self.rebase = Rebase { limit, largest, touched: 0, alone, eager };
+        self.rebase = Rebase { limit, largest, eta, touched: 0, alone, eager };
     }
 
     /// Notes who may be alive, while nobody else is.
@@ -271,8 +217,8 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
         self.ledger.charge(eta);
         self.debt = W::from_wide(self.ledger.debt());
         self.scale = 1.0 / self.ledger.stretch();
-        if self.must_rebase() {
-            self.rebase((self.ledger.debt() - before) * self.scale);
+        if self.must_rebase(eta) {
+            self.rebase((self.ledger.debt() - before) * self.scale, eta);
         }
     }
 

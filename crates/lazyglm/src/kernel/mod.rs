@@ -3,14 +3,29 @@
 //! Two kinds of it, each with its argument beside it: reads and writes of weights without a bounds check for
 //! each (a row's ids rise, so checking its last one is enough), and the choice of an instruction set
 //! at run time.
+//!
+//! ```
+//! use lazyglm::{ElasticNet, Method, kernel::Folded, reference::Dense, update::Update};
+//! let net = ElasticNet::new(0.01, 0.1).unwrap();
+//! let start: Vec<f64> = (0..100).map(|j| 0.01 * f64::from(j)).collect();
+//! let mut lazy = Folded::<f64>::new(start.clone(), net, Method::Fobos);
+//! let mut dense = Dense::<true>::new(start, net, Method::Fobos);
+//! for _ in 0..50 {
+//!     lazy.charge(0.1); // two numbers change,
+//!     dense.charge(0.1); // a hundred weights
+//! }
+//! assert!(lazy.weights().iter().zip(dense.weights()).all(|(a, b)| (a - b).abs() < 1e-14));
+//! ```
 
 mod folded;
+mod weight;
 
-pub use folded::{Folded, Weight};
+pub use folded::Folded;
+pub use weight::Weight;
 
 /// Something to run on the best instruction set. A trait, not a closure: its `run` is marked `#[inline(always)]`,
 /// without which it would be compiled on its own, for the oldest processor.
-pub trait Work {
+pub(crate) trait Work {
     /// What comes of it.
     type Answer;
     /// Does it.
@@ -19,7 +34,7 @@ pub trait Work {
 
 /// Runs `work`, compiled for the best instruction set this processor has. The answer has the same bits on every
 /// one of them: sums have one fixed order, and no multiplication is fused with an addition behind our back.
-pub fn fastest<W: Work>(work: W) -> W::Answer {
+pub(crate) fn fastest<W: Work>(work: W) -> W::Answer {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
         // SAFETY: the line above has just found these instructions on this processor.
@@ -38,7 +53,7 @@ fn avx2<W: Work>(work: W) -> W::Answer {
 /// Asks for the cache lines of a slice, to be read some rows from now. Shuffled rows are nowhere near each other,
 /// so the processor cannot guess the next one; we know it.
 #[inline(always)]
-pub fn prefetch<T>(soon: &[T]) {
+pub(crate) fn prefetch<T>(soon: &[T]) {
     #[cfg(target_arch = "x86_64")]
     for line in soon.chunks((64 / size_of::<T>()).max(1)) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -2,6 +2,14 @@
 //!
 //! To add one: write its file, add its `mod` line and its line in [`TABLE`]. The program's `--loss`, its help,
 //! the error lists and every law follow from the table.
+//!
+//! ```
+//! use lazyglm::loss;
+//! for entry in loss::TABLE {
+//!     let loss = loss::parse(entry.name).unwrap();
+//!     assert!(loss.value(0.5, 1.0) <= 0.5 * (loss.value(0.0, 1.0) + loss.value(1.0, 1.0)), "convex");
+//! }
+//! ```
 
 mod epsilon_insensitive;
 mod hinge;
@@ -20,6 +28,14 @@ use crate::registry::{self, Entry};
 use std::sync::Arc;
 
 /// Which targets a loss admits.
+///
+/// ```
+/// use lazyglm::loss::{self, Admits};
+/// let admits = |name: &str| loss::parse(name).unwrap().admits();
+/// assert_eq!(admits("hinge"), Admits::Classes);
+/// assert_eq!(admits("huber"), Admits::Reals);
+/// assert_eq!(admits("poisson"), Admits::NonNegative);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admits {
     /// Two classes, as y = −1 and y = +1.
@@ -81,9 +97,22 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
 }
 
 /// Makes a loss from the numbers given for its keys.
+///
+/// ```
+/// use lazyglm::loss::{Make, TABLE};
+/// let make: Make = TABLE.iter().find(|entry| entry.name == "huber").unwrap().make;
+/// assert_eq!(make(&[Some(2.0)]).spec(), "huber:delta=2");
+/// assert_eq!(make(&[None]).spec(), "huber:delta=1.35", "the default");
+/// ```
 pub type Make = fn(&[Option<f64>]) -> Arc<dyn Loss>;
 
 /// Every loss there is.
+///
+/// ```
+/// use lazyglm::loss::TABLE;
+/// let hinge = TABLE.iter().find(|entry| entry.name == "hinge").unwrap();
+/// assert_eq!(hinge.formula, "max(0, 1 - ys)");
+/// ```
 pub static TABLE: &[Entry<Make>] = &[
     logistic::ENTRY,
     hinge::ENTRY,
@@ -99,6 +128,13 @@ pub static TABLE: &[Entry<Make>] = &[
 ];
 
 /// The loss written as `name` or `name:key=value`.
+///
+/// ```
+/// use lazyglm::loss;
+/// let median = loss::parse("quantile:tau=0.5").unwrap();
+/// assert_eq!((median.value(3.0, 1.0), median.value(-1.0, 1.0)), (1.0, 1.0));
+/// assert!(loss::parse("quantile:tau=2").is_err(), "tau is above 0 and below 1");
+/// ```
 pub fn parse(text: &str) -> Result<Arc<dyn Loss>> {
     let choice = registry::find("loss", TABLE, text)?;
     Ok((choice.entry.make)(&choice.given))

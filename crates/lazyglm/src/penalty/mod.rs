@@ -16,6 +16,14 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// λ₁ and λ₂: how dear a weight's magnitude and half its square are.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method};
+/// let (lasso, ridge) = (ElasticNet { l1: 0.1, l2: 0.0 }, ElasticNet { l1: 0.0, l2: 0.1 });
+/// let thousand_steps = |net| (0..1000).fold(1.0, |w, _| Method::Fobos.step(net, 0.1, w));
+/// assert_eq!(thousand_steps(lasso), 0.0, "λ₁ makes zeros");
+/// assert!(thousand_steps(ridge) > 0.0, "λ₂ makes weights small");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ElasticNet {
     /// λ₁ ≥ 0.
@@ -45,17 +53,35 @@ impl ElasticNet {
     }
 
     /// λ₁Σ|wⱼ| + ½λ₂Σwⱼ².
+    ///
+    /// ```
+    /// let net = lazyglm::ElasticNet::new(0.5, 2.0).unwrap();
+    /// assert_eq!(net.value(&[3.0, 0.0, -1.0]), 0.5 * (3.0 + 1.0) + 0.5 * 2.0 * (9.0 + 1.0));
+    /// ```
     pub fn value(&self, weights: &[f64]) -> f64 {
-        weights.iter().map(|w| self.l1 * w.abs() + 0.5 * self.l2 * w * w).sum()
+        0.0 + weights.iter().map(|w| self.l1 * w.abs() + 0.5 * self.l2 * w * w).sum::<f64>() // an empty sum is −0
     }
 
     /// Whether it is nothing at all.
+    ///
+    /// ```
+    /// use lazyglm::ElasticNet;
+    /// assert!(ElasticNet::new(0.0, 0.0).unwrap().is_none());
+    /// assert!(!ElasticNet::new(0.0, 1e-9).unwrap().is_none());
+    /// ```
     pub fn is_none(&self) -> bool {
         self.l1 == 0.0 && self.l2 == 0.0
     }
 }
 
 /// How a step applies the penalty.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method};
+/// let net = ElasticNet::new(0.0, 1.0).unwrap();
+/// assert_eq!(Method::Sgd.step(net, 0.5, 1.0), 0.5, "minus half of itself");
+/// assert_eq!(Method::Fobos.step(net, 0.5, 1.0), 1.0 / 1.5, "minus half of what it becomes");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -83,6 +109,14 @@ impl Method {
     }
 
     /// Refuses a rate at which SGD's step would throw weights across zero; the other method has no such limit.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method};
+    /// let net = ElasticNet::new(0.0, 10.0).unwrap();
+    /// assert!(Method::Sgd.check(net, 0.05).is_ok());
+    /// assert!(Method::Sgd.check(net, 0.2).is_err(), "a weight of 1 would become −1");
+    /// assert!(Method::Fobos.check(net, 0.2).is_ok());
+    /// ```
     pub fn check(self, net: ElasticNet, eta: f64) -> Result<()> {
         if self == Method::Sgd && eta * net.l2 >= 1.0 {
             return Err(Error::call(

@@ -23,6 +23,17 @@ pub struct Dense<const SPARSE_PREDICT: bool> {
 
 impl<const SPARSE_PREDICT: bool> Dense<SPARSE_PREDICT> {
     /// Starts from these weights.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, RowsRef, ValuesRef, reference::Dense, update::Update};
+    /// let values = [1.0, 2.0];
+    /// let rows = RowsRef::new(&[0, 2], &[0, 2], ValuesRef::F64(&values), 3).unwrap();
+    /// let (start, net) = (vec![1.0, 5.0, 0.5], ElasticNet::new(0.0, 0.0).unwrap());
+    /// let mut sparse = Dense::<true>::new(start.clone(), net, Method::Sgd);
+    /// let mut dense = Dense::<false>::new(start, net, Method::Sgd);
+    /// assert_eq!(sparse.score(rows.row(&values, 0)), 2.0); // two products
+    /// assert_eq!(dense.score(rows.row(&values, 0)), 2.0); // three
+    /// ```
     pub fn new(weights: Vec<f64>, net: ElasticNet, method: Method) -> Self {
         let row = if SPARSE_PREDICT { Vec::new() } else { vec![0.0; weights.len()] };
         Dense { weights, row, net, method }

@@ -49,6 +49,18 @@ enum Steps {
 impl Table {
     /// Starts from these weights. `budget` is how many steps the tables hold; `constant` the rate of every step,
     /// if there is one rate.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, reference::Table, update::Update};
+    /// let net = ElasticNet::new(0.01, 0.1).unwrap();
+    /// let mut varying = Table::new(vec![1.0], net, Method::Fobos, 10, None);
+    /// let mut constant = Table::new(vec![1.0], net, Method::Fobos, 10, Some(0.5));
+    /// (0..25).for_each(|_| {
+    ///     varying.charge(0.5);
+    ///     constant.charge(0.5); // only counted
+    /// });
+    /// assert!((varying.weights()[0] - constant.weights()[0]).abs() < 1e-15);
+    /// ```
     pub fn new(
         weights: Vec<f64>,
         net: ElasticNet,

@@ -2,6 +2,15 @@
 //! that runs resume and shards agree. One file each.
 //!
 //! To add one: write its file, add its `mod` line and its line in [`TABLE`].
+//!
+//! ```
+//! use lazyglm::schedule::{Setting, Spec, TABLE};
+//! let setting = Setting { eta0: 0.5, l2: 0.1, rows: Some(100), epochs: 5 };
+//! for entry in TABLE {
+//!     let schedule = Spec::parse(entry.name).unwrap().resolve(&setting).unwrap();
+//!     assert!((1..500).all(|t| schedule.eta(t) <= schedule.eta(t - 1)), "by default, none ever rises");
+//! }
+//! ```
 
 mod bottou;
 mod constant;
@@ -16,6 +25,17 @@ use crate::error::{Error, Result};
 use crate::registry::{self, Choice, Entry, Key};
 
 /// The rate of every step. `t` counts the rows learnt so far, so the first step has t = 0.
+///
+/// ```
+/// use lazyglm::schedule::Schedule;
+/// struct Halving;
+/// impl Schedule for Halving {
+///     fn eta(&self, t: u64) -> f64 {
+///         0.5f64.powf(t as f64 / 1000.0)
+///     }
+/// }
+/// assert_eq!((Halving.eta(0), Halving.eta(2000), Halving.is_constant()), (1.0, 0.25, false));
+/// ```
 pub trait Schedule: Send + Sync {
     /// η(t).
     fn eta(&self, t: u64) -> f64;
@@ -27,6 +47,14 @@ pub trait Schedule: Send + Sync {
 }
 
 /// What a schedule may take its constants from.
+///
+/// ```
+/// use lazyglm::schedule::{Setting, Spec};
+/// let setting = Setting { eta0: 0.5, l2: 0.0, rows: Some(100), epochs: 5 };
+/// let cosine = Spec::parse("cosine").unwrap();
+/// assert_eq!(cosine.resolve(&setting).unwrap().eta(500), 0.0, "down to 0 over rows × epochs");
+/// assert!(cosine.resolve(&Setting { rows: None, ..setting }).is_err(), "over how many steps?");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The starting rate.
@@ -59,6 +87,13 @@ pub struct Spec {
 pub type Make = fn(&Given, &Setting) -> Result<Box<dyn Schedule>>;
 
 /// Every schedule there is.
+///
+/// ```
+/// use lazyglm::schedule::TABLE;
+/// let power = TABLE.iter().find(|entry| entry.name == "power").unwrap();
+/// assert_eq!(power.formula, "eta0/(1 + t/t0)^p");
+/// assert_eq!(power.keys.iter().map(|key| key.name).collect::<Vec<_>>(), ["p", "t0"]);
+/// ```
 pub static TABLE: &[Entry<Make>] = &[
     constant::ENTRY,
     inverse::ENTRY,
@@ -72,6 +107,12 @@ pub static TABLE: &[Entry<Make>] = &[
 
 impl Spec {
     /// Checks the name and the keys.
+    ///
+    /// ```
+    /// use lazyglm::schedule::Spec;
+    /// assert_eq!(Spec::parse("step:factor=0.1").unwrap().text(), "step:factor=0.1");
+    /// assert!(Spec::parse("step:factor=2").is_err(), "rates do not rise");
+    /// ```
     pub fn parse(text: &str) -> Result<Spec> {
         registry::find("schedule", TABLE, text).map(|_| Spec { text: text.to_string() })
     }
@@ -81,12 +122,27 @@ impl Spec {
         &self.text
     }
 
-    /// Whether the schedule starts from η₀ (bottou does not: λ₂ and t0 give its rate).
+    /// Whether the schedule starts from η₀, that is, has it in its formula (bottou does not).
+    ///
+    /// ```
+    /// use lazyglm::schedule::Spec;
+    /// let uses_eta0 = |text| Spec::parse(text).unwrap().uses_eta0();
+    /// assert!(uses_eta0("inverse") && !uses_eta0("bottou") && !uses_eta0("bottou:t0=10"));
+    /// ```
     pub fn uses_eta0(&self) -> bool {
-        self.text.split(':').next() != Some("bottou")
+        registry::find("schedule", TABLE, &self.text)
+            .is_ok_and(|choice| choice.entry.formula.contains("eta0"))
     }
 
     /// The schedule itself, once the numbers of the run are known.
+    ///
+    /// ```
+    /// use lazyglm::schedule::{Setting, Spec};
+    /// let spec = Spec::parse("bottou:t0=10").unwrap();
+    /// let setting = Setting { eta0: f64::NAN, l2: 0.1, rows: None, epochs: 1 };
+    /// assert_eq!(spec.resolve(&setting).unwrap().eta(0), 1.0);
+    /// assert!(spec.resolve(&Setting { l2: 0.0, ..setting }).is_err(), "its rate is 1/(λ₂(t + t0))");
+    /// ```
     pub fn resolve(&self, setting: &Setting) -> Result<Box<dyn Schedule>> {
         let choice = registry::find("schedule", TABLE, &self.text)?;
         (choice.entry.make)(&Given { choice: &choice }, setting)

@@ -2,13 +2,23 @@
 //!
 //! The natural unit of rates is 1/(c·mean‖x‖²), with c the curvature of the loss: there a step just about undoes
 //! the error of its row. How far from it the best rate lies depends on noise, not on scale, and no constant is right
-//! for all data, so powers of two around it each learn the first rows once, and the one whose predictions were
-//! best on rows it had not learnt yet wins.
+//! for all data, so powers of two around it each learn the first rows, and the one whose predictions were best,
+//! each made before its row was learnt, wins.
 //!
 //! A loss that is steep without bound (squared, say) must not be thrown about by its longest rows: there no rate
 //! above 1/(c·max ω‖x‖²) is tried, for above twice that a row visited again would be further off each time. One row
 //! in 100,000 is left out of the maximum: the others bring back what so few upset. In all this ‖x‖² has 1 added,
 //! the bias's. SGD's own limit, ηλ₂ < 1, is kept with as much room.
+//!
+//! ```
+//! use lazyglm::{Settings, synth, train};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! let objective = |eta0| {
+//!     let settings = Settings { eta0, ..Settings::default() };
+//!     train(&task, None, &settings, &mut |_| {}).unwrap().report.objective
+//! };
+//! assert!(objective(None) < objective(Some(1e-4)) && objective(None) < objective(Some(100.0)));
+//! ```
 
 use super::online::{Online, Rule, Sample};
 use crate::error::Result;
@@ -29,6 +39,18 @@ const RUNGS: std::ops::RangeInclusive<i32> = -8..=8;
 const SPARED: usize = 100_000;
 
 /// What a trial shares with the run it stands for.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, Settings, solver::eta0::{Trial, find}, synth};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let Settings { net, method, schedule, epochs, bias, .. } = &Settings::default();
+/// let (net, method, epochs, bias) = (*net, *method, *epochs, *bias);
+/// let (examples, order, loss) = (task.examples(), &(0..500).collect::<Vec<_>>()[..], &*task.loss);
+/// let trial = Trial { examples, order, loss, net, method, schedule, epochs, bias };
+/// let strong = Trial { net: ElasticNet { l2: 100.0, ..net }, method: Method::Sgd, ..trial };
+/// assert!(find(&strong).unwrap() <= 0.005, "SGD needs ηλ₂ < 1");
+/// assert!(find(&trial).unwrap() > 0.005);
+/// ```
 #[derive(Clone, Copy)]
 pub struct Trial<'a> {
     /// The data.
@@ -50,6 +72,17 @@ pub struct Trial<'a> {
 }
 
 /// Finds a starting rate.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, Method, Rows, loss, schedule::Spec, solver::eta0::{Trial, find}};
+/// let (mut rows, net) = (Rows::new(), ElasticNet::new(0.0, 0.0).unwrap());
+/// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+/// let examples = Examples::new(rows.borrow(), &[1.0, 2.0, 3.0], None).unwrap();
+/// let (loss, schedule) = (&*loss::parse("squared").unwrap(), &Spec::parse("constant").unwrap());
+/// let (order, method, epochs, bias) = (&[0, 1, 2][..], Method::Fobos, 5, false);
+/// let rate = find(&Trial { examples, order, loss, net, method, schedule, epochs, bias }).unwrap();
+/// assert!(rate <= 0.1, "at 1/(3² + 1) the longest row is not yet thrown about");
+/// ```
 pub fn find(trial: &Trial) -> Result<f64> {
     let (natural, safe) = scale(trial);
     let most = match trial.method {

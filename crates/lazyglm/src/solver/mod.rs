@@ -1,4 +1,13 @@
 //! One algorithm a file. [`online`] is the loop over rows; [`eta0`] finds its starting rate.
+//!
+//! ```
+//! use lazyglm::{Settings, random, solver::eta0, synth};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! let Settings { net, method, schedule, epochs, bias, .. } = Settings::default();
+//! let (examples, order, loss) = (task.examples(), &random::permutation(500, 1, 0)[..], &*task.loss);
+//! let trial = eta0::Trial { examples, order, loss, net, method, schedule: &schedule, epochs, bias };
+//! assert!(eta0::find(&trial).unwrap() > 0.0);
+//! ```
 
 pub mod eta0;
 pub mod online;

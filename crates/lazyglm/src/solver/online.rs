@@ -8,6 +8,21 @@
 //!     b ← b − ηₜ·g         the bias is the weight of a constant feature, free of penalty
 //!     w ← penalty step     charge: every weight
 //! ```
+//!
+//! ```
+//! use lazyglm::{ElasticNet, Method, kernel::Folded, schedule, solver::online::*, synth};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: Some(500), epochs: 1 };
+//! # let schedule = schedule::Spec::parse("inverse").unwrap().resolve(&setting).unwrap();
+//! # let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+//! let net = ElasticNet::new(1e-3, 1e-3).unwrap();
+//! let weights = Folded::<f32>::new(vec![0.0; 100], net, Method::Fobos);
+//! let mut model = Online::new(weights, true).sampling_one_in(1);
+//! let rows: Vec<u32> = (0..500).collect();
+//! let first = model.learn(&rule, task.examples(), &rows[..250]).unwrap();
+//! let second = model.learn(&rule, task.examples(), &rows[250..]).unwrap();
+//! assert!(second.mean() < first.mean(), "rows not learnt yet, and better predicted");
+//! ```
 
 use crate::kernel;
 use crate::loss::Loss;
@@ -16,6 +31,18 @@ use crate::schedule::Schedule;
 use crate::update::Update;
 
 /// One row in so many has its loss noted before it is learnt: enough for a running figure, and too few to cost time.
+///
+/// ```
+/// # use lazyglm::{ElasticNet, Method, reference::Dense, schedule, solver::online::*, synth};
+/// # let task = synth::documents(&synth::Shape { rows: 160, features: 100, ..Default::default() }).task;
+/// # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: Some(160), epochs: 1 };
+/// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+/// # let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+/// let update = Dense::<true>::new(vec![0.0; 100], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
+/// let order: Vec<u32> = (0..160).collect();
+/// let sample = Online::new(update, true).learn(&rule, task.examples(), &order).unwrap();
+/// assert_eq!(sample.weight, 160.0 / SAMPLED as f64);
+/// ```
 pub const SAMPLED: u64 = 16;
 
 /// How many rows ahead memory is asked for.
@@ -54,6 +81,15 @@ pub struct Online<U> {
 }
 
 /// What stays the same from row to row.
+///
+/// ```
+/// use lazyglm::{loss, schedule, solver::online::Rule};
+/// let setting = schedule::Setting { eta0: 0.5, l2: 0.0, rows: None, epochs: 1 };
+/// let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+/// let rule = Rule { loss: &*loss::parse("hinge").unwrap(), schedule: &*schedule };
+/// let (score, target) = (0.0, 1.0);
+/// assert_eq!(rule.schedule.eta(7) * rule.loss.slope(score, target), -0.5, "how far a step goes against x");
+/// ```
 #[derive(Clone, Copy)]
 pub struct Rule<'a> {
     /// ℓ.
@@ -63,6 +99,13 @@ pub struct Rule<'a> {
 }
 
 /// A sample of losses, each taken before its row was learnt.
+///
+/// ```
+/// use lazyglm::solver::online::Sample;
+/// let heavy = Sample { sum: 3.0 * 0.5, weight: 3.0 }; // a row of weight 3 and loss ½
+/// let light = Sample { sum: 1.0 * 0.1, weight: 1.0 };
+/// assert_eq!(heavy.and(light).mean(), 1.6 / 4.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// Their sum, each times the weight of its row.
@@ -73,17 +116,43 @@ pub struct Sample {
 
 impl Sample {
     /// Two samples as one.
+    ///
+    /// ```
+    /// use lazyglm::solver::online::Sample;
+    /// let parts = [Sample { sum: 1.0, weight: 2.0 }, Sample { sum: 3.0, weight: 2.0 }];
+    /// assert_eq!(parts.into_iter().fold(Sample::default(), Sample::and).mean(), 1.0);
+    /// ```
     pub fn and(self, more: Sample) -> Sample {
         Sample { sum: self.sum + more.sum, weight: self.weight + more.weight }
     }
 
     /// The mean loss.
+    ///
+    /// ```
+    /// use lazyglm::solver::online::Sample;
+    /// assert_eq!(Sample { sum: 1.0, weight: 4.0 }.mean(), 0.25);
+    /// assert!(Sample::default().mean().is_nan(), "no rows, no mean");
+    /// ```
     pub fn mean(self) -> f64 {
         self.sum / self.weight
     }
 }
 
 /// A step that left the finite numbers.
+///
+/// ```
+/// # use lazyglm::{ElasticNet, Examples, Method, Rows, loss, reference::Dense};
+/// # use lazyglm::{schedule, solver::online::*};
+/// # let setting = schedule::Setting { eta0: 1.0, l2: 0.0, rows: None, epochs: 1 };
+/// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+/// # let rule = Rule { loss: &*loss::parse("squared").unwrap(), schedule: &*schedule };
+/// # let update = Dense::<true>::new(vec![0.0], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1e200)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
+/// let diverged = Online::new(update, false).learn(&rule, examples, &[0, 0]).unwrap_err();
+/// assert_eq!((diverged.row, diverged.t, diverged.score), (0, 1, f64::INFINITY));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diverged {
     /// The row.
@@ -98,16 +167,61 @@ pub struct Diverged {
 
 impl<U: Update> Online<U> {
     /// Starts with no bias and t = 0; without `learns_bias` the bias stays 0.
+    ///
+    /// ```
+    /// # use lazyglm::{ElasticNet, Examples, Method, Rows, loss, reference::Dense};
+    /// # use lazyglm::{schedule, solver::online::*};
+    /// # let setting = schedule::Setting { eta0: 1.0, l2: 0.0, rows: None, epochs: 1 };
+    /// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+    /// # let rule = Rule { loss: &*loss::parse("hinge").unwrap(), schedule: &*schedule };
+    /// # let mut rows = Rows::new();
+    /// # rows.push(&[(0, 1.0)]).unwrap();
+    /// # let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
+    /// let update = || Dense::<true>::new(vec![0.0], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
+    /// let (mut with, mut without) = (Online::new(update(), true), Online::new(update(), false));
+    /// with.learn(&rule, examples, &[0]).unwrap();
+    /// without.learn(&rule, examples, &[0]).unwrap();
+    /// assert_eq!((with.bias, without.bias), (1.0, 0.0));
+    /// ```
     pub fn new(update: U, learns_bias: bool) -> Online<U> {
         Online { update, bias: 0.0, t: 0, learns_bias, sampled: SAMPLED }
     }
 
     /// Notes the loss of one row in so many.
+    ///
+    /// ```
+    /// # use lazyglm::{ElasticNet, Method, reference::Dense, schedule, solver::online::*, synth};
+    /// # let task = synth::documents(&synth::Shape { rows: 100, features: 100, ..Default::default() }).task;
+    /// # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: None, epochs: 1 };
+    /// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+    /// # let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+    /// let update = Dense::<true>::new(vec![0.0; 100], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
+    /// let mut model = Online::new(update, true).sampling_one_in(1); // few rows: note all
+    /// let sample = model.learn(&rule, task.examples(), &(0..100).collect::<Vec<_>>()).unwrap();
+    /// assert_eq!(sample.weight, 100.0);
+    /// ```
     pub fn sampling_one_in(self, rows: u64) -> Online<U> {
         Online { sampled: rows.max(1), ..self }
     }
 
     /// Learns these rows in this order. Any split of an order into calls gives the same bits.
+    ///
+    /// ```
+    /// # use lazyglm::{ElasticNet, Method, kernel::Folded, schedule, synth, update::Update};
+    /// # use lazyglm::solver::online::*;
+    /// # let task = synth::documents(&synth::Shape { rows: 100, features: 100, ..Default::default() }).task;
+    /// # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: None, epochs: 1 };
+    /// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+    /// # let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+    /// let (net, order) = (ElasticNet::new(1e-3, 1e-3).unwrap(), lazyglm::random::permutation(100, 1, 0));
+    /// let mut whole = Online::new(Folded::<f32>::new(vec![0.0; 100], net, Method::Fobos), true);
+    /// let mut parts = whole.clone();
+    /// whole.learn(&rule, task.examples(), &order).unwrap();
+    /// for part in order.chunks(7) {
+    ///     parts.learn(&rule, task.examples(), part).unwrap();
+    /// }
+    /// assert_eq!(whole.update.weights(), parts.update.weights());
+    /// ```
     pub fn learn(&mut self, rule: &Rule, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
         match examples.rows.values() {
             ValuesRef::F32(values) => kernel::fastest(Pass { model: self, rule, examples, values, order }),

@@ -2,6 +2,15 @@
 //!
 //! Compression is recognised by the first bytes, not by the name. Data larger than memory, memory maps and
 //! read-ahead will live here too: the door is [`for_each_block`], whose callers never see more than a block.
+//!
+//! ```
+//! use std::io::Write;
+//! let file = std::env::temp_dir().join("lazyglm-doc-source.svm"); // gzip, whatever the name says
+//! let mut gzip = flate2::write::GzEncoder::new(std::fs::File::create(&file).unwrap(), Default::default());
+//! gzip.write_all(b"1 1:1\n").unwrap();
+//! gzip.finish().unwrap();
+//! assert_eq!(lazyglm::source::read_to_string(&file).unwrap(), "1 1:1\n");
+//! ```
 
 use crate::error::{Error, Result};
 use std::fs::File;
@@ -12,6 +21,15 @@ use std::path::Path;
 const BLOCK: usize = 1 << 20;
 
 /// Calls `see` with block after block of whole lines; the last line may lack its end.
+///
+/// ```
+/// let file = std::env::temp_dir().join("lazyglm-doc-lines.txt");
+/// std::fs::write(&file, "a line\n".repeat(200_000) + "the last").unwrap();
+/// let mut lines = 0;
+/// let count = |block: &[u8]| Ok(lines += block.split_inclusive(|byte| *byte == b'\n').count());
+/// lazyglm::source::for_each_block(&file, count).unwrap();
+/// assert_eq!(lines, 200_001, "none was cut in two");
+/// ```
 pub fn for_each_block(path: &Path, mut see: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut reader = open(path)?;
     let mut block = Vec::with_capacity(2 * BLOCK);
@@ -32,6 +50,14 @@ pub fn for_each_block(path: &Path, mut see: impl FnMut(&[u8]) -> Result<()>) -> 
 }
 
 /// Everything, when it is small: a file of weights, say.
+///
+/// ```
+/// use lazyglm::source::read_to_string;
+/// let file = std::env::temp_dir().join("lazyglm-doc-small.txt");
+/// std::fs::write(&file, "0.5\n2\n").unwrap();
+/// assert_eq!(read_to_string(&file).unwrap().lines().count(), 2);
+/// assert!(read_to_string("no such file".as_ref()).unwrap_err().to_string().contains("check the name"));
+/// ```
 pub fn read_to_string(path: &Path) -> Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text).map_err(|e| cannot_read(path, e))?;
