@@ -68,7 +68,7 @@ pub use loss::Loss;
 pub use model::{Counting, Model, Output, Prediction, Scorer, Seen, Training};
 pub use penalty::{ElasticNet, Method};
 pub use report::{Epoch, Report, Stop, Validation};
-pub use rows::{Examples, Row, Rows, RowsRef, Value, Values, ValuesRef};
+pub use rows::{Examples, Row, Rows, RowsRef, Value, ValuesRef};
 pub use settings::{Order, Precision, Settings, UpdateName};
 pub use task::{ClassWeight, Task};
 pub use trainer::{Progress, Trained, train};

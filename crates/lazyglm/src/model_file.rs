@@ -32,7 +32,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 /// The format this version writes, and the newest it reads.
-pub const FORMAT: u32 = 1;
+const FORMAT: u32 = 1;
 
 /// Bytes of the checksum at the end of the file.
 const CHECKSUM: usize = 8;

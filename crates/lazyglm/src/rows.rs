@@ -92,14 +92,14 @@ impl<'a, V: Value> Row<'a, V> {
 
 /// The values of a block, all in one precision.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+enum Values {
     /// Four bytes a value: also used for wider data that fit exactly (counts, ones).
     F32(Vec<f32>),
     /// Eight bytes a value.
     F64(Vec<f64>),
 }
 
-/// The lent form of [`Values`].
+/// The values of a lent block, all in one precision.
 ///
 /// ```
 /// use lazyglm::{Rows, ValuesRef};

@@ -105,15 +105,14 @@ fn human(out: &mut dyn Write, tables: &[(Method, Vec<Contender>)], d: f64, p: f6
         let lazy = contenders[0].seconds_per_row;
         writeln!(
             out,
-            "\n{:<27} {:>10} {:>8} {:>9} {:>11} {:>9} {:>10} {:>10}",
+            "\n{:<27} {:>10} {:>8} {:>9} {:>11} {:>9} {:>10}",
             name(*method),
             "s/row",
             "ns/nnz",
             "/ lazy",
             "rows",
             "non-zeros",
-            "objective",
-            ""
+            "objective"
         )?;
         for c in contenders {
             writeln!(
