@@ -27,31 +27,35 @@ const POWERS: [f64; 23] = [
 /// assert_eq!(parse_number(b"12x"), None);
 /// ```
 pub fn parse_number(text: &[u8]) -> Option<f64> {
-    short(text).or_else(|| std::str::from_utf8(text).ok()?.parse().ok())
+    match short(text) {
+        Some((number, length)) if length == text.len() => Some(number),
+        _ => std::str::from_utf8(text).ok()?.parse().ok(),
+    }
 }
 
-fn short(text: &[u8]) -> Option<f64> {
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, text),
-    };
-    if digits.is_empty() || digits.len() > 16 {
-        return None;
-    }
-    let (mut integer, mut point) = (0u64, None);
-    for (k, &byte) in digits.iter().enumerate() {
+/// The short number this text begins with, and how many bytes it takes; what follows it is the caller's to judge.
+#[inline(always)]
+pub(crate) fn short(text: &[u8]) -> Option<(f64, usize)> {
+    let mut at = usize::from(matches!(text.first(), Some(b'-' | b'+')));
+    let (mut integer, mut digits, mut point) = (0u64, 0, None);
+    while let Some(&byte) = text.get(at) {
         match byte {
-            b'0'..=b'9' => integer = integer * 10 + u64::from(byte - b'0'),
-            b'.' if point.is_none() => point = Some(k),
-            _ => return None,
+            b'0'..=b'9' => {
+                integer = integer * 10 + u64::from(byte - b'0');
+                digits += 1;
+                if digits > 15 {
+                    return None;
+                }
+            }
+            b'.' if point.is_none() => point = Some(digits),
+            _ => break,
         }
+        at += 1;
     }
-    let decimals = point.map_or(0, |k| digits.len() - 1 - k);
-    let count = digits.len() - usize::from(point.is_some());
-    if count == 0 || count > 15 {
+    if digits == 0 {
         return None;
     }
+    let decimals = point.map_or(0, |before| digits - before);
     let magnitude = integer as f64 / POWERS[decimals];
-    Some(if negative { -magnitude } else { magnitude })
+    Some((if text[0] == b'-' { -magnitude } else { magnitude }, at))
 }

@@ -169,10 +169,8 @@ impl Rows {
         if !rising || !finite {
             return Err(broken("a row whose ids do not rise strictly or whose values are not finite"));
         }
-        for &(id, x) in pairs {
-            self.push_value(x);
-            self.ids.push(id);
-        }
+        self.ids.extend(pairs.iter().map(|&(id, _)| id));
+        self.push_values(pairs);
         if let Some(&(last, _)) = pairs.last() {
             self.columns = self.columns.max(last as usize + 1);
         }
@@ -180,15 +178,15 @@ impl Rows {
         Ok(())
     }
 
-    fn push_value(&mut self, x: f64) {
+    fn push_values(&mut self, pairs: &[(u32, f64)]) {
         if let Values::F32(narrow) = &mut self.values {
-            if f64::from(x as f32) == x {
-                return narrow.push(x as f32);
+            if pairs.iter().all(|&(_, x)| f64::from(x as f32) == x) {
+                return narrow.extend(pairs.iter().map(|&(_, x)| x as f32));
             }
-            self.values = Values::F64(narrow.iter().map(|&v| f64::from(v)).collect());
+            self.values = Values::F64(narrow.iter().map(|&x| f64::from(x)).collect());
         }
         if let Values::F64(wide) = &mut self.values {
-            wide.push(x);
+            wide.extend(pairs.iter().map(|&(_, x)| x));
         }
     }
 

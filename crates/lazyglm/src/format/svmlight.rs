@@ -7,7 +7,8 @@
 
 use super::{Found, Parsed, Parser};
 use crate::error::{Error, Place, Result};
-use crate::number::parse_number;
+use crate::number::{parse_number, short};
+use memchr::memchr;
 use std::path::Path;
 
 /// What some editors put before the first line.
@@ -30,13 +31,17 @@ pub struct Svmlight {
 
 impl Parser for Svmlight {
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
+        let plain = block.is_ascii() && memchr(0, block).is_none();
         let mut rest = block;
         while !rest.is_empty() {
-            let end = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+            let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let number = into.lines.begin();
             let text = &rest[..end];
             let text = if number == 1 { text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text) } else { text };
             let line = Line { file, number, text };
+            if !plain {
+                check_text(&line)?;
+            }
             self.line(&line, into)?;
             rest = &rest[(end + 1).min(rest.len())..];
         }
@@ -55,53 +60,57 @@ impl Line<'_> {
     fn wrong(&self, column: usize, what: impl Into<String>, hint: &str) -> Error {
         Error::data(Place::file(self.file).line(self.number).column(column as u64 + 1), what, hint)
     }
-
-    /// Words of the line up to a comment, each with the byte it starts at.
-    fn words(&self) -> impl Iterator<Item = (usize, &[u8])> {
-        let end = self.text.iter().position(|&b| b == b'#').unwrap_or(self.text.len());
-        let text = &self.text[..end];
-        let mut at = 0;
-        std::iter::from_fn(move || {
-            at += text[at..].iter().position(|&b| !is_space(b))?;
-            let start = at;
-            at += text[at..].iter().position(|&b| is_space(b)).unwrap_or(text.len() - at);
-            Some((start, &text[start..at]))
-        })
-    }
 }
 
+/// The first byte from `at` on that is (or is not) a space; the end if there is none.
+#[inline(always)]
+fn next(text: &[u8], mut at: usize, space: bool) -> usize {
+    while at < text.len() && is_space(text[at]) != space {
+        at += 1;
+    }
+    at
+}
+
+#[inline(always)]
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)
 }
 
 impl Svmlight {
     fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
-        check_text(line)?;
-        let mut words = line.words().peekable();
-        let Some(&(start, first)) = words.peek() else {
-            return Ok(()); // blank, or a comment
-        };
-        if !into.begin_row() {
-            return Ok(());
+        let text = &line.text[..memchr(b'#', line.text).unwrap_or(line.text.len())];
+        let mut at = next(text, 0, false);
+        if at == text.len() || !into.begin_row() {
+            return Ok(()); // blank, a comment, or a row to pass over
         }
-        if !first.contains(&b':') {
-            words.next();
-            into.labels
-                .push(first)
-                .map_err(|what| line.wrong(start, what, "targets are finite numbers or words"))?;
-        } else {
+        let end = next(text, at, true);
+        let first = &text[at..end];
+        if first.contains(&b':') {
             into.unlabelled.get_or_insert(into.rows.len());
+        } else {
+            let target = into.labels.push(first);
+            target.map_err(|what| line.wrong(at, what, "targets are finite numbers or words"))?;
+            at = next(text, end, false);
         }
         self.pairs.clear();
         let mut sorted = true;
-        for (start, word) in words {
-            let Some((id, value)) = pair(line, start, word)? else {
-                into.with_query += 1;
-                continue;
+        while at < text.len() {
+            let (pair, end) = match short_pair(&text[at..]) {
+                Some((id, value, length)) => (Some((id, value)), at + length),
+                None => {
+                    let end = next(text, at, true);
+                    (any_pair(line, at, &text[at..end])?, end)
+                }
             };
-            into.see(Found { index: id, line: line.number, column: start as u64 + 1 });
-            sorted &= self.pairs.last().is_none_or(|&(last, _)| last < id);
-            self.pairs.push((id, value));
+            match pair {
+                None => into.with_query += 1,
+                Some((id, value)) => {
+                    into.see(Found { index: id, line: line.number, column: at as u64 + 1 });
+                    sorted &= self.pairs.last().is_none_or(|&(last, _)| last < id);
+                    self.pairs.push((id, value));
+                }
+            }
+            at = next(text, end, false);
         }
         if !sorted {
             self.sort_and_sum(line)?;
@@ -129,8 +138,27 @@ impl Svmlight {
     }
 }
 
+/// The usual pair, an index and a short number, read in one go: (index, value, bytes taken). Others are left to
+/// [`any_pair`].
+#[inline(always)]
+fn short_pair(text: &[u8]) -> Option<(u32, f64, usize)> {
+    let (mut id, mut at) = (0u64, 0);
+    while at < text.len() && text[at].is_ascii_digit() && at < 10 {
+        id = id * 10 + u64::from(text[at] - b'0');
+        at += 1;
+    }
+    if at == 0 || text.get(at) != Some(&b':') {
+        return None;
+    }
+    let (value, length) = short(&text[at + 1..])?;
+    let end = at + 1 + length;
+    let ends = text.get(end).is_none_or(|&byte| is_space(byte));
+    Some((u32::try_from(id).ok()?, value, end)).filter(|_| ends)
+}
+
 /// `index:value`, or `None` for a query id.
-fn pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
+#[cold]
+fn any_pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
     let shape = "write index:value, the index a whole number and the value a number";
     let shown = || String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned();
     let Some(colon) = word.iter().position(|&b| b == b':') else {
