@@ -27,7 +27,7 @@ pub struct Args {
 pub enum Verb {
     /// Train a model on svmlight data
     Train(Box<Train>),
-    /// Print one prediction a row
+    /// Print one prediction a row; blank lines and comments are no rows
     Predict(Predict),
     /// Measure a model on data with targets
     Evaluate(Evaluate),
@@ -83,7 +83,7 @@ pub struct Train {
     /// A file with one weight a row; weights are divided by their mean
     #[arg(long, value_name = "FILE", help_heading = "Objective")]
     pub sample_weights: Option<PathBuf>,
-    /// balanced, or CLASS=WEIGHT,CLASS=WEIGHT
+    /// balanced, or CLASS=WEIGHT,CLASS=WEIGHT (1 for a class not named); times the sample weights, if any
     #[arg(long, value_name = "W", help_heading = "Objective", allow_hyphen_values = true)]
     pub class_weight: Option<String>,
 
@@ -117,14 +117,14 @@ pub struct Train {
     /// Of the order of rows and of the validation rows
     #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Learning")]
     pub seed: u64,
-    /// Of the weights while learning: f32 for lazy, f64 for the other updates
+    /// Of the weights and values while learning [default: f32; table and dense updates always work in f64]
     #[arg(long, value_enum, help_heading = "Learning")]
     pub precision: Option<Precision>,
     /// How many steps the tables of --update table hold [default: 131072]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Learning")]
     pub table_budget: Option<u32>,
 
-    /// Measure the mean loss of held-out rows after each epoch: of a file, or of this share of the rows (0.1)
+    /// Measure the mean loss (unweighted) of held-out rows after each epoch: of a file, or of this share of the rows (0.1)
     #[arg(long, value_name = "FILE|FRACTION", help_heading = "Stopping")]
     pub validation: Option<String>,
     /// Stop after N epochs without a better held-out loss, and keep the best
@@ -132,9 +132,9 @@ pub struct Train {
     pub early_stop: Option<u64>,
 
     /// How many features there are [default: up to the highest index]
-    #[arg(long, value_name = "N", help_heading = "Data")]
-    pub features: Option<usize>,
-    /// The index of the first feature [default: 0 if an index 0 occurs, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32), help_heading = "Data")]
+    pub features: Option<u64>,
+    /// Where counting starts: decides how many features there are, shifts none [default: 0 if an index 0 occurs, else 1]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "Data")]
     pub index_base: Option<u32>,
     /// Threads for measuring the objective [default: all cores]
@@ -193,9 +193,9 @@ pub struct Evaluate {
 pub struct Inspect {
     /// A file written by `lazyglm train -o`
     pub model: PathBuf,
-    /// Show the N largest weights
-    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
-    pub top: usize,
+    /// Show the N largest weights [default: 20, or all with --tsv and --json]
+    #[arg(long, value_name = "N", conflicts_with = "all")]
+    pub top: Option<usize>,
     /// Show every weight that is not zero, in the order of features
     #[arg(long)]
     pub all: bool,
@@ -278,13 +278,22 @@ pub enum What {
 
 /// The tables of losses and schedules, for the end of the help.
 fn names() -> String {
-    let line = |name: &str, formula: &str, keys: &[lazyglm::registry::Key]| {
+    type Keys<'a> = &'a [lazyglm::registry::Key];
+    let line = |name: &str, formula: &str, keys: Keys, wide: usize| {
         let keys: Vec<String> = keys.iter().map(|key| format!("{}={}", key.name, key.default)).collect();
-        let text = format!("  {name:<28} {formula:<46} {}", keys.join(", "));
+        let text = format!("  {name:<wide$} {formula:<45} {}", keys.join(", "));
         text.trim_end().to_string() + "\n"
     };
-    let losses: String = loss::TABLE.iter().map(|e| line(e.name, e.formula, e.keys)).collect();
-    let schedules: String = schedule::TABLE.iter().map(|e| line(e.name, e.formula, e.keys)).collect();
+    let for_what = |make: loss::Make, keys: Keys| match make(&vec![None; keys.len()]).admits() {
+        loss::Admits::Classes => "classes",
+        loss::Admits::Reals => "numbers",
+        loss::Admits::NonNegative => "counts",
+    };
+    let losses = loss::TABLE
+        .iter()
+        .map(|e| line(&format!("{} ({})", e.name, for_what(e.make, e.keys)), e.formula, e.keys, 38));
+    let schedules = schedule::TABLE.iter().map(|e| line(e.name, e.formula, e.keys, 14));
+    let (losses, schedules): (String, String) = (losses.collect(), schedules.collect());
     format!(
         "Losses (s the score, y = ±1 or real, r = s − y), with their keys:\n{losses}\n\
          Schedules (t the rows learnt so far), with their keys:\n{schedules}\n\

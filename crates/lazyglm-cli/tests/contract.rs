@@ -343,3 +343,48 @@ fn demo_needs_no_file_and_finds_the_planted_words() {
     assert!(output.stdout.contains("zero in one and not in the other: 0"), "{}", output.stdout);
     assert_eq!(folder.names(), [""; 0]);
 }
+
+#[test]
+fn a_model_worse_than_none_is_called_so() {
+    let folder = Folder::with("data.svm", text(&classes(80, 10, 3)));
+    let bad = folder.ok("train data.svm --eta0 1e6 --schedule constant");
+    assert!(bad.stderr.contains("worse than none"), "{}", bad.stderr);
+    assert!(!folder.ok("train data.svm").stderr.contains("worse than none"));
+    let report = folder.json("train data.svm --json --quiet");
+    assert!(report["objective"].as_f64() < report["baseline"].as_f64());
+}
+
+#[test]
+fn a_row_that_holds_the_rate_down_is_named() {
+    let rows: String = (1..60).map(|k| format!("{k} 1:{k} 2:1\n")).collect();
+    let folder = Folder::with("data.svm", format!("# first\n{rows}7.5 1:9000\n"));
+    let output = folder.ok("train data.svm --loss squared");
+    assert!(output.stderr.contains("held down by the row at data.svm:61"), "{}", output.stderr);
+}
+
+#[test]
+fn machine_formats_show_every_weight_unless_asked_for_fewer() {
+    let folder = Folder::with("data.svm", text(&classes(200, 50, 3)));
+    folder.ok("train data.svm -o m");
+    let nonzeros = folder.json("inspect m --json")["nonzeros"].as_u64().expect("a count") as usize;
+    assert!(nonzeros > 20);
+    assert_eq!(folder.json("inspect m --json")["weights"].as_array().expect("a list").len(), nonzeros);
+    assert_eq!(folder.json("inspect m --json --top 3")["weights"].as_array().expect("a list").len(), 3);
+    assert_eq!(folder.ok("inspect m --tsv").stdout.lines().count(), nonzeros + 1);
+    assert_eq!(folder.ok("inspect m --tsv --top 3").stdout.lines().count(), 4);
+}
+
+#[test]
+fn a_dash_is_standard_output_for_predictions_and_no_place_for_a_model() {
+    let folder = Folder::with("data.svm", text(&classes(20, 5, 3)));
+    folder.ok("train data.svm -o m");
+    assert_eq!(folder.ok("predict m data.svm -o -").stdout, folder.ok("predict m data.svm").stdout);
+    folder.refuses("train data.svm -o -", 2, &["standard output"]);
+    folder.refuses("inspect -", 2, &["standard input"]);
+}
+
+#[test]
+fn text_without_any_feature_is_no_training_data() {
+    let folder = Folder::with("data.csv", "1,2.0,3.0\n0,1.0,2.0\n");
+    folder.refuses("train data.csv -o m", 1, &["data.csv", "does not look like svmlight"]);
+}

@@ -111,8 +111,8 @@ fn combinations_that_make_no_sense_are_wrong_calls() {
     folder.refuses("train - --validation -", 2, &["'-'", "standard input"]);
     folder.refuses("train data.svm --class-weight 1=5,1=7", 2, &["twice"]);
     folder.refuses("train data.svm --threads 4294967295", 2, &["--threads"]);
-    folder.refuses("train data.svm -o data.svm", 2, &["would replace the data"]);
-    folder.refuses("train data.svm -o ./data.svm", 2, &["would replace the data"]);
+    folder.refuses("train data.svm -o data.svm", 2, &["would replace"]);
+    folder.refuses("train data.svm -o ./data.svm", 2, &["would replace"]);
     folder.refuses("train data.svm --schedule bottou --eta0 1", 2, &["--eta0", "bottou"]);
     folder.refuses("train", 2, &["DATA"]);
     folder.refuses("predict m", 2, &["DATA"]);

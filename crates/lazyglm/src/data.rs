@@ -172,7 +172,7 @@ impl Dataset {
     }
 
     fn labelled(parsed: Parsed, features: Features, path: &Path, dropped: usize) -> Result<Dataset> {
-        let Parsed { rows, labels, unlabelled, with_query, lines, .. } = parsed;
+        let Parsed { rows, labels, unlabelled, with_query, lines, span, .. } = parsed;
         let file = path.to_path_buf();
         let mut notes = Vec::new();
         notes.extend(query_note(path, with_query));
@@ -184,6 +184,14 @@ impl Dataset {
         }
         if rows.is_empty() {
             return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
+        }
+        if rows.nonzeros() == 0 && span.is_none() {
+            let what = "no row has a feature: this does not look like svmlight text";
+            return Err(Error::data(
+                Place::file(path),
+                what,
+                "write a row as: target index:value index:value",
+            ));
         }
         if let Some(row) = unlabelled {
             let place = Place::file(path).line(lines.of(row));

@@ -52,7 +52,14 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
 /// assert!(check_writable(&folder.join("lazyglm-doc-no-such-folder/new.model")).is_err());
 /// ```
 pub fn check_writable(path: &Path) -> Result<()> {
-    let failed = |e: io::Error| Error::io(path, e, "it cannot be written: check the folder and your rights");
+    // By kind alone: the system's own words would name a temporary file.
+    let failed = |e: io::Error| {
+        let hint = format!(
+            "check that the folder '{}' is there and that you may write to it",
+            folder(path).display()
+        );
+        Error::io(path, e.kind().into(), hint)
+    };
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
         Ok(found) if !found.is_file() => Ok(()),

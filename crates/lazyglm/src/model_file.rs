@@ -78,8 +78,15 @@ pub fn save(model: &Model, path: &Path) -> Result<()> {
 /// assert!(error.to_string().contains("it is no lazyglm model, or damaged, or cut short"));
 /// ```
 pub fn load(path: &Path) -> Result<Model> {
-    let bytes = std::fs::read(path)
-        .map_err(|e| Error::io(path, e, "check the name; `lazyglm train DATA -o MODEL` writes a model"))?;
+    if path.as_os_str() == "-" {
+        return Err(Error::call(
+            "a model cannot be read from standard input",
+            "give the name of a model file",
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|e| {
+        Error::io(path, e, "give a model file you may read; `lazyglm train DATA -o MODEL` writes one")
+    })?;
     from_bytes(&bytes).map_err(|(what, hint)| {
         let place = Place::file(path);
         Kind::Model { place, what, hint: hint.to_string() }.into()
@@ -144,7 +151,7 @@ fn cannot_write(e: &dyn std::error::Error) -> Error {
 type Refusal = (String, &'static str);
 
 const AGAIN: &str = "copy or train it again";
-const NO_MODEL: &str = "give a file written by `lazyglm train -o`";
+const NO_MODEL: &str = "give a file written by `lazyglm train -o` (the model comes first, then the data)";
 
 /// The model in these bytes, if every rule of the format holds.
 ///
@@ -174,6 +181,9 @@ pub fn from_bytes(bytes: &[u8]) -> std::result::Result<Model, Refusal> {
         (true, Some(json)) => read(bytes, json),
         (true, None) => Err(("it is no lazyglm model".into(), NO_MODEL)),
         (false, Some(_)) => Err(("it is damaged or cut short: the checksum does not fit".into(), AGAIN)),
+        (false, None) if bytes.is_empty() => {
+            Err(("it is empty: cut short, or never a model".into(), NO_MODEL))
+        }
         (false, None) => Err(("it is no lazyglm model, or damaged, or cut short".into(), NO_MODEL)),
     }
 }

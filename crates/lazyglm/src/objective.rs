@@ -146,6 +146,25 @@ pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
     gradient.iter().fold(0.0, |largest, g| largest.max(g.abs()))
 }
 
+/// What F is without any weights, the bias (if there is one) at its best: a model that does not beat this is worse
+/// than none.
+///
+/// ```
+/// use lazyglm::{Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// [1.0, 2.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+/// let examples = Examples::new(rows.borrow(), &[1.0, 3.0], None).unwrap();
+/// let loss = loss::parse("squared").unwrap();
+/// assert!((objective::baseline(examples, &*loss, true) - 0.5).abs() < 1e-12, "at the mean target, 2");
+/// assert_eq!(objective::baseline(examples, &*loss, false), 2.5);
+/// ```
+pub fn baseline(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
+    let pooled = pooled_by_target(examples);
+    let slope = |b: f64| sum(pooled.len(), |k| pooled[k].1 * loss.slope(b, pooled[k].0));
+    let best = if with_bias { bracket(slope).1 } else { 0.0 };
+    sum(pooled.len(), |k| pooled[k].1 * loss.value(best, pooled[k].0)) / examples.len() as f64
+}
+
 /// (target, total weight of its rows): with w = 0, rows of one target are all alike.
 fn pooled_by_target(examples: Examples) -> Vec<(f64, f64)> {
     let mut pooled: Vec<(f64, f64)> =

@@ -21,6 +21,8 @@ pub struct Report {
     pub loss: f64,
     /// λ₁‖w‖₁ + ½λ₂‖w‖².
     pub penalty: f64,
+    /// F without any weights: see [`crate::objective::baseline`].
+    pub baseline: f64,
     /// How far the weights are from a minimum: see [`crate::objective::violation`].
     pub violation: f64,
     /// The smallest λ₁ at which all weights are zero: see [`crate::objective::l1_max`].

@@ -367,7 +367,7 @@ fn too_many_classes(data: &Dataset) -> Error {
     Error::data(
         data.file(),
         what,
-        "this version tells two classes apart: keep two, or name one against the rest",
+        "this version tells two classes apart: keep the rows of two, or give all but one the same name",
     )
 }
 

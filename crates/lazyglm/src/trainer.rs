@@ -87,6 +87,8 @@ pub struct Trained {
     pub bias: f64,
     /// The figures of the run.
     pub report: Report,
+    /// With a rate found, not given: a row so much longer than most that it holds the rate down.
+    pub held_down_by: Option<usize>,
 }
 
 /// Trains a model.
@@ -106,7 +108,7 @@ pub fn train(
     let examples = task.examples();
     let started = Instant::now();
     let first = order(settings, examples.len(), 0);
-    let eta0 = starting_rate(task, settings, &first)?;
+    let (eta0, held_down_by) = starting_rate(task, settings, &first)?;
     let setting =
         Setting { eta0, l2: settings.net.l2, rows: Some(examples.len() as u64), epochs: settings.epochs };
     let schedule = settings.schedule.resolve(&setting)?;
@@ -149,13 +151,13 @@ pub fn train(
         (UpdateName::Dense, ..) => run.fit(Dense::<false>::new(start, net, method), watch),
         (UpdateName::DenseSparsePredict, ..) => run.fit(Dense::<true>::new(start, net, method), watch),
     }?;
-    judge(task, settings, eta0, fitted)
+    Ok(Trained { held_down_by, ..judge(task, settings, eta0, fitted)? })
 }
 
-fn starting_rate(task: &Task, settings: &Settings, first: &[u32]) -> Result<f64> {
+fn starting_rate(task: &Task, settings: &Settings, first: &[u32]) -> Result<(f64, Option<usize>)> {
     match settings.eta0 {
-        _ if !settings.schedule.uses_eta0() => Ok(f64::NAN), // never looked at
-        Some(eta0) => Ok(eta0),
+        _ if !settings.schedule.uses_eta0() => Ok((f64::NAN, None)), // never looked at
+        Some(eta0) => Ok((eta0, None)),
         None => eta0::find(&eta0::Trial {
             examples: task.examples(),
             order: first,
@@ -165,7 +167,8 @@ fn starting_rate(task: &Task, settings: &Settings, first: &[u32]) -> Result<f64>
             schedule: &settings.schedule,
             epochs: settings.epochs,
             bias: settings.bias,
-        }),
+        })
+        .map(|rate| (rate.eta0, rate.held_down_by)),
     }
 }
 
@@ -322,7 +325,7 @@ impl Run<'_> {
     fn slower(&self) -> String {
         let eta = self.schedule.eta(0);
         match self.settings.schedule.uses_eta0() {
-            true => format!("lower --eta0 (it was {eta:?}; try {:?}) or scale the features down", eta / 10.0),
+            true => format!("lower --eta0 (it was {eta:?}; auto finds one) or scale the features down"),
             false => "raise --l2 or the schedule's t0, or scale the features down".to_string(),
         }
     }
@@ -352,7 +355,10 @@ fn judge(task: &Task, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<
     let of_bias = settings.bias.then_some(bias);
     let violation = objective::violation(examples, loss, settings.net, &weights, of_bias);
     let l1_max = objective::l1_max(examples, loss, settings.bias);
-    for (name, figure) in [("objective", f.total()), ("violation", violation), ("l1_max", l1_max)] {
+    let baseline = objective::baseline(examples, loss, settings.bias);
+    let figures =
+        [("objective", f.total()), ("violation", violation), ("l1_max", l1_max), ("baseline", baseline)];
+    for (name, figure) in figures {
         if !figure.is_finite() {
             return Err(Kind::Diverged {
                 place: task.data.file(),
@@ -368,6 +374,7 @@ fn judge(task: &Task, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<
         objective: f.total(),
         loss: f.loss,
         penalty: f.penalty,
+        baseline,
         violation,
         l1_max,
         nonzeros: nonzeros(&weights),
@@ -382,7 +389,7 @@ fn judge(task: &Task, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<
         validation,
         history,
     };
-    Ok(Trained { weights, bias, report })
+    Ok(Trained { weights, bias, report, held_down_by: None })
 }
 
 fn nonzeros(weights: &[f64]) -> usize {

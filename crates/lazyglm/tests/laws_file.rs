@@ -124,8 +124,8 @@ fn an_error_names_file_line_and_column() {
     for (text, place, word) in [
         ("1 1:1\n-1 x:1\n", "test.svm:2:4:", "'x' is no feature index"),
         ("1 1:1 2\n", "test.svm:1:7:", "'2' is no index:value pair"),
-        ("1 1:\n", "test.svm:1:5:", "no number"),
-        ("1 1:1:2\n", "test.svm:1:5:", "no number"),
+        ("1 1:\n", "test.svm:1:5:", "no valid number"),
+        ("1 1:1:2\n", "test.svm:1:5:", "no valid number"),
         ("1 -3:1\n", "test.svm:1:3:", "index -3 is negative"),
         ("1 4294967296:1\n", "test.svm:1:3:", "index 4294967296 is above 4294967295"),
         ("1 99999999999999999999999:1\n", "test.svm:1:3:", "above 4294967295"),
@@ -134,7 +134,7 @@ fn an_error_names_file_line_and_column() {
         ("inf 2:1\n", "test.svm:1:1:", "not finite"),
         ("1 2:1\nspam 1:1\nNaN 1:1\n", "test.svm:3:1:", "not finite"),
         ("1 2:1e308 2:1e308\n", "test.svm:1:1:", "sum to infinity"),
-        ("1 2:\u{fffd}\n", "test.svm:1:5:", "no number"),
+        ("1 2:\u{fffd}\n", "test.svm:1:5:", "no valid number"),
         ("1 \0:1\n", "test.svm:1:3:", "0x00 is no text"),
     ] {
         let error = parse(text.as_bytes()).unwrap_err().to_string();

@@ -35,7 +35,7 @@ pub fn run(args: &Inspect) -> Result<()> {
         for (feature, weight) in shown {
             match args.tsv {
                 true => writeln!(out, "{feature}\t{weight:?}")?,
-                false => writeln!(out, "{feature:>12}  {weight:>+14.6}")?,
+                false => writeln!(out, "{feature:>12}  {weight:>+14.5e}")?,
             }
         }
         Ok(())
@@ -46,9 +46,10 @@ pub fn run(args: &Inspect) -> Result<()> {
 fn chosen(model: &Model, args: &Inspect) -> Vec<(u32, f64)> {
     let mut weights: Vec<(u32, f64)> =
         model.features.iter().copied().zip(model.weights.iter().copied()).collect();
-    if !args.all {
+    let whole = args.all || (args.top.is_none() && (args.tsv || args.json));
+    if !whole {
         weights.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-        weights.truncate(args.top);
+        weights.truncate(args.top.unwrap_or(20));
     }
     weights
 }

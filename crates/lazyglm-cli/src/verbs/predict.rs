@@ -9,7 +9,8 @@ use std::path::Path;
 
 /// Runs the verb.
 pub fn run(args: &Predict) -> Result<()> {
-    if let Some(path) = &args.output {
+    let output = args.output.as_ref().filter(|path| path.as_os_str() != "-"); // '-' is standard output
+    if let Some(path) = output {
         refuse_same(path, &args.data)?;
         refuse_same(path, &args.model)?;
     }
@@ -21,9 +22,16 @@ pub fn run(args: &Predict) -> Result<()> {
         Some(What::Target) => Output::Target,
     };
     model.predict(0.0, what)?; // refuses what this model cannot give, before any output
-    let mut job =
-        Job { model: &model, what, data: &args.data, strict: args.strict, with_query: 0, unseen: None };
-    match &args.output {
+    let mut job = Job {
+        model: &model,
+        what,
+        data: &args.data,
+        strict: args.strict,
+        with_query: 0,
+        values: 0,
+        unseen: None,
+    };
+    match output {
         None => {
             let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
             job.write(&mut out, &cannot_print)?;
@@ -46,6 +54,9 @@ pub fn run(args: &Predict) -> Result<()> {
     }
     let notes = data::query_note(&args.data, job.with_query).into_iter().chain(job.unseen.map(unseen_note));
     notes.for_each(|text| note(args.quiet, &text));
+    if job.values == 0 {
+        note(args.quiet, "no row has a feature: if this is no svmlight text, the predictions mean nothing");
+    }
     Ok(())
 }
 
@@ -55,6 +66,7 @@ struct Job<'a> {
     data: &'a Path,
     strict: bool,
     with_query: usize,
+    values: usize,
     unseen: Option<(u32, u64)>,
 }
 
@@ -78,6 +90,7 @@ impl Job<'_> {
                 .map_err(failed)?;
             }
             rows += block.rows.len();
+            self.values += block.rows.nonzeros();
             self.with_query += block.with_query;
             Ok(())
         })?;

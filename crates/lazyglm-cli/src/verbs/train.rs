@@ -6,8 +6,8 @@ use crate::print::{self, count, note};
 use crate::progress::Display;
 use lazyglm::random::Random;
 use lazyglm::{
-    Dataset, Declared, Error, Model, Precision, Report, Result, SampleWeights, Settings, Task, files,
-    model_file,
+    Dataset, Declared, Error, Model, Precision, Report, Result, SampleWeights, Settings, Task, Trained,
+    Validation, files, model_file,
 };
 use std::path::Path;
 use std::time::Instant;
@@ -16,6 +16,9 @@ use std::time::Instant;
 pub fn run(args: Train) -> Result<()> {
     let plan = plan::plan(&args)?;
     if let Some(path) = &args.output {
+        if path.as_os_str() == "-" {
+            return Err(Error::call("a model cannot go to standard output", "give -o the name of a file"));
+        }
         refuse_same(path, &args.data)?;
         files::check_writable(path)?; // now, not after an hour of work
     }
@@ -25,7 +28,7 @@ pub fn run(args: Train) -> Result<()> {
         pool.map_err(|e| Error::call(format!("--threads {threads}: {e}"), "leave it out"))?;
     }
     let started = Instant::now();
-    let declared = Declared { base: args.index_base, count: args.features };
+    let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
     let (data, sample_weights) = match &args.sample_weights {
         None => (Dataset::read(&args.data, declared)?, None),
         Some(path) => {
@@ -54,6 +57,10 @@ pub fn run(args: Train) -> Result<()> {
     };
     let seconds_read = started.elapsed().as_secs_f64();
 
+    if args.loss == "auto" {
+        note(args.quiet, &format!("loss {}", task.loss.spec()));
+    }
+
     let mut display = Display::new(args.quiet);
     let trained =
         lazyglm::train(&task, held_out.as_ref(), &plan.settings, &mut |progress| display.see(progress));
@@ -61,7 +68,7 @@ pub fn run(args: Train) -> Result<()> {
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
     let report = trained.report.clone();
-    comment(&args, &plan.settings, &task, &report);
+    comment(&args, &plan.settings, &task, &trained);
     if let Some(path) = &args.output {
         model_file::save(&Model::new(&task, &plan.settings, trained), path)?;
     }
@@ -75,9 +82,10 @@ pub fn run(args: Train) -> Result<()> {
 pub fn refuse_same(output: &Path, data: &Path) -> Result<()> {
     match files::same_file(output, data) {
         false => Ok(()),
-        true => {
-            Err(Error::call(format!("-o {} would replace the data", output.display()), "give another name"))
-        }
+        true => Err(Error::call(
+            format!("-o {} would replace {}", output.display(), data.display()),
+            "give the output another name",
+        )),
     }
 }
 
@@ -109,12 +117,28 @@ fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
 }
 
 /// What a user should know but did not ask.
-fn comment(args: &Train, settings: &Settings, task: &Task, report: &Report) {
-    if args.loss == "auto" {
-        note(args.quiet, &format!("loss {}", task.loss.spec()));
-    }
+fn comment(args: &Train, settings: &Settings, task: &Task, trained: &Trained) {
+    let report = &trained.report;
     if settings.eta0.is_none() && settings.schedule.uses_eta0() {
         note(args.quiet, &format!("eta0 {:?}, the best of a ladder tried on the first rows", report.eta0));
+    }
+    if let Some(row) = trained.held_down_by {
+        let place = task.data.place(row);
+        note(
+            args.quiet,
+            &format!(
+                "eta0 is held down by the row at {place}: if its values are much larger than others', scale the features"
+            ),
+        );
+    }
+    if report.objective > report.baseline {
+        let baseline = report.baseline;
+        note(
+            args.quiet,
+            &format!(
+                "this model is worse than none: the bias alone has objective {baseline:.6}. Change --eta0 or --epochs, or scale the features"
+            ),
+        );
     }
     if args.l1 >= report.l1_max && args.l1 > 0.0 {
         let most = report.l1_max;
@@ -133,25 +157,34 @@ fn human(out: &mut dyn std::io::Write, args: &Train, task: &Task, report: &Repor
     let features = count(report.features as u64);
     writeln!(
         out,
-        "trained    {rows} rows × {features} features, {} epochs in {:.3} s (read in {:.3} s)",
-        report.epochs, report.seconds_train, report.seconds_read
+        "trained    {rows} rows × {features} features, {} epoch{} in {:.3} s (read in {:.3} s)",
+        report.epochs,
+        if report.epochs == 1 { "" } else { "s" },
+        report.seconds_train,
+        report.seconds_read
     )?;
     if let Some([negative, positive]) = &task.classes {
         writeln!(out, "classes    {negative} (−), {positive} (+)")?;
     }
     writeln!(
         out,
-        "objective  {:.8} = loss {:.8} + penalty {:.8}",
-        report.objective, report.loss, report.penalty
+        "objective  {:.8} = loss {:.8} + penalty {:.8}; with the bias alone {:.8}",
+        report.objective, report.loss, report.penalty, report.baseline
     )?;
     writeln!(
         out,
-        "optimum?   violation {:.2e} (0 at the minimum); all weights are zero from l1 = {:.3e} on",
+        "optimum?   violation {:.2e} (0 at the minimum); the best weights are all zero from l1 = {:.3e} on",
         report.violation, report.l1_max
     )?;
     writeln!(out, "non-zeros  {} of {features}", count(report.nonzeros as u64))?;
     if let Some(validation) = &report.validation {
-        writeln!(out, "held out   loss {:.8}, best epoch {}", validation.loss, validation.best_epoch)?;
+        let Validation { loss, best_epoch } = validation;
+        let kept = match (args.early_stop, *best_epoch == report.epochs) {
+            (Some(_), _) => format!("that of epoch {best_epoch}, the best, which was kept"),
+            (None, true) => "the lowest of all epochs".to_string(),
+            (None, false) => format!("epoch {best_epoch} had a lower one: --early-stop would keep it"),
+        };
+        writeln!(out, "held out   loss {loss:.8} ({kept})")?;
     }
     match &args.output {
         Some(path) => writeln!(out, "model      {}", path.display()),

@@ -22,7 +22,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// parser.parse(b"+1 qid:4 7:0.5 2:1 2:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
 /// assert_eq!((parsed.rows.borrow().dot(0, &[1.0; 8]), parsed.with_query), (2.5, 1));
 /// let error = parser.parse(b"1 2:x\n", "mail.svm".as_ref(), &mut parsed).unwrap_err();
-/// assert!(error.to_string().starts_with("mail.svm:2:5: '2:x' has no number after the colon"));
+/// assert!(error.to_string().starts_with("mail.svm:2:5: '2:x' has no valid number after the colon"));
 /// ```
 #[derive(Debug, Default)]
 pub struct Svmlight {
@@ -176,9 +176,11 @@ fn any_pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>
                 format!("the value of feature {id}, '{}', is not finite", String::from_utf8_lossy(value));
             Err(line.wrong(start + colon + 1, what, "remove the pair or give it a number"))
         }
-        None => {
-            Err(line.wrong(start + colon + 1, format!("'{}' has no number after the colon", shown()), shape))
-        }
+        None => Err(line.wrong(
+            start + colon + 1,
+            format!("'{}' has no valid number after the colon", shown()),
+            shape,
+        )),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::registry::{Entry, Key};
 pub(super) const ENTRY: Entry<Make> = Entry {
     name: "exponential",
     formula: "eta0·2^(-t/half)",
-    keys: &[Key::positive("half", "the number of rows")],
+    keys: &[Key::positive("half", "rows")],
     make: |given, setting| {
         Ok(Box::new(Exponential { eta0: setting.eta0, half: given.or_rows(0, setting, 1)? }))
     },

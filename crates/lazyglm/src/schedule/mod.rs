@@ -178,4 +178,4 @@ impl Given<'_> {
 }
 
 /// The key t0: where the rate has visibly begun to fall.
-const T0: Key = Key::positive("t0", "the number of rows");
+const T0: Key = Key::positive("t0", "rows");

@@ -8,7 +8,7 @@ pub(super) const ENTRY: Entry<Make> = Entry {
     formula: "eta0·factor^⌊t/every⌋",
     keys: &[
         Key { name: "factor", default: "0.5", low: 0.0, high: 1.0, open: false },
-        Key::positive("every", "the number of rows"),
+        Key::positive("every", "rows"),
     ],
     make: |given, setting| {
         let every = given.or_rows(1, setting, 1)?;

@@ -5,10 +5,10 @@
 //! for all data, so powers of two around it each learn the first rows, and the one whose predictions were best,
 //! each made before its row was learnt, wins.
 //!
-//! A loss that is steep without bound (squared, say) must not be thrown about by its longest rows: there no rate
-//! above 1/(c·max ω‖x‖²) is tried, for above twice that a row visited again would be further off each time. One row
-//! in 100,000 is left out of the maximum: the others bring back what so few upset. In all this ‖x‖² has 1 added,
-//! the bias's. SGD's own limit, ηλ₂ < 1, is kept with as much room.
+//! A loss that is steep without bound (squared, say) must not be thrown about by its longest row. At a rate of
+//! 2/(c·ω‖x‖²) learning a row flips its error, and above it makes it larger, again and again. So no rate is tried
+//! that would still be above that for the longest row when the run ends, nor one that starts at more than twice that. In
+//! all this ‖x‖² has 1 added, the bias's. SGD's own limit, ηλ₂ < 1, is kept with as much room.
 //!
 //! ```
 //! use lazyglm::{Settings, synth, train};
@@ -26,7 +26,7 @@ use crate::kernel::Folded;
 use crate::loss::Loss;
 use crate::penalty::{ElasticNet, Method};
 use crate::rows::Examples;
-use crate::schedule::{Setting, Spec};
+use crate::schedule::{Schedule, Setting, Spec};
 
 /// How many rows a rate is tried on.
 const TRIED_ROWS: usize = 10_000;
@@ -34,9 +34,6 @@ const TRIED_ROWS: usize = 10_000;
 const FEWEST_STEPS: u64 = 1_000;
 /// The ladder, in powers of two around the natural rate.
 const RUNGS: std::ops::RangeInclusive<i32> = -8..=8;
-
-/// Of so many rows, one may be longer than what is safe.
-const SPARED: usize = 100_000;
 
 /// What a trial shares with the run it stands for.
 ///
@@ -48,8 +45,8 @@ const SPARED: usize = 100_000;
 /// let (examples, order, loss) = (task.examples(), &(0..500).collect::<Vec<_>>()[..], &*task.loss);
 /// let trial = Trial { examples, order, loss, net, method, schedule, epochs, bias };
 /// let strong = Trial { net: ElasticNet { l2: 100.0, ..net }, method: Method::Sgd, ..trial };
-/// assert!(find(&strong).unwrap() <= 0.005, "SGD needs ηλ₂ < 1");
-/// assert!(find(&trial).unwrap() > 0.005);
+/// assert!(find(&strong).unwrap().eta0 <= 0.005, "SGD needs ηλ₂ < 1");
+/// assert!(find(&trial).unwrap().eta0 > 0.005);
 /// ```
 #[derive(Clone, Copy)]
 pub struct Trial<'a> {
@@ -71,6 +68,21 @@ pub struct Trial<'a> {
     pub bias: bool,
 }
 
+/// A starting rate.
+///
+/// ```
+/// use lazyglm::solver::eta0::Rate;
+/// let rate = Rate { eta0: 0.1, held_down_by: None };
+/// assert!(rate.eta0 > 0.0 && rate.held_down_by.is_none());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// η₀.
+    pub eta0: f64,
+    /// A row so much longer than most that it holds the rate down.
+    pub held_down_by: Option<usize>,
+}
+
 /// Finds a starting rate.
 ///
 /// ```
@@ -81,10 +93,10 @@ pub struct Trial<'a> {
 /// let (loss, schedule) = (&*loss::parse("squared").unwrap(), &Spec::parse("constant").unwrap());
 /// let (order, method, epochs, bias) = (&[0, 1, 2][..], Method::Fobos, 5, false);
 /// let rate = find(&Trial { examples, order, loss, net, method, schedule, epochs, bias }).unwrap();
-/// assert!(rate <= 0.1, "at 1/(3² + 1) the longest row is not yet thrown about");
+/// assert!(rate.eta0 <= 0.2, "above 2/(3² + 1) the longest row would be thrown about");
 /// ```
-pub fn find(trial: &Trial) -> Result<f64> {
-    let (natural, safe) = scale(trial);
+pub fn find(trial: &Trial) -> Result<Rate> {
+    let (natural, safe, longest) = scale(trial)?;
     let most = match trial.method {
         Method::Sgd => safe.min(0.5 / trial.net.l2), // 0.5/0 is no limit
         Method::Fobos => safe,
@@ -103,11 +115,11 @@ pub fn find(trial: &Trial) -> Result<f64> {
             break; // losses fall and then rise along the ladder
         }
     }
-    Ok(rounded(best.1))
+    Ok(Rate { eta0: rounded(best.1), held_down_by: (safe < natural / 8.0).then_some(longest) })
 }
 
-/// The natural rate, and the highest that is safe for this loss.
-fn scale(trial: &Trial) -> (f64, f64) {
+/// The natural rate, the highest that is safe for this loss, and the row that makes it so.
+fn scale(trial: &Trial) -> Result<(f64, f64, usize)> {
     let Trial { examples, loss, .. } = *trial;
     let square = |i: usize| {
         let mut square = 1.0;
@@ -122,20 +134,28 @@ fn scale(trial: &Trial) -> (f64, f64) {
     });
     let tried = &trial.order[..trial.order.len().min(TRIED_ROWS)];
     let mean = tried.iter().map(|&i| square(i as usize)).sum::<f64>() / tried.len() as f64;
-    let longest = || {
-        let mut squares: Vec<f64> = (0..examples.len()).map(|i| examples.weight(i) * square(i)).collect();
-        let spared = squares.len() / SPARED;
-        *squares.select_nth_unstable_by(spared, |a, b| b.total_cmp(a)).1
-    };
     let rate = |square: f64| (1.0 / (curvature * square)).max(f64::MIN_POSITIVE);
-    (rate(mean), if bounded { f64::INFINITY } else { rate(longest()) })
+    if bounded {
+        return Ok((rate(mean), f64::INFINITY, 0));
+    }
+    let weighted = |i: usize| (examples.weight(i) * square(i), i);
+    let (most, longest) =
+        (0..examples.len()).map(weighted).fold((1.0, 0), |a, b| if b.0 > a.0 { b } else { a });
+    let last = trial.schedule(1.0)?.eta((examples.len() as u64).saturating_mul(trial.epochs) - 1);
+    Ok((rate(mean), (2.0 / last).min(4.0) * rate(most), longest))
+}
+
+impl Trial<'_> {
+    /// The run's schedule, from this rate.
+    fn schedule(&self, eta0: f64) -> Result<Box<dyn Schedule>> {
+        let rows = Some(self.examples.len() as u64);
+        self.schedule.resolve(&Setting { eta0, l2: self.net.l2, rows, epochs: self.epochs })
+    }
 }
 
 /// The mean loss of the first rows, each taken before the row is learnt; infinite if the run diverges.
 fn progressive_loss(trial: &Trial, eta0: f64) -> Result<f64> {
-    let rows = trial.examples.len() as u64;
-    let setting = Setting { eta0, l2: trial.net.l2, rows: Some(rows), epochs: trial.epochs };
-    let schedule = trial.schedule.resolve(&setting)?;
+    let schedule = trial.schedule(eta0)?;
     let rule = Rule { loss: trial.loss, schedule: &*schedule };
     let start = vec![0.0; trial.examples.rows.columns()];
     let mut model =

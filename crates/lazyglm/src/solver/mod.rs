@@ -6,7 +6,7 @@
 //! let Settings { net, method, schedule, epochs, bias, .. } = Settings::default();
 //! let (examples, order, loss) = (task.examples(), &random::permutation(500, 1, 0)[..], &*task.loss);
 //! let trial = eta0::Trial { examples, order, loss, net, method, schedule: &schedule, epochs, bias };
-//! assert!(eta0::find(&trial).unwrap() > 0.0);
+//! assert!(eta0::find(&trial).unwrap().eta0 > 0.0);
 //! ```
 
 pub mod eta0;
