@@ -48,7 +48,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "update",
         ],
     ),
-    ("model", &["loss", "penalty", "report", "rows", "settings", "task", "trainer"]),
+    ("model", &["loss", "penalty", "report", "settings", "task", "trainer"]),
+    ("scorer", &["model", "rows"]),
     ("model_file", &["files", "loss", "model", "schedule"]),
     ("synth", &["data", "features", "labels", "loss", "random", "rows", "task"]),
 ];
