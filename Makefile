@@ -19,7 +19,7 @@ bench:                  ## the paper's table, and one epoch of each update
 	cargo run --release --quiet --bin lazyglm -- bench paper --rows 200000
 	cargo bench -p lazyglm
 
-planted-bugs:           ## break the code in many ways: a law must notice each (some 15 minutes)
+planted-bugs:           ## break the code in many ways: a law must notice each (some 5 minutes)
 	./tools/planted-bugs
 
 clean:
