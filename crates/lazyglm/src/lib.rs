@@ -60,6 +60,7 @@ pub mod synth;
 mod task;
 mod trainer;
 pub mod update;
+mod vocabulary;
 
 pub use data::{Dataset, SampleWeights};
 pub use error::{Error, Kind, Place, Result};
@@ -74,3 +75,4 @@ pub use scorer::Scorer;
 pub use settings::{Order, Precision, Settings, UpdateName};
 pub use task::{ClassWeight, Task};
 pub use trainer::{Progress, Trained, train};
+pub use vocabulary::Vocabulary;

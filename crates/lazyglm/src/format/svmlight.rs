@@ -5,8 +5,8 @@
 //! Refused, with the place: pairs that are no pairs, indices that are negative or above 2³² − 1, NaN and infinity,
 //! bytes that are no text.
 
-use super::{Found, Parsed, Parser};
-use crate::error::{Error, Place, Result};
+use super::{Found, Line, Parsed, Parser, shown};
+use crate::error::{Error, Result};
 use crate::number::{parse_number, short};
 use memchr::memchr;
 use std::path::Path;
@@ -40,25 +40,12 @@ impl Parser for Svmlight {
             let text = if number == 1 { text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text) } else { text };
             let line = Line { file, number, text };
             if !plain {
-                check_text(&line)?;
+                line.utf8("svmlight")?;
             }
             self.line(&line, into)?;
             rest = &rest[(end + 1).min(rest.len())..];
         }
         Ok(())
-    }
-}
-
-/// A line and where it stands.
-struct Line<'a> {
-    file: &'a Path,
-    number: u64,
-    text: &'a [u8],
-}
-
-impl Line<'_> {
-    fn wrong(&self, column: usize, what: impl Into<String>, hint: &str) -> Error {
-        Error::data(Place::file(self.file).line(self.number).column(column as u64 + 1), what, hint)
     }
 }
 
@@ -93,7 +80,6 @@ impl Svmlight {
             at = next(text, end, false);
         }
         self.pairs.clear();
-        let mut sorted = true;
         while at < text.len() {
             let (pair, end) = match short_pair(&text[at..]) {
                 Some((id, value, length)) => (Some((id, value)), at + length),
@@ -106,36 +92,18 @@ impl Svmlight {
                 None => into.with_query += 1,
                 Some((id, value)) => {
                     into.see(Found { index: id, line: line.number, column: at as u64 + 1 });
-                    sorted &= self.pairs.last().is_none_or(|&(last, _)| last < id);
                     self.pairs.push((id, value));
                 }
             }
             at = next(text, end, false);
         }
-        if !sorted {
-            self.sort_and_sum(line)?;
-        }
-        self.pairs.retain(|&(_, value)| value != 0.0);
-        into.lines.is_row(into.rows.len());
-        into.rows.push(&self.pairs)
+        into.push_row(&mut self.pairs).map_err(|id| infinite(line, id))
     }
+}
 
-    fn sort_and_sum(&mut self, line: &Line) -> Result<()> {
-        self.pairs.sort_by_key(|&(id, _)| id); // stable: duplicates are summed in the order written
-        self.pairs.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            kept.1 += if same { next.1 } else { 0.0 };
-            same
-        });
-        match self.pairs.iter().find(|(_, value)| !value.is_finite()) {
-            Some((id, _)) => Err(line.wrong(
-                0,
-                format!("the values of feature {id} sum to infinity"),
-                "scale the values down",
-            )),
-            None => Ok(()),
-        }
-    }
+#[cold]
+fn infinite(line: &Line, id: u32) -> Error {
+    line.wrong(0, format!("the values of feature {id} sum to infinity"), "scale the values down")
 }
 
 /// The usual pair, an index and a short number, read in one go: (index, value, bytes taken). Others are left to
@@ -160,9 +128,8 @@ fn short_pair(text: &[u8]) -> Option<(u32, f64, usize)> {
 #[cold]
 fn any_pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
     let shape = "write index:value, the index a whole number and the value a number";
-    let shown = || String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned();
     let Some(colon) = word.iter().position(|&b| b == b':') else {
-        return Err(line.wrong(start, format!("'{}' is no index:value pair", shown()), shape));
+        return Err(line.wrong(start, format!("'{}' is no index:value pair", shown(word)), shape));
     };
     let (index, value) = (&word[..colon], &word[colon + 1..]);
     if index == b"qid" {
@@ -178,7 +145,7 @@ fn any_pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>
         }
         None => Err(line.wrong(
             start + colon + 1,
-            format!("'{}' has no valid number after the colon", shown()),
+            format!("'{}' has no valid number after the colon", shown(word)),
             shape,
         )),
     }
@@ -198,7 +165,7 @@ fn digits(text: &[u8]) -> Option<u32> {
 
 #[cold]
 fn bad_index(line: &Line, start: usize, index: &[u8], shape: &str) -> Error {
-    let shown = String::from_utf8_lossy(&index[..index.len().min(40)]).into_owned();
+    let shown = shown(index);
     let all_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     match index {
         [b'-', rest @ ..] if all_digits(rest) => {
@@ -213,14 +180,15 @@ fn bad_index(line: &Line, start: usize, index: &[u8], shape: &str) -> Error {
     }
 }
 
-/// Comments and query ids are passed over, but a file with bytes that are no text is no svmlight file at all.
-fn check_text(line: &Line) -> Result<()> {
-    let bad = match std::str::from_utf8(line.text) {
-        Ok(text) => text.find('\0'),
-        Err(e) => Some(e.valid_up_to()),
-    };
-    bad.map_or(Ok(()), |at| {
-        let what = format!("byte 0x{:02x} is no text", line.text[at]);
-        Err(line.wrong(at, what, "this is no svmlight file: give text (plain, gzip or zstd)"))
-    })
+/// Whether the first line that is no comment has, after at most one other word, an `index:value` pair.
+pub(super) fn looks_like(first: &[u8]) -> bool {
+    let line = first
+        .split(|&byte| byte == b'\n')
+        .map(|line| line.split(|&byte| byte == b'#').next().unwrap_or(line));
+    let mut words =
+        line.map(|line| line.split(|&byte| is_space(byte)).filter(|word| !word.is_empty()).take(2));
+    let is_pair = |word: &[u8]| matches!(short_pair(word), Some((_, _, length)) if length == word.len());
+    words
+        .find_map(|words| Some(words.collect::<Vec<_>>()).filter(|words| !words.is_empty()))
+        .is_some_and(|words| words.iter().any(|word| is_pair(word)))
 }

@@ -1,0 +1,157 @@
+//! Which formats there are, how one is recognised, and how to read it.
+
+use super::{Parser, Svmlight};
+use crate::error::{Error, Result};
+use crate::registry;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// How to read data of one format: plain data, kept in the model, so that `predict` reads as `train` did.
+///
+/// ```
+/// use lazyglm::format::{Parsed, Recipe};
+/// let mut parsed = Parsed::default();
+/// Recipe::Svmlight.parser().parse(b"1 3:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
+/// assert_eq!(serde_json::to_string(&Recipe::Svmlight).unwrap(), r#"{"format":"svmlight"}"#);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "format", rename_all = "lowercase")]
+pub enum Recipe {
+    /// `target index:value …`
+    #[default]
+    Svmlight,
+}
+
+/// What the caller says of the data, where they leave it open.
+///
+/// ```
+/// use lazyglm::format::{Asked, Opening, Recipe, open};
+/// let asked = Asked { format: Some("svmlight".into()), ..Asked::default() };
+/// let opening = Opening { first: b"1 1:1\n", file: "mail".as_ref(), asked: &asked, known: None };
+/// assert_eq!(open(&opening).unwrap(), Recipe::Svmlight);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// The name of the format; detected if not given.
+    pub format: Option<String>,
+    /// The column that is the target, in formats with columns.
+    pub target: Option<String>,
+    /// Columns to leave out.
+    pub drop: Vec<String>,
+    /// Columns whose numbers are names: each value a feature of its own.
+    pub categorical: Vec<String>,
+    /// How text becomes features: `key=value,…`.
+    pub text: Option<String>,
+}
+
+/// What is known when a file is opened.
+///
+/// ```
+/// use lazyglm::format::{Asked, Opening, open};
+/// let asked = Asked::default();
+/// let opening = Opening { first: b"+1 3:0.5 7:1\n", file: "mail".as_ref(), asked: &asked, known: None };
+/// assert!(open(&opening).is_ok(), "recognised by its first bytes");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// The first bytes: whole lines, up to a megabyte; all there is if that is less.
+    pub first: &'a [u8],
+    /// Its name, for its ending and for messages.
+    pub file: &'a Path,
+    /// What the caller says.
+    pub asked: &'a Asked,
+    /// How the data were read that this file must be read like: those a model was trained on.
+    pub known: Option<&'a Recipe>,
+}
+
+/// A format.
+///
+/// ```
+/// use lazyglm::format::TABLE;
+/// assert!(TABLE.iter().any(|entry| entry.name == "svmlight" && entry.endings.contains(&"svm")));
+/// ```
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Endings of file names, without the dot.
+    pub endings: &'static [&'static str],
+    /// What a row looks like.
+    pub shape: &'static str,
+    /// Whether these first bytes look like it.
+    pub looks_like: fn(&[u8]) -> bool,
+    /// How to read a file that is opened.
+    pub open: fn(&Opening) -> Result<Recipe>,
+}
+
+/// The formats, in the order in which they are tried on first bytes.
+pub const TABLE: &[Entry] = &[Entry {
+    name: "svmlight",
+    endings: &["svm", "svmlight", "libsvm", "mlsvm"],
+    shape: "target index:value index:value",
+    looks_like: super::svmlight::looks_like,
+    open: |_| Ok(Recipe::Svmlight),
+}];
+
+impl Recipe {
+    /// A parser; each thread has its own.
+    ///
+    /// ```
+    /// use lazyglm::format::{Parsed, Recipe};
+    /// let mut parsed = Parsed::default();
+    /// Recipe::default().parser().parse(b"1 1:1\n-1 2:1\n", "mail".as_ref(), &mut parsed).unwrap();
+    /// assert_eq!(parsed.rows.len(), 2);
+    /// ```
+    pub fn parser(&self) -> Box<dyn Parser> {
+        match self {
+            Recipe::Svmlight => Box::new(Svmlight::default()),
+        }
+    }
+
+    /// How many of these bytes are whole records; they start where a record starts.
+    ///
+    /// ```
+    /// assert_eq!(lazyglm::format::Recipe::Svmlight.whole(b"1 1:1\n-1 2:"), 6);
+    /// ```
+    pub fn whole(&self, bytes: &[u8]) -> usize {
+        match self {
+            Recipe::Svmlight => memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1),
+        }
+    }
+
+    /// The format's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Recipe::Svmlight => "svmlight",
+        }
+    }
+}
+
+/// Finds the format of a file and how to read it: as asked, or by its ending, or by its first bytes.
+///
+/// ```
+/// use lazyglm::format::{Asked, Opening, open};
+/// let asked = Asked { format: Some("svmlite".into()), ..Asked::default() };
+/// let error = open(&Opening { first: b"", file: "mail".as_ref(), asked: &asked, known: None }).unwrap_err();
+/// assert!(error.to_string().contains("did you mean 'svmlight'?"));
+/// ```
+pub fn open(opening: &Opening) -> Result<Recipe> {
+    let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
+    let entry = match &opening.asked.format {
+        Some(name) => TABLE.iter().find(|entry| entry.name == name).ok_or_else(|| {
+            Error::call(format!("there is no format '{name}'"), registry::suggest(name, &names))
+        })?,
+        None => recognised(opening),
+    };
+    (entry.open)(opening)
+}
+
+/// By its ending (that before `.gz` or `.zst`), if that is one of ours and the bytes do not speak against it; else by
+/// its bytes; else svmlight, whose errors say what is wrong.
+fn recognised(opening: &Opening) -> &'static Entry {
+    let name = opening.file.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let by_ending = TABLE.iter().find(|entry| entry.endings.contains(&ending));
+    let by_bytes = || TABLE.iter().find(|entry| (entry.looks_like)(opening.first));
+    by_ending.or_else(by_bytes).unwrap_or(&TABLE[0])
+}
