@@ -11,11 +11,12 @@
 
 use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};
-use crate::format::{Lines, Parsed, Parser, Svmlight};
+use crate::format::{self, Asked, Lines, Opening, Parsed, Recipe};
 use crate::labels::Labels;
 use crate::number::parse_number;
+use crate::reader;
 use crate::rows::Rows;
-use crate::source;
+use crate::source::{self, Source};
 use std::path::{Path, PathBuf};
 
 /// One weight a row, as read from a file.
@@ -279,29 +280,37 @@ pub fn query_note(path: &Path, rows: usize) -> Option<String> {
 }
 
 fn parse_all(path: &Path, absent: Vec<bool>) -> Result<Parsed> {
-    let mut parsed = Parsed { absent, ..Parsed::default() };
-    let mut parser = Svmlight::default();
-    source::for_each_block(path, |block| parser.parse(block, path, &mut parsed))?;
-    Ok(parsed)
+    let mut all = Parsed::default();
+    let (source, recipe, header) = open(path)?;
+    reader::for_each(source, header, &recipe, path, absent, &mut |block| {
+        all.append(block, None, false).map_err(|row| infinite(path, &all, row))
+    })?;
+    Ok(all)
+}
+
+fn infinite(path: &Path, parsed: &Parsed, row: usize) -> Error {
+    let place = Place::file(path).line(parsed.lines.of(row));
+    Error::data(place, "the values of one feature sum to infinity", "scale the values down")
+}
+
+fn open(path: &Path) -> Result<(Source, Recipe, u64)> {
+    let mut source = Source::open(path)?;
+    let asked = Asked::default();
+    let recipe = format::open(&Opening { first: source.first()?, file: path, asked: &asked, known: None })?;
+    Ok((source, recipe, 0))
 }
 
 /// Calls `see` with block after block of rows, ids as written: for scoring data of any size.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-blocks.svm");
-/// std::fs::write(&file, "1 5:1\n".repeat(300_000)).unwrap();
+/// std::fs::write(&file, "1 5:1\n".repeat(400_000)).unwrap();
 /// let (mut blocks, mut rows) = (0, 0);
 /// let see = |block: &lazyglm::format::Parsed| Ok((blocks, rows) = (blocks + 1, rows + block.rows.len()));
 /// lazyglm::data::for_each_block(&file, see).unwrap();
-/// assert!(blocks > 1 && rows == 300_000);
+/// assert!(blocks > 1 && rows == 400_000);
 /// ```
 pub fn for_each_block(path: &Path, mut see: impl FnMut(&Parsed) -> Result<()>) -> Result<()> {
-    let mut parsed = Parsed::default();
-    let mut parser = Svmlight::default();
-    source::for_each_block(path, |block| {
-        parser.parse(block, path, &mut parsed)?;
-        see(&parsed)?;
-        parsed.clear_rows();
-        Ok(())
-    })
+    let (source, recipe, header) = open(path)?;
+    reader::for_each(source, header, &recipe, path, Vec::new(), &mut |block| see(block))
 }

@@ -191,6 +191,14 @@ impl Error {
         matches!(&*self.0, Kind::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe)
     }
 
+    /// The same error, `lines` further down the file: for parsers that see a block of it.
+    pub(crate) fn further_down(mut self, lines: u64) -> Error {
+        if let Kind::Data { place: Place { line: Some(line), .. }, .. } = &mut *self.0 {
+            *line += lines;
+        }
+        self
+    }
+
     /// A wrong call.
     ///
     /// ```

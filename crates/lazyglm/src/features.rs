@@ -82,7 +82,7 @@ impl Features {
         let count = declared.count.unwrap_or(found);
         let occurring = (count > DIRECT).then(|| distinct(rows.ids())).filter(|ids| ids.len() < count / 2);
         match &occurring {
-            None => rows.rename(count, |id| id - base)?,
+            None => rows.count_from(base, count),
             Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
         }
         Ok(Features { base, count, occurring })

@@ -35,6 +35,11 @@ impl Default for Labels {
 }
 
 impl Labels {
+    /// Whether [`Labels::push`] would refuse this.
+    pub(crate) fn is_wrong(&self, text: &[u8]) -> bool {
+        text.iter().any(u8::is_ascii_control) || parse_number(text).is_some_and(|number| !number.is_finite())
+    }
+
     /// Appends a target; the error says what is wrong with it.
     ///
     /// ```
@@ -64,6 +69,28 @@ impl Labels {
         Ok(())
     }
 
+    /// Puts more targets behind these, as if pushed one by one.
+    pub(crate) fn append(&mut self, more: &Labels) {
+        if let (Labels::Numbers(numbers), Labels::Words { .. }) = (&*self, more) {
+            *self = Labels::to_words(numbers);
+        }
+        match (&mut *self, more) {
+            (Labels::Numbers(numbers), Labels::Numbers(more)) => numbers.extend_from_slice(more),
+            (_, Labels::Numbers(more)) => more.iter().for_each(|number| self.push_word(&number.to_string())),
+            (_, Labels::Words { codes, words, .. }) => {
+                codes.iter().for_each(|&code| self.push_word(&words[code as usize]));
+            }
+        }
+    }
+
+    /// Forgets the targets.
+    pub(crate) fn clear(&mut self) {
+        match self {
+            Labels::Numbers(numbers) => numbers.clear(),
+            Labels::Words { .. } => *self = Labels::default(),
+        }
+    }
+
     fn to_words(numbers: &[f64]) -> Labels {
         let mut words = Labels::Words { codes: Vec::new(), words: Vec::new(), index: HashMap::new() };
         numbers.iter().for_each(|number| words.push_word(&number.to_string()));
@@ -72,8 +99,9 @@ impl Labels {
 
     fn push_word(&mut self, word: &str) {
         if let Labels::Words { codes, words, index } = self {
-            let code = *index.entry(word.to_string()).or_insert_with(|| {
+            let code = index.get(word).copied().unwrap_or_else(|| {
                 words.push(word.to_string());
+                index.insert(word.to_string(), words.len() as u32 - 1);
                 words.len() as u32 - 1
             });
             codes.push(code);

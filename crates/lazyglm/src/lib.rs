@@ -47,6 +47,7 @@ pub mod number;
 pub mod objective;
 mod penalty;
 pub mod random;
+mod reader;
 pub mod reference;
 pub mod registry;
 mod report;

@@ -244,9 +244,56 @@ fn class_names_that_would_break_lines_are_refused() {
     assert!(error.starts_with("test.svm:1:1:") && error.contains("control character"), "{error}");
 }
 
+/// A number as files have it: counts, few or many decimals, exponents, a sign.
+fn written_number(random: &mut Random) -> String {
+    let x = sign(random) * log_uniform(random, 1e-9, 1e9);
+    match random.below(8) {
+        0 => random.below(10).to_string(),
+        1 => random.below(1 << 40).to_string(),
+        2 => format!("{x:?}"),
+        3 => format!("{x:e}"),
+        4 => format!("+{:.3}", x.abs()),
+        5 => format!("{:.*}", random.below(12) as usize, x / 1e9),
+        6 => format!("{:07}.{:08}", random.below(10_000_000), random.below(100_000_000)),
+        _ => format!("{:.6}", random.uniform()),
+    }
+}
+
+proptest! {
+    /// Plain lines are read on a path of their own: it must see what the other sees, which reads the same line when a
+    /// comment is added, and every number must be the one the standard library makes of it.
+    #[test]
+    fn plain_lines_read_like_all_others(seed in any::<u64>()) {
+        let random = &mut Random::new(seed);
+        let (mut plain, mut other, mut truth) = (String::new(), String::new(), Vec::new());
+        for _ in 0..1 + random.below(4) {
+            let mut line = ["1", "-1", "+1", "spam", "0.25", "1e3"][random.below(6) as usize].to_string();
+            let mut id = 0;
+            for _ in 0..random.below(6) {
+                id += log_uniform(random, 1.0, 6e8) as u32;
+                let number = written_number(random);
+                let value: f64 = number.parse().unwrap();
+                line += &format!(" {id}:{number}");
+                truth.extend(Some((id, value)).filter(|(_, value)| *value != 0.0));
+            }
+            plain += &format!("{line}\n");
+            other += &format!("{line} #\n");
+        }
+        let (fast, slow) = (parse(plain.as_bytes()).unwrap(), parse(other.as_bytes()).unwrap());
+        prop_assert_eq!(&fast.rows, &slow.rows);
+        prop_assert_eq!(fast.labels, slow.labels);
+        prop_assert_eq!(fast.span, slow.span);
+        let mut read = Vec::new();
+        (0..fast.rows.len()).for_each(|i| fast.rows.borrow().for_each(i, |id, x| read.push((id as u32, x))));
+        prop_assert_eq!(read, truth);
+    }
+}
+
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_first_target() {
-    let parsed = parse("\u{feff}1 1:1\r\n-1 2:1\r\n".as_bytes()).unwrap();
-    assert_eq!(parsed.labels, Labels::Numbers(vec![1.0, -1.0]));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, "\u{feff}1 1:1\r\n-1 2:1\r\n").unwrap();
+    let data = lazyglm::Dataset::read(file.path(), lazyglm::Declared::default()).unwrap();
+    assert_eq!(data.labels, Labels::Numbers(vec![1.0, -1.0]));
     assert_eq!(parse(b"1 0000000000007:1\n").unwrap().rows.ids(), [7], "nor do leading zeros matter");
 }

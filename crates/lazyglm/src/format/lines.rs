@@ -80,4 +80,36 @@ impl Lines {
         }
         lines
     }
+
+    /// All lines stand this much further down; how many there are.
+    pub(super) fn move_down(&mut self, lines: u64) -> u64 {
+        self.starts.iter_mut().for_each(|(_, line)| *line += lines);
+        self.next += lines;
+        self.next - lines
+    }
+
+    /// Puts the lines of more rows behind those of `rows` rows.
+    pub(super) fn append(&mut self, rows: usize, more: &Lines) {
+        for &(row, line) in &more.starts {
+            self.next = line;
+            self.is_row(rows + row);
+        }
+        self.next = more.next;
+    }
+
+    /// Forgets the rows, and the place in the file as well.
+    pub(super) fn clear(&mut self) {
+        self.starts.clear();
+        self.next = 0;
+    }
+
+    /// The runs of rows on neighbouring lines: (first row, its line).
+    pub(crate) fn runs(&self) -> &[(usize, u64)] {
+        &self.starts
+    }
+
+    /// The way back from [`Lines::runs`].
+    pub(crate) fn from_runs(starts: Vec<(usize, u64)>) -> Lines {
+        Lines { starts, next: 0 }
+    }
 }

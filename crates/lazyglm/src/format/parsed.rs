@@ -33,8 +33,10 @@ pub struct Parsed {
     pub span: Option<Span>,
     /// Rows to pass over, by their number in the file: `absent[k]`; rows beyond the end are present.
     pub absent: Vec<bool>,
-    /// How many rows the file has, absent ones included.
+    /// How many rows were met, absent ones included.
     pub file_rows: usize,
+    /// How many were met before, when blocks come one after the other: `absent` counts from the start of the file.
+    pub rows_before: usize,
 }
 
 /// The lowest and the highest feature of some rows.
@@ -81,7 +83,7 @@ impl Parsed {
     /// assert_eq!(parsed.file_rows, 3);
     /// ```
     pub fn begin_row(&mut self) -> bool {
-        let absent = self.absent.get(self.file_rows).copied().unwrap_or(false);
+        let absent = self.absent.get(self.rows_before + self.file_rows).copied().unwrap_or(false);
         self.file_rows += 1;
         !absent
     }
@@ -165,12 +167,59 @@ impl Parsed {
     /// let (mut parser, mut parsed) = (Svmlight::default(), Parsed::default());
     /// parser.parse(b"1 1:1\n-1 2:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
     /// parsed.clear_rows();
-    /// parser.parse(b"1 3:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
-    /// assert_eq!((parsed.rows.len(), parsed.lines.of(0)), (1, 3), "row 0 now, and line 3 of the file");
+    /// assert_eq!((parsed.rows.len(), parsed.file_rows), (0, 0));
     /// ```
     pub fn clear_rows(&mut self) {
-        let next = self.lines.next;
-        *self = Parsed::default();
-        self.lines.next = next;
+        let (absent, before) = (std::mem::take(&mut self.absent), self.rows_before + self.file_rows);
+        self.clear_all();
+        (self.absent, self.rows_before) = (absent, before);
+    }
+
+    /// Forgets everything but the memory.
+    pub(crate) fn clear_all(&mut self) {
+        self.rows.clear();
+        self.labels.clear();
+        self.lines.clear();
+        self.weights.clear();
+        self.absent.clear();
+        if let Some(names) = &mut self.names {
+            names.clear();
+        }
+        (self.unlabelled, self.span) = (None, None);
+        (self.with_query, self.file_rows, self.rows_before) = (0, 0, 0);
+    }
+
+    /// All lines stand this much further down the file; how many lines there are.
+    pub(crate) fn move_down(&mut self, lines: u64) -> u64 {
+        if let Some(span) = &mut self.span {
+            span.low.line += lines;
+            span.high.line += lines;
+        }
+        self.lines.move_down(lines)
+    }
+
+    /// Puts the rows that follow in the file behind these. `rename` says what an id of theirs is here; without, it
+    /// is the same. Values are rounded to f32 if `narrow`: the error is the number of a row with one too large.
+    pub(crate) fn append(
+        &mut self,
+        more: &Parsed,
+        rename: Option<&[u32]>,
+        narrow: bool,
+    ) -> std::result::Result<(), usize> {
+        let rows = self.rows.len();
+        self.unlabelled = self.unlabelled.or(more.unlabelled.map(|row| rows + row));
+        self.lines.append(rows, &more.lines);
+        if !more.weights.is_empty() || !self.weights.is_empty() {
+            self.weights.resize(rows, 1.0);
+            self.weights.extend_from_slice(&more.weights);
+            self.weights.resize(rows + more.rows.len(), 1.0);
+        }
+        self.labels.append(&more.labels);
+        self.with_query += more.with_query;
+        self.file_rows += more.file_rows;
+        for found in more.span.iter().flat_map(|span| [span.low, span.high]) {
+            self.see(found);
+        }
+        self.rows.append(&more.rows, rename, narrow).map_err(|row| rows + row)
     }
 }

@@ -7,12 +7,9 @@
 
 use super::{Found, Line, Parsed, Parser, shown};
 use crate::error::{Error, Result};
-use crate::number::{parse_number, short};
+use crate::number::{digits8, eight, number_at, parse_number, short};
 use memchr::memchr;
 use std::path::Path;
-
-/// What some editors put before the first line.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The parser; it keeps only scratch space.
 ///
@@ -27,21 +24,22 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 #[derive(Debug, Default)]
 pub struct Svmlight {
     pairs: Vec<(u32, f64)>,
+    ids: Vec<u32>,
+    values: Vec<f64>,
 }
 
 impl Parser for Svmlight {
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
-        let plain = block.is_ascii() && memchr(0, block).is_none();
         let mut rest = block;
         while !rest.is_empty() {
-            let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let number = into.lines.begin();
-            let text = &rest[..end];
-            let text = if number == 1 { text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text) } else { text };
-            let line = Line { file, number, text };
-            if !plain {
-                line.utf8("svmlight")?;
+            if let Some(length) = self.plain_line(rest, number, into) {
+                rest = &rest[length..];
+                continue;
             }
+            let end = memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = Line { file, number, text: &rest[..end] };
+            line.utf8("svmlight")?;
             self.line(&line, into)?;
             rest = &rest[(end + 1).min(rest.len())..];
         }
@@ -64,6 +62,45 @@ fn is_space(byte: u8) -> bool {
 }
 
 impl Svmlight {
+    /// Most lines are plain: a short target, then pairs whose indices rise, one space before each. Such a line is read in
+    /// one go, and its length returned. Any other is left to [`Svmlight::line`], with nothing done.
+    #[inline]
+    fn plain_line(&mut self, text: &[u8], number: u64, into: &mut Parsed) -> Option<usize> {
+        let target = text.iter().take(32).position(|&byte| byte <= b' ')?;
+        let plain = |&byte: &u8| byte.is_ascii_graphic() && byte != b':' && byte != b'#';
+        if target == 0 || !text[..target].iter().all(plain) {
+            return None;
+        }
+        self.ids.clear();
+        self.values.clear();
+        let (mut at, mut least, mut last) = (target, 0, target);
+        while *text.get(at)? == b' ' {
+            at += 1;
+            let (id, end) = index_at(text, at)?;
+            let (value, next) = number_at(text, end + 1)?;
+            if text[end] != b':' || id < least || value == 0.0 || !value.is_finite() {
+                return None;
+            }
+            self.ids.push(id as u32);
+            self.values.push(value);
+            (at, last, least) = (next, at, id + 1);
+        }
+        if text[at] != b'\n' || into.labels.is_wrong(&text[..target]) {
+            return None;
+        }
+        if !into.begin_row() {
+            return Some(at + 1);
+        }
+        into.labels.push(&text[..target]).ok()?;
+        if let (Some(&low), Some(&high)) = (self.ids.first(), self.ids.last()) {
+            into.see(Found { index: low, line: number, column: target as u64 + 2 });
+            into.see(Found { index: high, line: number, column: last as u64 + 1 });
+        }
+        into.lines.is_row(into.rows.len());
+        into.rows.push_known(&self.ids, &self.values);
+        Some(at + 1)
+    }
+
     fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
         let text = &line.text[..memchr(b'#', line.text).unwrap_or(line.text.len())];
         let mut at = next(text, 0, false);
@@ -104,6 +141,20 @@ impl Svmlight {
 #[cold]
 fn infinite(line: &Line, id: u32) -> Error {
     line.wrong(0, format!("the values of feature {id} sum to infinity"), "scale the values down")
+}
+
+/// The index that stands at `at`, and where it ends; `None` if it is above 2³² − 1 or no index.
+#[inline(always)]
+fn index_at(text: &[u8], at: usize) -> Option<(u64, usize)> {
+    let (mut id, count) = digits8(eight(text, at)?);
+    let mut end = at + count;
+    if count == 8 {
+        while text.get(end).is_some_and(u8::is_ascii_digit) && end < at + 10 {
+            id = id * 10 + u64::from(text[end] - b'0');
+            end += 1;
+        }
+    }
+    (count > 0 && id <= u64::from(u32::MAX) && text.get(end).is_some()).then_some((id, end))
 }
 
 /// The usual pair, an index and a short number, read in one go: (index, value, bytes taken). Others are left to

@@ -2,6 +2,7 @@
 
 use super::{RowsRef, ValuesRef, broken};
 use crate::error::Result;
+use rayon::prelude::*;
 
 /// The values of a block, all in one precision.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +86,100 @@ impl Rows {
         }
     }
 
+    /// Appends a row given as ids and values, which the caller knows to rise strictly and be finite.
+    #[inline]
+    pub(crate) fn push_known(&mut self, ids: &[u32], values: &[f64]) {
+        debug_assert!(ids.len() == values.len() && ids.windows(2).all(|two| two[0] < two[1]));
+        self.ids.extend_from_slice(ids);
+        if let Values::F32(narrow) = &mut self.values {
+            // No early exit: this way it is done several at a time.
+            if values.iter().fold(true, |exact, &x| exact & (f64::from(x as f32) == x)) {
+                narrow.extend(values.iter().map(|&x| x as f32));
+            } else {
+                self.values = Values::F64(narrow.iter().map(|&x| f64::from(x)).collect());
+            }
+        }
+        if let Values::F64(wide) = &mut self.values {
+            wide.extend_from_slice(values);
+        }
+        if let Some(&last) = ids.last() {
+            self.columns = self.columns.max(last as usize + 1);
+        }
+        self.offsets.push(self.ids.len());
+    }
+
+    /// Forgets the rows and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.offsets.truncate(1);
+        self.ids.clear();
+        match &mut self.values {
+            Values::F32(values) => values.clear(),
+            Values::F64(_) => self.values = Values::F32(Vec::new()),
+        }
+        self.columns = 0;
+    }
+
+    /// Puts more rows behind these. `rename` says what an id of theirs is here; ids that become one are summed. Values
+    /// are rounded to `f32` if `narrow`: the error is the number of a row with one too large.
+    pub(crate) fn append(
+        &mut self,
+        more: &Rows,
+        rename: Option<&[u32]>,
+        narrow: bool,
+    ) -> std::result::Result<(), usize> {
+        if let Some(rename) = rename {
+            return self.append(&more.renamed(rename)?, None, narrow);
+        }
+        match (&mut self.values, &more.values) {
+            (Values::F32(narrow), Values::F32(more)) => narrow.extend_from_slice(more),
+            (Values::F64(wide), Values::F64(more)) => wide.extend_from_slice(more),
+            (Values::F64(wide), Values::F32(more)) => wide.extend(more.iter().map(|&x| f64::from(x))),
+            (Values::F32(short), Values::F64(wide)) if narrow => {
+                let from = short.len();
+                short.extend(wide.iter().map(|&x| x as f32));
+                if let Some(k) = short[from..].iter().position(|x| !x.is_finite()) {
+                    return Err(more.offsets.partition_point(|&end| end <= k) - 1);
+                }
+            }
+            (Values::F32(short), Values::F64(more)) => {
+                self.values =
+                    Values::F64(short.iter().map(|&x| f64::from(x)).chain(more.iter().copied()).collect());
+            }
+        }
+        let from = self.ids.len();
+        self.ids.extend_from_slice(&more.ids);
+        self.offsets.extend(more.offsets[1..].iter().map(|&end| from + end));
+        self.columns = self.columns.max(more.columns);
+        Ok(())
+    }
+
+    /// The same rows under other ids, sorted again, those that became one summed; the error is the number of a row
+    /// where that sum is not finite.
+    fn renamed(&self, rename: &[u32]) -> std::result::Result<Rows, usize> {
+        let (mut rows, mut pairs, lent) = (Rows::new(), Vec::new(), self.borrow());
+        for i in 0..lent.len() {
+            pairs.clear();
+            lent.for_each(i, |id, x| pairs.push((rename[id], x)));
+            pairs.sort_by_key(|&(id, _)| id);
+            pairs.dedup_by(|next: &mut (u32, f64), kept| {
+                let same = next.0 == kept.0;
+                kept.1 += if same { next.1 } else { 0.0 };
+                same
+            });
+            pairs.retain(|&(_, x)| x != 0.0);
+            rows.push(&pairs).map_err(|_| i)?;
+        }
+        Ok(rows)
+    }
+
+    /// Takes `base` from every id, all of which are at least that, and declares the columns.
+    pub(crate) fn count_from(&mut self, base: u32, columns: usize) {
+        if base > 0 {
+            self.ids.par_chunks_mut(1 << 16).for_each(|ids| ids.iter_mut().for_each(|id| *id -= base));
+        }
+        self.columns = columns;
+    }
+
     /// The same rows with values rounded to `f32`: half the memory traffic for models in `f32`. The error is the
     /// number of the first row with a value too large for that.
     ///
@@ -98,7 +193,7 @@ impl Rows {
     /// ```
     pub fn narrowed(mut self) -> std::result::Result<Rows, usize> {
         if let Values::F64(wide) = &self.values {
-            let narrow: Vec<f32> = wide.iter().map(|&x| x as f32).collect();
+            let narrow: Vec<f32> = wide.par_iter().map(|&x| x as f32).collect();
             if let Some(k) = narrow.iter().position(|x| !x.is_finite()) {
                 return Err(self.offsets.partition_point(|&end| end <= k) - 1);
             }

@@ -1,7 +1,8 @@
-//! Where bytes come from: a plain, gzip or zstd file, or standard input; handed on in blocks of whole lines.
+//! Where bytes come from: a plain, gzip or zstd file, or standard input; handed on in blocks of whole records.
 //!
-//! Compression is recognised by the first bytes, not by the name. Data larger than memory, memory maps and
-//! read-ahead will live here too: the door is [`for_each_block`], whose callers never see more than a block.
+//! Compression is recognised by the first bytes, not by the name. Files are read, not mapped: reading costs a copy
+//! that stays in the cache of the core that parses it, needs no `unsafe`, cannot fault when a file shrinks, and never
+//! holds more than a block in memory.
 //!
 //! ```
 //! use std::io::Write;
@@ -12,13 +13,135 @@
 //! assert_eq!(lazyglm::source::read_to_string(&file).unwrap(), "1 1:1\n");
 //! ```
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How much is read at a time.
 const BLOCK: usize = 1 << 20;
+
+/// A record longer than this is refused: it is no record, but a file without line ends.
+const LONGEST: usize = 1 << 28;
+
+/// What some editors put before the first line.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Bytes on their way in.
+///
+/// ```
+/// use lazyglm::source::{Block, Source};
+/// let file = std::env::temp_dir().join("lazyglm-doc-open.txt");
+/// std::fs::write(&file, "name\nann\nbob").unwrap();
+/// let mut source = Source::open(&file).unwrap();
+/// assert_eq!(source.first().unwrap(), b"name\nann\nbob", "a look ahead");
+/// source.skip(5); // the header
+/// let (mut block, lines) = (Block::default(), |bytes: &[u8]| memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1));
+/// assert!(source.next(&mut block, &lines).unwrap());
+/// assert_eq!(block.bytes(), b"ann\n");
+/// assert!(source.next(&mut block, &lines).unwrap());
+/// assert_eq!(block.bytes(), b"bob", "the last record may lack its end");
+/// assert!(!source.next(&mut block, &lines).unwrap());
+/// ```
+pub struct Source {
+    path: PathBuf,
+    reader: Box<dyn Read + Send>,
+    carry: Vec<u8>, // read, but not handed on yet
+    ended: bool,
+}
+
+/// A buffer for a block; used again and again, it is allocated once.
+///
+/// ```
+/// assert!(lazyglm::source::Block::default().bytes().is_empty());
+/// ```
+#[derive(Default)]
+pub struct Block {
+    buffer: Vec<u8>,
+    length: usize,
+}
+
+impl Block {
+    /// The bytes in it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.length]
+    }
+
+    fn set(&mut self, bytes: &[u8]) {
+        if self.buffer.len() < bytes.len() {
+            self.buffer.resize(bytes.len(), 0);
+        }
+        self.buffer[..bytes.len()].copy_from_slice(bytes);
+        self.length = bytes.len();
+    }
+
+    /// Reads another block behind what is in it; how many bytes came.
+    fn read(&mut self, reader: &mut dyn Read) -> io::Result<usize> {
+        let room = self.length + BLOCK;
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        }
+        let count = read_some(reader, &mut self.buffer[self.length..room])?;
+        self.length += count;
+        Ok(count)
+    }
+}
+
+impl Source {
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// ```
+    /// let error = lazyglm::source::Source::open("no such file".as_ref()).err().unwrap();
+    /// assert!(error.to_string().contains("check the name"));
+    /// ```
+    pub fn open(path: &Path) -> Result<Source> {
+        let mut source =
+            Source { path: path.to_path_buf(), reader: open(path)?, carry: Vec::new(), ended: false };
+        source.first()?;
+        if source.carry.starts_with(BYTE_ORDER_MARK) {
+            source.skip(BYTE_ORDER_MARK.len());
+        }
+        Ok(source)
+    }
+
+    /// The bytes that come next, up to a megabyte, without taking them.
+    pub fn first(&mut self) -> Result<&[u8]> {
+        if self.carry.is_empty() && !self.ended {
+            let mut block = Block::default();
+            let count = block.read(&mut *self.reader).map_err(|e| cannot_read(&self.path, e))?;
+            self.ended = count < BLOCK;
+            self.carry = block.bytes().to_vec();
+        }
+        Ok(&self.carry)
+    }
+
+    /// Leaves out bytes seen by [`Source::first`].
+    pub fn skip(&mut self, bytes: usize) {
+        self.carry.drain(..bytes.min(self.carry.len()));
+    }
+
+    /// The next whole records; false at the end. `whole` says how many of some bytes are whole records.
+    pub fn next(&mut self, block: &mut Block, whole: &dyn Fn(&[u8]) -> usize) -> Result<bool> {
+        block.set(&self.carry);
+        self.carry.clear();
+        while !self.ended {
+            let count = block.read(&mut *self.reader).map_err(|e| cannot_read(&self.path, e))?;
+            self.ended = count < BLOCK;
+            let end = if self.ended { 0 } else { whole(block.bytes()) };
+            if end > 0 {
+                self.carry.extend_from_slice(&block.bytes()[end..]);
+                block.length = end;
+                break;
+            }
+            if block.length > LONGEST {
+                let what = format!("there is no line end in {} MB", block.length >> 20);
+                let place = Place::file(&self.path).line(1); // relative to the block, like every line in it
+                return Err(Error::data(place, what, "is this a file of rows? Give one row a line"));
+            }
+        }
+        Ok(block.length > 0)
+    }
+}
 
 /// Calls `see` with block after block of whole lines; the last line may lack its end.
 ///
@@ -31,22 +154,11 @@ const BLOCK: usize = 1 << 20;
 /// assert_eq!(lines, 200_001, "none was cut in two");
 /// ```
 pub fn for_each_block(path: &Path, mut see: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut reader = open(path)?;
-    let mut block = Vec::with_capacity(2 * BLOCK);
-    loop {
-        let start = block.len();
-        block.resize(start + BLOCK, 0);
-        let count = read_some(&mut reader, &mut block[start..]).map_err(|e| cannot_read(path, e))?;
-        block.truncate(start + count);
-        if count == 0 {
-            return if block.is_empty() { Ok(()) } else { see(&block) };
-        }
-        if let Some(end) = block[start..].iter().rposition(|&b| b == b'\n') {
-            let whole = start + end + 1;
-            see(&block[..whole])?;
-            block.drain(..whole);
-        }
+    let (mut source, mut block) = (Source::open(path)?, Block::default());
+    while source.next(&mut block, &|bytes| memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1))? {
+        see(block.bytes())?;
     }
+    Ok(())
 }
 
 /// Everything, when it is small: a file of weights, say.
@@ -77,9 +189,9 @@ fn read_some(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(count)
 }
 
-fn open(path: &Path) -> Result<Box<dyn Read>> {
-    let mut raw: Box<dyn Read> = if path.as_os_str() == "-" {
-        Box::new(io::stdin().lock())
+fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let mut raw: Box<dyn Read + Send> = if path.as_os_str() == "-" {
+        Box::new(io::stdin())
     } else {
         let file = File::open(path).map_err(|e| {
             Error::io(path, e, "check the name and that you may read it ('-' is standard input)")
