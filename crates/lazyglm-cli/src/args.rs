@@ -2,7 +2,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use lazyglm::{loss, schedule};
+use lazyglm::{format, loss, schedule};
 use std::path::PathBuf;
 
 const STYLES: Styles = Styles::styled()
@@ -25,7 +25,7 @@ pub struct Args {
 /// What to do.
 #[derive(Subcommand)]
 pub enum Verb {
-    /// Train a model on svmlight data
+    /// Train a model
     Train(Box<Train>),
     /// Print one prediction a row; blank lines and comments are no rows
     Predict(Predict),
@@ -51,7 +51,7 @@ pub enum Bench {
 #[derive(ClapArgs)]
 #[command(after_help = names())]
 pub struct Train {
-    /// svmlight text, plain, gzip or zstd; '-' for standard input
+    /// The data, plain, gzip or zstd; '-' for standard input
     pub data: PathBuf,
     /// Write the model here (without it, nothing is written)
     #[arg(short, long, value_name = "MODEL")]
@@ -131,13 +131,19 @@ pub struct Train {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Stopping")]
     pub early_stop: Option<u64>,
 
+    /// How to read the data.
+    #[command(flatten)]
+    pub reading: Reading,
+    /// Keep what was read in a file that reads faster: auto (DATA.lazyglm-cache), off, only, or a file
+    #[arg(long, default_value = "auto", value_name = "WHEN|FILE", help_heading = "Data")]
+    pub cache: String,
     /// How many features there are [default: up to the highest index]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32), help_heading = "Data")]
     pub features: Option<u64>,
     /// Where counting starts: decides how many features there are, shifts none [default: 0 if an index 0 occurs, else 1]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "Data")]
     pub index_base: Option<u32>,
-    /// Threads for measuring the objective [default: all cores]
+    /// Threads for reading and for measuring the objective [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
     pub threads: Option<u32>,
 
@@ -149,13 +155,42 @@ pub struct Train {
     pub json: bool,
 }
 
+/// How to read data.
+#[derive(ClapArgs)]
+pub struct Reading {
+    /// The format: one of those below [default: by name, or first bytes]
+    #[arg(long, value_name = "F", help_heading = "Data")]
+    pub format: Option<String>,
+    /// The column that is the target (csv, json, parquet) [default: target, label, y or class]
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub target: Option<String>,
+    /// Columns to leave out
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "Data")]
+    pub drop: Vec<String>,
+    /// Columns whose numbers are names: a feature for each value
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "Data")]
+    pub categorical: Vec<String>,
+    /// How text becomes features: words=1-2,chars=3-5,case=lower|keep,value=tf|binary|sublinear,idf=yes|no,norm=l2|none
+    #[arg(long, value_name = "K=V,…", help_heading = "Data")]
+    pub text: Option<String>,
+    /// Hash the names of features into 2^N buckets instead of keeping them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=30), help_heading = "Data")]
+    pub hash_bits: Option<u32>,
+    /// Multiply the features of two namespaces or columns: a feature for each pair; may be given again
+    #[arg(long, value_name = "A*B", help_heading = "Data")]
+    pub interact: Vec<String>,
+}
+
 /// `lazyglm predict`.
 #[derive(ClapArgs)]
 pub struct Predict {
     /// A file written by `lazyglm train -o`
     pub model: PathBuf,
-    /// svmlight text, plain, gzip or zstd; '-' for standard input; targets may be missing
+    /// Data of the kind the model was trained on, plain, gzip or zstd; '-' for standard input; targets may be missing
     pub data: PathBuf,
+    /// The format, if its name or first bytes do not tell [default: by name, or first bytes]
+    #[arg(long, value_name = "F")]
+    pub format: Option<String>,
     /// Write the predictions here instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -175,8 +210,11 @@ pub struct Predict {
 pub struct Evaluate {
     /// A file written by `lazyglm train -o`
     pub model: PathBuf,
-    /// svmlight text, plain, gzip or zstd; '-' for standard input
+    /// Data of the kind the model was trained on, plain, gzip or zstd; '-' for standard input
     pub data: PathBuf,
+    /// The format, if its name or first bytes do not tell [default: by name, or first bytes]
+    #[arg(long, value_name = "F")]
+    pub format: Option<String>,
     /// Fail on a feature that never occurred in training, instead of counting it as zero
     #[arg(long)]
     pub strict: bool,
@@ -293,10 +331,13 @@ fn names() -> String {
         .iter()
         .map(|e| line(&format!("{} ({})", e.name, for_what(e.make, e.keys)), e.formula, e.keys, 38));
     let schedules = schedule::TABLE.iter().map(|e| line(e.name, e.formula, e.keys, 14));
+    let formats: String =
+        format::TABLE.iter().map(|entry| format!("  {:<10} {}\n", entry.name, entry.shape)).collect();
     let (losses, schedules): (String, String) = (losses.collect(), schedules.collect());
     format!(
         "Losses (s the score, y = ±1 or real, r = s − y), with their keys:\n{losses}\n\
          Schedules (t the rows learnt so far), with their keys:\n{schedules}\n\
-         Keys are given like this: --loss huber:delta=1.0 --schedule power:p=0.75,t0=1000"
+         Keys are given like this: --loss huber:delta=1.0 --schedule power:p=0.75,t0=1000\n\n\
+         Formats, with a row of each:\n{formats}"
     )
 }

@@ -1,6 +1,7 @@
 //! What was typed, and what it means: numbers checked, names looked up, combinations that make no sense refused.
 
 use crate::args;
+use lazyglm::format::Asked;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, Loss, Method, Order, Precision, Result, Settings, UpdateName, loss,
     schedule,
@@ -28,6 +29,28 @@ pub enum HeldOut {
     File(PathBuf),
     /// This share of the training rows.
     Share(f64),
+}
+
+/// What is said of the data.
+pub fn asked(args: &args::Reading) -> Result<Asked> {
+    let pair = |text: &String| match text.split_once('*') {
+        Some((a, b)) if !a.is_empty() && !b.is_empty() && !b.contains('*') => {
+            Ok([a.to_string(), b.to_string()])
+        }
+        _ => Err(Error::call(
+            format!("--interact '{text}' is no pair"),
+            "write two namespaces: --interact 'a*b'",
+        )),
+    };
+    Ok(Asked {
+        format: args.format.clone(),
+        target: args.target.clone(),
+        drop: args.drop.clone(),
+        categorical: args.categorical.clone(),
+        text: args.text.clone(),
+        hash_bits: args.hash_bits,
+        interact: args.interact.iter().map(pair).collect::<Result<_>>()?,
+    })
 }
 
 /// Makes a plan of what was typed.

@@ -17,7 +17,7 @@ pub fn note(quiet: bool, text: &str) {
 }
 
 /// A word on features that training never saw: the first of them, and how many values they have.
-pub fn unseen_note((feature, values): (u32, u64)) -> String {
+pub fn unseen_note((feature, values): (&str, u64)) -> String {
     format!(
         "{values} values belong to features that never occurred in training, the first of them {feature}: they count as zero"
     )

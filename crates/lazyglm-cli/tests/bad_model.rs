@@ -72,8 +72,8 @@ fn a_model_of_a_newer_version_is_refused_with_a_word_on_what_to_do() {
     let key = br#"\"format\":1"#; // the metadata are JSON inside a JSON string
     let at = bytes.windows(key.len()).position(|window| window == key).expect("a format");
     let mut newer = bytes.clone();
-    newer[at + key.len() - 1] = b'2';
-    refused_by_all(&folder, &newer, &["format 2", "newer"]);
+    newer[at + key.len() - 1] = b'9';
+    refused_by_all(&folder, &newer, &["format 9", "newer"]);
 }
 
 #[test]

@@ -28,7 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("feature {feature}: {weight:+.3}");
     }
     let mut scorer = Scorer::new(&model);
-    lazyglm::data::for_each_block(&file, |block| {
+    lazyglm::data::for_each_block(&file, &Default::default(), Some(&model.reading), |block| {
+        scorer.meet(block)?;
         let score = scorer.score(block.rows.borrow(), 0);
         println!("first mail: {:?}", model.predict(score, Output::Target)?);
         Ok(())

@@ -11,52 +11,15 @@
 
 use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};
-use crate::format::{self, Asked, Lines, Opening, Parsed, Recipe};
+use crate::format::{Asked, Lines, Parsed};
+use crate::input::{Input, Reading};
 use crate::labels::Labels;
-use crate::number::parse_number;
-use crate::reader;
+use crate::naming::Naming;
 use crate::rows::Rows;
-use crate::source::{self, Source};
+use crate::sample_weights::SampleWeights;
+use crate::supply::{self, CacheMode, Supplied};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-
-/// One weight a row, as read from a file.
-///
-/// ```
-/// use lazyglm::SampleWeights;
-/// let file = std::env::temp_dir().join("lazyglm-doc-weights.txt");
-/// std::fs::write(&file, "1\n0.5\n\n0\n").unwrap();
-/// assert_eq!(SampleWeights::read(&file).unwrap().values, [1.0, 0.5, 0.0]);
-/// ```
-#[derive(Clone, Debug)]
-pub struct SampleWeights {
-    /// Finite, from 0 up.
-    pub values: Vec<f64>,
-    file: PathBuf,
-}
-
-impl SampleWeights {
-    /// Reads one weight a line; blank lines are passed over.
-    ///
-    /// ```
-    /// use lazyglm::SampleWeights;
-    /// let file = std::env::temp_dir().join("lazyglm-doc-bad-weights.txt");
-    /// std::fs::write(&file, "1\n-2\n").unwrap();
-    /// let error = SampleWeights::read(&file).unwrap_err();
-    /// assert!(error.to_string().contains(":2:1: '-2' is no weight"));
-    /// ```
-    pub fn read(path: &Path) -> Result<SampleWeights> {
-        let text = source::read_to_string(path)?;
-        let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
-        let one = |(k, line): (usize, &str)| match parse_number(line.as_bytes()) {
-            Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-            _ => {
-                let place = Place::file(path).line(k as u64 + 1).column(1);
-                Err(Error::data(place, format!("'{line}' is no weight"), "give one number from 0 up a line"))
-            }
-        };
-        Ok(SampleWeights { values: lines.map(one).collect::<Result<_>>()?, file: path.to_path_buf() })
-    }
-}
 
 /// A data set as read, before anything is known of loss or weights.
 ///
@@ -66,7 +29,7 @@ impl SampleWeights {
 /// rows.push(&[(0, 1.0)]).unwrap();
 /// rows.push(&[(1, 1.0)]).unwrap();
 /// let data = Dataset::made(rows, Labels::Numbers(vec![3.0, 4.0]), Features::columns_from(1, 2));
-/// assert_eq!((data.labels.len(), data.features.name(1)), (2, 2));
+/// assert_eq!((data.labels.len(), data.features.index(1)), (2, 2));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Dataset {
@@ -76,6 +39,10 @@ pub struct Dataset {
     pub labels: Labels,
     /// What the columns stand for.
     pub features: Features,
+    /// The weights that rows have of their own, in formats with such; else `None`.
+    pub weights: Option<Vec<f64>>,
+    /// How the rows were made.
+    pub reading: Reading,
     /// What a reader may want to know: ignored query ids, dropped features.
     pub notes: Vec<String>,
     file: PathBuf,
@@ -93,48 +60,39 @@ impl Dataset {
     /// assert_eq!((data.rows.len(), data.features.count, data.features.base), (2, 7, 1));
     /// ```
     pub fn read(path: &Path, declared: Declared) -> Result<Dataset> {
-        Dataset::assigned(parse_all(path, Vec::new())?, declared, path)
+        Dataset::load(path, &Load { declared, ..Load::default() }).map(|(data, _)| data)
     }
 
-    /// Reads a file of training data with a weight for each row. Rows of weight zero are as if absent: neither their
-    /// features nor their targets count. Returns the weights of the rows that are left.
+    /// Reads a file of training data as told. Returns the sample weights of the rows as well: rows of weight zero are
+    /// as if absent, so neither their features nor their targets count.
     ///
     /// ```
-    /// use lazyglm::{Dataset, Declared, SampleWeights};
+    /// use lazyglm::{Dataset, Load, SampleWeights};
     /// let file = |name: &str| std::env::temp_dir().join("lazyglm-doc-weighted-".to_string() + name);
     /// std::fs::write(file("data"), "1 1:1\n-1 2:1\n1 9:1\n").unwrap();
     /// std::fs::write(file("weights"), "1\n2\n0\n").unwrap();
-    /// let weights = SampleWeights::read(&file("weights")).unwrap();
-    /// let (data, kept) = Dataset::read_weighted(&file("data"), Declared::default(), &weights).unwrap();
-    /// assert_eq!((data.rows.len(), data.features.count, kept), (2, 2, vec![1.0, 2.0]));
+    /// let weights = Some(SampleWeights::read(&file("weights")).unwrap());
+    /// let (data, kept) = Dataset::load(&file("data"), &Load { weights, ..Load::default() }).unwrap();
+    /// assert_eq!((data.rows.len(), data.features.count, kept.unwrap()), (2, 2, vec![1.0, 2.0]));
     /// ```
-    pub fn read_weighted(
-        path: &Path,
-        declared: Declared,
-        weights: &SampleWeights,
-    ) -> Result<(Dataset, Vec<f64>)> {
-        let parsed = parse_all(path, weights.values.iter().map(|w| *w == 0.0).collect())?;
-        let (given, rows) = (weights.values.len(), parsed.file_rows);
-        if given != rows {
-            let what =
-                format!("there are {given} sample weights for the {rows} rows of {}", Place::file(path));
-            return Err(Error::data(
-                Place::file(&weights.file),
-                what,
-                "give one weight a row, in the order of the rows",
-            ));
-        }
-        if parsed.rows.is_empty() && rows > 0 {
-            let hint = "give some rows a weight above 0";
-            return Err(Error::data(Place::file(&weights.file), "all sample weights are 0", hint));
-        }
-        let kept = weights.values.iter().copied().filter(|w| *w > 0.0).collect();
-        Ok((Dataset::assigned(parsed, declared, path)?, kept))
-    }
-
-    fn assigned(mut parsed: Parsed, declared: Declared, path: &Path) -> Result<Dataset> {
-        let features = Features::assign(&mut parsed.rows, parsed.span, declared, path)?;
-        Dataset::labelled(parsed, features, path, 0)
+    pub fn load(path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
+        let absent = load.weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
+        let all = RefCell::new(Parsed::default());
+        let see = &mut |block: &mut Parsed| {
+            let mut all = all.borrow_mut();
+            all.append(block, load.narrow).map_err(|row| too_large(path, all.lines.of(row)))
+        };
+        let start_over = &mut || all.borrow_mut().clear_all();
+        let supplied = supply::for_each(path, &load.asked, &load.cache, absent, see, start_over)?;
+        let (Supplied { reading, naming, notes }, mut parsed) = (supplied, all.into_inner());
+        let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
+        let features = match naming {
+            Naming::Indices => Features::assign(&mut parsed.rows, parsed.span, load.declared, path)?,
+            naming => Features::named(&mut parsed.rows, naming)?,
+        };
+        let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
+        data.notes.splice(..0, notes);
+        Ok((data, kept))
     }
 
     /// Reads a file whose features are named as in `known`: a validation file. Values of features that do not
@@ -151,10 +109,15 @@ impl Dataset {
     /// assert!(check.notes[0].contains("2 values of features that do not occur in training"));
     /// ```
     pub fn read_like(path: &Path, known: &Dataset) -> Result<Dataset> {
-        let mut parsed = parse_all(path, Vec::new())?;
-        let (rows, dropped) = known.features.apply(&parsed.rows, &known.occurring())?;
-        parsed.rows = rows;
-        Dataset::labelled(parsed, known.features.clone(), path, dropped)
+        let input = Input::open(path, &Asked::default(), Some(&known.reading))?;
+        let (occurs, mut all, mut dropped) = (known.occurring(), Parsed::default(), 0);
+        input.for_each(Vec::new(), &mut |block| {
+            let rows = known.features.apply(block, &occurs, &mut dropped)?;
+            block.rows = rows;
+            all.append(block, false).map_err(|_| Error::call("rows that are no rows", "report this"))
+        })?;
+        all.rows.declare_columns(known.features.columns());
+        Dataset::labelled(all, known.features.clone(), known.reading.clone(), path, dropped)
     }
 
     /// For each column, whether any row has it.
@@ -172,8 +135,14 @@ impl Dataset {
         occurs
     }
 
-    fn labelled(parsed: Parsed, features: Features, path: &Path, dropped: usize) -> Result<Dataset> {
-        let Parsed { rows, labels, unlabelled, with_query, lines, span, .. } = parsed;
+    fn labelled(
+        parsed: Parsed,
+        features: Features,
+        reading: Reading,
+        path: &Path,
+        dropped: usize,
+    ) -> Result<Dataset> {
+        let Parsed { rows, labels, unlabelled, with_query, lines, span, weights, .. } = parsed;
         let file = path.to_path_buf();
         let mut notes = Vec::new();
         notes.extend(query_note(path, with_query));
@@ -186,13 +155,10 @@ impl Dataset {
         if rows.is_empty() {
             return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
         }
-        if rows.nonzeros() == 0 && span.is_none() {
-            let what = "no row has a feature: this does not look like svmlight text";
-            return Err(Error::data(
-                Place::file(path),
-                what,
-                "write a row as: target index:value index:value",
-            ));
+        if rows.nonzeros() == 0 && span.is_none() && dropped == 0 {
+            let what = format!("no row has a feature: this does not look like {}", reading.recipe.name());
+            let hint = format!("write a row as: {}", reading.recipe.shape());
+            return Err(Error::data(Place::file(path), what, hint));
         }
         if let Some(row) = unlabelled {
             let place = Place::file(path).line(lines.of(row));
@@ -201,7 +167,8 @@ impl Dataset {
         if rows.len() > u32::MAX as usize {
             return Err(Error::data(Place::file(path), "there are more than 2³² rows", "split the file"));
         }
-        Ok(Dataset { rows, labels, features, notes, file, lines })
+        let weights = Some(weights).filter(|weights| !weights.is_empty());
+        Ok(Dataset { rows, labels, features, weights, reading, notes, file, lines })
     }
 
     /// Data that were made, not read.
@@ -218,6 +185,8 @@ impl Dataset {
             rows,
             labels,
             features,
+            weights: None,
+            reading: Reading::default(),
             notes: Vec::new(),
             file: "made data".into(),
             lines: Lines::default(),
@@ -261,6 +230,8 @@ impl Dataset {
             rows: self.rows.select(rows),
             labels: self.labels.select(rows),
             features: self.features.clone(),
+            weights: self.weights.as_ref().map(|weights| rows.iter().map(|&i| weights[i]).collect()),
+            reading: self.reading.clone(),
             notes: Vec::new(),
             file: self.file.clone(),
             lines: self.lines.select(rows),
@@ -279,38 +250,51 @@ pub fn query_note(path: &Path, rows: usize) -> Option<String> {
     (rows > 0).then(|| format!("{}: qid on {rows} rows was ignored", Place::file(path)))
 }
 
-fn parse_all(path: &Path, absent: Vec<bool>) -> Result<Parsed> {
-    let mut all = Parsed::default();
-    let (source, recipe, header) = open(path)?;
-    reader::for_each(source, header, &recipe, path, absent, &mut |block| {
-        all.append(block, None, false).map_err(|row| infinite(path, &all, row))
-    })?;
-    Ok(all)
+/// How to read training data.
+///
+/// ```
+/// use lazyglm::{Dataset, Declared, Load};
+/// let file = std::env::temp_dir().join("lazyglm-doc-load.svm");
+/// std::fs::write(&file, "1 1:0.1\n-1 2:1\n").unwrap();
+/// let (data, _) = Dataset::load(&file, &Load { narrow: true, ..Load::default() }).unwrap();
+/// assert_eq!(data.rows.borrow().dot(0, &[1.0, 1.0]), f64::from(0.1f32));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Load {
+    /// What is said of the format.
+    pub asked: Asked,
+    /// What is said of the features.
+    pub declared: Declared,
+    /// A weight for each row of the file.
+    pub weights: Option<SampleWeights>,
+    /// Round values to f32, as a model in f32 will anyway.
+    pub narrow: bool,
+    /// When to use a cache.
+    pub cache: CacheMode,
 }
 
-fn infinite(path: &Path, parsed: &Parsed, row: usize) -> Error {
-    let place = Place::file(path).line(parsed.lines.of(row));
-    Error::data(place, "the values of one feature sum to infinity", "scale the values down")
+fn too_large(file: &Path, line: u64) -> Error {
+    let (what, hint) =
+        ("a value is too large for f32 (3.4e38)", "scale the feature down, or train with --precision f64");
+    Error::data(Place::file(file).line(line), what, hint)
 }
 
-fn open(path: &Path) -> Result<(Source, Recipe, u64)> {
-    let mut source = Source::open(path)?;
-    let asked = Asked::default();
-    let recipe = format::open(&Opening { first: source.first()?, file: path, asked: &asked, known: None })?;
-    Ok((source, recipe, 0))
-}
-
-/// Calls `see` with block after block of rows, ids as written: for scoring data of any size.
+/// Calls `see` with block after block of rows: for scoring data of any size. Ids are as written, or numbers of the
+/// block's own names. Data that a model is to score are read as those it learnt from were.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-blocks.svm");
 /// std::fs::write(&file, "1 5:1\n".repeat(400_000)).unwrap();
 /// let (mut blocks, mut rows) = (0, 0);
 /// let see = |block: &lazyglm::format::Parsed| Ok((blocks, rows) = (blocks + 1, rows + block.rows.len()));
-/// lazyglm::data::for_each_block(&file, see).unwrap();
+/// lazyglm::data::for_each_block(&file, &Default::default(), None, see).unwrap();
 /// assert!(blocks > 1 && rows == 400_000);
 /// ```
-pub fn for_each_block(path: &Path, mut see: impl FnMut(&Parsed) -> Result<()>) -> Result<()> {
-    let (source, recipe, header) = open(path)?;
-    reader::for_each(source, header, &recipe, path, Vec::new(), &mut |block| see(block))
+pub fn for_each_block(
+    path: &Path,
+    asked: &Asked,
+    known: Option<&Reading>,
+    mut see: impl FnMut(&Parsed) -> Result<()>,
+) -> Result<()> {
+    Input::open(path, asked, known)?.for_each(Vec::new(), &mut |block| see(block))
 }

@@ -1,9 +1,11 @@
-//! Which column stands for which feature: features are named by their index as written, columns count from 0.
+//! Which column stands for which feature: features are indices as written, words or buckets; columns count from 0.
 
 use crate::error::{Error, Place, Result};
-use crate::format::{Found, Span};
+use crate::format::{Found, Parsed, Span};
+use crate::naming::Naming;
 use crate::rows::Rows;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Below this many features a column each is cheap; above, only features that occur get one.
 const DIRECT: usize = 1 << 22;
@@ -12,17 +14,19 @@ const DIRECT: usize = 1 << 22;
 ///
 /// ```
 /// let features = lazyglm::Features::columns_from(1, 3); // 1, 2 and 3 in the file are 0, 1 and 2 in memory
-/// assert_eq!((features.name(0), features.column(3)), (1, Some(2)));
+/// assert_eq!((features.index(0), features.column(3)), (1, Some(2)));
 /// assert_eq!((features.column(0), features.column(4)), (None, None));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Features {
     /// 0 or 1: the index of the first feature.
     pub base: u32,
     /// d: how many features there are, seen or not.
     pub count: usize,
     /// With very many features, most of which never occur: the index of each column, rising.
-    occurring: Option<Vec<u32>>,
+    occurring: Option<Arc<Vec<u32>>>,
+    /// What indices stand for, where they were not written as such.
+    pub naming: Arc<Naming>,
 }
 
 /// What the caller says of the features, where the data leave it open.
@@ -49,10 +53,10 @@ impl Features {
     ///
     /// ```
     /// let features = lazyglm::Features::columns_from(0, 5);
-    /// assert_eq!((features.columns(), features.name(4)), (5, 4));
+    /// assert_eq!((features.columns(), features.index(4)), (5, 4));
     /// ```
     pub fn columns_from(base: u32, count: usize) -> Features {
-        Features { base, count, occurring: None }
+        Features { base, count, occurring: None, naming: Arc::default() }
     }
 
     /// Finds the features of rows whose ids are indices as written, and renames the ids to columns.
@@ -80,55 +84,87 @@ impl Features {
             }
         }
         let count = declared.count.unwrap_or(found);
-        let occurring = (count > DIRECT).then(|| distinct(rows.ids())).filter(|ids| ids.len() < count / 2);
+        let occurring =
+            (count > DIRECT).then(|| Arc::new(distinct(rows.ids()))).filter(|ids| ids.len() < count / 2);
         match &occurring {
             None => rows.count_from(base, count),
             Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
         }
-        Ok(Features { base, count, occurring })
+        Ok(Features { base, count, occurring, naming: Arc::default() })
+    }
+
+    /// The features of rows whose ids stand for words or buckets.
+    pub(crate) fn named(rows: &mut Rows, naming: Naming) -> Result<Features> {
+        let (naming, count) = match naming {
+            Naming::Indices => (naming, rows.columns()),
+            Naming::Words(ref words) => {
+                let count = words.len();
+                (naming, count)
+            }
+            Naming::Buckets(ref buckets) => {
+                let count = 1 << buckets.bits();
+                (naming, count)
+            }
+        };
+        let words = matches!(naming, Naming::Words(_)); // each of which occurs
+        let occurring = (count > DIRECT && !words)
+            .then(|| Arc::new(distinct(rows.ids())))
+            .filter(|ids| ids.len() < count / 2);
+        match &occurring {
+            None => rows.count_from(0, count),
+            Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
+        }
+        Ok(Features { base: 0, count, occurring, naming: Arc::new(naming) })
     }
 
     /// The columns of other rows under the same names: ids are renamed, and features that have no column, or one
-    /// that does not occur, dropped. Returns how many values were dropped.
-    ///
-    /// ```
-    /// use lazyglm::{Features, Rows};
-    /// let mut rows = Rows::new();
-    /// rows.push(&[(1, 1.0), (2, 1.0), (9, 1.0)]).unwrap(); // 2 never occurred, 9 has no column
-    /// let (rows, dropped) = Features::columns_from(1, 3).apply(&rows, &[true, false, true]).unwrap();
-    /// assert_eq!((rows.ids(), rows.columns(), dropped), (&[0][..], 3, 2));
-    /// ```
-    pub fn apply(&self, rows: &Rows, occurs: &[bool]) -> Result<(Rows, usize)> {
-        let mut renamed = Rows::new();
-        let mut dropped = 0;
-        let lent = rows.borrow();
-        let mut pairs = Vec::new();
+    /// that does not occur, dropped, and counted in `dropped`.
+    pub(crate) fn apply(&self, block: &Parsed, occurs: &[bool], dropped: &mut usize) -> Result<Rows> {
+        let index_of_name: Option<Vec<Option<u32>>> =
+            block.names.as_ref().map(|names| names.iter().map(|name| self.naming.find(name)).collect());
+        let column = |id: u32| {
+            let index = match &index_of_name {
+                Some(of_name) => of_name[id as usize],
+                None => self.naming.find_index(id),
+            };
+            index.and_then(|index| self.column(index)).filter(|&column| occurs[column as usize])
+        };
+        let (mut renamed, mut pairs, lent) = (Parsed::default(), Vec::new(), block.rows.borrow());
         for i in 0..lent.len() {
             pairs.clear();
-            lent.for_each(i, |id, x| {
-                match self.column(id as u32).filter(|&column| occurs[column as usize]) {
-                    Some(column) => pairs.push((column, x)),
-                    None => dropped += 1,
-                }
+            lent.for_each(i, |id, x| match column(id as u32) {
+                Some(column) => pairs.push((column, x)),
+                None => *dropped += 1,
             });
-            renamed.push(&pairs)?;
+            let infinite =
+                |_| Error::call("the values of one feature sum to infinity", "scale the values down");
+            renamed.push_row(&mut pairs).map_err(infinite)?;
         }
-        renamed.declare_columns(self.columns());
-        Ok((renamed, dropped))
+        renamed.rows.declare_columns(self.columns());
+        Ok(renamed.rows)
     }
 
     /// How many columns there are: d, unless only occurring features have one.
     pub fn columns(&self) -> usize {
-        self.occurring.as_ref().map_or(self.count, Vec::len)
+        self.occurring.as_ref().map_or(self.count, |ids| ids.len())
     }
 
-    /// The index, as written, of a column.
+    /// What a column is called: its index as written, its word or its bucket.
+    ///
+    /// ```
+    /// assert_eq!(lazyglm::Features::columns_from(1, 3).name(2), "3");
+    /// ```
+    pub fn name(&self, column: usize) -> String {
+        self.naming.text(self.index(column))
+    }
+
+    /// The index, as written, of a column; the number of its word or its bucket.
     ///
     /// ```
     /// let features = lazyglm::Features::columns_from(1, 3);
-    /// assert_eq!((0..3).map(|column| features.name(column)).collect::<Vec<_>>(), [1, 2, 3]);
+    /// assert_eq!((0..3).map(|column| features.index(column)).collect::<Vec<_>>(), [1, 2, 3]);
     /// ```
-    pub fn name(&self, column: usize) -> u32 {
+    pub fn index(&self, column: usize) -> u32 {
         self.occurring.as_ref().map_or(column as u32 + self.base, |ids| ids[column])
     }
 

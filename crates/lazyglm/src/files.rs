@@ -26,6 +26,15 @@ use std::path::{Path, PathBuf};
 /// assert_eq!(std::fs::read(&path).unwrap(), b"hello");
 /// ```
 pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    write(path, true, fill)
+}
+
+/// The same for a file that can be made again and shows when it is damaged: nobody waits for the disk.
+pub(crate) fn write_lightly(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    write(path, false, fill)
+}
+
+fn write(path: &Path, sync: bool, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let failed =
         |e: io::Error| Error::io(path, e, "nothing was written: check the folder, the disk and your rights");
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
@@ -37,7 +46,9 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
     let mut buffer = BufWriter::new(beside.as_file_mut());
     fill(&mut buffer).and_then(|()| buffer.flush()).map_err(failed)?;
     drop(buffer);
-    beside.as_file().sync_all().map_err(failed)?;
+    if sync {
+        beside.as_file().sync_all().map_err(failed)?;
+    }
     beside.persist(&target).map_err(|e| failed(e.error))?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Targets as written: numbers, or words when any of them is no number.
 
 use crate::number::parse_number;
+use crate::vocabulary::Vocabulary;
 use std::collections::HashMap;
 
 /// One target a row, as read.
@@ -81,6 +82,23 @@ impl Labels {
                 codes.iter().for_each(|&code| self.push_word(&words[code as usize]));
             }
         }
+    }
+
+    /// Targets that are words of a list, by number.
+    pub(crate) fn of_words(numbers: &[u32], list: &Vocabulary) -> Labels {
+        let mut local = vec![u32::MAX; list.len()];
+        let (mut codes, mut words, mut index) =
+            (Vec::with_capacity(numbers.len()), Vec::new(), HashMap::new());
+        for &number in numbers {
+            let code = &mut local[number as usize];
+            if *code == u32::MAX {
+                *code = words.len() as u32;
+                words.push(list.name(number).to_string());
+                index.insert(list.name(number).to_string(), *code);
+            }
+            codes.push(*code);
+        }
+        Labels::Words { codes, words, index }
     }
 
     /// Forgets the targets.

@@ -31,11 +31,13 @@
 //!
 //! The rooms and who may import whom: `ARCHITECTURE.md`. The formulas: `MATHS.md`.
 
+mod cache;
 pub mod data;
 mod error;
 mod features;
 pub mod files;
 pub mod format;
+mod input;
 pub mod kernel;
 mod labels;
 pub mod ledger;
@@ -43,6 +45,7 @@ pub mod loss;
 pub mod metrics;
 mod model;
 pub mod model_file;
+pub mod naming;
 pub mod number;
 pub mod objective;
 mod penalty;
@@ -52,28 +55,33 @@ pub mod reference;
 pub mod registry;
 mod report;
 mod rows;
+mod sample_weights;
 pub mod schedule;
 mod scorer;
 mod settings;
 pub mod solver;
 pub mod source;
+mod supply;
 pub mod synth;
 mod task;
 mod trainer;
 pub mod update;
 mod vocabulary;
 
-pub use data::{Dataset, SampleWeights};
+pub use data::{Dataset, Load};
 pub use error::{Error, Kind, Place, Result};
 pub use features::{Declared, Features};
+pub use input::Reading;
 pub use labels::Labels;
 pub use loss::Loss;
-pub use model::{Counting, Model, Output, Prediction, Seen, Training};
+pub use model::{Counting, Model, Output, Prediction, Seen, Training, Words};
 pub use penalty::{ElasticNet, Method};
 pub use report::{Epoch, Report, Stop, Validation};
 pub use rows::{Examples, Row, Rows, RowsRef, Value, ValuesRef};
+pub use sample_weights::SampleWeights;
 pub use scorer::Scorer;
 pub use settings::{Order, Precision, Settings, UpdateName};
-pub use task::{ClassWeight, Task};
+pub use supply::CacheMode;
+pub use task::{ClassWeight, Task, targets_of};
 pub use trainer::{Progress, Trained, train};
 pub use vocabulary::Vocabulary;

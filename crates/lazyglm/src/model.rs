@@ -1,14 +1,19 @@
 //! A model: the weights that are not zero, by name, and what is needed to use them.
 
 use crate::error::{Error, Result};
+use crate::input::Reading;
 use crate::loss::{Admits, Loss};
+use crate::naming::Naming;
 use crate::penalty::Method;
 use crate::report::Report;
 use crate::settings::{Order, Precision, Settings, UpdateName};
 use crate::task::Task;
 use crate::trainer::Trained;
+use crate::vocabulary::Vocabulary;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
+use twox_hash::XxHash3_64;
 
 /// A trained model.
 ///
@@ -21,7 +26,8 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The index, as written in the data, of each feature whose weight is not zero; rising.
+    /// The index, as written in the data, of each feature whose weight is not zero, or its bucket, or the number of
+    /// its word in `words`; rising.
     pub features: Vec<u32>,
     /// Their weights.
     pub weights: Vec<f64>,
@@ -33,10 +39,46 @@ pub struct Model {
     pub classes: Option<[String; 2]>,
     /// The features that occurred in training.
     pub seen: Seen,
+    /// The words that features stand for, if they do.
+    pub words: Option<Words>,
+    /// How rows were made of the data.
+    pub reading: Reading,
     /// How the data counted features.
     pub counting: Counting,
     /// How it was trained.
     pub training: Training,
+}
+
+/// The words of a model whose features have names.
+///
+/// ```
+/// use lazyglm::{Vocabulary, Words};
+/// let words = Words { names: ["spam"].into_iter().collect(), others: Words::marks(["ham"]) };
+/// assert!(words.contains("spam") && words.contains("ham") && !words.contains("eggs"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Words {
+    /// Those with a weight, in the order of the weights.
+    pub names: Vocabulary,
+    /// XXH3-64 of each other word that occurred in training, rising: their weight is zero, and they are not unknown.
+    pub others: Vec<u64>,
+}
+
+impl Words {
+    /// The marks of some words, rising.
+    pub fn marks<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<u64> {
+        let mut marks: Vec<u64> =
+            words.into_iter().map(|word| XxHash3_64::oneshot(word.as_bytes())).collect();
+        marks.sort_unstable();
+        marks.dedup();
+        marks
+    }
+
+    /// Whether a word occurred in training.
+    pub fn contains(&self, word: &str) -> bool {
+        let mark = XxHash3_64::oneshot(word.as_bytes());
+        self.names.find(word).is_some() || self.others.binary_search(&mark).is_ok()
+    }
 }
 
 /// How training data counted features.
@@ -114,14 +156,29 @@ impl Model {
     pub fn new(task: &Task, settings: &Settings, trained: Trained) -> Model {
         let names = &task.data.features;
         let kept = trained.weights.iter().enumerate().filter(|(_, w)| **w != 0.0);
-        let (features, weights) = kept.map(|(column, &w)| (names.name(column), w)).unzip();
+        let (mut features, weights): (Vec<u32>, Vec<f64>) =
+            kept.map(|(column, &w)| (names.index(column), w)).unzip();
+        let mut seen = Seen::of(task);
+        let mut words = None;
+        if let Naming::Words(all) = &*names.naming {
+            let (kept, others): (Vec<u32>, Vec<u32>) =
+                (0..all.len() as u32).partition(|id| features.binary_search(id).is_ok());
+            words = Some(Words {
+                names: kept.iter().map(|&id| all.name(id)).collect(),
+                others: Words::marks(others.iter().map(|&id| all.name(id))),
+            });
+            features = (0..features.len() as u32).collect();
+            seen = Seen { runs: features.last().map(|&last| (0, last)).into_iter().collect() };
+        }
         Model {
             features,
             weights,
+            words,
+            reading: task.data.reading.clone(),
             bias: trained.bias,
             loss: task.loss.clone(),
             classes: task.classes.clone(),
-            seen: Seen::of(task),
+            seen,
             counting: Counting { index_base: names.base, count: names.count },
             training: Training {
                 l1: settings.net.l1,
@@ -139,6 +196,22 @@ impl Model {
                 table_budget: settings.table_budget,
                 report: Report { seconds_read: 0.0, seconds_train: 0.0, ..trained.report },
             },
+        }
+    }
+
+    /// What the feature of weight `k` is called.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Settings, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// assert_eq!(model.name(0), model.features[0].to_string());
+    /// ```
+    pub fn name(&self, k: usize) -> Cow<'_, str> {
+        match &self.words {
+            Some(words) => Cow::Borrowed(words.names.name(k as u32)),
+            None => Cow::Owned(self.features[k].to_string()),
         }
     }
 
@@ -253,7 +326,7 @@ impl Seen {
         let occurs = task.data.occurring();
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for column in (0..occurs.len()).filter(|&column| occurs[column]) {
-            let index = names.name(column);
+            let index = names.index(column);
             match runs.last_mut() {
                 Some((_, last)) if last.checked_add(1) == Some(index) => *last = index,
                 _ => runs.push((index, index)),

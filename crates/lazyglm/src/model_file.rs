@@ -6,10 +6,14 @@
 //! | `bias` | F64 \[1\] | b |
 //! | `features` | U32 \[k\] | the index of each, as written in the data, rising |
 //! | `seen` | U32 \[2m\] | first and last index of each run of features that occurred in training |
+//! | `name_ends` | U64 \[k\] | with words: where each feature's word ends in `names` |
+//! | `names` | U8 | with words: the words of the weights, end to end, in UTF-8 |
+//! | `others` | U64 \[z\] | with words: XXH3-64 of every other word that occurred, rising |
 //! | `xxh3_64` | U8 \[8\] | the last eight bytes of the file: XXH3-64, little-endian, of all bytes before them |
 //!
-//! The header's metadata has one key, `lazyglm`: a JSON object with `format` (1), loss, classes, how features are
-//! counted and how the model was trained. The checksum stands last in every format to come.
+//! The header's metadata has one key, `lazyglm`: a JSON object with `format`, loss, classes, how rows are made of data,
+//! how features are counted and how the model was trained. Format 1 knows svmlight data alone, format 2 all of them; a
+//! model that needs no more is written in format 1. The checksum stands last in every format to come.
 //!
 //! ```
 //! use lazyglm::{Model, Settings, model_file, synth, train};
@@ -22,17 +26,19 @@
 
 use crate::error::{Error, Kind, Place, Result};
 use crate::files;
+use crate::input::Reading;
 use crate::loss;
-use crate::model::{Counting, Model, Seen, Training};
+use crate::model::{Counting, Model, Seen, Training, Words};
 use crate::schedule::Spec;
+use crate::vocabulary::Vocabulary;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::Path;
 use twox_hash::XxHash3_64;
 
-/// The format this version writes, and the newest it reads.
-const FORMAT: u32 = 1;
+/// The newest format this version reads; it writes the oldest that will do.
+const FORMAT: u32 = 2;
 
 /// Bytes of the checksum at the end of the file.
 const CHECKSUM: usize = 8;
@@ -43,8 +49,14 @@ struct Header {
     written_by: String,
     loss: String,
     classes: Option<[String; 2]>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    reading: Reading,
     counting: Counting,
     training: Training,
+}
+
+fn is_default(reading: &Reading) -> bool {
+    *reading == Reading::default()
 }
 
 /// Just enough of a header to know whether the rest can be read.
@@ -106,10 +118,11 @@ pub fn load(path: &Path) -> Result<Model> {
 /// ```
 pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
     let header = Header {
-        format: FORMAT,
+        format: if is_default(&model.reading) && model.words.is_none() { 1 } else { 2 },
         written_by: format!("lazyglm {}", env!("CARGO_PKG_VERSION")),
         loss: model.loss.spec(),
         classes: model.classes.clone(),
+        reading: model.reading.clone(),
         counting: model.counting,
         training: model.training.clone(),
     };
@@ -121,20 +134,49 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
     let (bias, checksum) = (model.bias.to_le_bytes(), [0; CHECKSUM]);
     let view =
         |dtype, length, bytes| TensorView::new(dtype, vec![length], bytes).map_err(|e| cannot_write(&e));
-    // safetensors lays tensors out by falling size of their type: the only U8 comes last.
-    let tensors = [
+    let (names, ends, others) = model.words.as_ref().map(word_bytes).unwrap_or_default();
+    // safetensors lays tensors out by falling size of their type, then by name: the checksum comes last.
+    let mut tensors = vec![
         ("weights", view(Dtype::F64, model.weights.len(), &weights)?),
         ("bias", view(Dtype::F64, 1, &bias)?),
         ("features", view(Dtype::U32, model.features.len(), &features)?),
         ("seen", view(Dtype::U32, 2 * model.seen.runs.len(), &seen)?),
         ("xxh3_64", view(Dtype::U8, CHECKSUM, &checksum)?),
     ];
+    if model.words.is_some() {
+        tensors.push(("name_ends", view(Dtype::U64, ends.len() / 8, &ends)?));
+        tensors.push(("names", view(Dtype::U8, names.len(), &names)?));
+        tensors.push(("others", view(Dtype::U64, others.len() / 8, &others)?));
+    }
     let metadata = HashMap::from([("lazyglm".to_string(), json)]);
     let mut bytes = safetensors::serialize(tensors, Some(metadata)).map_err(|e| cannot_write(&e))?;
     let end = bytes.len() - CHECKSUM;
     let sum = XxHash3_64::oneshot(&bytes[..end]).to_le_bytes();
     bytes[end..].copy_from_slice(&sum);
     Ok(bytes)
+}
+
+/// `names`, `name_ends` and `others`.
+fn word_bytes(words: &Words) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    let names: String = words.names.iter().collect();
+    let ends = words.names.iter().scan(0, |end, name| {
+        *end += name.len() as u64;
+        Some(*end)
+    });
+    let others = words.others.iter().flat_map(|mark| mark.to_le_bytes()).collect();
+    (names.into_bytes(), ends.flat_map(u64::to_le_bytes).collect(), others)
+}
+
+/// The words, if the tensors of them obey the rules.
+fn read_words(names: &[u8], ends: Vec<u64>, others: Vec<u64>) -> Option<Words> {
+    let text = std::str::from_utf8(names).ok()?;
+    let (mut words, mut start) = (Vocabulary::default(), 0);
+    for &end in &ends {
+        words.id(text.get(start..usize::try_from(end).ok()?)?);
+        start = end as usize;
+    }
+    let fits = start == text.len() && words.len() == ends.len(); // no word twice
+    (fits && others.windows(2).all(|two| two[0] < two[1])).then_some(Words { names: words, others })
 }
 
 fn cannot_write(e: &dyn std::error::Error) -> Error {
@@ -221,13 +263,31 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     if header.classes.as_ref().is_some_and(|[a, b]| a == b || !plain(a) || !plain(b)) {
         return Err(broken("two different class names without spaces or control characters"));
     }
+    let words = match tensors.tensor("names") {
+        Err(_) => None,
+        Ok(_) => {
+            let (ends, others) = (u64s(get("name_ends", Dtype::U64)?), u64s(get("others", Dtype::U64)?));
+            let words = read_words(get("names", Dtype::U8)?, ends, others);
+            let fits = |words: &Words| {
+                words.names.len() == features.len() && features.iter().zip(0..).all(|(&f, k)| f == k)
+            };
+            Some(words.filter(fits).ok_or_else(|| broken("one word a weight, no word twice"))?)
+        }
+    };
+    if header.reading.hash_bits.is_some_and(|bits| !(1..=30).contains(&bits)) {
+        return Err(broken("2 to 2³⁰ buckets"));
+    }
     Spec::parse(&header.training.schedule).map_err(|e| broken(&e.to_string()))?;
-    let Header { classes, counting, training, .. } = header;
-    Ok(Model { features, weights, bias: bias[0], loss, classes, seen, counting, training })
+    let Header { classes, reading, counting, training, .. } = header;
+    Ok(Model { features, weights, bias: bias[0], loss, classes, seen, words, reading, counting, training })
 }
 
 fn f64s(bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(8).map(|eight| f64::from_le_bytes(eight.try_into().unwrap_or_default())).collect()
+}
+
+fn u64s(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().unwrap_or_default())).collect()
 }
 
 fn u32s(bytes: &[u8]) -> Vec<u32> {

@@ -5,55 +5,55 @@
 //! At most a few blocks are in the air: a slow consumer slows the reading down, and memory stays bounded.
 
 use crate::error::Result;
-use crate::format::{Parsed, Parser, Recipe};
-use crate::source::{Block, Source};
+use crate::format::Parsed;
+use crate::source::Block;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Takes the next block of bytes: one worker at a time. False at the end.
+pub(crate) type Take<'a> = dyn FnMut(&mut Block) -> Result<bool> + Send + 'a;
+
+/// Makes rows of a block of bytes; `number` counts the blocks.
+pub(crate) type Make<'a> = dyn FnMut(usize, &Block, &mut Parsed) -> Result<()> + 'a;
+
+/// Where blocks come from, and a maker of rows for each worker.
+pub(crate) struct Work<'a> {
+    pub take: Box<Take<'a>>,
+    pub maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
+    pub lines_before: u64,
+}
 
 /// Calls `see` with the rows of block after block, lines counted from the start of the file. Rows numbered in
 /// `absent` are passed over; with any, or on one thread, everything happens in the caller's.
 pub(crate) fn for_each(
-    source: Source,
-    skipped_lines: u64,
-    recipe: &Recipe,
-    file: &Path,
+    work: Work,
     absent: Vec<bool>,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
     match rayon::current_num_threads() {
-        threads if threads > 1 && absent.is_empty() => {
-            in_parallel(source, skipped_lines, recipe, file, threads, see)
-        }
-        _ => in_turn(source, skipped_lines, recipe, file, absent, see),
+        threads if threads > 1 && absent.is_empty() => in_parallel(work, threads, see),
+        _ => in_turn(work, absent, see),
     }
 }
 
-fn in_turn(
-    mut source: Source,
-    mut lines: u64,
-    recipe: &Recipe,
-    file: &Path,
-    absent: Vec<bool>,
-    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<()> {
-    let (mut block, mut parser) = (Block::default(), recipe.parser());
+fn in_turn(mut work: Work, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+    let (mut block, mut make, mut lines) = (Block::default(), (work.maker)(), work.lines_before);
     let mut parsed = Parsed { absent, ..Parsed::default() };
-    loop {
-        let more = source.next(&mut block, &|bytes| recipe.whole(bytes));
-        if !more.map_err(|e| e.further_down(lines))? {
-            return Ok(());
+    for number in 0.. {
+        if !(work.take)(&mut block).map_err(|e| e.further_down(lines))? {
+            break;
         }
-        parser.parse(block.bytes(), file, &mut parsed).map_err(|e| e.further_down(lines))?;
+        make(number, &block, &mut parsed).map_err(|e| e.further_down(lines))?;
         lines += parsed.move_down(lines);
         see(&mut parsed)?;
         parsed.clear_rows();
     }
+    Ok(())
 }
 
 /// The source and how many blocks were taken from it.
-struct Feed {
-    source: Source,
+struct Feed<'a> {
+    take: Box<Take<'a>>,
     taken: usize,
     ended: bool,
 }
@@ -69,28 +69,20 @@ struct Ready {
 }
 
 struct Shared<'a> {
-    feed: Mutex<Feed>,
+    feed: Mutex<Feed<'a>>,
     ready: Mutex<Ready>,
     change: Condvar,
-    recipe: &'a Recipe,
-    file: &'a Path,
+    maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
     most: usize, // blocks in the air
 }
 
-fn in_parallel(
-    source: Source,
-    mut lines: u64,
-    recipe: &Recipe,
-    file: &Path,
-    threads: usize,
-    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<()> {
+fn in_parallel(work: Work, threads: usize, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+    let mut lines = work.lines_before;
     let shared = Shared {
-        feed: Mutex::new(Feed { source, taken: 0, ended: false }),
+        feed: Mutex::new(Feed { take: work.take, taken: 0, ended: false }),
         ready: Mutex::default(),
         change: Condvar::new(),
-        recipe,
-        file,
+        maker: work.maker,
         most: 2 * threads,
     };
     std::thread::scope(|scope| {
@@ -129,14 +121,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared<'_> {
     fn work(&self) {
-        let (mut block, mut parser) = (Block::default(), self.recipe.parser());
+        let (mut block, mut make) = (Block::default(), (self.maker)());
         while self.wait_for_room() {
             let (number, taken) = {
                 let mut feed = locked(&self.feed);
                 if feed.ended {
                     return;
                 }
-                let taken = feed.source.next(&mut block, &|bytes| self.recipe.whole(bytes));
+                let taken = (feed.take)(&mut block);
                 feed.ended = !matches!(taken, Ok(true));
                 feed.taken += 1;
                 (feed.taken - 1, taken)
@@ -146,15 +138,15 @@ impl Shared<'_> {
                     locked(&self.ready).end = Some(number);
                     self.change.notify_all();
                 }
-                Ok(true) => self.parse(number, &block, &mut *parser),
+                Ok(true) => self.make(number, &block, &mut *make),
                 Err(e) => self.deliver(number, Parsed::default(), Err(e)),
             }
         }
     }
 
-    fn parse(&self, number: usize, block: &Block, parser: &mut dyn Parser) {
+    fn make(&self, number: usize, block: &Block, make: &mut Make) {
         let mut parsed = locked(&self.ready).spare.pop().unwrap_or_default();
-        let done = parser.parse(block.bytes(), self.file, &mut parsed);
+        let done = make(number, block, &mut parsed);
         self.deliver(number, parsed, done);
     }
 

@@ -1,7 +1,9 @@
 //! A model at work: scores for rows whose features are named as in the data.
 
-use crate::error::{Error, Place};
+use crate::error::{Error, Place, Result};
+use crate::format::Parsed;
 use crate::model::Model;
+use crate::naming::bucket;
 use crate::rows::RowsRef;
 
 /// A model laid out for scoring rows whose ids are indices as written.
@@ -17,9 +19,19 @@ use crate::rows::RowsRef;
 /// ```
 pub struct Scorer<'a> {
     model: &'a Model,
-    table: Vec<f64>,     // the weight of each index, or NaN for a feature never seen
-    unseen: Option<u32>, // the first feature met that training never saw
+    table: Vec<f64>,        // the weight of each index, or NaN for a feature never seen
+    ids: Ids,               // what the ids of the rows at hand are
+    unseen: Option<String>, // the first feature met that training never saw
     unseen_values: u64,
+}
+
+enum Ids {
+    /// Indices as written.
+    Indices,
+    /// Indices to be hashed into 2 to this power buckets.
+    Hashed(u32),
+    /// Numbers of names, whose weights these are.
+    Names(Vec<f64>),
 }
 
 /// Up to this index every feature has a table entry; beyond it only if the model holds one in `SPARSE`, so that no
@@ -52,7 +64,7 @@ impl<'a> Scorer<'a> {
                 table[index as usize] = weight;
             }
         }
-        Scorer { model, table, unseen: None, unseen_values: 0 }
+        Scorer { model, table, ids: Ids::Indices, unseen: None, unseen_values: 0 }
     }
 
     /// The weight of a feature; NaN if training never saw it.
@@ -68,7 +80,48 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// w·x + b of row `i`, whose ids are indices as written; features never seen count as zero.
+    /// Takes up a block of rows that are to be scored: what its ids stand for.
+    ///
+    /// ```
+    /// # use lazyglm::{Model, Scorer, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// # let model = Model::new(&task, &Settings::default(), trained);
+    /// let mut block = lazyglm::format::Parsed::default();
+    /// let id = block.name("subject^lottery");
+    /// block.push_row(&mut vec![(id, 1.0)]).unwrap();
+    /// let error = Scorer::new(&model).meet(&block).unwrap_err();
+    /// assert!(error.to_string().contains("features by number"));
+    /// ```
+    pub fn meet(&mut self, block: &Parsed) -> Result<()> {
+        let bits = self.model.reading.hash_bits;
+        self.ids = match (&self.model.words, bits, &block.names) {
+            (_, _, None) if block.rows.nonzeros() == 0 => Ids::Indices,
+            (None, None, None) => Ids::Indices,
+            (None, Some(bits), None) => Ids::Hashed(bits),
+            (None, Some(bits), Some(names)) => Ids::Names(
+                names.iter().map(|name| self.weight(bucket(name.as_bytes(), bits) as usize)).collect(),
+            ),
+            (Some(words), _, Some(names)) => {
+                let weight = |name| match words.names.find(name) {
+                    Some(k) => self.model.weights[k as usize],
+                    None if words.contains(name) => 0.0,
+                    None => f64::NAN,
+                };
+                Ids::Names(names.iter().map(weight).collect())
+            }
+            (Some(_), _, None) => return Err(mismatch("features by name, and these data by number")),
+            (None, None, Some(_)) => return Err(mismatch("features by number, and these data by name")),
+        };
+        if let (Ids::Names(weights), Some(names), None) = (&self.ids, &block.names, &self.unseen) {
+            let first = weights.iter().position(|weight| weight.is_nan());
+            self.unseen = first.map(|id| names.name(id as u32).to_string());
+        }
+        Ok(())
+    }
+
+    /// w·x + b of row `i` of the block last met, or of rows whose ids are indices as written; features never seen
+    /// count as zero.
     ///
     /// ```
     /// # use lazyglm::{Model, Rows, Scorer, Seen, Settings, synth, train};
@@ -82,32 +135,22 @@ impl<'a> Scorer<'a> {
     /// assert_eq!(Scorer::new(&model).score(rows.borrow(), 0), 20.5);
     /// ```
     pub fn score(&mut self, rows: RowsRef, i: usize) -> f64 {
-        self.score_named(rows, i, |id| id as u32)
-    }
-
-    /// The same for rows whose ids stand for other indices.
-    ///
-    /// ```
-    /// # use lazyglm::{Model, Rows, Scorer, Settings, synth, train};
-    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
-    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
-    /// # let model = Model::new(&task, &Settings::default(), trained);
-    /// let (mut scorer, mut rows) = (Scorer::new(&model), Rows::new());
-    /// rows.push(&[(0, 1.0)]).unwrap();
-    /// rows.push(&[(42, 1.0)]).unwrap();
-    /// let named = scorer.score_named(rows.borrow(), 0, |_column| 42); // column 0 stands for feature 42
-    /// assert_eq!(named, scorer.score(rows.borrow(), 1));
-    /// ```
-    pub fn score_named(&mut self, rows: RowsRef, i: usize, name: impl Fn(usize) -> u32) -> f64 {
         let (mut score, mut unseen, mut count) = (self.model.bias, None, 0);
-        rows.for_each(i, |id, x| match self.weight(name(id) as usize) {
+        let weight = |id: usize| match &self.ids {
+            Ids::Indices => self.weight(id),
+            Ids::Hashed(bits) => self.weight(bucket(id.to_string().as_bytes(), *bits) as usize),
+            Ids::Names(weights) => weights[id],
+        };
+        rows.for_each(i, |id, x| match weight(id) {
             weight if weight.is_nan() => {
-                unseen = unseen.or(Some(name(id)));
+                unseen = unseen.or(Some(id));
                 count += 1;
             }
             weight => score += weight * x,
         });
-        self.unseen = self.unseen.or(unseen);
+        if self.unseen.is_none() {
+            self.unseen = unseen.map(|id| id.to_string());
+        }
         self.unseen_values += count;
         score
     }
@@ -122,10 +165,10 @@ impl<'a> Scorer<'a> {
     /// let (mut scorer, mut rows) = (Scorer::new(&model), Rows::new());
     /// rows.push(&[(5, 1.0), (200, 1.0), (300, 1.0)]).unwrap();
     /// scorer.score(rows.borrow(), 0);
-    /// assert_eq!(scorer.unseen(), Some((200, 2)));
+    /// assert_eq!(scorer.unseen(), Some(("200", 2)));
     /// ```
-    pub fn unseen(&self) -> Option<(u32, u64)> {
-        self.unseen.map(|index| (index, self.unseen_values))
+    pub fn unseen(&self) -> Option<(&str, u64)> {
+        self.unseen.as_deref().map(|name| (name, self.unseen_values)).filter(|(_, values)| *values > 0)
     }
 
     /// The refusal of `--strict` for such a feature.
@@ -143,12 +186,17 @@ impl<'a> Scorer<'a> {
     /// assert!(refusal.to_string().starts_with("new.svm:1: feature 200 never occurred in training"));
     /// ```
     pub fn refusal(&self, place: Place) -> Option<Error> {
-        self.unseen().map(|(index, _)| {
+        self.unseen().map(|(name, _)| {
             Error::data(
                 place,
-                format!("feature {index} never occurred in training"),
+                format!("feature {name} never occurred in training"),
                 "leave --strict out to count it as zero, or train on data that have it",
             )
         })
     }
+}
+
+fn mismatch(what: &str) -> Error {
+    let place = Place::default();
+    Error::data(place, format!("the model knows its {what}"), "give data in the format it was trained on")
 }

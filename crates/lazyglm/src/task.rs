@@ -3,7 +3,7 @@
 //! Here words become ±1, `auto` becomes a loss, weights get mean one and rows of weight zero disappear.
 
 use crate::data::Dataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::labels::Labels;
 use crate::loss::{self, Admits, Loss};
 use crate::rows::Examples;
@@ -104,6 +104,10 @@ impl Task {
         sample_weights: Option<Vec<f64>>,
         class_weight: Option<ClassWeight>,
     ) -> Result<Task> {
+        let sample_weights = match (sample_weights, &data.weights) {
+            (Some(given), Some(own)) => Some(given.iter().zip(own).map(|(a, b)| a * b).collect()),
+            (given, own) => given.or(own.clone()),
+        };
         let (data, sample_weights) = without_absent_rows(data, sample_weights)?;
         let mut notes = data.notes.clone();
         let loss = match loss {
@@ -148,10 +152,7 @@ impl Task {
     /// assert_eq!(Task::targets_like(&data, &*hinge, Some(&classes)).unwrap(), [1.0, -1.0]);
     /// ```
     pub fn targets_like(data: &Dataset, loss: &dyn Loss, classes: Option<&[String; 2]>) -> Result<Vec<f64>> {
-        match classes {
-            Some(classes) => signs(data, classes),
-            None => numbers(data, loss),
-        }
+        targets_of(&data.labels, loss, classes, &|i| data.place(i))
     }
 
     /// The same rows, all of weight one: for measuring, not for learning.
@@ -298,15 +299,36 @@ fn automatic(data: &Dataset, notes: &mut Vec<String>) -> Result<Arc<dyn Loss>> {
     }
 }
 
+/// Targets as numbers; `place` says where one was read.
+///
+/// ```
+/// use lazyglm::{Labels, Place, loss, targets_of};
+/// let (labels, hinge) = (Labels::Numbers(vec![2.0, 1.0, 3.0]), loss::parse("hinge").unwrap());
+/// let classes = ["1".to_string(), "2".to_string()];
+/// let error = targets_of(&labels, &*hinge, Some(&classes), &|i| Place::file("mail").line(i as u64)).unwrap_err();
+/// assert!(error.to_string().starts_with("mail:2: the target '3' is none of the classes"));
+/// ```
+pub fn targets_of(
+    labels: &Labels,
+    loss: &dyn Loss,
+    classes: Option<&[String; 2]>,
+    place: &dyn Fn(usize) -> Place,
+) -> Result<Vec<f64>> {
+    match classes {
+        Some(classes) => signs(labels, classes, place),
+        None => numbers(labels, loss, place),
+    }
+}
+
 fn targets(data: &Dataset, loss: &dyn Loss) -> Result<(Vec<f64>, Option<[String; 2]>)> {
     if loss.admits() != Admits::Classes {
-        return numbers(data, loss).map(|targets| (targets, None));
+        return numbers(&data.labels, loss, &|i| data.place(i)).map(|targets| (targets, None));
     }
     let mut names = data.labels.distinct(3).into_iter().map(|(name, _)| name);
     match (names.next(), names.next(), names.next()) {
         (Some(negative), Some(positive), None) => {
             let classes = [negative, positive];
-            signs(data, &classes).map(|targets| (targets, Some(classes)))
+            signs(&data.labels, &classes, &|i| data.place(i)).map(|targets| (targets, Some(classes)))
         }
         (_, None, _) => Err(one_class(data)),
         _ => Err(too_many_classes(data)),
@@ -314,41 +336,38 @@ fn targets(data: &Dataset, loss: &dyn Loss) -> Result<(Vec<f64>, Option<[String;
 }
 
 /// −1 for rows of the first class, +1 for rows of the second.
-fn signs(data: &Dataset, classes: &[String; 2]) -> Result<Vec<f64>> {
-    if let Labels::Numbers(numbers) = &data.labels
+fn signs(labels: &Labels, classes: &[String; 2], place: &dyn Fn(usize) -> Place) -> Result<Vec<f64>> {
+    if let Labels::Numbers(numbers) = labels
         && let (Ok(negative), Ok(positive)) = (classes[0].parse::<f64>(), classes[1].parse::<f64>())
     {
         let sign = |&y: &f64| (y == positive).then_some(1.0).or((y == negative).then_some(-1.0));
         return numbers
             .iter()
             .enumerate()
-            .map(|(i, y)| sign(y).ok_or_else(|| stranger(data, i, classes)))
+            .map(|(i, y)| sign(y).ok_or_else(|| stranger(labels, i, classes, place)))
             .collect();
     }
-    (0..data.labels.len())
-        .map(|i| match data.labels.name(i) {
+    (0..labels.len())
+        .map(|i| match labels.name(i) {
             name if name == classes[1] => Ok(1.0),
             name if name == classes[0] => Ok(-1.0),
-            _ => Err(stranger(data, i, classes)),
+            _ => Err(stranger(labels, i, classes, place)),
         })
         .collect()
 }
 
-fn numbers(data: &Dataset, loss: &dyn Loss) -> Result<Vec<f64>> {
-    let Labels::Numbers(numbers) = &data.labels else {
-        let i = (0..data.labels.len()).find(|&i| data.labels.name(i).parse::<f64>().is_err()).unwrap_or(0);
-        let what = format!(
-            "the target '{}' is a word, and loss '{}' needs numbers",
-            data.labels.name(i),
-            loss.spec()
-        );
-        return Err(Error::data(data.place(i), what, "use a loss for classes, such as logistic"));
+fn numbers(labels: &Labels, loss: &dyn Loss, place: &dyn Fn(usize) -> Place) -> Result<Vec<f64>> {
+    let Labels::Numbers(numbers) = labels else {
+        let i = (0..labels.len()).find(|&i| labels.name(i).parse::<f64>().is_err()).unwrap_or(0);
+        let what =
+            format!("the target '{}' is a word, and loss '{}' needs numbers", labels.name(i), loss.spec());
+        return Err(Error::data(place(i), what, "use a loss for classes, such as logistic"));
     };
     let negative = numbers.iter().position(|y| *y < 0.0);
     if let (Admits::NonNegative, Some(i)) = (loss.admits(), negative) {
         let what =
             format!("the target {} is negative, and loss '{}' needs 0 or more", numbers[i], loss.spec());
-        return Err(Error::data(data.place(i), what, "use loss squared, or counts as targets"));
+        return Err(Error::data(place(i), what, "use loss squared, or counts as targets"));
     }
     Ok(numbers.clone())
 }
@@ -371,12 +390,12 @@ fn too_many_classes(data: &Dataset) -> Error {
     )
 }
 
-fn stranger(data: &Dataset, i: usize, classes: &[String; 2]) -> Error {
+fn stranger(labels: &Labels, i: usize, classes: &[String; 2], place: &dyn Fn(usize) -> Place) -> Error {
     let what = format!(
         "the target '{}' is none of the classes '{}' and '{}'",
-        data.labels.name(i),
+        labels.name(i),
         classes[0],
         classes[1]
     );
-    Error::data(data.place(i), what, "give it one of these classes, or remove the row")
+    Error::data(place(i), what, "give it one of these classes, or remove the row")
 }

@@ -2,29 +2,44 @@
 
 use crate::args::Evaluate;
 use crate::print::{self, count, note, unseen_note};
+use lazyglm::format::Asked;
 use lazyglm::metrics::{ByKind, Metrics, metrics};
-use lazyglm::{Dataset, Declared, Result, Scorer, Task, model_file};
+use lazyglm::{Error, Place, Result, Scorer, data, model_file, targets_of};
 use std::io::{self, Write};
 
 /// Runs the verb.
 pub fn run(args: &Evaluate) -> Result<()> {
     let model = model_file::load(&args.model)?;
-    // Base 0 makes a column of each index as written, which is how a scorer knows features.
-    let data = Dataset::read(&args.data, Declared { base: Some(0), count: None })?;
-    let targets = Task::targets_like(&data, &*model.loss, model.classes.as_ref())?;
     let mut scorer = Scorer::new(&model);
-    let names = &data.features;
-    let mut scores = Vec::with_capacity(targets.len());
-    for i in 0..targets.len() {
-        scores.push(scorer.score_named(data.rows.borrow(), i, |column| names.name(column)));
-        if args.strict
-            && let Some(refusal) = scorer.refusal(data.place(i))
-        {
-            return Err(refusal);
+    let (mut scores, mut targets, mut with_query) = (Vec::new(), Vec::new(), 0);
+    let asked = Asked { format: args.format.clone(), ..Asked::default() };
+    data::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
+        scorer.meet(block)?;
+        let place = |i: usize| Place::file(&args.data).line(block.lines.of(i));
+        if let Some(row) = block.unlabelled {
+            let what = "the row has no target";
+            return Err(Error::data(place(row), what, "give it one: a model is measured against targets"));
         }
+        targets.extend(targets_of(&block.labels, &*model.loss, model.classes.as_ref(), &place)?);
+        for i in 0..block.rows.len() {
+            scores.push(scorer.score(block.rows.borrow(), i));
+            if args.strict
+                && let Some(refusal) = scorer.refusal(place(i))
+            {
+                return Err(refusal);
+            }
+        }
+        with_query += block.with_query;
+        Ok(())
+    })?;
+    if targets.is_empty() {
+        return Err(Error::data(Place::file(&args.data), "there are no rows in it", "give a file with data"));
     }
-    let notes = data.notes.iter().cloned().chain(scorer.unseen().map(unseen_note));
-    notes.for_each(|text| note(args.quiet, &text));
+    let unseen = scorer.unseen().map(unseen_note);
+    data::query_note(&args.data, with_query)
+        .into_iter()
+        .chain(unseen)
+        .for_each(|text| note(args.quiet, &text));
     let figures = metrics(&*model.loss, &scores, &targets);
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&figures)?),

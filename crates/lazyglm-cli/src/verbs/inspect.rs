@@ -4,6 +4,7 @@ use crate::args::Inspect;
 use crate::print::{self, count};
 use lazyglm::{Model, Result, model_file};
 use serde_json::json;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Runs the verb.
@@ -13,7 +14,7 @@ pub fn run(args: &Inspect) -> Result<()> {
     print::result(|out| {
         if args.json {
             let weights: Vec<_> =
-                shown.iter().map(|&(f, w)| json!({"feature": f.to_string(), "weight": w})).collect();
+                shown.iter().map(|(name, w)| json!({"feature": name, "weight": w})).collect();
             let whole = json!({
                 "loss": model.loss.spec(),
                 "classes": model.classes,
@@ -34,18 +35,30 @@ pub fn run(args: &Inspect) -> Result<()> {
         }
         for (feature, weight) in shown {
             match args.tsv {
-                true => writeln!(out, "{feature}\t{weight:?}")?,
-                false => writeln!(out, "{feature:>12}  {weight:>+14.5e}")?,
+                true => writeln!(out, "{}\t{weight:?}", one_line(&feature))?,
+                false => writeln!(out, "{:>12}  {weight:>+14.5e}", one_line(&feature))?,
             }
         }
         Ok(())
     })
 }
 
+/// A name in which tabs and line ends cannot be mistaken for those of the table.
+fn one_line(name: &str) -> Cow<'_, str> {
+    match name.contains(char::is_control) {
+        false => Cow::Borrowed(name),
+        true => Cow::Owned(
+            name.chars()
+                .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+                .collect(),
+        ),
+    }
+}
+
 /// All weights in the order of features, or the largest first.
-fn chosen(model: &Model, args: &Inspect) -> Vec<(u32, f64)> {
-    let mut weights: Vec<(u32, f64)> =
-        model.features.iter().copied().zip(model.weights.iter().copied()).collect();
+fn chosen<'a>(model: &'a Model, args: &Inspect) -> Vec<(Cow<'a, str>, f64)> {
+    let mut weights: Vec<(Cow<str>, f64)> =
+        model.weights.iter().enumerate().map(|(k, &weight)| (model.name(k), weight)).collect();
     let whole = args.all || (args.top.is_none() && (args.tsv || args.json));
     if !whole {
         weights.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
@@ -60,13 +73,15 @@ fn head(out: &mut dyn Write, model: &Model) -> io::Result<()> {
     if let Some([negative, positive]) = &model.classes {
         writeln!(out, "classes    {negative} (−), {positive} (+)")?;
     }
-    writeln!(
-        out,
-        "features   {} (first index {}), {} with a weight",
-        count(model.counting.count as u64),
-        model.counting.index_base,
-        count(model.weights.len() as u64)
-    )?;
+    let (features, weights) = (count(model.counting.count as u64), count(model.weights.len() as u64));
+    match (&model.words, model.reading.hash_bits) {
+        (Some(_), _) => writeln!(out, "features   {features} with names, {weights} with a weight")?,
+        (None, Some(_)) => writeln!(out, "features   {features} buckets, {weights} with a weight")?,
+        (None, None) => {
+            let first = model.counting.index_base;
+            writeln!(out, "features   {features} (first index {first}), {weights} with a weight")?;
+        }
+    }
     writeln!(
         out,
         "trained    l1 {:?}, l2 {:?}, schedule {}, eta0 {:?}, {} epochs on {} rows",

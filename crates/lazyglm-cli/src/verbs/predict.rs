@@ -3,6 +3,7 @@
 use crate::args::{Predict, What};
 use crate::print::{cannot_print, note, unseen_note};
 use crate::verbs::train::refuse_same;
+use lazyglm::format::Asked;
 use lazyglm::{Error, Model, Output, Place, Prediction, Result, Scorer, data, files, model_file};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -26,6 +27,7 @@ pub fn run(args: &Predict) -> Result<()> {
         model: &model,
         what,
         data: &args.data,
+        asked: Asked { format: args.format.clone(), ..Asked::default() },
         strict: args.strict,
         with_query: 0,
         values: 0,
@@ -52,10 +54,10 @@ pub fn run(args: &Predict) -> Result<()> {
             }
         }
     }
-    let notes = data::query_note(&args.data, job.with_query).into_iter().chain(job.unseen.map(unseen_note));
+    let notes = data::query_note(&args.data, job.with_query).into_iter().chain(job.unseen);
     notes.for_each(|text| note(args.quiet, &text));
     if job.values == 0 {
-        note(args.quiet, "no row has a feature: if this is no svmlight text, the predictions mean nothing");
+        note(args.quiet, "no row has a feature: if these are no such data, the predictions mean nothing");
     }
     Ok(())
 }
@@ -64,17 +66,19 @@ struct Job<'a> {
     model: &'a Model,
     what: Output,
     data: &'a Path,
+    asked: Asked,
     strict: bool,
     with_query: usize,
     values: usize,
-    unseen: Option<(u32, u64)>,
+    unseen: Option<String>,
 }
 
 impl Job<'_> {
     fn write(&mut self, out: &mut dyn Write, failed: &dyn Fn(io::Error) -> Error) -> Result<()> {
         let mut scorer = Scorer::new(self.model);
         let mut rows = 0;
-        data::for_each_block(self.data, |block| {
+        data::for_each_block(self.data, &self.asked, Some(&self.model.reading), |block| {
+            scorer.meet(block)?;
             for i in 0..block.rows.len() {
                 let score = scorer.score(block.rows.borrow(), i);
                 let place = || Place::file(self.data).line(block.lines.of(i));
@@ -94,7 +98,7 @@ impl Job<'_> {
             self.with_query += block.with_query;
             Ok(())
         })?;
-        self.unseen = scorer.unseen();
+        self.unseen = scorer.unseen().map(unseen_note);
         if rows == 0 {
             return Err(Error::data(
                 Place::file(self.data),

@@ -6,8 +6,8 @@ use crate::print::{self, count, note};
 use crate::progress::Display;
 use lazyglm::random::Random;
 use lazyglm::{
-    Dataset, Declared, Error, Model, Precision, Report, Result, SampleWeights, Settings, Task, Trained,
-    Validation, files, model_file,
+    CacheMode, Dataset, Declared, Error, Load, Model, Precision, Report, Result, SampleWeights, Settings,
+    Task, Trained, Validation, files, model_file,
 };
 use std::path::Path;
 use std::time::Instant;
@@ -29,13 +29,14 @@ pub fn run(args: Train) -> Result<()> {
     }
     let started = Instant::now();
     let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
-    let (data, sample_weights) = match &args.sample_weights {
-        None => (Dataset::read(&args.data, declared)?, None),
-        Some(path) => {
-            let (data, weights) = Dataset::read_weighted(&args.data, declared, &SampleWeights::read(path)?)?;
-            (data, Some(weights))
-        }
+    let load = Load {
+        asked: plan::asked(&args.reading)?,
+        declared,
+        weights: args.sample_weights.as_deref().map(SampleWeights::read).transpose()?,
+        narrow: plan.settings.precision == Precision::F32,
+        cache: CacheMode::parse(&args.cache),
     };
+    let (data, sample_weights) = Dataset::load(&args.data, &load)?;
     let task = Task::new(data, plan.loss, sample_weights, plan.class_weight)?;
     task.notes.iter().for_each(|text| note(args.quiet, text));
     let fit_precision = |task: Task| match plan.settings.precision {

@@ -4,6 +4,7 @@ use super::Lines;
 use crate::labels::Labels;
 use crate::rows::Rows;
 use crate::vocabulary::Vocabulary;
+use serde::{Deserialize, Serialize};
 
 /// What a parser has read so far. Ids are not columns yet: they are indices as written, or numbers of names.
 ///
@@ -48,7 +49,7 @@ pub struct Parsed {
 /// let span = parsed.span.unwrap();
 /// assert_eq!((span.low.index, span.high.index), (2, 9));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The lowest.
     pub low: Found,
@@ -64,7 +65,7 @@ pub struct Span {
 /// Svmlight::default().parse(b"1 4:1 9:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
 /// assert_eq!(parsed.span.unwrap().high, Found { index: 9, line: 1, column: 7 });
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Its index as written.
     pub index: u32,
@@ -72,6 +73,16 @@ pub struct Found {
     pub line: u64,
     /// The byte of it, from 1.
     pub column: u64,
+}
+
+impl Span {
+    /// The span of two groups of rows.
+    pub(crate) fn of_both(a: Option<Span>, b: Option<Span>) -> Option<Span> {
+        let (Some(first), Some(second)) = (a, b) else { return a.or(b) };
+        let low = if second.low.index < first.low.index { second.low } else { first.low };
+        let high = if second.high.index > first.high.index { second.high } else { first.high };
+        Some(Span { low, high })
+    }
 }
 
 impl Parsed {
@@ -198,14 +209,9 @@ impl Parsed {
         self.lines.move_down(lines)
     }
 
-    /// Puts the rows that follow in the file behind these. `rename` says what an id of theirs is here; without, it
-    /// is the same. Values are rounded to f32 if `narrow`: the error is the number of a row with one too large.
-    pub(crate) fn append(
-        &mut self,
-        more: &Parsed,
-        rename: Option<&[u32]>,
-        narrow: bool,
-    ) -> std::result::Result<(), usize> {
+    /// Puts the rows that follow in the file behind these. Values are rounded to f32 if `narrow`: the error is the
+    /// number of a row with one too large.
+    pub(crate) fn append(&mut self, more: &Parsed, narrow: bool) -> std::result::Result<(), usize> {
         let rows = self.rows.len();
         self.unlabelled = self.unlabelled.or(more.unlabelled.map(|row| rows + row));
         self.lines.append(rows, &more.lines);
@@ -217,9 +223,7 @@ impl Parsed {
         self.labels.append(&more.labels);
         self.with_query += more.with_query;
         self.file_rows += more.file_rows;
-        for found in more.span.iter().flat_map(|span| [span.low, span.high]) {
-            self.see(found);
-        }
-        self.rows.append(&more.rows, rename, narrow).map_err(|row| rows + row)
+        self.span = Span::of_both(self.span, more.span);
+        self.rows.append(&more.rows, narrow).map_err(|row| rows + row)
     }
 }

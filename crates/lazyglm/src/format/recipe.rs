@@ -30,7 +30,7 @@ pub enum Recipe {
 /// let opening = Opening { first: b"1 1:1\n", file: "mail".as_ref(), asked: &asked, known: None };
 /// assert_eq!(open(&opening).unwrap(), Recipe::Svmlight);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// The name of the format; detected if not given.
     pub format: Option<String>,
@@ -42,6 +42,10 @@ pub struct Asked {
     pub categorical: Vec<String>,
     /// How text becomes features: `key=value,…`.
     pub text: Option<String>,
+    /// Hash names into 2 to this power buckets, instead of keeping a vocabulary.
+    pub hash_bits: Option<u32>,
+    /// Pairs of namespaces or columns whose features are multiplied.
+    pub interact: Vec<[String; 2]>,
 }
 
 /// What is known when a file is opened.
@@ -116,6 +120,11 @@ impl Recipe {
         match self {
             Recipe::Svmlight => memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1),
         }
+    }
+
+    /// What a row of the format looks like.
+    pub fn shape(&self) -> &'static str {
+        TABLE.iter().find(|entry| entry.name == self.name()).map_or("", |entry| entry.shape)
     }
 
     /// The format's name.

@@ -108,6 +108,19 @@ impl Rows {
         self.offsets.push(self.ids.len());
     }
 
+    /// Whether every value is kept in `f32`.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.values, Values::F32(_))
+    }
+
+    /// The end of a span of rows from `start` on with about this many non-zeros, one row at least; and how many.
+    pub(crate) fn span_of(&self, start: usize, nonzeros: usize) -> (usize, usize) {
+        let from = self.offsets[start];
+        let end = self.offsets.partition_point(|&end| end <= from + nonzeros) - 1;
+        let end = end.clamp(start + 1, (start + nonzeros.max(1)).min(self.len())); // rows may be empty
+        (end, self.offsets[end] - from)
+    }
+
     /// Forgets the rows and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.offsets.truncate(1);
@@ -119,17 +132,9 @@ impl Rows {
         self.columns = 0;
     }
 
-    /// Puts more rows behind these. `rename` says what an id of theirs is here; ids that become one are summed. Values
-    /// are rounded to `f32` if `narrow`: the error is the number of a row with one too large.
-    pub(crate) fn append(
-        &mut self,
-        more: &Rows,
-        rename: Option<&[u32]>,
-        narrow: bool,
-    ) -> std::result::Result<(), usize> {
-        if let Some(rename) = rename {
-            return self.append(&more.renamed(rename)?, None, narrow);
-        }
+    /// Puts more rows behind these. Values are rounded to `f32` if `narrow`: the error is the number of a row with one
+    /// too large.
+    pub(crate) fn append(&mut self, more: &Rows, narrow: bool) -> std::result::Result<(), usize> {
         match (&mut self.values, &more.values) {
             (Values::F32(narrow), Values::F32(more)) => narrow.extend_from_slice(more),
             (Values::F64(wide), Values::F64(more)) => wide.extend_from_slice(more),
@@ -155,11 +160,14 @@ impl Rows {
 
     /// The same rows under other ids, sorted again, those that became one summed; the error is the number of a row
     /// where that sum is not finite.
-    fn renamed(&self, rename: &[u32]) -> std::result::Result<Rows, usize> {
+    pub(crate) fn renamed(
+        &self,
+        rename: &mut (dyn FnMut(u32) -> u32 + '_),
+    ) -> std::result::Result<Rows, usize> {
         let (mut rows, mut pairs, lent) = (Rows::new(), Vec::new(), self.borrow());
         for i in 0..lent.len() {
             pairs.clear();
-            lent.for_each(i, |id, x| pairs.push((rename[id], x)));
+            lent.for_each(i, |id, x| pairs.push((rename(id as u32), x)));
             pairs.sort_by_key(|&(id, _)| id);
             pairs.dedup_by(|next: &mut (u32, f64), kept| {
                 let same = next.0 == kept.0;

@@ -67,12 +67,17 @@ impl Block {
         &self.buffer[..self.length]
     }
 
-    fn set(&mut self, bytes: &[u8]) {
-        if self.buffer.len() < bytes.len() {
-            self.buffer.resize(bytes.len(), 0);
+    /// Makes it these many bytes long, for others to fill.
+    pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
+        if self.buffer.len() < length {
+            self.buffer.resize(length, 0);
         }
-        self.buffer[..bytes.len()].copy_from_slice(bytes);
-        self.length = bytes.len();
+        self.length = length;
+        &mut self.buffer[..length]
+    }
+
+    fn set(&mut self, bytes: &[u8]) {
+        self.room(bytes.len()).copy_from_slice(bytes);
     }
 
     /// Reads another block behind what is in it; how many bytes came.

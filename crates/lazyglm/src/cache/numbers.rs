@@ -1,0 +1,237 @@
+//! Arrays of numbers in few bytes, read back bit for bit.
+//!
+//! | whole numbers | `width` bytes each, of 1, 2 and 4 the one that makes the array shortest; a number that needs more is written as all ones and follows in a list of four-byte numbers |
+//! |---|---|
+//! | reals | nothing if all are one; a byte each into a table of up to 256 values; whole numbers m of 2 or 4 bytes where every value is m/10ᵏ; `f32` where that is exact; `f64` |
+//!
+//! m/10ᵏ is how decimal text is read (one correctly rounded division), so what was written with few digits takes few
+//! bytes, and gives the same bits.
+
+/// Bytes on their way out.
+#[derive(Default)]
+pub(super) struct Writer {
+    pub bytes: Vec<u8>,
+}
+
+/// Bytes on their way in; `None` wherever they are not what a [`Writer`] wrote.
+pub(super) struct Reader<'a> {
+    pub bytes: &'a [u8],
+}
+
+const ONES: u8 = 0;
+const TABLE: u8 = 1;
+const TENTHS_2: u8 = 2;
+const TENTHS_4: u8 = 3;
+const SINGLE: u8 = 4;
+const DOUBLE: u8 = 5;
+
+/// The most decimals tried.
+const DECIMALS: u8 = 9;
+
+impl Writer {
+    pub fn number(&mut self, number: u64) {
+        self.bytes.extend(number.to_le_bytes());
+    }
+
+    /// Whole numbers.
+    pub fn wholes(&mut self, numbers: &[u32]) {
+        self.number(numbers.len() as u64);
+        let large = |most: u32| numbers.iter().filter(|&&number| number >= most).count();
+        let sizes = [
+            (1, numbers.len() + 4 * large(0xff)),
+            (2, 2 * numbers.len() + 4 * large(0xffff)),
+            (4, 4 * numbers.len()),
+        ];
+        let (width, _) = sizes.into_iter().min_by_key(|&(_, size)| size).unwrap_or((4, 0));
+        self.bytes.push(width);
+        let mut rest: Vec<u32> = Vec::new();
+        let mut cut = |number: u32, most: u32| {
+            if number >= most {
+                rest.push(number);
+            }
+            number.min(most)
+        };
+        match width {
+            1 => self.bytes.extend(numbers.iter().map(|&number| cut(number, 0xff) as u8)),
+            2 => self
+                .bytes
+                .extend(numbers.iter().flat_map(|&number| (cut(number, 0xffff) as u16).to_le_bytes())),
+            _ => self.bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes())),
+        }
+        self.number(rest.len() as u64);
+        self.bytes.extend(rest.iter().flat_map(|number| number.to_le_bytes()));
+    }
+
+    /// Reals, finite ones.
+    pub fn reals(&mut self, numbers: &[f64]) {
+        self.number(numbers.len() as u64);
+        if numbers.iter().all(|number| *number == 1.0) {
+            return self.bytes.push(ONES);
+        }
+        if let Some((table, codes)) = table(numbers) {
+            self.bytes.extend([TABLE, (table.len() - 1) as u8]);
+            self.bytes.extend(table.iter().flat_map(|number| number.to_le_bytes()));
+            return self.bytes.extend(codes);
+        }
+        if let Some((decimals, wholes)) = tenths(numbers) {
+            let short = wholes.iter().all(|&whole| i16::try_from(whole).is_ok());
+            self.bytes.extend([if short { TENTHS_2 } else { TENTHS_4 }, decimals]);
+            return match short {
+                true => self.bytes.extend(wholes.iter().flat_map(|&whole| (whole as i16).to_le_bytes())),
+                false => self.bytes.extend(wholes.iter().flat_map(|whole| whole.to_le_bytes())),
+            };
+        }
+        if numbers.iter().all(|&number| f64::from(number as f32) == number) {
+            self.bytes.push(SINGLE);
+            return self.bytes.extend(numbers.iter().flat_map(|&number| (number as f32).to_le_bytes()));
+        }
+        self.bytes.push(DOUBLE);
+        self.bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    }
+}
+
+/// Up to 256 distinct values and the place of each number among them.
+fn table(numbers: &[f64]) -> Option<(Vec<f64>, Vec<u8>)> {
+    let mut places: hashbrown::HashMap<u64, u8> = hashbrown::HashMap::new();
+    let (mut table, mut codes) = (Vec::new(), Vec::with_capacity(numbers.len()));
+    let (mut last, mut code) = (f64::NAN, 0);
+    for &number in numbers {
+        if number.to_bits() != last.to_bits() {
+            code = match places.get(&number.to_bits()) {
+                Some(&code) => code,
+                None if table.len() == 256 => return None,
+                None => {
+                    places.insert(number.to_bits(), table.len() as u8);
+                    table.push(number);
+                    (table.len() - 1) as u8
+                }
+            };
+            last = number;
+        }
+        codes.push(code);
+    }
+    Some((table, codes))
+}
+
+/// k and the whole numbers m for which m/10ᵏ are these numbers, bit for bit.
+fn tenths(numbers: &[f64]) -> Option<(u8, Vec<i32>)> {
+    let whole = |number: f64, power: f64| {
+        let whole = (number * power).round();
+        let same = (whole / power).to_bits() == number.to_bits() && whole.abs() <= f64::from(i32::MAX);
+        same.then_some(whole as i32)
+    };
+    let mut decimals = 0;
+    for &number in numbers {
+        while whole(number, power(decimals)).is_none() {
+            decimals += 1;
+            if decimals > DECIMALS {
+                return None;
+            }
+        }
+    }
+    // A number that is m/10² is 10m/10³ as well, unless that is too large.
+    let wholes: Option<Vec<i32>> = numbers.iter().map(|&number| whole(number, power(decimals))).collect();
+    wholes.map(|wholes| (decimals, wholes))
+}
+
+fn power(decimals: u8) -> f64 {
+    10f64.powi(i32::from(decimals)) // exact up to 10²²
+}
+
+impl<'a> Reader<'a> {
+    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(count)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    pub fn byte(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub fn number(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn count(&mut self) -> Option<usize> {
+        self.number()?.try_into().ok()
+    }
+
+    /// Calls `see` for each whole number.
+    pub fn wholes(&mut self, mut see: impl FnMut(u32)) -> Option<()> {
+        let count = self.count()?;
+        let width = self.byte()?;
+        let body = self.take(count.checked_mul(usize::from(width))?)?;
+        let rest_count = self.count()?;
+        let mut rest = self.take(rest_count.checked_mul(4)?)?.chunks_exact(4);
+        let mut next = || rest.next().and_then(|four| Some(u32::from_le_bytes(four.try_into().ok()?)));
+        match width {
+            1 => {
+                for &byte in body {
+                    see(if byte == 0xff { next()? } else { u32::from(byte) });
+                }
+            }
+            2 => {
+                for two in body.chunks_exact(2) {
+                    let short = u16::from_le_bytes(two.try_into().ok()?);
+                    see(if short == 0xffff { next()? } else { u32::from(short) });
+                }
+            }
+            4 => {
+                for four in body.chunks_exact(4) {
+                    see(u32::from_le_bytes(four.try_into().ok()?));
+                }
+            }
+            _ => return None,
+        }
+        rest.next().is_none().then_some(())
+    }
+
+    /// Appends reals to an array; there must be `count` of them.
+    pub fn reals(&mut self, count: usize, into: &mut Vec<f64>) -> Option<()> {
+        if self.count()? != count {
+            return None;
+        }
+        match self.byte()? {
+            ONES => into.resize(into.len() + count, 1.0),
+            TABLE => {
+                let length = usize::from(self.byte()?) + 1;
+                let table: Vec<f64> = self.take(8 * length)?.chunks_exact(8).filter_map(double).collect();
+                let codes = self.take(count)?;
+                if codes.iter().any(|&code| usize::from(code) >= length) {
+                    return None;
+                }
+                into.extend(codes.iter().map(|&code| table[usize::from(code)]));
+            }
+            kind @ (TENTHS_2 | TENTHS_4) => {
+                let power = Some(self.byte()?).filter(|&decimals| decimals <= DECIMALS).map(power)?;
+                let width = if kind == TENTHS_2 { 2 } else { 4 };
+                let wholes = self.take(count.checked_mul(width)?)?;
+                if width == 2 {
+                    let whole = |two: &[u8]| i16::from_le_bytes([two[0], two[1]]);
+                    into.extend(wholes.chunks_exact(2).map(|two| f64::from(whole(two)) / power));
+                } else {
+                    let whole = |four: &[u8]| i32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+                    into.extend(wholes.chunks_exact(4).map(|four| f64::from(whole(four)) / power));
+                }
+            }
+            SINGLE => {
+                let single = |four: &[u8]| f32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+                into.extend(
+                    self.take(count.checked_mul(4)?)?.chunks_exact(4).map(|four| f64::from(single(four))),
+                );
+            }
+            DOUBLE => into.extend(self.take(count.checked_mul(8)?)?.chunks_exact(8).filter_map(double)),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn double(eight: &[u8]) -> Option<f64> {
+    eight.try_into().ok().map(f64::from_le_bytes)
+}

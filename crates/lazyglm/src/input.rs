@@ -1,0 +1,83 @@
+//! An opened file: its bytes and how rows are made of them.
+
+use crate::error::{Error, Place, Result};
+use crate::format::{self, Asked, Opening, Parsed, Recipe};
+use crate::naming::Naming;
+use crate::reader::{self, Make, Work};
+use crate::source::{Block, Source};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// How rows are made of a file: kept in the model, so that `predict` makes them as `train` did.
+///
+/// ```
+/// use lazyglm::Reading;
+/// assert_eq!(serde_json::to_string(&Reading::default()).unwrap(), r#"{"recipe":{"format":"svmlight"}}"#);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The format, and what there is to know of it.
+    pub recipe: Recipe,
+    /// Names are hashed into 2 to this power buckets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash_bits: Option<u32>,
+    /// Pairs of namespaces or columns whose features are multiplied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interact: Vec<[String; 2]>,
+}
+
+/// A file that is open and recognised.
+pub(crate) struct Input {
+    pub reading: Reading,
+    file: PathBuf,
+    source: Source,
+    header: u64, // lines that are no rows, at the start
+}
+
+impl Input {
+    /// Opens a file; one that must be read like the data of a model is read by that model's `known` way.
+    pub fn open(path: &Path, asked: &Asked, known: Option<&Reading>) -> Result<Input> {
+        let mut source = Source::open(path)?;
+        let first = source.first()?;
+        let recipe =
+            format::open(&Opening { first, file: path, asked, known: known.map(|known| &known.recipe) })?;
+        let header = 0;
+        let reading = match known {
+            Some(known) => Reading { recipe, ..known.clone() },
+            None => Reading { recipe, hash_bits: asked.hash_bits, interact: asked.interact.clone() },
+        };
+        Ok(Input { reading, file: path.to_path_buf(), source, header })
+    }
+
+    /// Calls `see` with the rows of block after block; ids are those of the block.
+    pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+        let Input { reading: Reading { recipe, .. }, file, mut source, header } = self;
+        let (recipe, file) = (&recipe, file.as_path());
+        let maker = || -> Box<Make> {
+            let mut parser = recipe.parser();
+            Box::new(move |_, block, parsed| parser.parse(block.bytes(), file, parsed))
+        };
+        let take = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));
+        reader::for_each(Work { take, maker: &maker, lines_before: header }, absent, see)
+    }
+
+    /// The same, with ids of the whole, given by `naming`.
+    pub fn for_each_named(
+        self,
+        absent: Vec<bool>,
+        naming: &mut Naming,
+        see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+    ) -> Result<()> {
+        let file = self.file.clone();
+        self.for_each(absent, &mut |block| {
+            let renamed = naming.meet(block, |rename| rename.map(|rename| block.rows.renamed(rename)));
+            if let Some(rows) = renamed {
+                block.rows = rows.map_err(|row| {
+                    let place = Place::file(&file).line(block.lines.of(row));
+                    Error::data(place, "the values of one feature sum to infinity", "scale the values down")
+                })?;
+            }
+            see(block)
+        })
+    }
+}

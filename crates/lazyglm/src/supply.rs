@@ -1,0 +1,223 @@
+//! Rows from a cache, or from the source and into a cache.
+
+use crate::cache::{Cache, CacheWriter, Meta, Stamp};
+use crate::error::{Error, Kind, Place, Result};
+use crate::files;
+use crate::format::{Asked, Parsed};
+use crate::input::{Input, Reading};
+use crate::naming::Naming;
+use crate::reader::{self, Make, Work};
+use crate::source::Block;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// When to use a cache.
+///
+/// ```
+/// use lazyglm::CacheMode;
+/// assert_eq!(CacheMode::parse("auto"), CacheMode::Auto);
+/// assert_eq!(CacheMode::parse("mail.cache"), CacheMode::File("mail.cache".into()));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum CacheMode {
+    /// One beside the source, made and made again as needed; where none can be written, none.
+    Auto,
+    /// None.
+    #[default]
+    Off,
+    /// The one beside the source, and nothing else: the source need not even be there.
+    Only,
+    /// One in this place, made and made again as needed.
+    File(PathBuf),
+}
+
+impl CacheMode {
+    /// `auto`, `off`, `only` or the name of a file.
+    pub fn parse(text: &str) -> CacheMode {
+        match text {
+            "auto" => CacheMode::Auto,
+            "off" => CacheMode::Off,
+            "only" => CacheMode::Only,
+            file => CacheMode::File(file.into()),
+        }
+    }
+
+    /// Where the cache of a source is, if there is to be one.
+    fn place(&self, source: &Path) -> Option<PathBuf> {
+        match self {
+            CacheMode::Off => None,
+            CacheMode::File(file) => Some(file.clone()),
+            CacheMode::Auto if source.as_os_str() == "-" => None,
+            CacheMode::Auto | CacheMode::Only => {
+                let mut name = source.as_os_str().to_owned();
+                name.push(".lazyglm-cache");
+                Some(name.into())
+            }
+        }
+    }
+}
+
+/// How some rows were made, what their ids stand for, and what to tell the user.
+pub(crate) struct Supplied {
+    pub reading: Reading,
+    pub naming: Naming,
+    pub notes: Vec<String>,
+}
+
+/// Calls `see` with block after block of a file, ids those of the whole; from its cache where that may be. `start_over`
+/// is called when what was seen must be forgotten: a damaged cache shows late.
+pub(crate) fn for_each(
+    path: &Path,
+    asked: &Asked,
+    mode: &CacheMode,
+    absent: Vec<bool>,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+    start_over: &mut dyn FnMut(),
+) -> Result<Supplied> {
+    let mut notes = Vec::new();
+    let place = match mode.place(path) {
+        Some(_) if !absent.is_empty() => None, // rows are left out: that is no cache of the file
+        place => place,
+    };
+    let Some(place) = place else {
+        return from_source(path, asked, None, absent, see).map(|(supplied, _)| supplied);
+    };
+    match fresh(&place, path, asked, mode) {
+        Ok(Some(cache)) => {
+            // First what fragments do not say of their rows.
+            let Meta { span, with_query, unlabelled, .. } = cache.meta;
+            see(&mut Parsed { span, with_query, unlabelled, ..Parsed::default() })?;
+            let mut stopped_by_seer = false;
+            let done = from_cache(&cache, &mut |block| see(block).inspect_err(|_| stopped_by_seer = true));
+            match done {
+                Ok(()) => {
+                    let Cache { meta, naming, .. } = cache;
+                    return Ok(Supplied { reading: meta.reading, naming, notes });
+                }
+                Err(e) if stopped_by_seer || *mode == CacheMode::Only => return Err(e),
+                Err(e) => {
+                    start_over();
+                    notes.push(again(&e));
+                }
+            }
+        }
+        Ok(None) => {}
+        Err(e) if *mode == CacheMode::Only => return Err(e),
+        Err(e) => notes.push(again(&e)),
+    }
+    let (supplied, written) = from_source(path, asked, Some(&place), absent, see)?;
+    notes.extend(written);
+    Ok(Supplied { notes, ..supplied })
+}
+
+fn again(e: &Error) -> String {
+    let what = match e.kind() {
+        Kind::Data { place, what, .. } => format!("{place}: {what}"),
+        _ => e.to_string(),
+    };
+    format!("{what}; it is made again from the data")
+}
+
+/// The cache, if it is there and that of this source, read in this way; an error if it is there and cannot be used.
+pub(crate) fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode) -> Result<Option<Cache>> {
+    let only = *mode == CacheMode::Only;
+    if !place.exists() {
+        return match only {
+            false => Ok(None),
+            true => Err(Error::data(
+                Place::file(place),
+                "there is no such cache, and --cache only was asked for",
+                "make it first: train once with --cache auto",
+            )),
+        };
+    }
+    let cache = Cache::open(place)?;
+    let stale = |what: &str| {
+        let hint = "leave --cache only out: the cache is then made again";
+        Error::data(Place::file(place), format!("the cache cannot be used: {what}"), hint)
+    };
+    let unseen = source.as_os_str() == "-" || (only && !source.exists());
+    if unseen && !only {
+        return Ok(None); // a stream cannot be compared with anything: its cache is written, never read
+    }
+    if !unseen && cache.meta.source.as_ref() != Some(&Stamp::of(source)?) {
+        return Err(stale("it was made from other data, or the data have changed since"));
+    }
+    if cache.meta.asked != *asked {
+        return Err(stale("it was made with other settings for reading"));
+    }
+    Ok(Some(cache))
+}
+
+/// Rows from a cache, decoded on all cores.
+pub(crate) fn from_cache(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let take = Box::new(|block: &mut Block| {
+        let part = next.fetch_add(1, Ordering::Relaxed);
+        if part >= cache.parts.len() {
+            return Ok(false);
+        }
+        cache.read(part, block).map(|()| true)
+    });
+    let maker = || -> Box<Make> { Box::new(|part, block, parsed| cache.decode(part, block.bytes(), parsed)) };
+    reader::for_each(Work { take, maker: &maker, lines_before: 0 }, Vec::new(), see)
+}
+
+/// Rows from the source, and into a cache if there is a place for one; a word on the cache.
+fn from_source(
+    path: &Path,
+    asked: &Asked,
+    place: Option<&Path>,
+    absent: Vec<bool>,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<(Supplied, Option<String>)> {
+    let stamp = match place {
+        Some(_) if path.as_os_str() != "-" => Some(Stamp::of(path)?),
+        _ => None,
+    };
+    let input = Input::open(path, asked, None)?;
+    let reading = input.reading.clone();
+    let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
+    let Some(place) = place.filter(|place| files::check_writable(place).is_ok()) else {
+        input.for_each_named(absent, &mut naming, see)?;
+        let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
+        return Ok((Supplied { reading, naming, notes: Vec::new() }, word));
+    };
+    let mut outcome = Ok(());
+    let mut rows = 0u64;
+    let written = files::write_lightly(place, |to| {
+        let mut failed = None;
+        let mut writer = CacheWriter::new(to, stamp.clone(), asked.clone(), reading.clone())?;
+        outcome = input.for_each_named(absent, &mut naming, &mut |block| {
+            rows += block.rows.len() as u64;
+            if failed.is_none() {
+                failed = writer.push(block).err(); // a full disk stops the cache, not the reading
+            }
+            see(block)
+        });
+        match (failed, &outcome) {
+            (Some(e), _) => Err(e),
+            (None, Ok(())) if rows > 0 => writer.finish(&naming),
+            _ => Err(io::Error::other("there is nothing to keep")),
+        }
+    });
+    outcome?;
+    let word = match written {
+        _ if rows == 0 => None,
+        Ok(()) if stamp.is_some() && Stamp::of(path).ok() != stamp => {
+            let _ = std::fs::remove_file(place); // the source changed while it was read
+            Some(format!("{}: the data changed while they were read: no cache was kept", place.display()))
+        }
+        Ok(()) => {
+            let size = std::fs::metadata(place).map_or(0, |found| found.len());
+            let size = format!("{:.1} MB", size as f64 / 1e6);
+            Some(format!(
+                "wrote {} ({size}), read instead of the data from now on; --cache off for none",
+                place.display()
+            ))
+        }
+        Err(e) => Some(format!("no cache was written: {e}")),
+    };
+    Ok((Supplied { reading, naming, notes: Vec::new() }, word))
+}
