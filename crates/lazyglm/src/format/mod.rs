@@ -11,10 +11,15 @@
 //! assert_eq!((parsed.labels.name(0), parsed.rows.ids()), ("spam".to_string(), &[1, 3][..]));
 //! ```
 
+mod json;
+mod jsonl;
+mod jsonl_open;
 mod lines;
 mod parsed;
 mod recipe;
 mod svmlight;
+mod vw;
+mod vw_header;
 
 pub use lines::Lines;
 pub use parsed::{Found, Parsed, Span};
@@ -78,4 +83,27 @@ impl Line<'_> {
 /// The first part of a word, for messages.
 pub(crate) fn shown(word: &[u8]) -> String {
     String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned()
+}
+
+/// What some editors put before the first line.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Calls `see` with each line of a block, without its line end. A byte order mark is taken off wherever a line begins
+/// with one, so that a line reads the same in any block.
+fn for_each_line(
+    block: &[u8],
+    file: &Path,
+    into: &mut Parsed,
+    mut see: impl FnMut(&Line, &mut Parsed) -> Result<()>,
+) -> Result<()> {
+    let mut rest = block;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let text = &rest[..end];
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        see(&Line { file, number: into.lines.begin(), text }, into)?;
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    Ok(())
 }

@@ -1,5 +1,7 @@
 //! Which formats there are, how one is recognised, and how to read it.
 
+use super::jsonl::Jsonl;
+use super::vw::Vw;
 use super::{Parser, Svmlight};
 use crate::error::{Error, Result};
 use crate::registry;
@@ -20,6 +22,17 @@ pub enum Recipe {
     /// `target index:value …`
     #[default]
     Svmlight,
+    /// `label importance 'tag |namespace feature:value …`
+    Vw,
+    /// `{"key": value, …}`
+    Jsonl {
+        /// The key whose value is the target.
+        target: String,
+        /// Keys to leave out.
+        drop: Vec<String>,
+        /// Keys whose numbers are names.
+        categorical: Vec<String>,
+    },
 }
 
 /// What the caller says of the data, where they leave it open.
@@ -88,13 +101,29 @@ pub struct Entry {
 }
 
 /// The formats, in the order in which they are tried on first bytes.
-pub const TABLE: &[Entry] = &[Entry {
-    name: "svmlight",
-    endings: &["svm", "svmlight", "libsvm", "mlsvm"],
-    shape: "target index:value index:value",
-    looks_like: super::svmlight::looks_like,
-    open: |_| Ok(Recipe::Svmlight),
-}];
+pub const TABLE: &[Entry] = &[
+    Entry {
+        name: "svmlight",
+        endings: &["svm", "svmlight", "libsvm", "mlsvm"],
+        shape: "target index:value index:value",
+        looks_like: super::svmlight::looks_like,
+        open: |_| Ok(Recipe::Svmlight),
+    },
+    Entry {
+        name: "vw",
+        endings: &["vw"],
+        shape: "label importance 'tag |namespace feature:value feature",
+        looks_like: super::vw_header::looks_like,
+        open: |_| Ok(Recipe::Vw),
+    },
+    Entry {
+        name: "jsonl",
+        endings: &["jsonl", "ndjson", "json"],
+        shape: r#"{"target": 1, "key": 0.5, "key": "word"}"#,
+        looks_like: super::jsonl_open::looks_like,
+        open: super::jsonl_open::open,
+    },
+];
 
 impl Recipe {
     /// A parser; each thread has its own.
@@ -108,6 +137,8 @@ impl Recipe {
     pub fn parser(&self) -> Box<dyn Parser> {
         match self {
             Recipe::Svmlight => Box::new(Svmlight::default()),
+            Recipe::Vw => Box::new(Vw::default()),
+            Recipe::Jsonl { target, drop, categorical } => Box::new(Jsonl::new(target, drop, categorical)),
         }
     }
 
@@ -118,7 +149,9 @@ impl Recipe {
     /// ```
     pub fn whole(&self, bytes: &[u8]) -> usize {
         match self {
-            Recipe::Svmlight => memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1),
+            Recipe::Svmlight | Recipe::Vw | Recipe::Jsonl { .. } => {
+                memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
+            }
         }
     }
 
@@ -131,6 +164,8 @@ impl Recipe {
     pub fn name(&self) -> &'static str {
         match self {
             Recipe::Svmlight => "svmlight",
+            Recipe::Vw => "vw",
+            Recipe::Jsonl { .. } => "jsonl",
         }
     }
 }

@@ -231,7 +231,8 @@ fn bad_index(line: &Line, start: usize, index: &[u8], shape: &str) -> Error {
     }
 }
 
-/// Whether the first line that is no comment has, after at most one other word, an `index:value` pair.
+/// Whether the first line that is no comment has, after at most one other word, an `index:value` pair; a bar before it
+/// would make it Vowpal Wabbit text.
 pub(super) fn looks_like(first: &[u8]) -> bool {
     let line = first
         .split(|&byte| byte == b'\n')
@@ -241,5 +242,5 @@ pub(super) fn looks_like(first: &[u8]) -> bool {
     let is_pair = |word: &[u8]| matches!(short_pair(word), Some((_, _, length)) if length == word.len());
     words
         .find_map(|words| Some(words.collect::<Vec<_>>()).filter(|words| !words.is_empty()))
-        .is_some_and(|words| words.iter().any(|word| is_pair(word)))
+        .is_some_and(|words| words.iter().any(|word| is_pair(word)) && !words[0].contains(&b'|'))
 }
