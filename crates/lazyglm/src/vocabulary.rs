@@ -38,14 +38,14 @@ impl Vocabulary {
     pub fn id(&mut self, name: &str) -> u32 {
         let Vocabulary { text, ends, table, hasher } = self;
         let hash = hasher.hash_one(name.as_bytes());
-        let same = |&id: &u32| at(text, ends, id) == name;
+        let same = |&id: &u32| bytes_at(text, ends, id) == name.as_bytes();
         if let Some(&id) = table.find(hash, same) {
             return id;
         }
         let id = ends.len() as u32;
         text.push_str(name);
         ends.push(text.len());
-        table.insert_unique(hash, id, |&id| hasher.hash_one(at(text, ends, id).as_bytes()));
+        table.insert_unique(hash, id, |&id| hasher.hash_one(bytes_at(text, ends, id)));
         id
     }
 
@@ -99,8 +99,19 @@ impl Vocabulary {
 }
 
 fn at<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a str {
+    &text[range(ends, id)]
+}
+
+/// As bytes, which need no look at where characters begin: names are compared once for each value read.
+#[inline(always)]
+fn bytes_at<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a [u8] {
+    &text.as_bytes()[range(ends, id)]
+}
+
+#[inline(always)]
+fn range(ends: &[usize], id: u32) -> std::ops::Range<usize> {
     let id = id as usize;
-    &text[if id == 0 { 0 } else { ends[id - 1] }..ends[id]]
+    if id == 0 { 0..ends[0] } else { ends[id - 1]..ends[id] }
 }
 
 impl<'a> FromIterator<&'a str> for Vocabulary {
