@@ -9,7 +9,7 @@
 
 use super::{Line, shown};
 use crate::error::{Error, Result};
-use crate::number::parse_number;
+use crate::number::{parse_number, short};
 use memchr::memchr2;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
@@ -150,18 +150,19 @@ impl<'a> Scanner<'a> {
     /// What stands here, up to the next comma, bracket, quote or space.
     fn word(&self) -> &'a str {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        rest.split([',', '}', ']', '{', '[', ':', '"', ' ', '\t', '\r']).next().unwrap_or_default()
+        let ends =
+            |byte| matches!(byte, b',' | b'}' | b']' | b'{' | b'[' | b':' | b'"' | b' ' | b'\t' | b'\r');
+        &rest[..rest.bytes().position(ends).unwrap_or(rest.len())]
     }
 
     fn number(&mut self) -> Result<Value<'a>> {
         let word = self.word();
-        match serde_json::from_str::<f64>(word) {
-            Ok(number) if number.is_finite() => {
-                self.at += word.len();
-                Ok(Value::Number(word, number))
-            }
-            _ => Err(self.no_value(word)),
-        }
+        let number = match short(word.as_bytes()) {
+            Some((number, length)) if length == word.len() && is_strict(word.as_bytes()) => number,
+            _ => serde_json::from_str::<f64>(word).map_err(|_| self.no_value(word))?,
+        };
+        self.at += word.len();
+        Ok(Value::Number(word, number))
     }
 
     /// The string whose opening quote is here; it is copied only if it has escapes.
@@ -220,3 +221,14 @@ impl<'a> Scanner<'a> {
 
 /// What to do about an object inside an object.
 const NESTED: &str = "write its keys in the outer object, or leave it out with --drop KEY";
+
+/// Whether digits with a point are a number in JSON too: no zero before other digits, a digit on both sides of the point.
+fn is_strict(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"-").unwrap_or(word);
+    let leading = match digits {
+        [b'0', next, ..] => *next == b'.',
+        [first, ..] => first.is_ascii_digit(),
+        [] => false,
+    };
+    leading && word.last().is_some_and(u8::is_ascii_digit)
+}

@@ -109,7 +109,7 @@ impl Vw {
             self.name.truncate(stem);
             self.name.push_str(&text[at..end]);
             let (value, next) = match bytes.get(end) {
-                Some(b':') => value(line, at, end + 1)?,
+                Some(b':') => value(line, text, at, end + 1)?,
                 _ => (Some(1.0), end),
             };
             let value = match value {
@@ -137,29 +137,29 @@ impl Vw {
 
 /// The value that starts at `at`, and where it ends; `None` for a word.
 #[inline(always)]
-fn value(line: &Line, feature: usize, at: usize) -> Result<(Option<f64>, usize)> {
+fn value(line: &Line, text: &str, feature: usize, at: usize) -> Result<(Option<f64>, usize)> {
     if let Some((number, length)) = short(&line.text[at..])
         && matches!(line.text.get(at + length), None | Some(b' ' | b'\t' | b'|'))
     {
         return Ok((Some(number), at + length));
     }
-    any_value(line, feature, at)
+    any_value(line, text, feature, at)
 }
 
 /// A long number or a word.
 #[inline(never)]
-fn any_value(line: &Line, feature: usize, at: usize) -> Result<(Option<f64>, usize)> {
+fn any_value(line: &Line, text: &str, feature: usize, at: usize) -> Result<(Option<f64>, usize)> {
     let end = value_end(line.text, at);
     let word = &line.text[at..end];
     let pair = || shown(&line.text[feature..end]);
     let hint = "write feature, feature:number or feature:word";
-    match parse_number(word) {
-        Some(number) if number.is_finite() => return Ok((Some(number), end)),
-        Some(_) => {
+    match text[at..end].parse::<f64>() {
+        Ok(number) if number.is_finite() => return Ok((Some(number), end)),
+        Ok(_) => {
             let what = format!("the value in '{}' is not finite", pair());
             return Err(line.wrong(at, what, "remove the feature or give it a number"));
         }
-        None => {}
+        Err(_) => {}
     }
     // What begins as a number does is a number gone wrong, not a word.
     let digits = word.strip_prefix(b"-").or(word.strip_prefix(b"+")).unwrap_or(word);
