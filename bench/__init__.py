@@ -1,0 +1,1 @@
+"""The end-to-end benchmark: see README.md beside this file."""
