@@ -1,5 +1,9 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test build bench planted-bugs clean
+.PHONY: demo test build bench bench-quick bench-paper bench-test planted-bugs clean
+
+PYTHON ?= python3
+BENCH_ENV = target/bench-env
+BENCH = $(BENCH_ENV)/bin/python -m bench.run --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm"
 
 demo:                   ## build, then show the main job on made data
 	cargo run --release --quiet --bin lazyglm -- demo
@@ -15,7 +19,21 @@ test:                   ## everything the gate checks
 build:                  ## target/release/lazyglm
 	cargo build --release
 
-bench:                  ## the paper's table, and one epoch of each update
+bench: build $(BENCH_ENV)/ready         ## end to end against other trainers; DATA=DIR ROWS=N REPEATS=N, see bench/README.md
+	$(BENCH) $(if $(DATA),--data "$(DATA)") $(if $(ROWS),--rows $(ROWS)) $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-quick: build $(BENCH_ENV)/ready   ## the same on few rows, once: does it run? Its times say little, no record is kept
+	$(BENCH) --rows 10000 --repeats 1 --no-record
+
+bench-test: $(BENCH_ENV)/ready          ## tests of the benchmark's judge, reader and converters
+	$(BENCH_ENV)/bin/python -m unittest discover -t . -s bench/tests
+
+$(BENCH_ENV)/ready: bench/requirements.txt
+	$(PYTHON) -m venv --clear $(BENCH_ENV)
+	$(BENCH_ENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	touch $@
+
+bench-paper:            ## the paper's table, and one epoch of each update
 	cargo run --release --quiet --bin lazyglm -- bench paper --rows 200000
 	cargo bench -p lazyglm
 
