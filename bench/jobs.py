@@ -10,8 +10,9 @@ import dataclasses
 import statistics
 
 from bench import judge, measure
-from bench.contenders import CACHE_EPOCH, TEXT_TO_MODEL, Contender, Outcome, Settings
+from bench.contenders import TEXT_TO_MODEL, Contender, Outcome, Settings
 
+OURS = "lazyglm"  # at its default settings
 FURTHER = 4  # further epochs of cache-epoch: one is too short to tell from noise
 
 
@@ -34,7 +35,7 @@ def compete(job: str, who: list[Contender], data, settings: Settings, judge_: ju
             except measure.Failed as why:
                 entries.remove(entry)
                 skipped.append(f"{entry.contender.name}: {why}")
-    return {"job": job, "rows": against_first([entry.row() for entry in entries]), "skipped": skipped}
+    return {"job": job, "rows": against_ours([entry.row() for entry in entries]), "skipped": skipped}
 
 
 class Entry:
@@ -75,17 +76,17 @@ class Entry:
             longer = self.runs[most]
             row["epoch"] = (min(o.seconds for o in longer) - best.seconds) / (most - least)
             row["peak"] = max(row["peak"], *(o.peak for o in longer))
-            row["notes"] = {**best.notes, "epochs_judged": most, "longer": [round(o.seconds, 4) for o in longer]}
+            row["longer"] = {"epochs": most, "all": [round(o.seconds, 4) for o in longer]}
+            row["longer"]["notes"] = min(longer, key=lambda o: o.seconds).notes
         return row
 
 
-def against_first(rows: list[dict]) -> list[dict]:
-    """Each time as a multiple of the first row's."""
+def against_ours(rows: list[dict]) -> list[dict]:
+    """Each time as a multiple of lazyglm's; without lazyglm there is nothing to set it against."""
+    ours = next((row for row in rows if row["contender"] == OURS), None)
     for row in rows:
-        row["ratio"] = row["seconds"] / rows[0]["seconds"]
-        if "epoch" in row and rows[0]["epoch"] > 0:
-            row["epoch_ratio"] = row["epoch"] / rows[0]["epoch"]
+        row["ratio"] = row["seconds"] / ours["seconds"] if ours else None
+        if "epoch" in row:  # two short runs may differ by noise alone, even downwards
+            clear = ours and min(ours["epoch"], row["epoch"]) > 0
+            row["epoch_ratio"] = row["epoch"] / ours["epoch"] if clear else None
     return rows
-
-
-__all__ = ["CACHE_EPOCH", "FURTHER", "TEXT_TO_MODEL", "compete"]

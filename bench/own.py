@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
-from bench import measure
+from bench import judge, measure
 from bench.contenders import CACHE_EPOCH, Contender, Settings
 from bench.contenders import lazyglm as ours
 
@@ -12,7 +13,7 @@ EPOCHS = 3  # enough that reading ahead matters and start-up does not
 SHARE = 4  # the data are this many times the limit
 
 
-def memory(who: list[Contender], data, settings: Settings, nonzeros: int, rows: int, repeats: int) -> dict:
+def memory(who: list[Contender], data, settings: Settings, judge_: judge.Judge, repeats: int) -> dict:
     """Data of about four times the limit, within the limit and without, both from the cache."""
     result = {"job": "memory", "rows": [], "skipped": []}
     program = next((c for c in who if isinstance(c, ours.Lazyglm)), None)
@@ -23,32 +24,29 @@ def memory(who: list[Contender], data, settings: Settings, nonzeros: int, rows: 
     if missing:
         result["skipped"].append(f"lazyglm: this build has no {' and no '.join(missing)}")
         return result
-    size = 8 * nonzeros + 16 * rows  # index and value of four bytes each; where a row starts, and its target
+    # index and value of four bytes each; where a row starts, and its target
+    size = 8 * len(judge_.train.values) + 16 * len(judge_.train)
     limit = max(size // SHARE // 2**20, 1)
     try:
         program.prepare(CACHE_EPOCH, data, settings)
-        free, bound = [], []
-        for _ in range(repeats):
-            free.append(program.train(data, settings, EPOCHS, "auto"))
-            bound.append(program.train(data, settings, EPOCHS, "auto", ["--memory", f"{limit}M"]))
+        ways = {"in memory": [], f"--memory {limit}M": ["--memory", f"{limit}M"]}
+        runs, verdicts = {name: [] for name in ways}, {}
+        for turn in range(repeats):
+            for name, flags in ways.items():
+                runs[name].append(program.train(data, settings, EPOCHS, "auto", flags))
+                if turn == 0:
+                    verdicts[name] = judge_.judge(*program.learnt(runs[name][0]))
+                    judge.check(runs[name][0].objective, verdicts[name])
     except measure.Failed as why:
         result["skipped"].append(f"lazyglm: {why}")
         return result
-    base = min(o.seconds for o in free)
-    for name, runs in (("in memory", free), (f"--memory {limit}M", bound)):
-        best = min(runs, key=lambda o: o.seconds)
-        result["rows"].append(
-            {
-                "contender": name,
-                "seconds": best.seconds,
-                "ratio": best.seconds / base,
-                "train_seconds": best.notes["seconds_train"],
-                "peak": max(o.peak for o in runs),
-                "limit": limit * 2**20 if runs is bound else None,
-                "objective": best.objective,
-                "size": size,
-            }
-        )
+    base = min(o.seconds for o in runs["in memory"])
+    for name, flags in ways.items():
+        best = min(runs[name], key=lambda o: o.seconds)
+        row = {"contender": name, "seconds": best.seconds, "ratio": best.seconds / base, "size": size}
+        row |= {"train_seconds": best.notes["seconds_train"], "peak": max(o.peak for o in runs[name])}
+        row |= {"limit": limit * 2**20 if flags else None, **dataclasses.asdict(verdicts[name])}
+        result["rows"].append(row)
     return result
 
 
@@ -67,7 +65,10 @@ def cache_size(who: list[Contender], data, settings: Settings) -> dict:
         except measure.Failed as failed:
             result["skipped"].append(f"{contender.name}: {failed}")
             continue
-        if cache is None or cache in seen:  # two variants of a contender share one
+        if cache is None:
+            result["skipped"].append(f"{contender.name}: made no cache that could be found")
+            continue
+        if cache in seen:  # two variants of a contender share one
             continue
         seen.add(cache)
         size = cache.stat().st_size

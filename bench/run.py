@@ -71,20 +71,20 @@ def bench(one: data.Data, who: list, args: argparse.Namespace) -> dict:
     one.width, one.greater = train.width(), float(train.targets.max())
     size = {"rows": len(train), "held_out": len(held_out), "nonzeros": len(train.values), "features": one.width - 1}
     size["bytes"] = one.train.stat().st_size
-    if settings.eta0 is None and who[0].name == "lazyglm":
-        settings.eta0 = who[0].run(jobs.TEXT_TO_MODEL, one, settings, 1).notes["eta0"]
+    if settings.eta0 is None and who[0].name == jobs.OURS:
+        settings.eta0 = who[0].run(contenders.TEXT_TO_MODEL, one, settings, 1).notes["eta0"]
     record = {
         "data": one.name, "size": size, "l1": args.l1, "l2": args.l2, "eta0": settings.eta0, "repeats": args.repeats,
         "machine": machine.facts(), "jobs": [],
     }  # fmt: skip
     print(show.head(record))
-    for job in (jobs.TEXT_TO_MODEL, jobs.CACHE_EPOCH):
+    for job in (contenders.TEXT_TO_MODEL, contenders.CACHE_EPOCH):
         result = jobs.compete(job, who, one, settings, judge_, args.repeats)
         record["jobs"].append(result)
         print(show.job(result), flush=True)
     record["jobs"].append(own.cache_size(who, one, settings))
     print(show.cache_size(record["jobs"][-1]), flush=True)
-    record["jobs"].append(own.memory(who, one, settings, len(train.values), len(train), args.repeats))
+    record["jobs"].append(own.memory(who, one, settings, judge_, args.repeats))
     print(show.memory(record["jobs"][-1]), flush=True)
     return record
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bench import jobs
+from bench.contenders import CACHE_EPOCH, TEXT_TO_MODEL
 from bench.table import count, megabytes, number, seconds, table, times
 
 TITLES = {
-    jobs.TEXT_TO_MODEL: "text-to-model: svmlight text → model file, one epoch",
-    jobs.CACHE_EPOCH: f"cache-epoch: one epoch from the contender's own cache; epoch: one more of it; judged after {1 + jobs.FURTHER}",
+    TEXT_TO_MODEL: "text-to-model: svmlight text → model file, one epoch",
+    CACHE_EPOCH: f"cache-epoch: one epoch from the contender's own cache; epoch: one more of it; judged after {1 + jobs.FURTHER}",
 }
 
 
@@ -23,12 +24,12 @@ def head(record: dict) -> str:
 
 
 def job(result: dict) -> str:
-    epochs = result["job"] == jobs.CACHE_EPOCH
+    epochs = result["job"] == CACHE_EPOCH
     heads = ["", "seconds", "median", "ratio", *(["epoch", "ratio"] if epochs else []), "cpu", "F(w, b)", "held out"]
     heads += ["non-zeros", "peak"]
     rows = []
     for row in result["rows"]:
-        further = [seconds(row["epoch"]) if row["epoch"] > 0 else "noise", times(row.get("epoch_ratio"))] if epochs else []
+        further = [seconds(row["epoch"]) if row["epoch"] > 0 else "noise", times(row["epoch_ratio"])] if epochs else []
         rows.append(
             [row["contender"], seconds(row["seconds"]), seconds(row["median"]), times(row["ratio"]), *further]
             + [seconds(row["cpu"]), number(row["objective"]), number(row["held_out"]), count(row["nonzeros"])]
@@ -48,10 +49,11 @@ def cache_size(result: dict) -> str:
 def memory(result: dict) -> str:
     rows = [
         [row["contender"], seconds(row["seconds"]), times(row["ratio"]), seconds(row["train_seconds"])]
-        + [megabytes(row["limit"]), megabytes(row["peak"]), megabytes(row["size"]), number(row["objective"])]
+        + [megabytes(row["limit"]), megabytes(row["peak"]), megabytes(row["size"])]
+        + [number(row["objective"]), number(row["held_out"]), count(row["nonzeros"])]
         for row in result["rows"]
     ]
-    heads = ["", "seconds", "ratio", "training", "limit", "peak", "data", "F(w, b)"]
+    heads = ["", "seconds", "ratio", "training", "limit", "peak", "data", "F(w, b)", "held out", "non-zeros"]
     return page("memory: lazyglm within a limit of a quarter of the data, from its cache", heads, rows, result["skipped"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -31,8 +32,7 @@ class Lazyglm(Contender):
 
     def has(self, flag: str) -> bool:
         """Flags come and go between versions: what this build has, it says itself."""
-        return any(line.strip().startswith((flag + " ", flag + "=")) or line.strip() == flag for line in
-                   self.help.replace(",", " ,").splitlines())
+        return re.search(rf"^\s+(-\w, )?{flag}(\s|=|$)", self.help, re.MULTILINE) is not None
 
     def jobs(self) -> dict[str, str | None]:
         return {TEXT_TO_MODEL: None, CACHE_EPOCH: None if self.has("--cache") else "this build has no --cache"}

@@ -1,14 +1,16 @@
 """Vowpal Wabbit's text and slots, and its weights against its own predictions."""
 
 import importlib.util
-import random
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from bench import contenders, data, svmlight
+import numpy as np
+
+from bench import contenders, svmlight
 from bench.contenders import vw
+from bench.tests import small
 
 TEXT = "2 0:1 5:0.5\n1 # empty\n"
 
@@ -38,14 +40,8 @@ class SlotsTest(unittest.TestCase):
 @unittest.skipUnless(importlib.util.find_spec("vowpalwabbit"), "vowpalwabbit is not installed")
 class WeightsTest(unittest.TestCase):
     def test_weights_give_its_own_predictions(self):
-        draw = random.Random(1)
         with tempfile.TemporaryDirectory() as folder:
-            one = data.Data("small", Path(folder), True, width=300, greater=1.0)
-            with open(one.train, "w") as file:
-                for _ in range(400):
-                    names = sorted(draw.sample(range(300), 8))
-                    y = 1 if sum(names) > 1200 else -1
-                    file.write(f"{y} {' '.join(f'{j}:{draw.random():.4f}' for j in names)}\n")
+            one = small.write(Path(folder))
             tools = contenders.Tools(Path(), Path(sys.executable))
             settings = contenders.Settings(l1=1e-3, l2=1e-3)  # large enough that forgetting it would show
             for contender in vw.contenders(tools):
@@ -55,7 +51,7 @@ class WeightsTest(unittest.TestCase):
                 said = Path(folder) / "said"
                 contender.child("-i", outcome.model, "-t", "-d", one.folder / "train.vw", "-r", said)
                 rows = svmlight.read(one.train)
-                dense = svmlight.np.array([weights.get(j, 0.0) for j in range(300)])
+                dense = np.array([weights.get(j, 0.0) for j in range(300)])
                 scores = rows.dot(dense) + bias
                 worst = max(abs(s - float(line)) for s, line in zip(scores, said.read_text().split()))
                 self.assertLess(worst, 2e-5, contender.name)
