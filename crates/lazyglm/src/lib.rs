@@ -31,6 +31,7 @@
 //!
 //! The rooms and who may import whom: `ARCHITECTURE.md`. The formulas: `MATHS.md`.
 
+mod blocks;
 mod cache;
 pub mod data;
 mod error;

@@ -106,16 +106,7 @@ pub fn violation(
     weights: &[f64],
     bias: Option<f64>,
 ) -> f64 {
-    let slope = |i: usize| {
-        let score = examples.rows.dot(i, weights) + bias.unwrap_or(0.0);
-        examples.weight(i) * loss.slope(score, examples.targets[i])
-    };
-    let (gradient, of_bias) = gradient(examples, weights.len(), slope);
-    let worst = gradient.iter().zip(weights).map(|(&g, &w)| match w {
-        0.0 => (g.abs() - net.l1).max(0.0),
-        _ => (g + net.l2 * w + net.l1.copysign(w)).abs(),
-    });
-    worst.fold(bias.map_or(0.0, |_| of_bias.abs()), f64::max)
+    verdict(examples, loss, net, weights, bias).violation
 }
 
 /// λ₁_max: the smallest λ₁ at which all weights are zero (the bias, if there is one, at its best). For a loss with
@@ -135,15 +126,8 @@ pub fn violation(
 /// assert!(of_zero(6.0) == 0.0 && of_zero(5.9) > 0.0);
 /// ```
 pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
-    let slope = |b: f64, i: usize| examples.weight(i) * loss.slope(b, examples.targets[i]);
-    let pooled = pooled_by_target(examples);
-    let total = |b: f64| sum(pooled.len(), |k| pooled[k].1 * loss.slope(b, pooled[k].0));
-    let (low, high) = if with_bias { bracket(total) } else { (0.0, 0.0) };
-    let (below, above) = (total(low), total(high));
-    let share = if with_bias && above > below { (-below / (above - below)).clamp(0.0, 1.0) } else { 0.0 };
-    let mixed = |i: usize| (1.0 - share) * slope(low, i) + share * slope(high, i);
-    let (gradient, _) = gradient(examples, examples.rows.columns(), mixed);
-    gradient.iter().fold(0.0, |largest, g| largest.max(g.abs()))
+    let (zeros, bias) = (vec![0.0; examples.rows.columns()], with_bias.then_some(0.0));
+    verdict(examples, loss, ElasticNet { l1: 0.0, l2: 0.0 }, &zeros, bias).l1_max
 }
 
 /// What F is without any weights, the bias (if there is one) at its best: a model that does not beat this is worse
@@ -159,23 +143,180 @@ pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
 /// assert_eq!(objective::baseline(examples, &*loss, false), 2.5);
 /// ```
 pub fn baseline(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
-    let pooled = pooled_by_target(examples);
-    let slope = |b: f64| sum(pooled.len(), |k| pooled[k].1 * loss.slope(b, pooled[k].0));
-    let best = if with_bias { bracket(slope).1 } else { 0.0 };
-    sum(pooled.len(), |k| pooled[k].1 * loss.value(best, pooled[k].0)) / examples.len() as f64
+    Null::new(&pooled_by_target(examples), loss, with_bias).baseline
+}
+
+/// Everything there is to say of (w, b), in one pass over the rows.
+///
+/// ```
+/// use lazyglm::{Settings, objective, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let verdict = objective::verdict(task.examples(), &*task.loss, Settings::default().net, &trained.weights, Some(trained.bias));
+/// assert_eq!(verdict.objective.total(), trained.report.objective);
+/// assert_eq!(verdict.l1_max, objective::l1_max(task.examples(), &*task.loss, true));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// F.
+    pub objective: Objective,
+    /// See [`violation`].
+    pub violation: f64,
+    /// See [`l1_max`].
+    pub l1_max: f64,
+    /// See [`baseline`].
+    pub baseline: f64,
+}
+
+/// The verdict on weights and, if there is one, a bias.
+pub fn verdict(
+    examples: Examples,
+    loss: &dyn Loss,
+    net: ElasticNet,
+    weights: &[f64],
+    bias: Option<f64>,
+) -> Verdict {
+    let mut judge = Judge::new(&pooled_by_target(examples), loss, weights, bias, examples.rows.nonzeros());
+    judge.hear(examples);
+    judge.verdict(net)
+}
+
+/// Hears rows block by block and gives its verdict at the end.
+pub(crate) struct Judge<'a> {
+    loss: &'a dyn Loss,
+    weights: &'a [f64],
+    bias: Option<f64>,
+    null: Null,
+    parts: Vec<Vec<[f64; 2]>>, // gradients at (w, b) and at w = 0, in parts that are summed in order
+    losses: f64,
+    slopes: f64,
+    rows: usize,
+}
+
+/// The model without weights, its bias at its best: slopes there are a mixture of those at `low` and `high`.
+#[derive(Clone, Copy)]
+struct Null {
+    low: f64,
+    high: f64,
+    share: f64,
+    baseline: f64,
+}
+
+impl Null {
+    fn new(pooled: &[(f64, f64)], loss: &dyn Loss, with_bias: bool) -> Null {
+        let total = |b: f64| sum(pooled.len(), |k| pooled[k].1 * loss.slope(b, pooled[k].0));
+        let (low, high) = if with_bias { bracket(total) } else { (0.0, 0.0) };
+        let (below, above) = (total(low), total(high));
+        let share = if with_bias && above > below { (-below / (above - below)).clamp(0.0, 1.0) } else { 0.0 };
+        let rows = sum(pooled.len(), |k| pooled[k].1);
+        let baseline = sum(pooled.len(), |k| pooled[k].1 * loss.value(high, pooled[k].0)) / rows;
+        Null { low, high, share, baseline }
+    }
+
+    fn slope(&self, loss: &dyn Loss, target: f64) -> f64 {
+        match self.share {
+            0.0 => loss.slope(self.low, target),
+            share => (1.0 - share) * loss.slope(self.low, target) + share * loss.slope(self.high, target),
+        }
+    }
+}
+
+/// How many gradients are summed side by side: more for more non-zeros a column, at most this many.
+const PARTS: usize = 8;
+
+impl<'a> Judge<'a> {
+    /// `pooled` are the targets there are, each with the weight of its rows; `nonzeros` those of all rows.
+    pub fn new(
+        pooled: &[(f64, f64)],
+        loss: &'a dyn Loss,
+        weights: &'a [f64],
+        bias: Option<f64>,
+        nonzeros: usize,
+    ) -> Judge<'a> {
+        let parts = (nonzeros / (8 * weights.len().max(1))).clamp(1, PARTS);
+        Judge {
+            loss,
+            weights,
+            bias,
+            null: Null::new(pooled, loss, bias.is_some()),
+            parts: vec![vec![[0.0; 2]; weights.len()]; parts],
+            losses: 0.0,
+            slopes: 0.0,
+            rows: 0,
+        }
+    }
+
+    /// Hears some rows. The sums do not depend on the number of threads.
+    pub fn hear(&mut self, examples: Examples) {
+        let Judge { loss, weights, bias, null, .. } = *self;
+        let chunks = examples.len().div_ceil(CHUNK);
+        let of_part = chunks.div_ceil(self.parts.len());
+        let sums = self.parts.par_iter_mut().enumerate().map(|(part, gradient)| {
+            let one = |chunk: usize| {
+                let (mut losses, mut slopes) = (0.0, 0.0);
+                for i in chunk * CHUNK..((chunk + 1) * CHUNK).min(examples.len()) {
+                    let (target, weight) = (examples.targets[i], examples.weight(i));
+                    let score = examples.rows.dot(i, weights) + bias.unwrap_or(0.0);
+                    losses += weight * loss.value(score, target);
+                    let (here, at_null) =
+                        (weight * loss.slope(score, target), weight * null.slope(loss, target));
+                    slopes += here;
+                    examples.rows.for_each(i, |j, x| {
+                        gradient[j][0] += here * x;
+                        gradient[j][1] += at_null * x;
+                    });
+                }
+                (losses, slopes)
+            };
+            (part * of_part..((part + 1) * of_part).min(chunks)).map(one).collect::<Vec<_>>()
+        });
+        for (losses, slopes) in sums.collect::<Vec<_>>().into_iter().flatten() {
+            self.losses += losses;
+            self.slopes += slopes;
+        }
+        self.rows += examples.len();
+    }
+
+    /// What it all comes to.
+    pub fn verdict(self, net: ElasticNet) -> Verdict {
+        let n = self.rows as f64;
+        let gradient = |j: usize, k: usize| self.parts.iter().map(|part| part[j][k]).sum::<f64>() / n;
+        let columns = 0..self.weights.len();
+        let worst = columns.clone().into_par_iter().map(|j| match (self.weights[j], gradient(j, 0)) {
+            (0.0, g) => (g.abs() - net.l1).max(0.0),
+            (w, g) => (g + net.l2 * w + net.l1.copysign(w)).abs(),
+        });
+        let of_bias = self.bias.map_or(0.0, |_| (self.slopes / n).abs());
+        Verdict {
+            objective: Objective { loss: self.losses / n, penalty: net.value(self.weights) },
+            violation: largest(worst).max(of_bias),
+            l1_max: largest(columns.into_par_iter().map(|j| gradient(j, 1).abs())),
+            baseline: self.null.baseline,
+        }
+    }
+}
+
+/// The largest; NaN if any is, so that a diverged run shows.
+fn largest(numbers: impl ParallelIterator<Item = f64>) -> f64 {
+    numbers.reduce(|| 0.0, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }
 
 /// (target, total weight of its rows): with w = 0, rows of one target are all alike.
-fn pooled_by_target(examples: Examples) -> Vec<(f64, f64)> {
+pub(crate) fn pooled_by_target(examples: Examples) -> Vec<(f64, f64)> {
     let mut pooled: Vec<(f64, f64)> =
         (0..examples.len()).map(|i| (examples.targets[i], examples.weight(i))).collect();
-    pooled.sort_by(|a, b| a.0.total_cmp(&b.0));
-    pooled.dedup_by(|next, kept| {
+    pool(&mut pooled);
+    pooled
+}
+
+/// Sorts (target, weight) pairs and sums the weights of one target.
+pub(crate) fn pool(pairs: &mut Vec<(f64, f64)>) {
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    pairs.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
         kept.1 += if same { next.1 } else { 0.0 };
         same
     });
-    pooled
 }
 
 /// Two numbers next to each other between which a rising function passes zero; where it never does (a separable
@@ -196,17 +337,6 @@ fn bracket(rising: impl Fn(f64) -> f64) -> (f64, f64) {
         if rising(middle) < 0.0 { low = middle } else { high = middle }
     }
     (low, high)
-}
-
-/// Σᵢ slopeᵢ·xᵢ/n and Σᵢ slopeᵢ/n.
-fn gradient(examples: Examples, columns: usize, slope: impl Fn(usize) -> f64 + Sync) -> (Vec<f64>, f64) {
-    let n = examples.len() as f64;
-    let slopes: Vec<f64> = (0..examples.len()).into_par_iter().map(&slope).collect();
-    let mut gradient = vec![0.0; columns];
-    for (i, g) in slopes.iter().enumerate().filter(|(_, g)| **g != 0.0) {
-        examples.rows.for_each(i, |j, x| gradient[j] += g * x / n);
-    }
-    (gradient, slopes.iter().sum::<f64>() / n)
 }
 
 fn sum(n: usize, one: impl Fn(usize) -> f64 + Sync) -> f64 {

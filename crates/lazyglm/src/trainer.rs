@@ -1,16 +1,15 @@
 //! The only loop over epochs: order, validation, stopping, reports.
 
-use crate::error::{Error, Kind, Result};
+use crate::blocks::{Blocks, InMemory};
+use crate::error::{Error, Kind, Place, Result};
 use crate::kernel::Folded;
 use crate::loss::Loss;
-use crate::objective::{self, Objective};
-use crate::random;
+use crate::objective::{self, Judge, Verdict};
 use crate::reference::{Dense, Table};
 use crate::report::{Epoch, Report, Stop, Validation};
-use crate::rows::Examples;
 use crate::schedule::{Schedule, Setting};
-use crate::settings::{Order, Precision, Settings, UpdateName};
-use crate::solver::eta0;
+use crate::settings::{Precision, Settings, UpdateName};
+use crate::solver::eta0::{self, Extent};
 use crate::solver::online::{Diverged, Online, Rule, SAMPLED, Sample};
 use crate::task::Task;
 use crate::update::Update;
@@ -88,7 +87,7 @@ pub struct Trained {
     /// The figures of the run.
     pub report: Report,
     /// With a rate found, not given: a row so much longer than most that it holds the rate down.
-    pub held_down_by: Option<usize>,
+    pub held_down_by: Option<Place>,
 }
 
 /// Trains a model.
@@ -105,12 +104,28 @@ pub fn train(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let examples = task.examples();
+    let blocks = InMemory { task, order: settings.order, seed: settings.seed };
+    train_on(
+        &Job { blocks: &blocks, loss: &*task.loss, features: task.data.features.count, validation },
+        settings,
+        watch,
+    )
+}
+
+/// What to learn from.
+pub(crate) struct Job<'a> {
+    pub blocks: &'a dyn Blocks,
+    pub loss: &'a dyn Loss,
+    pub features: usize,
+    pub validation: Option<&'a Task>,
+}
+
+/// Trains a model on rows wherever they are.
+pub(crate) fn train_on(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let started = Instant::now();
-    let first = order(settings, examples.len(), 0);
-    let (eta0, held_down_by) = starting_rate(task, settings, &first)?;
-    let setting =
-        Setting { eta0, l2: settings.net.l2, rows: Some(examples.len() as u64), epochs: settings.epochs };
+    let (eta0, held_down_by) = starting_rate(job, settings)?;
+    let rows = job.blocks.rows() as u64;
+    let setting = Setting { eta0, l2: settings.net.l2, rows: Some(rows), epochs: settings.epochs };
     let schedule = settings.schedule.resolve(&setting)?;
     let eta0 = schedule.eta(0);
     settings.method.check(settings.net, eta0).map_err(|e| match settings.schedule.uses_eta0() {
@@ -125,15 +140,8 @@ pub fn train(
         ),
     })?;
 
-    let run = Run {
-        task,
-        validation,
-        settings,
-        schedule: &*schedule,
-        spent: started.elapsed().as_secs_f64(),
-        first,
-    };
-    let start = vec![0.0; examples.rows.columns()];
+    let run = Run { job, settings, schedule: &*schedule, spent: started.elapsed().as_secs_f64() };
+    let start = vec![0.0; job.blocks.columns()];
     let (net, method) = (settings.net, settings.method);
     let fitted = match (settings.update, settings.precision, net.is_none()) {
         (UpdateName::Lazy, Precision::F32, false) => run.fit(Folded::<f32>::new(start, net, method), watch),
@@ -151,32 +159,51 @@ pub fn train(
         (UpdateName::Dense, ..) => run.fit(Dense::<false>::new(start, net, method), watch),
         (UpdateName::DenseSparsePredict, ..) => run.fit(Dense::<true>::new(start, net, method), watch),
     }?;
-    Ok(Trained { held_down_by, ..judge(task, settings, eta0, fitted)? })
+    Ok(Trained { held_down_by, ..judge(job, settings, eta0, fitted)? })
 }
 
-fn starting_rate(task: &Task, settings: &Settings, first: &[u32]) -> Result<(f64, Option<usize>)> {
+fn starting_rate(job: &Job, settings: &Settings) -> Result<(f64, Option<Place>)> {
     match settings.eta0 {
-        _ if !settings.schedule.uses_eta0() => Ok((f64::NAN, None)), // never looked at
-        Some(eta0) => Ok((eta0, None)),
-        None => eta0::find(&eta0::Trial {
-            examples: task.examples(),
-            order: first,
-            loss: &*task.loss,
+        _ if !settings.schedule.uses_eta0() => return Ok((f64::NAN, None)), // never looked at
+        Some(eta0) => return Ok((eta0, None)),
+        None => {}
+    }
+    let (extent, longest) = extent(job)?;
+    let mut rate = None;
+    job.blocks.beginning(&mut |turn| {
+        rate = Some(eta0::find(&eta0::Trial {
+            examples: turn.examples,
+            order: turn.order,
+            rows: job.blocks.rows() as u64,
+            extent,
+            loss: job.loss,
             net: settings.net,
             method: settings.method,
             schedule: &settings.schedule,
             epochs: settings.epochs,
             bias: settings.bias,
-        })
-        .map(|rate| (rate.eta0, rate.held_down_by)),
-    }
+        })?);
+        Ok(())
+    })?;
+    Ok(rate.map_or((f64::NAN, None), |rate| (rate.eta0, longest.filter(|_| rate.held_down))))
 }
 
-fn order(settings: &Settings, rows: usize, epoch: u64) -> Vec<u32> {
-    match settings.order {
-        Order::Shuffled => random::permutation(rows, settings.seed, epoch),
-        Order::Sequential => (0..rows as u32).collect(),
+/// How far the rows reach, and the place of the longest; a pass over them that only unbounded losses need.
+fn extent(job: &Job) -> Result<(Extent, Option<Place>)> {
+    let (mut all, mut longest) = (Extent::default(), None);
+    if job.loss.steepest().is_finite() {
+        return Ok((all, None));
     }
+    job.blocks.pass(&mut |turn| {
+        let some = Extent::of(turn.examples);
+        if some.length > all.length {
+            longest = some.longest.map(turn.place);
+            all.length = some.length;
+        }
+        all.target = all.target.max(some.target);
+        Ok(())
+    })?;
+    Ok((all, longest))
 }
 
 /// Rows learnt between two looks at the clock.
@@ -185,12 +212,10 @@ const STRIDE: usize = 8192;
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 struct Run<'a> {
-    task: &'a Task,
-    validation: Option<&'a Task>,
+    job: &'a Job<'a>,
     settings: &'a Settings,
     schedule: &'a dyn Schedule,
     spent: f64, // seconds, before the first epoch
-    first: Vec<u32>,
 }
 
 struct Fitted {
@@ -205,7 +230,7 @@ struct Fitted {
 
 impl Run<'_> {
     fn fit<U: Update>(&self, update: U, watch: &mut dyn FnMut(&Progress)) -> Result<Fitted> {
-        let rows = self.task.targets.len();
+        let rows = self.job.blocks.rows();
         let sampled = if rows < STRIDE { 1 } else { SAMPLED };
         let mut model = Online::new(update, self.settings.bias).sampling_one_in(sampled);
         let mut progress = Progress::start(self.settings.epochs, rows as u64);
@@ -214,22 +239,14 @@ impl Run<'_> {
         for epoch in 1..=self.settings.epochs {
             progress.begin(epoch);
             let started = Instant::now();
-            let later;
-            let order = match epoch {
-                1 => &self.first,
-                _ => {
-                    later = order(self.settings, rows, epoch - 1);
-                    &later
-                }
-            };
-            self.epoch(&mut model, order, &mut progress, watch)?;
+            let last_row = self.epoch(&mut model, &mut progress, watch)?;
             let learnt = started.elapsed();
             weights = model.update.weights();
             let settled = started.elapsed();
             let last = epoch == self.settings.epochs;
             seconds += if last { settled } else { learnt }.as_secs_f64(); // before the end we settle only to look
 
-            self.refuse_infinite(&weights, &model, order, epoch)?;
+            self.refuse_infinite(&weights, &model, last_row, epoch)?;
             let validation_loss = self.held_out_loss(&weights, &model, epoch)?;
             progress.end(&weights, validation_loss);
             watch(&progress);
@@ -254,40 +271,41 @@ impl Run<'_> {
         Ok(Fitted { weights, bias, epochs: history.len() as u64, stop, seconds, validation, history })
     }
 
-    /// One pass over the rows.
+    /// One pass over the rows; the place of the last.
     fn epoch<U: Update>(
         &self,
         model: &mut Online<U>,
-        order: &[u32],
         progress: &mut Progress,
         watch: &mut dyn FnMut(&Progress),
-    ) -> Result<()> {
-        let rule = Rule { loss: &*self.task.loss, schedule: self.schedule };
-        let mut sample = Sample::default();
-        let mut looked = Instant::now();
-        for part in order.chunks(STRIDE) {
-            let more = model
-                .learn(&rule, self.task.examples(), part)
-                .map_err(|diverged| self.diverged(diverged, progress.epoch))?;
-            sample = sample.and(more);
-            progress.learnt += part.len() as u64;
-            progress.running_loss = sample.mean();
-            if looked.elapsed() > LOOK_EVERY {
-                progress.nonzeros = Some(nonzeros(&model.update.weights()));
-                looked = Instant::now();
+    ) -> Result<Place> {
+        let rule = Rule { loss: self.job.loss, schedule: self.schedule };
+        let (mut sample, mut looked, mut last) = (Sample::default(), Instant::now(), Place::default());
+        self.job.blocks.epoch(progress.epoch - 1, &mut |turn| {
+            for part in turn.order.chunks(STRIDE) {
+                let more = model.learn(&rule, turn.examples, part).map_err(|diverged| {
+                    self.diverged(diverged, (turn.place)(diverged.row), progress.epoch)
+                })?;
+                sample = sample.and(more);
+                progress.learnt += part.len() as u64;
+                progress.running_loss = sample.mean();
+                if looked.elapsed() > LOOK_EVERY {
+                    progress.nonzeros = Some(nonzeros(&model.update.weights()));
+                    looked = Instant::now();
+                }
+                watch(progress);
             }
-            watch(progress);
-        }
-        Ok(())
+            last = turn.order.last().map_or(Place::default(), |&i| (turn.place)(i as usize));
+            Ok(())
+        })?;
+        Ok(last)
     }
 
-    fn diverged(&self, at: Diverged, epoch: u64) -> Error {
+    fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error {
         let what = if at.score.is_finite() {
             format!("the slope of the loss became {}", at.slope)
         } else {
             format!("the score became {}", at.score)
         };
-        let place = self.task.data.place(at.row);
         Kind::Diverged { place, epoch, step: at.t, what, hint: self.slower() }.into()
     }
 
@@ -296,14 +314,14 @@ impl Run<'_> {
         &self,
         weights: &[f64],
         model: &Online<U>,
-        order: &[u32],
+        last_row: Place,
         epoch: u64,
     ) -> Result<()> {
         if weights.iter().all(|w| w.is_finite()) && model.bias.is_finite() {
             return Ok(());
         }
-        let row = order.last().map_or(0, |&i| i as usize);
-        Err(self.diverged(Diverged { row, t: model.t - 1, score: f64::INFINITY, slope: 0.0 }, epoch))
+        let at = Diverged { row: 0, t: model.t - 1, score: f64::INFINITY, slope: 0.0 };
+        Err(self.diverged(at, last_row, epoch))
     }
 
     fn held_out_loss<U: Update>(
@@ -312,7 +330,7 @@ impl Run<'_> {
         model: &Online<U>,
         epoch: u64,
     ) -> Result<Option<f64>> {
-        let Some(task) = self.validation else { return Ok(None) };
+        let Some(task) = self.job.validation else { return Ok(None) };
         let loss = objective::mean_loss(task.examples(), &*task.loss, weights, model.bias);
         if !loss.is_finite() {
             let (place, what) = (task.data.file(), format!("the held-out loss became {loss}"));
@@ -348,22 +366,23 @@ impl Best {
     }
 }
 
-fn judge(task: &Task, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Trained> {
+fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Trained> {
     let Fitted { weights, bias, epochs, stop, seconds, validation, history } = fitted;
-    let (examples, loss): (Examples, &dyn Loss) = (task.examples(), &*task.loss);
-    let f: Objective = objective::objective(examples, loss, settings.net, &weights, bias);
     let of_bias = settings.bias.then_some(bias);
-    let violation = objective::violation(examples, loss, settings.net, &weights, of_bias);
-    let l1_max = objective::l1_max(examples, loss, settings.bias);
-    let baseline = objective::baseline(examples, loss, settings.bias);
+    let mut judge = Judge::new(&job.blocks.pooled(), job.loss, &weights, of_bias, job.blocks.nonzeros());
+    job.blocks.pass(&mut |turn| {
+        judge.hear(turn.examples);
+        Ok(())
+    })?;
+    let Verdict { objective: f, violation, l1_max, baseline } = judge.verdict(settings.net);
     let figures =
         [("objective", f.total()), ("violation", violation), ("l1_max", l1_max), ("baseline", baseline)];
     for (name, figure) in figures {
         if !figure.is_finite() {
             return Err(Kind::Diverged {
-                place: task.data.file(),
+                place: job.blocks.file(),
                 epoch: epochs,
-                step: epochs * task.targets.len() as u64,
+                step: epochs * job.blocks.rows() as u64,
                 what: format!("the {name} of what was learnt is {figure}"),
                 hint: format!("lower --eta0 (it was {eta0:?}) or scale the features down"),
             }
@@ -378,8 +397,8 @@ fn judge(task: &Task, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<
         violation,
         l1_max,
         nonzeros: nonzeros(&weights),
-        features: task.data.features.count,
-        rows: examples.len(),
+        features: job.features,
+        rows: job.blocks.rows(),
         epochs,
         eta0,
         seconds_read: 0.0,

@@ -30,6 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("reader", &["format", "source"]),
     ("data", &["features", "format", "input", "labels", "naming", "rows", "sample_weights", "supply"]),
     ("task", &["data", "labels", "loss", "registry", "rows"]),
+    ("blocks", &["objective", "random", "rows", "settings", "task"]),
     ("ledger", &["penalty"]),
     ("update", &["rows"]),
     ("kernel", &["ledger", "penalty", "rows", "update"]),
@@ -40,14 +41,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "trainer",
         &[
+            "blocks",
             "kernel",
             "loss",
             "objective",
-            "penalty",
-            "random",
             "reference",
             "report",
-            "rows",
             "schedule",
             "settings",
             "solver",

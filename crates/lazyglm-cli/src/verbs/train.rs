@@ -69,7 +69,7 @@ pub fn run(args: Train) -> Result<()> {
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
     let report = trained.report.clone();
-    comment(&args, &plan.settings, &task, &trained);
+    comment(&args, &plan.settings, &trained);
     if let Some(path) = &args.output {
         model_file::save(&Model::new(&task, &plan.settings, trained), path)?;
     }
@@ -118,13 +118,12 @@ fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
 }
 
 /// What a user should know but did not ask.
-fn comment(args: &Train, settings: &Settings, task: &Task, trained: &Trained) {
+fn comment(args: &Train, settings: &Settings, trained: &Trained) {
     let report = &trained.report;
     if settings.eta0.is_none() && settings.schedule.uses_eta0() {
         note(args.quiet, &format!("eta0 {:?}, the best of a ladder tried on the first rows", report.eta0));
     }
-    if let Some(row) = trained.held_down_by {
-        let place = task.data.place(row);
+    if let Some(place) = &trained.held_down_by {
         note(
             args.quiet,
             &format!(

@@ -38,22 +38,27 @@ const RUNGS: std::ops::RangeInclusive<i32> = -8..=8;
 /// What a trial shares with the run it stands for.
 ///
 /// ```
-/// use lazyglm::{ElasticNet, Method, Settings, solver::eta0::{Trial, find}, synth};
+/// use lazyglm::{ElasticNet, Method, Settings, solver::eta0::{Extent, Trial, find}, synth};
 /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
 /// let Settings { net, method, schedule, epochs, bias, .. } = &Settings::default();
 /// let (net, method, epochs, bias) = (*net, *method, *epochs, *bias);
 /// let (examples, order, loss) = (task.examples(), &(0..500).collect::<Vec<_>>()[..], &*task.loss);
-/// let trial = Trial { examples, order, loss, net, method, schedule, epochs, bias };
+/// let (rows, extent) = (500, Extent::of(task.examples()));
+/// let trial = Trial { examples, order, rows, extent, loss, net, method, schedule, epochs, bias };
 /// let strong = Trial { net: ElasticNet { l2: 100.0, ..net }, method: Method::Sgd, ..trial };
 /// assert!(find(&strong).unwrap().eta0 <= 0.005, "SGD needs ηλ₂ < 1");
 /// assert!(find(&trial).unwrap().eta0 > 0.005);
 /// ```
 #[derive(Clone, Copy)]
 pub struct Trial<'a> {
-    /// The data.
+    /// The rows the run begins with.
     pub examples: Examples<'a>,
-    /// The order of the first epoch.
+    /// Their order.
     pub order: &'a [u32],
+    /// How many rows there are in all.
+    pub rows: u64,
+    /// How far they reach; looked at for losses that are steep without bound.
+    pub extent: Extent,
     /// The loss.
     pub loss: &'a dyn Loss,
     /// The penalty.
@@ -68,35 +73,77 @@ pub struct Trial<'a> {
     pub bias: bool,
 }
 
+/// How far rows reach.
+///
+/// ```
+/// use lazyglm::{Examples, Rows, solver::eta0::Extent};
+/// let mut rows = Rows::new();
+/// [1.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+/// let extent = Extent::of(Examples::new(rows.borrow(), &[-5.0, 2.0], None).unwrap());
+/// assert_eq!((extent.length, extent.longest, extent.target), (10.0, Some(1), 5.0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Extent {
+    /// The largest of ω(‖x‖² + 1), the 1 being the bias's.
+    pub length: f64,
+    /// The row that has it.
+    pub longest: Option<usize>,
+    /// The largest |y|.
+    pub target: f64,
+}
+
+impl Extent {
+    /// That of some rows.
+    pub fn of(examples: Examples) -> Extent {
+        let mut extent = Extent::default();
+        for i in 0..examples.len() {
+            let length = examples.weight(i) * square(examples, i);
+            if length > extent.length {
+                (extent.length, extent.longest) = (length, Some(i));
+            }
+            extent.target = extent.target.max(examples.targets[i].abs());
+        }
+        extent
+    }
+}
+
+/// ‖x‖² + 1 of a row.
+fn square(examples: Examples, i: usize) -> f64 {
+    let mut square = 1.0;
+    examples.rows.for_each(i, |_, x| square += x * x);
+    square
+}
+
 /// A starting rate.
 ///
 /// ```
 /// use lazyglm::solver::eta0::Rate;
-/// let rate = Rate { eta0: 0.1, held_down_by: None };
-/// assert!(rate.eta0 > 0.0 && rate.held_down_by.is_none());
+/// let rate = Rate { eta0: 0.1, held_down: false };
+/// assert!(rate.eta0 > 0.0 && !rate.held_down);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// η₀.
     pub eta0: f64,
-    /// A row so much longer than most that it holds the rate down.
-    pub held_down_by: Option<usize>,
+    /// Whether one row, so much longer than most, holds the rate down.
+    pub held_down: bool,
 }
 
 /// Finds a starting rate.
 ///
 /// ```
-/// use lazyglm::{ElasticNet, Examples, Method, Rows, loss, schedule::Spec, solver::eta0::{Trial, find}};
+/// use lazyglm::{ElasticNet, Examples, Method, Rows, loss, schedule::Spec, solver::eta0::{Extent, Trial, find}};
 /// let (mut rows, net) = (Rows::new(), ElasticNet::new(0.0, 0.0).unwrap());
 /// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
 /// let examples = Examples::new(rows.borrow(), &[1.0, 2.0, 3.0], None).unwrap();
 /// let (loss, schedule) = (&*loss::parse("squared").unwrap(), &Spec::parse("constant").unwrap());
 /// let (order, method, epochs, bias) = (&[0, 1, 2][..], Method::Fobos, 5, false);
-/// let rate = find(&Trial { examples, order, loss, net, method, schedule, epochs, bias }).unwrap();
+/// let (rows, extent) = (3, Extent::of(examples));
+/// let rate = find(&Trial { examples, order, rows, extent, loss, net, method, schedule, epochs, bias }).unwrap();
 /// assert!(rate.eta0 <= 0.2, "above 2/(3² + 1) the longest row would be thrown about");
 /// ```
 pub fn find(trial: &Trial) -> Result<Rate> {
-    let (natural, safe, longest) = scale(trial)?;
+    let (natural, safe) = scale(trial)?;
     let most = match trial.method {
         Method::Sgd => safe.min(0.5 / trial.net.l2), // 0.5/0 is no limit
         Method::Fobos => safe,
@@ -115,40 +162,31 @@ pub fn find(trial: &Trial) -> Result<Rate> {
             break; // losses fall and then rise along the ladder
         }
     }
-    Ok(Rate { eta0: rounded(best.1), held_down_by: (safe < natural / 8.0).then_some(longest) })
+    Ok(Rate { eta0: rounded(best.1), held_down: safe < natural / 8.0 })
 }
 
-/// The natural rate, the highest that is safe for this loss, and the row that makes it so.
-fn scale(trial: &Trial) -> Result<(f64, f64, usize)> {
-    let Trial { examples, loss, .. } = *trial;
-    let square = |i: usize| {
-        let mut square = 1.0;
-        examples.rows.for_each(i, |_, x| square += x * x);
-        square
-    };
+/// The natural rate, and the highest that is safe for this loss.
+fn scale(trial: &Trial) -> Result<(f64, f64)> {
+    let Trial { examples, extent, loss, .. } = *trial;
     let bounded = loss.steepest().is_finite();
     let curvature = loss.curvature().unwrap_or_else(|| match bounded {
         true => 1.0,
-        // Poisson: e^s, which is about the target where the fit is good.
-        false => examples.targets.iter().fold(1.0, |most: f64, y| most.max(y.abs())),
+        false => extent.target.max(1.0), // Poisson: e^s, which is about the target where the fit is good
     });
     let tried = &trial.order[..trial.order.len().min(TRIED_ROWS)];
-    let mean = tried.iter().map(|&i| square(i as usize)).sum::<f64>() / tried.len() as f64;
+    let mean = tried.iter().map(|&i| square(examples, i as usize)).sum::<f64>() / tried.len() as f64;
     let rate = |square: f64| (1.0 / (curvature * square)).max(f64::MIN_POSITIVE);
     if bounded {
-        return Ok((rate(mean), f64::INFINITY, 0));
+        return Ok((rate(mean), f64::INFINITY));
     }
-    let weighted = |i: usize| (examples.weight(i) * square(i), i);
-    let (most, longest) =
-        (0..examples.len()).map(weighted).fold((1.0, 0), |a, b| if b.0 > a.0 { b } else { a });
-    let last = trial.schedule(1.0)?.eta((examples.len() as u64).saturating_mul(trial.epochs) - 1);
-    Ok((rate(mean), (2.0 / last).min(4.0) * rate(most), longest))
+    let last = trial.schedule(1.0)?.eta(trial.rows.saturating_mul(trial.epochs) - 1);
+    Ok((rate(mean), (2.0 / last).min(4.0) * rate(extent.length.max(1.0))))
 }
 
 impl Trial<'_> {
     /// The run's schedule, from this rate.
     fn schedule(&self, eta0: f64) -> Result<Box<dyn Schedule>> {
-        let rows = Some(self.examples.len() as u64);
+        let rows = Some(self.rows);
         self.schedule.resolve(&Setting { eta0, l2: self.net.l2, rows, epochs: self.epochs })
     }
 }

@@ -1,0 +1,87 @@
+//! Rows to learn from, wherever they are: all in memory, or a window at a time from a cache.
+
+use crate::error::{Place, Result};
+use crate::objective;
+use crate::random;
+use crate::rows::Examples;
+use crate::settings::Order;
+use crate::task::Task;
+
+/// Some rows in memory, and the order in which to learn them.
+pub(crate) struct Turn<'a> {
+    pub examples: Examples<'a>,
+    pub order: &'a [u32],
+    pub place: &'a dyn Fn(usize) -> Place,
+}
+
+/// Rows that are gone through many times.
+pub(crate) trait Blocks {
+    fn rows(&self) -> usize;
+    fn columns(&self) -> usize;
+    fn nonzeros(&self) -> usize;
+
+    /// Each row once, in the order of this epoch (from 0).
+    fn epoch(&self, epoch: u64, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()>;
+
+    /// What the first epoch begins with.
+    fn beginning(&self, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()>;
+
+    /// Each row once, to be looked at.
+    fn pass(&self, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()>;
+
+    /// (target, total weight of its rows).
+    fn pooled(&self) -> Vec<(f64, f64)>;
+
+    fn file(&self) -> Place;
+}
+
+/// A task whose rows are all in memory: one turn an epoch.
+pub(crate) struct InMemory<'a> {
+    pub task: &'a Task,
+    pub order: Order,
+    pub seed: u64,
+}
+
+impl InMemory<'_> {
+    fn turn(&self, order: &[u32], see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
+        see(&Turn { examples: self.task.examples(), order, place: &|i| self.task.data.place(i) })
+    }
+}
+
+impl Blocks for InMemory<'_> {
+    fn rows(&self) -> usize {
+        self.task.targets.len()
+    }
+
+    fn columns(&self) -> usize {
+        self.task.data.rows.columns()
+    }
+
+    fn nonzeros(&self) -> usize {
+        self.task.data.rows.nonzeros()
+    }
+
+    fn epoch(&self, epoch: u64, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
+        let order = match self.order {
+            Order::Shuffled => random::permutation(self.rows(), self.seed, epoch),
+            Order::Sequential => (0..self.rows() as u32).collect(),
+        };
+        self.turn(&order, see)
+    }
+
+    fn beginning(&self, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
+        self.epoch(0, see)
+    }
+
+    fn pass(&self, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
+        self.turn(&[], see)
+    }
+
+    fn pooled(&self) -> Vec<(f64, f64)> {
+        objective::pooled_by_target(self.task.examples())
+    }
+
+    fn file(&self) -> Place {
+        self.task.data.file()
+    }
+}
