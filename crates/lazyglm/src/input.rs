@@ -41,12 +41,14 @@ impl Input {
         let first = source.first()?;
         let recipe =
             format::open(&Opening { first, file: path, asked, known: known.map(|known| &known.recipe) })?;
-        let header = 0;
+        let header = recipe.header(first);
+        let lines = memchr::memchr_iter(b'\n', &first[..header]).count() as u64;
+        source.skip(header);
         let reading = match known {
             Some(known) => Reading { recipe, ..known.clone() },
             None => Reading { recipe, hash_bits: asked.hash_bits, interact: asked.interact.clone() },
         };
-        Ok(Input { reading, file: path.to_path_buf(), source, header })
+        Ok(Input { reading, file: path.to_path_buf(), source, header: lines })
     }
 
     /// Calls `see` with the rows of block after block; ids are those of the block.

@@ -11,6 +11,7 @@
 //! assert_eq!((parsed.labels.name(0), parsed.rows.ids()), ("spam".to_string(), &[1, 3][..]));
 //! ```
 
+mod csv;
 mod json;
 mod jsonl;
 mod jsonl_open;
@@ -18,13 +19,16 @@ mod lines;
 mod parsed;
 mod recipe;
 mod svmlight;
+mod text;
 mod vw;
 mod vw_header;
 
+pub use csv::{Column, ColumnKind, Csv};
 pub use lines::Lines;
 pub use parsed::{Found, Parsed, Span};
 pub use recipe::{Asked, Entry, Opening, Recipe, TABLE, open};
 pub use svmlight::Svmlight;
+pub use text::{Case, Grams, Norm, Text, Worth};
 
 use crate::error::{Error, Place, Result};
 use std::path::Path;

@@ -1,6 +1,8 @@
 //! Which formats there are, how one is recognised, and how to read it.
 
+use super::csv::{self, Csv, CsvParser};
 use super::jsonl::Jsonl;
+use super::text::{self, Text, TextParser};
 use super::vw::Vw;
 use super::{Parser, Svmlight};
 use crate::error::{Error, Result};
@@ -33,6 +35,10 @@ pub enum Recipe {
         /// Keys whose numbers are names.
         categorical: Vec<String>,
     },
+    /// A header, then a row a record.
+    Csv(Csv),
+    /// A label and a text a line.
+    Text(Text),
 }
 
 /// What the caller says of the data, where they leave it open.
@@ -123,6 +129,20 @@ pub const TABLE: &[Entry] = &[
         looks_like: super::jsonl_open::looks_like,
         open: super::jsonl_open::open,
     },
+    Entry {
+        name: "text",
+        endings: &["ft", "fasttext", "txt"],
+        shape: "label<TAB>text, or __label__name text",
+        looks_like: text::looks_like,
+        open: text::open,
+    },
+    Entry {
+        name: "csv",
+        endings: &["csv", "tsv"],
+        shape: "a header that names the columns, then a row a line: cell,cell,cell",
+        looks_like: csv::looks_like,
+        open: csv::open,
+    },
 ];
 
 impl Recipe {
@@ -139,6 +159,8 @@ impl Recipe {
             Recipe::Svmlight => Box::new(Svmlight::default()),
             Recipe::Vw => Box::new(Vw::default()),
             Recipe::Jsonl { target, drop, categorical } => Box::new(Jsonl::new(target, drop, categorical)),
+            Recipe::Csv(csv) => Box::new(CsvParser::new(csv)),
+            Recipe::Text(text) => Box::new(TextParser::new(text)),
         }
     }
 
@@ -149,9 +171,24 @@ impl Recipe {
     /// ```
     pub fn whole(&self, bytes: &[u8]) -> usize {
         match self {
-            Recipe::Svmlight | Recipe::Vw | Recipe::Jsonl { .. } => {
-                memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
-            }
+            Recipe::Csv(csv) => csv.whole(bytes),
+            _ => memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1),
+        }
+    }
+
+    /// How many bytes at the start of a file are no data: the header of a table, or a mark that says "this is UTF-8".
+    /// Whoever feeds the parser leaves them out and counts their lines.
+    ///
+    /// ```
+    /// use lazyglm::format::{Asked, Opening, open};
+    /// let (first, asked) = (b"age,label\n31,yes\n", Asked::default());
+    /// let opening = Opening { first, file: "people.csv".as_ref(), asked: &asked, known: None };
+    /// assert_eq!(open(&opening).unwrap().header(first), 10);
+    /// ```
+    pub fn header(&self, first: &[u8]) -> usize {
+        match self {
+            Recipe::Csv(csv) => csv.header(first),
+            _ => 0,
         }
     }
 
@@ -166,6 +203,8 @@ impl Recipe {
             Recipe::Svmlight => "svmlight",
             Recipe::Vw => "vw",
             Recipe::Jsonl { .. } => "jsonl",
+            Recipe::Csv(_) => "csv",
+            Recipe::Text(_) => "text",
         }
     }
 }
@@ -189,13 +228,25 @@ pub fn open(opening: &Opening) -> Result<Recipe> {
     (entry.open)(opening)
 }
 
-/// By its ending (that before `.gz` or `.zst`), if that is one of ours and the bytes do not speak against it; else by
-/// its bytes; else svmlight, whose errors say what is wrong.
+/// By its ending, if that is one of ours and the bytes do not speak against it; else as the model's data were read; else
+/// by its bytes; else svmlight, whose errors say what is wrong. Tab-separated label and text, without a header, often
+/// ends in `.tsv`: there the bytes come first.
 fn recognised(opening: &Opening) -> &'static Entry {
-    let name = opening.file.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let by_ending = TABLE.iter().find(|entry| entry.endings.contains(&ending));
+    let named = |name: &str| TABLE.iter().find(|entry| entry.name == name);
+    let ending = ending(opening.file);
+    let by_ending = TABLE.iter().find(|entry| entry.endings.contains(&ending.as_str()));
+    let by_ending = match by_ending.map(|entry| entry.name) {
+        Some("csv") if text::looks_like(opening.first) => named("text"),
+        _ => by_ending,
+    };
+    let as_known = || opening.known.and_then(|recipe| named(recipe.name()));
     let by_bytes = || TABLE.iter().find(|entry| (entry.looks_like)(opening.first));
-    by_ending.or_else(by_bytes).unwrap_or(&TABLE[0])
+    by_ending.or_else(as_known).or_else(by_bytes).unwrap_or(&TABLE[0])
+}
+
+/// The ending of a file's name, in small letters: that before `.gz` or `.zst`.
+pub(super) fn ending(file: &Path) -> String {
+    let name = file.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+    name.rsplit_once('.').map_or("", |(_, ending)| ending).to_string()
 }

@@ -1,0 +1,127 @@
+//! Where records and cells begin and end.
+
+use csv_core::{ReadFieldResult, ReadRecordResult, Reader, ReaderBuilder};
+use memchr::{memchr, memrchr};
+
+/// Reads record after record of one block.
+pub(super) struct Records {
+    reader: Reader,
+    delimiter: u8,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    at: usize,
+}
+
+/// A record: its bytes in the block are `start..end`.
+pub(super) struct Record<'a> {
+    pub start: usize,
+    pub end: usize,
+    /// The cells without their quotes, end to end.
+    pub text: &'a [u8],
+    /// Where each cell ends in `text`.
+    pub ends: &'a [usize],
+}
+
+impl Record<'_> {
+    pub fn cells(&self) -> usize {
+        self.ends.len()
+    }
+}
+
+/// A reader at the start of a record that is not the start of a file: U+FEFF is a character there.
+fn reader(delimiter: u8) -> Reader {
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).build();
+    prime(&mut reader);
+    reader
+}
+
+/// The reader leaves out U+FEFF where it starts, which may be any block: a blank line makes it start earlier.
+fn prime(reader: &mut Reader) {
+    reader.reset();
+    reader.read_record(b"\n", &mut [0], &mut [0]);
+}
+
+impl Records {
+    pub fn new(delimiter: u8) -> Records {
+        Records { reader: reader(delimiter), delimiter, text: vec![0; 1024], ends: vec![0; 64], at: 0 }
+    }
+
+    /// Another block follows, which starts where a record starts.
+    pub fn restart(&mut self) {
+        prime(&mut self.reader);
+        self.at = 0;
+    }
+
+    pub fn delimiter(&self) -> u8 {
+        self.delimiter
+    }
+
+    /// The next record of the block.
+    pub fn next(&mut self, block: &[u8]) -> Option<Record<'_>> {
+        let rest = block.get(self.at..)?;
+        let start = self.at + rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
+        let (mut bytes, mut cells) = (0, 0);
+        self.at = start;
+        loop {
+            let (result, read, written, ended) =
+                self.reader.read_record(&block[self.at..], &mut self.text[bytes..], &mut self.ends[cells..]);
+            (self.at, bytes, cells) = (self.at + read, bytes + written, cells + ended);
+            match result {
+                ReadRecordResult::InputEmpty => {} // once more, and the reader knows that this is the end
+                ReadRecordResult::OutputFull => self.text.resize(2 * self.text.len(), 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => return None,
+            }
+        }
+        Some(Record { start, end: self.at, text: &self.text[..bytes], ends: &self.ends[..cells] })
+    }
+}
+
+/// Where cell `k` of a record starts among its bytes; for messages.
+#[cold]
+pub(super) fn cell_start(delimiter: u8, record: &[u8], k: usize) -> usize {
+    let (mut reader, mut at, mut left) = (reader(delimiter), 0, k);
+    while left > 0 && at < record.len() {
+        let (result, read, _) = reader.read_field(&record[at..], &mut [0; 64]);
+        at += read;
+        left -= usize::from(matches!(result, ReadFieldResult::Field { .. }));
+    }
+    at
+}
+
+/// How bytes that start with a record are cut into records.
+pub(super) struct Cut {
+    /// The end of the last record that ends with LF.
+    pub whole: usize,
+    /// Whether the bytes end inside quotes.
+    pub inside: bool,
+}
+
+/// Finds the last LF outside quotes. A quote opens a cell only at its start, and `""` inside is text; so one walks from
+/// quote to quote and never looks at the bytes between.
+pub(super) fn cut(delimiter: u8, bytes: &[u8]) -> Cut {
+    let next_quote = |from: usize| memchr(b'"', bytes.get(from..)?).map(|at| from + at);
+    let last_end = |from: usize, to: usize| memrchr(b'\n', &bytes[from..to]).map(|at| from + at + 1);
+    let (mut whole, mut outside, mut from) = (0, 0, 0);
+    while let Some(quote) = next_quote(from) {
+        let opens = quote
+            .checked_sub(1)
+            .is_none_or(|before| matches!(bytes[before], b'\r' | b'\n') || bytes[before] == delimiter);
+        from = quote + 1;
+        if !opens {
+            continue;
+        }
+        whole = last_end(outside, quote).unwrap_or(whole);
+        loop {
+            let Some(quote) = next_quote(from) else { return Cut { whole, inside: true } };
+            from = quote + 1;
+            if bytes.get(from) != Some(&b'"') {
+                break; // closed
+            }
+            from += 1;
+        }
+        outside = from;
+    }
+    Cut { whole: last_end(outside, bytes.len()).unwrap_or(whole), inside: false }
+}
