@@ -137,6 +137,9 @@ pub struct Train {
     /// Keep what was read in a file that reads faster: auto (DATA.lazyglm-cache), off, only, or a file
     #[arg(long, default_value = "auto", value_name = "WHEN|FILE", help_heading = "Data")]
     pub cache: String,
+    /// Use so much memory, all told, and go through the rows a window at a time if they do not fit: 2G, 500M
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
+    pub memory: Option<usize>,
     /// How many features there are [default: up to the highest index]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32), help_heading = "Data")]
     pub features: Option<u64>,
@@ -312,6 +315,16 @@ pub enum What {
     Score,
     /// The class or the predicted number.
     Target,
+}
+
+/// Bytes, with K, M, G or T for powers of 1024.
+fn size(text: &str) -> Result<usize, String> {
+    let bare = text.trim_end_matches(['b', 'B']).trim_end_matches('i');
+    let unit = bare.chars().last().and_then(|c| "KMGT".find(c.to_ascii_uppercase()));
+    let (digits, power) = unit.map_or((bare, 0), |unit| (&bare[..bare.len() - 1], unit as i32 + 1));
+    let bytes = digits.parse().map_or(f64::NAN, |number: f64| number * 1024f64.powi(power));
+    let fits = (1.0..1e18).contains(&bytes);
+    fits.then_some(bytes as usize).ok_or("write a number of bytes, or one with K, M, G or T: 2G, 500M".into())
 }
 
 /// The tables of losses and schedules, for the end of the help.

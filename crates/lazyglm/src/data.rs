@@ -109,15 +109,24 @@ impl Dataset {
     /// assert!(check.notes[0].contains("2 values of features that do not occur in training"));
     /// ```
     pub fn read_like(path: &Path, known: &Dataset) -> Result<Dataset> {
-        let input = Input::open(path, &Asked::default(), Some(&known.reading))?;
-        let (occurs, mut all, mut dropped) = (known.occurring(), Parsed::default(), 0);
+        Dataset::read_by(path, &known.features, &known.occurring(), &known.reading)
+    }
+
+    /// The same, with the features and the reading of data that are elsewhere.
+    pub(crate) fn read_by(
+        path: &Path,
+        features: &Features,
+        occurs: &[bool],
+        reading: &Reading,
+    ) -> Result<Dataset> {
+        let input = Input::open(path, &Asked::default(), Some(reading))?;
+        let (mut all, mut dropped) = (Parsed::default(), 0);
         input.for_each(Vec::new(), &mut |block| {
-            let rows = known.features.apply(block, &occurs, &mut dropped)?;
-            block.rows = rows;
+            block.rows = features.apply(block, occurs, &mut dropped)?;
             all.append(block, false).map_err(|_| Error::call("rows that are no rows", "report this"))
         })?;
-        all.rows.declare_columns(known.features.columns());
-        Dataset::labelled(all, known.features.clone(), known.reading.clone(), path, dropped)
+        all.rows.declare_columns(features.columns());
+        Dataset::labelled(all, features.clone(), reading.clone(), path, dropped)
     }
 
     /// For each column, whether any row has it.

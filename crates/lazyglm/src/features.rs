@@ -93,6 +93,38 @@ impl Features {
         Ok(Features { base, count, occurring, naming: Arc::default() })
     }
 
+    /// The features of data that are not in memory: `occurs` marks the indices, words or buckets there are.
+    pub(crate) fn surveyed(
+        naming: Naming,
+        span: Option<Span>,
+        declared: Declared,
+        file: &Path,
+        occurs: &[bool],
+    ) -> Result<Features> {
+        // Assigned to a row of every index there is: the rules are the same.
+        let mut rows = Rows::new();
+        let ids: Vec<u32> = (0..occurs.len() as u32).filter(|&id| occurs[id as usize]).collect();
+        rows.push_known(&ids, &vec![1.0; ids.len()]);
+        match naming {
+            Naming::Indices => Features::assign(&mut rows, span, declared, file),
+            naming => Features::named(&mut rows, naming),
+        }
+    }
+
+    /// Which columns occur, given which ids do.
+    pub(crate) fn occurring_columns(&self, occurs: &[bool]) -> Vec<bool> {
+        (0..self.columns()).map(|column| occurs.get(self.index(column) as usize) == Some(&true)).collect()
+    }
+
+    /// Makes columns of the ids of rows, all of which are known here.
+    pub(crate) fn to_columns(&self, rows: &mut Rows) -> Result<()> {
+        match &self.occurring {
+            None => rows.count_from(self.base, self.count),
+            Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
+        }
+        Ok(())
+    }
+
     /// The features of rows whose ids stand for words or buckets.
     pub(crate) fn named(rows: &mut Rows, naming: Naming) -> Result<Features> {
         let (naming, count) = match naming {

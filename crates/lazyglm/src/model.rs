@@ -1,12 +1,14 @@
 //! A model: the weights that are not zero, by name, and what is needed to use them.
 
 use crate::error::{Error, Result};
+use crate::features::Features;
 use crate::input::Reading;
 use crate::loss::{Admits, Loss};
 use crate::naming::Naming;
 use crate::penalty::Method;
 use crate::report::Report;
 use crate::settings::{Order, Precision, Settings, UpdateName};
+use crate::stream::Stream;
 use crate::task::Task;
 use crate::trainer::Trained;
 use crate::vocabulary::Vocabulary;
@@ -140,6 +142,16 @@ pub struct Training {
     pub report: Report,
 }
 
+/// What a model takes from the data it was trained on.
+struct Origin<'a> {
+    features: &'a Features,
+    occurs: &'a [bool],
+    loss: &'a Arc<dyn Loss>,
+    classes: &'a Option<[String; 2]>,
+    weighted: bool,
+    reading: &'a Reading,
+}
+
 impl Model {
     /// Names the weights of a finished run.
     ///
@@ -154,11 +166,41 @@ impl Model {
     /// assert_eq!(model.features, [1, 3], "named as in the data, without the weight that is zero");
     /// ```
     pub fn new(task: &Task, settings: &Settings, trained: Trained) -> Model {
-        let names = &task.data.features;
+        let origin = Origin {
+            features: &task.data.features,
+            occurs: &task.data.occurring(),
+            loss: &task.loss,
+            classes: &task.classes,
+            weighted: task.weights.is_some(),
+            reading: &task.data.reading,
+        };
+        Model::from(origin, settings, trained)
+    }
+
+    /// The same for a run on rows that were not held in memory.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Settings, Stream, StreamOptions, train_stream};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-model-stream.svm");
+    /// std::fs::write(&file, "1 1:1\n-1 2:1\n".repeat(500)).unwrap();
+    /// let (options, settings) = (StreamOptions { memory: 1 << 26, ..Default::default() }, Settings::default());
+    /// let stream = Stream::open(&file, &options, &settings).unwrap();
+    /// let trained = train_stream(&stream, None, &settings, &mut |_| {}).unwrap();
+    /// assert_eq!(Model::of_stream(&stream, &settings, trained).features, [1, 2]);
+    /// ```
+    pub fn of_stream(stream: &Stream, settings: &Settings, trained: Trained) -> Model {
+        let Stream { features, occurs, loss, classes, weighted, .. } = stream;
+        let origin =
+            Origin { features, occurs, loss, classes, weighted: *weighted, reading: stream.reading() };
+        Model::from(origin, settings, trained)
+    }
+
+    fn from(origin: Origin, settings: &Settings, trained: Trained) -> Model {
+        let names = origin.features;
         let kept = trained.weights.iter().enumerate().filter(|(_, w)| **w != 0.0);
         let (mut features, weights): (Vec<u32>, Vec<f64>) =
             kept.map(|(column, &w)| (names.index(column), w)).unzip();
-        let mut seen = Seen::of(task);
+        let mut seen = Seen::of(names, origin.occurs);
         let mut words = None;
         if let Naming::Words(all) = &*names.naming {
             let (kept, others): (Vec<u32>, Vec<u32>) =
@@ -174,10 +216,10 @@ impl Model {
             features,
             weights,
             words,
-            reading: task.data.reading.clone(),
+            reading: origin.reading.clone(),
             bias: trained.bias,
-            loss: task.loss.clone(),
-            classes: task.classes.clone(),
+            loss: origin.loss.clone(),
+            classes: origin.classes.clone(),
             seen,
             counting: Counting { index_base: names.base, count: names.count },
             training: Training {
@@ -190,7 +232,7 @@ impl Model {
                 seed: settings.seed,
                 precision: settings.precision,
                 bias: settings.bias,
-                weighted: task.weights.is_some(),
+                weighted: origin.weighted,
                 epochs: settings.epochs,
                 early_stop: settings.early_stop,
                 table_budget: settings.table_budget,
@@ -320,10 +362,8 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The features that occur in a task's rows.
-    fn of(task: &Task) -> Seen {
-        let names = &task.data.features;
-        let occurs = task.data.occurring();
+    /// The features that occur.
+    fn of(names: &Features, occurs: &[bool]) -> Seen {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for column in (0..occurs.len()).filter(|&column| occurs[column]) {
             let index = names.index(column);

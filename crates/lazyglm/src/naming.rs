@@ -115,6 +115,15 @@ impl Naming {
         then(Some(&mut |id| table[id as usize]))
     }
 
+    /// How much memory it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Naming::Indices => 0,
+            Naming::Words(words) => words.bytes(),
+            Naming::Buckets(buckets) => 4 << buckets.bits,
+        }
+    }
+
     /// The id of a name, if it has one.
     pub(crate) fn find(&self, name: &str) -> Option<u32> {
         match self {

@@ -103,12 +103,58 @@ pub(crate) fn for_each(
             }
         }
         Ok(None) => {}
-        Err(e) if *mode == CacheMode::Only => return Err(e),
+        Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
         Err(e) => notes.push(again(&e)),
     }
     let (supplied, written) = from_source(path, asked, Some(&place), absent, see)?;
     notes.extend(written);
     Ok(Supplied { notes, ..supplied })
+}
+
+/// A cache of a file, made first if need be; where none is to be kept, one that vanishes when it is dropped.
+pub(crate) struct Kept {
+    pub cache: Cache,
+    pub notes: Vec<String>,
+    _vanishing: Option<tempfile::TempPath>,
+}
+
+/// The cache of a file, for going through it many times without holding it in memory.
+pub(crate) fn kept(path: &Path, asked: &Asked, mode: &CacheMode) -> Result<Kept> {
+    let mut notes = Vec::new();
+    let place = mode.place(path);
+    if let Some(place) = &place {
+        match fresh(place, path, asked, mode) {
+            Ok(Some(cache)) => return Ok(Kept { cache, notes, _vanishing: None }),
+            Ok(None) => {}
+            Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
+            Err(e) => notes.push(again(&e)),
+        }
+    }
+    let failed =
+        |e| Error::io(std::env::temp_dir(), e, "make room in the folder for temporary files (TMPDIR)");
+    let vanishing = match &place {
+        Some(place) if files::check_writable(place).is_ok() => None,
+        _ => Some(tempfile::NamedTempFile::with_prefix("lazyglm-").map_err(failed)?.into_temp_path()),
+    };
+    let place = match (&vanishing, &place) {
+        (Some(vanishing), _) => vanishing.to_path_buf(),
+        (None, Some(place)) => place.clone(),
+        (None, None) => return Err(failed(io::ErrorKind::NotFound.into())), // not reached: one of them is there
+    };
+    let (_, written) = from_source(path, asked, Some(&place), Vec::new(), &mut |_| Ok(()))?;
+    notes.extend(written.filter(|_| vanishing.is_none()));
+    let cache = Cache::open(&place).map_err(|e| match e.kind() {
+        Kind::Data { .. } | Kind::Io { .. } => {
+            let what = "no row of it could be kept in a cache, which --memory needs";
+            Error::data(
+                Place::file(path),
+                what,
+                "give a file with data, and room for its cache (see --cache)",
+            )
+        }
+        _ => e,
+    })?;
+    Ok(Kept { cache, notes, _vanishing: vanishing })
 }
 
 fn again(e: &Error) -> String {
@@ -131,6 +177,13 @@ pub(crate) fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode
                 "make it first: train once with --cache auto",
             )),
         };
+    }
+    if matches!(mode, CacheMode::File(_)) && !Cache::is_one(place) {
+        let hint = "give --cache the name of a new file: this one would be overwritten";
+        return Err(Error::call(
+            format!("--cache {}: that file is no cache of lazyglm", place.display()),
+            hint,
+        ));
     }
     let cache = Cache::open(place)?;
     let stale = |what: &str| {

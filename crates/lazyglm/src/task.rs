@@ -112,9 +112,9 @@ impl Task {
         let mut notes = data.notes.clone();
         let loss = match loss {
             Some(loss) => loss,
-            None => automatic(&data, &mut notes)?,
+            None => automatic(&data.labels, data.file(), &mut notes)?,
         };
-        let (targets, classes) = targets(&data, &*loss)?;
+        let (targets, classes) = targets(&data.labels, &*loss, data.file(), &|i| data.place(i))?;
         let task = Task { data, loss, targets, weights: sample_weights, classes, notes };
         let task = match class_weight {
             Some(class_weight) => task.weigh_classes(class_weight)?,
@@ -214,17 +214,34 @@ impl Task {
 
     /// Multiplies each row's weight by its class's; a class of weight zero is as if absent.
     fn weigh_classes(mut self, class_weight: ClassWeight) -> Result<Task> {
-        let Some(classes) = &self.classes else {
+        let positive = self.targets.iter().filter(|y| **y > 0.0).count();
+        let counts = [self.targets.len() - positive, positive];
+        let of_class = class_weight.of_classes(self.classes.as_ref(), counts, &*self.loss)?;
+        let weight = |i: usize| self.weights.as_ref().map_or(1.0, |w| w[i]);
+        let times = |(i, &y): (usize, &f64)| weight(i) * of_class[usize::from(y > 0.0)];
+        self.weights = Some(self.targets.iter().enumerate().map(times).collect());
+        Ok(self)
+    }
+}
+
+impl ClassWeight {
+    /// The weights of the two classes, the larger one 1, so that no product with them is infinite.
+    pub(crate) fn of_classes(
+        &self,
+        classes: Option<&[String; 2]>,
+        counts: [usize; 2],
+        loss: &dyn Loss,
+    ) -> Result<[f64; 2]> {
+        let Some(classes) = classes else {
             return Err(Error::call(
-                format!("class weights with loss '{}', which has no classes", self.loss.spec()),
+                format!("class weights with loss '{}', which has no classes", loss.spec()),
                 "use --sample-weights, or a loss for classes",
             ));
         };
-        let rows = self.targets.len() as f64;
-        let of_class = match &class_weight {
+        let of_class = match self {
             ClassWeight::Balanced => {
-                let positive = self.targets.iter().filter(|y| **y > 0.0).count() as f64;
-                [rows / (2.0 * (rows - positive)), rows / (2.0 * positive)]
+                let rows = (counts[0] + counts[1]) as f64;
+                counts.map(|count| rows / (2.0 * count as f64))
             }
             ClassWeight::Given(pairs) => {
                 if let Some((name, _)) = pairs.iter().find(|(name, _)| !classes.contains(name)) {
@@ -243,11 +260,8 @@ impl Task {
                 "give both a weight above 0",
             ));
         }
-        let heavier = of_class[0].max(of_class[1]); // relative to it no product is infinite
-        let weight = |i: usize| self.weights.as_ref().map_or(1.0, |w| w[i]);
-        let times = |(i, &y): (usize, &f64)| weight(i) * (of_class[usize::from(y > 0.0)] / heavier);
-        self.weights = Some(self.targets.iter().enumerate().map(times).collect());
-        Ok(self)
+        let heavier = of_class[0].max(of_class[1]);
+        Ok(of_class.map(|weight| weight / heavier))
     }
 }
 
@@ -283,9 +297,9 @@ fn with_mean_one(weights: Vec<f64>) -> Vec<f64> {
 }
 
 /// Two distinct targets: logistic. More than two distinct numbers: squared.
-fn automatic(data: &Dataset, notes: &mut Vec<String>) -> Result<Arc<dyn Loss>> {
-    match (data.labels.distinct(3).len(), &data.labels) {
-        (0 | 1, _) => Err(one_class(data)),
+pub(crate) fn automatic(labels: &Labels, file: Place, notes: &mut Vec<String>) -> Result<Arc<dyn Loss>> {
+    match (labels.distinct(3).len(), labels) {
+        (0 | 1, _) => Err(one_class(labels, file)),
         (2, _) => loss::parse("logistic"),
         (_, Labels::Numbers(_)) => {
             notes.push(
@@ -295,7 +309,7 @@ fn automatic(data: &Dataset, notes: &mut Vec<String>) -> Result<Arc<dyn Loss>> {
             );
             loss::parse("squared")
         }
-        _ => Err(too_many_classes(data)),
+        _ => Err(too_many_classes(labels, file)),
     }
 }
 
@@ -320,18 +334,24 @@ pub fn targets_of(
     }
 }
 
-fn targets(data: &Dataset, loss: &dyn Loss) -> Result<(Vec<f64>, Option<[String; 2]>)> {
+/// Targets as numbers, and the classes if the loss is for such.
+pub(crate) fn targets(
+    labels: &Labels,
+    loss: &dyn Loss,
+    file: Place,
+    place: &dyn Fn(usize) -> Place,
+) -> Result<(Vec<f64>, Option<[String; 2]>)> {
     if loss.admits() != Admits::Classes {
-        return numbers(&data.labels, loss, &|i| data.place(i)).map(|targets| (targets, None));
+        return numbers(labels, loss, place).map(|targets| (targets, None));
     }
-    let mut names = data.labels.distinct(3).into_iter().map(|(name, _)| name);
+    let mut names = labels.distinct(3).into_iter().map(|(name, _)| name);
     match (names.next(), names.next(), names.next()) {
         (Some(negative), Some(positive), None) => {
             let classes = [negative, positive];
-            signs(&data.labels, &classes, &|i| data.place(i)).map(|targets| (targets, Some(classes)))
+            signs(labels, &classes, place).map(|targets| (targets, Some(classes)))
         }
-        (_, None, _) => Err(one_class(data)),
-        _ => Err(too_many_classes(data)),
+        (_, None, _) => Err(one_class(labels, file)),
+        _ => Err(too_many_classes(labels, file)),
     }
 }
 
@@ -372,19 +392,18 @@ fn numbers(labels: &Labels, loss: &dyn Loss, place: &dyn Fn(usize) -> Place) -> 
     Ok(numbers.clone())
 }
 
-fn one_class(data: &Dataset) -> Error {
-    let name = data.labels.name(0);
+fn one_class(labels: &Labels, file: Place) -> Error {
+    let name = labels.name(0);
     let what = format!("every target is '{name}': there is one class only, and nothing to tell apart");
-    Error::data(data.file(), what, "give rows of two classes, or a loss for regression such as squared")
+    Error::data(file, what, "give rows of two classes, or a loss for regression such as squared")
 }
 
-fn too_many_classes(data: &Dataset) -> Error {
-    let names: Vec<String> =
-        data.labels.distinct(5).into_iter().map(|(name, _)| format!("'{name}'")).collect();
+fn too_many_classes(labels: &Labels, file: Place) -> Error {
+    let names: Vec<String> = labels.distinct(5).into_iter().map(|(name, _)| format!("'{name}'")).collect();
     let more = if names.len() > 4 { ", …" } else { "" };
     let what = format!("there are more than two classes ({}{more})", names[..names.len().min(4)].join(", "));
     Error::data(
-        data.file(),
+        file,
         what,
         "this version tells two classes apart: keep the rows of two, or give all but one the same name",
     )

@@ -11,6 +11,7 @@ use crate::schedule::{Schedule, Setting};
 use crate::settings::{Precision, Settings, UpdateName};
 use crate::solver::eta0::{self, Extent};
 use crate::solver::online::{Diverged, Online, Rule, SAMPLED, Sample};
+use crate::stream::Stream;
 use crate::task::Task;
 use crate::update::Update;
 use std::time::{Duration, Instant};
@@ -110,6 +111,26 @@ pub fn train(
         settings,
         watch,
     )
+}
+
+/// Trains a model on rows that are not held in memory.
+///
+/// ```
+/// use lazyglm::{Settings, Stream, StreamOptions, train_stream};
+/// let file = std::env::temp_dir().join("lazyglm-doc-train-stream.svm");
+/// std::fs::write(&file, "1 1:1\n-1 2:1\n".repeat(500)).unwrap();
+/// let (options, settings) = (StreamOptions { memory: 1 << 26, ..Default::default() }, Settings::default());
+/// let stream = Stream::open(&file, &options, &settings).unwrap();
+/// assert_eq!(train_stream(&stream, None, &settings, &mut |_| {}).unwrap().report.rows, 1000);
+/// ```
+pub fn train_stream(
+    stream: &Stream,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    let job = Job { blocks: stream, loss: &*stream.loss, features: stream.features.count, validation };
+    train_on(&job, settings, watch)
 }
 
 /// What to learn from.

@@ -1,13 +1,14 @@
 //! `lazyglm train DATA`: from a file to a model.
 
 use crate::args::Train;
-use crate::plan::{self, HeldOut};
+use crate::plan::{self, HeldOut, Plan};
 use crate::print::{self, count, note};
 use crate::progress::Display;
+use lazyglm::naming::Naming;
 use lazyglm::random::Random;
 use lazyglm::{
-    CacheMode, Dataset, Declared, Error, Load, Model, Precision, Report, Result, SampleWeights, Settings,
-    Task, Trained, Validation, files, model_file,
+    CacheMode, Dataset, Declared, Error, Load, Loss, Model, Precision, Progress, Report, Result,
+    SampleWeights, Settings, Stream, StreamOptions, Task, Trained, Validation, files, model_file,
 };
 use std::path::Path;
 use std::time::Instant;
@@ -22,61 +23,156 @@ pub fn run(args: Train) -> Result<()> {
         refuse_same(path, &args.data)?;
         files::check_writable(path)?; // now, not after an hour of work
     }
-    plan.notes.iter().for_each(|text| note(args.quiet, text));
-    if let Some(threads) = args.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
-        pool.map_err(|e| Error::call(format!("--threads {threads}: {e}"), "leave it out"))?;
+    if let CacheMode::File(cache) = CacheMode::parse(&args.cache) {
+        refuse_same(&cache, &args.data)?;
+        args.output.iter().try_for_each(|output| refuse_same(&cache, output))?;
     }
+    plan.notes.iter().for_each(|text| note(args.quiet, text));
+    use_threads(args.threads)?;
     let started = Instant::now();
-    let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
-    let load = Load {
-        asked: plan::asked(&args.reading)?,
-        declared,
-        weights: args.sample_weights.as_deref().map(SampleWeights::read).transpose()?,
-        narrow: plan.settings.precision == Precision::F32,
-        cache: CacheMode::parse(&args.cache),
-    };
-    let (data, sample_weights) = Dataset::load(&args.data, &load)?;
-    let task = Task::new(data, plan.loss, sample_weights, plan.class_weight)?;
-    task.notes.iter().for_each(|text| note(args.quiet, text));
-    let fit_precision = |task: Task| match plan.settings.precision {
-        Precision::F32 => task.narrowed(),
-        Precision::F64 => Ok(task),
-    };
-    let task = fit_precision(task)?;
-    let (task, held_out) = match &plan.validation {
-        None => (task, None),
-        Some(HeldOut::Share(share)) => {
-            let (kept, held_out) = split(&task, *share, args.seed)?;
-            (kept, Some(held_out.unweighted()))
-        }
-        Some(HeldOut::File(path)) => {
-            let held_out = task.like(Dataset::read_like(path, &task.data)?)?;
-            held_out.notes.iter().for_each(|text| note(args.quiet, text));
-            (task, Some(fit_precision(held_out)?))
-        }
-    };
+    let from = From::prepare(&args, &plan)?;
     let seconds_read = started.elapsed().as_secs_f64();
-
     if args.loss == "auto" {
-        note(args.quiet, &format!("loss {}", task.loss.spec()));
+        note(args.quiet, &format!("loss {}", from.loss().spec()));
     }
 
     let mut display = Display::new(args.quiet);
-    let trained =
-        lazyglm::train(&task, held_out.as_ref(), &plan.settings, &mut |progress| display.see(progress));
+    let trained = from.train(&plan.settings, &mut |progress| display.see(progress));
     display.finish();
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
     let report = trained.report.clone();
     comment(&args, &plan.settings, &trained);
-    if let Some(path) = &args.output {
-        model_file::save(&Model::new(&task, &plan.settings, trained), path)?;
+    if args.output.is_some() || args.reading.hash_bits.is_some() {
+        let model = from.model(&plan.settings, trained);
+        from.collisions(&model).iter().for_each(|text| note(args.quiet, text));
+        args.output.iter().try_for_each(|path| model_file::save(&model, path))?;
     }
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&report)?),
-        false => human(out, &args, &task, &report),
+        false => human(out, &args, from.classes(), &report),
     })
+}
+
+/// Says how many threads there are, if that was asked for.
+pub fn use_threads(threads: Option<u32>) -> Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
+    pool.map_err(|e| Error::call(format!("--threads {threads}: {e}"), "leave it out"))
+}
+
+/// What is learnt from: rows in memory, or a window of them at a time; and held-out rows.
+enum From {
+    Memory(Box<Task>, Option<Box<Task>>),
+    Stream(Box<Stream>, Option<Box<Task>>),
+}
+
+impl From {
+    fn prepare(args: &Train, plan: &Plan) -> Result<From> {
+        let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
+        let (asked, cache) = (plan::asked(&args.reading)?, CacheMode::parse(&args.cache));
+        if let Some(memory) = args.memory {
+            let (loss, class_weight) = (plan.loss.clone(), plan.class_weight.clone());
+            let (asked, cache) = (asked.clone(), cache.clone());
+            let options = StreamOptions { asked, declared, cache, loss, class_weight, memory };
+            let stream = Stream::open(&args.data, &options, &plan.settings)?;
+            if !stream.fits() {
+                return From::stream(args, plan, stream);
+            }
+        }
+        let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
+        let narrow = plan.settings.precision == Precision::F32;
+        let (data, weights) = Dataset::load(&args.data, &Load { asked, declared, weights, narrow, cache })?;
+        let task = Task::new(data, plan.loss.clone(), weights, plan.class_weight.clone())?;
+        task.notes.iter().for_each(|text| note(args.quiet, text));
+        let fit_precision = |task: Task| if narrow { task.narrowed() } else { Ok(task) };
+        let task = fit_precision(task)?;
+        let (task, held_out) = match &plan.validation {
+            None => (task, None),
+            Some(HeldOut::Share(share)) => {
+                let (kept, held_out) = split(&task, *share, args.seed)?;
+                (kept, Some(held_out.unweighted()))
+            }
+            Some(HeldOut::File(path)) => {
+                let held_out = task.like(Dataset::read_like(path, &task.data)?)?;
+                held_out.notes.iter().for_each(|text| note(args.quiet, text));
+                (task, Some(fit_precision(held_out)?))
+            }
+        };
+        Ok(From::Memory(Box::new(task), held_out.map(Box::new)))
+    }
+
+    fn stream(args: &Train, plan: &Plan, stream: Stream) -> Result<From> {
+        if args.sample_weights.is_some() {
+            let hint = "put them into the data, as Vowpal Wabbit text has them, or raise --memory";
+            return Err(Error::call("--sample-weights with more rows than --memory holds", hint));
+        }
+        stream.notes.iter().for_each(|text| note(args.quiet, text));
+        let windows = stream.windows();
+        note(
+            args.quiet,
+            &format!("the rows do not fit into --memory: they are gone through in {windows} windows"),
+        );
+        let held_out = match &plan.validation {
+            None => None,
+            Some(HeldOut::File(path)) => Some(stream.held_out(path)?),
+            Some(HeldOut::Share(_)) => {
+                let hint = "give --validation a file of held-out rows, or raise --memory";
+                return Err(Error::call("--validation with a share of more rows than --memory holds", hint));
+            }
+        };
+        held_out.iter().flat_map(|task| &task.notes).for_each(|text| note(args.quiet, text));
+        Ok(From::Stream(Box::new(stream), held_out.map(Box::new)))
+    }
+
+    fn train(&self, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+        match self {
+            From::Memory(task, held_out) => lazyglm::train(task, held_out.as_deref(), settings, watch),
+            From::Stream(stream, held_out) => {
+                lazyglm::train_stream(stream, held_out.as_deref(), settings, watch)
+            }
+        }
+    }
+
+    fn model(&self, settings: &Settings, trained: Trained) -> Model {
+        match self {
+            From::Memory(task, _) => Model::new(task, settings, trained),
+            From::Stream(stream, _) => Model::of_stream(stream, settings, trained),
+        }
+    }
+
+    fn loss(&self) -> &dyn Loss {
+        match self {
+            From::Memory(task, _) => &*task.loss,
+            From::Stream(stream, _) => &*stream.loss,
+        }
+    }
+
+    fn classes(&self) -> Option<&[String; 2]> {
+        match self {
+            From::Memory(task, _) => task.classes.as_ref(),
+            From::Stream(stream, _) => stream.classes.as_ref(),
+        }
+    }
+
+    /// With buckets: how many of those that have a weight stand for more than one name.
+    fn collisions(&self, model: &Model) -> Option<String> {
+        let naming = match self {
+            From::Memory(task, _) => &task.data.features.naming,
+            From::Stream(stream, _) => &stream.features.naming,
+        };
+        let Naming::Buckets(buckets) = &**naming else { return None };
+        let (weights, shared) = (
+            model.features.len(),
+            model.features.iter().filter(|&&bucket| buckets.is_shared(bucket)).count(),
+        );
+        let rate = 100.0 * shared as f64 / weights.max(1) as f64;
+        Some(format!(
+            "{} of the {} buckets with a weight stand for more than one feature ({rate:.2} %)",
+            count(shared as u64),
+            count(weights as u64)
+        ))
+    }
 }
 
 /// Output must not replace the data it came from.
@@ -152,7 +248,12 @@ fn comment(args: &Train, settings: &Settings, trained: &Trained) {
     }
 }
 
-fn human(out: &mut dyn std::io::Write, args: &Train, task: &Task, report: &Report) -> std::io::Result<()> {
+fn human(
+    out: &mut dyn std::io::Write,
+    args: &Train,
+    classes: Option<&[String; 2]>,
+    report: &Report,
+) -> std::io::Result<()> {
     let rows = count(report.rows as u64);
     let features = count(report.features as u64);
     writeln!(
@@ -163,7 +264,7 @@ fn human(out: &mut dyn std::io::Write, args: &Train, task: &Task, report: &Repor
         report.seconds_train,
         report.seconds_read
     )?;
-    if let Some([negative, positive]) = &task.classes {
+    if let Some([negative, positive]) = classes {
         writeln!(out, "classes    {negative} (−), {positive} (+)")?;
     }
     writeln!(

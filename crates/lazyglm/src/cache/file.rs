@@ -147,6 +147,12 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
+    /// Whether a file begins as a cache of some version does.
+    pub fn is_one(path: &Path) -> bool {
+        let mut head = [0; 14];
+        File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && &head == b"lazyglm cache "
+    }
+
     /// Opens a cache: only its end is read. The error says which rule it breaks.
     pub fn open(path: &Path) -> Result<Cache> {
         let mut file = File::open(path).map_err(|e| Error::io(path, e, "check the name of the cache"))?;

@@ -188,6 +188,7 @@ impl Recipe {
     pub fn header(&self, first: &[u8]) -> usize {
         match self {
             Recipe::Csv(csv) => csv.header(first),
+            Recipe::Text(_) => text::mark(first),
             _ => 0,
         }
     }

@@ -121,6 +121,22 @@ impl Rows {
         (end, self.offsets[end] - from)
     }
 
+    /// Makes room for so many rows and non-zeros, kept in `f32` if `narrow`, and no more.
+    pub(crate) fn reserve(&mut self, rows: usize, nonzeros: usize, narrow: bool) {
+        self.offsets.reserve_exact((rows + 1).saturating_sub(self.offsets.len()));
+        self.ids.reserve_exact(nonzeros.saturating_sub(self.ids.len()));
+        if !narrow
+            && let Values::F32(short) = &self.values
+            && short.is_empty()
+        {
+            self.values = Values::F64(Vec::new());
+        }
+        match &mut self.values {
+            Values::F32(short) => short.reserve_exact(nonzeros.saturating_sub(short.len())),
+            Values::F64(wide) => wide.reserve_exact(nonzeros.saturating_sub(wide.len())),
+        }
+    }
+
     /// Forgets the rows and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.offsets.truncate(1);

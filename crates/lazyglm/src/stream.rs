@@ -1,0 +1,374 @@
+//! Rows that are not held in memory: they are gone through a window at a time, while the next one is read.
+//!
+//! An epoch visits the fragments of the cache in random order and shuffles the rows of each window, so that a window is
+//! a sample of the whole file, whatever order its rows are in. Both orders are functions of the seed and the epoch.
+//! Memory holds two windows, the weights, and what is known of the features; see [`Stream::open`].
+
+use crate::blocks::{Blocks, Turn};
+use crate::cache::Cache;
+use crate::data::Dataset;
+use crate::error::{Error, Place, Result};
+use crate::features::{Declared, Features};
+use crate::format::{Asked, Lines, Parsed};
+use crate::input::Reading;
+use crate::loss::Loss;
+use crate::random;
+use crate::rows::{Examples, Rows};
+use crate::settings::{Order, Precision, Settings};
+use crate::source::Block;
+use crate::supply::{self, CacheMode, Kept};
+use crate::survey::Survey;
+use crate::task::{self, ClassWeight, Task, targets_of};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// A file to learn from in little memory.
+///
+/// ```
+/// use lazyglm::{Settings, Stream, StreamOptions, train_stream};
+/// let file = std::env::temp_dir().join("lazyglm-doc-stream.svm");
+/// std::fs::write(&file, "spam 1:1 3:0.5\nham 2:1\n".repeat(500)).unwrap();
+/// let settings = Settings::default();
+/// let stream = Stream::open(&file, &StreamOptions { memory: 64 << 20, ..Default::default() }, &settings).unwrap();
+/// let trained = train_stream(&stream, None, &settings, &mut |_| {}).unwrap();
+/// assert!(trained.report.objective < 0.1);
+/// ```
+pub struct Stream {
+    /// What the columns stand for.
+    pub features: Features,
+    /// Which of them occur.
+    pub occurs: Vec<bool>,
+    /// The loss to minimise.
+    pub loss: Arc<dyn Loss>,
+    /// The names of the classes −1 and +1.
+    pub classes: Option<[String; 2]>,
+    /// Whether rows have weights.
+    pub weighted: bool,
+    /// What was decided for the caller.
+    pub notes: Vec<String>,
+    kept: Kept,
+    file: PathBuf,
+    of_class: Option<[f64; 2]>,
+    mean_weight: f64,
+    pooled: Vec<(f64, f64)>,
+    order: Order,
+    seed: u64,
+    narrow: bool,
+    window: usize, // non-zeros, about
+}
+
+/// How to open a stream.
+///
+/// ```
+/// assert_eq!(lazyglm::StreamOptions::default().memory, 0); // to be given
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct StreamOptions {
+    /// What is said of the format.
+    pub asked: Asked,
+    /// What is said of the features.
+    pub declared: Declared,
+    /// Where the cache is; where none is to be kept, one is made for the run alone.
+    pub cache: CacheMode,
+    /// The loss; auto if not given.
+    pub loss: Option<Arc<dyn Loss>>,
+    /// How much classes count.
+    pub class_weight: Option<ClassWeight>,
+    /// How much memory to use, in bytes, all told.
+    pub memory: usize,
+}
+
+/// What the program itself takes, buffers for reading included.
+const OWN: usize = 24 << 20;
+/// Bytes a column takes at most: weights, weights settled, best weights, gradients, and whether it occurs.
+const COLUMN: usize = 4 + 8 + 8 + 2 * 16 + 8 + 2;
+/// Bytes of a row besides its non-zeros.
+const ROW: usize = 24;
+/// The least a window holds.
+const LEAST: usize = 1 << 20;
+
+impl Stream {
+    /// Opens a file, makes its cache if need be, and goes through it once to learn what is in it.
+    pub fn open(path: &Path, options: &StreamOptions, settings: &Settings) -> Result<Stream> {
+        let kept = supply::kept(path, &options.asked, &options.cache)?;
+        let meta = &kept.cache.meta;
+        if let Some(row) = meta.unlabelled {
+            let what = format!("row {} has no target", row + 1);
+            return Err(Error::data(Place::file(path), what, "give each row its target"));
+        }
+        let survey = Survey::of(&kept.cache, path)?;
+        let (naming, span) = (kept.cache.naming.clone(), meta.span);
+        let features = Features::surveyed(naming, span, options.declared, path, &survey.occurs)?;
+        let window = window(options.memory, &features, &kept.cache, settings)?;
+        let mut notes = kept.notes.clone();
+        let (labels, file) = (&survey.labels, Place::file(path));
+        let loss = match &options.loss {
+            Some(loss) => loss.clone(),
+            None => task::automatic(labels, file.clone(), &mut notes)?,
+        };
+        let (targets, classes) = task::targets(labels, &*loss, file.clone(), &|_| file.clone())?;
+        let (mut counts, mut of_class) = ([0, 0], None);
+        for (y, count) in targets.iter().zip(&survey.counts) {
+            counts[usize::from(*y > 0.0)] += count;
+        }
+        if let Some(class_weight) = &options.class_weight {
+            of_class = Some(class_weight.of_classes(classes.as_ref(), counts, &*loss)?);
+        }
+        let of = |y: f64| of_class.map_or(1.0, |of_class| of_class[usize::from(y > 0.0)]);
+        let mut pooled: Vec<(f64, f64)> =
+            targets.iter().zip(&survey.weights).map(|(&y, weight)| (y, weight * of(y))).collect();
+        let rows = meta.rows;
+        let mean_weight = pooled.iter().map(|(_, weight)| weight).sum::<f64>() / rows as f64;
+        pooled.iter_mut().for_each(|(_, weight)| *weight /= mean_weight);
+        crate::objective::pool(&mut pooled);
+        let occurs = features.occurring_columns(&survey.occurs);
+        let (order, seed) = (settings.order, settings.seed);
+        Ok(Stream {
+            features,
+            occurs,
+            loss,
+            classes,
+            weighted: meta.weighted || of_class.is_some(),
+            notes,
+            file: path.to_path_buf(),
+            of_class,
+            mean_weight,
+            pooled,
+            order,
+            seed,
+            narrow: settings.precision == Precision::F32,
+            window,
+            kept,
+        })
+    }
+
+    /// How the rows were made.
+    pub fn reading(&self) -> &Reading {
+        &self.kept.cache.meta.reading
+    }
+
+    /// How many windows an epoch has: one if all rows fit.
+    pub fn windows(&self) -> usize {
+        self.groups(&self.fragments(0)).len()
+    }
+
+    /// Whether all rows would fit into the memory at once: then a full shuffle is to be had.
+    pub fn fits(&self) -> bool {
+        let meta = &self.cache().meta;
+        meta.nonzeros + meta.rows * ROW / self.bytes_of_value() <= 2 * self.window
+    }
+
+    /// Held-out rows of a file, which are held in memory.
+    pub fn held_out(&self, path: &Path) -> Result<Task> {
+        let data = Dataset::read_by(path, &self.features, &self.occurs, self.reading())?;
+        let targets = Task::targets_like(&data, &*self.loss, self.classes.as_ref())?;
+        let (loss, classes, notes) = (self.loss.clone(), self.classes.clone(), data.notes.clone());
+        Ok(Task { data, loss, targets, weights: None, classes, notes })
+    }
+
+    fn cache(&self) -> &Cache {
+        &self.kept.cache
+    }
+
+    /// The fragments in the order of an epoch.
+    fn fragments(&self, epoch: u64) -> Vec<u32> {
+        match self.order {
+            Order::Shuffled => random::permutation(self.cache().parts.len(), self.seed, epoch),
+            Order::Sequential => (0..self.cache().parts.len() as u32).collect(),
+        }
+    }
+
+    /// Fragments, in this order, as many to a window as fit.
+    fn groups(&self, fragments: &[u32]) -> Vec<Vec<u32>> {
+        let (mut groups, mut filled) = (vec![Vec::new()], 0);
+        for &part in fragments {
+            let of_part = &self.cache().parts[part as usize];
+            let size = of_part.nonzeros + of_part.rows * ROW / self.bytes_of_value();
+            if filled > 0 && filled + size > self.window {
+                groups.push(Vec::new());
+                filled = 0;
+            }
+            filled += size;
+            if let Some(group) = groups.last_mut() {
+                group.push(part);
+            }
+        }
+        groups
+    }
+
+    fn bytes_of_value(&self) -> usize {
+        bytes_of_value(self.narrow || self.cache().meta.single)
+    }
+
+    /// Reads and decodes the fragments of a window, on all cores.
+    fn fill(&self, parts: &[u32], window: &mut Window) -> Result<()> {
+        window.clear();
+        // Room for the largest window there can be, asked for once: pages that are not written to take no memory, and
+        // arrays that grow in pieces would for a moment be there twice.
+        let rows = (self.window * self.bytes_of_value() / ROW).min(self.rows());
+        let nonzeros = self.window.min(self.cache().meta.nonzeros);
+        window.rows.reserve(rows, nonzeros, self.narrow || self.cache().meta.single);
+        window.targets.reserve_exact(rows);
+        for some in parts.chunks(2 * rayon::current_num_threads()) {
+            let decoded: Vec<Result<Parsed>> =
+                some.par_iter().map(|&part| self.fragment(part as usize)).collect();
+            for parsed in decoded {
+                self.append(parsed?, window)?;
+            }
+        }
+        window.rows.declare_columns(self.features.columns());
+        Ok(())
+    }
+
+    fn fragment(&self, part: usize) -> Result<Parsed> {
+        let (mut block, mut parsed) = (Block::default(), Parsed::default());
+        self.cache().read(part, &mut block)?;
+        self.cache().decode(part, block.bytes(), &mut parsed)?;
+        self.features.to_columns(&mut parsed.rows)?;
+        Ok(parsed)
+    }
+
+    fn append(&self, parsed: Parsed, window: &mut Window) -> Result<()> {
+        let place = |i: usize| Place::file(&self.file).line(parsed.lines.of(i));
+        let targets = targets_of(&parsed.labels, &*self.loss, self.classes.as_ref(), &place)?;
+        if self.weighted {
+            let weight = |i: usize| {
+                let own = parsed.weights.get(i).copied().unwrap_or(1.0);
+                own * self.of_class.map_or(1.0, |of| of[usize::from(targets[i] > 0.0)]) / self.mean_weight
+            };
+            window.weights.extend((0..targets.len()).map(weight));
+        }
+        window.rows.append(&parsed.rows, self.narrow).map_err(|row| {
+            let what = "a value is too large for f32 (3.4e38)";
+            Error::data(place(row), what, "scale the feature down, or train with --precision f64")
+        })?;
+        window.lines.push((window.targets.len(), parsed.lines));
+        window.targets.extend(targets);
+        Ok(())
+    }
+
+    /// Calls `see` with window after window, the next being read meanwhile.
+    fn for_each(&self, groups: &[Vec<u32>], see: &mut dyn FnMut(usize, &Window) -> Result<()>) -> Result<()> {
+        std::thread::scope(|scope| {
+            let (full, filled): (SyncSender<Result<Window>>, Receiver<_>) = sync_channel(0);
+            let (used, empty): (SyncSender<Window>, Receiver<_>) = sync_channel(2);
+            scope.spawn(move || {
+                for parts in groups {
+                    let mut window = empty.try_recv().unwrap_or_default();
+                    let done = self.fill(parts, &mut window).map(|()| window);
+                    if full.send(done).is_err() {
+                        return; // nobody waits any more
+                    }
+                }
+            });
+            for (number, window) in filled.iter().enumerate() {
+                let window = window?;
+                see(number, &window)?;
+                let _ = used.try_send(window); // its memory is used again
+            }
+            Ok(())
+        })
+    }
+
+    fn turn(&self, window: &Window, order: &[u32], see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
+        let weights = self.weighted.then_some(window.weights.as_slice());
+        let examples = Examples { rows: window.rows.borrow(), targets: &window.targets, weights };
+        let place = |i: usize| {
+            let group = window.lines.partition_point(|(first, _)| *first <= i) - 1;
+            let (first, lines) = &window.lines[group];
+            Place::file(&self.file).line(lines.of(i - first))
+        };
+        see(&Turn { examples, order, place: &place })
+    }
+
+    /// The order of rows in a window.
+    fn order_in(&self, window: &Window, number: usize, epoch: u64) -> Vec<u32> {
+        let rows = window.targets.len();
+        match self.order {
+            Order::Sequential => (0..rows as u32).collect(),
+            Order::Shuffled => {
+                random::permutation(rows, self.seed ^ (number as u64 + 1).rotate_left(32), epoch)
+            }
+        }
+    }
+}
+
+/// Rows of several fragments.
+#[derive(Default)]
+struct Window {
+    rows: Rows,
+    targets: Vec<f64>,
+    weights: Vec<f64>,
+    lines: Vec<(usize, Lines)>, // of each fragment: its first row in the window, and where its rows were read
+}
+
+impl Window {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.targets.clear();
+        self.weights.clear();
+        self.lines.clear();
+    }
+}
+
+fn bytes_of_value(narrow: bool) -> usize {
+    4 + if narrow { 4 } else { 8 }
+}
+
+/// How many non-zeros a window may hold, so that two of them and all the rest stay within the memory.
+fn window(memory: usize, features: &Features, cache: &Cache, settings: &Settings) -> Result<usize> {
+    let names = features.naming.bytes();
+    let fixed = OWN + features.columns() * COLUMN + names + cache.parts.len() * 48;
+    let narrow = settings.precision == Precision::F32 || cache.meta.single;
+    let room = memory.saturating_sub(fixed) / 2;
+    if room < LEAST {
+        let least = (fixed + 2 * LEAST).div_ceil(1 << 20);
+        let what = format!("--memory {}M is too little for {} features", memory >> 20, features.columns());
+        return Err(Error::call(what, format!("give {least}M or more, or fewer features (--hash-bits)")));
+    }
+    Ok(room / bytes_of_value(narrow))
+}
+
+impl Blocks for Stream {
+    fn rows(&self) -> usize {
+        self.cache().meta.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.features.columns()
+    }
+
+    fn nonzeros(&self) -> usize {
+        // The judge's gradients are part of the memory that is spoken for: two, not more.
+        self.cache().meta.nonzeros.min(16 * self.columns())
+    }
+
+    fn epoch(&self, epoch: u64, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
+        let groups = self.groups(&self.fragments(epoch));
+        self.for_each(&groups, &mut |number, window| {
+            self.turn(window, &self.order_in(window, number, epoch), see)
+        })
+    }
+
+    fn beginning(&self, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
+        let groups = self.groups(&self.fragments(0));
+        self.for_each(&groups[..1], &mut |number, window| {
+            self.turn(window, &self.order_in(window, number, 0), see)
+        })
+    }
+
+    fn pass(&self, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
+        let all: Vec<u32> = (0..self.cache().parts.len() as u32).collect();
+        self.for_each(&self.groups(&all), &mut |_, window| self.turn(window, &[], see))
+    }
+
+    fn pooled(&self) -> Vec<(f64, f64)> {
+        self.pooled.clone()
+    }
+
+    fn file(&self) -> Place {
+        Place::file(&self.file)
+    }
+}
