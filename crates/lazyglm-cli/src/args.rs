@@ -140,6 +140,9 @@ pub struct Train {
     /// Use so much memory, all told, and go through the rows a window at a time if they do not fit: 2G, 500M
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
     pub memory: Option<usize>,
+    /// Divide each feature by its largest magnitude or its standard deviation (never shifted); weights are of the original units
+    #[arg(long, default_value = "none", value_name = "none|maxabs|std", help_heading = "Data")]
+    pub scale: String,
     /// How many features there are [default: up to the highest index]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32), help_heading = "Data")]
     pub features: Option<u64>,

@@ -17,9 +17,12 @@ use crate::labels::Labels;
 use crate::naming::Naming;
 use crate::rows::Rows;
 use crate::sample_weights::SampleWeights;
+use crate::scaling::{Columns, Scale, Scaling};
 use crate::supply::{self, CacheMode, Supplied};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A data set as read, before anything is known of loss or weights.
 ///
@@ -86,10 +89,13 @@ impl Dataset {
         let supplied = supply::for_each(path, &load.asked, &load.cache, absent, see, start_over)?;
         let (Supplied { reading, naming, notes }, mut parsed) = (supplied, all.into_inner());
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
-        let features = match naming {
+        reading.check(&naming)?;
+        let mut features = match naming {
             Naming::Indices => Features::assign(&mut parsed.rows, parsed.span, load.declared, path)?,
             naming => Features::named(&mut parsed.rows, naming)?,
         };
+        features.scaling = Arc::new(scaling(&parsed.rows, reading.idf(), load.scale));
+        features.scaling.apply(&mut parsed.rows);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
         data.notes.splice(..0, notes);
         Ok((data, kept))
@@ -280,6 +286,28 @@ pub struct Load {
     pub narrow: bool,
     /// When to use a cache.
     pub cache: CacheMode,
+    /// What values are divided by.
+    pub scale: Scale,
+}
+
+/// What is to be done to the values of these rows.
+fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Scaling {
+    let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
+    let mut rows = Cow::Borrowed(rows);
+    if idf.is_some() {
+        let mut columns = Columns::new(rows.columns());
+        columns.see(Rows::borrow(&rows));
+        scaling.idf = Some(columns.idf());
+    }
+    if scale != Scale::None {
+        if idf.is_some() {
+            scaling.apply(rows.to_mut()); // scaled is what idf leaves
+        }
+        let mut columns = Columns::new(rows.columns());
+        columns.see(Rows::borrow(&rows));
+        scaling.scale = columns.scale(scale);
+    }
+    scaling
 }
 
 fn too_large(file: &Path, line: u64) -> Error {

@@ -4,6 +4,7 @@ use crate::error::{Error, Place, Result};
 use crate::format::{Found, Parsed, Span};
 use crate::naming::Naming;
 use crate::rows::Rows;
+use crate::scaling::Scaling;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ pub struct Features {
     occurring: Option<Arc<Vec<u32>>>,
     /// What indices stand for, where they were not written as such.
     pub naming: Arc<Naming>,
+    /// What is done to values.
+    pub(crate) scaling: Arc<Scaling>,
 }
 
 /// What the caller says of the features, where the data leave it open.
@@ -56,7 +59,7 @@ impl Features {
     /// assert_eq!((features.columns(), features.index(4)), (5, 4));
     /// ```
     pub fn columns_from(base: u32, count: usize) -> Features {
-        Features { base, count, occurring: None, naming: Arc::default() }
+        Features { base, count, occurring: None, naming: Arc::default(), scaling: Arc::default() }
     }
 
     /// Finds the features of rows whose ids are indices as written, and renames the ids to columns.
@@ -90,7 +93,7 @@ impl Features {
             None => rows.count_from(base, count),
             Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
         }
-        Ok(Features { base, count, occurring, naming: Arc::default() })
+        Ok(Features { base, count, occurring, naming: Arc::default(), scaling: Arc::default() })
     }
 
     /// The features of data that are not in memory: `occurs` marks the indices, words or buckets there are.
@@ -146,7 +149,7 @@ impl Features {
             None => rows.count_from(0, count),
             Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
         }
-        Ok(Features { base: 0, count, occurring, naming: Arc::new(naming) })
+        Ok(Features { base: 0, count, occurring, naming: Arc::new(naming), scaling: Arc::default() })
     }
 
     /// The columns of other rows under the same names: ids are renamed, and features that have no column, or one

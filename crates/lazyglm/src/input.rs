@@ -1,9 +1,10 @@
 //! An opened file: its bytes and how rows are made of them.
 
 use crate::error::{Error, Place, Result};
-use crate::format::{self, Asked, Opening, Parsed, Recipe};
+use crate::format::{self, Asked, Interact, Norm, Opening, Parsed, Parser, Recipe, Text};
 use crate::naming::Naming;
 use crate::reader::{self, Make, Work};
+use crate::registry::suggest;
 use crate::source::{Block, Source};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -34,6 +35,36 @@ pub(crate) struct Input {
     header: u64, // lines that are no rows, at the start
 }
 
+impl Reading {
+    /// Refuses what these data cannot do: products of namespaces that no feature has, idf in buckets.
+    pub(crate) fn check(&self, naming: &Naming) -> Result<()> {
+        if let (Recipe::Text(Text { idf: true, .. }), Some(_)) = (&self.recipe, self.hash_bits) {
+            let hint = "leave --hash-bits out: the words are kept then";
+            return Err(Error::call("idf=yes needs to know the words, and --hash-bits forgets them", hint));
+        }
+        let Naming::Words(words) = naming else { return Ok(()) };
+        for space in self.interact.iter().flatten() {
+            if !words.iter().any(|name| self.recipe.namespace(name) == space) {
+                let mut known: Vec<&str> = words.iter().map(|name| self.recipe.namespace(name)).collect();
+                known.sort_unstable();
+                known.dedup();
+                known.truncate(20);
+                let what = format!("--interact: no feature is of the namespace or column '{space}'");
+                return Err(Error::call(what, suggest(space, &known)));
+            }
+        }
+        Ok(())
+    }
+
+    /// How text weighs its words, if it does so by all documents: whether rows are then normalised.
+    pub(crate) fn idf(&self) -> Option<bool> {
+        match &self.recipe {
+            Recipe::Text(Text { idf: true, norm, .. }) => Some(*norm == Norm::L2),
+            _ => None,
+        }
+    }
+}
+
 impl Input {
     /// Opens a file; one that must be read like the data of a model is read by that model's `known` way.
     pub fn open(path: &Path, asked: &Asked, known: Option<&Reading>) -> Result<Input> {
@@ -53,10 +84,13 @@ impl Input {
 
     /// Calls `see` with the rows of block after block; ids are those of the block.
     pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
-        let Input { reading: Reading { recipe, .. }, file, mut source, header } = self;
+        let Input { reading: Reading { recipe, interact, .. }, file, mut source, header } = self;
         let (recipe, file) = (&recipe, file.as_path());
         let maker = || -> Box<Make> {
-            let mut parser = recipe.parser();
+            let mut parser: Box<dyn Parser> = match interact.is_empty() {
+                true => recipe.parser(),
+                false => Box::new(Interact::new(recipe, &interact)),
+            };
             Box::new(move |_, block, parsed| parser.parse(block.bytes(), file, parsed))
         };
         let take = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));

@@ -55,7 +55,7 @@ pub struct Model {
 ///
 /// ```
 /// use lazyglm::{Vocabulary, Words};
-/// let words = Words { names: ["spam"].into_iter().collect(), others: Words::marks(["ham"]) };
+/// let words = Words { names: ["spam"].into_iter().collect(), others: Words::marks(["ham"]), idf: None };
 /// assert!(words.contains("spam") && words.contains("ham") && !words.contains("eggs"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,6 +64,8 @@ pub struct Words {
     pub names: Vocabulary,
     /// XXH3-64 of each other word that occurred in training, rising: their weight is zero, and they are not unknown.
     pub others: Vec<u64>,
+    /// For text whose rows are normalised after idf: the idf of each of both, since every word counts in a row's length.
+    pub idf: Option<[Vec<f64>; 2]>,
 }
 
 impl Words {
@@ -74,6 +76,13 @@ impl Words {
         marks.sort_unstable();
         marks.dedup();
         marks
+    }
+
+    /// The idf of a word that occurred in training, where rows are normalised after it.
+    pub(crate) fn idf(&self, word: &str) -> Option<f64> {
+        let [of_names, of_others] = self.idf.as_ref()?;
+        let other = || self.others.binary_search(&XxHash3_64::oneshot(word.as_bytes())).ok();
+        self.names.find(word).map(|k| of_names[k as usize]).or_else(|| other().map(|k| of_others[k]))
     }
 
     /// Whether a word occurred in training.
@@ -197,17 +206,28 @@ impl Model {
 
     fn from(origin: Origin, settings: &Settings, trained: Trained) -> Model {
         let names = origin.features;
-        let kept = trained.weights.iter().enumerate().filter(|(_, w)| **w != 0.0);
+        let weights = trained.weights.iter().enumerate().map(|(j, w)| (j, w * names.scaling.factor(j)));
         let (mut features, weights): (Vec<u32>, Vec<f64>) =
-            kept.map(|(column, &w)| (names.index(column), w)).unzip();
+            weights.filter(|(_, w)| *w != 0.0).map(|(column, w)| (names.index(column), w)).unzip();
         let mut seen = Seen::of(names, origin.occurs);
         let mut words = None;
         if let Naming::Words(all) = &*names.naming {
             let (kept, others): (Vec<u32>, Vec<u32>) =
                 (0..all.len() as u32).partition(|id| features.binary_search(id).is_ok());
+            let mut marks: Vec<(u64, u32)> =
+                others.iter().map(|&id| (XxHash3_64::oneshot(all.name(id).as_bytes()), id)).collect();
+            marks.sort_unstable();
+            marks.dedup_by_key(|(mark, _)| *mark);
+            let idf = names.scaling.idf.as_ref().filter(|_| names.scaling.norm); // columns of words are their numbers
             words = Some(Words {
                 names: kept.iter().map(|&id| all.name(id)).collect(),
-                others: Words::marks(others.iter().map(|&id| all.name(id))),
+                others: marks.iter().map(|(mark, _)| *mark).collect(),
+                idf: idf.map(|idf| {
+                    [
+                        kept.iter().map(|&id| idf[id as usize]).collect(),
+                        marks.iter().map(|(_, id)| idf[*id as usize]).collect(),
+                    ]
+                }),
             });
             features = (0..features.len() as u32).collect();
             seen = Seen { runs: features.last().map(|&last| (0, last)).into_iter().collect() };

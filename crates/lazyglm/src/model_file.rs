@@ -9,6 +9,7 @@
 //! | `name_ends` | U64 \[k\] | with words: where each feature's word ends in `names` |
 //! | `names` | U8 | with words: the words of the weights, end to end, in UTF-8 |
 //! | `others` | U64 \[z\] | with words: XXH3-64 of every other word that occurred, rising |
+//! | `idf`, `other_idf` | F64 \[k\], \[z\] | with words of normalised text: their idf |
 //! | `xxh3_64` | U8 \[8\] | the last eight bytes of the file: XXH3-64, little-endian, of all bytes before them |
 //!
 //! The header's metadata has one key, `lazyglm`: a JSON object with `format`, loss, classes, how rows are made of data,
@@ -148,6 +149,13 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
         tensors.push(("names", view(Dtype::U8, names.len(), &names)?));
         tensors.push(("others", view(Dtype::U64, others.len() / 8, &others)?));
     }
+    let bytes_of = |of: &Vec<f64>| of.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let idf =
+        model.words.as_ref().and_then(|words| words.idf.as_ref()).map(|both| both.each_ref().map(bytes_of));
+    if let Some([of_names, of_others]) = &idf {
+        tensors.push(("idf", view(Dtype::F64, of_names.len() / 8, of_names)?));
+        tensors.push(("other_idf", view(Dtype::F64, of_others.len() / 8, of_others)?));
+    }
     let metadata = HashMap::from([("lazyglm".to_string(), json)]);
     let mut bytes = safetensors::serialize(tensors, Some(metadata)).map_err(|e| cannot_write(&e))?;
     let end = bytes.len() - CHECKSUM;
@@ -176,7 +184,11 @@ fn read_words(names: &[u8], ends: Vec<u64>, others: Vec<u64>) -> Option<Words> {
         start = end as usize;
     }
     let fits = start == text.len() && words.len() == ends.len(); // no word twice
-    (fits && others.windows(2).all(|two| two[0] < two[1])).then_some(Words { names: words, others })
+    (fits && others.windows(2).all(|two| two[0] < two[1])).then_some(Words {
+        names: words,
+        others,
+        idf: None,
+    })
 }
 
 fn cannot_write(e: &dyn std::error::Error) -> Error {
@@ -259,9 +271,9 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     {
         return Err(broken("classes and index base fit the loss"));
     }
-    let plain = |name: &String| !name.is_empty() && !name.contains(|c: char| c.is_control() || c == ' ');
+    let plain = |name: &String| !name.is_empty() && !name.contains(char::is_control);
     if header.classes.as_ref().is_some_and(|[a, b]| a == b || !plain(a) || !plain(b)) {
-        return Err(broken("two different class names without spaces or control characters"));
+        return Err(broken("two different class names without control characters"));
     }
     let words = match tensors.tensor("names") {
         Err(_) => None,
@@ -271,7 +283,16 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
             let fits = |words: &Words| {
                 words.names.len() == features.len() && features.iter().zip(0..).all(|(&f, k)| f == k)
             };
-            Some(words.filter(fits).ok_or_else(|| broken("one word a weight, no word twice"))?)
+            let mut words = words.filter(fits).ok_or_else(|| broken("one word a weight, no word twice"))?;
+            if tensors.tensor("idf").is_ok() {
+                let idf = [f64s(get("idf", Dtype::F64)?), f64s(get("other_idf", Dtype::F64)?)];
+                let fits = idf[0].len() == words.names.len() && idf[1].len() == words.others.len();
+                if !fits || !idf.iter().flatten().all(|x| x.is_finite()) {
+                    return Err(broken("one finite idf a word"));
+                }
+                words.idf = Some(idf);
+            }
+            Some(words)
         }
     };
     if header.reading.hash_bits.is_some_and(|bits| !(1..=30).contains(&bits)) {

@@ -30,8 +30,9 @@ enum Ids {
     Indices,
     /// Indices to be hashed into 2 to this power buckets.
     Hashed(u32),
-    /// Numbers of names, whose weights these are.
-    Names(Vec<f64>),
+    /// Numbers of names, whose weights these are; and by what their values are multiplied, if rows are then
+    /// normalised.
+    Names(Vec<f64>, Option<Vec<f64>>),
 }
 
 /// Up to this index every feature has a table entry; beyond it only if the model holds one in `SPARSE`, so that no
@@ -101,6 +102,7 @@ impl<'a> Scorer<'a> {
             (None, Some(bits), None) => Ids::Hashed(bits),
             (None, Some(bits), Some(names)) => Ids::Names(
                 names.iter().map(|name| self.weight(bucket(name.as_bytes(), bits) as usize)).collect(),
+                None,
             ),
             (Some(words), _, Some(names)) => {
                 let weight = |name| match words.names.find(name) {
@@ -108,12 +110,16 @@ impl<'a> Scorer<'a> {
                     None if words.contains(name) => 0.0,
                     None => f64::NAN,
                 };
-                Ids::Names(names.iter().map(weight).collect())
+                let idf = words
+                    .idf
+                    .is_some()
+                    .then(|| names.iter().map(|name| words.idf(name).unwrap_or(0.0)).collect());
+                Ids::Names(names.iter().map(weight).collect(), idf)
             }
             (Some(_), _, None) => return Err(mismatch("features by name, and these data by number")),
             (None, None, Some(_)) => return Err(mismatch("features by number, and these data by name")),
         };
-        if let (Ids::Names(weights), Some(names), None) = (&self.ids, &block.names, &self.unseen) {
+        if let (Ids::Names(weights, _), Some(names), None) = (&self.ids, &block.names, &self.unseen) {
             let first = weights.iter().position(|weight| weight.is_nan());
             self.unseen = first.map(|id| names.name(id as u32).to_string());
         }
@@ -139,15 +145,25 @@ impl<'a> Scorer<'a> {
         let weight = |id: usize| match &self.ids {
             Ids::Indices => self.weight(id),
             Ids::Hashed(bits) => self.weight(bucket(id.to_string().as_bytes(), *bits) as usize),
-            Ids::Names(weights) => weights[id],
+            Ids::Names(weights, _) => weights[id],
         };
+        let (mut sum, mut square) = (0.0, 0.0);
         rows.for_each(i, |id, x| match weight(id) {
             weight if weight.is_nan() => {
                 unseen = unseen.or(Some(id));
                 count += 1;
             }
-            weight => score += weight * x,
+            weight => match &self.ids {
+                Ids::Names(_, Some(idf)) => {
+                    sum += weight * (idf[id] * x);
+                    square += (idf[id] * x) * (idf[id] * x);
+                }
+                _ => score += weight * x,
+            },
         });
+        if square > 0.0 {
+            score += sum / square.sqrt();
+        }
         if self.unseen.is_none() {
             self.unseen = unseen.map(|id| id.to_string());
         }

@@ -14,6 +14,7 @@ use crate::input::Reading;
 use crate::loss::Loss;
 use crate::random;
 use crate::rows::{Examples, Rows};
+use crate::scaling::{Columns, Scale, Scaling};
 use crate::settings::{Order, Precision, Settings};
 use crate::source::Block;
 use crate::supply::{self, CacheMode, Kept};
@@ -76,6 +77,8 @@ pub struct StreamOptions {
     pub loss: Option<Arc<dyn Loss>>,
     /// How much classes count.
     pub class_weight: Option<ClassWeight>,
+    /// What values are divided by.
+    pub scale: Scale,
     /// How much memory to use, in bytes, all told.
     pub memory: usize,
 }
@@ -100,7 +103,9 @@ impl Stream {
         }
         let survey = Survey::of(&kept.cache, path)?;
         let (naming, span) = (kept.cache.naming.clone(), meta.span);
-        let features = Features::surveyed(naming, span, options.declared, path, &survey.occurs)?;
+        meta.reading.check(&naming)?;
+        let mut features = Features::surveyed(naming, span, options.declared, path, &survey.occurs)?;
+        features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
         let window = window(options.memory, &features, &kept.cache, settings)?;
         let mut notes = kept.notes.clone();
         let (labels, file) = (&survey.labels, Place::file(path));
@@ -227,6 +232,7 @@ impl Stream {
         self.cache().read(part, &mut block)?;
         self.cache().decode(part, block.bytes(), &mut parsed)?;
         self.features.to_columns(&mut parsed.rows)?;
+        self.features.scaling.apply(&mut parsed.rows);
         Ok(parsed)
     }
 
@@ -315,6 +321,29 @@ impl Window {
 
 fn bytes_of_value(narrow: bool) -> usize {
     4 + if narrow { 4 } else { 8 }
+}
+
+/// What is to be done to values, found by passes over all of them.
+fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> {
+    let idf = cache.meta.reading.idf();
+    let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
+    let columns = |scaling: &Scaling| {
+        let mut columns = Columns::new(features.columns());
+        supply::from_cache(cache, &mut |block| {
+            features.to_columns(&mut block.rows)?;
+            scaling.apply(&mut block.rows);
+            columns.see(block.rows.borrow());
+            Ok(())
+        })?;
+        Ok::<Columns, Error>(columns)
+    };
+    if idf.is_some() {
+        scaling.idf = Some(columns(&Scaling::default())?.idf());
+    }
+    if scale != Scale::None {
+        scaling.scale = columns(&scaling)?.scale(scale);
+    }
+    Ok(scaling)
 }
 
 /// How many non-zeros a window may hold, so that two of them and all the rest stay within the memory.

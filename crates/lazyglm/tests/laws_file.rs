@@ -235,7 +235,7 @@ fn a_small_file_cannot_ask_for_much_memory() {
 
 #[test]
 fn class_names_that_would_break_lines_are_refused() {
-    for classes in [["a", "a"], ["a\nb", "c"], ["\u{1b}[31m", "c"], ["", "c"], ["a b", "c"]] {
+    for classes in [["a", "a"], ["a\nb", "c"], ["\u{1b}[31m", "c"], ["", "c"]] {
         let mut model = small_model("logistic", 1);
         model.classes = Some(classes.map(String::from));
         assert!(model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).is_err(), "{classes:?}");

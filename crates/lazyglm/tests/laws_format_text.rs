@@ -3,7 +3,7 @@
 #[path = "common/reading.rs"]
 mod reading;
 
-use lazyglm::format::{Asked, Case, Grams, Norm, Parsed, Recipe, Text, Worth};
+use lazyglm::format::{Asked, Case, Grams, Norm, Opening, Parsed, Recipe, Text, Worth, open};
 use proptest::prelude::*;
 use reading::{error, read, read_in_blocks, recipe};
 use std::collections::BTreeMap;
@@ -307,4 +307,18 @@ proptest! {
             let _ = read_in_blocks(&bytes, "t.txt", &opened, cut);
         }
     }
+}
+
+#[test]
+fn a_header_is_no_row() {
+    let asked = Asked::default();
+    let header = |first: &str| {
+        let opening =
+            Opening { first: first.as_bytes(), file: "sms.txt".as_ref(), asked: &asked, known: None };
+        open(&opening).unwrap().header(first.as_bytes())
+    };
+    assert_eq!(header("Label\tSMS\nham\tsee you\n"), 10);
+    assert_eq!(header("label\ttwo words\nham\tsee you\n"), 0, "a document");
+    assert_eq!(header("y\tyes\nn\tno\ny\tgood\n"), 0, "a label that comes again");
+    assert_eq!(header("ham\tSMS\nspam\tsee you\n"), 0, "no usual name");
 }

@@ -8,7 +8,7 @@ use lazyglm::naming::Naming;
 use lazyglm::random::Random;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Loss, Model, Precision, Progress, Report, Result,
-    SampleWeights, Settings, Stream, StreamOptions, Task, Trained, Validation, files, model_file,
+    SampleWeights, Scale, Settings, Stream, StreamOptions, Task, Trained, Validation, files, model_file,
 };
 use std::path::Path;
 use std::time::Instant;
@@ -71,10 +71,11 @@ impl From {
     fn prepare(args: &Train, plan: &Plan) -> Result<From> {
         let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
         let (asked, cache) = (plan::asked(&args.reading)?, CacheMode::parse(&args.cache));
+        let scale = Scale::parse(&args.scale)?;
         if let Some(memory) = args.memory {
             let (loss, class_weight) = (plan.loss.clone(), plan.class_weight.clone());
             let (asked, cache) = (asked.clone(), cache.clone());
-            let options = StreamOptions { asked, declared, cache, loss, class_weight, memory };
+            let options = StreamOptions { asked, declared, cache, loss, class_weight, scale, memory };
             let stream = Stream::open(&args.data, &options, &plan.settings)?;
             if !stream.fits() {
                 return From::stream(args, plan, stream);
@@ -82,7 +83,8 @@ impl From {
         }
         let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
         let narrow = plan.settings.precision == Precision::F32;
-        let (data, weights) = Dataset::load(&args.data, &Load { asked, declared, weights, narrow, cache })?;
+        let (data, weights) =
+            Dataset::load(&args.data, &Load { asked, declared, weights, narrow, cache, scale })?;
         let task = Task::new(data, plan.loss.clone(), weights, plan.class_weight.clone())?;
         task.notes.iter().for_each(|text| note(args.quiet, text));
         let fit_precision = |task: Task| if narrow { task.narrowed() } else { Ok(task) };

@@ -12,6 +12,7 @@
 //! ```
 
 mod csv;
+mod interact;
 mod json;
 mod jsonl;
 mod jsonl_open;
@@ -24,6 +25,7 @@ mod vw;
 mod vw_header;
 
 pub use csv::{Column, ColumnKind, Csv};
+pub(crate) use interact::Interact;
 pub use lines::Lines;
 pub use parsed::{Found, Parsed, Span};
 pub use recipe::{Asked, Entry, Opening, Recipe, TABLE, open};

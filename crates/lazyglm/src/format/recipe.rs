@@ -188,8 +188,24 @@ impl Recipe {
     pub fn header(&self, first: &[u8]) -> usize {
         match self {
             Recipe::Csv(csv) => csv.header(first),
-            Recipe::Text(_) => text::mark(first),
+            Recipe::Text(_) => text::header(first),
             _ => 0,
+        }
+    }
+
+    /// The namespace or column of a feature's name.
+    ///
+    /// ```
+    /// use lazyglm::format::Recipe;
+    /// assert_eq!(Recipe::Vw.namespace("subject^lottery"), "subject");
+    /// ```
+    pub fn namespace<'a>(&self, name: &'a str) -> &'a str {
+        let mark = if matches!(self, Recipe::Vw) { '^' } else { '=' };
+        match (self, name.split_once(mark)) {
+            (Recipe::Text(_), _) => "",
+            (_, Some((space, _))) => space,
+            (Recipe::Vw, None) => "",
+            (_, None) => name,
         }
     }
 

@@ -196,6 +196,40 @@ impl Rows {
         Ok(rows)
     }
 
+    /// Multiplies each value by the factor of its column.
+    pub(crate) fn multiply_columns(&mut self, factors: &[f64]) {
+        const SOME: usize = 1 << 16;
+        let factor = |id: &u32| factors[*id as usize];
+        match &mut self.values {
+            Values::F32(values) => {
+                values.par_chunks_mut(SOME).zip(self.ids.par_chunks(SOME)).for_each(|(xs, ids)| {
+                    xs.iter_mut().zip(ids).for_each(|(x, id)| *x = (f64::from(*x) * factor(id)) as f32);
+                })
+            }
+            Values::F64(values) => {
+                values.par_chunks_mut(SOME).zip(self.ids.par_chunks(SOME)).for_each(|(xs, ids)| {
+                    xs.iter_mut().zip(ids).for_each(|(x, id)| *x *= factor(id));
+                })
+            }
+        }
+    }
+
+    /// Divides each row by its length.
+    pub(crate) fn normalise(&mut self) {
+        for i in 0..self.len() {
+            let span = self.offsets[i]..self.offsets[i + 1];
+            let mut square = 0.0;
+            self.borrow().for_each(i, |_, x| square += x * x);
+            let length = if square > 0.0 { square.sqrt() } else { 1.0 };
+            match &mut self.values {
+                Values::F32(values) => {
+                    values[span].iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+                }
+                Values::F64(values) => values[span].iter_mut().for_each(|x| *x /= length),
+            }
+        }
+    }
+
     /// Takes `base` from every id, all of which are at least that, and declares the columns.
     pub(crate) fn count_from(&mut self, base: u32, columns: usize) {
         if base > 0 {

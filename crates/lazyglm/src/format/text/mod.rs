@@ -9,6 +9,7 @@
 //! A feature is a term; its value comes from how often the document has it, then each row is scaled to length 1 (see
 //! [`Text`]). Several labels are one, joined by commas. Tolerated: blank lines, CRLF, a missing last line end, an empty
 //! label (`predict` takes such rows, training does not). When predicting, a line may be text alone.
+//! A first line `label<TAB>text`, or the like, is a header and no row.
 //! Refused, with the place: lines without a label when training, bytes that are no text, NUL.
 
 mod options;
@@ -110,6 +111,22 @@ impl Parser for TextParser {
 pub(super) fn mark(first: &[u8]) -> usize {
     let mark = "\u{feff}".as_bytes();
     if first.starts_with(mark) { mark.len() } else { 0 }
+}
+
+/// How many bytes are no data: the mark, and a header such as `label<TAB>text`: a usual name for a target that is no
+/// label of the next lines, then one word.
+pub(super) fn header(first: &[u8]) -> usize {
+    let start = mark(first);
+    let mut lines = first[start..].split_inclusive(|&byte| byte == b'\n');
+    let cells = |line: &'_ [u8]| {
+        memchr(b'\t', line).map(|at| (line[..at].to_ascii_lowercase(), line[at + 1..].to_vec()))
+    };
+    let Some(line) = lines.next() else { return start };
+    let Some((label, text)) = cells(line) else { return start };
+    let usual = [&b"label"[..], b"target", b"class", b"y", b"category"].contains(&&label[..]);
+    let one_word = text.trim_ascii().split(u8::is_ascii_whitespace).count() == 1;
+    let again = lines.take(100).any(|line| cells(line).is_some_and(|(other, _)| other == label));
+    start + if usual && one_word && !again { line.len() } else { 0 }
 }
 
 /// Whether a line starts as fastText's do; or nearly all lines are a word, a tab, and two words or more on average.
