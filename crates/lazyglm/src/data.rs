@@ -86,7 +86,8 @@ impl Dataset {
             all.append(block, load.narrow).map_err(|row| too_large(path, all.lines.of(row)))
         };
         let start_over = &mut || all.borrow_mut().clear_all();
-        let supplied = supply::for_each(path, &load.asked, &load.cache, absent, see, start_over)?;
+        let supplied =
+            supply::for_each(path, &load.asked, &load.cache, absent, load.narrow, see, start_over)?;
         let (Supplied { reading, naming, notes }, mut parsed) = (supplied, all.into_inner());
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
         reading.check(&naming)?;

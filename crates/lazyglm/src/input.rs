@@ -32,6 +32,8 @@ pub(crate) struct Input {
     pub reading: Reading,
     file: PathBuf,
     source: Source,
+    /// Whether values may be rounded to f32.
+    pub rounds: bool,
     header: u64, // lines that are no rows, at the start
 }
 
@@ -79,12 +81,12 @@ impl Input {
             Some(known) => Reading { recipe, ..known.clone() },
             None => Reading { recipe, hash_bits: asked.hash_bits, interact: asked.interact.clone() },
         };
-        Ok(Input { reading, file: path.to_path_buf(), source, header: lines })
+        Ok(Input { reading, file: path.to_path_buf(), source, rounds: false, header: lines })
     }
 
     /// Calls `see` with the rows of block after block; ids are those of the block.
     pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
-        let Input { reading: Reading { recipe, interact, .. }, file, mut source, header } = self;
+        let Input { reading: Reading { recipe, interact, .. }, file, mut source, rounds, header } = self;
         let (recipe, file) = (&recipe, file.as_path());
         let maker = || -> Box<Make> {
             let mut parser: Box<dyn Parser> = match interact.is_empty() {
@@ -94,7 +96,7 @@ impl Input {
             Box::new(move |_, block, parsed| parser.parse(block.bytes(), file, parsed))
         };
         let take = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));
-        reader::for_each(Work { take, maker: &maker, lines_before: header }, absent, see)
+        reader::for_each(Work { take, maker: &maker, lines_before: header, rounds }, absent, see)
     }
 
     /// The same, with ids of the whole, given by `naming`.

@@ -58,6 +58,7 @@ mod report;
 mod rows;
 mod sample_weights;
 mod scaling;
+mod scan;
 pub mod schedule;
 mod scorer;
 mod settings;

@@ -21,6 +21,7 @@ pub(crate) struct Work<'a> {
     pub take: Box<Take<'a>>,
     pub maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
     pub lines_before: u64,
+    pub rounds: bool, // values to f32
 }
 
 /// Calls `see` with the rows of block after block, lines counted from the start of the file. Rows numbered in
@@ -39,6 +40,9 @@ pub(crate) fn for_each(
 fn in_turn(mut work: Work, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
     let (mut block, mut make, mut lines) = (Block::default(), (work.maker)(), work.lines_before);
     let mut parsed = Parsed { absent, ..Parsed::default() };
+    if work.rounds {
+        parsed.rows.round();
+    }
     for number in 0.. {
         if !(work.take)(&mut block).map_err(|e| e.further_down(lines))? {
             break;
@@ -74,6 +78,7 @@ struct Shared<'a> {
     change: Condvar,
     maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
     most: usize, // blocks in the air
+    rounds: bool,
 }
 
 fn in_parallel(work: Work, threads: usize, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
@@ -84,6 +89,7 @@ fn in_parallel(work: Work, threads: usize, see: &mut dyn FnMut(&mut Parsed) -> R
         change: Condvar::new(),
         maker: work.maker,
         most: 2 * threads,
+        rounds: work.rounds,
     };
     std::thread::scope(|scope| {
         let _stop = Stop(&shared); // also when `see` fails
@@ -146,6 +152,9 @@ impl Shared<'_> {
 
     fn make(&self, number: usize, block: &Block, make: &mut Make) {
         let mut parsed = locked(&self.ready).spare.pop().unwrap_or_default();
+        if self.rounds {
+            parsed.rows.round();
+        }
         let done = make(number, block, &mut parsed);
         self.deliver(number, parsed, done);
     }

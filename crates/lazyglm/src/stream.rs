@@ -229,6 +229,9 @@ impl Stream {
 
     fn fragment(&self, part: usize) -> Result<Parsed> {
         let (mut block, mut parsed) = (Block::default(), Parsed::default());
+        if self.narrow {
+            parsed.rows.round();
+        }
         self.cache().read(part, &mut block)?;
         self.cache().decode(part, block.bytes(), &mut parsed)?;
         self.features.to_columns(&mut parsed.rows)?;
@@ -329,7 +332,7 @@ fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> 
     let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
     let columns = |scaling: &Scaling| {
         let mut columns = Columns::new(features.columns());
-        supply::from_cache(cache, &mut |block| {
+        supply::from_cache(cache, false, &mut |block| {
             features.to_columns(&mut block.rows)?;
             scaling.apply(&mut block.rows);
             columns.see(block.rows.borrow());

@@ -72,6 +72,7 @@ pub(crate) fn for_each(
     asked: &Asked,
     mode: &CacheMode,
     absent: Vec<bool>,
+    rounds: bool,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
     start_over: &mut dyn FnMut(),
 ) -> Result<Supplied> {
@@ -81,7 +82,7 @@ pub(crate) fn for_each(
         place => place,
     };
     let Some(place) = place else {
-        return from_source(path, asked, None, absent, see).map(|(supplied, _)| supplied);
+        return from_source(path, asked, None, absent, rounds, see).map(|(supplied, _)| supplied);
     };
     match fresh(&place, path, asked, mode) {
         Ok(Some(cache)) => {
@@ -89,7 +90,8 @@ pub(crate) fn for_each(
             let Meta { span, with_query, unlabelled, .. } = cache.meta;
             see(&mut Parsed { span, with_query, unlabelled, ..Parsed::default() })?;
             let mut stopped_by_seer = false;
-            let done = from_cache(&cache, &mut |block| see(block).inspect_err(|_| stopped_by_seer = true));
+            let done =
+                from_cache(&cache, rounds, &mut |block| see(block).inspect_err(|_| stopped_by_seer = true));
             match done {
                 Ok(()) => {
                     let Cache { meta, naming, .. } = cache;
@@ -106,7 +108,7 @@ pub(crate) fn for_each(
         Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
         Err(e) => notes.push(again(&e)),
     }
-    let (supplied, written) = from_source(path, asked, Some(&place), absent, see)?;
+    let (supplied, written) = from_source(path, asked, Some(&place), absent, rounds, see)?;
     notes.extend(written);
     Ok(Supplied { notes, ..supplied })
 }
@@ -141,7 +143,7 @@ pub(crate) fn kept(path: &Path, asked: &Asked, mode: &CacheMode) -> Result<Kept>
         (None, Some(place)) => place.clone(),
         (None, None) => return Err(failed(io::ErrorKind::NotFound.into())), // not reached: one of them is there
     };
-    let (_, written) = from_source(path, asked, Some(&place), Vec::new(), &mut |_| Ok(()))?;
+    let (_, written) = from_source(path, asked, Some(&place), Vec::new(), false, &mut |_| Ok(()))?;
     notes.extend(written.filter(|_| vanishing.is_none()));
     let cache = Cache::open(&place).map_err(|e| match e.kind() {
         Kind::Data { .. } | Kind::Io { .. } => {
@@ -204,7 +206,11 @@ pub(crate) fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode
 }
 
 /// Rows from a cache, decoded on all cores.
-pub(crate) fn from_cache(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+pub(crate) fn from_cache(
+    cache: &Cache,
+    rounds: bool,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<()> {
     let next = AtomicUsize::new(0);
     let take = Box::new(|block: &mut Block| {
         let part = next.fetch_add(1, Ordering::Relaxed);
@@ -214,7 +220,7 @@ pub(crate) fn from_cache(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Resu
         cache.read(part, block).map(|()| true)
     });
     let maker = || -> Box<Make> { Box::new(|part, block, parsed| cache.decode(part, block.bytes(), parsed)) };
-    reader::for_each(Work { take, maker: &maker, lines_before: 0 }, Vec::new(), see)
+    reader::for_each(Work { take, maker: &maker, lines_before: 0, rounds }, Vec::new(), see)
 }
 
 /// Rows from the source, and into a cache if there is a place for one; a word on the cache.
@@ -223,16 +229,18 @@ fn from_source(
     asked: &Asked,
     place: Option<&Path>,
     absent: Vec<bool>,
+    rounds: bool,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<(Supplied, Option<String>)> {
     let stamp = match place {
         Some(_) if path.as_os_str() != "-" => Some(Stamp::of(path)?),
         _ => None,
     };
-    let input = Input::open(path, asked, None)?;
+    let mut input = Input::open(path, asked, None)?;
     let reading = input.reading.clone();
     let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
     let Some(place) = place.filter(|place| files::check_writable(place).is_ok()) else {
+        input.rounds = rounds; // nobody keeps the digits
         input.for_each_named(absent, &mut naming, see)?;
         let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
         return Ok((Supplied { reading, naming, notes: Vec::new() }, word));

@@ -38,7 +38,7 @@ impl Survey {
         }
         let mut occurs = vec![false; ids];
         let (mut numbers, mut words) = (Sums::default(), BTreeMap::<String, (usize, f64)>::new());
-        supply::from_cache(cache, &mut |block| {
+        supply::from_cache(cache, true, &mut |block| {
             block.rows.ids().iter().for_each(|&id| occurs[id as usize] = true);
             let weight = |i: usize| block.weights.get(i).copied().unwrap_or(1.0);
             match &block.labels {

@@ -20,7 +20,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("settings", &["penalty", "schedule"]),
     ("labels", &["number", "vocabulary"]),
     ("vocabulary", &[]),
-    ("format", &["labels", "number", "registry", "rows", "vocabulary"]),
+    ("scan", &["random"]), // in its tests
+    ("format", &["kernel", "labels", "number", "registry", "rows", "scan", "vocabulary"]),
     ("naming", &["format", "vocabulary"]),
     ("scaling", &["registry", "rows"]),
     ("features", &["format", "naming", "rows", "scaling"]),
@@ -59,7 +60,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("ledger", &["penalty"]),
     ("update", &["rows"]),
-    ("kernel", &["ledger", "penalty", "rows", "update"]),
+    ("kernel", &["ledger", "penalty", "random", "rows", "update"]), // random: in its tests
     ("reference", &["penalty", "rows", "update"]),
     ("objective", &["loss", "penalty", "rows"]),
     ("metrics", &["loss"]),

@@ -7,8 +7,10 @@
 
 use super::{Found, Line, Parsed, Parser, shown};
 use crate::error::{Error, Result};
-use crate::number::{digits8, eight, number_at, parse_number, short};
-use memchr::memchr;
+use crate::kernel;
+use crate::number::{parse_number, short};
+use crate::scan;
+use memchr::{memchr, memrchr};
 use std::path::Path;
 
 /// The parser; it keeps only scratch space.
@@ -26,22 +28,61 @@ pub struct Svmlight {
     pairs: Vec<(u32, f64)>,
     ids: Vec<u32>,
     values: Vec<f64>,
+    marks: Vec<u32>, // where words end
 }
+
+/// How much text is looked through for the ends of words at a time: what is found stays in the nearest cache.
+const LOOK: usize = 1 << 14;
 
 impl Parser for Svmlight {
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
-        let mut rest = block;
-        while !rest.is_empty() {
+        let mut at = 0;
+        while at < block.len() {
+            let look = (at + LOOK).min(block.len());
+            let last = memrchr(b'\n', &block[at..look]).map(|end| at + end + 1);
+            let end = last.or_else(|| memchr(b'\n', &block[look..]).map(|end| look + end + 1));
+            let end = end.unwrap_or(block.len());
+            let mut marks = std::mem::take(&mut self.marks);
+            let count = kernel::separators(block, at, end, &mut marks);
+            let lines = Lines { parser: self, block, at, end, marks: &marks[..count], file, into };
+            let done = kernel::fastest(lines);
+            self.marks = marks;
+            done?;
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+/// The lines of `block[at..end]`, whose words end at `marks`.
+struct Lines<'a> {
+    parser: &'a mut Svmlight,
+    block: &'a [u8],
+    at: usize,
+    end: usize,
+    marks: &'a [u32],
+    file: &'a Path,
+    into: &'a mut Parsed,
+}
+
+impl kernel::Work for Lines<'_> {
+    type Answer = Result<()>;
+
+    #[inline(always)]
+    fn run(self) -> Result<()> {
+        let Lines { parser, block, mut at, end, mut marks, file, into } = self;
+        while at < end {
             let number = into.lines.begin();
-            if let Some(length) = self.plain_line(rest, number, into) {
-                rest = &rest[length..];
+            if let Some((next, used)) = parser.plain_line(block, at, marks, number, into) {
+                (at, marks) = (next, &marks[used..]);
                 continue;
             }
-            let end = memchr(b'\n', rest).unwrap_or(rest.len());
-            let line = Line { file, number, text: &rest[..end] };
+            let stop = memchr(b'\n', &block[at..end]).map_or(end, |length| at + length);
+            let line = Line { file, number, text: &block[at..stop] };
             line.utf8("svmlight")?;
-            self.line(&line, into)?;
-            rest = &rest[(end + 1).min(rest.len())..];
+            parser.line(&line, into)?;
+            at = stop + 1;
+            marks = &marks[marks.partition_point(|&mark| (mark as usize) < at)..];
         }
         Ok(())
     }
@@ -62,45 +103,54 @@ fn is_space(byte: u8) -> bool {
 }
 
 impl Svmlight {
-    /// Most lines are plain: a short target, then pairs whose indices rise, one space before each. Such a line is read in
-    /// one go, and its length returned. Any other is left to [`Svmlight::line`], with nothing done.
-    #[inline]
-    fn plain_line(&mut self, text: &[u8], number: u64, into: &mut Parsed) -> Option<usize> {
-        let target = text.iter().take(32).position(|&byte| byte <= b' ')?;
-        let plain = |&byte: &u8| byte.is_ascii_graphic() && byte != b':' && byte != b'#';
-        if target == 0 || !text[..target].iter().all(plain) {
+    /// Most lines are plain: a target, then pairs whose indices rise, one space before each. Such a line is read in one
+    /// go: where the next one starts, and how many marks it had. Any other is left to [`Svmlight::line`], with nothing
+    /// done.
+    #[inline(always)]
+    fn plain_line(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        marks: &[u32],
+        number: u64,
+        into: &mut Parsed,
+    ) -> Option<(usize, usize)> {
+        let target = &text[start..*marks.first()? as usize];
+        let mut at = start + target.len();
+        if target.is_empty() || target.contains(&b'#') {
             return None;
         }
         self.ids.clear();
         self.values.clear();
-        let (mut at, mut least, mut last) = (target, 0, target);
-        while *text.get(at)? == b' ' {
-            at += 1;
-            let (id, end) = index_at(text, at)?;
-            let (value, next) = number_at(text, end + 1)?;
-            if text[end] != b':' || id < least || value == 0.0 || !value.is_finite() {
+        let (mut least, mut last, mut used) = (0, at, 1);
+        while text[at] == b' ' {
+            let (colon, end) = (*marks.get(used)? as usize, *marks.get(used + 1)? as usize);
+            let id = index_in(text, at + 1, colon)?;
+            let value = value_in(text, colon + 1, end)?;
+            if text[colon] != b':' || id < least || value == 0.0 {
                 return None;
             }
             self.ids.push(id as u32);
             self.values.push(value);
-            (at, last, least) = (next, at, id + 1);
+            (last, at, least, used) = (at, end, id + 1, used + 2);
         }
-        if text[at] != b'\n' || into.labels.is_wrong(&text[..target]) {
+        if text[at] != b'\n' || into.labels.is_wrong(target) {
             return None;
         }
-        if !into.begin_row() {
-            return Some(at + 1);
+        if into.begin_row() {
+            into.labels.push(target).ok()?;
+            if let (Some(&low), Some(&high)) = (self.ids.first(), self.ids.last()) {
+                let column = |at: usize| (at - start) as u64 + 2;
+                into.see(Found { index: low, line: number, column: column(start + target.len()) });
+                into.see(Found { index: high, line: number, column: column(last) });
+            }
+            into.lines.is_row(into.rows.len());
+            into.rows.push_known(&self.ids, &self.values);
         }
-        into.labels.push(&text[..target]).ok()?;
-        if let (Some(&low), Some(&high)) = (self.ids.first(), self.ids.last()) {
-            into.see(Found { index: low, line: number, column: target as u64 + 2 });
-            into.see(Found { index: high, line: number, column: last as u64 + 1 });
-        }
-        into.lines.is_row(into.rows.len());
-        into.rows.push_known(&self.ids, &self.values);
-        Some(at + 1)
+        Some((at + 1, used))
     }
 
+    #[cold]
     fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
         let text = &line.text[..memchr(b'#', line.text).unwrap_or(line.text.len())];
         let mut at = next(text, 0, false);
@@ -143,18 +193,28 @@ fn infinite(line: &Line, id: u32) -> Error {
     line.wrong(0, format!("the values of feature {id} sum to infinity"), "scale the values down")
 }
 
-/// The index that stands at `at`, and where it ends; `None` if it is above 2³² − 1 or no index.
+/// The index that is all of `text[start..end]`.
 #[inline(always)]
-fn index_at(text: &[u8], at: usize) -> Option<(u64, usize)> {
-    let (mut id, count) = digits8(eight(text, at)?);
-    let mut end = at + count;
-    if count == 8 {
-        while text.get(end).is_some_and(u8::is_ascii_digit) && end < at + 10 {
-            id = id * 10 + u64::from(text[end] - b'0');
-            end += 1;
-        }
+fn index_in(text: &[u8], start: usize, end: usize) -> Option<u64> {
+    match scan::whole_in(text, start, end) {
+        None => digits(text.get(start..end)?).map(u64::from),
+        short => short,
     }
-    (count > 0 && id <= u64::from(u32::MAX) && text.get(end).is_some()).then_some((id, end))
+}
+
+/// The finite number that is all of `text[start..end]`, bit for bit what the standard library makes of it.
+#[inline(always)]
+fn value_in(text: &[u8], start: usize, end: usize) -> Option<f64> {
+    let negative = *text.get(start)? == b'-';
+    match scan::decimal_in(text, start + usize::from(negative), end) {
+        Some(short) => Some(if negative { -short } else { short }),
+        None => long_value(text.get(start..end)?),
+    }
+}
+
+#[cold]
+fn long_value(word: &[u8]) -> Option<f64> {
+    parse_number(word).filter(|value| value.is_finite())
 }
 
 /// The usual pair, an index and a short number, read in one go: (index, value, bytes taken). Others are left to

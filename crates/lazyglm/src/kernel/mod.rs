@@ -2,7 +2,7 @@
 //!
 //! Two kinds of it, each with its argument beside it: reads and writes of weights without a bounds check for
 //! each (a row's ids rise, so checking its last one is enough), and the choice of an instruction set
-//! at run time.
+//! at run time, which parsers use too.
 //!
 //! ```
 //! use lazyglm::{ElasticNet, Method, kernel::Folded, reference::Dense, update::Update};
@@ -17,8 +17,11 @@
 //! assert!(lazy.weights().iter().zip(dense.weights()).all(|(a, b)| (a - b).abs() < 1e-14));
 //! ```
 
+mod bytes;
 mod folded;
 mod weight;
+
+pub(crate) use bytes::separators;
 
 pub use folded::Folded;
 pub use weight::Weight;
@@ -36,7 +39,7 @@ pub(crate) trait Work {
 /// one of them: sums have one fixed order, and no multiplication is fused with an addition behind our back.
 pub(crate) fn fastest<W: Work>(work: W) -> W::Answer {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
+    if has_avx2() {
         // SAFETY: the line above has just found these instructions on this processor.
         #[allow(unsafe_code)]
         return unsafe { avx2(work) };
@@ -45,7 +48,13 @@ pub(crate) fn fastest<W: Work>(work: W) -> W::Answer {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi2")]
+fn has_avx2() -> bool {
+    use std::arch::is_x86_feature_detected as has;
+    has!("avx2") && has!("bmi1") && has!("bmi2") && has!("popcnt")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn avx2<W: Work>(work: W) -> W::Answer {
     work.run()
 }

@@ -22,12 +22,21 @@ enum Values {
 /// rows.push(&[(1, -1.0)]).unwrap();
 /// assert_eq!((rows.len(), rows.columns(), rows.nonzeros()), (2, 4, 3));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Rows {
     offsets: Vec<usize>,
     ids: Vec<u32>,
     values: Values,
     columns: usize,
+    rounds: bool,    // values that f32 cannot hold exactly are rounded, not kept wide
+    spare: Vec<f64>, // the memory of wide values, kept for the next ones
+}
+
+impl PartialEq for Rows {
+    fn eq(&self, other: &Rows) -> bool {
+        let parts = |rows: &Rows| (rows.offsets.clone(), rows.ids.clone(), rows.values.clone(), rows.columns);
+        parts(self) == parts(other)
+    }
 }
 
 impl Default for Rows {
@@ -46,7 +55,14 @@ impl Rows {
     /// assert_eq!((rows.len(), rows.columns()), (1, 0));
     /// ```
     pub fn new() -> Rows {
-        Rows { offsets: vec![0], ids: Vec::new(), values: Values::F32(Vec::new()), columns: 0 }
+        Rows {
+            offsets: vec![0],
+            ids: Vec::new(),
+            values: Values::F32(Vec::new()),
+            columns: 0,
+            rounds: false,
+            spare: Vec::new(),
+        }
     }
 
     /// Appends a row of (id, value) pairs, ids rising strictly. A value that `f32` cannot hold exactly widens
@@ -76,10 +92,11 @@ impl Rows {
 
     fn push_values(&mut self, pairs: &[(u32, f64)]) {
         if let Values::F32(narrow) = &mut self.values {
-            if pairs.iter().all(|&(_, x)| f64::from(x as f32) == x) {
+            let fits = |x: f64| if self.rounds { (x as f32).is_finite() } else { f64::from(x as f32) == x };
+            if pairs.iter().all(|&(_, x)| fits(x)) {
                 return narrow.extend(pairs.iter().map(|&(_, x)| x as f32));
             }
-            self.values = Values::F64(narrow.iter().map(|&x| f64::from(x)).collect());
+            self.widen();
         }
         if let Values::F64(wide) = &mut self.values {
             wide.extend(pairs.iter().map(|&(_, x)| x));
@@ -93,10 +110,13 @@ impl Rows {
         self.ids.extend_from_slice(ids);
         if let Values::F32(narrow) = &mut self.values {
             // No early exit: this way it is done several at a time.
-            if values.iter().fold(true, |exact, &x| exact & (f64::from(x as f32) == x)) {
-                narrow.extend(values.iter().map(|&x| x as f32));
-            } else {
-                self.values = Values::F64(narrow.iter().map(|&x| f64::from(x)).collect());
+            let fits = match self.rounds {
+                true => values.iter().fold(true, |fits, &x| fits & (x as f32).is_finite()),
+                false => values.iter().fold(true, |fits, &x| fits & (f64::from(x as f32) == x)),
+            };
+            match fits {
+                true => narrow.extend(values.iter().map(|&x| x as f32)),
+                false => self.widen(),
             }
         }
         if let Values::F64(wide) = &mut self.values {
@@ -106,6 +126,19 @@ impl Rows {
             self.columns = self.columns.max(last as usize + 1);
         }
         self.offsets.push(self.ids.len());
+    }
+
+    fn widen(&mut self) {
+        if let Values::F32(narrow) = &self.values {
+            let mut wide = std::mem::take(&mut self.spare);
+            wide.extend(narrow.iter().map(|&x| f64::from(x)));
+            self.values = Values::F64(wide);
+        }
+    }
+
+    /// From now on, values are rounded to `f32` unless they are too large for it: then they are kept wide.
+    pub(crate) fn round(&mut self) {
+        self.rounds = true;
     }
 
     /// Whether every value is kept in `f32`.
@@ -143,7 +176,11 @@ impl Rows {
         self.ids.clear();
         match &mut self.values {
             Values::F32(values) => values.clear(),
-            Values::F64(_) => self.values = Values::F32(Vec::new()),
+            Values::F64(wide) => {
+                wide.clear();
+                self.spare = std::mem::take(wide);
+                self.values = Values::F32(Vec::new());
+            }
         }
         self.columns = 0;
     }
@@ -336,7 +373,7 @@ impl Rows {
             Values::F32(v) => Values::F32(spans().flat_map(|span| v[span].iter().copied()).collect()),
             Values::F64(v) => Values::F64(spans().flat_map(|span| v[span].iter().copied()).collect()),
         };
-        Rows { offsets, ids, values, columns: self.columns }
+        Rows { offsets, ids, values, columns: self.columns, ..Rows::new() }
     }
 
     /// Lends the rows.
