@@ -33,6 +33,8 @@ pub enum Verb {
     Evaluate(Evaluate),
     /// Show what is in a model
     Inspect(Inspect),
+    /// Show what is in data: sizes, values, targets, copies, and how much l1 is too much
+    Stats(Stats),
     /// Show the main job on made data: train, evaluate, lazy against dense
     Demo,
     /// Benchmarks
@@ -251,6 +253,26 @@ pub struct Inspect {
     pub json: bool,
 }
 
+/// `lazyglm stats`.
+#[derive(ClapArgs)]
+#[command(after_help = formats())]
+pub struct Stats {
+    /// The data, plain, gzip or zstd; '-' for standard input
+    pub data: PathBuf,
+    /// How to read the data.
+    #[command(flatten)]
+    pub reading: Reading,
+    /// Threads for reading [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
+    pub threads: Option<u32>,
+    /// No notes
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+    /// The figures as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
 /// `lazyglm bench paper`.
 #[derive(ClapArgs)]
 pub struct BenchPaper {
@@ -347,13 +369,18 @@ fn names() -> String {
         .iter()
         .map(|e| line(&format!("{} ({})", e.name, for_what(e.make, e.keys)), e.formula, e.keys, 38));
     let schedules = schedule::TABLE.iter().map(|e| line(e.name, e.formula, e.keys, 14));
-    let formats: String =
-        format::TABLE.iter().map(|entry| format!("  {:<10} {}\n", entry.name, entry.shape)).collect();
+    let formats = formats();
     let (losses, schedules): (String, String) = (losses.collect(), schedules.collect());
     format!(
         "Losses (s the score, y = ±1 or real, r = s − y), with their keys:\n{losses}\n\
          Schedules (t the rows learnt so far), with their keys:\n{schedules}\n\
          Keys are given like this: --loss huber:delta=1.0 --schedule power:p=0.75,t0=1000\n\n\
-         Formats, with a row of each:\n{formats}"
+         {formats}"
     )
+}
+
+/// The table of formats.
+fn formats() -> String {
+    let line = |entry: &format::Entry| format!("  {:<10} {}\n", entry.name, entry.shape);
+    format!("Formats, with a row of each:\n{}", format::TABLE.iter().map(line).collect::<String>())
 }

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         args::Verb::Predict(args) => verbs::predict::run(&args),
         args::Verb::Evaluate(args) => verbs::evaluate::run(&args),
         args::Verb::Inspect(args) => verbs::inspect::run(&args),
+        args::Verb::Stats(args) => verbs::stats::run(&args),
         args::Verb::Demo => verbs::demo::run(),
         args::Verb::Bench(args::Bench::Paper(args)) => verbs::bench_paper::run(&args),
     };

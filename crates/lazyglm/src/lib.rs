@@ -64,6 +64,7 @@ mod scorer;
 mod settings;
 pub mod solver;
 pub mod source;
+pub mod stats;
 mod stream;
 mod supply;
 mod survey;

@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "data",
         &["features", "format", "input", "labels", "naming", "rows", "sample_weights", "scaling", "supply"],
     ),
+    ("stats", &["data", "format", "labels", "naming", "number", "random", "supply"]),
     ("task", &["data", "labels", "loss", "registry", "rows"]),
     ("blocks", &["objective", "random", "rows", "settings", "task"]),
     ("survey", &["cache", "labels", "naming", "supply"]),

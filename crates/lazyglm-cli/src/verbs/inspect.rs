@@ -44,7 +44,7 @@ pub fn run(args: &Inspect) -> Result<()> {
 }
 
 /// A name in which tabs and line ends cannot be mistaken for those of the table.
-fn one_line(name: &str) -> Cow<'_, str> {
+pub fn one_line(name: &str) -> Cow<'_, str> {
     match name.contains(char::is_control) {
         false => Cow::Borrowed(name),
         true => Cow::Owned(

@@ -5,4 +5,5 @@ pub mod demo;
 pub mod evaluate;
 pub mod inspect;
 pub mod predict;
+pub mod stats;
 pub mod train;

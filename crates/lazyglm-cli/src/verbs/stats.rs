@@ -1,0 +1,107 @@
+//! `lazyglm stats DATA`: what is in a file of data.
+
+use crate::args::Stats as Args;
+use crate::plan;
+use crate::print::{self, count, note};
+use crate::verbs::inspect::one_line;
+use crate::verbs::train::use_threads;
+use lazyglm::Result;
+use lazyglm::stats::{L1Max, Stats, TargetStats, stats};
+use std::io::{self, Write};
+
+/// Runs the verb.
+pub fn run(args: &Args) -> Result<()> {
+    let asked = plan::asked(&args.reading)?;
+    use_threads(args.threads)?;
+    let found = stats(&args.data, &asked)?;
+    found.notes.iter().for_each(|text| note(args.quiet, text));
+    print::result(|out| match args.json {
+        true => writeln!(out, "{}", serde_json::to_value(&found)?),
+        false => human(out, &found),
+    })
+}
+
+fn human(out: &mut dyn Write, found: &Stats) -> io::Result<()> {
+    writeln!(out, "format      {}", found.format)?;
+    writeln!(out, "rows        {}", count(found.rows))?;
+    features(out, found)?;
+    writeln!(out, "non-zeros   {}, density {:.3e}", count(found.nonzeros), found.density)?;
+    let sizes = &found.row_nonzeros;
+    writeln!(
+        out,
+        "a row       min {}, 25 % {}, 50 % {}, 75 % {}, 90 % {}, 99 % {}, max {} non-zeros",
+        sizes.min, sizes.p25, sizes.p50, sizes.p75, sizes.p90, sizes.p99, sizes.max
+    )?;
+    if let Some(values) = &found.values {
+        let whole = if values.whole { "all are whole numbers" } else { "not all are whole numbers" };
+        let (ones, negative) = (percent(values.ones), percent(values.negative));
+        let (min, max) = (values.min, values.max);
+        writeln!(out, "values      {min} to {max}; {ones} are 1, {negative} are negative, {whole}")?;
+    }
+    targets(out, &found.targets)?;
+    if let Some(weights) = &found.weights {
+        let (min, max, mean) = (weights.min, weights.max, weights.mean);
+        writeln!(out, "weights     {min} to {max}, mean {mean:.6}; {} are 0", count(weights.zero))?;
+    }
+    match found.duplicates {
+        Some(copies) => writeln!(out, "copies      {} rows are copies of an earlier row", count(copies))?,
+        None => writeln!(out, "copies      not counted: some rows have no target")?,
+    }
+    match &found.l1_max {
+        L1Max { value: Some(value), loss: Some(loss), .. } => {
+            writeln!(
+                out,
+                "l1_max      {value:.6e} for loss {loss}: from there on the best weights are all zero"
+            )
+        }
+        L1Max { why_not, .. } => writeln!(out, "l1_max      none: {}", why_not.as_deref().unwrap_or("")),
+    }
+}
+
+fn features(out: &mut dyn Write, found: &Stats) -> io::Result<()> {
+    let features = &found.features;
+    let which = match (features.kind, features.lowest, features.highest) {
+        ("indices", Some(lowest), Some(highest)) => format!("with indices from {lowest} to {highest}"),
+        ("names", ..) => "with names".to_string(),
+        (kind, ..) => format!("({kind})"),
+    };
+    let (once, constant) = (count(features.once), count(features.constant));
+    writeln!(out, "features    {} occur, {which}", count(features.distinct))?;
+    writeln!(out, "            {once} in one row only, {constant} with one value in all rows")
+}
+
+fn targets(out: &mut dyn Write, targets: &TargetStats) -> io::Result<()> {
+    let (distinct, more) = (count(targets.distinct), if targets.and_more { " or more" } else { "" });
+    match targets.kind {
+        "none" => writeln!(out, "targets     none")?,
+        kind => writeln!(out, "targets     {distinct}{more} distinct {kind}")?,
+    }
+    if targets.missing > 0 {
+        writeln!(out, "            {} rows have none", count(targets.missing))?;
+    }
+    let name = |text: &str| one_line(text).into_owned();
+    let wide = targets.classes.iter().map(|class| name(&class.target).chars().count()).max().unwrap_or(0);
+    for class in &targets.classes {
+        let (target, rows) = (name(&class.target), count(class.rows));
+        writeln!(out, "            {target:<wide$}  {rows:>11}  {:>7}", percent(class.share))?;
+    }
+    if targets.distinct > targets.classes.len() as u64 && !targets.classes.is_empty() {
+        writeln!(out, "            …")?;
+    }
+    if let Some(spread) = &targets.spread {
+        let (min, p25, p50) = (spread.min, spread.p25, spread.p50);
+        let (p75, max, mean) = (spread.p75, spread.max, spread.mean);
+        writeln!(
+            out,
+            "            min {min}, 25 % {p25}, 50 % {p50}, 75 % {p75}, max {max}, mean {mean:.6}"
+        )?;
+        if spread.sampled {
+            writeln!(out, "            (the quartiles are those of 1,000,000 targets drawn at random)")?;
+        }
+    }
+    Ok(())
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}

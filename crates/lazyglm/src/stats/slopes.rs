@@ -1,0 +1,97 @@
+//! λ₁_max in one pass, for the loss that `auto` would choose.
+//!
+//! ```text
+//! λ₁_max = maxⱼ |Σᵢ ωᵢ gᵢ xᵢⱼ| / Σᵢ ωᵢ      gᵢ: the slope of row i at w = 0 and the best bias
+//! logistic: gᵢ = p − [i is of the class]      p: the (weighted) share of that class; either class gives the same
+//! squared:  gᵢ = ȳ − yᵢ                       ȳ: the (weighted) mean target
+//! ```
+//!
+//! p and ȳ are known at the end only, so each feature keeps Σω·x, Σω·x of the first class met, and Σω·x·(y − y₀). y₀ is
+//! the first target met: without it, targets far from zero would drown what sets them apart.
+
+use super::columns::Columns;
+use super::targets::{Target, Targets};
+use serde::Serialize;
+
+/// The smallest λ₁ at which all weights are zero, the bias being free.
+///
+/// ```
+/// let file = std::env::temp_dir().join("lazyglm-doc-l1-max.svm");
+/// std::fs::write(&file, "a 1:1\nb 2:1\nc 3:1\n").unwrap();
+/// let l1_max = lazyglm::stats::stats(&file, &Default::default()).unwrap().l1_max;
+/// assert_eq!((l1_max.value, l1_max.why_not.as_deref()), (None, Some("more than two classes, given as words")));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct L1Max {
+    /// The number; `None` if there is no loss for these targets.
+    pub value: Option<f64>,
+    /// The loss that `auto` chooses.
+    pub loss: Option<&'static str>,
+    /// Why there is none.
+    pub why_not: Option<String>,
+}
+
+/// What a row adds to the sums of its features, for each unit of value; and such a sum.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Pull {
+    all: f64,   // ω
+    first: f64, // ω, if the row is of the first class met
+    above: f64, // ω·(y − y₀)
+}
+
+impl Pull {
+    #[inline]
+    pub fn add(&mut self, pull: Pull, x: f64) {
+        self.all += pull.all * x;
+        self.first += pull.first * x;
+        self.above += pull.above * x;
+    }
+}
+
+/// The rows that count: those with a weight above zero.
+#[derive(Default)]
+pub(super) struct Slopes {
+    distinct: Vec<u64>, // hashes of up to three targets
+    start: f64,         // y₀
+    total: Pull,
+}
+
+impl Slopes {
+    /// A row: how it pulls at its features.
+    pub fn meet(&mut self, target: Option<&Target>, weight: f64) -> Pull {
+        let Some(target) = target.filter(|_| weight > 0.0) else { return Pull::default() };
+        if self.distinct.len() < 3 && !self.distinct.contains(&target.hash) {
+            if self.distinct.is_empty() {
+                self.start = target.number.unwrap_or(0.0);
+            }
+            self.distinct.push(target.hash);
+        }
+        let is_first = self.distinct[0] == target.hash;
+        let above = target.number.map_or(0.0, |y| y - self.start);
+        let pull = Pull { all: weight, first: if is_first { weight } else { 0.0 }, above: weight * above };
+        self.total.add(pull, 1.0);
+        pull
+    }
+
+    pub fn l1_max(&self, columns: &Columns, targets: &Targets) -> L1Max {
+        let none = |why: &str| L1Max { value: None, loss: None, why_not: Some(why.to_string()) };
+        let total = self.total;
+        let largest = |loss: &'static str, slope: &dyn Fn(&Pull) -> f64| {
+            let value = columns.all.iter().map(|column| (slope(&column.sums) / total.all).abs());
+            L1Max { value: Some(value.fold(0.0, f64::max)), loss: Some(loss), why_not: None }
+        };
+        match self.distinct.len() {
+            _ if targets.missing() > 0 => none("some rows have no target"),
+            0 | 1 => none("all rows that count have the same target"),
+            2 => {
+                let share = total.first / total.all;
+                largest("logistic", &|sums| share * sums.all - sums.first)
+            }
+            _ if targets.has_words() => none("more than two classes, given as words"),
+            _ => {
+                let mean = total.above / total.all;
+                largest("squared", &|sums| mean * sums.all - sums.above)
+            }
+        }
+    }
+}
