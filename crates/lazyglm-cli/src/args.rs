@@ -2,7 +2,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use lazyglm::{format, loss, schedule};
+use lazyglm::{format, format_out, loss, schedule};
 use std::path::PathBuf;
 
 const STYLES: Styles = Styles::styled()
@@ -35,6 +35,8 @@ pub enum Verb {
     Inspect(Inspect),
     /// Show what is in data: sizes, values, targets, copies, and how much l1 is too much
     Stats(Stats),
+    /// Write data in another format: svmlight, vw, jsonl, csv or lazyglm's cache
+    Convert(Convert),
     /// Show the main job on made data: train, evaluate, lazy against dense
     Demo,
     /// Benchmarks
@@ -273,6 +275,30 @@ pub struct Stats {
     pub json: bool,
 }
 
+/// `lazyglm convert`.
+#[derive(ClapArgs)]
+#[command(after_help = formats() + "\n" + &formats_out())]
+pub struct Convert {
+    /// The data, plain, gzip or zstd; '-' for standard input
+    #[arg(value_name = "IN")]
+    pub data: PathBuf,
+    /// Where to write; compressed if it ends in .gz or .zst; '-' for standard output, with --to
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// The format to write: one of those below [default: by the ending of OUT]
+    #[arg(long, value_name = "F")]
+    pub to: Option<String>,
+    /// How to read the data.
+    #[command(flatten)]
+    pub reading: Reading,
+    /// Threads for reading [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
+    pub threads: Option<u32>,
+    /// No notes
+    #[arg(long)]
+    pub quiet: bool,
+}
+
 /// `lazyglm bench paper`.
 #[derive(ClapArgs)]
 pub struct BenchPaper {
@@ -383,4 +409,16 @@ fn names() -> String {
 fn formats() -> String {
     let line = |entry: &format::Entry| format!("  {:<10} {}\n", entry.name, entry.shape);
     format!("Formats, with a row of each:\n{}", format::TABLE.iter().map(line).collect::<String>())
+}
+
+/// The table of formats that can be written.
+fn formats_out() -> String {
+    let line = |format: &format_out::Format| {
+        let ending = format!(".{}", format.endings[0]);
+        format!("  {:<10} {ending:<15} {}\n", format.name, format.about)
+    };
+    format!(
+        "Formats to write, with their endings:\n{}",
+        format_out::TABLE.iter().map(line).collect::<String>()
+    )
 }

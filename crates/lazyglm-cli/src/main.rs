@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         args::Verb::Evaluate(args) => verbs::evaluate::run(&args),
         args::Verb::Inspect(args) => verbs::inspect::run(&args),
         args::Verb::Stats(args) => verbs::stats::run(&args),
+        args::Verb::Convert(args) => verbs::convert::run(&args),
         args::Verb::Demo => verbs::demo::run(),
         args::Verb::Bench(args::Bench::Paper(args)) => verbs::bench_paper::run(&args),
     };

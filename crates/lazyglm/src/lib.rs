@@ -33,11 +33,13 @@
 
 mod blocks;
 mod cache;
+pub mod convert;
 pub mod data;
 mod error;
 mod features;
 pub mod files;
 pub mod format;
+pub mod format_out;
 mod input;
 pub mod kernel;
 mod labels;

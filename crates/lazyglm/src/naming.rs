@@ -11,6 +11,7 @@
 use crate::error::{Error, Result};
 use crate::format::Parsed;
 use crate::vocabulary::Vocabulary;
+use std::borrow::Cow;
 use twox_hash::XxHash3_64;
 
 /// The bucket, of 2^bits, of a name: the high bits of its XXH3-64.
@@ -20,6 +21,23 @@ use twox_hash::XxHash3_64;
 /// ```
 pub fn bucket(name: &[u8], bits: u32) -> u32 {
     (XxHash3_64::oneshot(name) >> (64 - bits)) as u32
+}
+
+/// A name in which tabs and line ends cannot be mistaken for those of a table.
+///
+/// ```
+/// use lazyglm::naming::one_line;
+/// assert_eq!([one_line("age"), one_line("a\tb")], ["age", "a\\tb"]);
+/// ```
+pub fn one_line(name: &str) -> Cow<'_, str> {
+    match name.contains(char::is_control) {
+        false => Cow::Borrowed(name),
+        true => Cow::Owned(
+            name.chars()
+                .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+                .collect(),
+        ),
+    }
 }
 
 /// What ids stand for.

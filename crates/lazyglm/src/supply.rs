@@ -282,3 +282,34 @@ fn from_source(
     };
     Ok((Supplied { reading, naming, notes: Vec::new() }, word))
 }
+
+/// Reads a source into a cache in this place, and does nothing else; how many rows it has. Here a cache that cannot be
+/// written is an error: it is what was asked for.
+pub(crate) fn keep(path: &Path, asked: &Asked, place: &Path) -> Result<u64> {
+    let stamp = if path.as_os_str() == "-" { None } else { Some(Stamp::of(path)?) };
+    let input = Input::open(path, asked, None)?;
+    let reading = input.reading.clone();
+    let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
+    let (mut outcome, mut rows) = (Ok(()), 0);
+    let written = files::write_lightly(place, |to| {
+        let mut writer = CacheWriter::new(to, stamp.clone(), asked.clone(), reading)?;
+        outcome = input.for_each_named(Vec::new(), &mut naming, &mut |block| {
+            rows += block.rows.len() as u64;
+            writer.push(block).map_err(|e| Error::io(place, e, "nothing was written: check the disk"))
+        });
+        match (&outcome, rows) {
+            (Ok(()), 1..) => writer.finish(&naming),
+            _ => Err(io::Error::other("there is nothing to keep")),
+        }
+    });
+    outcome?;
+    if rows == 0 {
+        return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
+    }
+    written?;
+    if stamp.is_some() && Stamp::of(path).ok() != stamp {
+        let _ = std::fs::remove_file(place); // a cache of neither the old data nor the new
+        return Err(Error::data(Place::file(path), "the data changed while they were read", "convert again"));
+    }
+    Ok(rows)
+}

@@ -35,6 +35,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["features", "format", "input", "labels", "naming", "rows", "sample_weights", "scaling", "supply"],
     ),
     ("stats", &["data", "format", "labels", "naming", "number", "random", "supply"]),
+    ("format_out", &["number", "registry", "vocabulary"]),
+    ("convert", &["data", "files", "format", "format_out", "input", "naming", "supply", "vocabulary"]),
     ("task", &["data", "labels", "loss", "registry", "rows"]),
     ("blocks", &["objective", "random", "rows", "settings", "task"]),
     ("survey", &["cache", "labels", "naming", "supply"]),

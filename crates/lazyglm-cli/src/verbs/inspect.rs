@@ -2,6 +2,7 @@
 
 use crate::args::Inspect;
 use crate::print::{self, count};
+use lazyglm::naming::one_line;
 use lazyglm::{Model, Result, model_file};
 use serde_json::json;
 use std::borrow::Cow;
@@ -41,18 +42,6 @@ pub fn run(args: &Inspect) -> Result<()> {
         }
         Ok(())
     })
-}
-
-/// A name in which tabs and line ends cannot be mistaken for those of the table.
-pub fn one_line(name: &str) -> Cow<'_, str> {
-    match name.contains(char::is_control) {
-        false => Cow::Borrowed(name),
-        true => Cow::Owned(
-            name.chars()
-                .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
-                .collect(),
-        ),
-    }
 }
 
 /// All weights in the order of features, or the largest first.

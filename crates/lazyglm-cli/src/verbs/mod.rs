@@ -1,6 +1,7 @@
 //! One verb a file.
 
 pub mod bench_paper;
+pub mod convert;
 pub mod demo;
 pub mod evaluate;
 pub mod inspect;

@@ -3,9 +3,9 @@
 use crate::args::Stats as Args;
 use crate::plan;
 use crate::print::{self, count, note};
-use crate::verbs::inspect::one_line;
 use crate::verbs::train::use_threads;
 use lazyglm::Result;
+use lazyglm::naming::one_line;
 use lazyglm::stats::{L1Max, Stats, TargetStats, stats};
 use std::io::{self, Write};
 

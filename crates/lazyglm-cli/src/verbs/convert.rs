@@ -1,0 +1,34 @@
+//! `lazyglm convert IN OUT`: data in another format.
+
+use crate::args::Convert;
+use crate::plan;
+use crate::print::{count, note};
+use crate::verbs::train::use_threads;
+use lazyglm::{Error, Result, convert, format_out};
+use std::io::{self, BufWriter};
+
+/// Runs the verb.
+pub fn run(args: &Convert) -> Result<()> {
+    let asked = plan::asked(&args.reading)?;
+    let to_standard_output = args.output.as_os_str() == "-";
+    if to_standard_output && args.to.is_none() {
+        return Err(Error::call("standard output has no ending that says a format", "say it: --to svmlight"));
+    }
+    let format = format_out::find(&args.output, args.to.as_deref())?;
+    use_threads(args.threads)?;
+    if to_standard_output {
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let done = convert::convert_to(&args.data, &asked, format, &mut out)?;
+        done.notes.iter().for_each(|text| note(args.quiet, text));
+        return Ok(());
+    }
+    let done = convert::convert(&args.data, &asked, &args.output, format)?;
+    done.notes.iter().for_each(|text| note(args.quiet, text));
+    let listed = match &done.names {
+        Some(names) => format!(", the names of its features to {}", names.display()),
+        None => String::new(),
+    };
+    let (rows, output) = (count(done.rows), args.output.display());
+    note(args.quiet, &format!("wrote {rows} rows as {} to {output}{listed}", format.name));
+    Ok(())
+}

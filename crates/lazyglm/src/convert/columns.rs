@@ -1,0 +1,34 @@
+//! Which columns a table of the data has: a run through them of its own.
+
+use super::work::for_each;
+use crate::error::{Error, Place, Result};
+use crate::format::Asked;
+use crate::vocabulary::Vocabulary;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// How many features a table may have: one cell each in every row.
+const WIDEST: usize = 10_000;
+
+/// The features that occur: names in the order of their first appearance, or rising indices.
+pub(super) fn columns(from: &Path, asked: &Asked) -> Result<Vec<String>> {
+    if from.as_os_str() == "-" {
+        let what = "a table needs its columns first, and standard input cannot be read twice";
+        return Err(Error::call(what, "give the data as a file, or write another format"));
+    }
+    let (mut names, mut indices) = (Vocabulary::default(), BTreeSet::new());
+    for_each(from, asked, &mut |block| {
+        let ids: BTreeSet<u32> = block.rows.ids().iter().copied().collect();
+        match &block.names {
+            Some(words) => ids.iter().for_each(|&id| _ = names.id(words.name(id))),
+            None => indices.extend(ids),
+        }
+        if names.len() + indices.len() > WIDEST {
+            let what = "there are more than 10,000 features, too many for a table";
+            return Err(Error::data(Place::file(from), what, "write svmlight, vw or jsonl"));
+        }
+        Ok(())
+    })?;
+    let indices = indices.iter().map(u32::to_string);
+    Ok(names.iter().map(str::to_string).chain(indices).collect())
+}
