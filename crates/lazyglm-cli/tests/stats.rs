@@ -72,7 +72,7 @@ fn what_is_said_to_people_has_aligned_lines() {
         "a row       min 1, 25 % 1, 50 % 1, 75 % 1, 90 % 1, 99 % 1, max 1 non-zeros\n",
         "values      1 to 1; 100.0 % are 1, 0.0 % are negative, all are whole numbers\n",
         "            -1            2   66.7 %\n            1             1   33.3 %\n",
-        "copies      1 rows",
+        "copies      1 row is a copy of an earlier row\n",
         "for loss logistic",
     ] {
         assert!(lines.contains(part), "no '{part}' in\n{lines}");

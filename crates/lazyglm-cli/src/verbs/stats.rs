@@ -44,6 +44,7 @@ fn human(out: &mut dyn Write, found: &Stats) -> io::Result<()> {
         writeln!(out, "weights     {min} to {max}, mean {mean:.6}; {} are 0", count(weights.zero))?;
     }
     match found.duplicates {
+        Some(1) => writeln!(out, "copies      1 row is a copy of an earlier row")?,
         Some(copies) => writeln!(out, "copies      {} rows are copies of an earlier row", count(copies))?,
         None => writeln!(out, "copies      not counted: some rows have no target")?,
     }
