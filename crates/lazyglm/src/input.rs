@@ -88,6 +88,9 @@ impl Input {
     pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
         let Input { reading: Reading { recipe, interact, .. }, file, mut source, rounds, header } = self;
         let (recipe, file) = (&recipe, file.as_path());
+        if recipe.reads_files() {
+            return recipe.for_each_batch(file, absent, see);
+        }
         let maker = || -> Box<Make> {
             let mut parser: Box<dyn Parser> = match interact.is_empty() {
                 true => recipe.parser(),

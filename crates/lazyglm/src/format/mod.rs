@@ -1,4 +1,4 @@
-//! From bytes to rows: one file a format, pure, no files opened.
+//! From bytes to rows: one file a format, pure, no files opened but for tables (`columnar`), which are no streams.
 //!
 //! A format is a [`Recipe`], plain data that say how to read it, and a [`Parser`], which is fed blocks of whole records
 //! and appends to a [`Parsed`]. To add one, write its file, its arm of [`Recipe`] and its line of [`TABLE`]; sources,
@@ -11,6 +11,7 @@
 //! assert_eq!((parsed.labels.name(0), parsed.rows.ids()), ("spam".to_string(), &[1, 3][..]));
 //! ```
 
+mod columnar;
 mod csv;
 mod interact;
 mod json;
@@ -24,6 +25,7 @@ mod text;
 mod vw;
 mod vw_header;
 
+pub use columnar::{Holds, ParquetColumn};
 pub use csv::{Column, ColumnKind, Csv};
 pub(crate) use interact::Interact;
 pub use lines::Lines;

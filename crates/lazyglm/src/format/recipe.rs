@@ -1,10 +1,11 @@
 //! Which formats there are, how one is recognised, and how to read it.
 
+use super::columnar::{self, NoStream, ParquetColumn};
 use super::csv::{self, Csv, CsvParser};
 use super::jsonl::Jsonl;
 use super::text::{self, Text, TextParser};
 use super::vw::Vw;
-use super::{Parser, Svmlight};
+use super::{Parsed, Parser, Svmlight};
 use crate::error::{Error, Result};
 use crate::registry;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,13 @@ pub enum Recipe {
     Csv(Csv),
     /// A label and a text a line.
     Text(Text),
+    /// A Parquet or Arrow file.
+    Parquet {
+        /// The column that is the target.
+        target: String,
+        /// The columns that are features.
+        columns: Vec<ParquetColumn>,
+    },
 }
 
 /// What the caller says of the data, where they leave it open.
@@ -143,6 +151,13 @@ pub const TABLE: &[Entry] = &[
         looks_like: csv::looks_like,
         open: csv::open,
     },
+    Entry {
+        name: "parquet",
+        endings: &["parquet", "arrow", "feather"],
+        shape: "a column for the target and one for each feature (Parquet or Arrow file)",
+        looks_like: columnar::looks_like,
+        open: columnar::open,
+    },
 ];
 
 impl Recipe {
@@ -161,6 +176,27 @@ impl Recipe {
             Recipe::Jsonl { target, drop, categorical } => Box::new(Jsonl::new(target, drop, categorical)),
             Recipe::Csv(csv) => Box::new(CsvParser::new(csv)),
             Recipe::Text(text) => Box::new(TextParser::new(text)),
+            Recipe::Parquet { .. } => Box::new(NoStream),
+        }
+    }
+
+    /// Whether the format is read from files alone, by [`Recipe::for_each_batch`], and not from a stream of bytes.
+    pub(crate) fn reads_files(&self) -> bool {
+        matches!(self, Recipe::Parquet { .. })
+    }
+
+    /// Calls `see` with the rows of block after block of such a file; the line of a row is its number, from 1.
+    pub(crate) fn for_each_batch(
+        &self,
+        file: &Path,
+        absent: Vec<bool>,
+        see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Recipe::Parquet { target, columns } => {
+                columnar::for_each_batch(file, target, columns, absent, see)
+            }
+            _ => Err(Error::call(format!("{} is a stream", self.name()), "read it block by block")),
         }
     }
 
@@ -172,6 +208,7 @@ impl Recipe {
     pub fn whole(&self, bytes: &[u8]) -> usize {
         match self {
             Recipe::Csv(csv) => csv.whole(bytes),
+            Recipe::Parquet { .. } => bytes.len(),
             _ => memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1),
         }
     }
@@ -222,6 +259,7 @@ impl Recipe {
             Recipe::Jsonl { .. } => "jsonl",
             Recipe::Csv(_) => "csv",
             Recipe::Text(_) => "text",
+            Recipe::Parquet { .. } => "parquet",
         }
     }
 }
@@ -245,11 +283,14 @@ pub fn open(opening: &Opening) -> Result<Recipe> {
     (entry.open)(opening)
 }
 
-/// By its ending, if that is one of ours and the bytes do not speak against it; else as the model's data were read; else
+/// A table by its first bytes, which no text begins with. Else by its ending, if that is one of ours and the bytes do not speak against it; else as the model's data were read; else
 /// by its bytes; else svmlight, whose errors say what is wrong. Tab-separated label and text, without a header, often
 /// ends in `.tsv`: there the bytes come first.
 fn recognised(opening: &Opening) -> &'static Entry {
     let named = |name: &str| TABLE.iter().find(|entry| entry.name == name);
+    if let Some(table) = named("parquet").filter(|table| (table.looks_like)(opening.first)) {
+        return table;
+    }
     let ending = ending(opening.file);
     let by_ending = TABLE.iter().find(|entry| entry.endings.contains(&ending.as_str()));
     let by_ending = match by_ending.map(|entry| entry.name) {

@@ -1,0 +1,93 @@
+//! Arrow files: record batch after record batch, each looked at before it is believed.
+
+use super::batches::{Next, Table, Wrong};
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::{Block, RecordBatch as Described, root_as_footer, root_as_message};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+/// The magic at the end, and before it the length of the footer.
+const TAIL: u64 = 10;
+
+/// How many bytes, at most, come out of one of zstd; lz4 makes less of it.
+const GROWTH: i64 = 1 << 16;
+
+pub(super) fn open(mut file: File) -> Wrong<Table> {
+    let length = file.metadata().map_err(text)?.len();
+    let tail = length.checked_sub(TAIL).ok_or("it is too short")?;
+    let last = read(&mut file, length, tail, TAIL)?;
+    let last: [u8; TAIL as usize] = last.try_into().map_err(|_| "it is too short")?;
+    let size = read_footer_length(last).map_err(text)? as u64;
+    let start = tail.checked_sub(size).ok_or("its footer is longer than the file")?;
+    let bytes = read(&mut file, length, start, size)?;
+    let footer = root_as_footer(&bytes).map_err(text)?;
+    let described = footer.schema().ok_or("it has no schema")?;
+    if !described.endianness().equals_to_target_endianness() {
+        return Err("its bytes are in the other order".to_string());
+    }
+    let schema = Arc::new(try_fb_to_schema(described).map_err(text)?);
+    let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
+    let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
+    let (columns, version) = (schema.clone(), footer.version());
+    let read = move |chosen: Vec<usize>, _rows: usize| -> Wrong<Next> {
+        let mut decoder = FileDecoder::new(columns, version).with_projection(chosen);
+        for block in dictionaries {
+            let bytes = message(&mut file, length, &block)?;
+            decoder.read_dictionary(&block, &bytes).map_err(text)?;
+        }
+        let mut batches = batches.into_iter();
+        Ok(Box::new(move || {
+            let Some(block) = batches.next() else { return Ok(None) };
+            let bytes = message(&mut file, length, &block)?;
+            let batch = decoder.read_record_batch(&block, &bytes).map_err(text)?;
+            batch.map(Some).ok_or_else(|| "a record batch is missing".to_string())
+        }))
+    };
+    Ok(Table { schema, read: Box::new(read) })
+}
+
+/// The bytes of a message: what it says of itself, then the columns.
+fn message(file: &mut File, length: u64, block: &Block) -> Wrong<Buffer> {
+    let part = |size: i64| u64::try_from(size).map_err(|_| "a size is negative".to_string());
+    let (start, head) = (part(block.offset())?, part(block.metaDataLength().into())?);
+    let size = part(block.bodyLength())?.checked_add(head).ok_or("a size is too large")?;
+    let bytes = read(file, length, start, size)?;
+    let (head, body) = bytes.split_at_checked(head as usize).ok_or("a message is too short")?;
+    let skip = if head.starts_with(&[0xff; 4]) { 8 } else { 4 };
+    let said = root_as_message(head.get(skip..).ok_or("a message is too short")?).map_err(text)?;
+    let dictionary = said.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
+    match said.header_as_record_batch().or(dictionary).is_none_or(|batch| fits(&batch, body)) {
+        true => Ok(Buffer::from_vec(bytes)),
+        false => Err("a column says it is larger than it can be".to_string()),
+    }
+}
+
+/// Whether all columns are inside the body, and none unpacks to more than it can.
+fn fits(batch: &Described, body: &[u8]) -> bool {
+    batch.buffers().iter().flatten().all(|part| {
+        let (Ok(start), Ok(size)) = (usize::try_from(part.offset()), usize::try_from(part.length())) else {
+            return false;
+        };
+        let bytes = start.checked_add(size).and_then(|end| body.get(start..end));
+        let unpacked =
+            bytes.and_then(|bytes| bytes.first_chunk()).map_or(0, |first| i64::from_le_bytes(*first));
+        bytes.is_some() && (batch.compression().is_none() || unpacked <= part.length().saturating_mul(GROWTH))
+    })
+}
+
+/// Bytes of the file; no more are reserved than there are.
+fn read(file: &mut File, length: u64, start: u64, size: u64) -> Wrong<Vec<u8>> {
+    if start.checked_add(size).is_none_or(|end| end > length) {
+        return Err("it is cut short".to_string());
+    }
+    let mut bytes = vec![0; size as usize];
+    file.seek(SeekFrom::Start(start)).and_then(|_| file.read_exact(&mut bytes)).map_err(text)?;
+    Ok(bytes)
+}
+
+fn text(e: impl std::fmt::Display) -> String {
+    e.to_string()
+}

@@ -1,0 +1,108 @@
+//! A file batch by batch, and the wall between us and what others' code does with damaged files.
+
+use super::{ARROW, PARQUET, ParquetColumn, arrow_file, parquet_file, rows};
+use crate::error::{Error, Place, Result};
+use crate::format::Parsed;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// How many values are read at a time, about: rows times columns.
+const VALUES: usize = 1 << 20;
+
+/// Rows are handed on in blocks of at most so many.
+const ROWS: usize = 1 << 13;
+
+/// What others' code says is wrong with a file.
+pub(super) type Wrong<T> = std::result::Result<T, String>;
+
+/// Gives batch after batch; none at the end.
+pub(super) type Next = Box<dyn FnMut() -> Wrong<Option<RecordBatch>>>;
+
+/// An open file: its columns, and a way to read some of them.
+pub(super) struct Table {
+    pub schema: SchemaRef,
+    /// Takes the columns to read, by number, and how many rows at a time.
+    pub read: Box<dyn FnOnce(Vec<usize>, usize) -> Wrong<Next>>,
+}
+
+impl Table {
+    pub fn open(path: &Path) -> Result<Table> {
+        let hint = "check the name and that you may read it";
+        let cannot = |e| Error::io(path, e, hint);
+        let mut file = File::open(path).map_err(cannot)?;
+        let mut magic = Vec::new();
+        (&file).take(ARROW.len() as u64).read_to_end(&mut magic).map_err(cannot)?;
+        file.rewind().map_err(cannot)?;
+        match &magic[..] {
+            magic if magic.starts_with(PARQUET) => walled(path, || parquet_file::open(file)),
+            magic if magic.starts_with(ARROW) => walled(path, || arrow_file::open(file)),
+            [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Err(Error::data(
+                Place::file(path),
+                "Parquet cannot be read out of gzip or zstd: it is read from its end",
+                "unpack it; inside, Parquet has compression of its own",
+            )),
+            _ => Err(Error::data(
+                Place::file(path),
+                "this is no Parquet file and no Arrow file: it does not begin with PAR1 or ARROW1",
+                "name the format with --format, or write the file again (Feather: version 2)",
+            )),
+        }
+    }
+}
+
+/// Calls `see` with the rows of block after block.
+pub(in crate::format) fn for_each_batch(
+    file: &Path,
+    target: &str,
+    columns: &[ParquetColumn],
+    absent: Vec<bool>,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<()> {
+    let table = Table::open(file)?;
+    let wanted = |name: &str| name == target || columns.iter().any(|column| column.name == name);
+    let fields = table.schema.fields().iter().enumerate();
+    // A column of nulls alone takes no room: a damaged file may claim any number of rows of it.
+    let fields = fields.filter(|(_, field)| wanted(field.name()) && !field.data_type().is_null());
+    let chosen: Vec<usize> = fields.map(|(number, _)| number).collect();
+    let at_a_time = (VALUES / chosen.len().max(1)).clamp(64, ROWS);
+    if chosen.is_empty() {
+        return Err(Error::data(
+            Place::file(file),
+            "no column is left to read",
+            "give it features and a target",
+        ));
+    }
+    let mut next = walled(file, || (table.read)(chosen, at_a_time))?;
+    let (mut parsed, mut lines) = (Parsed { absent, ..Parsed::default() }, 0);
+    while let Some(batch) = walled(file, &mut next)? {
+        for first in (0..batch.num_rows()).step_by(at_a_time) {
+            let part = batch.slice(first, at_a_time.min(batch.num_rows() - first));
+            let done = walled(file, || Ok(rows::append(&part, target, columns, file, &mut parsed)))?;
+            done.map_err(|e| e.further_down(lines))?;
+            lines += parsed.move_down(lines);
+            see(&mut parsed)?;
+            parsed.clear_rows();
+        }
+    }
+    Ok(())
+}
+
+/// Calls others' code: it may fail, and on damaged files it may panic, which must not leave this crate.
+fn walled<T>(file: &Path, call: impl FnOnce() -> Wrong<T>) -> Result<T> {
+    let damaged = |what: String| {
+        let hint = "fetch or write it again, with snappy, gzip, lz4, zstd or no compression";
+        Error::data(Place::file(file), what, hint)
+    };
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(said)) => {
+            let said = said.lines().next().unwrap_or_default();
+            Err(damaged(format!("the file cannot be read: {}", said.chars().take(200).collect::<String>())))
+        }
+        Err(_) => Err(damaged("the file is damaged".to_string())),
+    }
+}

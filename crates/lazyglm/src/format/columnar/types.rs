@@ -1,0 +1,66 @@
+//! Which types of columns there are, and what is made of them.
+
+use super::Holds;
+use arrow_schema::{DataType, FieldRef};
+
+/// What a column of this type holds; none if nothing can be made of it.
+pub(super) fn holds(column: &DataType) -> Option<Holds> {
+    match column {
+        column if is_number(column) || *column == DataType::Boolean => Some(Holds::Numbers),
+        column if is_text(column) => Some(Holds::Names),
+        DataType::Dictionary(_, values) => is_name(values).then_some(Holds::Names),
+        DataType::List(item) | DataType::LargeList(item) => match item.data_type() {
+            item if is_word(item) => Some(Holds::Lists),
+            DataType::Struct(_) => pair(item.data_type()).map(|_| Holds::Pairs),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a column of this type can be read as what another file held under its name: whole numbers may have become
+/// decimal ones, and numbers that were text may come as numbers. A column of nothing but nulls fits everywhere.
+pub(super) fn fits(column: &DataType, as_before: Holds) -> bool {
+    match as_before {
+        _ if *column == DataType::Null => true,
+        Holds::Names => matches!(holds(column), Some(Holds::Names | Holds::Numbers)),
+        Holds::Indices => holds(column) == Some(Holds::Pairs),
+        _ => holds(column) == Some(as_before),
+    }
+}
+
+/// Where the index and the value are in the items of a list of pairs.
+pub(super) fn pair(item: &DataType) -> Option<(usize, usize)> {
+    let DataType::Struct(fields) = item else { return None };
+    let find = |name: &str, fits: fn(&DataType) -> bool| {
+        let named = |field: &FieldRef| field.name() == name && fits(field.data_type());
+        fields.iter().position(named)
+    };
+    let number = |value: &DataType| is_number(value) || *value == DataType::Boolean;
+    (fields.len() == 2).then_some((find("index", DataType::is_integer)?, find("value", number)?))
+}
+
+/// Whether it holds decimal numbers, directly or in a dictionary: those may be NaN.
+pub(super) fn is_decimal(column: &DataType) -> bool {
+    match column {
+        DataType::Dictionary(_, values) => values.is_floating(),
+        column => column.is_floating(),
+    }
+}
+
+fn is_number(column: &DataType) -> bool {
+    column.is_integer() || column.is_floating()
+}
+
+fn is_text(column: &DataType) -> bool {
+    matches!(column, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+fn is_name(values: &DataType) -> bool {
+    is_number(values) || is_text(values) || *values == DataType::Boolean
+}
+
+/// Text, directly or in a dictionary.
+fn is_word(item: &DataType) -> bool {
+    is_text(item) || matches!(item, DataType::Dictionary(_, values) if is_text(values))
+}

@@ -1,0 +1,113 @@
+//! The values of a column, whatever its type: as numbers, as whole numbers, as words.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
+use arrow_schema::DataType;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The word in a row; none for null.
+pub(super) type Words<'a> = Box<dyn Fn(usize) -> Option<Cow<'a, str>> + 'a>;
+
+/// The whole number in a row; none for null.
+pub(super) type Wholes<'a> = Box<dyn Fn(usize) -> Option<i128> + 'a>;
+
+/// Which items are those of a row.
+pub(super) type Ranges<'a> = Box<dyn Fn(usize) -> Range<usize> + 'a>;
+
+type Half = <Float16Type as ArrowPrimitiveType>::Native;
+
+/// A column of numbers; nulls are zero, for both are as if absent.
+pub(super) fn numbers(array: &dyn Array) -> Option<Vec<f64>> {
+    Some(match array.data_type() {
+        DataType::Boolean => array.as_boolean().iter().map(|yes| f64::from(yes == Some(true))).collect(),
+        DataType::Float16 => wide(array.as_primitive::<Float16Type>(), |x| x.to_f64()),
+        DataType::Float32 => wide(array.as_primitive::<Float32Type>(), f64::from),
+        DataType::Float64 => wide(array.as_primitive::<Float64Type>(), |x| x),
+        _ => {
+            let number = wholes(array)?;
+            (0..array.len()).map(|row| number(row).map_or(0.0, |x| x as f64)).collect()
+        }
+    })
+}
+
+fn wide<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, widen: impl Fn(T::Native) -> f64) -> Vec<f64> {
+    array.iter().map(|value| value.map_or(0.0, &widen)).collect()
+}
+
+/// A column of whole numbers; i128 holds those of all types.
+pub(super) fn wholes<'a>(array: &'a dyn Array) -> Option<Wholes<'a>> {
+    fn of<'a, T: ArrowPrimitiveType>(array: &'a PrimitiveArray<T>) -> Option<Wholes<'a>>
+    where
+        T::Native: Into<i128>,
+    {
+        Some(Box::new(|row| array.is_valid(row).then(|| array.value(row).into())))
+    }
+    match array.data_type() {
+        DataType::Int8 => of(array.as_primitive::<Int8Type>()),
+        DataType::Int16 => of(array.as_primitive::<Int16Type>()),
+        DataType::Int32 => of(array.as_primitive::<Int32Type>()),
+        DataType::Int64 => of(array.as_primitive::<Int64Type>()),
+        DataType::UInt8 => of(array.as_primitive::<UInt8Type>()),
+        DataType::UInt16 => of(array.as_primitive::<UInt16Type>()),
+        DataType::UInt32 => of(array.as_primitive::<UInt32Type>()),
+        DataType::UInt64 => of(array.as_primitive::<UInt64Type>()),
+        _ => None,
+    }
+}
+
+/// A column as names: text as it is, numbers in their shortest form, so that 7 and 7.0 are one.
+pub(super) fn words<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
+    macro_rules! of {
+        ($array:expr, $word:expr) => {{
+            let array = $array;
+            Some(Box::new(move |row| array.is_valid(row).then(|| $word(array.value(row)))))
+        }};
+    }
+    match array.data_type() {
+        DataType::Utf8 => of!(array.as_string::<i32>(), Cow::Borrowed),
+        DataType::LargeUtf8 => of!(array.as_string::<i64>(), Cow::Borrowed),
+        DataType::Utf8View => of!(array.as_string_view(), Cow::Borrowed),
+        DataType::Boolean => of!(array.as_boolean(), |yes| if yes { "true" } else { "false" }.into()),
+        // Zero is added for −0 and 0 are one name.
+        DataType::Float16 => {
+            of!(array.as_primitive::<Float16Type>(), |x: Half| (x.to_f32() + 0.0).to_string().into())
+        }
+        DataType::Float32 => of!(array.as_primitive::<Float32Type>(), |x: f32| (x + 0.0).to_string().into()),
+        DataType::Float64 => of!(array.as_primitive::<Float64Type>(), |x: f64| (x + 0.0).to_string().into()),
+        DataType::Dictionary(..) => coded(array),
+        _ => {
+            let number = wholes(array)?;
+            Some(Box::new(move |row| number(row).map(|x| x.to_string().into())))
+        }
+    }
+}
+
+fn coded<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
+    let coded = array.as_any_dictionary_opt()?;
+    let (keys, words) = (wholes(coded.keys())?, words(coded.values().as_ref())?);
+    let known = coded.values().len() as i128;
+    Some(Box::new(move |row| {
+        keys(row).filter(|key| (0..known).contains(key)).and_then(|key| words(key as usize))
+    }))
+}
+
+/// The lists of a column: which items are those of a row, and the items. A list that is null has none.
+pub(super) fn lists<'a>(array: &'a dyn Array) -> Option<(Ranges<'a>, &'a dyn Array)> {
+    macro_rules! of {
+        ($size:ty) => {{
+            let lists = array.as_list::<$size>();
+            let range = move |row: usize| match lists.is_valid(row) {
+                true => lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize,
+                false => 0..0,
+            };
+            Some((Box::new(range) as Ranges, lists.values().as_ref()))
+        }};
+    }
+    match array.data_type() {
+        DataType::List(_) => of!(i32),
+        DataType::LargeList(_) => of!(i64),
+        _ => None,
+    }
+}
