@@ -289,6 +289,20 @@ proptest! {
     }
 }
 
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_says_so() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for first in ["PAR1", "ARROW1"] {
+        std::fs::write(&file, first).unwrap();
+        let error =
+            lazyglm::Dataset::read(file.path(), lazyglm::Declared::default()).unwrap_err().to_string();
+        let expected =
+            "this lazyglm was built without Parquet; build it with --features parquet, or convert the file";
+        assert!(error.ends_with(expected), "{error}");
+    }
+}
+
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_first_target() {
     let file = tempfile::NamedTempFile::new().unwrap();
