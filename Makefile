@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test build bench bench-quick bench-paper bench-test planted-bugs clean
+.PHONY: demo test build fuzz-parquet bench bench-quick bench-paper bench-test planted-bugs clean
 
 PYTHON ?= python3
 BENCH_ENV = target/bench-env
@@ -15,9 +15,15 @@ test:                   ## everything the gate checks
 	cargo test -p lazyglm --bench epoch --quiet
 	cargo run -p lazyglm --example spam --quiet
 	cargo test --workspace --quiet
+	cargo clippy -p lazyglm --features parquet --test laws_format_parquet --quiet -- -D warnings
+	cargo test -p lazyglm --features parquet --test laws_format_parquet --quiet
 
-build:                  ## target/release/lazyglm
-	cargo build --release
+build:                  ## target/release/lazyglm, with Parquet
+	cargo build --release -p lazyglm-cli --features parquet
+
+fuzz-parquet:           ## a million damaged Parquet and Arrow files; SEED=N for others, CASES=N for fewer
+	CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) cargo test --release -p lazyglm --features parquet \
+		--test laws_format_parquet -- damaged --nocapture
 
 bench: build $(BENCH_ENV)/ready         ## end to end against other trainers; DATA=DIR ROWS=N REPEATS=N, see bench/README.md
 	$(BENCH) $(if $(DATA),--data "$(DATA)") $(if $(ROWS),--rows $(ROWS)) $(if $(REPEATS),--repeats $(REPEATS))
