@@ -1,10 +1,12 @@
 //! A file batch by batch, and the wall between us and what others' code does with damaged files.
 
-use super::{ARROW, PARQUET, ParquetColumn, arrow_file, parquet_file, rows};
+use super::rows::{self, Places};
+use super::{ARROW, PARQUET, ParquetColumn, arrow_file, parquet_file};
 use crate::error::{Error, Place, Result};
 use crate::format::Parsed;
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,11 +65,7 @@ pub(in crate::format) fn for_each_batch(
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
     let table = Table::open(file)?;
-    let wanted = |name: &str| name == target || columns.iter().any(|column| column.name == name);
-    let fields = table.schema.fields().iter().enumerate();
-    // A column of nulls alone takes no room: a damaged file may claim any number of rows of it.
-    let fields = fields.filter(|(_, field)| wanted(field.name()) && !field.data_type().is_null());
-    let chosen: Vec<usize> = fields.map(|(number, _)| number).collect();
+    let (chosen, places) = choose(&table.schema, target, columns);
     let at_a_time = (VALUES / chosen.len().max(1)).clamp(64, ROWS);
     if chosen.is_empty() {
         return Err(Error::data(
@@ -81,7 +79,7 @@ pub(in crate::format) fn for_each_batch(
     while let Some(batch) = walled(file, &mut next)? {
         for first in (0..batch.num_rows()).step_by(at_a_time) {
             let part = batch.slice(first, at_a_time.min(batch.num_rows() - first));
-            let done = walled(file, || Ok(rows::append(&part, target, columns, file, &mut parsed)))?;
+            let done = walled(file, || Ok(rows::append(&part, &places, file, &mut parsed)))?;
             done.map_err(|e| e.further_down(lines))?;
             lines += parsed.move_down(lines);
             see(&mut parsed)?;
@@ -89,6 +87,26 @@ pub(in crate::format) fn for_each_batch(
         }
     }
     Ok(())
+}
+
+/// Which columns of a file are needed, and where in a batch of those each will be.
+fn choose<'a>(schema: &Schema, target: &str, columns: &'a [ParquetColumn]) -> (Vec<usize>, Places<'a>) {
+    let by_name: HashMap<&str, &ParquetColumn> =
+        columns.iter().map(|column| (column.name.as_str(), column)).collect();
+    let (mut chosen, mut places) = (Vec::new(), Places::default());
+    for (number, field) in schema.fields().iter().enumerate() {
+        let column = by_name.get(field.name().as_str());
+        // A column of nulls alone takes no room: a damaged file may claim any number of rows of it.
+        if field.data_type().is_null() || (column.is_none() && field.name() != target) {
+            continue;
+        }
+        match column {
+            Some(column) => places.columns.push((chosen.len(), column)),
+            None => places.target = Some(chosen.len()),
+        }
+        chosen.push(number);
+    }
+    (chosen, places)
 }
 
 /// Calls others' code: it may fail, and on damaged files it may panic, which must not leave this crate.

@@ -5,7 +5,8 @@ use super::{Holds, ParquetColumn, types};
 use crate::error::{Error, Place, Result};
 use crate::format::{Asked, Opening, Recipe, shown};
 use crate::registry;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Columns that are the target when none is named, the first of these names that occurs.
@@ -33,13 +34,14 @@ pub(in crate::format) fn open(opening: &Opening) -> Result<Recipe> {
 /// Data that a model is to score must have the columns it learnt from, by name; others are passed over, and the target
 /// may be missing.
 fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &Path) -> Result<()> {
-    let names = columns.iter().map(|column| column.name.as_str()).chain([target]);
-    let wanted: Vec<&Field> = names.filter_map(|name| schema.field_with_name(name).ok()).collect();
-    check_names(schema, |field| wanted.contains(&field), file)?;
+    let fields = schema.fields().iter().map(|field| (field.name().as_str(), field));
+    let fields: HashMap<&str, &FieldRef> = fields.collect();
+    let names: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).chain([target]).collect();
+    check_names(schema, |field| names.contains(field.name().as_str()), file)?;
     for ParquetColumn { name, holds } in columns {
         let wrong = |what: String, hint| Err(Error::data(Place::file(file), what, hint));
-        let (field, name) = (schema.field_with_name(name), shown(name.as_bytes()));
-        let Ok(field) = field else {
+        let (field, name) = (fields.get(name.as_str()), shown(name.as_bytes()));
+        let Some(field) = field else {
             let what = format!("the column '{name}' is missing: the model learnt from it");
             return wrong(what, "add it; where nothing is known, null will do");
         };

@@ -1,6 +1,6 @@
 //! From columns to rows.
 
-use super::values::{Ranges, Wholes, Words, lists, numbers, wholes, words};
+use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, wholes, words};
 use super::{Holds, ParquetColumn, types};
 use crate::error::{Error, Place, Result};
 use crate::format::{Found, Parsed, shown};
@@ -17,23 +17,25 @@ struct View<'a> {
 }
 
 enum Values<'a> {
-    Numbers(Vec<f64>),
+    Numbers(Numbers<'a>),
     Words { words: Words<'a>, decimal: bool },
     Lists(Ranges<'a>, Words<'a>),
-    Pairs { ranges: Ranges<'a>, items: &'a dyn Array, index: Wholes<'a>, values: Vec<f64>, named: bool },
+    Pairs { ranges: Ranges<'a>, items: &'a dyn Array, index: Wholes<'a>, values: Numbers<'a>, named: bool },
 }
 
-/// Appends the rows of a batch. A column that is not there, or of another type, has no values: opening the file has
-/// refused what must not be.
-pub(super) fn append(
-    batch: &RecordBatch,
-    target: &str,
-    columns: &[ParquetColumn],
-    file: &Path,
-    into: &mut Parsed,
-) -> Result<()> {
-    let target = batch.column_by_name(target).and_then(|array| targets(array.as_ref()));
-    let mut views: Vec<View> = columns.iter().filter_map(|column| view(batch, column)).collect();
+/// Where in a batch the columns are.
+#[derive(Default)]
+pub(super) struct Places<'a> {
+    pub target: Option<usize>,
+    pub columns: Vec<(usize, &'a ParquetColumn)>,
+}
+
+/// Appends the rows of a batch. A column of a wrong type has no values: opening the file has refused what must not be.
+pub(super) fn append(batch: &RecordBatch, places: &Places, file: &Path, into: &mut Parsed) -> Result<()> {
+    let target = places.target.and_then(|place| targets(batch.column(place).as_ref()));
+    let views =
+        places.columns.iter().filter_map(|&(place, column)| view(batch.column(place).as_ref(), column));
+    let mut views: Vec<View> = views.collect();
     let mut reader = Reader { file, line: 0, name: String::new(), pairs: Vec::new() };
     for row in 0..batch.num_rows() {
         reader.line = into.lines.begin();
@@ -54,8 +56,7 @@ pub(super) fn append(
     Ok(())
 }
 
-fn view<'a>(batch: &'a RecordBatch, column: &'a ParquetColumn) -> Option<View<'a>> {
-    let array = batch.column_by_name(&column.name)?.as_ref();
+fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>> {
     let values = match column.holds {
         Holds::Numbers => Values::Numbers(numbers(array)?),
         Holds::Names => Values::Words { words: words(array)?, decimal: types::is_decimal(array.data_type()) },
@@ -80,7 +81,7 @@ fn targets<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
     match array.data_type() {
         DataType::Float16 | DataType::Float32 => {
             let numbers = numbers(array)?;
-            Some(Box::new(move |row| array.is_valid(row).then(|| numbers[row].to_string().into())))
+            Some(Box::new(move |row| array.is_valid(row).then(|| numbers(row).to_string().into())))
         }
         _ => words(array),
     }
@@ -113,7 +114,7 @@ impl Reader<'_> {
         let View { name, id, values } = view;
         match values {
             Values::Numbers(numbers) => {
-                let x = self.finite(name, numbers[row])?;
+                let x = self.finite(name, numbers(row))?;
                 if x != 0.0 {
                     let id = *id.get_or_insert_with(|| into.name(name)); // zeros make no names
                     self.pairs.push((id, x));
@@ -133,7 +134,7 @@ impl Reader<'_> {
             }
             Values::Pairs { ranges, items, index, values, named } => {
                 for (k, item) in ranges(row).enumerate().filter(|&(_, item)| items.is_valid(item)) {
-                    let x = self.finite(name, values[item])?;
+                    let x = self.finite(name, values(item))?;
                     let index = index(item).ok_or_else(|| {
                         let what = format!("pair {} of '{}' has no index", k + 1, shown(name.as_bytes()));
                         self.wrong(what, "give it one, or take the pair out")

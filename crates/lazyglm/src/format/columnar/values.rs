@@ -10,6 +10,9 @@ use std::ops::Range;
 /// The word in a row; none for null.
 pub(super) type Words<'a> = Box<dyn Fn(usize) -> Option<Cow<'a, str>> + 'a>;
 
+/// The number in a row; zero for null, for both are as if absent.
+pub(super) type Numbers<'a> = Box<dyn Fn(usize) -> f64 + 'a>;
+
 /// The whole number in a row; none for null.
 pub(super) type Wholes<'a> = Box<dyn Fn(usize) -> Option<i128> + 'a>;
 
@@ -18,22 +21,28 @@ pub(super) type Ranges<'a> = Box<dyn Fn(usize) -> Range<usize> + 'a>;
 
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
-/// A column of numbers; nulls are zero, for both are as if absent.
-pub(super) fn numbers(array: &dyn Array) -> Option<Vec<f64>> {
-    Some(match array.data_type() {
-        DataType::Boolean => array.as_boolean().iter().map(|yes| f64::from(yes == Some(true))).collect(),
+/// A column of numbers. They are looked up, not copied: the items of a list may be those of many more rows.
+pub(super) fn numbers<'a>(array: &'a dyn Array) -> Option<Numbers<'a>> {
+    match array.data_type() {
+        DataType::Boolean => {
+            let array = array.as_boolean();
+            Some(Box::new(move |row| f64::from(array.is_valid(row) && array.value(row))))
+        }
         DataType::Float16 => wide(array.as_primitive::<Float16Type>(), |x| x.to_f64()),
         DataType::Float32 => wide(array.as_primitive::<Float32Type>(), f64::from),
         DataType::Float64 => wide(array.as_primitive::<Float64Type>(), |x| x),
         _ => {
             let number = wholes(array)?;
-            (0..array.len()).map(|row| number(row).map_or(0.0, |x| x as f64)).collect()
+            Some(Box::new(move |row| number(row).map_or(0.0, |x| x as f64)))
         }
-    })
+    }
 }
 
-fn wide<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, widen: impl Fn(T::Native) -> f64) -> Vec<f64> {
-    array.iter().map(|value| value.map_or(0.0, &widen)).collect()
+fn wide<'a, T: ArrowPrimitiveType>(
+    array: &'a PrimitiveArray<T>,
+    widen: fn(T::Native) -> f64,
+) -> Option<Numbers<'a>> {
+    Some(Box::new(move |row| if array.is_valid(row) { widen(array.value(row)) } else { 0.0 }))
 }
 
 /// A column of whole numbers; i128 holds those of all types.
