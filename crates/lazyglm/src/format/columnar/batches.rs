@@ -38,7 +38,7 @@ impl Table {
         let mut file = File::open(path).map_err(cannot)?;
         let mut magic = Vec::new();
         (&file).take(ARROW.len() as u64).read_to_end(&mut magic).map_err(cannot)?;
-        file.rewind().map_err(cannot)?;
+        file.rewind().map_err(|_| stream(path))?; // what calls itself a file may be a pipe
         match &magic[..] {
             magic if magic.starts_with(PARQUET) => walled(path, || parquet_file::open(file)),
             magic if magic.starts_with(ARROW) => walled(path, || arrow_file::open(file)),
@@ -87,6 +87,13 @@ pub(in crate::format) fn for_each_batch(
         }
     }
     Ok(())
+}
+
+/// The word on data that only come once.
+#[cold]
+pub(super) fn stream(path: &Path) -> Error {
+    let what = "Parquet cannot be read from a stream: it is read from its end";
+    Error::data(Place::file(path), what, "save it to a file, and name that")
 }
 
 /// Which columns of a file are needed, and where in a batch of those each will be.

@@ -1,6 +1,6 @@
 //! How a table is opened: which column is the target, and what the others hold.
 
-use super::batches::Table;
+use super::batches::{Table, stream};
 use super::{Holds, ParquetColumn, types};
 use crate::error::{Error, Place, Result};
 use crate::format::{Asked, Opening, Recipe, shown};
@@ -18,8 +18,7 @@ const SHOWN: usize = 12;
 pub(in crate::format) fn open(opening: &Opening) -> Result<Recipe> {
     let file = opening.file;
     if file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
-        let what = "Parquet cannot be read from a stream: it is read from its end";
-        return Err(Error::data(Place::file(file), what, "save it to a file, and name that"));
+        return Err(stream(file));
     }
     let schema = Table::open(file)?.schema;
     match opening.known {
