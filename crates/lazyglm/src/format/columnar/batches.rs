@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -33,12 +33,14 @@ pub(super) struct Table {
 
 impl Table {
     pub fn open(path: &Path) -> Result<Table> {
-        let hint = "check the name and that you may read it";
-        let cannot = |e| Error::io(path, e, hint);
+        let cannot = |e: io::Error| match e.kind() {
+            io::ErrorKind::NotSeekable => stream(path), // what calls itself a file may be a pipe
+            _ => Error::io(path, e, "check the name and that you may read it"),
+        };
         let mut file = File::open(path).map_err(cannot)?;
         let mut magic = Vec::new();
         (&file).take(ARROW.len() as u64).read_to_end(&mut magic).map_err(cannot)?;
-        file.rewind().map_err(|_| stream(path))?; // what calls itself a file may be a pipe
+        file.rewind().map_err(cannot)?;
         match &magic[..] {
             magic if magic.starts_with(PARQUET) => walled(path, || parquet_file::open(file)),
             magic if magic.starts_with(ARROW) => walled(path, || arrow_file::open(file)),
