@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test build fuzz-parquet bench bench-quick bench-paper bench-test planted-bugs clean
+.PHONY: demo test build fuzz fuzz-parquet bench bench-quick bench-paper bench-test planted-bugs clean
 
 PYTHON ?= python3
 BENCH_ENV = target/bench-env
@@ -20,6 +20,9 @@ test:                   ## everything the gate checks
 
 build:                  ## target/release/lazyglm, with Parquet
 	cargo build --release -p lazyglm-cli --features parquet
+
+fuzz:                   ## ten million inputs for each parser of our own; SEED=N for others, CASES=N for fewer
+	CASES=$(or $(CASES),10000000) SEED=$(or $(SEED),1) cargo test --release -p lazyglm --test fuzz_formats -- --nocapture
 
 fuzz-parquet:           ## a million damaged Parquet and Arrow files; SEED=N for others, CASES=N for fewer
 	CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) cargo test --release -p lazyglm --features parquet \

@@ -89,13 +89,14 @@ impl Input {
         let Input { reading: Reading { recipe, interact, .. }, file, mut source, rounds, header } = self;
         let (recipe, file) = (&recipe, file.as_path());
         if recipe.reads_files() {
-            return recipe.for_each_batch(file, absent, see);
+            let mut products = Interact::new(recipe, &interact);
+            return recipe.for_each_batch(file, absent, &mut |block| {
+                products.widen(file, block)?;
+                see(block)
+            });
         }
         let maker = || -> Box<Make> {
-            let mut parser: Box<dyn Parser> = match interact.is_empty() {
-                true => recipe.parser(),
-                false => Box::new(Interact::new(recipe, &interact)),
-            };
+            let mut parser = Interact::new(recipe, &interact);
             Box::new(move |_, block, parsed| parser.parse(block.bytes(), file, parsed))
         };
         let take = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));

@@ -48,7 +48,7 @@ impl CacheMode {
         match self {
             CacheMode::Off => None,
             CacheMode::File(file) => Some(file.clone()),
-            CacheMode::Auto if source.as_os_str() == "-" => None,
+            CacheMode::Auto if is_stream(source) => None,
             CacheMode::Auto | CacheMode::Only => {
                 let mut name = source.as_os_str().to_owned();
                 name.push(".lazyglm-cache");
@@ -56,6 +56,11 @@ impl CacheMode {
             }
         }
     }
+}
+
+/// Whether a source can be read only once: standard input, or a pipe under the name of a file.
+fn is_stream(source: &Path) -> bool {
+    source.as_os_str() == "-" || std::fs::metadata(source).is_ok_and(|found| !found.is_file())
 }
 
 /// How some rows were made, what their ids stand for, and what to tell the user.
@@ -192,7 +197,7 @@ pub(crate) fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode
         let hint = "leave --cache only out: the cache is then made again";
         Error::data(Place::file(place), format!("the cache cannot be used: {what}"), hint)
     };
-    let unseen = source.as_os_str() == "-" || (only && !source.exists());
+    let unseen = is_stream(source) || (only && !source.exists());
     if unseen && !only {
         return Ok(None); // a stream cannot be compared with anything: its cache is written, never read
     }
@@ -233,7 +238,7 @@ fn from_source(
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<(Supplied, Option<String>)> {
     let stamp = match place {
-        Some(_) if path.as_os_str() != "-" => Some(Stamp::of(path)?),
+        Some(_) if !is_stream(path) => Some(Stamp::of(path)?),
         _ => None,
     };
     let mut input = Input::open(path, asked, None)?;

@@ -13,7 +13,7 @@ use std::path::Path;
 const FIRST: u8 = 1;
 const SECOND: u8 = 2;
 
-/// Widens the rows of a parser.
+/// Widens rows.
 pub(crate) struct Interact<'a> {
     inner: Box<dyn Parser>,
     recipe: &'a Recipe,
@@ -30,6 +30,16 @@ impl<'a> Interact<'a> {
 impl Parser for Interact<'_> {
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
         self.inner.parse(block, file, into)?;
+        self.widen(file, into)
+    }
+}
+
+impl Interact<'_> {
+    /// Appends the products to the rows of a block, all of them.
+    pub fn widen(&mut self, file: &Path, into: &mut Parsed) -> Result<()> {
+        if self.pairs.is_empty() {
+            return Ok(());
+        }
         let Some(mut names) = into.names.take() else {
             if into.rows.nonzeros() == 0 {
                 return Ok(());
