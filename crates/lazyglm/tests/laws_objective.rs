@@ -152,3 +152,140 @@ fn l1_max_without_a_bias_is_the_largest_slope_at_zero() {
     // With a bias at the mean target −1 they are −2 and 2: (−4 + 2)/2 and 8/2.
     assert!((objective::l1_max(examples, &*loss, true) - 4.0).abs() < 1e-12);
 }
+
+/// What the judge says in one pass, by slow and separate sums over the rows: objective, violation, λ₁_max, baseline.
+struct Slow<'a> {
+    examples: Examples<'a>,
+    loss: &'a dyn Loss,
+    columns: usize,
+}
+
+impl Slow<'_> {
+    fn sum(&self, of_row: impl Fn(usize) -> f64) -> f64 {
+        (0..self.examples.len()).map(|i| self.examples.weight(i) * of_row(i)).sum()
+    }
+
+    /// The gradient of the mean loss, given the slope of each row.
+    fn gradient(&self, slope: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut gradient = vec![0.0; self.columns];
+        for i in 0..self.examples.len() {
+            let g = self.examples.weight(i) * slope(i) / self.examples.len() as f64;
+            self.examples.rows.for_each(i, |j, x| gradient[j] += g * x);
+        }
+        gradient
+    }
+
+    fn violation(&self, net: ElasticNet, w: &[f64], b: Option<f64>) -> f64 {
+        let slope = |i: usize| {
+            let score = self.examples.rows.dot(i, w) + b.unwrap_or(0.0);
+            self.loss.slope(score, self.examples.targets[i])
+        };
+        let mut worst = b.map_or(0.0, |_| (self.sum(slope) / self.examples.len() as f64).abs());
+        for (w, g) in w.iter().zip(self.gradient(slope)) {
+            let off = match *w {
+                0.0 => (g.abs() - net.l1).max(0.0),
+                w => (g + net.l2 * w + if w > 0.0 { net.l1 } else { -net.l1 }).abs(),
+            };
+            worst = worst.max(off);
+        }
+        worst
+    }
+
+    /// λ₁_max and the loss there: the best bias lies between two neighbouring numbers, found by halving. Where the
+    /// loss has a kink there, slopes are that mixture of both sides whose sum is zero.
+    fn at_zero(&self, with_bias: bool) -> (f64, f64) {
+        let y = self.examples.targets;
+        let slopes = |b: f64| self.sum(|i| self.loss.slope(b, y[i]));
+        let (mut low, mut high) = if with_bias { (-64.0, 64.0) } else { (0.0, 0.0) };
+        while 0.5 * (low + high) > low && 0.5 * (low + high) < high {
+            let middle = 0.5 * (low + high);
+            if slopes(middle) < 0.0 { low = middle } else { high = middle }
+        }
+        let (below, above) = (slopes(low), slopes(high));
+        let share = if above > below { (-below / (above - below)).clamp(0.0, 1.0) } else { 0.0 };
+        let slope =
+            |i: usize| (1.0 - share) * self.loss.slope(low, y[i]) + share * self.loss.slope(high, y[i]);
+        let l1_max = self.gradient(slope).iter().fold(0.0, |most: f64, g| most.max(g.abs()));
+        (l1_max, self.sum(|i| self.loss.value(high, y[i])) / self.examples.len() as f64)
+    }
+}
+
+/// Targets with few distinct values, so that many rows are pooled, or with one of its own for each row.
+fn many_rows(random: &mut Random, loss: &dyn Loss, count: usize, columns: usize) -> Problem {
+    let few = random.below(2) == 0;
+    let target = |random: &mut Random| match loss.admits() {
+        Admits::Classes => sign(random),
+        Admits::Reals if few => random.below(5) as f64 - 2.0,
+        Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
+        Admits::NonNegative => random.below(4) as f64,
+    };
+    let mut targets: Vec<f64> = (0..count).map(|_| target(random)).collect();
+    (targets[0], targets[1]) = (1.0, if loss.admits() == Admits::Classes { -1.0 } else { 2.0 });
+    let mut weights: Vec<f64> = (0..count).map(|_| log_uniform(random, 0.01, 10.0)).collect();
+    let mean = weights.iter().sum::<f64>() / count as f64;
+    weights.iter_mut().for_each(|w| *w /= mean);
+    Problem { rows: rows(random, count, columns), targets, weights }
+}
+
+fn weights_with_zeros(random: &mut Random, columns: usize) -> Vec<f64> {
+    (0..columns)
+        .map(|_| if random.below(3) == 0 { 0.0 } else { sign(random) * log_uniform(random, 1e-4, 1.0) })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_verdict_is_what_slow_and_separate_sums_say(seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        for (k, entry) in loss::TABLE.iter().enumerate() {
+            let loss = loss::parse(entry.name).unwrap();
+            let columns = 1 + random.below(12) as usize;
+            // Now and then more than one chunk of rows, and more than one gradient side by side.
+            let count = if (seed as usize + k).is_multiple_of(7) { 9000 } else { 2 + random.below(60) as usize };
+            let problem = many_rows(&mut random, &*loss, count, columns);
+            let net = common::net(&mut random, 1.0, 1.0);
+            let w = weights_with_zeros(&mut random, columns);
+            let weights = if random.below(2) == 0 { Some(&problem.weights[..]) } else { None };
+            let examples = Examples::new(problem.rows.borrow(), &problem.targets, weights).unwrap();
+            let slow = Slow { examples, loss: &*loss, columns };
+            for bias in [None, Some(0.3)] {
+                let verdict = objective::verdict(examples, &*loss, net, &w, bias);
+                let (l1_max, baseline) = slow.at_zero(bias.is_some());
+                let score = |i: usize| examples.rows.dot(i, &w) + bias.unwrap_or(0.0);
+                let mean = slow.sum(|i| loss.value(score(i), problem.targets[i])) / count as f64;
+                for (what, fast, slow) in [
+                    ("loss", verdict.objective.loss, mean),
+                    ("penalty", verdict.objective.penalty, net.value(&w)),
+                    ("violation", verdict.violation, slow.violation(net, &w, bias)),
+                    ("l1_max", verdict.l1_max, l1_max),
+                    ("baseline", verdict.baseline, baseline),
+                ] {
+                    let off = (fast - slow).abs() / slow.abs().max(1.0);
+                    prop_assert!(off <= 1e-10, "{}, bias {bias:?}, {count} rows: {what} {fast} {slow}", entry.name);
+                }
+                prop_assert_eq!(objective::violation(examples, &*loss, net, &w, bias), verdict.violation);
+                prop_assert_eq!(objective::l1_max(examples, &*loss, bias.is_some()), verdict.l1_max);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_verdict_has_the_same_bits_on_any_number_of_threads() {
+    let mut random = Random::new(5);
+    for name in ["logistic", "hinge", "quantile"] {
+        let loss = loss::parse(name).unwrap();
+        let problem = many_rows(&mut random, &*loss, 50_000, 20);
+        let w = weights_with_zeros(&mut random, 20);
+        let net = ElasticNet::new(0.01, 0.02).unwrap();
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let verdict = pool.install(|| objective::verdict(problem.examples(), &*loss, net, &w, Some(0.1)));
+            [verdict.objective.loss, verdict.violation, verdict.l1_max, verdict.baseline].map(f64::to_bits)
+        };
+        let alone = on(1);
+        assert!([2, 4, 7].iter().all(|&threads| on(threads) == alone), "{name}");
+    }
+}

@@ -209,3 +209,51 @@ pub fn close(a: f64, b: f64, tolerance: f64) -> bool {
 pub fn logistic(margin: f64) -> f64 {
     if margin > 0.0 { (-margin).exp().ln_1p() } else { margin.exp().ln_1p() - margin }
 }
+
+/// The formats there are: a name, and a file's name with an ending that tells it.
+pub const FORMATS: [(&str, &str); 5] = [
+    ("svmlight", "data.svm"),
+    ("vw", "data.vw"),
+    ("jsonl", "data.jsonl"),
+    ("csv", "data.csv"),
+    ("text", "data.txt"),
+];
+
+/// Rows with indices below 100 as text of a format. Feature 7 is called `x7`; labelled text has it as a word, and no
+/// values.
+pub fn in_format(rows: &[Row], format: &str) -> String {
+    let mut all = String::new();
+    if format == "csv" {
+        all += &format!("target,{}\n", (1..100).map(|j| format!("x{j}")).collect::<Vec<_>>().join(","));
+    }
+    for (y, row) in rows {
+        let pairs = |one: &dyn Fn(&(u32, f64)) -> String| row.iter().map(one).collect::<String>();
+        match format {
+            "svmlight" => all += &text(&[(*y, row.clone())]),
+            "vw" => all += &format!("{y} |{}\n", pairs(&|(j, x)| format!(" x{j}:{x}"))),
+            "jsonl" => {
+                all += &format!("{{\"target\": {y}{}}}\n", pairs(&|(j, x)| format!(", \"x{j}\": {x}")))
+            }
+            "csv" => {
+                let cell =
+                    |j: u32| row.iter().find(|pair| pair.0 == j).map_or(String::new(), |p| p.1.to_string());
+                all += &format!("{y},{}\n", (1..100).map(cell).collect::<Vec<_>>().join(","));
+            }
+            "text" => all += &format!("{y}\tword{}\n", pairs(&|(j, _)| format!(" x{j}"))),
+            _ => unreachable!("{format}"),
+        }
+    }
+    all
+}
+
+/// A bad line of a format, and the byte of it that is wrong.
+pub fn bad_line(format: &str) -> &'static [u8] {
+    match format {
+        "svmlight" => b"1 1:1 2;1\n",
+        "vw" => b"1 |f a:1 b:x\n",
+        "jsonl" => b"{\"target\": 1, \"a\" 1}\n",
+        "csv" => b"1,2,3\n",
+        "text" => b"spam without a tab\n",
+        _ => unreachable!("{format}"),
+    }
+}

@@ -133,3 +133,115 @@ fn rows(counts: &[usize], gaps: &mut [u32], values: &[f64], into: &mut Rows) -> 
     }
     (start == gaps.len()).then_some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A row: its line's distance from the one before, its target, its weight, its pairs.
+    type Drawn = (u64, f64, f64, Vec<(u32, f64)>);
+
+    fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
+        let id = prop_oneof![0u32..300, any::<u32>(), Just(u32::MAX), Just(u32::MAX - 1)];
+        let value = prop_oneof![Just(1.0), (1i32..5).prop_map(f64::from), -1e9..1e9, Just(0.1), Just(1e300)];
+        let row = (1u64..3, -2i32..3, 0u32..4, prop::collection::vec((id, value), 0..6));
+        let row = row.prop_map(|(line, y, weight, mut pairs)| {
+            pairs.sort_by_key(|pair| pair.0);
+            pairs.dedup_by_key(|pair| pair.0);
+            pairs.retain(|pair| pair.1 != 0.0);
+            (line, f64::from(y) / 2.0, f64::from(weight) / 2.0, pairs)
+        });
+        prop::collection::vec(row, 1..40)
+    }
+
+    fn block(rows: &[Drawn], as_words: bool, weighted: bool, labelled: usize) -> Parsed {
+        let mut block = Parsed::default();
+        for (i, (lines, y, weight, pairs)) in rows.iter().enumerate() {
+            (0..*lines).for_each(|_| _ = block.lines.begin());
+            if i < labelled {
+                let word = if as_words { format!("class {y}") } else { y.to_string() };
+                block.labels.push(word.as_bytes()).unwrap();
+            }
+            block.push_row(&mut pairs.clone()).unwrap();
+            if weighted {
+                block.weigh(*weight);
+            }
+        }
+        block
+    }
+
+    proptest! {
+        #[test]
+        fn any_rows_of_a_block_come_back(
+            rows in drawn(),
+            (as_words, weighted) in any::<(bool, bool)>(),
+            (start, length, labelled) in (0usize..40, 1usize..40, 0usize..80),
+        ) {
+            let labelled = labelled.min(rows.len());
+            let all = block(&rows, as_words, weighted, labelled);
+            let start = start % rows.len();
+            let end = (start + length).min(rows.len());
+            let mut words: Vocabulary = ["a word of another block"].into_iter().collect();
+            let bytes = encode(&all, start..end, &mut words);
+            let mut back = Parsed::default();
+            prop_assert!(decode(&bytes, &words, &mut back).is_some());
+            prop_assert_eq!(back.rows.len(), end - start);
+            let pairs = |block: &Parsed, i: usize| {
+                let mut pairs = Vec::new();
+                block.rows.borrow().for_each(i, |id, x| pairs.push((id, x.to_bits())));
+                pairs
+            };
+            for i in start..end {
+                prop_assert_eq!(pairs(&all, i), pairs(&back, i - start));
+                prop_assert_eq!(all.lines.of(i), back.lines.of(i - start));
+                let weight = |block: &Parsed, i: usize| block.weights.get(i).copied().unwrap_or(1.0);
+                prop_assert_eq!(weight(&all, i), weight(&back, i - start));
+            }
+            let kept = labelled.clamp(start, end) - start;
+            prop_assert_eq!(back.labels.len(), kept);
+            for i in 0..kept {
+                prop_assert_eq!(all.labels.name(start + i), back.labels.name(i));
+            }
+        }
+
+        #[test]
+        fn a_fragment_with_bytes_changed_or_missing_never_panics(
+            rows in drawn(),
+            (as_words, weighted) in any::<(bool, bool)>(),
+            changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..4),
+            cut in any::<usize>(),
+        ) {
+            let mut words = Vocabulary::default();
+            let all = block(&rows, as_words, weighted, rows.len());
+            let mut bytes = encode(&all, 0..rows.len(), &mut words);
+            prop_assert!(decode(&bytes[..cut % bytes.len()], &words, &mut Parsed::default()).is_none());
+            let length = bytes.len();
+            changes.iter().for_each(|(at, byte)| bytes[at % length] = *byte);
+            let mut back = Parsed::default();
+            if decode(&bytes, &words, &mut back).is_some() {
+                let room = (8, 8 * bytes.len()); // at most a few numbers for each byte
+                prop_assert!(back.rows.len() + back.rows.nonzeros() <= room.0 + room.1);
+            }
+        }
+
+        #[test]
+        fn bytes_that_nobody_wrote_are_no_fragment(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let words: Vocabulary = ["a", "b"].into_iter().collect();
+            prop_assert!(decode(&bytes, &words, &mut Parsed::default()).is_none());
+        }
+    }
+
+    #[test]
+    fn a_count_that_no_bytes_stand_behind_asks_for_no_memory() {
+        // Of rows, of ids, of values: as many as eight bytes can say.
+        for numbers in [u64::MAX, 1 << 62, 1 << 40, 1 << 32] {
+            for width in [0, 1, 2, 4, 8, 255] {
+                let mut bytes = numbers.to_le_bytes().to_vec();
+                bytes.push(width);
+                bytes.extend([0; 64]);
+                assert!(decode(&bytes, &Vocabulary::default(), &mut Parsed::default()).is_none());
+            }
+        }
+    }
+}

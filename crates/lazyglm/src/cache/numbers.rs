@@ -235,3 +235,136 @@ impl<'a> Reader<'a> {
 fn double(eight: &[u8]) -> Option<f64> {
     eight.try_into().ok().map(f64::from_le_bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The bytes of whole numbers, and the numbers in them, if any.
+    fn wholes_through(numbers: &[u32]) -> (Vec<u8>, Option<Vec<u32>>) {
+        let mut to = Writer::default();
+        to.wholes(numbers);
+        let (mut back, mut from) = (Vec::new(), Reader { bytes: &to.bytes });
+        let fine = from.wholes(|number| back.push(number)).is_some() && from.bytes.is_empty();
+        (to.bytes.clone(), fine.then_some(back))
+    }
+
+    fn reals_through(numbers: &[f64]) -> (Vec<u8>, Option<Vec<u64>>) {
+        let mut to = Writer::default();
+        to.reals(numbers);
+        let (mut back, mut from) = (Vec::new(), Reader { bytes: &to.bytes });
+        let fine = from.reals(numbers.len(), &mut back).is_some() && from.bytes.is_empty();
+        (to.bytes.clone(), fine.then(|| bits(&back)))
+    }
+
+    fn bits(numbers: &[f64]) -> Vec<u64> {
+        numbers.iter().map(|number| number.to_bits()).collect()
+    }
+
+    /// Next to the limits of each width, and anywhere.
+    fn whole() -> impl Strategy<Value = u32> {
+        let limits = [0, 1, 0xfd, 0xfe, 0xff, 0x100, 0xfffe, 0xffff, 0x1_0000, u32::MAX - 1, u32::MAX];
+        prop_oneof![0u32..400, prop::sample::select(limits.to_vec()), any::<u32>()]
+    }
+
+    /// Finite, of every size; −0 is never written.
+    fn real() -> impl Strategy<Value = f64> {
+        let finite = any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |x| x.is_finite());
+        let edges = [1.0, 0.1, 0.3, 2147483647.0, 2147483648.0, -2147483648.0, 214748364.8, 3.5e38, 5e-324];
+        prop_oneof![
+            finite,
+            any::<i32>().prop_map(f64::from),
+            prop::sample::select(edges.to_vec()),
+            any::<u32>()
+                .prop_map(|bits| f64::from(f32::from_bits(bits)))
+                .prop_filter("finite", |x| x.is_finite()),
+            (any::<i32>(), 0u8..12).prop_map(|(m, k)| f64::from(m) / power(k)),
+        ]
+        .prop_map(|x| x + 0.0)
+    }
+
+    proptest! {
+        #[test]
+        fn whole_numbers_come_back(numbers in prop::collection::vec(whole(), 0..600)) {
+            prop_assert_eq!(wholes_through(&numbers).1, Some(numbers));
+        }
+
+        #[test]
+        fn reals_of_any_kind_come_back_bit_for_bit(numbers in prop::collection::vec(real(), 0..600)) {
+            prop_assert_eq!(reals_through(&numbers).1, Some(bits(&numbers)));
+        }
+
+        #[test]
+        fn decimals_come_back_bit_for_bit(
+            wholes in prop::collection::vec((any::<i32>(), 0u32..31), 257..700),
+            decimals in 0u8..11,
+        ) {
+            let numbers: Vec<f64> =
+                wholes.iter().map(|&(m, small)| f64::from(m >> small) / power(decimals) + 0.0).collect();
+            prop_assert_eq!(reals_through(&numbers).1, Some(bits(&numbers)));
+        }
+
+        #[test]
+        fn singles_come_back_bit_for_bit(numbers in prop::collection::vec(any::<u32>(), 257..700)) {
+            let numbers: Vec<f64> = numbers
+                .into_iter()
+                .map(|bits| f64::from(f32::from_bits(bits)) + 0.0)
+                .filter(|number| number.is_finite())
+                .collect();
+            prop_assert_eq!(reals_through(&numbers).1, Some(bits(&numbers)));
+        }
+
+        #[test]
+        fn bytes_that_nobody_wrote_neither_panic_nor_ask_for_much(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..300),
+            count in prop_oneof![0u64..300, any::<u64>()],
+            kind in 0u8..8,
+        ) {
+            // With a count and a kind that are more often than not those of a writer.
+            bytes.splice(..0, count.to_le_bytes().into_iter().chain([kind]));
+            let mut seen = 0;
+            let _ = Reader { bytes: &bytes }.wholes(|_| seen += 1);
+            prop_assert!(seen <= bytes.len());
+            let mut numbers = Vec::new();
+            let expected = count.min(300) as usize; // a caller knows how many there must be
+            let _ = Reader { bytes: &bytes }.reals(expected, &mut numbers);
+            prop_assert!(numbers.len() <= expected && numbers.capacity() <= 2 * expected.max(4));
+        }
+
+        #[test]
+        fn what_is_cut_short_is_refused(numbers in prop::collection::vec(real(), 1..40), cut in any::<usize>()) {
+            let (bytes, _) = reals_through(&numbers);
+            let short = &bytes[..cut % bytes.len()];
+            let read = Reader { bytes: short }.reals(numbers.len(), &mut Vec::new());
+            prop_assert_eq!(read, None);
+            let wholes: Vec<u32> = numbers.iter().map(|x| x.to_bits() as u32).collect();
+            let (bytes, _) = wholes_through(&wholes);
+            let read = Reader { bytes: &bytes[..cut % bytes.len()] }.wholes(|_| {});
+            prop_assert_eq!(read, None);
+        }
+    }
+
+    #[test]
+    fn each_kind_of_reals_takes_the_bytes_its_table_says() {
+        let head = 9; // how many, and the kind
+        let length = |numbers: Vec<f64>| reals_through(&numbers).0.len() - head;
+        let many = |one: &dyn Fn(usize) -> f64| (0..1000).map(one).collect::<Vec<f64>>();
+        assert_eq!(length(vec![]), 0);
+        assert_eq!(length(many(&|_| 1.0)), 0);
+        assert_eq!(length(many(&|k| (k % 256) as f64 / 3.0)), 1 + 256 * 8 + 1000);
+        assert_eq!(length(many(&|k| k as f64 / 100.0)), 1 + 2000);
+        assert_eq!(length(many(&|k| 1000.0 * k as f64 / 100.0 + 0.01)), 1 + 4000);
+        assert_eq!(length(many(&|k| f64::from(k as f32 / 3.0))), 4000);
+        assert_eq!(length(many(&|k| k as f64 / 3.0)), 8000);
+    }
+
+    #[test]
+    fn whole_numbers_take_the_least_of_three_widths() {
+        let length = |numbers: Vec<u32>| wholes_through(&numbers).0.len() - 17;
+        assert_eq!(length((0..255).collect()), 255);
+        assert_eq!(length((0..256).collect()), 256 + 4);
+        assert_eq!(length((1000..2000).collect()), 2000);
+        assert_eq!(length((100_000..101_000).collect()), 4000);
+    }
+}
