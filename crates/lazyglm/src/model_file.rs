@@ -271,7 +271,7 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     {
         return Err(broken("classes and index base fit the loss"));
     }
-    let plain = |name: &String| !name.is_empty() && !name.contains(char::is_control);
+    let plain = |name: &String| !name.is_empty() && !name.contains(|c: char| c.is_ascii_control()); // as targets are read
     if header.classes.as_ref().is_some_and(|[a, b]| a == b || !plain(a) || !plain(b)) {
         return Err(broken("two different class names without control characters"));
     }
