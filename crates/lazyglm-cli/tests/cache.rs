@@ -271,7 +271,9 @@ fn features_declared_validation_and_weights_do_not_depend_on_the_cache() {
         "--sample-weights weights",
         "--sample-weights positive --class-weight balanced",
     ] {
-        notes(&folder, flags);
+        folder.ok(&format!("train data.svm -o off --cache off --quiet {flags}"));
+        folder.ok(&format!("train data.svm -o with --quiet {flags}"));
+        assert!(folder.read("with") == folder.read("off"), "{flags}");
     }
     folder.refuses("train data.svm --index-base 1 --features 2", 1, &["data.svm:"]);
     let (off, auto) = ("train data.svm --features 2 --cache off", "train data.svm --features 2");

@@ -250,7 +250,7 @@ pub fn in_format(rows: &[Row], format: &str) -> String {
 pub fn bad_line(format: &str) -> &'static [u8] {
     match format {
         "svmlight" => b"1 1:1 2;1\n",
-        "vw" => b"1 |f a:1 b:x\n",
+        "vw" => b"1 x |f a:1 b\n",
         "jsonl" => b"{\"target\": 1, \"a\" 1}\n",
         "csv" => b"1,2,3\n",
         "text" => b"spam without a tab\n",
