@@ -107,7 +107,7 @@ impl Source {
         Ok(source)
     }
 
-    /// The bytes that come next, up to a megabyte, without taking them.
+    /// The bytes that come next, up to a megabyte, without taking them: whole lines, unless one is longer than that.
     pub fn first(&mut self) -> Result<&[u8]> {
         if self.carry.is_empty() && !self.ended {
             let mut block = Block::default();
@@ -115,7 +115,8 @@ impl Source {
             self.ended = count < BLOCK;
             self.carry = block.bytes().to_vec();
         }
-        Ok(&self.carry)
+        let lines = if self.ended { None } else { memchr::memrchr(b'\n', &self.carry) };
+        Ok(&self.carry[..lines.map_or(self.carry.len(), |at| at + 1)])
     }
 
     /// Leaves out bytes seen by [`Source::first`].
