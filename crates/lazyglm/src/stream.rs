@@ -95,13 +95,13 @@ const LEAST: usize = 1 << 20;
 impl Stream {
     /// Opens a file, makes its cache if need be, and goes through it once to learn what is in it.
     pub fn open(path: &Path, options: &StreamOptions, settings: &Settings) -> Result<Stream> {
-        let kept = supply::kept(path, &options.asked, &options.cache)?;
+        let (kept, survey) =
+            supply::kept(path, &options.asked, &options.cache, |cache| Survey::of(cache, path))?;
         let meta = &kept.cache.meta;
         if let Some(row) = meta.unlabelled {
             let what = format!("row {} has no target", row + 1);
             return Err(Error::data(Place::file(path), what, "give each row its target"));
         }
-        let survey = Survey::of(&kept.cache, path)?;
         let (naming, span) = (kept.cache.naming.clone(), meta.span);
         meta.reading.check(&naming)?;
         let mut features = Features::surveyed(naming, span, options.declared, path, &survey.occurs)?;

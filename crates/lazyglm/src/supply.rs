@@ -125,13 +125,23 @@ pub(crate) struct Kept {
     _vanishing: Option<tempfile::TempPath>,
 }
 
-/// The cache of a file, for going through it many times without holding it in memory.
-pub(crate) fn kept(path: &Path, asked: &Asked, mode: &CacheMode) -> Result<Kept> {
+/// The cache of a file, for going through it many times without holding it in memory, and what `look` finds in it: a
+/// cache that turns out to be damaged then is made again.
+pub(crate) fn kept<T>(
+    path: &Path,
+    asked: &Asked,
+    mode: &CacheMode,
+    look: impl Fn(&Cache) -> Result<T>,
+) -> Result<(Kept, T)> {
     let mut notes = Vec::new();
     let place = mode.place(path);
     if let Some(place) = &place {
         match fresh(place, path, asked, mode) {
-            Ok(Some(cache)) => return Ok(Kept { cache, notes, _vanishing: None }),
+            Ok(Some(cache)) => match look(&cache) {
+                Ok(found) => return Ok((Kept { cache, notes, _vanishing: None }, found)),
+                Err(e) if *mode == CacheMode::Only => return Err(e),
+                Err(e) => notes.push(again(&e)),
+            },
             Ok(None) => {}
             Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
             Err(e) => notes.push(again(&e)),
@@ -161,7 +171,8 @@ pub(crate) fn kept(path: &Path, asked: &Asked, mode: &CacheMode) -> Result<Kept>
         }
         _ => e,
     })?;
-    Ok(Kept { cache, notes, _vanishing: vanishing })
+    let found = look(&cache)?;
+    Ok((Kept { cache, notes, _vanishing: vanishing }, found))
 }
 
 fn again(e: &Error) -> String {
