@@ -166,6 +166,24 @@ fn held_out_rows_of_a_file_go_with_windows() {
 }
 
 #[test]
+fn a_damaged_or_stale_cache_is_made_again_before_windows_are_read_from_it() {
+    let folder = Folder::with("data.svm", text(&many(false)));
+    let run = "train data.svm -o m --epochs 1 --memory 27M";
+    folder.ok(run);
+    let (model, cache) = (folder.read("m"), folder.read("data.svm.lazyglm-cache"));
+    for at in [40, cache.len() / 2, cache.len() - 100] {
+        let mut bad = cache.clone();
+        bad[at] ^= 1;
+        folder.write("data.svm.lazyglm-cache", &bad);
+        folder.refuses(&format!("{run} --cache only"), 1, &["data.svm.lazyglm-cache"]);
+        let told = folder.ok(run).stderr;
+        assert!(told.contains("checksum") && told.contains("made again"), "{told}");
+        assert!(folder.read("m") == model && folder.read("data.svm.lazyglm-cache") == cache);
+    }
+    assert!(!folder.ok(run).stderr.contains("cache"));
+}
+
+#[test]
 fn sizes_that_are_none_or_too_small_are_refused() {
     let folder = Folder::with("data.svm", text(&classes(50, 10, 1)));
     for size in ["2X", "-1", "0", "", "M", "1e99", "nan", "2G2", "-5M", "0.0001"] {
@@ -237,7 +255,7 @@ fn rows_in_the_order_of_the_file_give_the_same_model_in_windows() {
 /// The most memory a run had, in bytes.
 #[cfg(target_os = "linux")]
 fn peak(folder: &Folder, line: &str) -> u64 {
-    let mut child = folder.command(line).spawn().expect("the program starts");
+    let mut child = folder.command(line).stdout(std::process::Stdio::null()).spawn().expect("the program starts");
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
     loop {
