@@ -113,8 +113,11 @@ fn a_folder_that_may_not_be_written_to_gets_no_cache() {
     rights(0o755);
 }
 
+/// Spoils the cache of this name, or the data it was made of.
+type Spoil = fn(&Folder, &str);
+
 /// Ways in which a cache of these data comes to be one that must not be used, and a word of the note on it.
-fn spoilt() -> Vec<(&'static str, fn(&Folder, &str))> {
+fn spoilt() -> Vec<(&'static str, Spoil)> {
     fn modified(folder: &Folder) -> std::time::SystemTime {
         fs::metadata(folder.path("data.svm")).unwrap().modified().unwrap()
     }
@@ -316,4 +319,12 @@ fn data_that_are_refused_leave_no_cache() {
     folder.write("data.svm", "\n# nothing\n");
     folder.refuses("train data.svm -o m", 1, &["no rows"]);
     assert_eq!(folder.names(), ["data.svm"]);
+}
+
+#[test]
+#[ignore = "known: with a sample weight of 0 the data are read, though only the cache was asked for"]
+fn only_means_only_with_sample_weights_of_zero_too() {
+    let folder = folder();
+    folder.write("weights", "1\n0\n".repeat(20));
+    folder.refuses("train data.svm -o x --cache only --sample-weights weights", 1, &[CACHE]);
 }
