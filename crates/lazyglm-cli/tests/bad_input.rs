@@ -250,7 +250,7 @@ fn values_too_large_for_the_arithmetic_never_give_a_model_that_is_not_finite() {
                     }
                     code => {
                         assert_eq!(
-                            (code, folder.names()),
+                            (code, folder.files()),
                             (1, vec!["data.svm".to_string()]),
                             "{line}, value {value}"
                         );

@@ -127,7 +127,7 @@ fn an_old_model_is_replaced_whole_and_no_other_file_stays() {
     folder.ok("train data.svm -o other --seed 5");
     folder.ok("train data.svm -o m --seed 5");
     assert_eq!(folder.read("m"), folder.read("other"));
-    assert_eq!(folder.names(), ["data.svm", "m", "other"]);
+    assert_eq!(folder.files(), ["data.svm", "m", "other"]);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_full_device_as_the_output_is_a_failure_that_names_it() {
 fn a_full_disk_leaves_the_old_file_as_it_was_and_nothing_beside_it() {
     let folder = folder();
     folder.write("out", "old predictions");
-    let names = folder.names();
+    let names = folder.files();
     let (model, out) = (folder.read("m"), folder.read("out"));
     let full = "trap '' XFSZ; ulimit -f 0"; // every write to a file fails, as on a full disk
     for line in [
@@ -156,7 +156,7 @@ fn a_full_disk_leaves_the_old_file_as_it_was_and_nothing_beside_it() {
         assert_eq!(output.stdout, "", "{line}");
         let target = line.split_whitespace().skip_while(|word| *word != "-o").nth(1).expect("a name");
         assert!(output.stderr.contains(&format!("error: {target}: ")), "{line}: {}", output.stderr);
-        assert_eq!(folder.names(), names, "{line}");
+        assert_eq!(folder.files(), names, "{line}");
     }
     assert!(folder.read("m") == model && folder.read("out") == out);
 }

@@ -132,12 +132,12 @@ fn quiet_silences_notes_but_neither_json_nor_errors() {
 fn without_an_output_nothing_is_written() {
     let folder = folder();
     folder.ok("train data.svm --validation 0.1");
-    assert_eq!(folder.names(), ["data.svm"]);
+    assert_eq!(folder.files(), ["data.svm"]);
     folder.ok("train data.svm -o m");
     folder.ok("predict m data.svm");
     folder.ok("evaluate m data.svm");
     folder.ok("inspect m");
-    assert_eq!(folder.names(), ["data.svm", "m"]);
+    assert_eq!(folder.files(), ["data.svm", "m"]);
 }
 
 #[test]
@@ -385,6 +385,8 @@ fn a_dash_is_standard_output_for_predictions_and_no_place_for_a_model() {
 
 #[test]
 fn text_without_any_feature_is_no_training_data() {
-    let folder = Folder::with("data.csv", "1,2.0,3.0\n0,1.0,2.0\n");
-    folder.refuses("train data.csv -o m", 1, &["data.csv", "does not look like svmlight"]);
+    let folder = Folder::with("data.svm", "1,2.0,3.0\n0,1.0,2.0\n");
+    folder.refuses("train data.svm -o m", 1, &["data.svm", "does not look like svmlight"]);
+    folder.write("data.csv", "1,2.0,3.0\n0,1.0,2.0\n");
+    folder.refuses("train data.csv -o m", 2, &["data.csv", "--target"]);
 }

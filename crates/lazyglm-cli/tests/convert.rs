@@ -118,8 +118,8 @@ fn wrong_input_is_refused_with_its_place_and_nothing_is_left() {
     for to in ["b.svm", "b.csv", "b.lazyglm-cache"] {
         folder.refuses(&format!("convert empty.svm {to}"), 1, &["empty.svm", "there are no rows"]);
     }
-    folder.write("prose.txt", "hello\n");
-    folder.refuses("convert prose.txt b.vw", 1, &["no row has a feature"]);
+    folder.write("prose.svm", "hello\n");
+    folder.refuses("convert prose.svm b.vw", 1, &["no row has a feature"]);
     folder.refuses("convert a.jsonl b.vw", 1, &["a.jsonl:1: ", "'city=New York'", "jsonl or svmlight"]);
 }
 

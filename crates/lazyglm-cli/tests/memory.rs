@@ -303,13 +303,11 @@ fn memory_stays_within_what_was_given() {
 
 #[test]
 #[cfg(target_os = "linux")]
-#[ignore = "known: blocks in the air are not counted, and 16 threads take some 100 MB"]
 fn memory_stays_within_what_was_given_on_many_threads() {
     stays_within_60_megabytes(16);
 }
 
 #[test]
-#[ignore = "known: standard input that fits into --memory is read twice, the second time to no avail"]
 fn standard_input_can_be_read_with_a_limit() {
     let folder = Folder::new();
     let data = text(&classes(50, 10, 1));

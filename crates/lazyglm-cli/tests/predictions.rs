@@ -103,7 +103,7 @@ fn predictions_can_go_to_a_file() {
     let output = folder.ok("predict m data.svm -o out");
     assert_eq!(output.stdout, "");
     assert_eq!(folder.read("out"), folder.ok("predict m data.svm").stdout.as_bytes());
-    assert_eq!(folder.names(), ["data.svm", "m", "out"]);
+    assert_eq!(folder.files(), ["data.svm", "m", "out"]);
 }
 
 #[test]

@@ -187,8 +187,8 @@ fn what_cannot_be_read_is_refused_with_its_place() {
     folder.refuses("stats bad.svm --format svmlite", 2, &["there is no format 'svmlite'", "svmlight"]);
     folder.write("empty.svm", "# nothing\n");
     folder.refuses("stats empty.svm", 1, &["empty.svm", "there are no rows in it"]);
-    folder.write("prose.txt", "hello\n");
-    folder.refuses("stats prose.txt", 1, &["no row has a feature"]);
+    folder.write("prose.svm", "hello\n");
+    folder.refuses("stats prose.svm", 1, &["no row has a feature"]);
     folder.refuses("stats", 2, &["DATA"]);
     folder.refuses("stats bad.svm --threads 0", 2, &["--threads"]);
 }

@@ -91,6 +91,7 @@ impl Dataset {
         let (Supplied { reading, naming, notes }, mut parsed) = (supplied, all.into_inner());
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
         reading.check(&naming)?;
+        load.declared.check(&naming)?;
         let mut features = match naming {
             Naming::Indices => Features::assign(&mut parsed.rows, parsed.span, load.declared, path)?,
             naming => Features::named(&mut parsed.rows, naming)?,
@@ -178,7 +179,7 @@ impl Dataset {
         }
         if let Some(row) = unlabelled {
             let place = Place::file(path).line(lines.of(row));
-            return Err(Error::data(place, "the row has no target", "each line must start with its target"));
+            return Err(Error::data(place, "the row has no target", "give each row its target"));
         }
         if rows.len() > u32::MAX as usize {
             return Err(Error::data(Place::file(path), "there are more than 2³² rows", "split the file"));

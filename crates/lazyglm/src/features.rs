@@ -51,6 +51,20 @@ pub struct Declared {
     pub count: Option<usize>,
 }
 
+impl Declared {
+    /// Refuses to be told of indices where there are none.
+    pub(crate) fn check(&self, naming: &Naming) -> Result<()> {
+        let flag = self.base.map(|_| "--index-base").or(self.count.map(|_| "--features"));
+        match (naming, flag) {
+            (Naming::Indices, _) | (_, None) => Ok(()),
+            (_, Some(flag)) => {
+                let what = format!("{flag} is about indices, and these features have names or buckets");
+                Err(Error::call(what, "leave it out"))
+            }
+        }
+    }
+}
+
 impl Features {
     /// A column each for the features `base`, `base` + 1, …
     ///

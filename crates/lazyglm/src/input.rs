@@ -34,6 +34,8 @@ pub(crate) struct Input {
     source: Source,
     /// Whether values may be rounded to f32.
     pub rounds: bool,
+    /// How many threads may parse.
+    pub threads: usize,
     header: u64, // lines that are no rows, at the start
 }
 
@@ -81,12 +83,20 @@ impl Input {
             Some(known) => Reading { recipe, ..known.clone() },
             None => Reading { recipe, hash_bits: asked.hash_bits, interact: asked.interact.clone() },
         };
-        Ok(Input { reading, file: path.to_path_buf(), source, rounds: false, header: lines })
+        Ok(Input {
+            reading,
+            file: path.to_path_buf(),
+            source,
+            rounds: false,
+            threads: usize::MAX,
+            header: lines,
+        })
     }
 
     /// Calls `see` with the rows of block after block; ids are those of the block.
     pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
-        let Input { reading: Reading { recipe, interact, .. }, file, mut source, rounds, header } = self;
+        let Input { reading: Reading { recipe, interact, .. }, file, mut source, rounds, threads, header } =
+            self;
         let (recipe, file) = (&recipe, file.as_path());
         if recipe.reads_files() {
             let mut products = Interact::new(recipe, &interact);
@@ -100,7 +110,7 @@ impl Input {
             Box::new(move |_, block, parsed| parser.parse(block.bytes(), file, parsed))
         };
         let take = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));
-        reader::for_each(Work { take, maker: &maker, lines_before: header, rounds }, absent, see)
+        reader::for_each(Work { take, maker: &maker, lines_before: header, rounds, threads }, absent, see)
     }
 
     /// The same, with ids of the whole, given by `naming`.

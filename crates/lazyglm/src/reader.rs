@@ -21,7 +21,8 @@ pub(crate) struct Work<'a> {
     pub take: Box<Take<'a>>,
     pub maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
     pub lines_before: u64,
-    pub rounds: bool, // values to f32
+    pub rounds: bool,   // values to f32
+    pub threads: usize, // at most
 }
 
 /// Calls `see` with the rows of block after block, lines counted from the start of the file. Rows numbered in
@@ -31,7 +32,7 @@ pub(crate) fn for_each(
     absent: Vec<bool>,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
-    match rayon::current_num_threads() {
+    match rayon::current_num_threads().min(work.threads) {
         threads if threads > 1 && absent.is_empty() => in_parallel(work, threads, see),
         _ => in_turn(work, absent, see),
     }
@@ -88,7 +89,7 @@ fn in_parallel(work: Work, threads: usize, see: &mut dyn FnMut(&mut Parsed) -> R
         ready: Mutex::default(),
         change: Condvar::new(),
         maker: work.maker,
-        most: 2 * threads,
+        most: threads + 2,
         rounds: work.rounds,
     };
     std::thread::scope(|scope| {

@@ -213,6 +213,6 @@ impl<'a> Scorer<'a> {
 }
 
 fn mismatch(what: &str) -> Error {
-    let place = Place::default();
+    let place = Place::file("the data");
     Error::data(place, format!("the model knows its {what}"), "give data in the format it was trained on")
 }

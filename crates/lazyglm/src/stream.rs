@@ -20,6 +20,7 @@ use crate::source::Block;
 use crate::supply::{self, CacheMode, Kept};
 use crate::survey::Survey;
 use crate::task::{self, ClassWeight, Task, targets_of};
+use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +58,8 @@ pub struct Stream {
     order: Order,
     seed: u64,
     narrow: bool,
-    window: usize, // non-zeros, about
+    window: usize,    // non-zeros, about
+    pool: ThreadPool, // of its own: with few threads, few blocks are in memory
 }
 
 /// How to open a stream.
@@ -83,8 +85,10 @@ pub struct StreamOptions {
     pub memory: usize,
 }
 
-/// What the program itself takes, buffers for reading included.
-const OWN: usize = 24 << 20;
+/// What the program itself takes.
+const OWN: usize = 18 << 20;
+/// What a thread that reads or decodes takes.
+const THREAD: usize = 6 << 20;
 /// Bytes a column takes at most: weights, weights settled, best weights, gradients, and whether it occurs.
 const COLUMN: usize = 4 + 8 + 8 + 2 * 16 + 8 + 2;
 /// Bytes of a row besides its non-zeros.
@@ -95,8 +99,11 @@ const LEAST: usize = 1 << 20;
 impl Stream {
     /// Opens a file, makes its cache if need be, and goes through it once to learn what is in it.
     pub fn open(path: &Path, options: &StreamOptions, settings: &Settings) -> Result<Stream> {
-        let (kept, survey) =
-            supply::kept(path, &options.asked, &options.cache, |cache| Survey::of(cache, path))?;
+        let threads = threads(options.memory);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|e| Error::call(format!("no threads: {e}"), "give --threads fewer"))?;
+        let look = |cache: &Cache| Survey::of(cache, path, threads);
+        let (kept, survey) = supply::kept(path, &options.asked, &options.cache, threads, look)?;
         let meta = &kept.cache.meta;
         if let Some(row) = meta.unlabelled {
             let what = format!("row {} has no target", row + 1);
@@ -104,6 +111,7 @@ impl Stream {
         }
         let (naming, span) = (kept.cache.naming.clone(), meta.span);
         meta.reading.check(&naming)?;
+        options.declared.check(&naming)?;
         let mut features = Features::surveyed(naming, span, options.declared, path, &survey.occurs)?;
         features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
         let window = window(options.memory, &features, &kept.cache, settings)?;
@@ -145,6 +153,7 @@ impl Stream {
             seed,
             narrow: settings.precision == Precision::F32,
             window,
+            pool,
             kept,
         })
     }
@@ -216,9 +225,9 @@ impl Stream {
         let nonzeros = self.window.min(self.cache().meta.nonzeros);
         window.rows.reserve(rows, nonzeros, self.narrow || self.cache().meta.single);
         window.targets.reserve_exact(rows);
-        for some in parts.chunks(2 * rayon::current_num_threads()) {
-            let decoded: Vec<Result<Parsed>> =
-                some.par_iter().map(|&part| self.fragment(part as usize)).collect();
+        for some in parts.chunks(2 * self.pool.current_num_threads()) {
+            let decode = || some.par_iter().map(|&part| self.fragment(part as usize)).collect();
+            let decoded: Vec<Result<Parsed>> = self.pool.install(decode);
             for parsed in decoded {
                 self.append(parsed?, window)?;
             }
@@ -322,6 +331,11 @@ impl Window {
     }
 }
 
+/// How many threads read or decode: their blocks must not take much of the memory.
+fn threads(memory: usize) -> usize {
+    (memory / (4 * THREAD)).clamp(1, rayon::current_num_threads())
+}
+
 fn bytes_of_value(narrow: bool) -> usize {
     4 + if narrow { 4 } else { 8 }
 }
@@ -332,7 +346,7 @@ fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> 
     let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
     let columns = |scaling: &Scaling| {
         let mut columns = Columns::new(features.columns());
-        supply::from_cache(cache, false, &mut |block| {
+        supply::from_cache(cache, false, 2, &mut |block| {
             features.to_columns(&mut block.rows)?;
             scaling.apply(&mut block.rows);
             columns.see(block.rows.borrow());
@@ -352,7 +366,7 @@ fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> 
 /// How many non-zeros a window may hold, so that two of them and all the rest stay within the memory.
 fn window(memory: usize, features: &Features, cache: &Cache, settings: &Settings) -> Result<usize> {
     let names = features.naming.bytes();
-    let fixed = OWN + features.columns() * COLUMN + names + cache.parts.len() * 48;
+    let fixed = OWN + threads(memory) * THREAD + features.columns() * COLUMN + names + cache.parts.len() * 48;
     let narrow = settings.precision == Precision::F32 || cache.meta.single;
     let room = memory.saturating_sub(fixed) / 2;
     if room < LEAST {

@@ -83,11 +83,16 @@ pub(crate) fn for_each(
 ) -> Result<Supplied> {
     let mut notes = Vec::new();
     let place = match mode.place(path) {
+        Some(_) if !absent.is_empty() && *mode == CacheMode::Only => {
+            let what = "--cache only with sample weights of 0, which leave rows out";
+            return Err(Error::call(what, "leave --cache only out, or the rows themselves"));
+        }
         Some(_) if !absent.is_empty() => None, // rows are left out: that is no cache of the file
         place => place,
     };
     let Some(place) = place else {
-        return from_source(path, asked, None, absent, rounds, see).map(|(supplied, _)| supplied);
+        return from_source(path, asked, None, absent, Values { rounds, threads: usize::MAX }, see)
+            .map(|(supplied, _)| supplied);
     };
     match fresh(&place, path, asked, mode) {
         Ok(Some(cache)) => {
@@ -95,8 +100,9 @@ pub(crate) fn for_each(
             let Meta { span, with_query, unlabelled, .. } = cache.meta;
             see(&mut Parsed { span, with_query, unlabelled, ..Parsed::default() })?;
             let mut stopped_by_seer = false;
-            let done =
-                from_cache(&cache, rounds, &mut |block| see(block).inspect_err(|_| stopped_by_seer = true));
+            let done = from_cache(&cache, rounds, usize::MAX, &mut |block| {
+                see(block).inspect_err(|_| stopped_by_seer = true)
+            });
             match done {
                 Ok(()) => {
                     let Cache { meta, naming, .. } = cache;
@@ -113,7 +119,8 @@ pub(crate) fn for_each(
         Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
         Err(e) => notes.push(again(&e)),
     }
-    let (supplied, written) = from_source(path, asked, Some(&place), absent, rounds, see)?;
+    let (supplied, written) =
+        from_source(path, asked, Some(&place), absent, Values { rounds, threads: usize::MAX }, see)?;
     notes.extend(written);
     Ok(Supplied { notes, ..supplied })
 }
@@ -131,6 +138,7 @@ pub(crate) fn kept<T>(
     path: &Path,
     asked: &Asked,
     mode: &CacheMode,
+    threads: usize,
     look: impl Fn(&Cache) -> Result<T>,
 ) -> Result<(Kept, T)> {
     let mut notes = Vec::new();
@@ -158,7 +166,10 @@ pub(crate) fn kept<T>(
         (None, Some(place)) => place.clone(),
         (None, None) => return Err(failed(io::ErrorKind::NotFound.into())), // not reached: one of them is there
     };
-    let (_, written) = from_source(path, asked, Some(&place), Vec::new(), false, &mut |_| Ok(()))?;
+    let (_, written) =
+        from_source(path, asked, Some(&place), Vec::new(), Values { rounds: false, threads }, &mut |_| {
+            Ok(())
+        })?;
     notes.extend(written.filter(|_| vanishing.is_none()));
     let cache = Cache::open(&place).map_err(|e| match e.kind() {
         Kind::Data { .. } | Kind::Io { .. } => {
@@ -225,6 +236,7 @@ pub(crate) fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode
 pub(crate) fn from_cache(
     cache: &Cache,
     rounds: bool,
+    threads: usize,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
@@ -236,7 +248,13 @@ pub(crate) fn from_cache(
         cache.read(part, block).map(|()| true)
     });
     let maker = || -> Box<Make> { Box::new(|part, block, parsed| cache.decode(part, block.bytes(), parsed)) };
-    reader::for_each(Work { take, maker: &maker, lines_before: 0, rounds }, Vec::new(), see)
+    reader::for_each(Work { take, maker: &maker, lines_before: 0, rounds, threads }, Vec::new(), see)
+}
+
+/// How values are read.
+struct Values {
+    rounds: bool,
+    threads: usize,
 }
 
 /// Rows from the source, and into a cache if there is a place for one; a word on the cache.
@@ -245,7 +263,7 @@ fn from_source(
     asked: &Asked,
     place: Option<&Path>,
     absent: Vec<bool>,
-    rounds: bool,
+    values: Values,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<(Supplied, Option<String>)> {
     let stamp = match place {
@@ -253,10 +271,12 @@ fn from_source(
         _ => None,
     };
     let mut input = Input::open(path, asked, None)?;
+    input.threads = values.threads;
     let reading = input.reading.clone();
     let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
     let Some(place) = place.filter(|place| files::check_writable(place).is_ok()) else {
-        input.rounds = rounds; // nobody keeps the digits
+        // Nobody keeps the digits; but values that fall into one bucket are summed before they are rounded.
+        input.rounds = values.rounds && reading.hash_bits.is_none();
         input.for_each_named(absent, &mut naming, see)?;
         let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
         return Ok((Supplied { reading, naming, notes: Vec::new() }, word));

@@ -26,7 +26,7 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    pub fn of(cache: &Cache, file: &Path) -> Result<Survey> {
+    pub fn of(cache: &Cache, file: &Path, threads: usize) -> Result<Survey> {
         let ids = match &cache.naming {
             Naming::Indices => cache.meta.span.map_or(0, |span| span.high.index as usize + 1),
             Naming::Words(words) => words.len(),
@@ -38,7 +38,7 @@ impl Survey {
         }
         let mut occurs = vec![false; ids];
         let (mut numbers, mut words) = (Sums::default(), BTreeMap::<String, (usize, f64)>::new());
-        supply::from_cache(cache, true, &mut |block| {
+        supply::from_cache(cache, true, threads, &mut |block| {
             block.rows.ids().iter().for_each(|&id| occurs[id as usize] = true);
             let weight = |i: usize| block.weights.get(i).copied().unwrap_or(1.0);
             match &block.labels {

@@ -77,7 +77,8 @@ impl From {
             let (asked, cache) = (asked.clone(), cache.clone());
             let options = StreamOptions { asked, declared, cache, loss, class_weight, scale, memory };
             let stream = Stream::open(&args.data, &options, &plan.settings)?;
-            if !stream.fits() {
+            // A stream cannot be read again; what was kept of it can.
+            if !stream.fits() || args.data.as_os_str() == "-" {
                 return From::stream(args, plan, stream);
             }
         }
@@ -110,11 +111,12 @@ impl From {
             return Err(Error::call("--sample-weights with more rows than --memory holds", hint));
         }
         stream.notes.iter().for_each(|text| note(args.quiet, text));
-        let windows = stream.windows();
-        note(
-            args.quiet,
-            &format!("the rows do not fit into --memory: they are gone through in {windows} windows"),
-        );
+        if !stream.fits() {
+            let windows = stream.windows();
+            let text =
+                format!("the rows do not fit into --memory: they are gone through in {windows} windows");
+            note(args.quiet, &text);
+        }
         let held_out = match &plan.validation {
             None => None,
             Some(HeldOut::File(path)) => Some(stream.held_out(path)?),
