@@ -1,11 +1,13 @@
 //! Rows to learn from, wherever they are: all in memory, or a window at a time from a cache.
 
 use crate::error::{Place, Result};
-use crate::objective;
+use crate::loss::Loss;
+use crate::objective::{self, Judge, Nothing};
 use crate::random;
 use crate::rows::Examples;
 use crate::settings::Order;
 use crate::task::Task;
+use std::sync::mpsc::Receiver;
 
 /// Some rows in memory, and the order in which to learn them.
 pub(crate) struct Turn<'a> {
@@ -29,8 +31,8 @@ pub(crate) trait Blocks {
     /// Each row once, to be looked at.
     fn pass(&self, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()>;
 
-    /// (target, total weight of its rows).
-    fn pooled(&self) -> Vec<(f64, f64)>;
+    /// Makes a judge ready: what can be said without weights is known by now, or it will hear of that too.
+    fn ready<'a>(&self, judge: Judge<'a>, loss: &dyn Loss, with_bias: bool) -> (Judge<'a>, Option<Nothing>);
 
     fn file(&self) -> Place;
 }
@@ -40,6 +42,8 @@ pub(crate) struct InMemory<'a> {
     pub task: &'a Task,
     pub order: Order,
     pub seed: u64,
+    /// What can be said without weights, from a thread that finds it out while others are learning.
+    pub nothing: Receiver<Nothing>,
 }
 
 impl InMemory<'_> {
@@ -77,8 +81,9 @@ impl Blocks for InMemory<'_> {
         self.turn(&[], see)
     }
 
-    fn pooled(&self) -> Vec<(f64, f64)> {
-        objective::pooled_by_target(self.task.examples())
+    fn ready<'a>(&self, judge: Judge<'a>, loss: &dyn Loss, with_bias: bool) -> (Judge<'a>, Option<Nothing>) {
+        let found = self.nothing.recv().ok(); // the other thread may be at it still
+        (judge, found.or_else(|| Some(objective::nothing(self.task.examples(), loss, with_bias))))
     }
 
     fn file(&self) -> Place {

@@ -13,6 +13,7 @@ use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};
 use crate::format::{Asked, Lines, Parsed};
 use crate::input::{Input, Reading};
+use crate::kernel;
 use crate::labels::Labels;
 use crate::naming::Naming;
 use crate::rows::Rows;
@@ -81,6 +82,10 @@ impl Dataset {
     pub fn load(path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
         let absent = load.weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
         let all = RefCell::new(Parsed::default());
+        // Pages that are never written to cost nothing: rather too much room than arrays that have to move.
+        let likely =
+            std::fs::metadata(path).map_or(0, |found| found.len() as usize / LEAST_PAIR).min(MOST_EXPECTED);
+        all.borrow_mut().rows.expect(likely, &kernel::ask_for_huge_pages);
         let see = &mut |block: &mut Parsed| {
             let mut all = all.borrow_mut();
             all.append(block, load.narrow).map_err(|row| too_large(path, all.lines.of(row)))
@@ -291,6 +296,11 @@ pub struct Load {
     /// What values are divided by.
     pub scale: Scale,
 }
+
+/// Bytes of the shortest usual pair, as in ` 17:1`.
+const LEAST_PAIR: usize = 5;
+/// Non-zeros that room is made for before they are seen.
+const MOST_EXPECTED: usize = 1 << 30;
 
 /// What is to be done to the values of these rows.
 fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Scaling {

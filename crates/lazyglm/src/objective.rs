@@ -16,7 +16,7 @@
 
 use crate::loss::Loss;
 use crate::penalty::ElasticNet;
-use crate::rows::Examples;
+use crate::rows::{Examples, Row, Value, ValuesRef};
 use rayon::prelude::*;
 
 /// Rows are summed in chunks of this many, and the chunks in order: the same bits for any number of threads.
@@ -126,8 +126,7 @@ pub fn violation(
 /// assert!(of_zero(6.0) == 0.0 && of_zero(5.9) > 0.0);
 /// ```
 pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
-    let (zeros, bias) = (vec![0.0; examples.rows.columns()], with_bias.then_some(0.0));
-    verdict(examples, loss, ElasticNet { l1: 0.0, l2: 0.0 }, &zeros, bias).l1_max
+    nothing(examples, loss, with_bias).l1_max
 }
 
 /// What F is without any weights, the bias (if there is one) at its best: a model that does not beat this is worse
@@ -176,9 +175,31 @@ pub fn verdict(
     weights: &[f64],
     bias: Option<f64>,
 ) -> Verdict {
-    let mut judge = Judge::new(&pooled_by_target(examples), loss, weights, bias, examples.rows.nonzeros());
+    let nothing = nothing(examples, loss, bias.is_some());
+    let mut judge = Judge::new(loss, weights, bias, examples.rows.nonzeros());
     judge.hear(examples);
-    judge.verdict(net)
+    judge.verdict(net, Some(nothing))
+}
+
+/// What can be said without any weights, and so before they are learnt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Nothing {
+    pub baseline: f64,
+    pub l1_max: f64,
+}
+
+/// On one thread: it runs beside the learning.
+pub(crate) fn nothing(examples: Examples, loss: &dyn Loss, with_bias: bool) -> Nothing {
+    let null = Null::new(&pooled_by_target(examples), loss, with_bias);
+    let mut gradient = vec![0.0; examples.rows.columns()];
+    for i in 0..examples.len() {
+        let slope = examples.weight(i) * null.slope(loss, examples.targets[i]);
+        if slope != 0.0 {
+            examples.rows.for_each(i, |j, x| gradient[j] += slope * x);
+        }
+    }
+    let n = examples.len() as f64;
+    Nothing { baseline: null.baseline, l1_max: largest(gradient.par_iter().map(|g| (g / n).abs())) }
 }
 
 /// Hears rows block by block and gives its verdict at the end.
@@ -186,16 +207,22 @@ pub(crate) struct Judge<'a> {
     loss: &'a dyn Loss,
     weights: &'a [f64],
     bias: Option<f64>,
-    null: Null,
-    parts: Vec<Vec<[f64; 2]>>, // gradients at (w, b) and at w = 0, in parts that are summed in order
+    null: Option<Null>, // if it is to be judged as well
+    parts: Vec<Part>,   // gradients, in parts that are summed in order
     losses: f64,
     slopes: f64,
     rows: usize,
 }
 
+/// Gradients over some of the rows: at (w, b), and without weights if that is to be judged.
+struct Part {
+    here: Vec<f64>,
+    null: Vec<f64>,
+}
+
 /// The model without weights, its bias at its best: slopes there are a mixture of those at `low` and `high`.
 #[derive(Clone, Copy)]
-struct Null {
+pub(crate) struct Null {
     low: f64,
     high: f64,
     share: f64,
@@ -203,7 +230,7 @@ struct Null {
 }
 
 impl Null {
-    fn new(pooled: &[(f64, f64)], loss: &dyn Loss, with_bias: bool) -> Null {
+    pub fn new(pooled: &[(f64, f64)], loss: &dyn Loss, with_bias: bool) -> Null {
         let total = |b: f64| sum(pooled.len(), |k| pooled[k].1 * loss.slope(b, pooled[k].0));
         let (low, high) = if with_bias { bracket(total) } else { (0.0, 0.0) };
         let (below, above) = (total(low), total(high));
@@ -225,25 +252,18 @@ impl Null {
 const PARTS: usize = 8;
 
 impl<'a> Judge<'a> {
-    /// `pooled` are the targets there are, each with the weight of its rows; `nonzeros` those of all rows.
-    pub fn new(
-        pooled: &[(f64, f64)],
-        loss: &'a dyn Loss,
-        weights: &'a [f64],
-        bias: Option<f64>,
-        nonzeros: usize,
-    ) -> Judge<'a> {
+    /// `nonzeros` are those of all rows to come.
+    pub fn new(loss: &'a dyn Loss, weights: &'a [f64], bias: Option<f64>, nonzeros: usize) -> Judge<'a> {
         let parts = (nonzeros / (8 * weights.len().max(1))).clamp(1, PARTS);
-        Judge {
-            loss,
-            weights,
-            bias,
-            null: Null::new(pooled, loss, bias.is_some()),
-            parts: vec![vec![[0.0; 2]; weights.len()]; parts],
-            losses: 0.0,
-            slopes: 0.0,
-            rows: 0,
-        }
+        let part = |_| Part { here: vec![0.0; weights.len()], null: Vec::new() };
+        let (losses, slopes, rows) = (0.0, 0.0, 0);
+        Judge { loss, weights, bias, null: None, parts: (0..parts).map(part).collect(), losses, slopes, rows }
+    }
+
+    /// Judges the model without weights in the same pass.
+    pub fn with_null(mut self, null: Null) -> Judge<'a> {
+        self.parts.iter_mut().for_each(|part| part.null = vec![0.0; part.here.len()]);
+        Judge { null: Some(null), ..self }
     }
 
     /// Hears some rows. The sums do not depend on the number of threads.
@@ -251,20 +271,20 @@ impl<'a> Judge<'a> {
         let Judge { loss, weights, bias, null, .. } = *self;
         let chunks = examples.len().div_ceil(CHUNK);
         let of_part = chunks.div_ceil(self.parts.len());
-        let sums = self.parts.par_iter_mut().enumerate().map(|(part, gradient)| {
+        let sums = self.parts.par_iter_mut().enumerate().map(|(part, gradients)| {
             let one = |chunk: usize| {
                 let (mut losses, mut slopes) = (0.0, 0.0);
                 for i in chunk * CHUNK..((chunk + 1) * CHUNK).min(examples.len()) {
                     let (target, weight) = (examples.targets[i], examples.weight(i));
-                    let score = examples.rows.dot(i, weights) + bias.unwrap_or(0.0);
+                    let score = dot(examples, i, weights) + bias.unwrap_or(0.0);
                     losses += weight * loss.value(score, target);
-                    let (here, at_null) =
-                        (weight * loss.slope(score, target), weight * null.slope(loss, target));
+                    let here = weight * loss.slope(score, target);
                     slopes += here;
-                    examples.rows.for_each(i, |j, x| {
-                        gradient[j][0] += here * x;
-                        gradient[j][1] += at_null * x;
-                    });
+                    examples.rows.for_each(i, |j, x| gradients.here[j] += here * x);
+                    if let Some(null) = null {
+                        let slope = weight * null.slope(loss, target);
+                        examples.rows.for_each(i, |j, x| gradients.null[j] += slope * x);
+                    }
                 }
                 (losses, slopes)
             };
@@ -277,23 +297,52 @@ impl<'a> Judge<'a> {
         self.rows += examples.len();
     }
 
-    /// What it all comes to.
-    pub fn verdict(self, net: ElasticNet) -> Verdict {
+    /// What it all comes to; what is said without weights comes from elsewhere if it was not judged here.
+    pub fn verdict(self, net: ElasticNet, nothing: Option<Nothing>) -> Verdict {
         let n = self.rows as f64;
-        let gradient = |j: usize, k: usize| self.parts.iter().map(|part| part[j][k]).sum::<f64>() / n;
+        let total =
+            |j: usize, of: fn(&Part) -> &[f64]| self.parts.iter().map(|part| of(part)[j]).sum::<f64>() / n;
         let columns = 0..self.weights.len();
-        let worst = columns.clone().into_par_iter().map(|j| match (self.weights[j], gradient(j, 0)) {
-            (0.0, g) => (g.abs() - net.l1).max(0.0),
-            (w, g) => (g + net.l2 * w + net.l1.copysign(w)).abs(),
-        });
+        let worst =
+            columns.clone().into_par_iter().map(|j| match (self.weights[j], total(j, |part| &part.here)) {
+                (0.0, g) => (g.abs() - net.l1).max(0.0),
+                (w, g) => (g + net.l2 * w + net.l1.copysign(w)).abs(),
+            });
         let of_bias = self.bias.map_or(0.0, |_| (self.slopes / n).abs());
+        let nothing = nothing.or_else(|| {
+            let baseline = self.null?.baseline;
+            let l1_max = largest(columns.into_par_iter().map(|j| total(j, |part| &part.null).abs()));
+            Some(Nothing { baseline, l1_max })
+        });
         Verdict {
             objective: Objective { loss: self.losses / n, penalty: net.value(self.weights) },
             violation: largest(worst).max(of_bias),
-            l1_max: largest(columns.into_par_iter().map(|j| gradient(j, 1).abs())),
-            baseline: self.null.baseline,
+            l1_max: nothing.map_or(f64::NAN, |nothing| nothing.l1_max),
+            baseline: nothing.map_or(f64::NAN, |nothing| nothing.baseline),
         }
     }
+}
+
+/// Σ xⱼwⱼ of a row.
+fn dot(examples: Examples, i: usize, weights: &[f64]) -> f64 {
+    match examples.rows.values() {
+        ValuesRef::F32(values) => in_four_sums(examples.rows.row(values, i), weights),
+        ValuesRef::F64(values) => in_four_sums(examples.rows.row(values, i), weights),
+    }
+}
+
+/// Four sums, added at the end: one alone would make each term wait for the last.
+fn in_four_sums<V: Value>(row: Row<V>, weights: &[f64]) -> f64 {
+    let term = |id: u32, x: V| x.wide() * weights[id as usize];
+    let ((ids, last_ids), (values, last)) = (row.ids.as_chunks::<4>(), row.values.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (ids, values) in ids.iter().zip(values) {
+        for k in 0..4 {
+            sums[k] += term(ids[k], values[k]);
+        }
+    }
+    let rest: f64 = last_ids.iter().zip(last).map(|(&id, &x)| term(id, x)).sum();
+    ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
 }
 
 /// The largest; NaN if any is, so that a diverged run shows.

@@ -39,7 +39,15 @@ pub(crate) fn decimal_in(text: &[u8], start: usize, end: usize) -> Option<f64> {
     if end <= start || end - start > 8 {
         return None;
     }
+    if end - start == 1 {
+        let digit = text[start].wrapping_sub(b'0'); // counts: the next shortest way
+        return (digit < 10).then_some(f64::from(digit));
+    }
     let digits = word(text, start, end)?;
+    if digits & 0xffff == u64::from(b'.' ^ b'0') << 8 && end - start == 8 {
+        // 0.dddddd, which is how most programs print a value below one: a guess that saves looking for the point.
+        return number(digits >> 16 << 16).map(|whole| whole as f64 / POWERS[6]);
+    }
     let from_point = digits ^ (ONES * u64::from(b'.' ^ b'0'));
     let point = !((from_point & !HIGH).wrapping_add(!HIGH) | from_point) & HIGH;
     if point == 0 {

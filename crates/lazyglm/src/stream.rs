@@ -12,6 +12,7 @@ use crate::features::{Declared, Features};
 use crate::format::{Asked, Lines, Parsed};
 use crate::input::Reading;
 use crate::loss::Loss;
+use crate::objective::{Judge, Nothing, Null};
 use crate::random;
 use crate::rows::{Examples, Rows};
 use crate::scaling::{Columns, Scale, Scaling};
@@ -410,8 +411,8 @@ impl Blocks for Stream {
         self.for_each(&self.groups(&all), &mut |_, window| self.turn(window, &[], see))
     }
 
-    fn pooled(&self) -> Vec<(f64, f64)> {
-        self.pooled.clone()
+    fn ready<'a>(&self, judge: Judge<'a>, loss: &dyn Loss, with_bias: bool) -> (Judge<'a>, Option<Nothing>) {
+        (judge.with_null(Null::new(&self.pooled, loss, with_bias)), None)
     }
 
     fn file(&self) -> Place {

@@ -14,6 +14,7 @@ use crate::solver::online::{Diverged, Online, Rule, SAMPLED, Sample};
 use crate::stream::Stream;
 use crate::task::Task;
 use crate::update::Update;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// What a watcher sees while a run is going on.
@@ -105,12 +106,19 @@ pub fn train(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let blocks = InMemory { task, order: settings.order, seed: settings.seed };
-    train_on(
-        &Job { blocks: &blocks, loss: &*task.loss, features: task.data.features.count, validation },
-        settings,
-        watch,
-    )
+    let (send, nothing) = channel();
+    let blocks = InMemory { task, order: settings.order, seed: settings.seed, nothing };
+    let features = task.data.features.count;
+    let job = Job { blocks: &blocks, loss: &*task.loss, features, validation };
+    std::thread::scope(|scope| {
+        match rayon::current_num_threads() {
+            1 => drop(send), // it is found out when it is needed
+            _ => drop(scope.spawn(move || {
+                let _ = send.send(objective::nothing(task.examples(), &*task.loss, settings.bias));
+            })),
+        }
+        train_on(&job, settings, watch)
+    })
 }
 
 /// Trains a model on rows that are not held in memory.
@@ -390,12 +398,13 @@ impl Best {
 fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Trained> {
     let Fitted { weights, bias, epochs, stop, seconds, validation, history } = fitted;
     let of_bias = settings.bias.then_some(bias);
-    let mut judge = Judge::new(&job.blocks.pooled(), job.loss, &weights, of_bias, job.blocks.nonzeros());
+    let judge = Judge::new(job.loss, &weights, of_bias, job.blocks.nonzeros());
+    let (mut judge, nothing) = job.blocks.ready(judge, job.loss, settings.bias);
     job.blocks.pass(&mut |turn| {
         judge.hear(turn.examples);
         Ok(())
     })?;
-    let Verdict { objective: f, violation, l1_max, baseline } = judge.verdict(settings.net);
+    let Verdict { objective: f, violation, l1_max, baseline } = judge.verdict(settings.net, nothing);
     let figures =
         [("objective", f.total()), ("violation", violation), ("l1_max", l1_max), ("baseline", baseline)];
     for (name, figure) in figures {

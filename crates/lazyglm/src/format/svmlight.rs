@@ -120,34 +120,42 @@ impl Svmlight {
         if target.is_empty() || target.contains(&b'#') {
             return None;
         }
-        self.ids.clear();
-        self.values.clear();
-        let (mut least, mut last, mut used) = (0, at, 1);
-        while text[at] == b' ' {
-            let (colon, end) = (*marks.get(used)? as usize, *marks.get(used + 1)? as usize);
+        let most = marks.len() / 2;
+        if self.ids.len() < most {
+            self.ids.resize(most, 0);
+            self.values.resize(most, 0.0);
+        }
+        let (mut least, mut last, mut count) = (0, at, 0);
+        let pairs = marks[1..].chunks_exact(2).zip(self.ids.iter_mut().zip(&mut self.values));
+        for (marks, (id_here, value_here)) in pairs {
+            if text[at] != b' ' {
+                break;
+            }
+            let (colon, end) = (marks[0] as usize, marks[1] as usize);
             let id = index_in(text, at + 1, colon)?;
             let value = value_in(text, colon + 1, end)?;
             if text[colon] != b':' || id < least || value == 0.0 {
                 return None;
             }
-            self.ids.push(id as u32);
-            self.values.push(value);
-            (last, at, least, used) = (at, end, id + 1, used + 2);
+            (*id_here, *value_here) = (id as u32, value);
+            (last, at, least) = (at, end, id + 1);
+            count += 1;
         }
         if text[at] != b'\n' || into.labels.is_wrong(target) {
             return None;
         }
+        let (ids, values) = (&self.ids[..count], &self.values[..count]);
         if into.begin_row() {
             into.labels.push(target).ok()?;
-            if let (Some(&low), Some(&high)) = (self.ids.first(), self.ids.last()) {
+            if let (Some(&low), Some(&high)) = (ids.first(), ids.last()) {
                 let column = |at: usize| (at - start) as u64 + 2;
                 into.see(Found { index: low, line: number, column: column(start + target.len()) });
                 into.see(Found { index: high, line: number, column: column(last) });
             }
             into.lines.is_row(into.rows.len());
-            into.rows.push_known(&self.ids, &self.values);
+            into.rows.push_known(ids, values);
         }
-        Some((at + 1, used))
+        Some((at + 1, 1 + 2 * count))
     }
 
     #[cold]

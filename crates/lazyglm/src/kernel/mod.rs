@@ -19,9 +19,11 @@
 
 mod bytes;
 mod folded;
+mod pages;
 mod weight;
 
 pub(crate) use bytes::separators;
+pub(crate) use pages::ask_for_huge_pages;
 
 pub use folded::Folded;
 pub use weight::Weight;

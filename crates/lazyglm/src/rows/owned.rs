@@ -154,6 +154,23 @@ impl Rows {
         (end, self.offsets[end] - from)
     }
 
+    /// Makes room for as many non-zeros as are likely to come, if there is, and lets `advise` know of the memory: its
+    /// start and its bytes.
+    pub(crate) fn expect(&mut self, nonzeros: usize, advise: &dyn Fn(*const u8, usize)) {
+        let values = match &mut self.values {
+            Values::F32(short) => {
+                short.try_reserve_exact(nonzeros).map(|()| (short.as_ptr().cast(), 4 * short.capacity()))
+            }
+            Values::F64(wide) => {
+                wide.try_reserve_exact(nonzeros).map(|()| (wide.as_ptr().cast(), 8 * wide.capacity()))
+            }
+        };
+        if let (Ok(()), Ok((start, bytes))) = (self.ids.try_reserve_exact(nonzeros), values) {
+            advise(self.ids.as_ptr().cast(), 4 * self.ids.capacity());
+            advise(start, bytes);
+        }
+    }
+
     /// Makes room for so many rows and non-zeros, kept in `f32` if `narrow`, and no more.
     pub(crate) fn reserve(&mut self, rows: usize, nonzeros: usize, narrow: bool) {
         self.offsets.reserve_exact((rows + 1).saturating_sub(self.offsets.len()));
