@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `weights` | F64 \[k\] | the weights that are not zero |
 //! | `bias` | F64 \[1\] | b |
-//! | `features` | U32 \[k\] | the index of each, as written in the data, rising |
+//! | `features` | U32 \[k\] | the index of each, as written in the data, or its bucket, or the number of its word, rising |
 //! | `seen` | U32 \[2m\] | first and last index of each run of features that occurred in training |
 //! | `name_ends` | U64 \[k\] | with words: where each feature's word ends in `names` |
 //! | `names` | U8 | with words: the words of the weights, end to end, in UTF-8 |

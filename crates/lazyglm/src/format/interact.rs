@@ -1,8 +1,8 @@
 //! Products of features: a parser behind which another one does the reading.
 //!
 //! For `--interact a*b` every feature x of namespace (or column) a and every y of b give a feature `x*y` whose value is
-//! the product of theirs. For `a*a` each unordered pair once, squares included. Nothing is written out: rows are
-//! widened as they are read.
+//! the product of theirs. For `a*a` each unordered pair once, squares included. The data need not hold them: rows are
+//! widened as they are read, and a cache keeps them widened.
 
 use super::{Parsed, Parser, Recipe};
 use crate::error::{Error, Place, Result};
