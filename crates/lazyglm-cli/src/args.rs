@@ -138,13 +138,15 @@ pub struct Train {
     /// How to read the data.
     #[command(flatten)]
     pub reading: Reading,
-    /// Keep what was read in a file that reads faster: auto (DATA.lazyglm-cache), off, only, or a file
+    /// Keep the training data in a file that reads faster: auto (DATA.lazyglm-cache), off, only (that file and nothing else), or a file
     #[arg(long, default_value = "auto", value_name = "WHEN|FILE", help_heading = "Data")]
     pub cache: String,
-    /// Use so much memory, all told, and go through the rows a window at a time if they do not fit: 2G, 500M
+    /// Use so much memory (M and G are powers of 1024), and go through the rows a window at a time if they do not fit;
+    /// held-out rows then come from a file, and are held on top: 2G, 500M
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
     pub memory: Option<usize>,
-    /// Divide each feature by its largest magnitude or its standard deviation (never shifted); weights are of the original units
+    /// Divide each feature by its largest magnitude or its standard deviation (never shifted): the penalty is on the weights
+    /// of scaled features, the model's weights are of the original units
     #[arg(long, default_value = "none", value_name = "none|maxabs|std", help_heading = "Data")]
     pub scale: String,
     /// How many features there are [default: up to the highest index]
@@ -171,7 +173,7 @@ pub struct Reading {
     /// The format: one of those below [default: by name, or first bytes]
     #[arg(long, value_name = "F", help_heading = "Data")]
     pub format: Option<String>,
-    /// The column that is the target (csv, json, parquet) [default: target, label, y or class]
+    /// The column that is the target (csv, jsonl, parquet) [default: target, label, y or class]
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     pub target: Option<String>,
     /// Columns to leave out
@@ -180,7 +182,8 @@ pub struct Reading {
     /// Columns whose numbers are names: a feature for each value
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "Data")]
     pub categorical: Vec<String>,
-    /// How text becomes features: words=1-2,chars=3-5,case=lower|keep,value=tf|binary|sublinear,idf=yes|no,norm=l2|none
+    /// How text becomes features: words=1-3,chars=3-5,case=lower|keep,value=tf|binary|sublinear,idf=yes|no,norm=l2|none
+    /// [default: words=1-2,chars=none,case=lower,value=sublinear,idf=no,norm=l2]
     #[arg(long, value_name = "K=V,…", help_heading = "Data")]
     pub text: Option<String>,
     /// Hash the names of features into 2^N buckets instead of keeping them
@@ -198,7 +201,7 @@ pub struct Predict {
     pub model: PathBuf,
     /// Data of the kind the model was trained on, plain, gzip or zstd; '-' for standard input; targets may be missing
     pub data: PathBuf,
-    /// The format, if its name or first bytes do not tell [default: by name, or first bytes]
+    /// The format [default: by the file's name, or as in training]
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
     /// Write the predictions here instead of standard output
@@ -222,7 +225,7 @@ pub struct Evaluate {
     pub model: PathBuf,
     /// Data of the kind the model was trained on, plain, gzip or zstd; '-' for standard input
     pub data: PathBuf,
-    /// The format, if its name or first bytes do not tell [default: by name, or first bytes]
+    /// The format [default: by the file's name, or as in training]
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
     /// Fail on a feature that never occurred in training, instead of counting it as zero

@@ -102,7 +102,7 @@ impl Dataset {
             naming => Features::named(&mut parsed.rows, naming)?,
         };
         features.scaling = Arc::new(scaling(&parsed.rows, reading.idf(), load.scale));
-        features.scaling.apply(&mut parsed.rows);
+        features.scaling.apply(&mut parsed.rows, load.narrow);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
         data.notes.splice(..0, notes);
         Ok((data, kept))
@@ -313,7 +313,7 @@ fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Scaling {
     }
     if scale != Scale::None {
         if idf.is_some() {
-            scaling.apply(rows.to_mut()); // scaled is what idf leaves
+            scaling.apply(rows.to_mut(), false); // scaled is what idf leaves
         }
         let mut columns = Columns::new(rows.columns());
         columns.see(Rows::borrow(&rows));

@@ -190,6 +190,7 @@ impl Features {
             renamed.push_row(&mut pairs).map_err(infinite)?;
         }
         renamed.rows.declare_columns(self.columns());
+        self.scaling.apply(&mut renamed.rows, false);
         Ok(renamed.rows)
     }
 

@@ -59,8 +59,11 @@ pub(crate) struct Scaling {
 }
 
 impl Scaling {
-    /// Scales rows; their ids are columns.
-    pub fn apply(&self, rows: &mut Rows) {
+    /// Scales rows; their ids are columns. Products are kept in f64, unless `narrow`.
+    pub fn apply(&self, rows: &mut Rows, narrow: bool) {
+        if !narrow && *self != Scaling::default() {
+            rows.widen();
+        }
         if let Some(idf) = &self.idf {
             rows.multiply_columns(idf);
         }

@@ -58,7 +58,8 @@ pub struct Stream {
     pooled: Vec<(f64, f64)>,
     order: Order,
     seed: u64,
-    narrow: bool,
+    narrow: bool,     // values are rounded to f32
+    short: bool,      // values take four bytes
     window: usize,    // non-zeros, about
     pool: ThreadPool, // of its own: with few threads, few blocks are in memory
 }
@@ -116,6 +117,7 @@ impl Stream {
         let mut features = Features::surveyed(naming, span, options.declared, path, &survey.occurs)?;
         features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
         let window = window(options.memory, &features, &kept.cache, settings)?;
+        let short = is_short(&features, &kept.cache, settings);
         let mut notes = kept.notes.clone();
         let (labels, file) = (&survey.labels, Place::file(path));
         let loss = match &options.loss {
@@ -153,6 +155,7 @@ impl Stream {
             order,
             seed,
             narrow: settings.precision == Precision::F32,
+            short,
             window,
             pool,
             kept,
@@ -214,7 +217,7 @@ impl Stream {
     }
 
     fn bytes_of_value(&self) -> usize {
-        bytes_of_value(self.narrow || self.cache().meta.single)
+        bytes_of_value(self.short)
     }
 
     /// Reads and decodes the fragments of a window, on all cores.
@@ -224,7 +227,7 @@ impl Stream {
         // arrays that grow in pieces would for a moment be there twice.
         let rows = (self.window * self.bytes_of_value() / ROW).min(self.rows());
         let nonzeros = self.window.min(self.cache().meta.nonzeros);
-        window.rows.reserve(rows, nonzeros, self.narrow || self.cache().meta.single);
+        window.rows.reserve(rows, nonzeros, self.short);
         window.targets.reserve_exact(rows);
         for some in parts.chunks(2 * self.pool.current_num_threads()) {
             let decode = || some.par_iter().map(|&part| self.fragment(part as usize)).collect();
@@ -245,7 +248,7 @@ impl Stream {
         self.cache().read(part, &mut block)?;
         self.cache().decode(part, block.bytes(), &mut parsed)?;
         self.features.to_columns(&mut parsed.rows)?;
-        self.features.scaling.apply(&mut parsed.rows);
+        self.features.scaling.apply(&mut parsed.rows, self.narrow);
         Ok(parsed)
     }
 
@@ -332,6 +335,12 @@ impl Window {
     }
 }
 
+/// Whether values take four bytes in memory.
+fn is_short(features: &Features, cache: &Cache, settings: &Settings) -> bool {
+    let as_written = *features.scaling == Scaling::default();
+    settings.precision == Precision::F32 || (cache.meta.single && as_written)
+}
+
 /// How many threads read or decode: their blocks must not take much of the memory.
 fn threads(memory: usize) -> usize {
     (memory / (4 * THREAD)).clamp(1, rayon::current_num_threads())
@@ -349,7 +358,7 @@ fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> 
         let mut columns = Columns::new(features.columns());
         supply::from_cache(cache, false, 2, &mut |block| {
             features.to_columns(&mut block.rows)?;
-            scaling.apply(&mut block.rows);
+            scaling.apply(&mut block.rows, false);
             columns.see(block.rows.borrow());
             Ok(())
         })?;
@@ -368,7 +377,7 @@ fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> 
 fn window(memory: usize, features: &Features, cache: &Cache, settings: &Settings) -> Result<usize> {
     let names = features.naming.bytes();
     let fixed = OWN + threads(memory) * THREAD + features.columns() * COLUMN + names + cache.parts.len() * 48;
-    let narrow = settings.precision == Precision::F32 || cache.meta.single;
+    let narrow = is_short(features, cache, settings);
     let room = memory.saturating_sub(fixed) / 2;
     if room < LEAST {
         let least = (fixed + 2 * LEAST).div_ceil(1 << 20);

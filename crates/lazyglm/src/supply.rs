@@ -82,6 +82,13 @@ pub(crate) fn for_each(
     start_over: &mut dyn FnMut(),
 ) -> Result<Supplied> {
     let mut notes = Vec::new();
+    if Cache::is_one(path) {
+        let cache = of_cache(path, asked, &absent)?;
+        tell(&cache, see)?;
+        from_cache(&cache, rounds, usize::MAX, see)?;
+        let Cache { meta, naming, .. } = cache;
+        return Ok(Supplied { reading: meta.reading, naming, notes });
+    }
     let place = match mode.place(path) {
         Some(_) if !absent.is_empty() && *mode == CacheMode::Only => {
             let what = "--cache only with sample weights of 0, which leave rows out";
@@ -96,9 +103,7 @@ pub(crate) fn for_each(
     };
     match fresh(&place, path, asked, mode) {
         Ok(Some(cache)) => {
-            // First what fragments do not say of their rows.
-            let Meta { span, with_query, unlabelled, .. } = cache.meta;
-            see(&mut Parsed { span, with_query, unlabelled, ..Parsed::default() })?;
+            tell(&cache, see)?;
             let mut stopped_by_seer = false;
             let done = from_cache(&cache, rounds, usize::MAX, &mut |block| {
                 see(block).inspect_err(|_| stopped_by_seer = true)
@@ -125,6 +130,22 @@ pub(crate) fn for_each(
     Ok(Supplied { notes, ..supplied })
 }
 
+/// A cache given as the data: how it was read is settled.
+fn of_cache(path: &Path, asked: &Asked, absent: &[bool]) -> Result<Cache> {
+    let cache = Cache::open(path)?;
+    if *asked != Asked::default() && *asked != cache.meta.asked || !absent.is_empty() {
+        let what = format!("{} is a cache: how its rows are made is settled", path.display());
+        return Err(Error::call(what, "leave the flags for reading out, or give the data themselves"));
+    }
+    Ok(cache)
+}
+
+/// Tells what fragments do not say of their rows.
+fn tell(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+    let Meta { span, with_query, unlabelled, .. } = cache.meta;
+    see(&mut Parsed { span, with_query, unlabelled, ..Parsed::default() })
+}
+
 /// A cache of a file, made first if need be; where none is to be kept, one that vanishes when it is dropped.
 pub(crate) struct Kept {
     pub cache: Cache,
@@ -142,6 +163,11 @@ pub(crate) fn kept<T>(
     look: impl Fn(&Cache) -> Result<T>,
 ) -> Result<(Kept, T)> {
     let mut notes = Vec::new();
+    if Cache::is_one(path) {
+        let cache = of_cache(path, asked, &[])?;
+        let found = look(&cache)?;
+        return Ok((Kept { cache, notes, _vanishing: None }, found));
+    }
     let place = mode.place(path);
     if let Some(place) = &place {
         match fresh(place, path, asked, mode) {

@@ -280,7 +280,31 @@ pub fn open(opening: &Opening) -> Result<Recipe> {
         })?,
         None => recognised(opening),
     };
-    (entry.open)(opening)
+    let recipe = (entry.open)(opening)?;
+    refuse_idle(&recipe, opening.asked)?;
+    Ok(recipe)
+}
+
+/// What is asked for and has no meaning in this format would change nothing: better said than passed over.
+fn refuse_idle(recipe: &Recipe, asked: &Asked) -> Result<()> {
+    let columns = [
+        ("--target", asked.target.is_some()),
+        ("--drop", !asked.drop.is_empty()),
+        ("--categorical", !asked.categorical.is_empty()),
+    ];
+    let idle = match recipe {
+        Recipe::Csv(_) | Recipe::Jsonl { .. } | Recipe::Parquet { .. } => None,
+        _ => columns.iter().find(|(_, given)| *given).map(|(flag, _)| *flag),
+    };
+    let idle = idle.or((asked.text.is_some() && !matches!(recipe, Recipe::Text(_))).then_some("--text"));
+    let indices = matches!(recipe, Recipe::Svmlight | Recipe::Text(_));
+    match idle.or((indices && !asked.interact.is_empty()).then_some("--interact")) {
+        None => Ok(()),
+        Some(flag) => {
+            let what = format!("{flag} has no meaning for {}", recipe.name());
+            Err(Error::call(what, "leave it out, or say what the data are with --format"))
+        }
+    }
 }
 
 /// A table by its first bytes, which no text begins with. Else by its ending, if that is one of ours and the bytes do not speak against it; else as the model's data were read; else

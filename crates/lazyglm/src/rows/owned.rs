@@ -128,7 +128,8 @@ impl Rows {
         self.offsets.push(self.ids.len());
     }
 
-    fn widen(&mut self) {
+    /// Keeps values in `f64` from now on.
+    pub(crate) fn widen(&mut self) {
         if let Values::F32(narrow) = &self.values {
             let mut wide = std::mem::take(&mut self.spare);
             wide.extend(narrow.iter().map(|&x| f64::from(x)));

@@ -102,6 +102,11 @@ pub fn stats(path: &Path, asked: &Asked) -> Result<Stats> {
     let density = if cells > 0.0 { shape.nonzeros as f64 / cells } else { 0.0 };
     let mut notes = supplied.notes;
     notes.extend(query_note(path, with_query));
+    if supplied.reading.idf().is_some() {
+        notes.push(
+            "these are the values before idf=yes, which training multiplies in: its l1_max is another".into(),
+        );
+    }
     Ok(Stats {
         format: recipe.name().to_string(),
         rows: shape.rows,
