@@ -17,8 +17,8 @@ pub(crate) fn separators(text: &[u8], from: usize, to: usize, found: &mut Vec<u3
 
 /// A byte at a time, behind `count` that were found before.
 fn slowly(text: &[u8], from: usize, to: usize, mut count: usize, found: &mut [u32]) -> usize {
-    for at in from..to {
-        if text[at] <= b' ' || text[at] == b':' || text[at] >= 0x80 {
+    for (at, &byte) in text[..to].iter().enumerate().skip(from) {
+        if byte <= b' ' || byte == b':' || byte >= 0x80 {
             found[count] = at as u32;
             count += 1;
         }
@@ -50,8 +50,7 @@ fn avx2(text: &[u8], from: usize, to: usize, found: &mut [u32]) -> usize {
         let (halves, _) = chunk.as_chunks::<32>();
         let mut bits = u64::from(marks(&halves[0])) | u64::from(marks(&halves[1])) << 32;
         let (ones, mut next) = (bits.count_ones() as usize, count);
-        loop {
-            let Some(eight) = found[next..].first_chunk_mut::<8>() else { break };
+        while let Some(eight) = found[next..].first_chunk_mut::<8>() {
             for place in eight {
                 *place = at as u32 + bits.trailing_zeros();
                 bits &= bits.wrapping_sub(1);
