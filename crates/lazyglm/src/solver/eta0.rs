@@ -27,6 +27,7 @@ use crate::loss::Loss;
 use crate::penalty::{ElasticNet, Method};
 use crate::rows::Examples;
 use crate::schedule::{Schedule, Setting, Spec};
+use rayon::prelude::*;
 
 /// How many rows a rate is tried on.
 const TRIED_ROWS: usize = 10_000;
@@ -150,16 +151,20 @@ pub fn find(trial: &Trial) -> Result<Rate> {
     };
     let mut best = (f64::INFINITY, most.min(natural * f64::powi(2.0, *RUNGS.start())));
     let mut worse = 0;
-    for rung in RUNGS {
-        let eta0 = (natural * f64::powi(2.0, rung)).min(most);
-        let loss = progressive_loss(trial, eta0)?;
-        if loss < best.0 {
-            (best, worse) = ((loss, eta0), 0);
-        } else {
-            worse += 1;
-        }
-        if worse == 2 || eta0 == most {
-            break; // losses fall and then rise along the ladder
+    let rates: Vec<f64> = RUNGS.map(|rung| (natural * f64::powi(2.0, rung)).min(most)).collect();
+    // As many at a time as there are threads; some are tried that one thread would not have come to, and ignored.
+    'ladder: for some in rates.chunks(rayon::current_num_threads()) {
+        let losses: Vec<Result<f64>> = some.par_iter().map(|&eta0| progressive_loss(trial, eta0)).collect();
+        for (&eta0, loss) in some.iter().zip(losses) {
+            let loss = loss?;
+            if loss < best.0 {
+                (best, worse) = ((loss, eta0), 0);
+            } else {
+                worse += 1;
+            }
+            if worse == 2 || eta0 == most {
+                break 'ladder; // losses fall and then rise along the ladder
+            }
         }
     }
     Ok(Rate { eta0: rounded(best.1), held_down: safe < natural / 8.0 })
