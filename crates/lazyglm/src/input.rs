@@ -76,6 +76,7 @@ impl Input {
         let first = source.first()?;
         let recipe =
             format::open(&Opening { first, file: path, asked, known: known.map(|known| &known.recipe) })?;
+        format::refuse_idle(&recipe, asked)?;
         let header = recipe.header(first);
         let lines = memchr::memchr_iter(b'\n', &first[..header]).count() as u64;
         source.skip(header);

@@ -1,6 +1,6 @@
 //! Rows from a cache, or from the source and into a cache.
 
-use crate::cache::{Cache, CacheWriter, Meta, Stamp};
+use crate::cache::{Cache, CacheWriter, Meta, Scratch, Stamp};
 use crate::error::{Error, Kind, Place, Result};
 use crate::files;
 use crate::format::{Asked, Parsed};
@@ -273,7 +273,10 @@ pub(crate) fn from_cache(
         }
         cache.read(part, block).map(|()| true)
     });
-    let maker = || -> Box<Make> { Box::new(|part, block, parsed| cache.decode(part, block.bytes(), parsed)) };
+    let maker = || -> Box<Make> {
+        let mut scratch = Scratch::default();
+        Box::new(move |part, block, parsed| cache.decode(part, block.bytes(), parsed, &mut scratch))
+    };
     reader::for_each(Work { take, maker: &maker, lines_before: 0, rounds, threads }, Vec::new(), see)
 }
 

@@ -28,8 +28,10 @@ pub fn run(args: &Inspect) -> Result<()> {
             });
             return writeln!(out, "{whole}");
         }
+        let widest = shown.iter().map(|(name, _)| one_line(name).chars().count()).max().unwrap_or(0);
+        let width = widest.clamp(12, 60);
         if !args.tsv {
-            head(out, &model)?;
+            head(out, &model, width)?;
         }
         if args.tsv {
             writeln!(out, "(bias)\t{:?}", model.bias)?;
@@ -37,7 +39,7 @@ pub fn run(args: &Inspect) -> Result<()> {
         for (feature, weight) in shown {
             match args.tsv {
                 true => writeln!(out, "{}\t{weight:?}", one_line(&feature))?,
-                false => writeln!(out, "{:>12}  {weight:>+14.5e}", one_line(&feature))?,
+                false => writeln!(out, "{:>width$}  {weight:>+14.5e}", one_line(&feature))?,
             }
         }
         Ok(())
@@ -56,7 +58,7 @@ fn chosen<'a>(model: &'a Model, args: &Inspect) -> Vec<(Cow<'a, str>, f64)> {
     weights
 }
 
-fn head(out: &mut dyn Write, model: &Model) -> io::Result<()> {
+fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
     let training = &model.training;
     writeln!(out, "loss       {}", model.loss.spec())?;
     if let Some([negative, positive]) = &model.classes {
@@ -83,5 +85,5 @@ fn head(out: &mut dyn Write, model: &Model) -> io::Result<()> {
     )?;
     writeln!(out, "objective  {:.8}", training.report.objective)?;
     writeln!(out, "bias       {:+.6}", model.bias)?;
-    writeln!(out, "\n{:>12}  {:>14}", "feature", "weight")
+    writeln!(out, "\n{:>width$}  {:>14}", "feature", "weight")
 }

@@ -12,7 +12,7 @@
 //! All numbers are little-endian and take eight bytes. The end is read and checked when the file is opened; a fragment
 //! when it is read.
 
-use super::fragment;
+use super::fragment::{self, Scratch};
 use super::stamp::Stamp;
 use crate::error::{Error, Place, Result};
 use crate::format::{Asked, Parsed, Span};
@@ -205,7 +205,7 @@ impl Cache {
     }
 
     /// Makes rows of the bytes of a fragment, once they are known to be what was written.
-    pub fn decode(&self, part: usize, bytes: &[u8], block: &mut Parsed) -> Result<()> {
+    pub fn decode(&self, part: usize, bytes: &[u8], block: &mut Parsed, scratch: &mut Scratch) -> Result<()> {
         let Part { rows, nonzeros, check, .. } = self.parts[part];
         if XxHash3_64::oneshot(bytes) != check {
             return Err(damaged(&self.path, "the checksum of a block does not fit"));
@@ -215,7 +215,7 @@ impl Cache {
             Naming::Words(words) => words.len(),
             Naming::Buckets(buckets) => 1 << buckets.bits(),
         };
-        let decoded = fragment::decode(bytes, &self.words, block);
+        let decoded = fragment::decode(bytes, &self.words, block, scratch);
         let fits =
             block.rows.len() == rows && block.rows.nonzeros() == nonzeros && block.rows.columns() <= limit;
         decoded.filter(|()| fits).ok_or_else(|| damaged(&self.path, "a block breaks the rules of the format"))

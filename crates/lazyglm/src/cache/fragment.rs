@@ -63,19 +63,33 @@ pub(super) fn encode(block: &Parsed, rows: Range<usize>, words: &mut Vocabulary)
     to.bytes
 }
 
+/// Memory that decoding uses again and again.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    counts: Vec<usize>,
+    gaps: Vec<u32>,
+    values: Vec<f64>,
+}
+
 /// Appends the rows in these bytes to an empty block; `None` if they break a rule.
-pub(super) fn decode(bytes: &[u8], words: &Vocabulary, block: &mut Parsed) -> Option<()> {
+pub(super) fn decode(
+    bytes: &[u8],
+    words: &Vocabulary,
+    block: &mut Parsed,
+    scratch: &mut Scratch,
+) -> Option<()> {
     let mut from = Reader { bytes };
-    let mut counts: Vec<usize> = Vec::new();
+    let Scratch { counts, gaps, values } = scratch;
+    counts.clear();
+    gaps.clear();
+    values.clear();
     from.wholes(|count| counts.push(count as usize))?;
-    let mut gaps: Vec<u32> = Vec::new();
     from.wholes(|gap| gaps.push(gap))?;
-    let mut values = Vec::with_capacity(gaps.len());
-    from.reals(gaps.len(), &mut values)?;
+    from.reals(gaps.len(), values)?;
     if !values.iter().fold(true, |fine, x| fine & x.is_finite()) {
         return None;
     }
-    rows(&counts, &mut gaps, &values, &mut block.rows)?;
+    rows(counts, gaps, values, &mut block.rows)?;
     block.file_rows = counts.len();
     match from.byte()? {
         NUMBERS => {
@@ -185,7 +199,7 @@ mod tests {
             let mut words: Vocabulary = ["a word of another block"].into_iter().collect();
             let bytes = encode(&all, start..end, &mut words);
             let mut back = Parsed::default();
-            prop_assert!(decode(&bytes, &words, &mut back).is_some());
+            prop_assert!(decode(&bytes, &words, &mut back, &mut Scratch::default()).is_some());
             prop_assert_eq!(back.rows.len(), end - start);
             let pairs = |block: &Parsed, i: usize| {
                 let mut pairs = Vec::new();
@@ -215,11 +229,11 @@ mod tests {
             let mut words = Vocabulary::default();
             let all = block(&rows, as_words, weighted, rows.len());
             let mut bytes = encode(&all, 0..rows.len(), &mut words);
-            prop_assert!(decode(&bytes[..cut % bytes.len()], &words, &mut Parsed::default()).is_none());
+            prop_assert!(decode(&bytes[..cut % bytes.len()], &words, &mut Parsed::default(), &mut Scratch::default()).is_none());
             let length = bytes.len();
             changes.iter().for_each(|(at, byte)| bytes[at % length] = *byte);
             let mut back = Parsed::default();
-            if decode(&bytes, &words, &mut back).is_some() {
+            if decode(&bytes, &words, &mut back, &mut Scratch::default()).is_some() {
                 let room = (8, 8 * bytes.len()); // at most a few numbers for each byte
                 prop_assert!(back.rows.len() + back.rows.nonzeros() <= room.0 + room.1);
             }
@@ -228,7 +242,7 @@ mod tests {
         #[test]
         fn bytes_that_nobody_wrote_are_no_fragment(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let words: Vocabulary = ["a", "b"].into_iter().collect();
-            prop_assert!(decode(&bytes, &words, &mut Parsed::default()).is_none());
+            prop_assert!(decode(&bytes, &words, &mut Parsed::default(), &mut Scratch::default()).is_none());
         }
     }
 
@@ -240,7 +254,10 @@ mod tests {
                 let mut bytes = numbers.to_le_bytes().to_vec();
                 bytes.push(width);
                 bytes.extend([0; 64]);
-                assert!(decode(&bytes, &Vocabulary::default(), &mut Parsed::default()).is_none());
+                assert!(
+                    decode(&bytes, &Vocabulary::default(), &mut Parsed::default(), &mut Scratch::default())
+                        .is_none()
+                );
             }
         }
     }

@@ -10,4 +10,5 @@ mod numbers;
 mod stamp;
 
 pub(crate) use file::{Cache, CacheWriter, Meta};
+pub(crate) use fragment::Scratch;
 pub(crate) use stamp::Stamp;

@@ -280,13 +280,11 @@ pub fn open(opening: &Opening) -> Result<Recipe> {
         })?,
         None => recognised(opening),
     };
-    let recipe = (entry.open)(opening)?;
-    refuse_idle(&recipe, opening.asked)?;
-    Ok(recipe)
+    (entry.open)(opening)
 }
 
 /// What is asked for and has no meaning in this format would change nothing: better said than passed over.
-fn refuse_idle(recipe: &Recipe, asked: &Asked) -> Result<()> {
+pub(crate) fn refuse_idle(recipe: &Recipe, asked: &Asked) -> Result<()> {
     let columns = [
         ("--target", asked.target.is_some()),
         ("--drop", !asked.drop.is_empty()),

@@ -5,7 +5,8 @@
 //! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
 //! let Settings { net, method, schedule, epochs, bias, .. } = Settings::default();
 //! let (examples, order, loss) = (task.examples(), &random::permutation(500, 1, 0)[..], &*task.loss);
-//! let trial = eta0::Trial { examples, order, loss, net, method, schedule: &schedule, epochs, bias };
+//! let (rows, extent, schedule) = (500, eta0::Extent::of(examples), &schedule);
+//! let trial = eta0::Trial { examples, order, rows, extent, loss, net, method, schedule, epochs, bias };
 //! assert!(eta0::find(&trial).unwrap().eta0 > 0.0);
 //! ```
 

@@ -4,8 +4,12 @@
 //! a sample of the whole file, whatever order its rows are in. Both orders are functions of the seed and the epoch.
 //! Memory holds two windows, the weights, and what is known of the features; see [`Stream::open`].
 
+mod sizes;
+#[cfg(test)]
+mod tests;
+
 use crate::blocks::{Blocks, Turn};
-use crate::cache::Cache;
+use crate::cache::{Cache, Scratch};
 use crate::data::Dataset;
 use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};
@@ -23,6 +27,7 @@ use crate::survey::Survey;
 use crate::task::{self, ClassWeight, Task, targets_of};
 use rayon::ThreadPool;
 use rayon::prelude::*;
+use sizes::{ROW, bytes_of_value, is_short, threads, window};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -86,17 +91,6 @@ pub struct StreamOptions {
     /// How much memory to use, in bytes, all told.
     pub memory: usize,
 }
-
-/// What the program itself takes.
-const OWN: usize = 18 << 20;
-/// What a thread that reads or decodes takes.
-const THREAD: usize = 6 << 20;
-/// Bytes a column takes at most: weights, weights settled, best weights, gradients, and whether it occurs.
-const COLUMN: usize = 4 + 8 + 8 + 2 * 16 + 8 + 2;
-/// Bytes of a row besides its non-zeros.
-const ROW: usize = 24;
-/// The least a window holds.
-const LEAST: usize = 1 << 20;
 
 impl Stream {
     /// Opens a file, makes its cache if need be, and goes through it once to learn what is in it.
@@ -230,7 +224,11 @@ impl Stream {
         window.rows.reserve(rows, nonzeros, self.short);
         window.targets.reserve_exact(rows);
         for some in parts.chunks(2 * self.pool.current_num_threads()) {
-            let decode = || some.par_iter().map(|&part| self.fragment(part as usize)).collect();
+            let decode = || {
+                some.par_iter()
+                    .map_init(Scratch::default, |scratch, &part| self.fragment(part as usize, scratch))
+                    .collect()
+            };
             let decoded: Vec<Result<Parsed>> = self.pool.install(decode);
             for parsed in decoded {
                 self.append(parsed?, window)?;
@@ -240,13 +238,13 @@ impl Stream {
         Ok(())
     }
 
-    fn fragment(&self, part: usize) -> Result<Parsed> {
+    fn fragment(&self, part: usize, scratch: &mut Scratch) -> Result<Parsed> {
         let (mut block, mut parsed) = (Block::default(), Parsed::default());
         if self.narrow {
             parsed.rows.round();
         }
         self.cache().read(part, &mut block)?;
-        self.cache().decode(part, block.bytes(), &mut parsed)?;
+        self.cache().decode(part, block.bytes(), &mut parsed, scratch)?;
         self.features.to_columns(&mut parsed.rows)?;
         self.features.scaling.apply(&mut parsed.rows, self.narrow);
         Ok(parsed)
@@ -335,21 +333,6 @@ impl Window {
     }
 }
 
-/// Whether values take four bytes in memory.
-fn is_short(features: &Features, cache: &Cache, settings: &Settings) -> bool {
-    let as_written = *features.scaling == Scaling::default();
-    settings.precision == Precision::F32 || (cache.meta.single && as_written)
-}
-
-/// How many threads read or decode: their blocks must not take much of the memory.
-fn threads(memory: usize) -> usize {
-    (memory / (4 * THREAD)).clamp(1, rayon::current_num_threads())
-}
-
-fn bytes_of_value(narrow: bool) -> usize {
-    4 + if narrow { 4 } else { 8 }
-}
-
 /// What is to be done to values, found by passes over all of them.
 fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> {
     let idf = cache.meta.reading.idf();
@@ -371,20 +354,6 @@ fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> 
         scaling.scale = columns(&scaling)?.scale(scale);
     }
     Ok(scaling)
-}
-
-/// How many non-zeros a window may hold, so that two of them and all the rest stay within the memory.
-fn window(memory: usize, features: &Features, cache: &Cache, settings: &Settings) -> Result<usize> {
-    let names = features.naming.bytes();
-    let fixed = OWN + threads(memory) * THREAD + features.columns() * COLUMN + names + cache.parts.len() * 48;
-    let narrow = is_short(features, cache, settings);
-    let room = memory.saturating_sub(fixed) / 2;
-    if room < LEAST {
-        let least = (fixed + 2 * LEAST).div_ceil(1 << 20);
-        let what = format!("--memory {}M is too little for {} features", memory >> 20, features.columns());
-        return Err(Error::call(what, format!("give {least}M or more, or fewer features (--hash-bits)")));
-    }
-    Ok(room / bytes_of_value(narrow))
 }
 
 impl Blocks for Stream {
@@ -426,127 +395,5 @@ impl Blocks for Stream {
 
     fn file(&self) -> Place {
         Place::file(&self.file)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fmt::Write;
-
-    const ROWS: usize = 60_000;
-
-    /// The features of row `k`: as the file has them, and in memory.
-    fn row(k: usize) -> Vec<(u32, f64)> {
-        (0..5).map(|j| ((j * 37 + (k * 7 + j) % 36) as u32, (1 + (k + j) % 9) as f64 / 4.0)).collect()
-    }
-
-    /// Rows whose target is their number, with a line that is no row before every thousandth.
-    fn file(folder: &Path) -> PathBuf {
-        let mut text = String::new();
-        for k in 0..ROWS {
-            text += if k % 1000 == 999 { "# a comment\n" } else { "" };
-            let _ = write!(text, "{k}");
-            row(k).iter().for_each(|(id, x)| _ = write!(text, " {}:{x}", id + 1));
-            text.push('\n');
-        }
-        let path = folder.join("rows.svm");
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn open(file: &Path, order: Order, seed: u64) -> Stream {
-        let settings = Settings { order, seed, ..Settings::default() };
-        let options = StreamOptions { memory: 64 << 20, cache: CacheMode::Auto, ..StreamOptions::default() };
-        let stream = Stream::open(file, &options, &settings).unwrap();
-        assert!(stream.fits() && stream.windows() == 1);
-        Stream { window: 120_000, ..stream } // as with less memory
-    }
-
-    /// The rows of each turn, in the order of the turn; that each is what was written is checked on the way.
-    fn seen(go: impl FnOnce(&mut dyn FnMut(&Turn) -> Result<()>) -> Result<()>) -> Vec<Vec<usize>> {
-        let mut turns = Vec::new();
-        go(&mut |turn| {
-            let all: Vec<u32> = (0..turn.examples.len() as u32).collect();
-            let order = if turn.order.is_empty() { &all } else { turn.order };
-            let rows: Vec<usize> =
-                order.iter().map(|&i| turn.examples.targets[i as usize] as usize).collect();
-            for (&i, &k) in order.iter().zip(&rows) {
-                let mut pairs = Vec::new();
-                turn.examples.rows.for_each(i as usize, |id, x| pairs.push((id as u32, x)));
-                assert_eq!(pairs, row(k), "row {k}");
-                assert_eq!((turn.place)(i as usize).line, Some((k + 1 + (k + 1) / 1000) as u64), "row {k}");
-            }
-            turns.push(rows);
-            Ok(())
-        })
-        .unwrap();
-        turns
-    }
-
-    #[test]
-    fn an_epoch_has_every_row_once_and_a_pass_has_them_in_order() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = file(folder.path());
-        let in_order: Vec<usize> = (0..ROWS).collect();
-        for order in [Order::Shuffled, Order::Sequential] {
-            let stream = open(&file, order, 1);
-            assert!(stream.windows() > 3, "{} windows", stream.windows());
-            for epoch in [0, 1, 5] {
-                let turns = seen(|see| stream.epoch(epoch, see));
-                assert!(turns.len() > 3);
-                let mut rows = turns.concat();
-                assert_eq!(rows == in_order, order == Order::Sequential);
-                rows.sort_unstable();
-                assert!(rows == in_order, "each row once");
-            }
-            assert!(seen(|see| stream.pass(see)).concat() == in_order);
-            let first = seen(|see| stream.epoch(0, see)).swap_remove(0);
-            assert_eq!(seen(|see| stream.beginning(see)), [first]);
-        }
-    }
-
-    #[test]
-    fn the_order_is_a_function_of_seed_and_epoch() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = file(folder.path());
-        let order = |seed, epoch| {
-            let stream = open(&file, Order::Shuffled, seed);
-            seen(|see| stream.epoch(epoch, see)).concat()
-        };
-        assert_eq!(order(1, 0), order(1, 0));
-        assert_ne!(order(1, 0), order(2, 0));
-        assert_ne!(order(1, 0), order(1, 1));
-    }
-
-    #[test]
-    fn a_window_holds_no_more_than_it_may_and_comes_from_all_over_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let stream = open(&file(folder.path()), Order::Shuffled, 3);
-        let turns = seen(|see| stream.epoch(0, see));
-        let of_row = 5 + ROW / stream.bytes_of_value();
-        for rows in &turns {
-            assert!(rows.len() * of_row <= stream.window, "{} rows", rows.len());
-        }
-        // Neighbours in a shuffled window are far apart in the file.
-        let apart =
-            |rows: &[usize]| rows.windows(2).map(|two| two[0].abs_diff(two[1])).sum::<usize>() / rows.len();
-        assert!(turns[..turns.len() - 1].iter().all(|rows| apart(rows) > ROW_GAP), "{:?}", turns.len());
-    }
-
-    /// Shuffling inside one fragment alone would give less.
-    const ROW_GAP: usize = 2500;
-
-    #[test]
-    fn a_seer_that_fails_ends_the_epoch() {
-        let folder = tempfile::tempdir().unwrap();
-        let stream = open(&file(folder.path()), Order::Shuffled, 3);
-        let mut turns = 0;
-        let ended = stream.epoch(0, &mut |_| {
-            turns += 1;
-            if turns == 2 { Err(Error::call("enough", "stop")) } else { Ok(()) }
-        });
-        assert!(ended.unwrap_err().to_string().starts_with("enough"));
-        assert_eq!(turns, 2);
     }
 }

@@ -1,0 +1,52 @@
+//! How much of the memory goes where.
+
+use crate::cache::Cache;
+use crate::error::{Error, Result};
+use crate::features::Features;
+use crate::scaling::Scaling;
+use crate::settings::{Precision, Settings};
+
+/// What the program itself takes.
+pub(super) const OWN: usize = 18 << 20;
+/// What a thread that reads or decodes takes.
+pub(super) const THREAD: usize = 6 << 20;
+/// Bytes a column takes at most: weights, weights settled, best weights, gradients, and whether it occurs.
+pub(super) const COLUMN: usize = 4 + 8 + 8 + 2 * 16 + 8 + 2;
+/// Bytes of a row besides its non-zeros.
+pub(super) const ROW: usize = 24;
+/// The least a window holds.
+pub(super) const LEAST: usize = 1 << 20;
+
+/// Whether values take four bytes in memory.
+pub(super) fn is_short(features: &Features, cache: &Cache, settings: &Settings) -> bool {
+    let as_written = *features.scaling == Scaling::default();
+    settings.precision == Precision::F32 || (cache.meta.single && as_written)
+}
+
+/// How many threads read or decode: their blocks must not take much of the memory.
+pub(super) fn threads(memory: usize) -> usize {
+    (memory / (4 * THREAD)).clamp(1, rayon::current_num_threads())
+}
+
+pub(super) fn bytes_of_value(narrow: bool) -> usize {
+    4 + if narrow { 4 } else { 8 }
+}
+
+/// How many non-zeros a window may hold, so that two of them and all the rest stay within the memory.
+pub(super) fn window(
+    memory: usize,
+    features: &Features,
+    cache: &Cache,
+    settings: &Settings,
+) -> Result<usize> {
+    let names = features.naming.bytes();
+    let fixed = OWN + threads(memory) * THREAD + features.columns() * COLUMN + names + cache.parts.len() * 48;
+    let narrow = is_short(features, cache, settings);
+    let room = memory.saturating_sub(fixed) / 2;
+    if room < LEAST {
+        let least = (fixed + 2 * LEAST).div_ceil(1 << 20);
+        let what = format!("--memory {}M is too little for {} features", memory >> 20, features.columns());
+        return Err(Error::call(what, format!("give {least}M or more, or fewer features (--hash-bits)")));
+    }
+    Ok(room / bytes_of_value(narrow))
+}
