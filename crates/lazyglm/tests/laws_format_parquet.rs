@@ -6,7 +6,7 @@ mod tables;
 
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::*;
-use lazyglm::format::{Asked, Column, Holds, Recipe};
+use lazyglm::format::{Asked, Holds, ParquetColumn, Recipe};
 use lazyglm::random::Random;
 use lazyglm::{Dataset, Declared, Load};
 use parquet::file::properties::WriterProperties;
@@ -121,7 +121,7 @@ fn pairs_alone_are_indices_as_written() {
         || vec![("x", column.clone()), targets(3), ("id", unused.clone()), ("empty", empty.clone())];
     for path in [folder.parquet(columns()), folder.arrow(columns())] {
         let asked = asked(None, &["id"], &[]);
-        let columns = vec![Column { name: "x".into(), holds: Holds::Indices }];
+        let columns = vec![ParquetColumn { name: "x".into(), holds: Holds::Indices }];
         assert_eq!(opened(&path, &asked, None).unwrap(), Recipe::Parquet { target: "y".into(), columns });
         let (data, _) = Dataset::load(&path, &Load { asked, ..Load::default() }).unwrap();
         assert_eq!((data.features.base, data.features.count, data.features.name(3)), (1, 4, "4".to_string()));
