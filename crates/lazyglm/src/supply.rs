@@ -351,7 +351,7 @@ fn from_source(
 /// Reads a source into a cache in this place, and does nothing else; how many rows it has. Here a cache that cannot be
 /// written is an error: it is what was asked for.
 pub(crate) fn keep(path: &Path, asked: &Asked, place: &Path) -> Result<u64> {
-    let stamp = if path.as_os_str() == "-" { None } else { Some(Stamp::of(path)?) };
+    let stamp = if is_stream(path) { None } else { Some(Stamp::of(path)?) };
     let input = Input::open(path, asked, None)?;
     let reading = input.reading.clone();
     let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
