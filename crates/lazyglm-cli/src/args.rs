@@ -49,6 +49,8 @@ pub enum Verb {
 pub enum Bench {
     /// The paper's Table 1 on data of its shape: seconds a row for lazy, table and dense updates
     Paper(BenchPaper),
+    /// What 8 and 16 models in one pass cost against one, on data of the paper's shape, on one core
+    Lanes(BenchPaper),
 }
 
 /// `lazyglm train`.
@@ -302,7 +304,7 @@ pub struct Convert {
     pub quiet: bool,
 }
 
-/// `lazyglm bench paper`.
+/// `lazyglm bench paper` and `lazyglm bench lanes`.
 #[derive(ClapArgs)]
 pub struct BenchPaper {
     /// Rows to make; 1,000,000 as in the paper need 0.8 GB

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         args::Verb::Convert(args) => verbs::convert::run(&args),
         args::Verb::Demo => verbs::demo::run(),
         args::Verb::Bench(args::Bench::Paper(args)) => verbs::bench_paper::run(&args),
+        args::Verb::Bench(args::Bench::Lanes(args)) => verbs::bench_lanes::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,9 +1,11 @@
 //! One epoch under the clock, for the demo and the benchmark.
 
 use lazyglm::schedule::{Setting, Spec};
+use lazyglm::solver::aim::Same;
+use lazyglm::solver::lanes::{self, Pass, Width};
 use lazyglm::solver::online::{Online, Rule};
 use lazyglm::update::Update;
-use lazyglm::{Error, Result, Task};
+use lazyglm::{ElasticNet, Error, Method, Result, Task};
 use std::time::Instant;
 
 /// What came of it.
@@ -28,4 +30,23 @@ pub fn learn<U: Update>(task: &Task, rows: usize, eta0: f64, update: U) -> Resul
     learnt.map_err(|_| Error::call("a run on made data diverged", "report this"))?;
     let weights = model.update.weights();
     Ok(Timed { seconds: started.elapsed().as_secs_f64(), weights, bias: model.bias })
+}
+
+/// Learns all rows the same way for many models at once; the first one's weights.
+pub fn learn_lanes(
+    task: &Task,
+    eta0: f64,
+    nets: &[ElasticNet],
+    method: Method,
+    width: Width,
+) -> Result<Timed> {
+    let setting = Setting { eta0, l2: 0.0, rows: Some(task.targets.len() as u64), epochs: 1 };
+    let schedule = Spec::parse("inverse-sqrt")?.resolve(&setting)?;
+    let order: Vec<u32> = (0..task.targets.len() as u32).collect();
+    let (examples, aim) = (task.examples(), Same { loss: &*task.loss, targets: &task.targets });
+    let mut block = lanes::block(examples.rows.columns(), nets, method, true, width);
+    let started = Instant::now();
+    block.learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: &order });
+    let weights = block.weights(0).collect();
+    Ok(Timed { seconds: started.elapsed().as_secs_f64(), weights, bias: block.bias(0) })
 }

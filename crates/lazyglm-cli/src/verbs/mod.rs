@@ -1,5 +1,6 @@
 //! One verb a file.
 
+pub mod bench_lanes;
 pub mod bench_paper;
 pub mod convert;
 pub mod demo;

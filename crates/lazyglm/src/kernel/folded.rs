@@ -13,7 +13,7 @@
 //! the end: arithmetic on neighbours vectorises, so that the penalty all but vanishes behind the memory traffic. The
 //! score has eight partial sums, non-zero k going to the (k mod 8)-th: that order is part of the contract.
 
-use super::weight::{LANES, Weight};
+use super::weight::{PARTS, Weight};
 use crate::ledger::Ledger;
 use crate::penalty::{ElasticNet, Method};
 use crate::rows::{Row, Value};
@@ -21,7 +21,7 @@ use crate::update::Update;
 
 /// Every so many times d non-zeros the largest weight is looked up again, if there is a debt to speak of: it may have
 /// been unlearnt. A rebase costs a weight some 0.5 ns and learning a non-zero 3 ns: that is 1 % of the time.
-const LOOK_AGAIN: usize = 16;
+pub(super) const LOOK_AGAIN: usize = 16;
 
 /// With no weight alive, a rebase after this many steps: the next to live must find few others' debts to be added to.
 const STEPS_ALONE: f64 = 256.0;
@@ -101,20 +101,6 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         self
     }
 
-    /// How much may be owed before it eats the weights' digits.
-    ///
-    /// A stored magnitude |w| + θ is rounded to one part in 2²⁴ (f32), so a touch costs the weight about θ·2⁻²⁵.
-    /// A weight as large as the largest, M, lives while the debt grows by M, which takes n = M/(ηλ₁) steps, and
-    /// is touched at most n times in its life: the errors of a life add up to about θ·2⁻²⁵·√n. To keep that within
-    /// `PATIENCE` units of M's last place, θ ≤ M·PATIENCE/√n: at large n a rebase every quarter of a life, at small
-    /// n (a λ₁ that kills weights within a few steps) rarely, for a rebase a step would be as slow as a dense update.
-    fn limit(largest: f64, per_step: f64) -> f64 {
-        if largest == 0.0 {
-            return STEPS_ALONE * per_step;
-        }
-        (W::PATIENCE * (per_step * largest).sqrt()).clamp(largest / 4.0, 64.0 * largest)
-    }
-
     #[inline(always)]
     fn must_rebase(&self, eta: f64) -> bool {
         let (debt, rebase) = (self.ledger.debt(), &self.rebase);
@@ -153,7 +139,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         (self.debt, self.scale) = (W::default(), 1.0);
         let (largest, eager) = (largest.wide(), self.rebase.eager);
         let alone = (largest == 0.0).then(Vec::new);
-        let limit = Self::limit(largest, per_step) / eager;
+        let limit = limit::<W>(largest, per_step) / eager;
         self.rebase = Rebase { limit, largest, eta, touched: 0, alone, eager };
     }
 
@@ -180,9 +166,9 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
         if PENALTY {
             self.settled.iter_mut().for_each(|v| *v = v.soft(debt));
         }
-        let mut sums = [W::default(); LANES];
-        let (settled, settled_rest) = self.settled.as_chunks::<LANES>();
-        let (values, values_rest) = row.values.as_chunks::<LANES>();
+        let mut sums = [W::default(); PARTS];
+        let (settled, settled_rest) = self.settled.as_chunks::<PARTS>();
+        let (values, values_rest) = row.values.as_chunks::<PARTS>();
         for (settled, values) in settled.iter().zip(values) {
             sums = std::array::from_fn(|k| sums[k].plus(settled[k], W::of(values[k])));
         }
@@ -228,9 +214,23 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
     }
 }
 
+/// How much may be owed before it eats the weights' digits.
+///
+/// A stored magnitude |w| + θ is rounded to one part in 2²⁴ (f32), so a touch costs the weight about θ·2⁻²⁵.
+/// A weight as large as the largest, M, lives while the debt grows by M, which takes n = M/(ηλ₁) steps, and
+/// is touched at most n times in its life: the errors of a life add up to about θ·2⁻²⁵·√n. To keep that within
+/// `PATIENCE` units of M's last place, θ ≤ M·PATIENCE/√n: at large n a rebase every quarter of a life, at small
+/// n (a λ₁ that kills weights within a few steps) rarely, for a rebase a step would be as slow as a dense update.
+pub(super) fn limit<W: Weight>(largest: f64, per_step: f64) -> f64 {
+    if largest == 0.0 {
+        return STEPS_ALONE * per_step;
+    }
+    (W::PATIENCE * (per_step * largest).sqrt()).clamp(largest / 4.0, 64.0 * largest)
+}
+
 /// Ids rise strictly within a row, so the last one answers for all of them.
 #[inline(always)]
-fn check<W, V>(weights: &[W], row: Row<V>) {
+pub(super) fn check<W, V>(weights: &[W], row: Row<V>) {
     assert!(
         row.ids.last().is_none_or(|&last| (last as usize) < weights.len()),
         "a row beyond the last weight"
@@ -239,7 +239,7 @@ fn check<W, V>(weights: &[W], row: Row<V>) {
 
 /// `weights[id]`, for an id of a row that has passed [`check`].
 #[inline(always)]
-fn read<W: Copy>(weights: &[W], id: u32) -> W {
+pub(super) fn read<W: Copy>(weights: &[W], id: u32) -> W {
     debug_assert!((id as usize) < weights.len());
     // SAFETY: `check` has seen that the row's last id is in bounds, and no id of a `Row` is above its last: rows
     // are only made by `RowsRef`, whose makers check that ids rise strictly.
@@ -251,7 +251,7 @@ fn read<W: Copy>(weights: &[W], id: u32) -> W {
 
 /// `weights[id] = value`, for an id of a row that has passed [`check`].
 #[inline(always)]
-fn write<W>(weights: &mut [W], id: u32, value: W) {
+pub(super) fn write<W>(weights: &mut [W], id: u32, value: W) {
     debug_assert!((id as usize) < weights.len());
     // SAFETY: as in `read`.
     #[allow(unsafe_code)]

@@ -19,14 +19,29 @@
 
 mod bytes;
 mod folded;
+mod lanes;
+mod pack;
 mod pages;
+mod rebases;
 mod weight;
 
 pub(crate) use bytes::separators;
+pub(crate) use pack::each;
 pub(crate) use pages::ask_for_huge_pages;
 
 pub use folded::Folded;
+pub use lanes::Lanes;
+pub use pack::{Half, Line, Pack};
 pub use weight::Weight;
+
+/// Eight lanes in f32: half a cache line a feature.
+pub type Lanes8 = Lanes<f32, Half<f32, 8>, 8>;
+
+/// Sixteen lanes in f32: a cache line a feature.
+pub type Lanes16 = Lanes<f32, Line<f32, 16>, 16>;
+
+/// Eight lanes in f64: a cache line a feature.
+pub type Wide8 = Lanes<f64, Line<f64, 8>, 8>;
 
 /// Something to run on the best instruction set. A trait, not a closure: its `run` is marked `#[inline(always)]`,
 /// without which it would be compiled on its own, for the oldest processor.
@@ -76,4 +91,12 @@ pub(crate) fn prefetch<T>(soon: &[T]) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = soon;
+}
+
+/// The same for one element; an index out of bounds asks for nothing.
+#[inline(always)]
+pub(crate) fn prefetch_one<T>(array: &[T], index: usize) {
+    if let Some(element) = array.get(index) {
+        prefetch(std::slice::from_ref(element));
+    }
 }

@@ -3,7 +3,7 @@
 use crate::rows::Value;
 
 /// How many partial sums a score has.
-pub const LANES: usize = 8;
+pub const PARTS: usize = 8;
 
 /// A number weights are kept in: `f32` or `f64`.
 ///
@@ -29,17 +29,19 @@ pub trait Weight: Copy + Default + Send + Sync + 'static {
     /// self + a·b.
     fn plus(self, a: Self, b: Self) -> Self;
     /// The partial sums of a row added up, neighbours first: ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
-    fn total(sums: [Self; LANES]) -> Self;
+    fn total(sums: [Self; PARTS]) -> Self;
     /// The larger of self and |other|.
     fn larger(self, other: Self) -> Self;
     /// The largest stretch a frame may have before stored magnitudes leave the number's range.
     const MAX_STRETCH: f64;
     /// How many units of its last place a weight may lose to its debt in its life.
     const PATIENCE: f64;
+    /// Whether a lane must have the bits of a model alone.
+    const EXACT: bool;
 }
 
 macro_rules! weight {
-    ($float:ty, $of:ident, $max_stretch:expr, $patience:expr) => {
+    ($float:ty, $of:ident, $max_stretch:expr, $patience:expr, $exact:expr) => {
         impl Weight for $float {
             #[inline(always)]
             fn from_wide(wide: f64) -> Self {
@@ -71,7 +73,7 @@ macro_rules! weight {
                 self + a * b
             }
             #[inline(always)]
-            fn total([a, b, c, d, e, f, g, h]: [Self; LANES]) -> Self {
+            fn total([a, b, c, d, e, f, g, h]: [Self; PARTS]) -> Self {
                 ((a + b) + (c + d)) + ((e + f) + (g + h))
             }
             #[inline(always)]
@@ -80,9 +82,10 @@ macro_rules! weight {
             }
             const MAX_STRETCH: f64 = $max_stretch;
             const PATIENCE: f64 = $patience;
+            const EXACT: bool = $exact;
         }
     };
 }
 
-weight!(f32, narrow, 1e6, 100.0);
-weight!(f64, wide, 1e100, 1e4);
+weight!(f32, narrow, 1e6, 100.0, false);
+weight!(f64, wide, 1e100, 1e4, true);

@@ -1,4 +1,5 @@
-//! One algorithm a file. [`online`] is the loop over rows; [`eta0`] finds its starting rate.
+//! One algorithm a file. [`online`] is the loop over rows; [`eta0`] finds its starting rate. [`lanes`] is the same loop for many models at
+//! once, each with an [`aim`] of its own.
 //!
 //! ```
 //! use lazyglm::{Settings, random, solver::eta0, synth};
@@ -10,5 +11,7 @@
 //! assert!(eta0::find(&trial).unwrap().eta0 > 0.0);
 //! ```
 
+pub mod aim;
 pub mod eta0;
+pub mod lanes;
 pub mod online;

@@ -27,6 +27,10 @@
 //! assert_eq!(ledger.settle(million[999_999]), 0.5);
 //! ```
 
+mod many;
+
+pub use many::Ledgers;
+
 use crate::penalty::{ElasticNet, Method};
 
 /// A sum that remembers what rounding dropped (Kahan).

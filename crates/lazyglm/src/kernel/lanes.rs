@@ -1,0 +1,251 @@
+//! The folded frame for L models at once: a feature's weights of all of them sit side by side, so that the cache line
+//! one model waits for brings the others' weights along.
+//!
+//! ```text
+//! score   mⱼₗ = sgn(vⱼₗ)·max(|vⱼₗ| − θₗ, 0);  sₗ = Aₗ·Σ xⱼmⱼₗ        for every lane l
+//! pull    mⱼₗ ← mⱼₗ − (amountₗ/Aₗ)·xⱼ;        vⱼₗ = mⱼₗ + sgn(mⱼₗ)·θₗ
+//! ```
+//!
+//! Every lane does what [`super::Folded`] does, in the same order: in f64 it has the same bits as a model alone. In f32
+//! it may be rebased earlier than alone, together with a neighbour: one walk through the weights instead of L of them. That
+//! costs it a rounding, which the law on rebasing bounds.
+
+use super::folded::{check, limit, read, write};
+use super::pack::{Pack, each};
+use super::rebases::{Frame, Rebases};
+use super::weight::{PARTS, Weight};
+use crate::ledger::Ledgers;
+use crate::penalty::{ElasticNet, Method};
+use crate::rows::{Row, Value};
+
+/// L models in the folded frame.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, Rows, ValuesRef, kernel::{Folded, Wide8}, update::Update};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1.0), (2, 2.0)]).unwrap();
+/// let rows = rows.borrow();
+/// let ValuesRef::F32(values) = rows.values() else { unreachable!() };
+/// let row = rows.row(values, 0);
+///
+/// let nets: [_; 8] = std::array::from_fn(|l| ElasticNet { l1: 0.1 * l as f64, l2: 0.0 });
+/// let mut lanes = Wide8::new(3, &nets, Method::Fobos);
+/// let mut alone = Folded::<f64>::new(vec![0.0; 3], nets[5], Method::Fobos);
+/// for _ in 0..10 {
+///     assert_eq!(lanes.score(row, &[])[5], alone.score(row));
+///     lanes.pull(row, &[-1.0; 8], &[false; 8]);
+///     alone.pull(row, -1.0);
+///     lanes.charge([0.1; 8], 2);
+///     alone.charge(0.1);
+/// }
+/// assert_eq!(lanes.weights(5), alone.weights());
+/// ```
+#[derive(Clone)]
+pub struct Lanes<W, P, const L: usize> {
+    stored: Vec<P>,
+    settled: Vec<P>, // those of the row just scored
+    ledgers: Ledgers<L>,
+    debt: [W; L],    // the ledgers', rounded: the values to read and write with
+    scale: [f64; L], // A
+    rebases: Rebases<L>,
+    idle: [bool; L], // lanes without a model: their weights are zero, and they are pulled by nothing
+}
+
+impl<W: Weight, P: Pack<W, L>, const L: usize> Lanes<W, P, L> {
+    /// Starts from nothing, for so many columns, with a lane for each penalty and the others idle.
+    pub fn new(columns: usize, nets: &[ElasticNet], method: Method) -> Self {
+        assert!(nets.len() <= L, "more penalties than lanes");
+        let net = |l: usize| nets.get(l).copied().unwrap_or(ElasticNet { l1: 0.0, l2: 0.0 });
+        let stored = vec![P::of([W::default(); L]); columns];
+        super::ask_for_huge_pages(stored.as_ptr().cast(), size_of_val(&stored[..]));
+        Lanes {
+            stored,
+            settled: Vec::new(),
+            ledgers: Ledgers::new(std::array::from_fn(net), method),
+            debt: [W::default(); L],
+            scale: [1.0; L],
+            rebases: Rebases::new(),
+            idle: each(|l| l >= nets.len()),
+        }
+    }
+
+    /// Bytes that so many columns take.
+    pub fn bytes(columns: usize) -> usize {
+        columns * size_of::<P>()
+    }
+
+    /// w·x of every lane. Meanwhile the weights of the row to come `soon` are asked for.
+    #[inline(always)]
+    pub fn score<V: Value>(&mut self, row: Row<V>, soon: &[u32]) -> [f64; L] {
+        check(&self.stored, row);
+        let (stored, debt) = (&self.stored[..], self.debt);
+        let length = row.ids.len();
+        if self.settled.len() < length {
+            self.settled.resize(length, P::of([W::default(); L]));
+        }
+        let settled = &mut self.settled[..length];
+        // Plain loops: an iterator's own would not be compiled for the instruction set at hand.
+        let mut k = 0;
+        while k < length {
+            if let Some(&next) = soon.get(k) {
+                super::prefetch_one(stored, next as usize);
+            }
+            let v = read(stored, row.ids[k]);
+            settled[k] = P::of(each(|l| v.lanes()[l].soft(debt[l])));
+            k += 1;
+        }
+        while k < soon.len() {
+            super::prefetch_one(stored, soon[k] as usize);
+            k += 1;
+        }
+        let sums = sums(settled, row.values);
+        each(|l| self.scale[l] * sums[l].wide())
+    }
+
+    /// wₗ ← wₗ − amountₗ·x of the row just scored. A lane to be passed over keeps its bits.
+    #[inline(always)]
+    pub fn pull<V: Value>(&mut self, row: Row<V>, amounts: &[f64; L], pass_over: &[bool; L]) {
+        check(&self.stored, row);
+        let stretch = self.ledgers.stretch();
+        let debt = self.debt;
+        let none: [bool; L] = each(|l| pass_over[l] & !self.idle[l]);
+        let amounts: [W; L] = each(|l| W::from_wide(amounts[l] * stretch[l]));
+        let (stored, settled) = (&mut self.stored[..], &self.settled[..row.ids.len()]);
+        match none.contains(&true) {
+            false => {
+                for k in 0..settled.len() {
+                    write(
+                        stored,
+                        row.ids[k],
+                        P::of(pulled(settled[k].lanes(), &amounts, W::of(row.values[k]), &debt)),
+                    );
+                }
+            }
+            true => {
+                for k in 0..settled.len() {
+                    let (new, old) = (
+                        pulled(settled[k].lanes(), &amounts, W::of(row.values[k]), &debt),
+                        read(stored, row.ids[k]),
+                    );
+                    let kept = each(|l| if none[l] { old.lanes()[l] } else { new[l] });
+                    write(stored, row.ids[k], P::of(kept));
+                }
+            }
+        }
+        self.rebases.note(row.ids, self.stored.len());
+    }
+
+    /// Every weight of every lane owes one more step.
+    #[inline(always)]
+    pub fn charge(&mut self, eta: [f64; L], touched: usize) {
+        let before = *self.ledgers.debt();
+        self.ledgers.charge(eta);
+        let (stretch, debt) = (self.ledgers.stretch(), self.ledgers.debt());
+        self.debt = each(|l| W::from_wide(debt[l]));
+        self.scale = each(|l| 1.0 / stretch[l]);
+        let frame = Frame { debt, stretch, scale: &self.scale, eta: &eta, max_stretch: W::MAX_STRETCH };
+        let due = self.rebases.due(&frame, touched, self.stored.len());
+        if due.contains(&true) {
+            let per_step = each(|l| (debt[l] - before[l]) * self.scale[l]);
+            self.rebase(due, per_step, eta);
+        }
+    }
+
+    /// Pays the debts of the lanes that are due: v ← A·m, A = 1, θ = 0.
+    #[cold]
+    #[inline(never)]
+    fn rebase(&mut self, due: [bool; L], per_step: [f64; L], eta: [f64; L]) {
+        let alone = self.rebases.alone();
+        let walk = !W::EXACT && (0..L).any(|l| due[l] && !alone[l]);
+        // Whoever walks through all weights in f32 takes along those who would have to walk soon.
+        let due: [bool; L] = each(|l| due[l] || (walk && !alone[l]));
+        let mut largest = [W::default(); L];
+        if (0..L).any(|l| due[l] && !alone[l]) {
+            let all: [bool; L] = each(|l| due[l] && !alone[l]);
+            let (debt, scale) = (self.debt, self.scale);
+            for v in &mut self.stored {
+                for l in 0..L {
+                    let v = &mut v.lanes_mut()[l];
+                    let paid = W::from_wide(v.soft(debt[l]).wide() * scale[l]);
+                    *v = if all[l] { paid } else { *v };
+                    largest[l] = largest[l].larger(*v);
+                }
+            }
+        }
+        for l in (0..L).filter(|&l| due[l]) {
+            if alone[l] {
+                largest[l] = self.rebase_alone(l);
+            }
+            self.ledgers.clear(l);
+            (self.debt[l], self.scale[l]) = (W::default(), 1.0);
+            let largest = largest[l].wide();
+            self.rebases.paid(l, largest, limit::<W>(largest, per_step[l]), eta[l]);
+        }
+        self.rebases.forget();
+    }
+
+    /// The same where no weight was alive at the last rebase: only those touched since can be.
+    fn rebase_alone(&mut self, l: usize) -> W {
+        let (debt, scale) = (self.debt[l], self.scale[l]);
+        let mut largest = W::default();
+        let stored = &mut self.stored;
+        let mut take = |id: u32| std::mem::take(&mut stored[id as usize].lanes_mut()[l]);
+        let pay = |v: W| W::from_wide(v.soft(debt).wide() * scale);
+        // An id may stand there twice: whoever has been seen to is set aside, as zero.
+        let touched = self.rebases.touched(l).iter();
+        let alive: Vec<(u32, W)> =
+            touched.map(|&id| (id, pay(take(id)))).filter(|(_, v)| v.wide() != 0.0).collect();
+        for (id, v) in alive {
+            self.stored[id as usize].lanes_mut()[l] = v;
+            largest = largest.larger(v);
+        }
+        largest
+    }
+
+    /// The settled weights of a lane.
+    pub fn weights(&self, lane: usize) -> Vec<f64> {
+        self.weights_with(lane).collect()
+    }
+
+    /// The same, one at a time.
+    pub fn weights_with(&self, lane: usize) -> impl Iterator<Item = f64> + '_ {
+        let (debt, scale) = (self.debt[lane], self.scale[lane]);
+        self.stored.iter().map(move |v| v.lanes()[lane].soft(debt).wide() * scale + 0.0) // −0 is 0
+    }
+
+    /// Takes the model out of a lane: what diverged is not to be read again.
+    pub fn erase(&mut self, lane: usize) {
+        self.idle[lane] = true;
+        self.stored.iter_mut().for_each(|v| v.lanes_mut()[lane] = W::default());
+    }
+}
+
+/// m − amount·x of every lane, as it is to be stored.
+#[inline(always)]
+fn pulled<W: Weight, const L: usize>(m: &[W; L], amounts: &[W; L], x: W, debt: &[W; L]) -> [W; L] {
+    each(|l| m[l].minus(amounts[l], x).harden(debt[l]))
+}
+
+/// Σ xⱼmⱼ of every lane, in eight partial sums each: the order is [`super::Folded`]'s.
+#[inline(always)]
+fn sums<W: Weight, P: Pack<W, L>, V: Value, const L: usize>(settled: &[P], values: &[V]) -> [W; L] {
+    let mut sums = [[W::default(); L]; PARTS];
+    let whole = settled.len() / PARTS * PARTS;
+    let mut start = 0;
+    while start < whole {
+        for k in 0..PARTS {
+            let (m, x) = (settled[start + k].lanes(), W::of(values[start + k]));
+            for l in 0..L {
+                sums[k][l] = sums[k][l].plus(m[l], x);
+            }
+        }
+        start += PARTS;
+    }
+    for k in whole..settled.len() {
+        let (m, x) = (settled[k].lanes(), W::of(values[k]));
+        for l in 0..L {
+            sums[k - whole][l] = sums[k - whole][l].plus(m[l], x);
+        }
+    }
+    each(|l| W::total(std::array::from_fn(|k| sums[k][l])))
+}

@@ -1,0 +1,82 @@
+//! When lanes pay their debts, and which weights may be alive to pay: [`super::Folded`]'s rules, lane by lane.
+
+use super::folded::LOOK_AGAIN;
+use super::pack::each;
+
+/// The lanes' frames after a charge.
+pub(super) struct Frame<'a, const L: usize> {
+    pub debt: &'a [f64; L],
+    pub stretch: &'a [f64; L],
+    pub scale: &'a [f64; L],
+    pub eta: &'a [f64; L],
+    pub max_stretch: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Rebases<const L: usize> {
+    limit: [f64; L],           // the most that may be owed, in units of weights
+    largest: [f64; L],         // weight at the last rebase
+    eta: [f64; L],             // rate then
+    touched: [f64; L],         // non-zeros since
+    alone: [Option<usize>; L], // if no weight was alive then: from where on `log` has those touched since
+    log: Vec<u32>,
+}
+
+impl<const L: usize> Rebases<L> {
+    /// For weights that are all zero. A limit of zero: the first charge sets the others.
+    pub fn new() -> Rebases<L> {
+        let none = [0.0; L];
+        Rebases { limit: none, largest: none, eta: none, touched: none, alone: [Some(0); L], log: Vec::new() }
+    }
+
+    /// Which lanes must pay now, a row of so many non-zeros having been learnt.
+    #[inline(always)]
+    pub fn due(&mut self, frame: &Frame<L>, touched: usize, columns: usize) -> [bool; L] {
+        let Frame { debt, stretch, scale, eta, max_stretch } = *frame;
+        let long = (LOOK_AGAIN * columns) as f64;
+        self.touched = self.touched.map(|so_far| so_far + touched as f64);
+        each(|l| {
+            let owed = debt[l] * scale[l];
+            let old = (self.touched[l] > long) & (owed > self.largest[l] / 16.0);
+            let slower = (2.0 * eta[l] < self.eta[l]) & (debt[l] > 0.0); // weights may fade with the rate
+            (owed > self.limit[l]) | old | slower | (stretch[l] > max_stretch)
+        })
+    }
+
+    /// Notes who may be alive, for lanes in which nobody else is.
+    #[inline(always)]
+    pub fn note(&mut self, ids: &[u32], columns: usize) {
+        if self.alone == [None; L] {
+            return;
+        }
+        self.log.extend_from_slice(ids);
+        for from in &mut self.alone {
+            if from.is_some_and(|from| self.log.len() - from > columns / 4) {
+                *from = None; // looking through all is no dearer now
+            }
+        }
+    }
+
+    pub fn alone(&self) -> [bool; L] {
+        each(|l| self.alone[l].is_some())
+    }
+
+    /// Those touched since the last rebase of a lane in which no other weight is alive.
+    pub fn touched(&self, lane: usize) -> &[u32] {
+        self.alone[lane].map_or(&[], |from| &self.log[from..])
+    }
+
+    /// A lane has paid.
+    pub fn paid(&mut self, lane: usize, largest: f64, limit: f64, eta: f64) {
+        (self.limit[lane], self.largest[lane], self.eta[lane]) = (limit, largest, eta);
+        self.touched[lane] = 0.0;
+        self.alone[lane] = (largest == 0.0).then_some(self.log.len());
+    }
+
+    /// Drops what no lane needs any more.
+    pub fn forget(&mut self) {
+        let from = self.alone.iter().flatten().min().copied().unwrap_or(self.log.len());
+        self.log.drain(..from);
+        self.alone.iter_mut().flatten().for_each(|start| *start -= from);
+    }
+}

@@ -1,0 +1,99 @@
+//! The ledgers of lanes side by side, so that a charge works on all of them at once.
+
+use crate::penalty::{ElasticNet, Method};
+
+/// L sums that remember what rounding dropped.
+#[derive(Clone, Copy, Debug)]
+struct Totals<const L: usize> {
+    sum: [f64; L],
+    lost: [f64; L],
+}
+
+impl<const L: usize> Totals<L> {
+    const fn new(start: f64) -> Totals<L> {
+        Totals { sum: [start; L], lost: [0.0; L] }
+    }
+
+    /// The same arithmetic as one sum's.
+    #[inline(always)]
+    fn add(&mut self, l: usize, more: f64) {
+        let more = more - self.lost[l];
+        let sum = self.sum[l] + more;
+        self.lost[l] = (sum - self.sum[l]) - more;
+        self.sum[l] = sum;
+    }
+
+    fn set(&mut self, lane: usize, to: f64) {
+        (self.sum[lane], self.lost[lane]) = (to, 0.0);
+    }
+}
+
+/// Scale and debt of L models: each lane has the bits of a [`super::Ledger`] of its own.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, ledger::{Ledger, Ledgers}};
+/// let nets = [(0.1, 0.0), (0.01, 0.3)].map(|(l1, l2)| ElasticNet::new(l1, l2).unwrap());
+/// let (mut both, mut second) = (Ledgers::<2>::new(nets, Method::Fobos), Ledger::new(nets[1], Method::Fobos));
+/// for t in 1..100 {
+///     let eta = 1.0 / f64::from(t);
+///     both.charge([0.5, eta]);
+///     second.charge(eta);
+/// }
+/// assert_eq!((both.stretch()[1], both.debt()[1]), (second.stretch(), second.debt()));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Ledgers<const L: usize> {
+    l1: [f64; L],
+    l2: [f64; L],
+    method: Method,
+    stretch: Totals<L>,
+    debt: Totals<L>,
+}
+
+impl<const L: usize> Ledgers<L> {
+    /// Nothing owed yet.
+    pub fn new(nets: [ElasticNet; L], method: Method) -> Ledgers<L> {
+        let (l1, l2) = (nets.map(|net| net.l1), nets.map(|net| net.l2));
+        Ledgers { l1, l2, method, stretch: Totals::new(1.0), debt: Totals::new(0.0) }
+    }
+
+    /// Every weight of a lane owes one more penalty step at the lane's rate.
+    #[inline(always)]
+    pub fn charge(&mut self, eta: [f64; L]) {
+        // Lane by lane in one loop, which vectorises: the arithmetic is [`super::Ledger`]'s.
+        let (stretch, debt) = (&mut self.stretch, &mut self.debt);
+        match self.method {
+            Method::Fobos => {
+                for (l, eta) in eta.into_iter().enumerate() {
+                    debt.add(l, eta * self.l1[l] * stretch.sum[l]);
+                    stretch.add(l, stretch.sum[l] * (eta * self.l2[l]));
+                }
+            }
+            Method::Sgd => {
+                for (l, eta) in eta.into_iter().enumerate() {
+                    let ridge = eta * self.l2[l];
+                    stretch.add(l, stretch.sum[l] * (ridge / (1.0 - ridge)));
+                    debt.add(l, eta * self.l1[l] * stretch.sum[l]);
+                }
+            }
+        }
+    }
+
+    /// S of each lane.
+    #[inline(always)]
+    pub fn stretch(&self) -> &[f64; L] {
+        &self.stretch.sum
+    }
+
+    /// θ of each lane, in its stored frame.
+    #[inline(always)]
+    pub fn debt(&self) -> &[f64; L] {
+        &self.debt.sum
+    }
+
+    /// Forgets scale and debt of a lane whose weights have all been settled.
+    pub fn clear(&mut self, lane: usize) {
+        self.stretch.set(lane, 1.0);
+        self.debt.set(lane, 0.0);
+    }
+}

@@ -1,0 +1,261 @@
+//! Stochastic gradient steps for many models at once, a block of lanes at a time.
+//!
+//! ```text
+//! for t = 0, 1, …             row (x, y) of weight ω, for every lane l of the block
+//!     sₗ = wₗ·x + bₗ           gₗ = ω·∂ℓ(sₗ, yₗ)
+//!     wₗ ← wₗ − ηₗₜ·gₗ·x       bₗ ← bₗ − ηₗₜ·gₗ
+//!     wₗ ← penalty step with λ₁ₗ, λ₂ₗ and ηₗₜ
+//! ```
+//!
+//! Lanes of a block go through the same rows and so share t; λ, rate, bias and what they aim at are their own. In f64 a
+//! lane has the bits of [`super::online`] alone. A lane that leaves the finite numbers is taken out, and the others go on.
+
+use super::aim::Aim;
+use super::online::Diverged;
+use crate::kernel::{self, Half, Lanes, Line, Pack, Weight, each};
+use crate::penalty::{ElasticNet, Method};
+use crate::rows::{Examples, Value, ValuesRef};
+use crate::schedule::Schedule;
+
+/// A block of lanes, whatever their number and precision.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, schedule, synth};
+/// use lazyglm::solver::{aim::Same, lanes::*};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: Some(500), epochs: 1 };
+/// # let schedule = schedule::Spec::parse("inverse").unwrap().resolve(&setting).unwrap();
+/// let nets = [1e-5, 1e-3, 0.1].map(|l1| ElasticNet::new(l1, 0.0).unwrap());
+/// let mut block = block(100, &nets, Method::Fobos, true, Width::Narrow);
+/// let (examples, aim) = (task.examples(), Same { loss: &*task.loss, targets: &task.targets });
+/// let order: Vec<u32> = (0..500).collect();
+/// block.learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: &order });
+/// let nonzeros = [0, 1, 2].map(|lane| block.weights(lane).filter(|w| *w != 0.0).count());
+/// assert!(nonzeros[0] > nonzeros[1] && nonzeros[2] == 0);
+/// ```
+pub trait Block: Send {
+    /// Learns these rows in this order. Any split of an order into calls gives the same bits.
+    fn learn(&mut self, pass: &Pass);
+    /// Shows the scores of these rows, nothing being learnt.
+    fn score(&mut self, examples: Examples, rows: &[u32], see: &mut dyn FnMut(usize, &[f64]));
+    /// How many lanes there are.
+    fn lanes(&self) -> usize;
+    /// The settled weights of a lane.
+    fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_>;
+    /// b of a lane.
+    fn bias(&self, lane: usize) -> f64;
+    /// Where a lane left the finite numbers, if it did: it has not learnt since.
+    fn diverged(&self, lane: usize) -> Option<Diverged>;
+    /// Takes a lane out of the race.
+    fn drop_lane(&mut self, lane: usize);
+}
+
+/// Rows to learn, and how.
+#[derive(Clone, Copy)]
+pub struct Pass<'a> {
+    /// What each lane is to learn from a row.
+    pub aim: &'a dyn Aim,
+    /// η: one for all lanes, or one each.
+    pub rates: &'a [&'a dyn Schedule],
+    /// The rows.
+    pub examples: Examples<'a>,
+    /// Which, and in which order.
+    pub order: &'a [u32],
+}
+
+/// What weights are kept in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// f32: up to sixteen lanes a block.
+    Narrow,
+    /// f64: up to eight lanes a block.
+    Wide,
+}
+
+impl Width {
+    /// The most lanes a block has.
+    pub fn most(self) -> usize {
+        match self {
+            Width::Narrow => 16,
+            Width::Wide => 8,
+        }
+    }
+
+    /// Bytes a block of so many lanes takes for each column.
+    pub fn bytes(self, lanes: usize) -> usize {
+        if self == Width::Narrow && lanes <= 8 { 32 } else { 64 }
+    }
+}
+
+/// A block with one lane for each penalty, at most [`Width::most`].
+pub fn block(
+    columns: usize,
+    nets: &[ElasticNet],
+    method: Method,
+    bias: bool,
+    width: Width,
+) -> Box<dyn Block> {
+    match (width, nets.len()) {
+        (Width::Narrow, ..=8) => Box::new(Together::<f32, Half<f32, 8>, 8>::new(columns, nets, method, bias)),
+        (Width::Narrow, _) => Box::new(Together::<f32, Line<f32, 16>, 16>::new(columns, nets, method, bias)),
+        (Width::Wide, _) => Box::new(Together::<f64, Line<f64, 8>, 8>::new(columns, nets, method, bias)),
+    }
+}
+
+struct Together<W, P, const L: usize> {
+    kernel: Lanes<W, P, L>,
+    bias: [f64; L],
+    learns_bias: bool,
+    t: u64,
+    count: usize,
+    out: [Option<Diverged>; L],
+    dropped: [bool; L],
+}
+
+impl<W: Weight, P: Pack<W, L>, const L: usize> Together<W, P, L> {
+    fn new(columns: usize, nets: &[ElasticNet], method: Method, learns_bias: bool) -> Self {
+        Together {
+            kernel: Lanes::new(columns, nets, method),
+            bias: [0.0; L],
+            learns_bias,
+            t: 0,
+            count: nets.len(),
+            out: [None; L],
+            dropped: each(|l| l >= nets.len()),
+        }
+    }
+
+    /// Takes out the lanes that left the finite numbers; what is left of the others' slopes.
+    #[cold]
+    #[inline(never)]
+    fn part(&mut self, row: usize, scores: &[f64; L], slopes: &mut [f64; L]) {
+        for l in 0..L {
+            let (score, slope) = (scores[l], slopes[l]);
+            if !(score.is_finite() && slope.is_finite()) {
+                self.out[l].get_or_insert(Diverged { row, t: self.t, score, slope });
+                self.drop_lane(l);
+                slopes[l] = 0.0;
+            }
+        }
+    }
+}
+
+impl<W: Weight, P: Pack<W, L>, const L: usize> Block for Together<W, P, L> {
+    fn learn(&mut self, pass: &Pass) {
+        match pass.examples.rows.values() {
+            ValuesRef::F32(values) => kernel::fastest(Run { block: self, pass, values }),
+            ValuesRef::F64(values) => kernel::fastest(Run { block: self, pass, values }),
+        }
+    }
+
+    fn score(&mut self, examples: Examples, rows: &[u32], see: &mut dyn FnMut(usize, &[f64])) {
+        match examples.rows.values() {
+            ValuesRef::F32(values) => kernel::fastest(Look { block: self, examples, values, rows, see }),
+            ValuesRef::F64(values) => kernel::fastest(Look { block: self, examples, values, rows, see }),
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        self.count
+    }
+
+    fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_> {
+        Box::new(self.kernel.weights_with(lane))
+    }
+
+    fn bias(&self, lane: usize) -> f64 {
+        self.bias[lane]
+    }
+
+    fn diverged(&self, lane: usize) -> Option<Diverged> {
+        self.out[lane]
+    }
+
+    fn drop_lane(&mut self, lane: usize) {
+        self.dropped[lane] = true;
+        self.bias[lane] = 0.0;
+        self.kernel.erase(lane);
+    }
+}
+
+struct Run<'a, W, P, V, const L: usize> {
+    block: &'a mut Together<W, P, L>,
+    pass: &'a Pass<'a>,
+    values: &'a [V],
+}
+
+impl<W: Weight, P: Pack<W, L>, V: Value, const L: usize> kernel::Work for Run<'_, W, P, V, L> {
+    type Answer = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Run { block, pass, values } = self;
+        let Pass { aim, rates, examples, order } = *pass;
+        for (k, &i) in order.iter().enumerate() {
+            let i = i as usize;
+            let soon = ask_ahead(examples, values, order, k);
+            let row = examples.rows.row(values, i);
+            let scores = block.kernel.score(row, soon);
+            let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
+            let (weight, mut slopes) = (examples.weight(i), [0.0; L]);
+            aim.slopes(i, &scores[..block.count], &mut slopes[..block.count]);
+            for l in 0..L {
+                slopes[l] = if block.dropped[l] { 0.0 } else { weight * slopes[l] };
+            }
+            if !(0..L).fold(true, |all, l| all & scores[l].is_finite() & slopes[l].is_finite()) {
+                block.part(i, &scores, &mut slopes);
+            }
+            let eta: [f64; L] = match rates {
+                [one] => [one.eta(block.t); L],
+                _ => each(|l| rates.get(l).map_or(0.0, |rate| rate.eta(block.t))),
+            };
+            let amounts: [f64; L] = each(|l| eta[l] * slopes[l]);
+            if slopes != [0.0; L] {
+                block.kernel.pull(row, &amounts, &slopes.map(|slope| slope == 0.0));
+                if block.learns_bias {
+                    block.bias = each(|l| block.bias[l] - amounts[l]);
+                }
+            }
+            block.kernel.charge(eta, row.ids.len());
+            block.t += 1;
+        }
+    }
+}
+
+/// Rows ahead whose arrays are asked for; the ids of the next row, whose weights are to be asked for.
+#[inline(always)]
+fn ask_ahead<'a, V: Value>(examples: Examples<'a>, values: &'a [V], order: &[u32], k: usize) -> &'a [u32] {
+    const AHEAD: usize = 4;
+    if let Some(&later) = order.get(k + 2 * AHEAD) {
+        examples.rows.prefetch_span(later as usize, kernel::prefetch);
+    }
+    if let Some(&soon) = order.get(k + AHEAD) {
+        let row = examples.rows.row(values, soon as usize);
+        kernel::prefetch(row.ids);
+        kernel::prefetch(row.values);
+    }
+    order.get(k + 1).map_or(&[], |&next| examples.rows.row(values, next as usize).ids)
+}
+
+struct Look<'a, 'b, W, P, V, const L: usize> {
+    block: &'a mut Together<W, P, L>,
+    examples: Examples<'a>,
+    values: &'a [V],
+    rows: &'a [u32],
+    see: &'a mut (dyn FnMut(usize, &[f64]) + 'b),
+}
+
+impl<W: Weight, P: Pack<W, L>, V: Value, const L: usize> kernel::Work for Look<'_, '_, W, P, V, L> {
+    type Answer = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Look { block, examples, values, rows, see } = self;
+        for (k, &i) in rows.iter().enumerate() {
+            let soon = ask_ahead(examples, values, rows, k);
+            let scores = block.kernel.score(examples.rows.row(values, i as usize), soon);
+            let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
+            see(i as usize, &scores[..block.count]);
+        }
+    }
+}
