@@ -4,6 +4,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lazyglm::{format, format_out, loss, schedule};
 use std::path::PathBuf;
+use std::time::Duration;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -27,6 +28,10 @@ pub struct Args {
 pub enum Verb {
     /// Train a model
     Train(Box<Train>),
+    /// Find the penalty: a grid of them, cross-validated, all in one pass
+    Tune(Box<Tune>),
+    /// Show what becomes of the model as λ₁ falls, all in one pass
+    Path(Box<Path>),
     /// Print one prediction a row; blank lines and comments are no rows
     Predict(Predict),
     /// Measure a model on data with targets
@@ -65,24 +70,12 @@ pub struct Train {
     /// The loss: auto, or one of those below
     #[arg(long, default_value = "auto", value_name = "L", help_heading = "Objective")]
     pub loss: String,
-    /// λ₁, the price of a weight's magnitude
-    #[arg(
-        long,
-        default_value = "1e-6",
-        value_name = "X",
-        help_heading = "Objective",
-        allow_negative_numbers = true
-    )]
-    pub l1: f64,
-    /// λ₂, the price of half its square
-    #[arg(
-        long,
-        default_value = "1e-6",
-        value_name = "X",
-        help_heading = "Objective",
-        allow_negative_numbers = true
-    )]
-    pub l2: f64,
+    /// λ₁, the price of a weight's magnitude [default: 1e-6]; tune and path take several: A,B,C or LOW..HIGH:N
+    #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
+    pub l1: Option<String>,
+    /// λ₂, the price of half its square [default: 1e-6]; tune and path take several: A,B,C or LOW..HIGH:N
+    #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
+    pub l2: Option<String>,
     /// Leave the bias out
     #[arg(long, help_heading = "Objective")]
     pub no_bias: bool,
@@ -167,6 +160,51 @@ pub struct Train {
     /// The figures as one JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+}
+
+/// `lazyglm tune`.
+#[derive(ClapArgs)]
+#[command(after_help = names())]
+pub struct Tune {
+    /// What `train` takes, too.
+    #[command(flatten)]
+    pub train: Train,
+    /// Hold out each of K parts of the rows in turn [default: 5, unless --validation is given]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=65535), help_heading = "Search", conflicts_with = "validation")]
+    pub folds: Option<u32>,
+    /// Which point -o refits on all rows: the best, or the strongest penalty within one standard error of it
+    #[arg(long, value_enum, default_value_t = Choose::Best, help_heading = "Search")]
+    pub choose: Choose,
+    /// Stop in time, with the best so far: 60s, 5m, 1h
+    #[arg(long, value_name = "T", value_parser = duration, help_heading = "Search")]
+    pub budget: Option<Duration>,
+    /// Keep points that others have left far behind
+    #[arg(long, help_heading = "Search")]
+    pub no_halving: bool,
+}
+
+/// Which point of a grid to refit.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Choose {
+    /// The lowest mean held-out loss.
+    Best,
+    /// The strongest penalty whose mean is within one standard error of it.
+    OneSe,
+}
+
+/// `lazyglm path`.
+#[derive(ClapArgs)]
+#[command(after_help = names())]
+pub struct Path {
+    /// What `train` takes, too.
+    #[command(flatten)]
+    pub train: Train,
+    /// The points as CSV: l1,l2,nonzeros,loss,objective,validation_loss
+    #[arg(long, conflicts_with = "json", help_heading = "Output")]
+    pub csv: bool,
+    /// Write every weight that is not zero here, as CSV: l1,l2,feature,weight
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub coefficients: Option<PathBuf>,
 }
 
 /// How to read data.
@@ -381,6 +419,19 @@ fn size(text: &str) -> Result<usize, String> {
     let bytes = digits.parse().map_or(f64::NAN, |number: f64| number * 1024f64.powi(power));
     let fits = (1.0..1e18).contains(&bytes);
     fits.then_some(bytes as usize).ok_or("write a number of bytes, or one with K, M, G or T: 2G, 500M".into())
+}
+
+/// A time, in seconds, minutes or hours.
+fn duration(text: &str) -> Result<Duration, String> {
+    let (digits, unit) = match text.chars().last() {
+        Some('s') => (&text[..text.len() - 1], 1.0),
+        Some('m') => (&text[..text.len() - 1], 60.0),
+        Some('h') => (&text[..text.len() - 1], 3600.0),
+        _ => (text, 1.0),
+    };
+    let seconds = digits.parse().map_or(f64::NAN, |number: f64| number * unit);
+    let fits = seconds > 0.0 && seconds < 1e9;
+    fits.then(|| Duration::from_secs_f64(seconds)).ok_or("write a time above 0: 60s, 5m, 1h".into())
 }
 
 /// The tables of losses and schedules, for the end of the help.

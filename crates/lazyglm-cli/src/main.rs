@@ -5,6 +5,7 @@
 //! or the run, 2 for a wrong call.
 
 mod args;
+mod grid;
 mod plan;
 mod print;
 mod progress;
@@ -18,6 +19,8 @@ fn main() -> ExitCode {
     let args = args::Args::parse();
     let done = match args.verb {
         args::Verb::Train(args) => verbs::train::run(*args),
+        args::Verb::Tune(args) => verbs::tune::run(*args),
+        args::Verb::Path(args) => verbs::path::run(*args),
         args::Verb::Predict(args) => verbs::predict::run(&args),
         args::Verb::Evaluate(args) => verbs::evaluate::run(&args),
         args::Verb::Inspect(args) => verbs::inspect::run(&args),

@@ -53,18 +53,29 @@ pub fn asked(args: &args::Reading) -> Result<Asked> {
     })
 }
 
-/// Makes a plan of what was typed.
-pub fn plan(args: &args::Train) -> Result<Plan> {
+/// The penalty and the rate of `train`: one of each.
+pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
+    let number = |name: &str, text: &Option<String>| match text.as_deref().map(str::parse::<f64>) {
+        None => Ok(Settings::default().net.l1),
+        Some(Ok(number)) => Ok(number),
+        Some(Err(_)) => Err(Error::call(
+            format!("--{name} {} is no number", text.as_deref().unwrap_or_default()),
+            "give a number from 0 up; `lazyglm tune` tries several",
+        )),
+    };
+    Ok((ElasticNet::new(number("l1", &args.l1)?, number("l2", &args.l2)?)?, eta0(&args.eta0)?))
+}
+
+/// Makes a plan of what was typed, for a penalty and a rate.
+pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Result<Plan> {
     let args::Solver::Online = args.solver;
     one_standard_input(args)?;
     let mut notes = Vec::new();
-    let net = ElasticNet::new(args.l1, args.l2)?;
     let loss = match args.loss.as_str() {
         "auto" => None,
         text => Some(loss::parse(text).map_err(|e| with_auto(e, text))?),
     };
     let schedule = schedule::Spec::parse(&args.schedule)?;
-    let eta0 = eta0(&args.eta0)?;
     if eta0.is_some() && !schedule.uses_eta0() {
         return Err(Error::call(
             format!("--eta0 has no meaning with --schedule {}", schedule.text()),

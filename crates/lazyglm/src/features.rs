@@ -218,6 +218,15 @@ impl Features {
         self.occurring.as_ref().map_or(column as u32 + self.base, |ids| ids[column])
     }
 
+    /// The weight of a column in the units of the data, given that of the values learnt from, which may be scaled.
+    ///
+    /// ```
+    /// assert_eq!(lazyglm::Features::columns_from(1, 3).in_data_units(2, 0.5), 0.5, "nothing was scaled");
+    /// ```
+    pub fn in_data_units(&self, column: usize, weight: f64) -> f64 {
+        weight * self.scaling.factor(column)
+    }
+
     /// The column of an index as written.
     ///
     /// ```

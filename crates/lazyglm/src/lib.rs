@@ -73,6 +73,7 @@ mod survey;
 pub mod synth;
 mod task;
 mod trainer;
+pub mod tune;
 pub mod update;
 mod vocabulary;
 
@@ -93,5 +94,5 @@ pub use settings::{Order, Precision, Settings, UpdateName};
 pub use stream::{Stream, StreamOptions};
 pub use supply::CacheMode;
 pub use task::{ClassWeight, Task, targets_of};
-pub use trainer::{Progress, Trained, train, train_stream};
+pub use trainer::{Progress, Trained, rate, train, train_stream};
 pub use vocabulary::Vocabulary;

@@ -206,7 +206,7 @@ impl Model {
 
     fn from(origin: Origin, settings: &Settings, trained: Trained) -> Model {
         let names = origin.features;
-        let weights = trained.weights.iter().enumerate().map(|(j, w)| (j, w * names.scaling.factor(j)));
+        let weights = trained.weights.iter().enumerate().map(|(j, w)| (j, names.in_data_units(j, *w)));
         let (mut features, weights): (Vec<u32>, Vec<f64>) =
             weights.filter(|(_, w)| *w != 0.0).map(|(column, w)| (names.index(column), w)).unzip();
         let mut seen = Seen::of(names, origin.occurs);

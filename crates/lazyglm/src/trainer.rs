@@ -141,6 +141,23 @@ pub fn train_stream(
     train_on(&job, settings, watch)
 }
 
+/// The starting rate that [`train`] would begin with on this task: the one given, or the best of the ladder. NaN for a
+/// schedule that has none.
+///
+/// ```
+/// use lazyglm::{Settings, rate, synth};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// assert_eq!(rate(&task, &Settings { eta0: Some(0.25), ..Settings::default() }).unwrap(), 0.25);
+/// assert!(rate(&task, &Settings::default()).unwrap() > 0.0);
+/// ```
+pub fn rate(task: &Task, settings: &Settings) -> Result<f64> {
+    let (_, nothing) = channel();
+    let blocks = InMemory { task, order: settings.order, seed: settings.seed, nothing };
+    let features = task.data.features.count;
+    let job = Job { blocks: &blocks, loss: &*task.loss, features, validation: None };
+    starting_rate(&job, settings).map(|(eta0, _)| eta0)
+}
+
 /// What to learn from.
 pub(crate) struct Job<'a> {
     pub blocks: &'a dyn Blocks,

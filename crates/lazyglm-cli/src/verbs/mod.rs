@@ -6,6 +6,8 @@ pub mod convert;
 pub mod demo;
 pub mod evaluate;
 pub mod inspect;
+pub mod path;
 pub mod predict;
 pub mod stats;
 pub mod train;
+pub mod tune;

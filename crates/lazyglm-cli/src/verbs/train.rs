@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// Runs the verb.
 pub fn run(args: Train) -> Result<()> {
-    let plan = plan::plan(&args)?;
+    let plan = plan::plan(&args, plan::one(&args)?)?;
     if let Some(path) = &args.output {
         if path.as_os_str() == "-" {
             return Err(Error::call("a model cannot go to standard output", "give -o the name of a file"));
@@ -62,13 +62,16 @@ pub fn use_threads(threads: Option<u32>) -> Result<()> {
 }
 
 /// What is learnt from: rows in memory, or a window of them at a time; and held-out rows.
-enum From {
+pub enum From {
+    /// All rows.
     Memory(Box<Task>, Option<Box<Task>>),
+    /// A window.
     Stream(Box<Stream>, Option<Box<Task>>),
 }
 
 impl From {
-    fn prepare(args: &Train, plan: &Plan) -> Result<From> {
+    /// Reads the data.
+    pub fn prepare(args: &Train, plan: &Plan) -> Result<From> {
         let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
         let (asked, cache) = (plan::asked(&args.reading)?, CacheMode::parse(&args.cache));
         let scale = Scale::parse(&args.scale)?;
@@ -240,14 +243,11 @@ fn comment(args: &Train, settings: &Settings, trained: &Trained) {
             ),
         );
     }
-    if args.l1 >= report.l1_max && args.l1 > 0.0 {
-        let most = report.l1_max;
+    let (l1, most) = (settings.net.l1, report.l1_max);
+    if l1 >= most && l1 > 0.0 {
         note(
             args.quiet,
-            &format!(
-                "l1 = {:?} is not below {most:.3e}, from where on the best weights are all zero",
-                args.l1
-            ),
+            &format!("l1 = {l1:?} is not below {most:.3e}, from where on the best weights are all zero"),
         );
     }
 }

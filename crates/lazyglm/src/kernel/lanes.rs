@@ -111,26 +111,14 @@ impl<W: Weight, P: Pack<W, L>, const L: usize> Lanes<W, P, L> {
         let none: [bool; L] = each(|l| pass_over[l] & !self.idle[l]);
         let amounts: [W; L] = each(|l| W::from_wide(amounts[l] * stretch[l]));
         let (stored, settled) = (&mut self.stored[..], &self.settled[..row.ids.len()]);
-        match none.contains(&true) {
-            false => {
-                for k in 0..settled.len() {
-                    write(
-                        stored,
-                        row.ids[k],
-                        P::of(pulled(settled[k].lanes(), &amounts, W::of(row.values[k]), &debt)),
-                    );
-                }
+        let some_kept = none.contains(&true);
+        for (k, m) in settled.iter().enumerate() {
+            let mut new = pulled(m.lanes(), &amounts, W::of(row.values[k]), &debt);
+            if some_kept {
+                let old = read(stored, row.ids[k]);
+                new = each(|l| if none[l] { old.lanes()[l] } else { new[l] });
             }
-            true => {
-                for k in 0..settled.len() {
-                    let (new, old) = (
-                        pulled(settled[k].lanes(), &amounts, W::of(row.values[k]), &debt),
-                        read(stored, row.ids[k]),
-                    );
-                    let kept = each(|l| if none[l] { old.lanes()[l] } else { new[l] });
-                    write(stored, row.ids[k], P::of(kept));
-                }
-            }
+            write(stored, row.ids[k], P::of(new));
         }
         self.rebases.note(row.ids, self.stored.len());
     }
@@ -211,6 +199,21 @@ impl<W: Weight, P: Pack<W, L>, const L: usize> Lanes<W, P, L> {
     pub fn weights_with(&self, lane: usize) -> impl Iterator<Item = f64> + '_ {
         let (debt, scale) = (self.debt[lane], self.scale[lane]);
         self.stored.iter().map(move |v| v.lanes()[lane].soft(debt).wide() * scale + 0.0) // −0 is 0
+    }
+
+    /// Some of the lanes in a block of their own, to the bit.
+    pub fn select<Q: Pack<W, M>, const M: usize>(&self, lanes: &[usize]) -> Lanes<W, Q, M> {
+        let of = |m: usize| lanes.get(m).copied();
+        let pack = |v: &P| Q::of(each(|m| of(m).map_or(W::default(), |l| v.lanes()[l])));
+        Lanes {
+            stored: self.stored.iter().map(pack).collect(),
+            settled: Vec::new(),
+            ledgers: self.ledgers.select(lanes),
+            debt: each(|m| of(m).map_or(W::default(), |l| self.debt[l])),
+            scale: each(|m| of(m).map_or(1.0, |l| self.scale[l])),
+            rebases: self.rebases.select(lanes),
+            idle: each(|m| of(m).is_none_or(|l| self.idle[l])),
+        }
     }
 
     /// Takes the model out of a lane: what diverged is not to be read again.

@@ -73,6 +73,19 @@ impl<const L: usize> Rebases<L> {
         self.alone[lane] = (largest == 0.0).then_some(self.log.len());
     }
 
+    /// Those of some lanes.
+    pub fn select<const M: usize>(&self, lanes: &[usize]) -> Rebases<M> {
+        let some = |of: &[f64; L]| each(|m| lanes.get(m).map_or(0.0, |&l| of[l]));
+        Rebases {
+            limit: some(&self.limit),
+            largest: some(&self.largest),
+            eta: some(&self.eta),
+            touched: some(&self.touched),
+            alone: each(|m| lanes.get(m).and_then(|&l| self.alone[l])),
+            log: self.log.clone(),
+        }
+    }
+
     /// Drops what no lane needs any more.
     pub fn forget(&mut self) {
         let from = self.alone.iter().flatten().min().copied().unwrap_or(self.log.len());

@@ -23,6 +23,11 @@ impl<const L: usize> Totals<L> {
         self.sum[l] = sum;
     }
 
+    fn select<const M: usize>(&self, lanes: &[usize], idle: f64) -> Totals<M> {
+        let some = |of: &[f64; L], idle| std::array::from_fn(|m| lanes.get(m).map_or(idle, |&l| of[l]));
+        Totals { sum: some(&self.sum, idle), lost: some(&self.lost, 0.0) }
+    }
+
     fn set(&mut self, lane: usize, to: f64) {
         (self.sum[lane], self.lost[lane]) = (to, 0.0);
     }
@@ -89,6 +94,21 @@ impl<const L: usize> Ledgers<L> {
     #[inline(always)]
     pub fn debt(&self) -> &[f64; L] {
         &self.debt.sum
+    }
+
+    /// Those of some lanes; with more room than lanes, the rest owe nothing.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, ledger::Ledgers};
+    /// let nets = [0.1, 0.2, 0.4].map(|l1| ElasticNet::new(l1, 0.0).unwrap());
+    /// let mut three = Ledgers::<3>::new(nets, Method::Fobos);
+    /// three.charge([1.0; 3]);
+    /// assert_eq!(three.select::<2>(&[2]).debt(), &[0.4, 0.0]);
+    /// ```
+    pub fn select<const M: usize>(&self, lanes: &[usize]) -> Ledgers<M> {
+        let some = |of: &[f64; L]| std::array::from_fn(|m| lanes.get(m).map_or(0.0, |&l| of[l]));
+        let (stretch, debt) = (self.stretch.select(lanes, 1.0), self.debt.select(lanes, 0.0));
+        Ledgers { l1: some(&self.l1), l2: some(&self.l2), method: self.method, stretch, debt }
     }
 
     /// Forgets scale and debt of a lane whose weights have all been settled.

@@ -48,6 +48,8 @@ pub trait Block: Send {
     fn diverged(&self, lane: usize) -> Option<Diverged>;
     /// Takes a lane out of the race.
     fn drop_lane(&mut self, lane: usize);
+    /// These lanes alone, to the bit, in a block as narrow as they allow.
+    fn select(&self, lanes: &[usize]) -> Box<dyn Block>;
 }
 
 /// Rows to learn, and how.
@@ -140,6 +142,21 @@ impl<W: Weight, P: Pack<W, L>, const L: usize> Together<W, P, L> {
     }
 }
 
+impl<W: Weight, P: Pack<W, L>, const L: usize> Together<W, P, L> {
+    fn some<Q: Pack<W, M>, const M: usize>(&self, lanes: &[usize]) -> Together<W, Q, M> {
+        let of = |m: usize| lanes.get(m).copied();
+        Together {
+            kernel: self.kernel.select(lanes),
+            bias: each(|m| of(m).map_or(0.0, |l| self.bias[l])),
+            learns_bias: self.learns_bias,
+            t: self.t,
+            count: lanes.len(),
+            out: each(|m| of(m).and_then(|l| self.out[l])),
+            dropped: each(|m| of(m).is_none_or(|l| self.dropped[l])),
+        }
+    }
+}
+
 impl<W: Weight, P: Pack<W, L>, const L: usize> Block for Together<W, P, L> {
     fn learn(&mut self, pass: &Pass) {
         match pass.examples.rows.values() {
@@ -171,6 +188,13 @@ impl<W: Weight, P: Pack<W, L>, const L: usize> Block for Together<W, P, L> {
         self.out[lane]
     }
 
+    fn select(&self, lanes: &[usize]) -> Box<dyn Block> {
+        match size_of::<P>() == 64 && size_of::<W>() == 4 && lanes.len() <= 8 {
+            true => Box::new(self.some::<Half<W, 8>, 8>(lanes)),
+            false => Box::new(self.some::<P, L>(lanes)),
+        }
+    }
+
     fn drop_lane(&mut self, lane: usize) {
         self.dropped[lane] = true;
         self.bias[lane] = 0.0;
@@ -199,10 +223,9 @@ impl<W: Weight, P: Pack<W, L>, V: Value, const L: usize> kernel::Work for Run<'_
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
             let (weight, mut slopes) = (examples.weight(i), [0.0; L]);
             aim.slopes(i, &scores[..block.count], &mut slopes[..block.count]);
-            for l in 0..L {
-                slopes[l] = if block.dropped[l] { 0.0 } else { weight * slopes[l] };
-            }
-            if !(0..L).fold(true, |all, l| all & scores[l].is_finite() & slopes[l].is_finite()) {
+            let mut slopes = each(|l| if block.dropped[l] { 0.0 } else { weight * slopes[l] });
+            let finite: [bool; L] = each(|l| scores[l].is_finite() & slopes[l].is_finite());
+            if finite != [true; L] {
                 block.part(i, &scores, &mut slopes);
             }
             let eta: [f64; L] = match rates {

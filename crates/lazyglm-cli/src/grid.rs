@@ -1,0 +1,156 @@
+//! What `tune` and `path` have in common: a grid of penalties, and rows in memory to try them on.
+
+use crate::args::{Train, Update};
+use crate::plan::{self, Plan};
+use crate::print::{count, note};
+use crate::verbs::train::{From, use_threads};
+use lazyglm::tune::{Numbers, Point, points};
+use lazyglm::{ElasticNet, Error, Result, Settings, Task, objective, rate};
+use std::time::Instant;
+
+/// λ₁ goes from where all weights are zero down to this share of it, in so many steps, unless a grid is given.
+const DOWN_TO: f64 = 1e-5;
+const STEPS: usize = 16;
+
+/// Ready to go.
+pub struct Grid {
+    /// The rows to learn from.
+    pub task: Box<Task>,
+    /// Those held out, if a file or a share of them was named.
+    pub held_out: Option<Box<Task>>,
+    /// Everything but the penalty and the rate.
+    pub settings: Settings,
+    /// What to try.
+    pub points: Vec<Point>,
+    /// Bytes that weights may take.
+    pub memory: usize,
+    /// Seconds it took to read the rows.
+    pub seconds_read: f64,
+    /// When reading was done.
+    pub started: Instant,
+}
+
+impl Grid {
+    /// Reads the data and draws the grid; `folds` is how many lanes a point has.
+    pub fn prepare(args: &Train, folds: usize) -> Result<Grid> {
+        refuse_idle(args)?;
+        let [l1, l2] = [&args.l1, &args.l2].map(|text| text.as_deref().map(Numbers::parse).transpose());
+        let (l1, l2) = (l1?, l2?);
+        let l2 = l2.map_or(vec![Settings::default().net.l2], |numbers| numbers.values().to_vec());
+        let rates = rates(&args.eta0)?;
+        let most = |numbers: &[f64]| numbers.iter().copied().fold(0.0, f64::max);
+        let strongest = ElasticNet { l1: l1.as_ref().map_or(0.0, |l1| most(l1.values())), l2: most(&l2) };
+        let Plan { settings, notes, .. } = &plan::plan(args, (strongest, rates.first().copied()))?;
+        for &eta0 in &rates {
+            settings.method.check(strongest, eta0)?;
+        }
+        notes.iter().for_each(|text| note(args.quiet, text));
+        use_threads(args.threads)?;
+        let started = Instant::now();
+        let from = From::prepare(args, &plan::plan(args, (strongest, rates.first().copied()))?)?;
+        let seconds_read = started.elapsed().as_secs_f64();
+        let From::Memory(task, held_out) = from else {
+            let hint = "raise --memory: many models at once go through rows that are held in memory";
+            return Err(Error::call("the rows do not fit into --memory", hint));
+        };
+        if args.loss == "auto" {
+            note(args.quiet, &format!("loss {}", task.loss.spec()));
+        }
+        let started = Instant::now();
+        let l1 = match l1 {
+            Some(l1) => l1,
+            None => {
+                let most = objective::l1_max(task.examples(), &*task.loss, settings.bias);
+                match most > 0.0 {
+                    true => Numbers::between(DOWN_TO * most, most, STEPS),
+                    false => Numbers::parse("0")?,
+                }
+            }
+        };
+        let rates = match rates.is_empty() {
+            false => rates,
+            true => vec![auto_rate(args, &task, settings, &l1, most(&l2))?],
+        };
+        let points = points(l1.values(), &l2, &rates);
+        let memory = memory(args, &task, points.len() * folds, settings)?;
+        Ok(Grid { task, held_out, settings: settings.clone(), points, memory, seconds_read, started })
+    }
+
+    /// The settings of one point.
+    pub fn at(&self, point: &Point) -> Settings {
+        let eta0 = Some(point.eta0).filter(|eta0| !eta0.is_nan());
+        Settings { net: point.net, eta0, ..self.settings.clone() }
+    }
+}
+
+/// The ladder is tried with a penalty from the middle of the grid.
+fn auto_rate(args: &Train, task: &Task, settings: &Settings, l1: &Numbers, l2: f64) -> Result<f64> {
+    let net = ElasticNet { l1: l1.values()[(l1.values().len() - 1) / 2], l2 };
+    let eta0 = rate(task, &Settings { net, eta0: None, ..settings.clone() })?;
+    if settings.schedule.uses_eta0() {
+        note(args.quiet, &format!("eta0 {eta0:?} for all, the best of a ladder tried on the first rows"));
+    }
+    Ok(eta0)
+}
+
+/// `auto`, or a list of rates.
+fn rates(text: &str) -> Result<Vec<f64>> {
+    if text == "auto" {
+        return Ok(Vec::new());
+    }
+    let rates = Numbers::parse(text).ok().filter(|rates| rates.values()[0] > 0.0);
+    let hint = "give numbers above 0 with commas, or LOW..HIGH:N, or auto";
+    rates
+        .map(|rates| rates.values().to_vec())
+        .ok_or_else(|| Error::call(format!("--eta0 {text} is no rate"), hint))
+}
+
+fn refuse_idle(args: &Train) -> Result<()> {
+    let idle = match args {
+        Train { update, .. } if *update != Update::Lazy => Some(("--update", "many models at once are lazy")),
+        Train { early_stop: Some(_), .. } => Some(("--early-stop", "all models run the same epochs")),
+        Train { table_budget: Some(_), .. } => Some(("--table-budget", "there is no table")),
+        _ => None,
+    };
+    match idle {
+        Some((flag, why)) => Err(Error::call(format!("{flag} has no meaning here: {why}"), "leave it out")),
+        None => Ok(()),
+    }
+}
+
+/// What weights may take: what is left of --memory beside the rows, or most of what the machine has left. Says how much
+/// all lanes would need, before any of it is asked for.
+fn memory(args: &Train, task: &Task, lanes: usize, settings: &Settings) -> Result<usize> {
+    let rows = &task.data.rows;
+    let data = 8 * rows.nonzeros() + 24 * rows.len();
+    let limit = match args.memory {
+        Some(memory) => memory.saturating_sub(data),
+        None => available().map_or(2 << 30, |bytes| bytes / 4 * 3),
+    };
+    let bytes = if settings.precision == lazyglm::Precision::F32 { 4 } else { 8 };
+    let need = lanes.saturating_mul(rows.columns()).saturating_mul(bytes);
+    let columns = count(rows.columns() as u64);
+    let text = format!("{} models × {columns} weights: {}", count(lanes as u64), size(need));
+    match need > limit {
+        true => {
+            note(args.quiet, &format!("{text}, more than the {} there are: they go in groups", size(limit)))
+        }
+        false => note(args.quiet, &text),
+    }
+    Ok(limit)
+}
+
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_048_576 => format!("{} KB", bytes.div_ceil(1024)),
+        1_048_576..1_073_741_824 => format!("{} MB", bytes >> 20),
+        _ => format!("{:.1} GB", bytes as f64 / f64::from(1 << 30)),
+    }
+}
+
+/// Memory the machine can still give, where it says so.
+fn available() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok().map(|kilobytes| kilobytes * 1024)
+}

@@ -1,0 +1,126 @@
+//! `lazyglm path DATA`: the model along λ₁.
+
+use crate::args::Path;
+use crate::grid::Grid;
+use crate::print::{self, count, note};
+use crate::verbs::train::refuse_same;
+use lazyglm::naming::one_line;
+use lazyglm::tune::{Stop, path};
+use lazyglm::{Error, Result, files};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// Runs the verb.
+pub fn run(args: Path) -> Result<()> {
+    if args.train.output.is_some() {
+        let hint =
+            "write its weights with --coefficients FILE, or train one of its models with `lazyglm train -o`";
+        return Err(Error::call("-o: a path is many models, and a model file holds one", hint));
+    }
+    if let Some(file) = &args.coefficients {
+        refuse_same(file, &args.train.data)?;
+        files::check_writable(file)?;
+    }
+    let grid = Grid::prepare(&args.train, 1)?;
+    let stops = path(&grid.task, grid.held_out.as_deref(), &grid.settings, &grid.points, grid.memory)?;
+    let seconds = grid.started.elapsed().as_secs_f64();
+    for stop in &stops {
+        if let Some(step) = stop.diverged {
+            let (l1, l2) = (stop.point.net.l1, stop.point.net.l2);
+            note(
+                args.train.quiet,
+                &format!("l1 {l1:?}, l2 {l2:?} left the finite numbers at step {step}: it has no weights"),
+            );
+        }
+    }
+    if let Some(file) = &args.coefficients {
+        files::write_whole(file, |out| coefficients(out, &grid, &stops))?;
+    }
+    print::result(|out| match (args.train.json, args.csv) {
+        (true, _) => writeln!(out, "{}", as_json(&grid, &stops, seconds)),
+        (_, true) => csv(out, &stops),
+        _ => human(out, &grid, &stops, seconds),
+    })
+}
+
+/// A weight in the units of the data, and what its feature is called.
+fn weights<'a>(grid: &'a Grid, stop: &'a Stop) -> impl Iterator<Item = (String, f64)> + 'a {
+    let features = &grid.task.data.features;
+    stop.weights
+        .iter()
+        .map(|&(column, w)| (features.name(column as usize), features.in_data_units(column as usize, w)))
+}
+
+fn coefficients(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
+    writeln!(out, "l1,l2,feature,weight")?;
+    for stop in stops {
+        let net = stop.point.net;
+        writeln!(out, "{:?},{:?},(bias),{:?}", net.l1, net.l2, stop.bias)?;
+        for (name, weight) in weights(grid, stop) {
+            writeln!(out, "{:?},{:?},{},{weight:?}", net.l1, net.l2, quoted(&name))?;
+        }
+    }
+    Ok(())
+}
+
+/// A field of CSV: in quotes if it must be.
+fn quoted(name: &str) -> String {
+    match name.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => one_line(name).into_owned(),
+    }
+}
+
+fn csv(out: &mut dyn Write, stops: &[Stop]) -> io::Result<()> {
+    writeln!(out, "l1,l2,nonzeros,loss,objective,validation_loss")?;
+    stops.iter().try_for_each(|stop| {
+        let net = stop.point.net;
+        let held_out = stop.validation_loss.map_or(String::new(), |loss| format!("{loss:?}"));
+        let (loss, objective) = (stop.objective.loss, stop.objective.total());
+        writeln!(out, "{:?},{:?},{},{loss:?},{objective:?},{held_out}", net.l1, net.l2, stop.weights.len())
+    })
+}
+
+fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop], seconds: f64) -> io::Result<()> {
+    let held_out = if grid.held_out.is_some() { "    held-out" } else { "" };
+    writeln!(
+        out,
+        "{:>10} {:>10} {:>11} {:>12} {:>12}{held_out}",
+        "l1", "l2", "non-zeros", "loss", "objective"
+    )?;
+    for stop in stops {
+        let (net, f) = (stop.point.net, stop.objective);
+        let nonzeros = count(stop.weights.len() as u64);
+        let held_out = stop.validation_loss.map_or(String::new(), |loss| format!(" {loss:>11.6}"));
+        writeln!(
+            out,
+            "{:>10.3e} {:>10.3e} {nonzeros:>11} {:>12.6} {:>12.6}{held_out}",
+            net.l1,
+            net.l2,
+            f.loss,
+            f.total()
+        )?;
+    }
+    let (rows, read) = (count(grid.task.targets.len() as u64), grid.seconds_read);
+    writeln!(
+        out,
+        "\ntrained    {} models on {rows} rows in {seconds:.3} s (read in {read:.3} s)",
+        stops.len()
+    )
+}
+
+fn as_json(grid: &Grid, stops: &[Stop], seconds: f64) -> Value {
+    let point = |stop: &Stop| {
+        let weights: Vec<Value> =
+            weights(grid, stop).map(|(name, w)| json!({"feature": name, "weight": w})).collect();
+        json!({
+            "l1": stop.point.net.l1, "l2": stop.point.net.l2, "nonzeros": stop.weights.len(),
+            "loss": stop.objective.loss, "objective": stop.objective.total(),
+            "validation_loss": stop.validation_loss, "bias": stop.bias, "weights": weights,
+        })
+    };
+    json!({
+        "points": stops.iter().map(point).collect::<Vec<_>>(),
+        "seconds_read": grid.seconds_read, "seconds_train": seconds,
+    })
+}
