@@ -173,7 +173,7 @@ fn human(
         notes.extend((p == outcome.best).then(|| "best".to_string()));
         notes.extend((p == outcome.one_se).then(|| "strongest within one se".to_string()));
         notes.extend(match score.dropped {
-            Some(Dropped::Hopeless(epoch)) => Some(format!("dropped after epoch {epoch}")),
+            Some(Dropped::Hopeless(epochs)) => Some(format!("dropped after {epochs} epochs")),
             Some(Dropped::Diverged { .. }) => Some("diverged".to_string()),
             None => None,
         });
@@ -225,7 +225,7 @@ fn as_json(grid: &Grid, outcome: &Outcome, chosen: usize, report: Option<&Report
     let point = |score: &Score| {
         let dropped = match score.dropped {
             None => Value::Null,
-            Some(Dropped::Hopeless(epoch)) => json!({"after_epoch": epoch}),
+            Some(Dropped::Hopeless(epochs)) => json!({"after_epochs": epochs}),
             Some(Dropped::Diverged { fold, at }) => {
                 json!({"diverged": {"fold": fold, "row": at.map(|at| at.0 + 1), "step": at.map(|at| at.1)}})
             }

@@ -139,55 +139,47 @@ impl<W: Weight, P: Pack<W, L>, const L: usize> Lanes<W, P, L> {
         }
     }
 
-    /// Pays the debts of the lanes that are due: v ← A·m, A = 1, θ = 0.
+    /// Pays the debts of the lanes that are due: v ← A·m, A = 1, θ = 0. A is rounded to the weights' precision for that,
+    /// and what rounding left of it stays in the ledger: else it would err the same way every time.
     #[cold]
     #[inline(never)]
     fn rebase(&mut self, due: [bool; L], per_step: [f64; L], eta: [f64; L]) {
-        let alone = self.rebases.alone();
-        let walk = !W::EXACT && (0..L).any(|l| due[l] && !alone[l]);
-        // Whoever walks through all weights in f32 takes along those who would have to walk soon.
-        let due: [bool; L] = each(|l| due[l] || (walk && !alone[l]));
-        let mut largest = [W::default(); L];
-        if (0..L).any(|l| due[l] && !alone[l]) {
-            let all: [bool; L] = each(|l| due[l] && !alone[l]);
-            let (debt, scale) = (self.debt, self.scale);
-            for v in &mut self.stored {
-                for l in 0..L {
-                    let v = &mut v.lanes_mut()[l];
-                    let paid = W::from_wide(v.soft(debt[l]).wide() * scale[l]);
-                    *v = if all[l] { paid } else { *v };
-                    largest[l] = largest[l].larger(*v);
-                }
-            }
+        let few = self.rebases.few();
+        let walk = (0..L).any(|l| due[l] && !few[l]);
+        // Where bits allow, whoever goes through weights takes the others along.
+        let listed: [bool; L] = each(|l| if W::EXACT { due[l] & few[l] } else { few[l] & !walk });
+        let walked: [bool; L] = each(|l| walk & if W::EXACT { due[l] & !few[l] } else { true });
+        let factor: [W; L] = each(|l| W::from_wide(self.scale[l]));
+        let mut found = Found { largest: [W::default(); L], alive: [W::default(); L] };
+        if walk {
+            let Lanes { stored, debt, .. } = self;
+            found = super::fastest(Walk { stored, debt, factor: &factor, which: walked });
         }
-        for l in (0..L).filter(|&l| due[l]) {
-            if alone[l] {
-                largest[l] = self.rebase_alone(l);
-            }
-            self.ledgers.clear(l);
-            (self.debt[l], self.scale[l]) = (W::default(), 1.0);
-            let largest = largest[l].wide();
-            self.rebases.paid(l, largest, limit::<W>(largest, per_step[l]), eta[l]);
+        let mut ids = Vec::new();
+        if listed != [false; L] {
+            let (touched, debt) = (self.rebases.touched(&listed), &self.debt);
+            let stored = &mut self.stored[..];
+            let (factor, ids) = (&factor, &mut ids);
+            let listed = super::fastest(Visit { stored, touched, debt, factor, which: listed, ids });
+            found.largest = each(|l| found.largest[l].larger(listed.largest[l]));
+            found.alive = each(|l| if few[l] & !walked[l] { listed.alive[l] } else { found.alive[l] });
         }
-        self.rebases.forget();
-    }
-
-    /// The same where no weight was alive at the last rebase: only those touched since can be.
-    fn rebase_alone(&mut self, l: usize) -> W {
-        let (debt, scale) = (self.debt[l], self.scale[l]);
-        let mut largest = W::default();
-        let stored = &mut self.stored;
-        let mut take = |id: u32| std::mem::take(&mut stored[id as usize].lanes_mut()[l]);
-        let pay = |v: W| W::from_wide(v.soft(debt).wide() * scale);
-        // An id may stand there twice: whoever has been seen to is set aside, as zero.
-        let touched = self.rebases.touched(l).iter();
-        let alive: Vec<(u32, W)> =
-            touched.map(|&id| (id, pay(take(id)))).filter(|(_, v)| v.wide() != 0.0).collect();
-        for (id, v) in alive {
-            self.stored[id as usize].lanes_mut()[l] = v;
-            largest = largest.larger(v);
+        let most = (self.stored.len() / FEW) as f64;
+        let paid: [bool; L] = each(|l| listed[l] | walked[l]);
+        let now_few: [bool; L] = each(|l| paid[l] & (found.alive[l].wide() <= most));
+        let newly: [bool; L] = each(|l| now_few[l] & walked[l]);
+        if newly != [false; L] {
+            let alive = |v: &P| (0..L).any(|l| newly[l] && !v.lanes()[l].is_zero());
+            ids.extend((0..).zip(&self.stored).filter(|(_, v)| alive(v)).map(|(id, _)| id));
         }
-        largest
+        for l in (0..L).filter(|&l| paid[l]) {
+            let rest = factor[l].wide() / self.scale[l]; // 1 in f64
+            self.ledgers.clear(l, rest);
+            (self.debt[l], self.scale[l]) = (W::default(), 1.0 / rest);
+            let largest = found.largest[l].wide();
+            self.rebases.paid(l, largest, limit::<W>(largest, per_step[l]), eta[l], now_few[l]);
+        }
+        self.rebases.remember(&ids);
     }
 
     /// The settled weights of a lane.
@@ -223,6 +215,87 @@ impl<W: Weight, P: Pack<W, L>, const L: usize> Lanes<W, P, L> {
     }
 }
 
+/// With no more than one in so many weights alive, those that may be are kept in a list.
+const FEW: usize = 64;
+
+/// Lane by lane: the largest weight, and how many are not zero.
+struct Found<W, const L: usize> {
+    largest: [W; L],
+    alive: [W; L],
+}
+
+/// Pays the debts of some lanes, going through all weights.
+struct Walk<'a, W, P, const L: usize> {
+    stored: &'a mut [P],
+    debt: &'a [W; L],
+    factor: &'a [W; L],
+    which: [bool; L],
+}
+
+impl<W: Weight, P: Pack<W, L>, const L: usize> super::Work for Walk<'_, W, P, L> {
+    type Answer = Found<W, L>;
+
+    #[inline(always)]
+    fn run(self) -> Found<W, L> {
+        let Walk { stored, debt, factor, which } = self;
+        let (mut largest, mut alive) = ([W::default(); L], [W::default(); L]);
+        let one = W::from_wide(1.0);
+        for pack in stored {
+            let v = pack.lanes();
+            let paid: [W; L] = each(|l| if which[l] { v[l].soft(debt[l]).times(factor[l]) } else { v[l] });
+            largest = each(|l| largest[l].larger(paid[l]));
+            alive = each(|l| alive[l].plus(one, if paid[l].is_zero() { W::default() } else { one }));
+            *pack = P::of(paid);
+        }
+        Found { largest, alive }
+    }
+}
+
+/// The same for lanes in which few weights were alive at the last rebase: only those, and those touched since, can be
+/// now. The ids of those who are go into `ids`.
+struct Visit<'a, W, P, const L: usize> {
+    stored: &'a mut [P],
+    touched: &'a [u32],
+    debt: &'a [W; L],
+    factor: &'a [W; L],
+    which: [bool; L],
+    ids: &'a mut Vec<u32>,
+}
+
+impl<W: Weight, P: Pack<W, L>, const L: usize> super::Work for Visit<'_, W, P, L> {
+    type Answer = Found<W, L>;
+
+    #[inline(always)]
+    fn run(self) -> Found<W, L> {
+        let Visit { stored, touched, debt, factor, which, ids } = self;
+        let one = W::from_wide(1.0);
+        let mut alive: Vec<(u32, P)> = Vec::new();
+        for (k, &id) in touched.iter().enumerate() {
+            if let Some(&soon) = touched.get(k + 8) {
+                super::prefetch_one(stored, soon as usize);
+            }
+            // An id may stand there twice: whoever has been seen to is set aside, as zero.
+            let v = *stored[id as usize].lanes();
+            let paid: [W; L] =
+                each(|l| if which[l] { v[l].soft(debt[l]).times(factor[l]) } else { W::default() });
+            stored[id as usize] = P::of(each(|l| if which[l] { W::default() } else { v[l] }));
+            if paid.iter().fold(false, |some, w| some | !w.is_zero()) {
+                alive.push((id, P::of(paid)));
+            }
+        }
+        let mut found = Found { largest: [W::default(); L], alive: [W::default(); L] };
+        for (id, paid) in alive {
+            let (v, paid) = (*stored[id as usize].lanes(), paid.lanes());
+            stored[id as usize] = P::of(each(|l| if which[l] { paid[l] } else { v[l] }));
+            found.largest = each(|l| found.largest[l].larger(paid[l]));
+            found.alive =
+                each(|l| found.alive[l].plus(one, if paid[l].is_zero() { W::default() } else { one }));
+            ids.push(id);
+        }
+        found
+    }
+}
+
 /// m − amount·x of every lane, as it is to be stored.
 #[inline(always)]
 fn pulled<W: Weight, const L: usize>(m: &[W; L], amounts: &[W; L], x: W, debt: &[W; L]) -> [W; L] {
@@ -250,5 +323,7 @@ fn sums<W: Weight, P: Pack<W, L>, V: Value, const L: usize>(settled: &[P], value
             sums[k - whole][l] = sums[k - whole][l].plus(m[l], x);
         }
     }
-    each(|l| W::total(std::array::from_fn(|k| sums[k][l])))
+    let both = |a: &[W; L], b: &[W; L]| -> [W; L] { each(|l| a[l].and(b[l])) };
+    let [a, b, c, d] = [0, 2, 4, 6].map(|k| both(&sums[k], &sums[k + 1])); // the order of `Weight::total`
+    both(&both(&a, &b), &both(&c, &d))
 }

@@ -14,11 +14,11 @@ pub(super) struct Frame<'a, const L: usize> {
 
 #[derive(Clone, Debug)]
 pub(super) struct Rebases<const L: usize> {
-    limit: [f64; L],           // the most that may be owed, in units of weights
-    largest: [f64; L],         // weight at the last rebase
-    eta: [f64; L],             // rate then
-    touched: [f64; L],         // non-zeros since
-    alone: [Option<usize>; L], // if no weight was alive then: from where on `log` has those touched since
+    limit: [f64; L],         // the most that may be owed, in units of weights
+    largest: [f64; L],       // weight at the last rebase
+    eta: [f64; L],           // rate then
+    touched: [f64; L],       // non-zeros since
+    few: [Option<usize>; L], // if few weights were alive then: from where on `log` has them and those touched since
     log: Vec<u32>,
 }
 
@@ -26,7 +26,7 @@ impl<const L: usize> Rebases<L> {
     /// For weights that are all zero. A limit of zero: the first charge sets the others.
     pub fn new() -> Rebases<L> {
         let none = [0.0; L];
-        Rebases { limit: none, largest: none, eta: none, touched: none, alone: [Some(0); L], log: Vec::new() }
+        Rebases { limit: none, largest: none, eta: none, touched: none, few: [Some(0); L], log: Vec::new() }
     }
 
     /// Which lanes must pay now, a row of so many non-zeros having been learnt.
@@ -43,34 +43,44 @@ impl<const L: usize> Rebases<L> {
         })
     }
 
-    /// Notes who may be alive, for lanes in which nobody else is.
+    /// Notes who may be alive, for lanes in which few others are.
     #[inline(always)]
     pub fn note(&mut self, ids: &[u32], columns: usize) {
-        if self.alone == [None; L] {
+        if self.few == [None; L] {
             return;
         }
         self.log.extend_from_slice(ids);
-        for from in &mut self.alone {
-            if from.is_some_and(|from| self.log.len() - from > columns / 4) {
-                *from = None; // looking through all is no dearer now
+        for from in &mut self.few {
+            if from.is_some_and(|from| self.log.len() - from > columns / 2) {
+                *from = None; // going through all is no dearer now
             }
         }
     }
 
-    pub fn alone(&self) -> [bool; L] {
-        each(|l| self.alone[l].is_some())
+    /// Lanes in which those that may be alive are in the log.
+    pub fn few(&self) -> [bool; L] {
+        each(|l| self.few[l].is_some())
     }
 
-    /// Those touched since the last rebase of a lane in which no other weight is alive.
-    pub fn touched(&self, lane: usize) -> &[u32] {
-        self.alone[lane].map_or(&[], |from| &self.log[from..])
+    /// Everybody who may be alive in one of these lanes, some of them twice.
+    pub fn touched(&self, which: &[bool; L]) -> &[u32] {
+        let from = (0..L).filter(|&l| which[l]).filter_map(|l| self.few[l]).min();
+        &self.log[from.unwrap_or(self.log.len())..]
     }
 
-    /// A lane has paid.
-    pub fn paid(&mut self, lane: usize, largest: f64, limit: f64, eta: f64) {
+    /// A lane has paid; if `few` weights of it are alive, they will be remembered.
+    pub fn paid(&mut self, lane: usize, largest: f64, limit: f64, eta: f64, few: bool) {
         (self.limit[lane], self.largest[lane], self.eta[lane]) = (limit, largest, eta);
         self.touched[lane] = 0.0;
-        self.alone[lane] = (largest == 0.0).then_some(self.log.len());
+        self.few[lane] = few.then_some(self.log.len());
+    }
+
+    /// Remembers who is alive in the lanes that have just paid, and forgets what no lane needs any more.
+    pub fn remember(&mut self, alive: &[u32]) {
+        self.log.extend_from_slice(alive);
+        let from = self.few.iter().flatten().min().copied().unwrap_or(self.log.len());
+        self.log.drain(..from);
+        self.few.iter_mut().flatten().for_each(|start| *start -= from);
     }
 
     /// Those of some lanes.
@@ -81,15 +91,8 @@ impl<const L: usize> Rebases<L> {
             largest: some(&self.largest),
             eta: some(&self.eta),
             touched: some(&self.touched),
-            alone: each(|m| lanes.get(m).and_then(|&l| self.alone[l])),
+            few: each(|m| lanes.get(m).and_then(|&l| self.few[l])),
             log: self.log.clone(),
         }
-    }
-
-    /// Drops what no lane needs any more.
-    pub fn forget(&mut self) {
-        let from = self.alone.iter().flatten().min().copied().unwrap_or(self.log.len());
-        self.log.drain(..from);
-        self.alone.iter_mut().flatten().for_each(|start| *start -= from);
     }
 }

@@ -24,6 +24,12 @@ pub trait Weight: Copy + Default + Send + Sync + 'static {
     fn soft(self, debt: Self) -> Self;
     /// m + sgn(m)·θ: the inverse of [`Weight::soft`] for m ≠ 0.
     fn harden(self, debt: Self) -> Self;
+    /// Whether it is 0 or −0.
+    fn is_zero(self) -> bool;
+    /// self + other.
+    fn and(self, other: Self) -> Self;
+    /// self·factor.
+    fn times(self, factor: Self) -> Self;
     /// self − amount·value.
     fn minus(self, amount: Self, value: Self) -> Self;
     /// self + a·b.
@@ -63,6 +69,18 @@ macro_rules! weight {
             #[inline(always)]
             fn harden(self, debt: Self) -> Self {
                 self + debt.copysign(self)
+            }
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                self == 0.0
+            }
+            #[inline(always)]
+            fn and(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn times(self, factor: Self) -> Self {
+                self * factor
             }
             #[inline(always)]
             fn minus(self, amount: Self, value: Self) -> Self {

@@ -111,9 +111,9 @@ impl<const L: usize> Ledgers<L> {
         Ledgers { l1: some(&self.l1), l2: some(&self.l2), method: self.method, stretch, debt }
     }
 
-    /// Forgets scale and debt of a lane whose weights have all been settled.
-    pub fn clear(&mut self, lane: usize) {
-        self.stretch.set(lane, 1.0);
+    /// Forgets the debt of a lane whose weights have all been settled, and its scale but for this stretch.
+    pub fn clear(&mut self, lane: usize, stretch: f64) {
+        self.stretch.set(lane, stretch);
         self.debt.set(lane, 0.0);
     }
 }

@@ -3,8 +3,8 @@
 //! ```text
 //! lanes      points × folds, in blocks of one fold; a block passes over the rows of its fold
 //! epoch      all blocks side by side, in slices, so that a deadline finds all lanes equally far
-//! halving    after each epoch but the last: points more than a quarter as bad as no model at all, against the best,
-//!            are dropped, at most half of those left at a time
+//! halving    after each epoch but the last, and on the way through the first: points whose loss is more than a quarter (in
+//!            the first epoch: half) of the way from the best's to that of no model are dropped, half of those left at most
 //! score      mean over folds of the mean held-out loss, and its standard error
 //! ```
 
@@ -65,10 +65,10 @@ pub struct Score {
 }
 
 /// Why a point was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dropped {
     /// Others were far better after so many epochs.
-    Hopeless(u64),
+    Hopeless(f64),
     /// A lane of it left the finite numbers.
     Diverged {
         /// The fold it did not learn.
@@ -95,6 +95,9 @@ pub struct Outcome {
 
 /// An epoch is learnt in so many slices, with a look at the clock after each.
 const SLICES: usize = 16;
+
+/// Nothing is dropped before so many rows were learnt.
+const EARLY: usize = 10_000;
 
 /// Runs a search.
 ///
@@ -215,6 +218,15 @@ impl Race<'_> {
                     self.see(&mut field, &mut racing);
                     return Ok(true);
                 }
+                let early = epoch == 1 && [2, 4, 8].contains(&(slice + 1));
+                if early
+                    && self.search.halving
+                    && racing.len() > 2
+                    && orders[0].len() * (slice + 1) / SLICES > EARLY
+                {
+                    self.see(&mut field, &mut racing);
+                    self.halve(&mut field, &mut racing, within, 0.5);
+                }
             }
             let last = epoch == settings.epochs;
             if last || (self.search.halving && racing.len() > 2) {
@@ -223,7 +235,7 @@ impl Race<'_> {
                 judging = started.elapsed();
             }
             if !last && self.search.halving {
-                self.halve(&mut field, &mut racing, epoch);
+                self.halve(&mut field, &mut racing, epoch as f64, 0.25);
             }
             if racing.is_empty() {
                 break;
@@ -248,15 +260,15 @@ impl Race<'_> {
     }
 
     /// Drops the hopeless, at most half of those left.
-    fn halve(&mut self, field: &mut Field, racing: &mut Vec<usize>, epoch: u64) {
+    fn halve(&mut self, field: &mut Field, racing: &mut Vec<usize>, epochs: f64, share: f64) {
         let folds = self.search.held.folds();
         let mut ranked: Vec<(f64, usize)> = racing.iter().map(|&p| (self.score(p, folds).mean, p)).collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
         let Some(&(best, _)) = ranked.first() else { return };
-        let hopeless = best + 0.25 * (self.null - best).max(0.0);
+        let hopeless = best + share * (self.null - best).max(0.0);
         for &(mean, point) in &ranked[ranked.len().div_ceil(2)..] {
             if mean > hopeless {
-                self.out[point] = Some(Dropped::Hopeless(epoch));
+                self.out[point] = Some(Dropped::Hopeless(epochs));
             }
         }
         racing.retain(|&p| self.out[p].is_none());
