@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test build fuzz fuzz-parquet bench bench-quick bench-paper bench-test planted-bugs clean
+.PHONY: demo test build fuzz fuzz-parquet bench bench-quick bench-paper bench-tune bench-test planted-bugs clean
 
 PYTHON ?= python3
 BENCH_ENV = target/bench-env
@@ -42,8 +42,12 @@ $(BENCH_ENV)/ready: bench/requirements.txt
 	$(BENCH_ENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	touch $@
 
+bench-tune: build $(BENCH_ENV)/ready    ## a cross-validated grid against scikit-learn's; DATA=FILE.svm with two classes
+	$(BENCH_ENV)/bin/python -m bench.tune --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"
+
 bench-paper:            ## the paper's table, and one epoch of each update
 	cargo run --release --quiet --bin lazyglm -- bench paper --rows 200000
+	cargo run --release --quiet --bin lazyglm -- bench lanes --rows 200000
 	cargo bench -p lazyglm
 
 planted-bugs:           ## break the code in many ways: a law must notice each (some 5 minutes)

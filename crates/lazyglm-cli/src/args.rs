@@ -98,7 +98,7 @@ pub struct Train {
     /// The rate of step t: one of those below
     #[arg(long, default_value = "cosine", value_name = "S", help_heading = "Learning")]
     pub schedule: String,
-    /// The starting rate, or auto: the best of a ladder tried on the first rows
+    /// The starting rate, or auto: the best of many rehearsed on a sample of the rows
     #[arg(
         long,
         default_value = "auto",
@@ -119,6 +119,9 @@ pub struct Train {
     /// Of the weights and values while learning [default: f32; table and dense updates always work in f64]
     #[arg(long, value_enum, help_heading = "Learning")]
     pub precision: Option<Precision>,
+    /// Keep the mean of the weights over all steps but the first FROM (Polyak–Ruppert) instead of the last; not sparse
+    #[arg(long, value_name = "FROM", num_args = 0..=1, require_equals = true, default_missing_value = "0", help_heading = "Learning")]
+    pub average: Option<u64>,
     /// How many steps the tables of --update table hold [default: 131072]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Learning")]
     pub table_budget: Option<u32>,

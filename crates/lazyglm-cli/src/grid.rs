@@ -88,7 +88,7 @@ fn auto_rate(args: &Train, task: &Task, settings: &Settings, l1: &Numbers, l2: f
     let net = ElasticNet { l1: l1.values()[(l1.values().len() - 1) / 2], l2 };
     let eta0 = rate(task, &Settings { net, eta0: None, ..settings.clone() })?;
     if settings.schedule.uses_eta0() {
-        note(args.quiet, &format!("eta0 {eta0:?} for all, the best of a ladder tried on the first rows"));
+        note(args.quiet, &format!("eta0 {eta0:?} for all, the best of many rehearsed on a sample of the rows"));
     }
     Ok(eta0)
 }
@@ -109,6 +109,7 @@ fn refuse_idle(args: &Train) -> Result<()> {
     let idle = match args {
         Train { update, .. } if *update != Update::Lazy => Some(("--update", "many models at once are lazy")),
         Train { early_stop: Some(_), .. } => Some(("--early-stop", "all models run the same epochs")),
+        Train { average: Some(_), .. } => Some(("--average", "weights of many models are their last")),
         Train { table_budget: Some(_), .. } => Some(("--table-budget", "there is no table")),
         _ => None,
     };

@@ -115,6 +115,7 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         bias: !args.no_bias,
         early_stop: args.early_stop,
         table_budget: table_budget(args, &mut notes),
+        average: average(args)?,
     };
     Ok(Plan {
         settings,
@@ -148,12 +149,26 @@ fn eta0(text: &str) -> Result<Option<f64>> {
 /// The references work in f64 whatever is asked: in f32 their small steps would be lost.
 fn precision(args: &args::Train, notes: &mut Vec<String>) -> Precision {
     match (args.update, args.precision) {
+        (args::Update::Lazy, None) if args.average.is_some() => Precision::F64,
         (args::Update::Lazy, None | Some(args::Precision::F32)) => Precision::F32,
         (_, None | Some(args::Precision::F64)) => Precision::F64,
         (_, Some(args::Precision::F32)) => {
             notes.push("--precision f32 is for --update lazy: the other updates work in f64".into());
             Precision::F64
         }
+    }
+}
+
+fn average(args: &args::Train) -> Result<Option<u64>> {
+    match (args.average, args.update, args.precision) {
+        (None, ..) => Ok(None),
+        (_, update, _) if update != args::Update::Lazy => {
+            Err(Error::call("--average needs --update lazy", "leave --update out"))
+        }
+        (_, _, Some(args::Precision::F32)) => {
+            Err(Error::call("--average works in f64", "leave --precision out, or give f64"))
+        }
+        (from, ..) => Ok(from),
     }
 }
 

@@ -147,6 +147,9 @@ pub struct Training {
     pub early_stop: Option<u64>,
     /// How many steps the tables of the table update hold.
     pub table_budget: usize,
+    /// Steps left out of the mean, if weights are a mean over steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average: Option<u64>,
     /// The figures of the run; times are left out, so that the same run writes the same bytes.
     pub report: Report,
 }
@@ -256,6 +259,7 @@ impl Model {
                 epochs: settings.epochs,
                 early_stop: settings.early_stop,
                 table_budget: settings.table_budget,
+                average: settings.average,
                 report: Report { seconds_read: 0.0, seconds_train: 0.0, ..trained.report },
             },
         }

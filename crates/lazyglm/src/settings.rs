@@ -87,7 +87,7 @@ pub struct Settings {
     pub update: UpdateName,
     /// η(t).
     pub schedule: Spec,
-    /// η₀; found on the first rows if not given.
+    /// η₀; found on a sample of the rows if not given.
     pub eta0: Option<f64>,
     /// How many times the rows are gone through.
     pub epochs: u64,
@@ -103,6 +103,8 @@ pub struct Settings {
     pub early_stop: Option<u64>,
     /// How many steps the tables of [`UpdateName::Table`] hold.
     pub table_budget: usize,
+    /// Return the mean of the weights over all steps but the first so many, instead of the last.
+    pub average: Option<u64>,
 }
 
 impl Default for Settings {
@@ -120,6 +122,7 @@ impl Default for Settings {
             bias: true,
             early_stop: None,
             table_budget: 1 << 17,
+            average: None,
         }
     }
 }

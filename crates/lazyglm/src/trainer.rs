@@ -2,7 +2,7 @@
 
 use crate::blocks::{Blocks, InMemory};
 use crate::error::{Error, Kind, Place, Result};
-use crate::kernel::Folded;
+use crate::kernel::{Averaged, Folded};
 use crate::loss::Loss;
 use crate::objective::{self, Judge, Verdict};
 use crate::reference::{Dense, Table};
@@ -190,6 +190,9 @@ pub(crate) fn train_on(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let start = vec![0.0; job.blocks.columns()];
     let (net, method) = (settings.net, settings.method);
     let fitted = match (settings.update, settings.precision, net.is_none()) {
+        (UpdateName::Lazy, ..) if settings.average.is_some() => {
+            run.fit(Averaged::new(start, net, method, settings.average.unwrap_or(0)), watch)
+        }
         (UpdateName::Lazy, Precision::F32, false) => run.fit(Folded::<f32>::new(start, net, method), watch),
         (UpdateName::Lazy, Precision::F64, false) => run.fit(Folded::<f64>::new(start, net, method), watch),
         (UpdateName::Lazy, Precision::F32, true) => {
@@ -278,7 +281,11 @@ impl Run<'_> {
     fn fit<U: Update>(&self, update: U, watch: &mut dyn FnMut(&Progress)) -> Result<Fitted> {
         let rows = self.job.blocks.rows();
         let sampled = if rows < STRIDE { 1 } else { SAMPLED };
-        let mut model = Online::new(update, self.settings.bias).sampling_one_in(sampled);
+        let model = Online::new(update, self.settings.bias).sampling_one_in(sampled);
+        let mut model = match self.settings.average {
+            Some(from) => model.averaging_from(from),
+            None => model,
+        };
         let mut progress = Progress::start(self.settings.epochs, rows as u64);
         let (mut weights, mut best, mut history) = (Vec::new(), Best::default(), Vec::new());
         let (mut seconds, mut stop) = (self.spent, Stop::Epochs);
@@ -301,14 +308,14 @@ impl Run<'_> {
                 validation_loss,
             });
             if let Some(loss) = validation_loss {
-                best.see(epoch, loss, &weights, model.bias, self.settings.early_stop.is_some());
+                best.see(epoch, loss, &weights, model.mean_bias(), self.settings.early_stop.is_some());
                 if self.settings.early_stop.is_some_and(|patience| epoch - best.epoch >= patience) {
                     stop = Stop::EarlyStop;
                     break;
                 }
             }
         }
-        let mut bias = model.bias;
+        let mut bias = model.mean_bias();
         let mut loss = progress.validation_loss;
         if self.settings.early_stop.is_some() && best.epoch > 0 {
             (weights, bias, loss) = (best.weights, best.bias, Some(best.loss));
@@ -377,7 +384,7 @@ impl Run<'_> {
         epoch: u64,
     ) -> Result<Option<f64>> {
         let Some(task) = self.job.validation else { return Ok(None) };
-        let loss = objective::mean_loss(task.examples(), &*task.loss, weights, model.bias);
+        let loss = objective::mean_loss(task.examples(), &*task.loss, weights, model.mean_bias());
         if !loss.is_finite() {
             let (place, what) = (task.data.file(), format!("the held-out loss became {loss}"));
             return Err(Kind::Diverged { place, epoch, step: model.t, what, hint: self.slower() }.into());

@@ -78,7 +78,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("reference", &["penalty", "rows", "update"]),
     ("objective", &["loss", "penalty", "rows"]),
     ("metrics", &["loss"]),
-    ("solver", &["kernel", "loss", "penalty", "rows", "schedule", "update"]),
+    ("solver", &["kernel", "loss", "penalty", "random", "rows", "schedule", "update"]),
     (
         "trainer",
         &[
@@ -96,6 +96,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "update",
         ],
     ),
+    ("tune", &["objective", "penalty", "random", "rows", "schedule", "settings", "solver", "task"]),
     (
         "model",
         &[

@@ -17,6 +17,7 @@
 //! assert!(lazy.weights().iter().zip(dense.weights()).all(|(a, b)| (a - b).abs() < 1e-14));
 //! ```
 
+mod averaged;
 mod bytes;
 mod folded;
 mod lanes;
@@ -29,6 +30,7 @@ pub(crate) use bytes::separators;
 pub(crate) use pack::each;
 pub(crate) use pages::ask_for_huge_pages;
 
+pub use averaged::Averaged;
 pub use folded::Folded;
 pub use lanes::Lanes;
 pub use pack::{Half, Line, Pack};

@@ -1,14 +1,16 @@
-//! The starting rate, when none is given: a ladder of rates tried on the first rows.
+//! The starting rate, when none is given: rates tried as lanes on some of the rows.
 //!
 //! The natural unit of rates is 1/(c·mean‖x‖²), with c the curvature of the loss: there a step just about undoes
-//! the error of its row. How far from it the best rate lies depends on noise, not on scale, and no constant is right
-//! for all data, so powers of two around it each learn the first rows, and the one whose predictions were best,
-//! each made before its row was learnt, wins.
+//! the error of its row. How far from it the best rate lies depends on noise, not on scale, and no constant is right for
+//! all data. So the run is rehearsed: a sample of the rows is learnt for as many epochs, at all rates at once, and a fifth of
+//! it, held out, says which rate was best. First sixteen powers of two on a small sample, then half powers around the
+//! best of them on a larger one.
 //!
 //! A loss that is steep without bound (squared, say) must not be thrown about by its longest row. At a rate of
 //! 2/(c·ω‖x‖²) learning a row flips its error, and above it makes it larger, again and again. So no rate is tried
-//! that would still be above that for the longest row when the run ends, nor one that starts at more than twice that. In
-//! all this ‖x‖² has 1 added, the bias's. SGD's own limit, ηλ₂ < 1, is kept with as much room.
+//! that would still be above that for the longest row when the run ends, nor one that starts at more than eight times
+//! that; and the longest row is always in the sample. In all this ‖x‖² has 1 added, the bias's. SGD's own limit, ηλ₂ < 1,
+//! is kept with room to spare.
 //!
 //! ```
 //! use lazyglm::{Settings, synth, train};
@@ -20,21 +22,30 @@
 //! assert!(objective(None) < objective(Some(1e-4)) && objective(None) < objective(Some(100.0)));
 //! ```
 
-use super::online::{Online, Rule, Sample};
+use super::aim::Same;
+use super::lanes::{self, Pass, Width};
 use crate::error::Result;
-use crate::kernel::Folded;
 use crate::loss::Loss;
 use crate::penalty::{ElasticNet, Method};
+use crate::random::Random;
 use crate::rows::Examples;
 use crate::schedule::{Schedule, Setting, Spec};
 use rayon::prelude::*;
 
-/// How many rows a rate is tried on.
-const TRIED_ROWS: usize = 10_000;
+/// How many rows are learnt and judged on, first and then.
+const SAMPLES: [usize; 2] = [5_000, 20_000];
+/// A run of more epochs is rehearsed in so many.
+const MOST_PASSES: u64 = 5;
+/// Rates tried first, in powers of two around the natural rate.
+const COARSE: std::ops::Range<i32> = -8..8;
+/// And then, in half powers of two around the best of those.
+const FINE: std::ops::Range<i32> = -4..4;
+/// With fewer than so many rows to judge on, all are learnt and judged on.
+const FEWEST_JUDGED: usize = 20;
 /// A rate is tried for at least so many steps, if the run has them.
 const FEWEST_STEPS: u64 = 1_000;
-/// The ladder, in powers of two around the natural rate.
-const RUNGS: std::ops::RangeInclusive<i32> = -8..=8;
+/// Lanes that are tried side by side, a block on each thread.
+const ABREAST: usize = 8;
 
 /// What a trial shares with the run it stands for.
 ///
@@ -149,25 +160,15 @@ pub fn find(trial: &Trial) -> Result<Rate> {
         Method::Sgd => safe.min(0.5 / trial.net.l2), // 0.5/0 is no limit
         Method::Fobos => safe,
     };
-    let mut best = (f64::INFINITY, most.min(natural * f64::powi(2.0, *RUNGS.start())));
-    let mut worse = 0;
-    let rates: Vec<f64> = RUNGS.map(|rung| (natural * f64::powi(2.0, rung)).min(most)).collect();
-    // As many at a time as there are threads; some are tried that one thread would not have come to, and ignored.
-    'ladder: for some in rates.chunks(rayon::current_num_threads()) {
-        let losses: Vec<Result<f64>> = some.par_iter().map(|&eta0| progressive_loss(trial, eta0)).collect();
-        for (&eta0, loss) in some.iter().zip(losses) {
-            let loss = loss?;
-            if loss < best.0 {
-                (best, worse) = ((loss, eta0), 0);
-            } else {
-                worse += 1;
-            }
-            if worse == 2 || eta0 == most {
-                break 'ladder; // losses fall and then rise along the ladder
-            }
-        }
+    let mut best = natural;
+    for (size, rungs, base) in [(SAMPLES[0], COARSE, 2f64), (SAMPLES[1], FINE, 2f64.sqrt())] {
+        let mut rates: Vec<f64> = rungs.map(|rung| (best * base.powi(rung)).min(most)).collect();
+        rates.dedup(); // many may be at the limit
+        let losses = trial.rehearse(&rates, &trial.sample(size))?;
+        let lowest = (0..rates.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
+        best = lowest.filter(|&k| losses[k].is_finite()).map_or(rates[0], |k| rates[k]);
     }
-    Ok(Rate { eta0: rounded(best.1), held_down: safe < natural / 8.0 })
+    Ok(Rate { eta0: rounded(best), held_down: safe < natural / 8.0 })
 }
 
 /// The natural rate, and the highest that is safe for this loss.
@@ -178,14 +179,20 @@ fn scale(trial: &Trial) -> Result<(f64, f64)> {
         true => 1.0,
         false => extent.target.max(1.0), // Poisson: e^s, which is about the target where the fit is good
     });
-    let tried = &trial.order[..trial.order.len().min(TRIED_ROWS)];
+    let tried = trial.sample(SAMPLES[0]).learnt;
     let mean = tried.iter().map(|&i| square(examples, i as usize)).sum::<f64>() / tried.len() as f64;
     let rate = |square: f64| (1.0 / (curvature * square)).max(f64::MIN_POSITIVE);
     if bounded {
         return Ok((rate(mean), f64::INFINITY));
     }
     let last = trial.schedule(1.0)?.eta(trial.rows.saturating_mul(trial.epochs) - 1);
-    Ok((rate(mean), (2.0 / last).min(4.0) * rate(extent.length.max(1.0))))
+    Ok((rate(mean), (2.0 / last).min(16.0) * rate(extent.length.max(1.0))))
+}
+
+/// Rows to learn, in their order, and rows to judge on.
+struct Sample {
+    learnt: Vec<u32>,
+    judged: Vec<u32>,
 }
 
 impl Trial<'_> {
@@ -194,26 +201,67 @@ impl Trial<'_> {
         let rows = Some(self.rows);
         self.schedule.resolve(&Setting { eta0, l2: self.net.l2, rows, epochs: self.epochs })
     }
-}
 
-/// The mean loss of the first rows, each taken before the row is learnt; infinite if the run diverges.
-fn progressive_loss(trial: &Trial, eta0: f64) -> Result<f64> {
-    let schedule = trial.schedule(eta0)?;
-    let rule = Rule { loss: trial.loss, schedule: &*schedule };
-    let start = vec![0.0; trial.examples.rows.columns()];
-    let mut model =
-        Online::new(Folded::<f32>::new(start, trial.net, trial.method), trial.bias).sampling_one_in(1);
-    let tried = &trial.order[..trial.order.len().min(TRIED_ROWS)];
-    // So few rows say nothing in one pass: they are gone through again, as the run will.
-    let passes = FEWEST_STEPS.div_ceil(tried.len() as u64).min(trial.epochs);
-    let mut sample = Sample::default();
-    for _ in 0..passes {
-        match model.learn(&rule, trial.examples, tried) {
-            Ok(more) => sample = sample.and(more),
-            Err(_) => return Ok(f64::INFINITY),
+    /// Rows from all over the order, which may be sorted, shuffled.
+    fn sample(&self, size: usize) -> Sample {
+        let all = self.order.len();
+        let size = all.min(size);
+        let mut rows: Vec<u32> =
+            (0..size).map(|k| self.order[(k as u128 * all as u128 / size as u128) as usize]).collect();
+        Random::new(size as u64).shuffle(&mut rows);
+        let held_out = size / 5;
+        if held_out < FEWEST_JUDGED {
+            return Sample { learnt: rows.clone(), judged: rows }; // too few to hold any out
         }
+        let judged = rows.split_off(size - held_out);
+        if !self.loss.steepest().is_finite() {
+            let length = |&i: &u32| self.examples.weight(i as usize) * square(self.examples, i as usize);
+            let longest = self.order.iter().max_by(|a, b| length(a).total_cmp(&length(b)));
+            let middle = rows.len() / 2;
+            longest.filter(|row| !rows.contains(row)).into_iter().for_each(|&row| rows[middle] = row);
+        }
+        Sample { learnt: rows, judged }
     }
-    Ok(if sample.sum.is_finite() { sample.mean() } else { f64::INFINITY })
+
+    /// The mean loss on the judged rows after learning the others at each of these rates; infinite if that diverges.
+    fn rehearse(&self, rates: &[f64], sample: &Sample) -> Result<Vec<f64>> {
+        let passes = self.epochs.min(MOST_PASSES);
+        let few = FEWEST_STEPS.div_ceil(sample.learnt.len() as u64).min(self.epochs);
+        let epochs = passes.max(few);
+        let (examples, aim) = (self.examples, Same { loss: self.loss, targets: self.examples.targets });
+        let some = |rates: &[f64]| {
+            let setting = |&eta0: &f64| Setting {
+                eta0,
+                l2: self.net.l2,
+                rows: Some(sample.learnt.len() as u64),
+                epochs,
+            };
+            let schedules = rates.iter().map(|rate| self.schedule.resolve(&setting(rate)));
+            let schedules = schedules.collect::<Result<Vec<_>>>()?;
+            let schedules: Vec<&dyn Schedule> = schedules.iter().map(|schedule| &**schedule).collect();
+            let nets = vec![self.net; rates.len()];
+            let mut block =
+                lanes::block(examples.rows.columns(), &nets, self.method, self.bias, Width::Narrow);
+            for _ in 0..epochs {
+                block.learn(&Pass { aim: &aim, rates: &schedules, examples, order: &sample.learnt });
+            }
+            let (mut sums, mut weights) = (vec![0.0; rates.len()], 0.0);
+            block.score(examples, &sample.judged, &mut |i, scores| {
+                let weight = examples.weight(i);
+                weights += weight;
+                for (sum, &score) in sums.iter_mut().zip(scores) {
+                    *sum += weight * self.loss.value(score, examples.targets[i]);
+                }
+            });
+            let mean = |(lane, sum): (usize, &f64)| match block.diverged(lane) {
+                None if sum.is_finite() => sum / weights,
+                _ => f64::INFINITY,
+            };
+            Ok(sums.iter().enumerate().map(mean).collect::<Vec<f64>>())
+        };
+        let losses: Vec<Result<Vec<f64>>> = rates.par_chunks(ABREAST).map(some).collect();
+        losses.into_iter().collect::<Result<Vec<_>>>().map(|losses| losses.concat())
+    }
 }
 
 /// Two digits: nobody should think a found rate is more exact than that.

@@ -78,6 +78,8 @@ pub struct Online<U> {
     pub t: u64,
     learns_bias: bool,
     sampled: u64,
+    mean_from: Option<u64>, // the step from which on the bias is averaged, if it is
+    bias_sum: f64,
 }
 
 /// What stays the same from row to row.
@@ -184,7 +186,7 @@ impl<U: Update> Online<U> {
     /// assert_eq!((with.bias, without.bias), (1.0, 0.0));
     /// ```
     pub fn new(update: U, learns_bias: bool) -> Online<U> {
-        Online { update, bias: 0.0, t: 0, learns_bias, sampled: SAMPLED }
+        Online { update, bias: 0.0, t: 0, learns_bias, sampled: SAMPLED, mean_from: None, bias_sum: 0.0 }
     }
 
     /// Notes the loss of one row in so many.
@@ -202,6 +204,36 @@ impl<U: Update> Online<U> {
     /// ```
     pub fn sampling_one_in(self, rows: u64) -> Online<U> {
         Online { sampled: rows.max(1), ..self }
+    }
+
+    /// Averages the bias over steps, all but the first so many: for an update that averages weights.
+    ///
+    /// ```
+    /// # use lazyglm::{ElasticNet, Examples, Method, Rows, loss, kernel::Averaged};
+    /// # use lazyglm::{schedule, solver::online::*};
+    /// # let setting = schedule::Setting { eta0: 1.0, l2: 0.0, rows: None, epochs: 1 };
+    /// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+    /// # let rule = Rule { loss: &*loss::parse("hinge").unwrap(), schedule: &*schedule };
+    /// # let mut rows = Rows::new();
+    /// # rows.push(&[]).unwrap();
+    /// # rows.declare_columns(1);
+    /// # let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
+    /// let update = Averaged::new(vec![0.0], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos, 0);
+    /// let mut model = Online::new(update, true).averaging_from(0);
+    /// model.bias = -2.0;
+    /// model.learn(&rule, examples, &[0, 0]).unwrap();
+    /// assert_eq!((model.bias, model.mean_bias()), (0.0, -0.5), "the mean of −1 and 0");
+    /// ```
+    pub fn averaging_from(self, step: u64) -> Online<U> {
+        Online { mean_from: Some(step), ..self }
+    }
+
+    /// The bias, or its mean if it is averaged.
+    pub fn mean_bias(&self) -> f64 {
+        match self.mean_from.map(|from| self.t.saturating_sub(from)) {
+            None | Some(0) => self.bias,
+            Some(steps) => self.bias_sum / steps as f64,
+        }
     }
 
     /// Learns these rows in this order. Any split of an order into calls gives the same bits.
@@ -276,6 +308,9 @@ impl<U: Update, V: Value> kernel::Work for Pass<'_, U, V> {
             }
             model.update.charge(eta);
             model.t += 1;
+            if model.mean_from.is_some_and(|from| model.t > from) {
+                model.bias_sum += model.bias;
+            }
         }
         Ok(sample)
     }
