@@ -1,14 +1,19 @@
 //! Rows from a cache, or from the source and into a cache.
 
-use crate::cache::{Cache, CacheWriter, Meta, Scratch, Stamp};
+mod kept;
+mod make;
+
+pub(crate) use kept::{Kept, kept};
+pub(crate) use make::keep;
+
+use crate::cache::{Cache, Meta, Scratch, Stamp};
 use crate::error::{Error, Kind, Place, Result};
-use crate::files;
 use crate::format::{Asked, Parsed};
-use crate::input::{Input, Reading};
+use crate::input::Reading;
 use crate::naming::Naming;
 use crate::reader::{self, Make, Work};
 use crate::source::Block;
-use std::io;
+use make::{Values, from_source};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -146,72 +151,6 @@ fn tell(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result
     see(&mut Parsed { span, with_query, unlabelled, ..Parsed::default() })
 }
 
-/// A cache of a file, made first if need be; where none is to be kept, one that vanishes when it is dropped.
-pub(crate) struct Kept {
-    pub cache: Cache,
-    pub notes: Vec<String>,
-    _vanishing: Option<tempfile::TempPath>,
-}
-
-/// The cache of a file, for going through it many times without holding it in memory, and what `look` finds in it: a
-/// cache that turns out to be damaged then is made again.
-pub(crate) fn kept<T>(
-    path: &Path,
-    asked: &Asked,
-    mode: &CacheMode,
-    threads: usize,
-    look: impl Fn(&Cache) -> Result<T>,
-) -> Result<(Kept, T)> {
-    let mut notes = Vec::new();
-    if Cache::is_one(path) {
-        let cache = of_cache(path, asked, &[])?;
-        let found = look(&cache)?;
-        return Ok((Kept { cache, notes, _vanishing: None }, found));
-    }
-    let place = mode.place(path);
-    if let Some(place) = &place {
-        match fresh(place, path, asked, mode) {
-            Ok(Some(cache)) => match look(&cache) {
-                Ok(found) => return Ok((Kept { cache, notes, _vanishing: None }, found)),
-                Err(e) if *mode == CacheMode::Only => return Err(e),
-                Err(e) => notes.push(again(&e)),
-            },
-            Ok(None) => {}
-            Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
-            Err(e) => notes.push(again(&e)),
-        }
-    }
-    let failed =
-        |e| Error::io(std::env::temp_dir(), e, "make room in the folder for temporary files (TMPDIR)");
-    let vanishing = match &place {
-        Some(place) if files::check_writable(place).is_ok() => None,
-        _ => Some(tempfile::NamedTempFile::with_prefix("lazyglm-").map_err(failed)?.into_temp_path()),
-    };
-    let place = match (&vanishing, &place) {
-        (Some(vanishing), _) => vanishing.to_path_buf(),
-        (None, Some(place)) => place.clone(),
-        (None, None) => return Err(failed(io::ErrorKind::NotFound.into())), // not reached: one of them is there
-    };
-    let (_, written) =
-        from_source(path, asked, Some(&place), Vec::new(), Values { rounds: false, threads }, &mut |_| {
-            Ok(())
-        })?;
-    notes.extend(written.filter(|_| vanishing.is_none()));
-    let cache = Cache::open(&place).map_err(|e| match e.kind() {
-        Kind::Data { .. } | Kind::Io { .. } => {
-            let what = "no row of it could be kept in a cache, which --memory needs";
-            Error::data(
-                Place::file(path),
-                what,
-                "give a file with data, and room for its cache (see --cache)",
-            )
-        }
-        _ => e,
-    })?;
-    let found = look(&cache)?;
-    Ok((Kept { cache, notes, _vanishing: vanishing }, found))
-}
-
 fn again(e: &Error) -> String {
     let what = match e.kind() {
         Kind::Data { place, what, .. } => format!("{place}: {what}"),
@@ -278,103 +217,4 @@ pub(crate) fn from_cache(
         Box::new(move |part, block, parsed| cache.decode(part, block.bytes(), parsed, &mut scratch))
     };
     reader::for_each(Work { take, maker: &maker, lines_before: 0, rounds, threads }, Vec::new(), see)
-}
-
-/// How values are read.
-struct Values {
-    rounds: bool,
-    threads: usize,
-}
-
-/// Rows from the source, and into a cache if there is a place for one; a word on the cache.
-fn from_source(
-    path: &Path,
-    asked: &Asked,
-    place: Option<&Path>,
-    absent: Vec<bool>,
-    values: Values,
-    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<(Supplied, Option<String>)> {
-    let stamp = match place {
-        Some(_) if !is_stream(path) => Some(Stamp::of(path)?),
-        _ => None,
-    };
-    let mut input = Input::open(path, asked, None)?;
-    input.threads = values.threads;
-    let reading = input.reading.clone();
-    let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
-    let Some(place) = place.filter(|place| files::check_writable(place).is_ok()) else {
-        // Nobody keeps the digits; but values that fall into one bucket are summed before they are rounded.
-        input.rounds = values.rounds && reading.hash_bits.is_none();
-        input.for_each_named(absent, &mut naming, see)?;
-        let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
-        return Ok((Supplied { reading, naming, notes: Vec::new() }, word));
-    };
-    let mut outcome = Ok(());
-    let mut rows = 0u64;
-    let written = files::write_lightly(place, |to| {
-        let mut failed = None;
-        let mut writer = CacheWriter::new(to, stamp.clone(), asked.clone(), reading.clone())?;
-        outcome = input.for_each_named(absent, &mut naming, &mut |block| {
-            rows += block.rows.len() as u64;
-            if failed.is_none() {
-                failed = writer.push(block).err(); // a full disk stops the cache, not the reading
-            }
-            see(block)
-        });
-        match (failed, &outcome) {
-            (Some(e), _) => Err(e),
-            (None, Ok(())) if rows > 0 => writer.finish(&naming),
-            _ => Err(io::Error::other("there is nothing to keep")),
-        }
-    });
-    outcome?;
-    let word = match written {
-        _ if rows == 0 => None,
-        Ok(()) if stamp.is_some() && Stamp::of(path).ok() != stamp => {
-            let _ = std::fs::remove_file(place); // the source changed while it was read
-            Some(format!("{}: the data changed while they were read: no cache was kept", place.display()))
-        }
-        Ok(()) => {
-            let size = std::fs::metadata(place).map_or(0, |found| found.len());
-            let size = format!("{:.1} MB", size as f64 / 1e6);
-            Some(format!(
-                "wrote {} ({size}), read instead of the data from now on; --cache off for none",
-                place.display()
-            ))
-        }
-        Err(e) => Some(format!("no cache was written: {e}")),
-    };
-    Ok((Supplied { reading, naming, notes: Vec::new() }, word))
-}
-
-/// Reads a source into a cache in this place, and does nothing else; how many rows it has. Here a cache that cannot be
-/// written is an error: it is what was asked for.
-pub(crate) fn keep(path: &Path, asked: &Asked, place: &Path) -> Result<u64> {
-    let stamp = if is_stream(path) { None } else { Some(Stamp::of(path)?) };
-    let input = Input::open(path, asked, None)?;
-    let reading = input.reading.clone();
-    let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
-    let (mut outcome, mut rows) = (Ok(()), 0);
-    let written = files::write_lightly(place, |to| {
-        let mut writer = CacheWriter::new(to, stamp.clone(), asked.clone(), reading)?;
-        outcome = input.for_each_named(Vec::new(), &mut naming, &mut |block| {
-            rows += block.rows.len() as u64;
-            writer.push(block).map_err(|e| Error::io(place, e, "nothing was written: check the disk"))
-        });
-        match (&outcome, rows) {
-            (Ok(()), 1..) => writer.finish(&naming),
-            _ => Err(io::Error::other("there is nothing to keep")),
-        }
-    });
-    outcome?;
-    if rows == 0 {
-        return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
-    }
-    written?;
-    if stamp.is_some() && Stamp::of(path).ok() != stamp {
-        let _ = std::fs::remove_file(place); // a cache of neither the old data nor the new
-        return Err(Error::data(Place::file(path), "the data changed while they were read", "convert again"));
-    }
-    Ok(rows)
 }

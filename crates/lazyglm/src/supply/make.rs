@@ -1,0 +1,127 @@
+//! From the source, and into a cache.
+
+use super::{Supplied, is_stream};
+use crate::cache::{CacheWriter, Stamp};
+use crate::error::{Error, Place, Result};
+use crate::files;
+use crate::format::{Asked, Parsed};
+use crate::input::Input;
+use crate::naming::Naming;
+use std::io;
+use std::path::Path;
+
+/// How values are read.
+pub(super) struct Values {
+    pub rounds: bool,
+    pub threads: usize,
+}
+
+/// Rows from the source, and into a cache if there is a place for one; a word on the cache.
+pub(super) fn from_source(
+    path: &Path,
+    asked: &Asked,
+    place: Option<&Path>,
+    absent: Vec<bool>,
+    values: Values,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<(Supplied, Option<String>)> {
+    let Some(place) = place.filter(|place| files::check_writable(place).is_ok()) else {
+        let mut input = Input::open(path, asked, None)?;
+        let reading = input.reading.clone();
+        let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
+        input.threads = values.threads;
+        // Nobody keeps the digits; but values that fall into one bucket are summed before they are rounded.
+        input.rounds = values.rounds && reading.hash_bits.is_none();
+        input.for_each_named(absent, &mut naming, see)?;
+        let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
+        return Ok((Supplied { reading, naming, notes: Vec::new() }, word));
+    };
+    let made = write(path, asked, place, Reader { absent, threads: values.threads, alone: false }, see)?;
+    let word = match made.written {
+        _ if made.rows == 0 => None,
+        Ok(()) if made.changed => {
+            Some(format!("{}: the data changed while they were read: no cache was kept", place.display()))
+        }
+        Ok(()) => Some(wrote(place)),
+        Err(e) => Some(format!("no cache was written: {e}")),
+    };
+    Ok((made.supplied, word))
+}
+
+fn wrote(place: &Path) -> String {
+    let size = std::fs::metadata(place).map_or(0, |found| found.len());
+    let size = format!("{:.1} MB", size as f64 / 1e6);
+    format!("wrote {} ({size}), read instead of the data from now on; --cache off for none", place.display())
+}
+
+/// Reads a source into a cache in this place, and does nothing else; how many rows it has. Here a cache that cannot be
+/// written is an error: it is what was asked for.
+pub(crate) fn keep(path: &Path, asked: &Asked, place: &Path) -> Result<u64> {
+    let reader = Reader { absent: Vec::new(), threads: usize::MAX, alone: true };
+    let made = write(path, asked, place, reader, &mut |_| Ok(()))?;
+    if made.rows == 0 {
+        return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
+    }
+    made.written?;
+    match made.changed {
+        false => Ok(made.rows),
+        true => Err(Error::data(Place::file(path), "the data changed while they were read", "convert again")),
+    }
+}
+
+/// What became of a cache.
+struct Made {
+    supplied: Supplied,
+    rows: u64,
+    written: Result<()>,
+    changed: bool, // the source, while it was read: a cache of neither the old data nor the new is not kept
+}
+
+struct Reader {
+    absent: Vec<bool>,
+    threads: usize,
+    alone: bool, // nobody else wants the rows: a full disk stops the reading too
+}
+
+/// Reads a source, into a cache and for `see`.
+fn write(
+    path: &Path,
+    asked: &Asked,
+    place: &Path,
+    reader: Reader,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<Made> {
+    let stamp = if is_stream(path) { None } else { Some(Stamp::of(path)?) };
+    let mut input = Input::open(path, asked, None)?;
+    input.threads = reader.threads;
+    let reading = input.reading.clone();
+    let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
+    let (mut outcome, mut rows) = (Ok(()), 0);
+    let written = files::write_lightly(place, |to| {
+        let mut failed = None;
+        let mut writer = CacheWriter::new(to, stamp.clone(), asked.clone(), reading.clone())?;
+        outcome = input.for_each_named(reader.absent, &mut naming, &mut |block| {
+            rows += block.rows.len() as u64;
+            if failed.is_none()
+                && let Err(e) = writer.push(block)
+            {
+                if reader.alone {
+                    return Err(Error::io(place, e, "nothing was written: check the disk"));
+                }
+                failed = Some(e); // a full disk stops the cache, not the reading
+            }
+            see(block)
+        });
+        match (failed, &outcome, rows) {
+            (Some(e), ..) => Err(e),
+            (None, Ok(()), 1..) => writer.finish(&naming),
+            _ => Err(io::Error::other("there is nothing to keep")),
+        }
+    });
+    outcome?;
+    let changed = written.is_ok() && stamp.is_some() && Stamp::of(path).ok() != stamp;
+    if changed {
+        let _ = std::fs::remove_file(place);
+    }
+    Ok(Made { supplied: Supplied { reading, naming, notes: Vec::new() }, rows, written, changed })
+}
