@@ -139,6 +139,10 @@ pub struct Train {
     /// Keep the training data in a file that reads faster: auto (DATA.lazyglm-cache), off, only (that file and nothing else), or a file
     #[arg(long, default_value = "auto", value_name = "WHEN|FILE", help_heading = "Data")]
     pub cache: String,
+    /// Number the features by frequency in memory and in the cache: epochs are faster, above all shuffled ones, and the cache
+    /// takes longer to make. The same model, but for the order of sums; it speaks of features as they are written
+    #[arg(long, help_heading = "Data")]
+    pub renumber: bool,
     /// Use so much memory (M and G are powers of 1024), and go through the rows a window at a time if they do not fit;
     /// held-out rows then come from a file, and are held on top: 2G, 500M
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]

@@ -50,6 +50,7 @@ pub fn asked(args: &args::Reading) -> Result<Asked> {
         text: args.text.clone(),
         hash_bits: args.hash_bits,
         interact: args.interact.iter().map(pair).collect::<Result<_>>()?,
+        renumber: false,
     })
 }
 

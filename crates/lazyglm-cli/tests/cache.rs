@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{FORMATS, Folder, classes, in_format, numbers, text};
+use common::{FORMATS, Folder, classes, close, in_format, numbers, text};
 use std::fs::{self, File};
 use std::io::Write;
 use std::time::Duration;
@@ -167,7 +167,7 @@ fn spoilt() -> Vec<(&'static str, Spoil)> {
             let bytes = folder.read(cache);
             folder.write(cache, &bytes[..bytes.len() / 2]);
         }),
-        ("cut short", |folder, cache| folder.write(cache, b"lazyglm cache 1\n")),
+        ("cut short", |folder, cache| folder.write(cache, b"lazyglm cache 2\n")),
         ("another version", |folder, cache| {
             let mut bytes = folder.read(cache);
             bytes[14] = b'9';
@@ -326,4 +326,32 @@ fn only_means_only_with_sample_weights_of_zero_too() {
     let folder = folder();
     folder.write("weights", "1\n0\n".repeat(20));
     folder.refuses("train data.svm -o x --cache only --sample-weights weights", 2, &["--cache only"]);
+}
+
+#[test]
+fn renumbered_features_are_called_as_they_are_written() {
+    for (format, file) in FORMATS {
+        let folder = Folder::with(file, in_format(&classes(300, 90, 5), format));
+        let flags = "--precision f64 --eta0 0.05 --quiet";
+        folder.ok(&format!("train {file} --cache off -o plain {flags}"));
+        folder.ok(&format!("train {file} --renumber -o renumbered {flags}"));
+        let weights = |model: &str| -> Vec<(String, f64)> {
+            let text = folder.ok(&format!("inspect {model} --all --tsv")).stdout;
+            let lines = text.lines().map(|line| line.split_once('\t').expect("a tab"));
+            lines.map(|(name, w)| (name.to_string(), w.parse().expect("a number"))).collect()
+        };
+        for ((name, w), (renumbered, v)) in weights("plain").into_iter().zip(weights("renumbered")) {
+            assert!(name == renumbered && close(w, v, 1e-12), "{format}: {name} {w}, {renumbered} {v}");
+        }
+        let scores = |model: &str| folder.scores(model, &format!("{file} --strict"));
+        for (a, b) in scores("plain").into_iter().zip(scores("renumbered")) {
+            assert!(close(a, b, 1e-12), "{format}: {a} {b}");
+        }
+        folder.write("zeros", "1\n0\n".repeat(150));
+        folder.refuses(
+            &format!("train {file} --renumber --sample-weights zeros"),
+            2,
+            &["--renumber with sample weights of 0"],
+        );
+    }
 }

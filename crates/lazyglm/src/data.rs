@@ -15,7 +15,6 @@ use crate::format::{Asked, Lines, Parsed};
 use crate::input::{Input, Reading};
 use crate::kernel;
 use crate::labels::Labels;
-use crate::naming::Naming;
 use crate::rows::Rows;
 use crate::sample_weights::SampleWeights;
 use crate::scaling::{Columns, Scale, Scaling};
@@ -93,14 +92,12 @@ impl Dataset {
         let start_over = &mut || all.borrow_mut().clear_all();
         let supplied =
             supply::for_each(path, &load.asked, &load.cache, absent, load.narrow, see, start_over)?;
-        let (Supplied { reading, naming, notes }, mut parsed) = (supplied, all.into_inner());
+        let (Supplied { reading, naming, order, notes }, mut parsed) = (supplied, all.into_inner());
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
         reading.check(&naming)?;
         load.declared.check(&naming)?;
-        let mut features = match naming {
-            Naming::Indices => Features::assign(&mut parsed.rows, parsed.span, load.declared, path)?,
-            naming => Features::named(&mut parsed.rows, naming)?,
-        };
+        let (rows, span) = (&mut parsed.rows, parsed.span);
+        let mut features = Features::of(rows, naming, order, span, load.declared, path)?;
         features.scaling = Arc::new(scaling(&parsed.rows, reading.idf(), load.scale));
         features.scaling.apply(&mut parsed.rows, load.narrow);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;

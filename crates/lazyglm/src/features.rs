@@ -24,12 +24,45 @@ pub struct Features {
     pub base: u32,
     /// d: how many features there are, seen or not.
     pub count: usize,
-    /// With very many features, most of which never occur: the index of each column, rising.
-    occurring: Option<Arc<Vec<u32>>>,
+    /// The columns, where they are not simply all features in their order.
+    given: Option<Arc<Given>>,
     /// What indices stand for, where they were not written as such.
     pub naming: Arc<Naming>,
     /// What is done to values.
     pub(crate) scaling: Arc<Scaling>,
+}
+
+/// Columns of features of which most never occur, or which are renumbered.
+#[derive(Debug)]
+struct Given {
+    /// The index of each column.
+    index: Vec<u32>,
+    /// The columns in the order of their indices, if they are not in it.
+    sorted: Option<Vec<u32>>,
+}
+
+impl Given {
+    /// A column for each of these, rising.
+    fn rising(index: Vec<u32>) -> Given {
+        Given { index, sorted: None }
+    }
+
+    /// A column for each of these, in this order.
+    fn in_order(index: Vec<u32>) -> Given {
+        let mut sorted: Vec<u32> = (0..index.len() as u32).collect();
+        sorted.sort_unstable_by_key(|&column| index[column as usize]);
+        Given { index, sorted: Some(sorted) }
+    }
+
+    fn column(&self, index: u32) -> Option<u32> {
+        match &self.sorted {
+            None => self.index.binary_search(&index).ok().map(|column| column as u32),
+            Some(sorted) => {
+                let place = sorted.binary_search_by_key(&index, |&column| self.index[column as usize]);
+                place.ok().map(|place| sorted[place])
+            }
+        }
+    }
 }
 
 /// What the caller says of the features, where the data leave it open.
@@ -73,7 +106,7 @@ impl Features {
     /// assert_eq!((features.columns(), features.index(4)), (5, 4));
     /// ```
     pub fn columns_from(base: u32, count: usize) -> Features {
-        Features { base, count, occurring: None, naming: Arc::default(), scaling: Arc::default() }
+        Features { base, count, given: None, naming: Arc::default(), scaling: Arc::default() }
     }
 
     /// Finds the features of rows whose ids are indices as written, and renames the ids to columns.
@@ -86,33 +119,39 @@ impl Features {
     /// assert_eq!((features.base, features.count, parsed.rows.ids()), (1, 7, &[0, 6][..]));
     /// ```
     pub fn assign(rows: &mut Rows, span: Option<Span>, declared: Declared, file: &Path) -> Result<Features> {
-        let base = declared.base.unwrap_or(u32::from(span.is_none_or(|span| span.low.index > 0)));
-        let high = span.map_or(u64::from(base), |span| u64::from(span.high.index) + 1);
-        let found = high.saturating_sub(u64::from(base)) as usize;
-        if let Some(Span { low, high }) = span {
-            let place = |at: Found| Place::file(file).line(at.line).column(at.column);
-            if low.index < base {
-                let what = format!("index {} occurs, but indices were said to start at {base}", low.index);
-                return Err(Error::data(place(low), what, "leave --index-base out, or set it to 0"));
-            }
-            if let Some(count) = declared.count.filter(|&count| found > count) {
-                let what = format!("index {} is beyond the {count} features declared", high.index);
-                return Err(Error::data(place(high), what, format!("raise --features to {found} or more")));
-            }
-        }
-        let count = declared.count.unwrap_or(found);
-        let occurring =
-            (count > DIRECT).then(|| Arc::new(distinct(rows.ids()))).filter(|ids| ids.len() < count / 2);
-        match &occurring {
-            None => rows.count_from(base, count),
-            Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
-        }
-        Ok(Features { base, count, occurring, naming: Arc::default(), scaling: Arc::default() })
+        Features::of(rows, Naming::Indices, None, span, declared, file)
+    }
+
+    /// The features of rows whose ids are those of a naming, or with an `order` places in it; makes columns of them.
+    pub(crate) fn of(
+        rows: &mut Rows,
+        naming: Naming,
+        order: Option<Vec<u32>>,
+        span: Option<Span>,
+        declared: Declared,
+        file: &Path,
+    ) -> Result<Features> {
+        let (base, count) = match &naming {
+            Naming::Indices => counting(span, declared, file)?,
+            Naming::Words(words) => (0, words.len()),
+            Naming::Buckets(buckets) => (0, 1 << buckets.bits()),
+        };
+        let all = count <= DIRECT || matches!(naming, Naming::Words(_)); // words all occur
+        let given = match order {
+            Some(order) => Some(Given::in_order(order)),
+            None if all => None,
+            None => Some(distinct(rows.ids())).filter(|ids| ids.len() < count / 2).map(Given::rising),
+        };
+        let (given, naming) = (given.map(Arc::new), Arc::new(naming));
+        let features = Features { base, count, given, naming, scaling: Arc::default() };
+        features.to_columns(rows)?;
+        Ok(features)
     }
 
     /// The features of data that are not in memory: `occurs` marks the indices, words or buckets there are.
     pub(crate) fn surveyed(
         naming: Naming,
+        order: Option<Vec<u32>>,
         span: Option<Span>,
         declared: Declared,
         file: &Path,
@@ -120,12 +159,11 @@ impl Features {
     ) -> Result<Features> {
         // Assigned to a row of every index there is: the rules are the same.
         let mut rows = Rows::new();
-        let ids: Vec<u32> = (0..occurs.len() as u32).filter(|&id| occurs[id as usize]).collect();
-        rows.push_known(&ids, &vec![1.0; ids.len()]);
-        match naming {
-            Naming::Indices => Features::assign(&mut rows, span, declared, file),
-            naming => Features::named(&mut rows, naming),
+        if order.is_none() {
+            let ids: Vec<u32> = (0..occurs.len() as u32).filter(|&id| occurs[id as usize]).collect();
+            rows.push_known(&ids, &vec![1.0; ids.len()]);
         }
+        Features::of(&mut rows, naming, order, span, declared, file)
     }
 
     /// Which columns occur, given which ids do.
@@ -135,35 +173,14 @@ impl Features {
 
     /// Makes columns of the ids of rows, all of which are known here.
     pub(crate) fn to_columns(&self, rows: &mut Rows) -> Result<()> {
-        match &self.occurring {
+        match self.given.as_deref() {
             None => rows.count_from(self.base, self.count),
-            Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
+            Some(Given { index, sorted: Some(_) }) => rows.count_from(0, index.len()), // they are columns by now
+            Some(Given { index, sorted: None }) => {
+                rows.rename(index.len(), |id| index.partition_point(|&known| known < id) as u32)?;
+            }
         }
         Ok(())
-    }
-
-    /// The features of rows whose ids stand for words or buckets.
-    pub(crate) fn named(rows: &mut Rows, naming: Naming) -> Result<Features> {
-        let (naming, count) = match naming {
-            Naming::Indices => (naming, rows.columns()),
-            Naming::Words(ref words) => {
-                let count = words.len();
-                (naming, count)
-            }
-            Naming::Buckets(ref buckets) => {
-                let count = 1 << buckets.bits();
-                (naming, count)
-            }
-        };
-        let words = matches!(naming, Naming::Words(_)); // each of which occurs
-        let occurring = (count > DIRECT && !words)
-            .then(|| Arc::new(distinct(rows.ids())))
-            .filter(|ids| ids.len() < count / 2);
-        match &occurring {
-            None => rows.count_from(0, count),
-            Some(ids) => rows.rename(ids.len(), |id| ids.partition_point(|&known| known < id) as u32)?,
-        }
-        Ok(Features { base: 0, count, occurring, naming: Arc::new(naming), scaling: Arc::default() })
     }
 
     /// The columns of other rows under the same names: ids are renamed, and features that have no column, or one
@@ -196,7 +213,7 @@ impl Features {
 
     /// How many columns there are: d, unless only occurring features have one.
     pub fn columns(&self) -> usize {
-        self.occurring.as_ref().map_or(self.count, |ids| ids.len())
+        self.given.as_ref().map_or(self.count, |given| given.index.len())
     }
 
     /// What a column is called: its index as written, its word or its bucket.
@@ -215,7 +232,7 @@ impl Features {
     /// assert_eq!((0..3).map(|column| features.index(column)).collect::<Vec<_>>(), [1, 2, 3]);
     /// ```
     pub fn index(&self, column: usize) -> u32 {
-        self.occurring.as_ref().map_or(column as u32 + self.base, |ids| ids[column])
+        self.given.as_ref().map_or(column as u32 + self.base, |given| given.index[column])
     }
 
     /// The weight of a column in the units of the data, given that of the values learnt from, which may be scaled.
@@ -234,11 +251,36 @@ impl Features {
     /// assert_eq!([0, 1, 3, 4].map(|index| features.column(index)), [None, Some(0), Some(2), None]);
     /// ```
     pub fn column(&self, index: u32) -> Option<u32> {
-        match &self.occurring {
-            Some(ids) => ids.binary_search(&index).ok().map(|column| column as u32),
+        match &self.given {
+            Some(given) => given.column(index),
             None => index.checked_sub(self.base).filter(|&column| (column as usize) < self.count),
         }
     }
+
+    /// The columns in the order of their indices.
+    pub(crate) fn sorted(&self) -> impl Iterator<Item = usize> + '_ {
+        let sorted = self.given.as_ref().and_then(|given| given.sorted.as_deref());
+        (0..self.columns()).map(move |k| sorted.map_or(k, |sorted| sorted[k] as usize))
+    }
+}
+
+/// The first index and how many there are, of features that are indices as written.
+fn counting(span: Option<Span>, declared: Declared, file: &Path) -> Result<(u32, usize)> {
+    let base = declared.base.unwrap_or(u32::from(span.is_none_or(|span| span.low.index > 0)));
+    let high = span.map_or(u64::from(base), |span| u64::from(span.high.index) + 1);
+    let found = high.saturating_sub(u64::from(base)) as usize;
+    if let Some(Span { low, high }) = span {
+        let place = |at: Found| Place::file(file).line(at.line).column(at.column);
+        if low.index < base {
+            let what = format!("index {} occurs, but indices were said to start at {base}", low.index);
+            return Err(Error::data(place(low), what, "leave --index-base out, or set it to 0"));
+        }
+        if let Some(count) = declared.count.filter(|&count| found > count) {
+            let what = format!("index {} is beyond the {count} features declared", high.index);
+            return Err(Error::data(place(high), what, format!("raise --features to {found} or more")));
+        }
+    }
+    Ok((base, declared.count.unwrap_or(found)))
 }
 
 fn distinct(ids: &[u32]) -> Vec<u32> {

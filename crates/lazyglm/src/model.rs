@@ -209,7 +209,7 @@ impl Model {
 
     fn from(origin: Origin, settings: &Settings, trained: Trained) -> Model {
         let names = origin.features;
-        let weights = trained.weights.iter().enumerate().map(|(j, w)| (j, names.in_data_units(j, *w)));
+        let weights = names.sorted().map(|j| (j, names.in_data_units(j, trained.weights[j])));
         let (mut features, weights): (Vec<u32>, Vec<f64>) =
             weights.filter(|(_, w)| *w != 0.0).map(|(column, w)| (names.index(column), w)).unzip();
         let mut seen = Seen::of(names, origin.occurs);
@@ -221,15 +221,13 @@ impl Model {
                 others.iter().map(|&id| (XxHash3_64::oneshot(all.name(id).as_bytes()), id)).collect();
             marks.sort_unstable();
             marks.dedup_by_key(|(mark, _)| *mark);
-            let idf = names.scaling.idf.as_ref().filter(|_| names.scaling.norm); // columns of words are their numbers
+            let idf = names.scaling.idf.as_ref().filter(|_| names.scaling.norm);
+            let idf = idf.map(|idf| |id: u32| names.column(id).map_or(1.0, |column| idf[column as usize]));
             words = Some(Words {
                 names: kept.iter().map(|&id| all.name(id)).collect(),
                 others: marks.iter().map(|(mark, _)| *mark).collect(),
                 idf: idf.map(|idf| {
-                    [
-                        kept.iter().map(|&id| idf[id as usize]).collect(),
-                        marks.iter().map(|(_, id)| idf[*id as usize]).collect(),
-                    ]
+                    [kept.iter().map(|&id| idf(id)).collect(), marks.iter().map(|(_, id)| idf(*id)).collect()]
                 }),
             });
             features = (0..features.len() as u32).collect();
@@ -389,7 +387,7 @@ impl Seen {
     /// The features that occur.
     fn of(names: &Features, occurs: &[bool]) -> Seen {
         let mut runs: Vec<(u32, u32)> = Vec::new();
-        for column in (0..occurs.len()).filter(|&column| occurs[column]) {
+        for column in names.sorted().filter(|&column| occurs[column]) {
             let index = names.index(column);
             match runs.last_mut() {
                 Some((_, last)) if last.checked_add(1) == Some(index) => *last = index,

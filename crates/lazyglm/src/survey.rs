@@ -39,7 +39,9 @@ impl Survey {
         let mut occurs = vec![false; ids];
         let (mut numbers, mut words) = (Sums::default(), BTreeMap::<String, (usize, f64)>::new());
         supply::from_cache(cache, true, threads, &mut |block| {
-            block.rows.ids().iter().for_each(|&id| occurs[id as usize] = true);
+            let order = cache.order.as_deref();
+            let id_of = |id: u32| order.map_or(id, |order| order[id as usize]);
+            block.rows.ids().iter().for_each(|&id| occurs[id_of(id) as usize] = true);
             let weight = |i: usize| block.weights.get(i).copied().unwrap_or(1.0);
             match &block.labels {
                 Labels::Numbers(targets) => {

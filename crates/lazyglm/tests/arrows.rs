@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sample_weights", &["format", "number", "source"]),
     ("input", &["format", "naming", "reader", "registry", "source"]),
     ("cache", &["format", "input", "labels", "naming", "rows", "source", "vocabulary"]),
-    ("supply", &["cache", "files", "format", "input", "naming", "reader", "source"]),
+    ("supply", &["cache", "files", "format", "input", "naming", "reader", "rows", "source"]),
     ("reader", &["format", "source"]),
     (
         "data",

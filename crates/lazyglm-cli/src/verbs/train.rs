@@ -4,6 +4,7 @@ use crate::args::Train;
 use crate::plan::{self, HeldOut, Plan};
 use crate::print::{self, count, note};
 use crate::progress::Display;
+use lazyglm::format::Asked;
 use lazyglm::naming::Naming;
 use lazyglm::random::Random;
 use lazyglm::{
@@ -73,7 +74,8 @@ impl From {
     /// Reads the data.
     pub fn prepare(args: &Train, plan: &Plan) -> Result<From> {
         let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
-        let (asked, cache) = (plan::asked(&args.reading)?, CacheMode::parse(&args.cache));
+        let asked = Asked { renumber: args.renumber, ..plan::asked(&args.reading)? };
+        let cache = CacheMode::parse(&args.cache);
         let scale = Scale::parse(&args.scale)?;
         if let Some(memory) = args.memory {
             let (loss, class_weight) = (plan.loss.clone(), plan.class_weight.clone());

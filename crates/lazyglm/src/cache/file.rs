@@ -1,15 +1,16 @@
 //! The cache as a file.
 //!
 //! ```text
-//! "lazyglm cache 1\n"
+//! "lazyglm cache 2\n"
 //! fragment, fragment, …                       see fragment.rs
 //! names      where each ends, then the text   the vocabulary, if features have names
+//! order      ids, four bytes each             what 0, 1, … in the fragments stand for, if features are renumbered
 //! index      of each fragment: start, length, rows, non-zeros, XXH3-64 of its bytes
 //! meta       JSON: what the source was, how it was read, what is in it
-//! start of names, of index and of meta · XXH3-64 of all from names on · "lazyglm cache 1\n"
+//! start of names, of order, of index and of meta · XXH3-64 of all from names on · "lazyglm cache 2\n"
 //! ```
 //!
-//! All numbers are little-endian and take eight bytes. The end is read and checked when the file is opened; a fragment
+//! All numbers are little-endian and, but for the order, take eight bytes. The end is read and checked when the file is opened; a fragment
 //! when it is read.
 
 use super::fragment::{self, Scratch};
@@ -27,9 +28,9 @@ use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
 /// At both ends of the file.
-const MAGIC: &[u8; 16] = b"lazyglm cache 1\n";
-/// Three starts, a checksum, the magic.
-const FOOT: usize = 4 * 8 + 16;
+const MAGIC: &[u8; 16] = b"lazyglm cache 2\n";
+/// Four starts, a checksum, the magic.
+const FOOT: usize = 5 * 8 + 16;
 /// Non-zeros in a fragment, about: small, so that a few hundred of them, drawn anywhere in the file, are a fair sample.
 const FRAGMENT: usize = 1 << 15;
 
@@ -104,8 +105,8 @@ impl<'a> CacheWriter<'a> {
         Ok(())
     }
 
-    /// Writes the end.
-    pub fn finish(mut self, naming: &Naming) -> io::Result<()> {
+    /// Writes the end. With an `order`, ids are places in it.
+    pub fn finish(mut self, naming: &Naming, order: &[u32]) -> io::Result<()> {
         self.meta.words = self.words.iter().map(str::to_string).collect();
         let mut end: Vec<u8> = Vec::new();
         let number = |end: &mut Vec<u8>, number: u64| end.extend(number.to_le_bytes());
@@ -122,6 +123,8 @@ impl<'a> CacheWriter<'a> {
                 words.iter().for_each(|name| end.extend(name.as_bytes()));
             }
         }
+        let start_of_order = end.len() as u64;
+        order.iter().for_each(|id| end.extend(id.to_le_bytes()));
         let index = end.len() as u64;
         for part in &self.parts {
             let Part { start, length, rows, nonzeros, check } = *part;
@@ -130,7 +133,8 @@ impl<'a> CacheWriter<'a> {
         let meta = end.len() as u64;
         end.extend(serde_json::to_vec(&self.meta)?);
         let check = XxHash3_64::oneshot(&end);
-        [self.at, self.at + index, self.at + meta, check].iter().for_each(|&n| number(&mut end, n));
+        let starts = [0, start_of_order, index, meta].map(|start| self.at + start);
+        starts.iter().chain([&check]).for_each(|&n| number(&mut end, n));
         self.to.write_all(&end)?;
         self.to.write_all(MAGIC)
     }
@@ -141,6 +145,8 @@ pub(crate) struct Cache {
     pub meta: Meta,
     pub parts: Vec<Part>,
     pub naming: Naming,
+    /// What ids stand for, if they are not those of the whole but places in here: features by frequency.
+    pub order: Option<Vec<u32>>,
     words: Vocabulary,
     file: File,
     path: PathBuf,
@@ -177,25 +183,26 @@ impl Cache {
             return Err(damaged(path, "it is cut short"));
         }
         let number = |k: usize| foot[8 * k..8 * k + 8].try_into().map_or(0, u64::from_le_bytes);
-        let (names, index, meta) = (number(0), number(1), number(2));
-        if !(16 <= names && names <= index && index <= meta && meta <= foot_start) {
+        let [names, order, index, meta] = [0, 1, 2, 3].map(number);
+        if ![16, names, order, index, meta, foot_start].is_sorted() {
             return Err(damaged(path, "its parts do not fit together"));
         }
         let end = read(names, foot_start).map_err(|e| unreadable(path, e))?;
-        if XxHash3_64::oneshot(&end) != number(3) {
+        if XxHash3_64::oneshot(&end) != number(4) {
             return Err(damaged(path, "its checksum does not fit"));
         }
-        let (index, meta) = ((index - names) as usize, (meta - names) as usize);
+        let [order, index, meta] = [order, index, meta].map(|start| (start - names) as usize);
         let broken = || damaged(path, "its parts do not fit together");
         let parts = parts(&end[index..meta], names).ok_or_else(broken)?;
         let meta: Meta = serde_json::from_slice(&end[meta..]).map_err(|_| broken())?;
-        let naming = naming(&end[..index], &meta).ok_or_else(broken)?;
+        let naming = naming(&end[..order], &meta).ok_or_else(broken)?;
+        let order = order_of(&end[order..index], &naming, &meta).ok_or_else(broken)?;
         let rows: usize = parts.iter().map(|part| part.rows).sum();
         let words: Vocabulary = meta.words.iter().map(String::as_str).collect();
         if rows != meta.rows || words.len() != meta.words.len() {
             return Err(broken());
         }
-        Ok(Cache { meta, parts, naming, words, file, path: path.to_path_buf() })
+        Ok(Cache { meta, parts, naming, order, words, file, path: path.to_path_buf() })
     }
 
     /// Reads the bytes of a fragment.
@@ -210,11 +217,7 @@ impl Cache {
         if XxHash3_64::oneshot(bytes) != check {
             return Err(damaged(&self.path, "the checksum of a block does not fit"));
         }
-        let limit = match &self.naming {
-            Naming::Indices => usize::MAX,
-            Naming::Words(words) => words.len(),
-            Naming::Buckets(buckets) => 1 << buckets.bits(),
-        };
+        let limit = self.order.as_ref().map_or(ids(&self.naming), |order| order.len());
         let decoded = fragment::decode(bytes, &self.words, block, scratch);
         let fits =
             block.rows.len() == rows && block.rows.nonzeros() == nonzeros && block.rows.columns() <= limit;
@@ -250,6 +253,27 @@ fn parts(bytes: &[u8], names: u64) -> Option<Vec<Part>> {
         parts.push(Part { start, length, rows, nonzeros, check });
     }
     (at == names).then_some(parts)
+}
+
+/// How many ids there can be.
+fn ids(naming: &Naming) -> usize {
+    match naming {
+        Naming::Indices => usize::MAX,
+        Naming::Words(words) => words.len(),
+        Naming::Buckets(buckets) => 1 << buckets.bits(),
+    }
+}
+
+/// The order, if features are renumbered: ids there are, each once.
+fn order_of(bytes: &[u8], naming: &Naming, meta: &Meta) -> Option<Option<Vec<u32>>> {
+    let (fours, rest) = bytes.as_chunks::<4>();
+    let order: Vec<u32> = fours.iter().map(|four| u32::from_le_bytes(*four)).collect();
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    let distinct = sorted.windows(2).all(|two| two[0] < two[1]);
+    let known = sorted.last().is_none_or(|&last| (last as usize) < ids(naming));
+    let fits = rest.is_empty() && distinct && known && (meta.asked.renumber || order.is_empty());
+    fits.then(|| meta.asked.renumber.then_some(order))
 }
 
 fn naming(bytes: &[u8], meta: &Meta) -> Option<Naming> {

@@ -55,6 +55,7 @@ pub struct Converted {
 /// assert!(error.to_string().contains("would replace"));
 /// ```
 pub fn convert(from: &Path, asked: &Asked, to: &Path, format: &Format) -> Result<Converted> {
+    refuse_renumbering(asked)?;
     let names = beside(to);
     if let Some(same) = [to, &names].into_iter().find(|path| files::same_file(path, from)) {
         let what = format!("the output {} would replace the data", same.display());
@@ -90,6 +91,7 @@ pub fn convert(from: &Path, asked: &Asked, to: &Path, format: &Format) -> Result
 /// assert!(error.to_string().contains("features have names"));
 /// ```
 pub fn convert_to(from: &Path, asked: &Asked, format: &Format, out: &mut dyn Write) -> Result<Converted> {
+    refuse_renumbering(asked)?;
     if format.name == "cache" {
         return Err(Error::call("a cache cannot go to standard output", "give the output a name"));
     }
@@ -99,6 +101,14 @@ pub fn convert_to(from: &Path, asked: &Asked, format: &Format, out: &mut dyn Wri
     let done = Work { from, asked, format, failed: &failed, names: None }.run(&mut *writer, out)?;
     out.flush().map_err(failed)?;
     Ok(done)
+}
+
+/// Features that are written out are written as they are called.
+fn refuse_renumbering(asked: &Asked) -> Result<()> {
+    match asked.renumber {
+        false => Ok(()),
+        true => Err(Error::call("features cannot be renumbered here", "renumber them where they are learnt")),
+    }
 }
 
 fn writer(from: &Path, asked: &Asked, format: &Format) -> Result<Box<dyn Writer>> {

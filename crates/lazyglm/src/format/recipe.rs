@@ -73,6 +73,9 @@ pub struct Asked {
     pub hash_bits: Option<u32>,
     /// Pairs of namespaces or columns whose features are multiplied.
     pub interact: Vec<[String; 2]>,
+    /// Number the features by how many rows have them, in memory and in the cache.
+    #[serde(default)]
+    pub renumber: bool,
 }
 
 /// What is known when a file is opened.

@@ -1,5 +1,7 @@
 //! Rows that own their arrays.
 
+mod ids;
+
 use super::{RowsRef, ValuesRef, broken};
 use crate::error::Result;
 use rayon::prelude::*;
@@ -229,28 +231,6 @@ impl Rows {
         Ok(())
     }
 
-    /// The same rows under other ids, sorted again, those that became one summed; the error is the number of a row
-    /// where that sum is not finite.
-    pub(crate) fn renamed(
-        &self,
-        rename: &mut (dyn FnMut(u32) -> u32 + '_),
-    ) -> std::result::Result<Rows, usize> {
-        let (mut rows, mut pairs, lent) = (Rows::new(), Vec::new(), self.borrow());
-        for i in 0..lent.len() {
-            pairs.clear();
-            lent.for_each(i, |id, x| pairs.push((rename(id as u32), x)));
-            pairs.sort_by_key(|&(id, _)| id);
-            pairs.dedup_by(|next: &mut (u32, f64), kept| {
-                let same = next.0 == kept.0;
-                kept.1 += if same { next.1 } else { 0.0 };
-                same
-            });
-            pairs.retain(|&(_, x)| x != 0.0);
-            rows.push(&pairs).map_err(|_| i)?;
-        }
-        Ok(rows)
-    }
-
     /// Multiplies each value by the factor of its column.
     pub(crate) fn multiply_columns(&mut self, factors: &[f64]) {
         const SOME: usize = 1 << 16;
@@ -283,14 +263,6 @@ impl Rows {
                 Values::F64(values) => values[span].iter_mut().for_each(|x| *x /= length),
             }
         }
-    }
-
-    /// Takes `base` from every id, all of which are at least that, and declares the columns.
-    pub(crate) fn count_from(&mut self, base: u32, columns: usize) {
-        if base > 0 {
-            self.ids.par_chunks_mut(1 << 16).for_each(|ids| ids.iter_mut().for_each(|id| *id -= base));
-        }
-        self.columns = columns;
     }
 
     /// The same rows with values rounded to `f32`: half the memory traffic for models in `f32`. The error is the
@@ -352,22 +324,6 @@ impl Rows {
     /// All ids, row after row.
     pub fn ids(&self) -> &[u32] {
         &self.ids
-    }
-
-    /// Renames every id by a strictly increasing map into `0..columns`, so that rows stay sorted; refuses any other.
-    ///
-    /// ```
-    /// let mut rows = lazyglm::Rows::new();
-    /// rows.push(&[(1, 1.0), (700, 2.0)]).unwrap();
-    /// rows.rename(2, |id| u32::from(id > 1)).unwrap(); // a column each for the two that occur
-    /// assert_eq!((rows.ids(), rows.columns()), (&[0, 1][..], 2));
-    /// assert!(rows.clone().rename(2, |_| 0).is_err(), "two ids became one");
-    /// ```
-    pub fn rename(&mut self, columns: usize, rename: impl Fn(u32) -> u32) -> Result<()> {
-        let ids: Vec<u32> = self.ids.iter().map(|&id| rename(id)).collect();
-        RowsRef::new(&self.offsets, &ids, self.borrow().values, columns)?; // the rows stay as they were if it fails
-        (self.ids, self.columns) = (ids, columns);
-        Ok(())
     }
 
     /// The rows with these numbers, in this order.

@@ -25,7 +25,7 @@ pub use targets::{ClassStats, NumberStats, TargetStats};
 use crate::data::query_note;
 use crate::error::{Error, Place, Result};
 use crate::format::{Asked, Parsed, Span};
-use crate::supply::{self, CacheMode};
+use crate::supply;
 use columns::Columns;
 use serde::Serialize;
 use shape::Shape;
@@ -87,7 +87,7 @@ pub fn stats(path: &Path, asked: &Asked) -> Result<Stats> {
         counted.meet(block);
         Ok(())
     };
-    let supplied = supply::for_each(path, asked, &CacheMode::Off, Vec::new(), false, see, &mut || {})?;
+    let supplied = supply::for_each_once(path, asked, see)?;
     let Counted { shape, columns, targets, slopes, span, with_query } = counted;
     if shape.rows == 0 {
         return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));

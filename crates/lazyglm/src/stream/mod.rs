@@ -105,10 +105,10 @@ impl Stream {
             let what = format!("row {} has no target", row + 1);
             return Err(Error::data(Place::file(path), what, "give each row its target"));
         }
-        let (naming, span) = (kept.cache.naming.clone(), meta.span);
+        let (naming, order, span) = (kept.cache.naming.clone(), kept.cache.order.clone(), meta.span);
         meta.reading.check(&naming)?;
         options.declared.check(&naming)?;
-        let mut features = Features::surveyed(naming, span, options.declared, path, &survey.occurs)?;
+        let mut features = Features::surveyed(naming, order, span, options.declared, path, &survey.occurs)?;
         features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
         let window = window(options.memory, &features, &kept.cache, settings)?;
         let short = is_short(&features, &kept.cache, settings);

@@ -39,7 +39,8 @@ pub(super) fn window(
     cache: &Cache,
     settings: &Settings,
 ) -> Result<usize> {
-    let names = features.naming.bytes();
+    let order = cache.order.as_ref().map_or(0, |order| 4 * 4 * order.len()); // here, in the features, and back
+    let names = features.naming.bytes() + order;
     let fixed = OWN + threads(memory) * THREAD + features.columns() * COLUMN + names + cache.parts.len() * 48;
     let narrow = is_short(features, cache, settings);
     let room = memory.saturating_sub(fixed) / 2;

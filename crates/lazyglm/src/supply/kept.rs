@@ -1,19 +1,19 @@
 //! A cache to go through many times, for rows that are not held in memory.
 
 use super::make::{Values, from_source};
+use super::renumber::renumbered;
 use super::{CacheMode, again, fresh, of_cache};
 use crate::cache::Cache;
 use crate::error::{Error, Kind, Place, Result};
 use crate::files;
 use crate::format::Asked;
-use std::io;
 use std::path::Path;
 
 /// A cache of a file, made first if need be; where none is to be kept, one that vanishes when it is dropped.
 pub(crate) struct Kept {
     pub cache: Cache,
     pub notes: Vec<String>,
-    _vanishing: Option<tempfile::TempPath>,
+    pub(super) _vanishing: Option<tempfile::TempPath>,
 }
 
 /// The cache of a file, for going through it many times without holding it in memory, and what `look` finds in it: a
@@ -44,16 +44,17 @@ pub(crate) fn kept<T>(
             Err(e) => notes.push(again(&e)),
         }
     }
-    let failed =
-        |e| Error::io(std::env::temp_dir(), e, "make room in the folder for temporary files (TMPDIR)");
-    let vanishing = match &place {
-        Some(place) if files::check_writable(place).is_ok() => None,
-        _ => Some(tempfile::NamedTempFile::with_prefix("lazyglm-").map_err(failed)?.into_temp_path()),
-    };
-    let place = match (&vanishing, &place) {
-        (Some(vanishing), _) => vanishing.to_path_buf(),
-        (None, Some(place)) => place.clone(),
-        (None, None) => return Err(failed(io::ErrorKind::NotFound.into())), // not reached: one of them is there
+    if asked.renumber {
+        let kept = renumbered(path, asked, place.as_deref(), threads)?;
+        let found = look(&kept.cache)?;
+        notes.extend(kept.notes);
+        return Ok((Kept { notes, ..kept }, found));
+    }
+    let place = place.filter(|place| files::check_writable(place).is_ok());
+    let vanishing = if place.is_some() { None } else { Some(vanishing()?) };
+    let place = match &vanishing {
+        Some(vanishing) => vanishing.to_path_buf(),
+        None => place.unwrap_or_default(),
     };
     let (_, written) =
         from_source(path, asked, Some(&place), Vec::new(), Values { rounds: false, threads }, &mut |_| {
@@ -73,4 +74,12 @@ pub(crate) fn kept<T>(
     })?;
     let found = look(&cache)?;
     Ok((Kept { cache, notes, _vanishing: vanishing }, found))
+}
+
+/// A file that is gone when this is dropped.
+pub(super) fn vanishing() -> Result<tempfile::TempPath> {
+    let file = tempfile::NamedTempFile::with_prefix("lazyglm-").map_err(|e| {
+        Error::io(std::env::temp_dir(), e, "make room in the folder for temporary files (TMPDIR)")
+    })?;
+    Ok(file.into_temp_path())
 }

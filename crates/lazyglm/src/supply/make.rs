@@ -34,12 +34,13 @@ pub(super) fn from_source(
         input.rounds = values.rounds && reading.hash_bits.is_none();
         input.for_each_named(absent, &mut naming, see)?;
         let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
-        return Ok((Supplied { reading, naming, notes: Vec::new() }, word));
+        return Ok((Supplied { reading, naming, order: None, notes: Vec::new() }, word));
     };
     let made = write(path, asked, place, Reader { absent, threads: values.threads, alone: false }, see)?;
     let word = match made.written {
         _ if made.rows == 0 => None,
         Ok(()) if made.changed => {
+            let _ = std::fs::remove_file(place);
             Some(format!("{}: the data changed while they were read: no cache was kept", place.display()))
         }
         Ok(()) => Some(wrote(place)),
@@ -48,7 +49,7 @@ pub(super) fn from_source(
     Ok((made.supplied, word))
 }
 
-fn wrote(place: &Path) -> String {
+pub(super) fn wrote(place: &Path) -> String {
     let size = std::fs::metadata(place).map_or(0, |found| found.len());
     let size = format!("{:.1} MB", size as f64 / 1e6);
     format!("wrote {} ({size}), read instead of the data from now on; --cache off for none", place.display())
@@ -63,28 +64,29 @@ pub(crate) fn keep(path: &Path, asked: &Asked, place: &Path) -> Result<u64> {
         return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
     }
     made.written?;
-    match made.changed {
-        false => Ok(made.rows),
-        true => Err(Error::data(Place::file(path), "the data changed while they were read", "convert again")),
+    if made.changed {
+        let _ = std::fs::remove_file(place);
+        return Err(Error::data(Place::file(path), "the data changed while they were read", "convert again"));
     }
+    Ok(made.rows)
 }
 
 /// What became of a cache.
-struct Made {
-    supplied: Supplied,
-    rows: u64,
-    written: Result<()>,
-    changed: bool, // the source, while it was read: a cache of neither the old data nor the new is not kept
+pub(super) struct Made {
+    pub supplied: Supplied,
+    pub rows: u64,
+    pub written: Result<()>,
+    pub changed: bool, // the source, while it was read: a cache of neither the old data nor the new is not to be kept
 }
 
-struct Reader {
-    absent: Vec<bool>,
-    threads: usize,
-    alone: bool, // nobody else wants the rows: a full disk stops the reading too
+pub(super) struct Reader {
+    pub absent: Vec<bool>,
+    pub threads: usize,
+    pub alone: bool, // nobody else wants the rows: a full disk stops the reading too
 }
 
 /// Reads a source, into a cache and for `see`.
-fn write(
+pub(super) fn write(
     path: &Path,
     asked: &Asked,
     place: &Path,
@@ -114,14 +116,12 @@ fn write(
         });
         match (failed, &outcome, rows) {
             (Some(e), ..) => Err(e),
-            (None, Ok(()), 1..) => writer.finish(&naming),
+            (None, Ok(()), 1..) => writer.finish(&naming, &[]),
             _ => Err(io::Error::other("there is nothing to keep")),
         }
     });
     outcome?;
     let changed = written.is_ok() && stamp.is_some() && Stamp::of(path).ok() != stamp;
-    if changed {
-        let _ = std::fs::remove_file(place);
-    }
-    Ok(Made { supplied: Supplied { reading, naming, notes: Vec::new() }, rows, written, changed })
+    let supplied = Supplied { reading, naming, order: None, notes: Vec::new() };
+    Ok(Made { supplied, rows, written, changed })
 }

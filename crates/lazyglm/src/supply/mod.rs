@@ -2,6 +2,7 @@
 
 mod kept;
 mod make;
+mod renumber;
 
 pub(crate) use kept::{Kept, kept};
 pub(crate) use make::keep;
@@ -12,6 +13,7 @@ use crate::format::{Asked, Parsed};
 use crate::input::Reading;
 use crate::naming::Naming;
 use crate::reader::{self, Make, Work};
+use crate::rows::Rows;
 use crate::source::Block;
 use make::{Values, from_source};
 use std::path::{Path, PathBuf};
@@ -72,6 +74,8 @@ fn is_stream(source: &Path) -> bool {
 pub(crate) struct Supplied {
     pub reading: Reading,
     pub naming: Naming,
+    /// With features renumbered: what the ids 0, 1, … stand for.
+    pub order: Option<Vec<u32>>,
     pub notes: Vec<String>,
 }
 
@@ -91,8 +95,7 @@ pub(crate) fn for_each(
         let cache = of_cache(path, asked, &absent)?;
         tell(&cache, see)?;
         from_cache(&cache, rounds, usize::MAX, see)?;
-        let Cache { meta, naming, .. } = cache;
-        return Ok(Supplied { reading: meta.reading, naming, notes });
+        return Ok(supplied(cache, notes));
     }
     let place = match mode.place(path) {
         Some(_) if !absent.is_empty() && *mode == CacheMode::Only => {
@@ -102,9 +105,12 @@ pub(crate) fn for_each(
         Some(_) if !absent.is_empty() => None, // rows are left out: that is no cache of the file
         place => place,
     };
+    if asked.renumber && !absent.is_empty() {
+        let what = "--renumber with sample weights of 0, which leave rows out";
+        return Err(Error::call(what, "leave --renumber out, or the rows themselves"));
+    }
     let Some(place) = place else {
-        return from_source(path, asked, None, absent, Values { rounds, threads: usize::MAX }, see)
-            .map(|(supplied, _)| supplied);
+        return anew(path, asked, None, absent, rounds, see);
     };
     match fresh(&place, path, asked, mode) {
         Ok(Some(cache)) => {
@@ -114,10 +120,7 @@ pub(crate) fn for_each(
                 see(block).inspect_err(|_| stopped_by_seer = true)
             });
             match done {
-                Ok(()) => {
-                    let Cache { meta, naming, .. } = cache;
-                    return Ok(Supplied { reading: meta.reading, naming, notes });
-                }
+                Ok(()) => return Ok(supplied(cache, notes)),
                 Err(e) if stopped_by_seer || *mode == CacheMode::Only => return Err(e),
                 Err(e) => {
                     start_over();
@@ -129,10 +132,54 @@ pub(crate) fn for_each(
         Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
         Err(e) => notes.push(again(&e)),
     }
-    let (supplied, written) =
-        from_source(path, asked, Some(&place), absent, Values { rounds, threads: usize::MAX }, see)?;
-    notes.extend(written);
+    let supplied = anew(path, asked, Some(&place), absent, rounds, see)?;
+    notes.extend(supplied.notes);
     Ok(Supplied { notes, ..supplied })
+}
+
+fn supplied(cache: Cache, notes: Vec<String>) -> Supplied {
+    let Cache { meta, naming, order, .. } = cache;
+    Supplied { reading: meta.reading, naming, order, notes }
+}
+
+/// Rows from the source; renumbered ones from a cache, which is made first.
+fn anew(
+    path: &Path,
+    asked: &Asked,
+    place: Option<&Path>,
+    absent: Vec<bool>,
+    rounds: bool,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<Supplied> {
+    if !asked.renumber {
+        let values = Values { rounds, threads: usize::MAX };
+        let (supplied, word) = from_source(path, asked, place, absent, values, see)?;
+        return Ok(Supplied { notes: word.into_iter().collect(), ..supplied });
+    }
+    let Kept { cache, notes, .. } = &renumber::renumbered(path, asked, place, usize::MAX)?;
+    tell(cache, see)?;
+    from_cache(cache, rounds, usize::MAX, see)?;
+    let Meta { reading, .. } = cache.meta.clone();
+    Ok(Supplied { reading, naming: cache.naming.clone(), order: cache.order.clone(), notes: notes.clone() })
+}
+
+/// The same once, without a cache of its own, and with the ids of the whole even where a cache that is given as the data
+/// has others.
+pub(crate) fn for_each_once(
+    path: &Path,
+    asked: &Asked,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<Supplied> {
+    if Cache::is_one(path) {
+        let cache = of_cache(path, asked, &[])?;
+        if let Some(order) = &cache.order {
+            tell(&cache, see)?;
+            let change = |rows: &mut Rows| rows.renumber(&|id| order[id as usize]);
+            from_cache_as(&cache, false, usize::MAX, &change, see)?;
+            return Ok(Supplied { order: None, ..supplied(cache, Vec::new()) });
+        }
+    }
+    for_each(path, asked, &CacheMode::Off, Vec::new(), false, see, &mut || {})
 }
 
 /// A cache given as the data: how it was read is settled.
@@ -204,6 +251,17 @@ pub(crate) fn from_cache(
     threads: usize,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
+    from_cache_as(cache, rounds, threads, &|_| {}, see)
+}
+
+/// The same, and `change` is done to the rows, there where they are decoded.
+fn from_cache_as(
+    cache: &Cache,
+    rounds: bool,
+    threads: usize,
+    change: &(dyn Fn(&mut Rows) + Sync),
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<()> {
     let next = AtomicUsize::new(0);
     let take = Box::new(|block: &mut Block| {
         let part = next.fetch_add(1, Ordering::Relaxed);
@@ -214,7 +272,11 @@ pub(crate) fn from_cache(
     });
     let maker = || -> Box<Make> {
         let mut scratch = Scratch::default();
-        Box::new(move |part, block, parsed| cache.decode(part, block.bytes(), parsed, &mut scratch))
+        Box::new(move |part, block, parsed| {
+            cache.decode(part, block.bytes(), parsed, &mut scratch)?;
+            change(&mut parsed.rows);
+            Ok(())
+        })
     };
     reader::for_each(Work { take, maker: &maker, lines_before: 0, rounds, threads }, Vec::new(), see)
 }

@@ -1,0 +1,133 @@
+//! Features numbered by how many rows have them, the most frequent first: what rows have in common then lies together,
+//! and fewer lines of memory are touched to score a row. Ids in the cache are these numbers; what they stand for is its
+//! order, by which models and messages speak of features as they were written.
+
+use super::kept::{Kept, vanishing};
+use super::make::{Reader, write, wrote};
+use super::{from_cache_as, tell};
+use crate::cache::{Cache, CacheWriter};
+use crate::error::{Error, Place, Result};
+use crate::files;
+use crate::format::{Asked, Parsed};
+use crate::naming::Naming;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+/// Makes a renumbered cache of a file, in this place or, if none can be kept, in one that vanishes. The rows are read
+/// once, into a cache as any other, and counted; then that is written again under the new numbers.
+pub(super) fn renumbered(path: &Path, asked: &Asked, place: Option<&Path>, threads: usize) -> Result<Kept> {
+    let (first, mut counts) = (vanishing()?, PerId::default());
+    let plainly = Asked { renumber: false, ..asked.clone() };
+    let reader = Reader { absent: Vec::new(), threads, alone: true };
+    let made = write(path, &plainly, &first, reader, &mut |block| {
+        block.rows.ids().iter().for_each(|&id| counts.add_one(id));
+        Ok(())
+    })?;
+    if made.rows == 0 {
+        return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
+    }
+    made.written?;
+    let plain = Cache::open(&first)?;
+    let (mut notes, order) = (Vec::new(), counts.by_frequency(&plain.naming));
+    let ranks = counts.replaced_by_places(&order);
+    if let Some(place) = place {
+        match files::check_writable(place) {
+            Err(_) => notes.push(format!("{}: no cache can be written there", place.display())),
+            Ok(()) if made.changed => {
+                let what = "the data changed while they were read: no cache was kept";
+                notes.push(format!("{}: {what}", place.display()));
+            }
+            Ok(()) => match rewrite(&plain, asked, &order, &ranks, threads, place) {
+                Ok(()) => {
+                    notes.push(wrote(place));
+                    return Ok(Kept { cache: Cache::open(place)?, notes, _vanishing: None });
+                }
+                Err(e) => notes.push(format!("no cache was written: {e}")),
+            },
+        }
+    }
+    let second = vanishing()?;
+    rewrite(&plain, asked, &order, &ranks, threads, &second)?;
+    Ok(Kept { cache: Cache::open(&second)?, notes, _vanishing: Some(second) })
+}
+
+/// Writes a cache again, ids being places in `order`.
+fn rewrite(
+    plain: &Cache,
+    asked: &Asked,
+    order: &[u32],
+    ranks: &PerId,
+    threads: usize,
+    place: &Path,
+) -> Result<()> {
+    let mut outcome = Ok(());
+    let written = files::write_lightly(place, |to| {
+        let (source, reading) = (plain.meta.source.clone(), plain.meta.reading.clone());
+        let mut writer = CacheWriter::new(to, source, asked.clone(), reading)?;
+        let mut push = |block: &mut Parsed| {
+            writer.push(block).map_err(|e| Error::io(place, e, "make room on the disk, or use --cache"))
+        };
+        outcome = tell(plain, &mut push).and_then(|()| {
+            from_cache_as(plain, false, threads, &|rows| rows.renumber(&|id| ranks.get(id)), &mut push)
+        });
+        match &outcome {
+            Ok(()) => writer.finish(&plain.naming, order),
+            Err(e) => Err(io::Error::other(e.to_string())),
+        }
+    });
+    outcome?;
+    written
+}
+
+/// A number for each id that has one. Ids may be any of 2³², but most are small.
+#[derive(Default)]
+struct PerId {
+    low: Vec<u32>,
+    high: HashMap<u32, u32>,
+}
+
+/// Below this, an id's number is found by its place.
+const LOW: usize = 1 << 24;
+
+impl PerId {
+    #[inline]
+    fn add_one(&mut self, id: u32) {
+        let place = id as usize;
+        if place >= self.low.len() && place < LOW {
+            self.low.resize((place + 1).next_power_of_two(), 0);
+        }
+        let count = match self.low.get_mut(place) {
+            Some(count) => count,
+            None => self.high.entry(id).or_default(),
+        };
+        *count = count.saturating_add(1);
+    }
+
+    fn get(&self, id: u32) -> u32 {
+        self.low.get(id as usize).or_else(|| self.high.get(&id)).copied().unwrap_or_default()
+    }
+
+    /// The ids that were counted, the most frequent first, then in their own order.
+    fn by_frequency(&self, naming: &Naming) -> Vec<u32> {
+        let counted = (0..).zip(&self.low).filter(|(_, count)| **count > 0).map(|(id, _)| id);
+        let mut ids: Vec<u32> = match naming {
+            Naming::Words(words) => (0..words.len() as u32).collect(), // also one that is 0 wherever it stands
+            _ => counted.chain(self.high.keys().copied()).collect(),
+        };
+        ids.sort_unstable_by_key(|&id| (Reverse(self.get(id)), id));
+        ids
+    }
+
+    /// For each id its place in this order.
+    fn replaced_by_places(mut self, order: &[u32]) -> PerId {
+        for (place, &id) in (0..).zip(order) {
+            match self.low.get_mut(id as usize) {
+                Some(low) => *low = place,
+                None => _ = self.high.insert(id, place),
+            }
+        }
+        self
+    }
+}
