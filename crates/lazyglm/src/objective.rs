@@ -216,7 +216,7 @@ pub(crate) struct Judge<'a> {
 
 /// Gradients over some of the rows: at (w, b), and without weights if that is to be judged.
 struct Part {
-    here: Vec<f64>,
+    here: Vec<[f64; 2]>, // a weight and its gradient side by side: scoring a row has fetched what its slope is added to
     null: Vec<f64>,
 }
 
@@ -255,7 +255,7 @@ impl<'a> Judge<'a> {
     /// `nonzeros` are those of all rows to come.
     pub fn new(loss: &'a dyn Loss, weights: &'a [f64], bias: Option<f64>, nonzeros: usize) -> Judge<'a> {
         let parts = (nonzeros / (8 * weights.len().max(1))).clamp(1, PARTS);
-        let part = |_| Part { here: vec![0.0; weights.len()], null: Vec::new() };
+        let part = |_| Part { here: weights.iter().map(|&w| [w, 0.0]).collect(), null: Vec::new() };
         let (losses, slopes, rows) = (0.0, 0.0, 0);
         Judge { loss, weights, bias, null: None, parts: (0..parts).map(part).collect(), losses, slopes, rows }
     }
@@ -268,7 +268,7 @@ impl<'a> Judge<'a> {
 
     /// Hears some rows. The sums do not depend on the number of threads.
     pub fn hear(&mut self, examples: Examples) {
-        let Judge { loss, weights, bias, null, .. } = *self;
+        let Judge { loss, bias, null, .. } = *self;
         let chunks = examples.len().div_ceil(CHUNK);
         let of_part = chunks.div_ceil(self.parts.len());
         let sums = self.parts.par_iter_mut().enumerate().map(|(part, gradients)| {
@@ -276,11 +276,11 @@ impl<'a> Judge<'a> {
                 let (mut losses, mut slopes) = (0.0, 0.0);
                 for i in chunk * CHUNK..((chunk + 1) * CHUNK).min(examples.len()) {
                     let (target, weight) = (examples.targets[i], examples.weight(i));
-                    let score = dot(examples, i, weights) + bias.unwrap_or(0.0);
+                    let score = dot(examples, i, &gradients.here) + bias.unwrap_or(0.0);
                     losses += weight * loss.value(score, target);
                     let here = weight * loss.slope(score, target);
                     slopes += here;
-                    examples.rows.for_each(i, |j, x| gradients.here[j] += here * x);
+                    examples.rows.for_each(i, |j, x| gradients.here[j][1] += here * x);
                     if let Some(null) = null {
                         let slope = weight * null.slope(loss, target);
                         examples.rows.for_each(i, |j, x| gradients.null[j] += slope * x);
@@ -300,18 +300,20 @@ impl<'a> Judge<'a> {
     /// What it all comes to; what is said without weights comes from elsewhere if it was not judged here.
     pub fn verdict(self, net: ElasticNet, nothing: Option<Nothing>) -> Verdict {
         let n = self.rows as f64;
-        let total =
-            |j: usize, of: fn(&Part) -> &[f64]| self.parts.iter().map(|part| of(part)[j]).sum::<f64>() / n;
+        let total = |j: usize, of: fn(&Part, usize) -> f64| {
+            self.parts.iter().map(|part| of(part, j)).sum::<f64>() / n
+        };
         let columns = 0..self.weights.len();
-        let worst =
-            columns.clone().into_par_iter().map(|j| match (self.weights[j], total(j, |part| &part.here)) {
+        let worst = columns.clone().into_par_iter().map(|j| {
+            match (self.weights[j], total(j, |part, j| part.here[j][1])) {
                 (0.0, g) => (g.abs() - net.l1).max(0.0),
                 (w, g) => (g + net.l2 * w + net.l1.copysign(w)).abs(),
-            });
+            }
+        });
         let of_bias = self.bias.map_or(0.0, |_| (self.slopes / n).abs());
         let nothing = nothing.or_else(|| {
             let baseline = self.null?.baseline;
-            let l1_max = largest(columns.into_par_iter().map(|j| total(j, |part| &part.null).abs()));
+            let l1_max = largest(columns.into_par_iter().map(|j| total(j, |part, j| part.null[j]).abs()));
             Some(Nothing { baseline, l1_max })
         });
         Verdict {
@@ -324,7 +326,7 @@ impl<'a> Judge<'a> {
 }
 
 /// Σ xⱼwⱼ of a row.
-fn dot(examples: Examples, i: usize, weights: &[f64]) -> f64 {
+fn dot(examples: Examples, i: usize, weights: &[[f64; 2]]) -> f64 {
     match examples.rows.values() {
         ValuesRef::F32(values) => in_four_sums(examples.rows.row(values, i), weights),
         ValuesRef::F64(values) => in_four_sums(examples.rows.row(values, i), weights),
@@ -332,8 +334,8 @@ fn dot(examples: Examples, i: usize, weights: &[f64]) -> f64 {
 }
 
 /// Four sums, added at the end: one alone would make each term wait for the last.
-fn in_four_sums<V: Value>(row: Row<V>, weights: &[f64]) -> f64 {
-    let term = |id: u32, x: V| x.wide() * weights[id as usize];
+fn in_four_sums<V: Value>(row: Row<V>, weights: &[[f64; 2]]) -> f64 {
+    let term = |id: u32, x: V| x.wide() * weights[id as usize][0];
     let ((ids, last_ids), (values, last)) = (row.ids.as_chunks::<4>(), row.values.as_chunks::<4>());
     let mut sums = [0.0; 4];
     for (ids, values) in ids.iter().zip(values) {

@@ -276,7 +276,7 @@ proptest! {
                 line += &format!(" {id}:{number}");
                 truth.extend(Some((id, value)).filter(|(_, value)| *value != 0.0));
             }
-            plain += &format!("{line}\n");
+            plain += &format!("{line}{}", ["\n", "\r\n"][random.below(2) as usize]);
             other += &format!("{line} #\n");
         }
         let (fast, slow) = (parse(plain.as_bytes()).unwrap(), parse(other.as_bytes()).unwrap());

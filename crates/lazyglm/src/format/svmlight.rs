@@ -141,7 +141,8 @@ impl Svmlight {
             (last, at, least) = (at, end, id + 1);
             count += 1;
         }
-        if text[at] != b'\n' || into.labels.is_wrong(target) {
+        let carriage = usize::from(text[at] == b'\r' && marks.get(1 + 2 * count) == Some(&(at as u32 + 1)));
+        if text[at + carriage] != b'\n' || into.labels.is_wrong(target) {
             return None;
         }
         let (ids, values) = (&self.ids[..count], &self.values[..count]);
@@ -155,7 +156,7 @@ impl Svmlight {
             into.lines.is_row(into.rows.len());
             into.rows.push_known(ids, values);
         }
-        Some((at + 1, 1 + 2 * count))
+        Some((at + carriage + 1, 1 + carriage + 2 * count))
     }
 
     #[cold]

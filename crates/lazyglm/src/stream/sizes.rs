@@ -11,7 +11,7 @@ pub(super) const OWN: usize = 18 << 20;
 /// What a thread that reads or decodes takes.
 pub(super) const THREAD: usize = 6 << 20;
 /// Bytes a column takes at most: weights, weights settled, best weights, gradients, and whether it occurs.
-pub(super) const COLUMN: usize = 4 + 8 + 8 + 2 * 16 + 8 + 2;
+pub(super) const COLUMN: usize = 4 + 8 + 8 + 2 * 24 + 8 + 2;
 /// Bytes of a row besides its non-zeros.
 pub(super) const ROW: usize = 24;
 /// The least a window holds.
