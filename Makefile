@@ -21,8 +21,8 @@ test:                   ## everything the gate checks
 build:                  ## target/release/lazyglm, with Parquet
 	cargo build --release -p lazyglm-cli --features parquet
 
-fuzz:                   ## ten million inputs for each parser of our own; SEED=N for others, CASES=N for fewer
-	CASES=$(or $(CASES),10000000) SEED=$(or $(SEED),1) cargo test --release -p lazyglm --test fuzz_formats -- --nocapture
+fuzz:                   ## ten million inputs for each parser of our own; SEED=N for others, CASES=N for fewer, FORMAT=F for one
+	CASES=$(or $(CASES),10000000) SEED=$(or $(SEED),1) FORMAT=$(FORMAT) cargo test --release -p lazyglm --test fuzz_formats -- --nocapture
 
 fuzz-parquet:           ## a million damaged Parquet and Arrow files; SEED=N for others, CASES=N for fewer
 	CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) cargo test --release -p lazyglm --features parquet \

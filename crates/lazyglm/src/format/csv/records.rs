@@ -2,11 +2,11 @@
 
 use csv_core::{ReadFieldResult, ReadRecordResult, Reader, ReaderBuilder};
 use memchr::{memchr, memrchr};
+use std::sync::{Mutex, PoisonError};
 
 /// Reads record after record of one block.
 pub(super) struct Records {
-    reader: Reader,
-    delimiter: u8,
+    reader: Lent,
     text: Vec<u8>,
     ends: Vec<usize>,
     at: usize,
@@ -28,14 +28,45 @@ impl Record<'_> {
     }
 }
 
-/// A reader at the start of a record that is not the start of a file: U+FEFF is a character there.
-fn reader(delimiter: u8) -> Reader {
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).build();
-    prime(&mut reader);
-    reader
+/// A reader that is used again when it is given back: to make one takes longer than to read a small file. (A clone of
+/// one would do, but csv-core 0.1.13 leaves half of its tables out.)
+struct Lent {
+    reader: Option<Box<Reader>>,
+    delimiter: u8,
 }
 
-/// The reader leaves out U+FEFF where it starts, which may be any block: a blank line makes it start earlier.
+/// Readers that nobody uses, with their delimiters; a few.
+static SPARE: Mutex<Vec<(u8, Box<Reader>)>> = Mutex::new(Vec::new());
+const FEW: usize = 8;
+
+impl Lent {
+    fn new(delimiter: u8) -> Lent {
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = spare.iter().position(|(known, _)| *known == delimiter);
+        let reader = known.map(|k| spare.swap_remove(k).1);
+        drop(spare);
+        let mut lent = Lent { reader, delimiter };
+        prime(lent.reader());
+        lent
+    }
+
+    fn reader(&mut self) -> &mut Reader {
+        let delimiter = self.delimiter;
+        self.reader.get_or_insert_with(|| Box::new(ReaderBuilder::new().delimiter(delimiter).build()))
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < FEW {
+            spare.extend(self.reader.take().map(|reader| (self.delimiter, reader)));
+        }
+    }
+}
+
+/// Puts a reader at the start of a record that is not the start of a file: U+FEFF is a character there. The reader leaves it
+/// out where it starts, which may be any block: a blank line makes it start earlier.
 fn prime(reader: &mut Reader) {
     reader.reset();
     reader.read_record(b"\n", &mut [0], &mut [0]);
@@ -43,17 +74,17 @@ fn prime(reader: &mut Reader) {
 
 impl Records {
     pub fn new(delimiter: u8) -> Records {
-        Records { reader: reader(delimiter), delimiter, text: vec![0; 1024], ends: vec![0; 64], at: 0 }
+        Records { reader: Lent::new(delimiter), text: vec![0; 1024], ends: vec![0; 64], at: 0 }
     }
 
     /// Another block follows, which starts where a record starts.
     pub fn restart(&mut self) {
-        prime(&mut self.reader);
+        prime(self.reader.reader());
         self.at = 0;
     }
 
     pub fn delimiter(&self) -> u8 {
-        self.delimiter
+        self.reader.delimiter
     }
 
     /// The next record of the block.
@@ -62,9 +93,10 @@ impl Records {
         let start = self.at + rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
         let (mut bytes, mut cells) = (0, 0);
         self.at = start;
+        let reader = self.reader.reader();
         loop {
             let (result, read, written, ended) =
-                self.reader.read_record(&block[self.at..], &mut self.text[bytes..], &mut self.ends[cells..]);
+                reader.read_record(&block[self.at..], &mut self.text[bytes..], &mut self.ends[cells..]);
             (self.at, bytes, cells) = (self.at + read, bytes + written, cells + ended);
             match result {
                 ReadRecordResult::InputEmpty => {} // once more, and the reader knows that this is the end
@@ -81,7 +113,8 @@ impl Records {
 /// Where cell `k` of a record starts among its bytes; for messages.
 #[cold]
 pub(super) fn cell_start(delimiter: u8, record: &[u8], k: usize) -> usize {
-    let (mut reader, mut at, mut left) = (reader(delimiter), 0, k);
+    let (mut lent, mut at, mut left) = (Lent::new(delimiter), 0, k);
+    let reader = lent.reader();
     while left > 0 && at < record.len() {
         let (result, read, _) = reader.read_field(&record[at..], &mut [0; 64]);
         at += read;
