@@ -200,3 +200,30 @@ fn a_file_of_300_megabytes_without_a_line_end_is_refused_without_being_kept() {
         assert_eq!(folder.names(), [file], "{}", output.stderr);
     }
 }
+
+#[test]
+fn data_with_names_are_refused_by_a_model_of_indices_and_the_other_way_round() {
+    let rows = classes(60, 20, 1);
+    for (format, file) in FORMATS {
+        let folder = folder(format, file);
+        for (other, data) in FORMATS.map(|(other, file)| (other, file.replace("data", "other"))) {
+            folder.write(&data, in_format(&rows, other));
+            if (other == "svmlight") == (format == "svmlight") {
+                continue;
+            }
+            let (here, there) = (format!("and these {other} data by"), format!("--format {format}"));
+            for verb in ["predict", "evaluate"] {
+                folder.refuses(&format!("{verb} m {data}"), 1, &[&data, &here, &there]);
+            }
+            folder.refuses(&format!("train {file} --validation {data} -o new --cache off"), 1, &[&here]);
+        }
+    }
+    // A table with another target than the usual ones: nobody is asked for --target, which predict does not have.
+    let folder = folder("svmlight", "data.svm");
+    folder.write("new.csv", "age,bought\n3,1\n");
+    folder.refuses(
+        "predict m new.csv",
+        1,
+        &["new.csv: the model has features by number, and these csv data by name"],
+    );
+}

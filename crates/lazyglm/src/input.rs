@@ -74,8 +74,11 @@ impl Input {
     pub fn open(path: &Path, asked: &Asked, known: Option<&Reading>) -> Result<Input> {
         let mut source = Source::open(path)?;
         let first = source.first()?;
-        let recipe =
-            format::open(&Opening { first, file: path, asked, known: known.map(|known| &known.recipe) })?;
+        let opening = Opening { first, file: path, asked, known: known.map(|known| &known.recipe) };
+        if known.is_some_and(|known| known.hash_bits.is_none()) {
+            format::refuse_strange(&opening)?;
+        }
+        let recipe = format::open(&opening)?;
         format::refuse_idle(&recipe, asked)?;
         let header = recipe.header(first);
         let lines = memchr::memchr_iter(b'\n', &first[..header]).count() as u64;

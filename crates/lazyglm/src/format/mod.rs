@@ -30,8 +30,8 @@ pub use csv::{Column, ColumnKind, Csv};
 pub(crate) use interact::Interact;
 pub use lines::Lines;
 pub use parsed::{Found, Parsed, Span};
-pub(crate) use recipe::refuse_idle;
 pub use recipe::{Asked, Entry, Opening, Recipe, TABLE, open};
+pub(crate) use recipe::{refuse_idle, refuse_strange};
 pub use svmlight::Svmlight;
 pub use text::{Case, Grams, Norm, Text, Worth};
 

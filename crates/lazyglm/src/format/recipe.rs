@@ -6,7 +6,7 @@ use super::jsonl::Jsonl;
 use super::text::{self, Text, TextParser};
 use super::vw::Vw;
 use super::{Parsed, Parser, Svmlight};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::registry;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -276,14 +276,28 @@ impl Recipe {
 /// assert!(error.to_string().contains("did you mean 'svmlight'?"));
 /// ```
 pub fn open(opening: &Opening) -> Result<Recipe> {
+    (entry(opening)?.open)(opening)
+}
+
+fn entry(opening: &Opening) -> Result<&'static Entry> {
+    let Some(name) = &opening.asked.format else { return Ok(recognised(opening)) };
     let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
-    let entry = match &opening.asked.format {
-        Some(name) => TABLE.iter().find(|entry| entry.name == name).ok_or_else(|| {
-            Error::call(format!("there is no format '{name}'"), registry::suggest(name, &names))
-        })?,
-        None => recognised(opening),
-    };
-    (entry.open)(opening)
+    let unknown = || Error::call(format!("there is no format '{name}'"), registry::suggest(name, &names));
+    TABLE.iter().find(|entry| entry.name == name).ok_or_else(unknown)
+}
+
+/// Indices and names have nothing in common, so data of the one say nothing to a model of the other (hashed, they may).
+/// Parquet may have either.
+pub(crate) fn refuse_strange(opening: &Opening) -> Result<()> {
+    let Some(known) = opening.known.map(Recipe::name) else { return Ok(()) };
+    let here = entry(opening)?.name;
+    let by = |name: &str| if name == "svmlight" { "by number" } else { "by name" };
+    if [known, here].contains(&"parquet") || by(known) == by(here) {
+        return Ok(());
+    }
+    let what = format!("the model has features {}, and these {here} data {}", by(known), by(here));
+    let hint = format!("give it {known} data as it learnt from; if these are such, say --format {known}");
+    Err(Error::data(Place::file(opening.file), what, hint))
 }
 
 /// What is asked for and has no meaning in this format would change nothing: better said than passed over.
