@@ -43,12 +43,16 @@ pub fn run(args: Path) -> Result<()> {
     })
 }
 
-/// A weight in the units of the data, and what its feature is called.
-fn weights<'a>(grid: &'a Grid, stop: &'a Stop) -> impl Iterator<Item = (String, f64)> + 'a {
+/// Weights in the units of the data, and what their features are called, in the order of features.
+fn weights(grid: &Grid, stop: &Stop) -> Vec<(String, f64)> {
     let features = &grid.task.data.features;
-    stop.weights
-        .iter()
-        .map(|&(column, w)| (features.name(column as usize), features.in_data_units(column as usize, w)))
+    let mut columns: Vec<(usize, f64)> =
+        stop.weights.iter().map(|&(column, w)| (column as usize, w)).collect();
+    columns.sort_by_key(|&(column, _)| features.index(column)); // columns may be renumbered
+    columns
+        .into_iter()
+        .map(|(column, w)| (features.name(column), features.in_data_units(column, w)))
+        .collect()
 }
 
 fn coefficients(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
@@ -112,7 +116,7 @@ fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop], seconds: f64) -> io::
 fn as_json(grid: &Grid, stops: &[Stop], seconds: f64) -> Value {
     let point = |stop: &Stop| {
         let weights: Vec<Value> =
-            weights(grid, stop).map(|(name, w)| json!({"feature": name, "weight": w})).collect();
+            weights(grid, stop).into_iter().map(|(name, w)| json!({"feature": name, "weight": w})).collect();
         json!({
             "l1": stop.point.net.l1, "l2": stop.point.net.l2, "nonzeros": stop.weights.len(),
             "loss": stop.objective.loss, "objective": stop.objective.total(),

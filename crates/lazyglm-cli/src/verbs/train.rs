@@ -226,7 +226,10 @@ fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
 fn comment(args: &Train, settings: &Settings, trained: &Trained) {
     let report = &trained.report;
     if settings.eta0.is_none() && settings.schedule.uses_eta0() {
-        note(args.quiet, &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0));
+        note(
+            args.quiet,
+            &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0),
+        );
     }
     if let Some(place) = &trained.held_down_by {
         note(
