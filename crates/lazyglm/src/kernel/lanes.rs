@@ -234,6 +234,7 @@ struct Walk<'a, W, P, const L: usize> {
 
 impl<W: Weight, P: Pack<W, L>, const L: usize> super::Work for Walk<'_, W, P, L> {
     type Answer = Found<W, L>;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn run(self) -> Found<W, L> {
@@ -264,6 +265,7 @@ struct Visit<'a, W, P, const L: usize> {
 
 impl<W: Weight, P: Pack<W, L>, const L: usize> super::Work for Visit<'_, W, P, L> {
     type Answer = Found<W, L>;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn run(self) -> Found<W, L> {

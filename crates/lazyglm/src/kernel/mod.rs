@@ -50,6 +50,8 @@ pub type Wide8 = Lanes<f64, Line<f64, 8>, 8>;
 pub(crate) trait Work {
     /// What comes of it.
     type Answer;
+    /// Whether it gains from registers of 64 bytes, a pack of lanes each.
+    const WIDE: bool = false;
     /// Does it.
     fn run(self) -> Self::Answer;
 }
@@ -57,6 +59,12 @@ pub(crate) trait Work {
 /// Runs `work`, compiled for the best instruction set this processor has. The answer has the same bits on every
 /// one of them: sums have one fixed order, and no multiplication is fused with an addition behind our back.
 pub(crate) fn fastest<W: Work>(work: W) -> W::Answer {
+    #[cfg(target_arch = "x86_64")]
+    if W::WIDE && has_avx512() {
+        // SAFETY: the line above has just found these instructions on this processor.
+        #[allow(unsafe_code)]
+        return unsafe { avx512(work) };
+    }
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
         // SAFETY: the line above has just found these instructions on this processor.
@@ -70,6 +78,18 @@ pub(crate) fn fastest<W: Work>(work: W) -> W::Answer {
 fn has_avx2() -> bool {
     use std::arch::is_x86_feature_detected as has;
     has!("avx2") && has!("bmi1") && has!("bmi2") && has!("popcnt")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    use std::arch::is_x86_feature_detected as has;
+    has_avx2() && has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+fn avx512<W: Work>(work: W) -> W::Answer {
+    work.run()
 }
 
 #[cfg(target_arch = "x86_64")]

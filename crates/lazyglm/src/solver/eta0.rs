@@ -3,7 +3,7 @@
 //! The natural unit of rates is 1/(c·mean‖x‖²), with c the curvature of the loss: there a step just about undoes
 //! the error of its row. How far from it the best rate lies depends on noise, not on scale, and no constant is right for
 //! all data. So the run is rehearsed: a sample of the rows is learnt for as many epochs, at all rates at once, and a fifth of
-//! it, held out, says which rate was best. First sixteen powers of two on a small sample, then half powers around the
+//! it, held out, says which rate was best: mean loss and penalty together, for that is what is minimised. First sixteen powers of two on a small sample, then half powers around the
 //! best of them on a larger one.
 //!
 //! A loss that is steep without bound (squared, say) must not be thrown about by its longest row. At a rate of
@@ -28,7 +28,7 @@ use crate::error::Result;
 use crate::loss::Loss;
 use crate::penalty::{ElasticNet, Method};
 use crate::random::Random;
-use crate::rows::Examples;
+use crate::rows::{Examples, Rows};
 use crate::schedule::{Schedule, Setting, Spec};
 use rayon::prelude::*;
 
@@ -41,7 +41,7 @@ const COARSE: std::ops::Range<i32> = -8..8;
 /// And then, in half powers of two around the best of those.
 const FINE: std::ops::Range<i32> = -4..4;
 /// With fewer than so many rows to judge on, all are learnt and judged on.
-const FEWEST_JUDGED: usize = 20;
+const FEWEST_JUDGED: usize = 5;
 /// A rate is tried for at least so many steps, if the run has them.
 const FEWEST_STEPS: u64 = 1_000;
 /// Lanes that are tried side by side, a block on each thread.
@@ -164,14 +164,12 @@ pub fn find(trial: &Trial) -> Result<Rate> {
     for (size, rungs, base) in [(SAMPLES[0], COARSE, 2f64), (SAMPLES[1], FINE, 2f64.sqrt())] {
         let mut rates: Vec<f64> = rungs.map(|rung| (best * base.powi(rung)).min(most)).collect();
         rates.dedup(); // many may be at the limit
-        let mut losses = trial.rehearse(&rates, &trial.sample(size))?;
-        if size == SAMPLES[1] {
-            losses = smoothed(&losses);
-        }
+        let (rows, held_out) = trial.chosen(size);
+        let losses = smoothed(&trial.rehearse(&rates, &Sample::of(trial.examples, &rows, held_out))?);
         let lowest = (0..rates.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
         best = lowest.filter(|&k| losses[k].is_finite()).map_or(rates[0], |k| rates[k]);
     }
-    Ok(Rate { eta0: rounded(best), held_down: safe < natural / 8.0 })
+    Ok(Rate { eta0: rounded(best), held_down: safe < natural / 2.0 })
 }
 
 /// The natural rate, and the highest that is safe for this loss.
@@ -182,7 +180,7 @@ fn scale(trial: &Trial) -> Result<(f64, f64)> {
         true => 1.0,
         false => extent.target.max(1.0), // Poisson: e^s, which is about the target where the fit is good
     });
-    let tried = trial.sample(SAMPLES[0]).learnt;
+    let (tried, _) = trial.chosen(SAMPLES[0]);
     let mean = tried.iter().map(|&i| square(examples, i as usize)).sum::<f64>() / tried.len() as f64;
     let rate = |square: f64| (1.0 / (curvature * square)).max(f64::MIN_POSITIVE);
     if bounded {
@@ -192,10 +190,50 @@ fn scale(trial: &Trial) -> Result<(f64, f64)> {
     Ok((rate(mean), (2.0 / last).min(16.0) * rate(extent.length.max(1.0))))
 }
 
-/// Rows to learn, in their order, and rows to judge on.
+/// Some of the rows, with the columns they have alone: many lanes of all columns may be too many.
 struct Sample {
-    learnt: Vec<u32>,
+    rows: Rows,
+    targets: Vec<f64>,
+    weights: Vec<f64>,
+    learnt: Vec<u32>, // in their order
     judged: Vec<u32>,
+}
+
+impl Sample {
+    fn of(examples: Examples, chosen: &[u32], held_out: usize) -> Sample {
+        let mut column = vec![0; examples.rows.columns()];
+        chosen.iter().for_each(|&i| examples.rows.for_each(i as usize, |j, _| column[j] = 1));
+        let mut count = 0;
+        for place in column.iter_mut().filter(|place| **place == 1) {
+            (*place, count) = (count, count + 1);
+        }
+        let (mut rows, mut ids, mut values) = (Rows::new(), Vec::new(), Vec::new());
+        for &i in chosen {
+            ids.clear();
+            values.clear();
+            examples.rows.for_each(i as usize, |j, x| {
+                ids.push(column[j]);
+                values.push(x);
+            });
+            rows.push_known(&ids, &values);
+        }
+        rows.declare_columns(count as usize);
+        let of = |i: &u32| (examples.targets[*i as usize], examples.weight(*i as usize));
+        let (targets, weights) = chosen.iter().map(of).unzip();
+        let all: Vec<u32> = (0..chosen.len() as u32).collect();
+        let (learnt, judged) = match held_out {
+            0 => (all.clone(), all), // too few to hold any out
+            held_out => {
+                let (learnt, judged) = all.split_at(all.len() - held_out);
+                (learnt.to_vec(), judged.to_vec())
+            }
+        };
+        Sample { rows, targets, weights, learnt, judged }
+    }
+
+    fn examples(&self) -> Examples<'_> {
+        Examples { rows: self.rows.borrow(), targets: &self.targets, weights: Some(&self.weights) }
+    }
 }
 
 impl Trial<'_> {
@@ -205,46 +243,40 @@ impl Trial<'_> {
         self.schedule.resolve(&Setting { eta0, l2: self.net.l2, rows, epochs: self.epochs })
     }
 
-    /// Rows from all over the order, which may be sorted, shuffled.
-    fn sample(&self, size: usize) -> Sample {
+    /// Rows from all over the order, which may be sorted, shuffled; how many of them, the last, are to be judged on.
+    fn chosen(&self, size: usize) -> (Vec<u32>, usize) {
         let all = self.order.len();
         let size = all.min(size);
-        let mut rows: Vec<u32> =
-            (0..size).map(|k| self.order[(k as u128 * all as u128 / size as u128) as usize]).collect();
+        let place = |k: usize| (k as u128 * all as u128 / size as u128) as usize;
+        let mut rows: Vec<u32> = (0..size).map(|k| self.order[place(k)]).collect();
         Random::new(size as u64).shuffle(&mut rows);
-        let held_out = size / 5;
-        if held_out < FEWEST_JUDGED {
-            return Sample { learnt: rows.clone(), judged: rows }; // too few to hold any out
-        }
-        let judged = rows.split_off(size - held_out);
+        let held_out = Some(size / 5).filter(|&count| count >= FEWEST_JUDGED).unwrap_or(0);
         if !self.loss.steepest().is_finite() {
             let length = |&i: &u32| self.examples.weight(i as usize) * square(self.examples, i as usize);
             let longest = self.order.iter().max_by(|a, b| length(a).total_cmp(&length(b)));
-            let middle = rows.len() / 2;
-            longest.filter(|row| !rows.contains(row)).into_iter().for_each(|&row| rows[middle] = row);
+            let learnt = &mut rows[..size - held_out];
+            let middle = learnt.len() / 2;
+            longest.filter(|row| !learnt.contains(row)).into_iter().for_each(|&row| learnt[middle] = row);
         }
-        Sample { learnt: rows, judged }
+        (rows, held_out)
     }
 
-    /// The mean loss on the judged rows after learning the others at each of these rates; infinite if that diverges.
+    /// What F seems to be by the judged rows, after learning the others at each of these rates; infinite if that diverges.
     fn rehearse(&self, rates: &[f64], sample: &Sample) -> Result<Vec<f64>> {
-        let passes = self.epochs.min(MOST_PASSES);
         let few = FEWEST_STEPS.div_ceil(sample.learnt.len() as u64).min(self.epochs);
-        let epochs = passes.max(few);
-        let (examples, aim) = (self.examples, Same { loss: self.loss, targets: self.examples.targets });
+        let epochs = self.epochs.min(MOST_PASSES).max(few);
+        let examples = sample.examples();
+        let aim = Same { loss: self.loss, targets: examples.targets };
         let some = |rates: &[f64]| {
-            let setting = |&eta0: &f64| Setting {
-                eta0,
-                l2: self.net.l2,
-                rows: Some(sample.learnt.len() as u64),
-                epochs,
-            };
-            let schedules = rates.iter().map(|rate| self.schedule.resolve(&setting(rate)));
+            let rows = Some(sample.learnt.len() as u64);
+            let schedules = rates
+                .iter()
+                .map(|&eta0| self.schedule.resolve(&Setting { eta0, l2: self.net.l2, rows, epochs }));
             let schedules = schedules.collect::<Result<Vec<_>>>()?;
             let schedules: Vec<&dyn Schedule> = schedules.iter().map(|schedule| &**schedule).collect();
             let nets = vec![self.net; rates.len()];
-            let mut block =
-                lanes::block(examples.rows.columns(), &nets, self.method, self.bias, Width::Narrow);
+            let columns = examples.rows.columns();
+            let mut block = lanes::block(columns, &nets, self.method, self.bias, Width::Narrow);
             for _ in 0..epochs {
                 block.learn(&Pass { aim: &aim, rates: &schedules, examples, order: &sample.learnt });
             }
@@ -257,7 +289,9 @@ impl Trial<'_> {
                 }
             });
             let mean = |(lane, sum): (usize, &f64)| match block.diverged(lane) {
-                None if sum.is_finite() => sum / weights,
+                None if sum.is_finite() => {
+                    sum / weights + self.net.value(&block.weights(lane).collect::<Vec<f64>>())
+                }
                 _ => f64::INFINITY,
             };
             Ok(sums.iter().enumerate().map(mean).collect::<Vec<f64>>())

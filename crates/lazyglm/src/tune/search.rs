@@ -104,8 +104,8 @@ const EARLY: usize = 10_000;
 /// ```
 /// use lazyglm::{Settings, synth, tune::*};
 /// let task = synth::documents(&synth::Shape { rows: 2_000, features: 300, ..Default::default() }).task;
-/// let settings = Settings { eta0: Some(0.5), ..Settings::default() };
-/// let point = |&l1: &f64| Point { net: lazyglm::ElasticNet { l1, l2: 1e-6 }, eta0: 0.5 };
+/// let settings = Settings::default();
+/// let point = |&l1: &f64| Point { net: lazyglm::ElasticNet { l1, l2: 1e-6 }, eta0: 0.05 };
 /// let outcome = search(
 ///     &Search {
 ///         task: &task,
