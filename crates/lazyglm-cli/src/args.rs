@@ -36,6 +36,8 @@ pub enum Verb {
     Predict(Predict),
     /// Measure a model on data with targets
     Evaluate(Evaluate),
+    /// Prove how far a model can be from the minimum: a lower bound for the objective, in two passes over the data
+    Certify(Certify),
     /// Show what is in a model
     Inspect(Inspect),
     /// Show what is in data: sizes, values, targets, copies, and how much l1 is too much
@@ -278,6 +280,42 @@ pub struct Evaluate {
     /// Fail on a feature that never occurred in training, instead of counting it as zero
     #[arg(long)]
     pub strict: bool,
+    /// No notes
+    #[arg(long)]
+    pub quiet: bool,
+    /// The figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `lazyglm certify`.
+#[derive(ClapArgs)]
+pub struct Certify {
+    /// A file written by `lazyglm train -o`: it says which problem is to be solved
+    pub model: PathBuf,
+    /// The data it was trained on, plain, gzip or zstd
+    pub data: PathBuf,
+    /// Judge these weights instead of the model's own: one `feature<TAB>weight` a line, as `inspect --tsv` prints them
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
+    /// λ₁ [default: that of the model]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub l1: Option<f64>,
+    /// λ₂ [default: that of the model]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub l2: Option<f64>,
+    /// As in training: a file with one weight a row
+    #[arg(long, value_name = "FILE")]
+    pub sample_weights: Option<PathBuf>,
+    /// As in training: balanced, or CLASS=WEIGHT,CLASS=WEIGHT
+    #[arg(long, value_name = "W", allow_hyphen_values = true)]
+    pub class_weight: Option<String>,
+    /// As in training: what each feature was divided by
+    #[arg(long, default_value = "none", value_name = "none|maxabs|std")]
+    pub scale: String,
+    /// The format [default: by the file's name, or as in training]
+    #[arg(long, value_name = "F")]
+    pub format: Option<String>,
     /// No notes
     #[arg(long)]
     pub quiet: bool,

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         args::Verb::Path(args) => verbs::path::run(*args),
         args::Verb::Predict(args) => verbs::predict::run(&args),
         args::Verb::Evaluate(args) => verbs::evaluate::run(&args),
+        args::Verb::Certify(args) => verbs::certify::run(&args),
         args::Verb::Inspect(args) => verbs::inspect::run(&args),
         args::Verb::Stats(args) => verbs::stats::run(&args),
         args::Verb::Convert(args) => verbs::convert::run(&args),

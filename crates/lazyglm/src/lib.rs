@@ -33,6 +33,7 @@
 
 mod blocks;
 mod cache;
+mod certify;
 pub mod convert;
 pub mod data;
 mod error;
@@ -76,7 +77,9 @@ mod trainer;
 pub mod tune;
 pub mod update;
 mod vocabulary;
+mod weights_file;
 
+pub use certify::{Certify, Proved};
 pub use data::{Dataset, Load};
 pub use error::{Error, Kind, Place, Result};
 pub use features::{Declared, Features};
@@ -96,3 +99,4 @@ pub use supply::CacheMode;
 pub use task::{ClassWeight, Task, targets_of};
 pub use trainer::{Progress, Trained, rate, train, train_stream};
 pub use vocabulary::Vocabulary;
+pub use weights_file::with_weights_of;

@@ -25,6 +25,13 @@ pub struct Report {
     pub baseline: f64,
     /// How far the weights are from a minimum: see [`crate::objective::violation`].
     pub violation: f64,
+    /// A value that no weights can get F below: see [`crate::objective::Certificate`]; `None` without a penalty, and for
+    /// rows that were not held in memory.
+    #[serde(default)]
+    pub dual: Option<f64>,
+    /// (F − dual)/|F|.
+    #[serde(default)]
+    pub relative_gap: Option<f64>,
     /// The smallest λ₁ at which all weights are zero: see [`crate::objective::l1_max`].
     pub l1_max: f64,
     /// Weights that are not zero, without the bias.

@@ -54,15 +54,21 @@ impl SampleWeights {
 
     /// The weights of the rows that are present, once a file was read.
     pub(crate) fn of_rows(&self, parsed: &Parsed, path: &Path) -> Result<Vec<f64>> {
-        let (given, rows, place) = (self.values.len(), parsed.file_rows, Place::file(&self.file));
+        self.check_count(parsed.file_rows, parsed.rows.len(), path)?;
+        Ok(self.values.iter().copied().filter(|weight| *weight > 0.0).collect())
+    }
+
+    /// Refuses weights for another number of rows, and weights that leave no row.
+    pub(crate) fn check_count(&self, rows: usize, present: usize, path: &Path) -> Result<()> {
+        let (given, place) = (self.values.len(), Place::file(&self.file));
         if given != rows {
             let what =
                 format!("there are {given} sample weights for the {rows} rows of {}", Place::file(path));
             return Err(Error::data(place, what, "give one weight a row, in the order of the rows"));
         }
-        if parsed.rows.is_empty() && rows > 0 {
+        if present == 0 && rows > 0 {
             return Err(Error::data(place, "all sample weights are 0", "give some rows a weight above 0"));
         }
-        Ok(self.values.iter().copied().filter(|weight| *weight > 0.0).collect())
+        Ok(())
     }
 }

@@ -104,14 +104,27 @@ impl Columns {
     /// Takes more rows into account.
     pub fn see(&mut self, rows: RowsRef) {
         for i in 0..rows.len() {
-            rows.for_each(i, |j, x| {
-                self.counts[j] += 1;
-                self.sums[j][0] += x;
-                self.sums[j][1] += x * x;
-                self.largest[j] = self.largest[j].max(x.abs());
-            });
+            rows.for_each(i, |j, x| self.see_value(j, x));
         }
         self.rows += rows.len();
+    }
+
+    /// Takes one value of a row into account, of a column that may be new.
+    pub fn see_value(&mut self, column: usize, x: f64) {
+        if column >= self.counts.len() {
+            self.counts.resize(column + 1, 0);
+            self.sums.resize(column + 1, [0.0; 2]);
+            self.largest.resize(column + 1, 0.0);
+        }
+        self.counts[column] += 1;
+        self.sums[column][0] += x;
+        self.sums[column][1] += x * x;
+        self.largest[column] = self.largest[column].max(x.abs());
+    }
+
+    /// A row is over whose values were seen one by one.
+    pub fn see_row(&mut self) {
+        self.rows += 1;
     }
 
     /// ln((1 + n)/(1 + df)) + 1.

@@ -117,7 +117,11 @@ pub fn train(
                 let _ = send.send(objective::nothing(task.examples(), &*task.loss, settings.bias));
             })),
         }
-        train_on(&job, settings, watch)
+        let mut trained = train_on(&job, settings, watch)?;
+        let bias = settings.bias.then_some(trained.bias);
+        let proof = objective::certify(task.examples(), &*task.loss, settings.net, &trained.weights, bias);
+        (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
+        Ok(trained)
     })
 }
 
@@ -449,6 +453,8 @@ fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Tr
         penalty: f.penalty,
         baseline,
         violation,
+        dual: None,
+        relative_gap: None,
         l1_max,
         nonzeros: nonzeros(&weights),
         features: job.features,

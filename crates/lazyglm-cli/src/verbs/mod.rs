@@ -2,6 +2,7 @@
 
 pub mod bench_lanes;
 pub mod bench_paper;
+pub mod certify;
 pub mod convert;
 pub mod demo;
 pub mod evaluate;

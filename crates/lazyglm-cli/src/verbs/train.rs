@@ -286,6 +286,12 @@ fn human(
         "optimum?   violation {:.2e} (0 at the minimum); the best weights are all zero from l1 = {:.3e} on",
         report.violation, report.l1_max
     )?;
+    if let (Some(dual), Some(gap)) = (report.dual, report.relative_gap) {
+        writeln!(
+            out,
+            "proved     no weights are below {dual:.8}: the minimum is at most {gap:.1e} of F away"
+        )?;
+    }
     writeln!(out, "non-zeros  {} of {features}", count(report.nonzeros as u64))?;
     if let Some(validation) = &report.validation {
         let Validation { loss, best_epoch } = validation;

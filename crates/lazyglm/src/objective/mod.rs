@@ -14,6 +14,11 @@
 //! assert!(f(&trained.weights, trained.bias) < f(&[0.0; 100], 0.0));
 //! ```
 
+mod gap;
+
+pub use gap::{Certificate, Worst, certify};
+pub(crate) use gap::{Dual, Kept, balanced_slopes};
+
 use crate::loss::Loss;
 use crate::penalty::ElasticNet;
 use crate::rows::{Examples, Row, Value, ValuesRef};
@@ -297,31 +302,56 @@ impl<'a> Judge<'a> {
         self.rows += examples.len();
     }
 
+    /// Adds the gradients of rows whose slopes are given, in place of those at (w, b).
+    pub(crate) fn add(&mut self, examples: Examples, slope: impl Fn(usize) -> f64 + Sync) {
+        let of_part = examples.len().div_ceil(CHUNK).div_ceil(self.parts.len()) * CHUNK;
+        self.parts.par_iter_mut().enumerate().for_each(|(part, gradients)| {
+            for i in (part * of_part).min(examples.len())..((part + 1) * of_part).min(examples.len()) {
+                let slope = slope(i);
+                examples.rows.for_each(i, |j, x| gradients.here[j][1] += slope * x);
+            }
+        });
+        self.rows += examples.len();
+    }
+
+    /// The mean gradient of all rows, column by column.
+    pub(crate) fn total_gradient(&self) -> Vec<f64> {
+        let n = self.rows as f64;
+        let total = |j: usize| self.parts.iter().map(|part| part.here[j][1]).sum::<f64>() / n;
+        (0..self.weights.len()).into_par_iter().map(total).collect()
+    }
+
     /// What it all comes to; what is said without weights comes from elsewhere if it was not judged here.
     pub fn verdict(self, net: ElasticNet, nothing: Option<Nothing>) -> Verdict {
+        self.verdict_and_worst(net, nothing).0
+    }
+
+    /// The same, with the place of the violation.
+    pub fn verdict_and_worst(self, net: ElasticNet, nothing: Option<Nothing>) -> (Verdict, Worst) {
         let n = self.rows as f64;
         let total = |j: usize, of: fn(&Part, usize) -> f64| {
             self.parts.iter().map(|part| of(part, j)).sum::<f64>() / n
         };
         let columns = 0..self.weights.len();
-        let worst = columns.clone().into_par_iter().map(|j| {
-            match (self.weights[j], total(j, |part, j| part.here[j][1])) {
-                (0.0, g) => (g.abs() - net.l1).max(0.0),
-                (w, g) => (g + net.l2 * w + net.l1.copysign(w)).abs(),
-            }
-        });
+        let of_weights = columns
+            .clone()
+            .into_par_iter()
+            .map(|j| (violation_at(net, self.weights[j], total(j, |part, j| part.here[j][1])), Worst::Column(j)));
         let of_bias = self.bias.map_or(0.0, |_| (self.slopes / n).abs());
+        let (violation, worst) =
+            larger(of_weights.reduce(|| (0.0, Worst::Nowhere), larger), (of_bias, Worst::Bias));
         let nothing = nothing.or_else(|| {
             let baseline = self.null?.baseline;
             let l1_max = largest(columns.into_par_iter().map(|j| total(j, |part, j| part.null[j]).abs()));
             Some(Nothing { baseline, l1_max })
         });
-        Verdict {
+        let verdict = Verdict {
             objective: Objective { loss: self.losses / n, penalty: net.value(self.weights) },
-            violation: largest(worst).max(of_bias),
+            violation,
             l1_max: nothing.map_or(f64::NAN, |nothing| nothing.l1_max),
             baseline: nothing.map_or(f64::NAN, |nothing| nothing.baseline),
-        }
+        };
+        (verdict, worst)
     }
 }
 
@@ -345,6 +375,19 @@ fn in_four_sums<V: Value>(row: Row<V>, weights: &[[f64; 2]]) -> f64 {
     }
     let rest: f64 = last_ids.iter().zip(last).map(|(&id, &x)| term(id, x)).sum();
     ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
+}
+
+/// The violation at one weight, where the gradient of the loss is `g`.
+pub(crate) fn violation_at(net: ElasticNet, weight: f64, g: f64) -> f64 {
+    match weight {
+        0.0 => (g.abs() - net.l1).max(0.0),
+        w => (g + net.l2 * w + net.l1.copysign(w)).abs(),
+    }
+}
+
+/// The larger violation, the first of equal ones; one that is NaN, so that a diverged run shows.
+pub(crate) fn larger(a: (f64, Worst), b: (f64, Worst)) -> (f64, Worst) {
+    if a.0.is_nan() || b.0 <= a.0 { a } else { b }
 }
 
 /// The largest; NaN if any is, so that a diverged run shows.

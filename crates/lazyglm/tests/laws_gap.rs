@@ -1,0 +1,182 @@
+//! Laws of the certificate: D is below F everywhere, and at the minimum it is F.
+
+mod common;
+
+use common::{log_uniform, rows, sign};
+use lazyglm::loss::{self, Admits, Loss};
+use lazyglm::objective::{Worst, certify, objective};
+use lazyglm::random::Random;
+use lazyglm::{ElasticNet, Examples, Method, Rows};
+use proptest::prelude::*;
+
+const COLUMNS: usize = 8;
+
+struct Problem {
+    rows: Rows,
+    targets: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Problem {
+    /// Sometimes all targets of one class, targets far away, or rows without features.
+    fn draw(random: &mut Random, loss: &dyn Loss) -> Problem {
+        let count = 2 + random.below(40) as usize;
+        let one_sided = random.below(8) == 0;
+        let far = if random.below(4) == 0 { 100.0 } else { 1.0 };
+        let target = |random: &mut Random| match loss.admits() {
+            Admits::Classes if one_sided => 1.0,
+            Admits::Classes => sign(random),
+            Admits::Reals => far * sign(random) * log_uniform(random, 0.1, 3.0),
+            Admits::NonNegative if one_sided => 0.0,
+            Admits::NonNegative => random.below(4) as f64,
+        };
+        let targets: Vec<f64> = (0..count).map(|_| target(random)).collect();
+        let mut weights: Vec<f64> = (0..count).map(|_| log_uniform(random, 0.01, 10.0)).collect();
+        let mean = weights.iter().sum::<f64>() / count as f64;
+        weights.iter_mut().for_each(|w| *w /= mean);
+        Problem { rows: rows(random, count, COLUMNS), targets, weights }
+    }
+
+    fn examples(&self, weighted: bool) -> Examples<'_> {
+        let weights = weighted.then_some(&self.weights[..]);
+        Examples::new(self.rows.borrow(), &self.targets, weights).unwrap()
+    }
+}
+
+fn some_weights(random: &mut Random, most: f64) -> Vec<f64> {
+    let one = |random: &mut Random| match random.below(3) {
+        0 => 0.0,
+        _ => sign(random) * log_uniform(random, 1e-4, most),
+    };
+    (0..COLUMNS).map(|_| one(random)).collect()
+}
+
+/// A point of low F: proximal (sub)gradient steps on all rows, at falling rates; the best point met.
+fn low(examples: Examples, loss: &dyn Loss, net: ElasticNet, bias: bool, steps: usize) -> (Vec<f64>, f64) {
+    let n = examples.len() as f64;
+    let f = |w: &[f64], b: f64| objective(examples, loss, net, w, b).total();
+    let (mut w, mut b) = (vec![0.0; COLUMNS], 0.0);
+    let (mut best, mut rate) = ((w.clone(), b, f(&w, b)), 0.05);
+    for _ in 0..steps {
+        let (mut gradient, mut of_bias) = ([0.0; COLUMNS], 0.0);
+        for i in 0..examples.len() {
+            let g = examples.weight(i) * loss.slope(examples.rows.dot(i, &w) + b, examples.targets[i]) / n;
+            examples.rows.for_each(i, |j, x| gradient[j] += g * x);
+            of_bias += g;
+        }
+        let moved: Vec<f64> =
+            (0..COLUMNS).map(|j| Method::Fobos.step(net, rate, w[j] - rate * gradient[j])).collect();
+        let moved_bias = if bias { b - rate * of_bias } else { 0.0 };
+        match f(&moved, moved_bias) {
+            value if value < best.2 => {
+                (w, b) = (moved.clone(), moved_bias);
+                best = (moved, moved_bias, value);
+            }
+            _ if rate > 1e-9 => {
+                (w, b) = (best.0.clone(), best.1);
+                rate *= 0.7;
+            }
+            _ => break,
+        }
+    }
+    (best.0, best.1)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn no_point_is_below_the_bound_whatever_point_it_was_made_at(seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        for entry in loss::TABLE {
+            let loss = loss::parse(entry.name).unwrap();
+            let problem = Problem::draw(&mut random, &*loss);
+            let examples = problem.examples(random.below(2) == 0);
+            let net = match common::net(&mut random, 1.0, 1.0) {
+                net if net.is_none() => ElasticNet { l1: 1e-3, l2: 0.0 },
+                net => net,
+            };
+            for with_bias in [false, true] {
+                let at = |w: &[f64], b: f64| objective(examples, &*loss, net, w, b).total();
+                let mut points: Vec<(Vec<f64>, f64)> = vec![(vec![0.0; COLUMNS], 0.0)];
+                points.push(low(examples, &*loss, net, with_bias, 300));
+                for most in [0.01, 1.0] {
+                    let b = if with_bias { sign(&mut random) * log_uniform(&mut random, 1e-3, 5.0) } else { 0.0 };
+                    points.push((some_weights(&mut random, most), b));
+                }
+                let least = points.iter().map(|(w, b)| at(w, *b)).fold(f64::INFINITY, f64::min);
+                for (w, b) in &points {
+                    let proof = certify(examples, &*loss, net, w, with_bias.then_some(*b));
+                    let (dual, gap) = (proof.dual.unwrap(), proof.relative_gap.unwrap());
+                    let slack = 1e-11 * (1.0 + least.abs() + proof.objective.abs());
+                    prop_assert!(dual <= least + slack, "{}: {net:?} bias {with_bias}: D {dual} F {least}", entry.name);
+                    prop_assert!(dual.is_finite() && gap >= 0.0);
+                    prop_assert!(gap * proof.objective.abs() >= proof.objective - least - slack, "{}", entry.name);
+                    prop_assert!((proof.objective - at(w, *b)).abs() <= slack);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn at_the_minimum_the_gap_closes() {
+    let mut random = Random::new(3);
+    for name in [
+        "logistic",
+        "squared",
+        "squared-hinge",
+        "modified-huber",
+        "huber",
+        "poisson",
+        "squared-epsilon-insensitive",
+    ] {
+        let loss = loss::parse(name).unwrap();
+        for (l1, l2) in [(0.05, 0.0), (0.02, 0.02), (0.0, 0.1)] {
+            let problem =
+                Problem {
+                    rows: rows(&mut random, 40, COLUMNS),
+                    targets: (0..40)
+                        .map(|k| {
+                            if loss.admits() == Admits::Classes { [1.0, -1.0][k % 2] } else { (k % 4) as f64 }
+                        })
+                        .collect(),
+                    weights: vec![1.0; 40],
+                };
+            let (examples, net) = (problem.examples(false), ElasticNet::new(l1, l2).unwrap());
+            let (w, b) = low(examples, &*loss, net, true, 200_000);
+            let proof = certify(examples, &*loss, net, &w, Some(b));
+            assert!(proof.relative_gap.unwrap() < 1e-5, "{name}, {net:?}: {proof:?}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_bias_is_moved_before_anything_is_proved() {
+    let mut random = Random::new(4);
+    let loss = loss::parse("logistic").unwrap();
+    let problem = Problem {
+        rows: rows(&mut random, 60, COLUMNS),
+        targets: (0..60).map(|k| if k % 3 == 0 { 1.0 } else { -1.0 }).collect(),
+        weights: vec![1.0; 60],
+    };
+    let (examples, net) = (problem.examples(false), ElasticNet::new(0.02, 0.01).unwrap());
+    let (w, b) = low(examples, &*loss, net, true, 50_000);
+    let right = certify(examples, &*loss, net, &w, Some(b));
+    let wrong = certify(examples, &*loss, net, &w, Some(b + 3.0));
+    assert!((right.dual.unwrap() - wrong.dual.unwrap()).abs() < 1e-7, "{right:?} {wrong:?}");
+    assert_eq!(wrong.worst, Worst::Bias);
+}
+
+#[test]
+fn without_a_penalty_there_is_no_bound_and_the_worst_place_is_named() {
+    let mut rows = Rows::new();
+    rows.push(&[(0, 1.0)]).unwrap();
+    rows.push(&[(1, 3.0)]).unwrap();
+    let examples = Examples::new(rows.borrow(), &[0.0, 1.0], None).unwrap();
+    let loss = loss::parse("squared").unwrap();
+    let proof = certify(examples, &*loss, ElasticNet::new(0.0, 0.0).unwrap(), &[0.0, 0.0], None);
+    assert_eq!((proof.dual, proof.relative_gap, proof.kkt, proof.worst), (None, None, 1.5, Worst::Column(1)));
+    let at_best = certify(examples, &*loss, ElasticNet::new(0.0, 0.0).unwrap(), &[0.0, 1.0 / 3.0], None);
+    assert_eq!((at_best.kkt, at_best.worst), (0.0, Worst::Nowhere));
+}
