@@ -1,8 +1,9 @@
 //! What was typed. These names are a contract: other programs call them.
 
+use clap::builder::PossibleValuesParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use lazyglm::{format, format_out, loss, schedule};
+use lazyglm::{SOLVERS, format, format_out, loss, schedule};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -88,9 +89,12 @@ pub struct Train {
     #[arg(long, value_name = "W", help_heading = "Objective", allow_hyphen_values = true)]
     pub class_weight: Option<String>,
 
-    /// The algorithm
-    #[arg(long, value_enum, default_value_t = Solver::Online, help_heading = "Learning")]
-    pub solver: Solver,
+    /// The algorithm: one of those below
+    #[arg(long, default_value = "online", value_name = "S", value_parser = PossibleValuesParser::new(SOLVERS.iter().map(|solver| solver.name)), hide_possible_values = true, help_heading = "Learning")]
+    pub solver: String,
+    /// --solver newton: stop at this relative distance from the minimum [default: 1e-4]
+    #[arg(long, value_name = "X", value_parser = tolerance, help_heading = "Learning", allow_negative_numbers = true)]
+    pub tolerance: Option<f64>,
     /// How a step applies the penalty: proximal (fobos) or by its gradient (sgd)
     #[arg(long, value_enum, default_value_t = Method::Fobos, help_heading = "Learning")]
     pub method: Method,
@@ -398,13 +402,6 @@ pub struct BenchPaper {
     pub json: bool,
 }
 
-/// The algorithm.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Solver {
-    /// Stochastic steps, a row at a time.
-    Online,
-}
-
 /// How a step applies the penalty.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Method {
@@ -479,6 +476,12 @@ fn duration(text: &str) -> Result<Duration, String> {
     fits.then(|| Duration::from_secs_f64(seconds)).ok_or("write a time above 0: 60s, 5m, 1h".into())
 }
 
+/// A relative distance.
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().unwrap_or(f64::NAN);
+    (number > 0.0 && number < 1.0).then_some(number).ok_or("give a number above 0 and below 1".into())
+}
+
 /// The tables of losses and schedules, for the end of the help.
 fn names() -> String {
     type Keys<'a> = &'a [lazyglm::registry::Key];
@@ -496,11 +499,13 @@ fn names() -> String {
         .iter()
         .map(|e| line(&format!("{} ({})", e.name, for_what(e.make, e.keys)), e.formula, e.keys, 38));
     let schedules = schedule::TABLE.iter().map(|e| line(e.name, e.formula, e.keys, 14));
-    let formats = formats();
+    let solvers = SOLVERS.iter().map(|solver| format!("  {:<10} {}\n", solver.name, solver.about));
+    let (formats, solvers) = (formats(), solvers.collect::<String>());
     let (losses, schedules): (String, String) = (losses.collect(), schedules.collect());
     format!(
         "Losses (s the score, y = ±1 or real, r = s − y), with their keys:\n{losses}\n\
          Schedules (t the rows learnt so far), with their keys:\n{schedules}\n\
+         Solvers:\n{solvers}\n\
          Keys are given like this: --loss huber:delta=1.0 --schedule power:p=0.75,t0=1000\n\n\
          {formats}"
     )

@@ -69,9 +69,9 @@ pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
 
 /// Makes a plan of what was typed, for a penalty and a rate.
 pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Result<Plan> {
-    let args::Solver::Online = args.solver;
     one_standard_input(args)?;
     let mut notes = Vec::new();
+    for_solver(args, &mut notes)?;
     let loss = match args.loss.as_str() {
         "auto" => None,
         text => Some(loss::parse(text).map_err(|e| with_auto(e, text))?),
@@ -97,6 +97,8 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
     }
     let settings = Settings {
         net,
+        solver: args.solver.clone(),
+        tolerance: args.tolerance.unwrap_or(Settings::default().tolerance),
         method,
         update: match args.update {
             args::Update::Lazy => UpdateName::Lazy,
@@ -125,6 +127,32 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         validation: args.validation.as_deref().map(held_out).transpose()?,
         notes,
     })
+}
+
+/// What is about another solver than the one asked for.
+fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
+    if args.solver == "online" {
+        if args.tolerance.is_some() {
+            notes.push("--tolerance has no meaning with --solver online, which makes --epochs".into());
+        }
+        return Ok(());
+    }
+    if args.early_stop.is_some() {
+        let what = format!("--early-stop has no meaning with --solver {}", args.solver);
+        return Err(Error::call(what, "leave it out: it stops at --tolerance"));
+    }
+    let online = [
+        ("--eta0", args.eta0 != "auto"),
+        ("--schedule", args.schedule != "cosine"),
+        ("--epochs", args.epochs != Settings::default().epochs),
+        ("--method", !matches!(args.method, args::Method::Fobos)),
+        ("--update", args.update != args::Update::Lazy),
+        ("--order", !matches!(args.order, args::Order::Shuffled)),
+    ];
+    for (flag, _) in online.iter().filter(|(_, given)| *given) {
+        notes.push(format!("{flag} has no meaning with --solver {}", args.solver));
+    }
+    Ok(())
 }
 
 /// The loss table does not know the word auto; the list of what can be typed should.

@@ -32,6 +32,9 @@ pub struct Report {
     /// (F − dual)/|F|.
     #[serde(default)]
     pub relative_gap: Option<f64>,
+    /// Newton's method: what its last step promised to gain, relative to F.
+    #[serde(default)]
+    pub promise: Option<f64>,
     /// The smallest λ₁ at which all weights are zero: see [`crate::objective::l1_max`].
     pub l1_max: f64,
     /// Weights that are not zero, without the bias.
@@ -40,9 +43,9 @@ pub struct Report {
     pub features: usize,
     /// Training rows.
     pub rows: usize,
-    /// Epochs run.
+    /// Epochs run; steps of Newton's method.
     pub epochs: u64,
-    /// The starting rate.
+    /// The starting rate; 0 for a solver without one.
     pub eta0: f64,
     /// Reading the data, in seconds.
     pub seconds_read: f64,
@@ -74,6 +77,14 @@ pub enum Stop {
     Epochs,
     /// The validation loss had not improved for as many epochs as asked.
     EarlyStop,
+    /// The relative duality gap is within the tolerance: the distance from the minimum is proved.
+    Gap,
+    /// With λ₂ = 0, where the gap is loose: a Newton step promised to gain less than half the tolerance.
+    Promise,
+    /// F fell no further in this precision, and the tolerance was not reached.
+    Precision,
+    /// All Newton steps were made, and the tolerance was not reached.
+    Steps,
 }
 
 /// Held-out figures of a run.

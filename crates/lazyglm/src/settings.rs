@@ -81,6 +81,10 @@ pub enum Order {
 pub struct Settings {
     /// λ₁ and λ₂.
     pub net: ElasticNet,
+    /// The algorithm: a name of [`crate::SOLVERS`].
+    pub solver: String,
+    /// The relative distance from the minimum at which a solver that finds it may stop.
+    pub tolerance: f64,
     /// SGD or FoBoS.
     pub method: Method,
     /// How the penalty is paid.
@@ -111,6 +115,8 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             net: ElasticNet { l1: 1e-6, l2: 1e-6 },
+            solver: "online".into(),
+            tolerance: 1e-4,
             method: Method::Fobos,
             update: UpdateName::Lazy,
             schedule: Spec::parse("cosine").expect("a schedule of the table"),

@@ -1,5 +1,10 @@
 //! The only loop over epochs: order, validation, stopping, reports.
 
+mod newton;
+mod solvers;
+
+pub use solvers::{SOLVERS, Solver};
+
 use crate::blocks::{Blocks, InMemory};
 use crate::error::{Error, Kind, Place, Result};
 use crate::kernel::{Averaged, Folded};
@@ -106,6 +111,20 @@ pub fn train(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
+    let mut trained = (solvers::find(&settings.solver)?.train)(task, validation, settings, watch)?;
+    let bias = settings.bias.then_some(trained.bias);
+    let proof = objective::certify(task.examples(), &*task.loss, settings.net, &trained.weights, bias);
+    (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
+    Ok(trained)
+}
+
+/// Trains by stochastic steps.
+fn train_online(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
     let (send, nothing) = channel();
     let blocks = InMemory { task, order: settings.order, seed: settings.seed, nothing };
     let features = task.data.features.count;
@@ -117,11 +136,7 @@ pub fn train(
                 let _ = send.send(objective::nothing(task.examples(), &*task.loss, settings.bias));
             })),
         }
-        let mut trained = train_on(&job, settings, watch)?;
-        let bias = settings.bias.then_some(trained.bias);
-        let proof = objective::certify(task.examples(), &*task.loss, settings.net, &trained.weights, bias);
-        (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
-        Ok(trained)
+        train_on(&job, settings, watch)
     })
 }
 
@@ -141,6 +156,15 @@ pub fn train_stream(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
+    if !solvers::find(&settings.solver)?.streams {
+        return Err(Error::call(
+            format!(
+                "--solver {} needs all rows in memory, and they do not fit into --memory",
+                settings.solver
+            ),
+            "raise --memory, or use --solver online",
+        ));
+    }
     let job = Job { blocks: stream, loss: &*stream.loss, features: stream.features.count, validation };
     train_on(&job, settings, watch)
 }
@@ -463,7 +487,8 @@ fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Tr
         eta0,
         seconds_read: 0.0,
         seconds_train: seconds,
-        solver: "online".into(),
+        solver: settings.solver.clone(),
+        promise: None,
         stop,
         validation,
         history,

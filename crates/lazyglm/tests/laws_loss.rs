@@ -67,6 +67,31 @@ proptest! {
     }
 
     #[test]
+    fn bend_is_the_derivative_of_slope_and_the_majoriser_is_above(seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        for loss in losses() {
+            let (s, y) = (score(&mut random), target(&*loss, &mut random));
+            let spec = loss.spec();
+            prop_assert_eq!(loss.bend(s, y).is_some(), loss.kinks(y).is_empty(), "{}", &spec);
+            let Some(bend) = loss.bend(s, y) else { continue };
+            let [value, slope, same] = loss.taylor(s, y);
+            let off = (value - loss.value(s, y)).abs() + (slope - loss.slope(s, y)).abs() + (same - bend).abs();
+            prop_assert!(off <= 1e-14 * (1.0 + value.abs() + slope.abs() + bend), "{}: {}", &spec, off);
+            let h = 1e-6 * s.abs().max(1e-2);
+            let near = |s: f64| loss.bend(s, y).unwrap();
+            if (near(s - h) - near(s + h)).abs() < 1e-3 * (1.0 + bend) { // not at a corner of the slope
+                let numeric = (loss.slope(s + h, y) - loss.slope(s - h, y)) / (2.0 * h);
+                prop_assert!((numeric - bend).abs() <= 1e-4 * (1.0 + bend), "{}: {} {}: {}", &spec, s, y, numeric);
+            }
+            if let Some(above) = loss.majoriser(s, y) {
+                let v = score(&mut random);
+                let parabola = value + slope * (v - s) + 0.5 * above * (v - s) * (v - s);
+                prop_assert!(parabola >= loss.value(v, y) - 1e-9 * (1.0 + parabola.abs()), "{}: {} {}", &spec, s, v);
+            }
+        }
+    }
+
+    #[test]
     fn value_and_conjugate_meet_at_the_slope(seed in any::<u64>()) {
         // Fenchel and Young: ℓ(s) + ℓ*(u) ≥ su, with equality where u is the slope at s.
         let mut random = Random::new(seed);

@@ -73,16 +73,15 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
             writeln!(out, "features   {features} (first index {first}), {weights} with a weight")?;
         }
     }
-    writeln!(
-        out,
-        "trained    l1 {:?}, l2 {:?}, schedule {}, eta0 {:?}, {} epochs on {} rows",
-        training.l1,
-        training.l2,
-        training.schedule,
-        training.report.eta0,
-        training.report.epochs,
-        count(training.report.rows as u64)
-    )?;
+    let (report, rows) = (&training.report, count(training.report.rows as u64));
+    write!(out, "trained    l1 {:?}, l2 {:?}, ", training.l1, training.l2)?;
+    match report.solver.as_str() {
+        "online" => {
+            let (schedule, eta0) = (&training.schedule, report.eta0);
+            writeln!(out, "schedule {schedule}, eta0 {eta0:?}, {} epochs on {rows} rows", report.epochs)?;
+        }
+        solver => writeln!(out, "{solver}, {} steps on {rows} rows", report.epochs)?,
+    }
     writeln!(out, "objective  {:.8}", training.report.objective)?;
     writeln!(out, "bias       {:+.6}", model.bias)?;
     writeln!(out, "\n{:>width$}  {:>14}", "feature", "weight")

@@ -9,7 +9,8 @@ use lazyglm::naming::Naming;
 use lazyglm::random::Random;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Loss, Model, Precision, Progress, Report, Result,
-    SampleWeights, Scale, Settings, Stream, StreamOptions, Task, Trained, Validation, files, model_file,
+    SampleWeights, Scale, Settings, Stop, Stream, StreamOptions, Task, Trained, Validation, files,
+    model_file,
 };
 use std::path::Path;
 use std::time::Instant;
@@ -225,11 +226,26 @@ fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
 /// What a user should know but did not ask.
 fn comment(args: &Train, settings: &Settings, trained: &Trained) {
     let report = &trained.report;
-    if settings.eta0.is_none() && settings.schedule.uses_eta0() {
-        note(
+    match report.stop {
+        Stop::Steps if settings.net.is_none() => note(
             args.quiet,
-            &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0),
-        );
+            &format!(
+                "no minimum within {} steps: without a penalty there may be none (classes that can be told apart without an error). Give --l1 or --l2",
+                report.epochs
+            ),
+        ),
+        Stop::Steps => note(args.quiet, &format!("the tolerance was not reached in {} steps", report.epochs)),
+        Stop::Precision => note(
+            args.quiet,
+            &format!(
+                "--tolerance {:?} is finer than this precision can tell: F falls no further",
+                settings.tolerance
+            ),
+        ),
+        _ => {}
+    }
+    if settings.solver == "online" && settings.eta0.is_none() && settings.schedule.uses_eta0() {
+        note(args.quiet, &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0));
     }
     if let Some(place) = &trained.held_down_by {
         note(
@@ -267,8 +283,9 @@ fn human(
     let features = count(report.features as u64);
     writeln!(
         out,
-        "trained    {rows} rows × {features} features, {} epoch{} in {:.3} s (read in {:.3} s)",
+        "trained    {rows} rows × {features} features, {} {}{} in {:.3} s (read in {:.3} s)",
         report.epochs,
+        if report.solver == "online" { "epoch" } else { "step" },
         if report.epochs == 1 { "" } else { "s" },
         report.seconds_train,
         report.seconds_read
@@ -293,7 +310,19 @@ fn human(
         )?;
     }
     writeln!(out, "non-zeros  {} of {features}", count(report.nonzeros as u64))?;
-    if let Some(validation) = &report.validation {
+    let stopped = match (report.stop, report.promise) {
+        (Stop::Gap, _) => Some("at the tolerance: proved by the duality gap".to_string()),
+        (Stop::Promise, Some(promise)) => Some(format!(
+            "at the tolerance: a step more would gain {promise:.1e} of F (the gap is loose without l2)"
+        )),
+        (Stop::Precision, _) => Some("where F falls no further in this precision".to_string()),
+        (Stop::Steps, _) => Some("after all steps, short of the tolerance".to_string()),
+        _ => None,
+    };
+    stopped.iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;
+    if let Some(validation) = report.validation.filter(|_| report.solver != "online") {
+        writeln!(out, "held out   loss {:.8}", validation.loss)?;
+    } else if let Some(validation) = &report.validation {
         let Validation { loss, best_epoch } = validation;
         let kept = match (args.early_stop, *best_epoch == report.epochs) {
             (Some(_), _) => format!("that of epoch {best_epoch}, the best, which was kept"),

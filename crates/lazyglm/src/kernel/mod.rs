@@ -19,6 +19,7 @@
 
 mod averaged;
 mod bytes;
+mod columns;
 mod folded;
 mod lanes;
 mod pack;
@@ -27,6 +28,7 @@ mod rebases;
 mod weight;
 
 pub(crate) use bytes::separators;
+pub(crate) use columns::{Columns, NarrowColumns};
 pub(crate) use pack::each;
 pub(crate) use pages::ask_for_huge_pages;
 

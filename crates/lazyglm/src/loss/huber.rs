@@ -40,6 +40,14 @@ impl Loss for Huber {
         self.delta
     }
 
+    fn bend(&self, score: f64, target: f64) -> Option<f64> {
+        Some(f64::from((score - target).abs() <= self.delta))
+    }
+
+    fn majoriser(&self, score: f64, target: f64) -> Option<f64> {
+        Some((self.delta / (score - target).abs()).min(1.0))
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         super::inside(slope.abs() <= self.delta) + 0.5 * slope * slope + slope * target
     }

@@ -35,6 +35,23 @@ impl Loss for Logistic {
         1.0
     }
 
+    fn bend(&self, score: f64, target: f64) -> Option<f64> {
+        let e = (-(target * score).abs()).exp();
+        Some(e / ((1.0 + e) * (1.0 + e)))
+    }
+
+    fn majoriser(&self, score: f64, _target: f64) -> Option<f64> {
+        let half = 0.5 * score.abs(); // Jaakkola & Jordan 2000
+        Some(if half < 1e-4 { 0.25 } else { half.tanh() / (4.0 * half) })
+    }
+
+    fn taylor(&self, score: f64, target: f64) -> [f64; 3] {
+        let z = target * score;
+        let e = (-z.abs()).exp(); // one exponential for all three
+        let a = if z >= 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) };
+        [(-z).max(0.0) + e.ln_1p(), -target * a, e / ((1.0 + e) * (1.0 + e))]
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         let a = -target * slope;
         let x_ln_x = |x: f64| if x > 0.0 { x * x.ln() } else { 0.0 };

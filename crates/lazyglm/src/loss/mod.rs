@@ -74,6 +74,23 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         f64::INFINITY
     }
 
+    /// ∂²ℓ/∂s²; where the slope has a corner, the derivative on one side of it. `None` for a loss whose slope jumps.
+    fn bend(&self, _score: f64, _target: f64) -> Option<f64> {
+        None
+    }
+
+    /// A curvature c with which the parabola ℓ(s) + ℓ′(s)(v − s) + ½c(v − s)² is above ℓ(v) for all v, the smallest known;
+    /// `None` if there is none.
+    fn majoriser(&self, _score: f64, _target: f64) -> Option<f64> {
+        self.curvature()
+    }
+
+    /// Value, slope and bend (0 for none) at once.
+    fn taylor(&self, score: f64, target: f64) -> [f64; 3] {
+        let bend = self.bend(score, target).unwrap_or(0.0);
+        [self.value(score, target), self.slope(score, target), bend]
+    }
+
     /// The conjugate ℓ*(u, y) = sup over s of us − ℓ(s, y); +∞ outside its domain.
     fn conjugate(&self, slope: f64, target: f64) -> f64;
 

@@ -39,6 +39,10 @@ impl Loss for ModifiedHuber {
         4.0
     }
 
+    fn bend(&self, score: f64, target: f64) -> Option<f64> {
+        Some(if (-1.0..1.0).contains(&(target * score)) { 2.0 } else { 0.0 })
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         let uy = slope * target;
         super::inside((-4.0..=0.0).contains(&uy)) + uy + slope * slope / 4.0

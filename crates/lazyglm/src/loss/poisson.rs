@@ -25,6 +25,10 @@ impl Loss for Poisson {
         score.exp() - target
     }
 
+    fn bend(&self, score: f64, _target: f64) -> Option<f64> {
+        Some(score.exp())
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         let v = slope + target;
         super::inside(v >= 0.0) + if v > 0.0 { v * v.ln() - v } else { 0.0 }

@@ -29,6 +29,10 @@ impl Loss for Squared {
         Some(1.0)
     }
 
+    fn bend(&self, _score: f64, _target: f64) -> Option<f64> {
+        Some(1.0)
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         0.5 * slope * slope + slope * target
     }

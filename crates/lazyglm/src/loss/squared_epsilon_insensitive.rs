@@ -37,6 +37,10 @@ impl Loss for SquaredEpsilonInsensitive {
         Some(2.0)
     }
 
+    fn bend(&self, score: f64, target: f64) -> Option<f64> {
+        Some(if (score - target).abs() > self.epsilon { 2.0 } else { 0.0 })
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         slope * target + self.epsilon * slope.abs() + slope * slope / 4.0
     }

@@ -29,6 +29,10 @@ impl Loss for SquaredHinge {
         Some(2.0)
     }
 
+    fn bend(&self, score: f64, target: f64) -> Option<f64> {
+        Some(if target * score < 1.0 { 2.0 } else { 0.0 })
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         let uy = slope * target;
         super::inside(uy <= 0.0) + uy + slope * slope / 4.0

@@ -10,7 +10,10 @@
 //! and the paper's tables are closed forms for many steps at once, and laws tie them to it.
 
 mod fobos;
+mod prices;
 mod sgd;
+
+pub use prices::Prices;
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -176,6 +176,11 @@ impl<'a> RowsRef<'a> {
         self.ids.len()
     }
 
+    /// The ids of all rows, one after the other.
+    pub(crate) fn ids(&self) -> &'a [u32] {
+        self.ids
+    }
+
     /// The values, to choose the code for their precision once a block.
     pub fn values(&self) -> ValuesRef<'a> {
         self.values

@@ -13,5 +13,7 @@
 
 pub mod aim;
 pub mod eta0;
+pub(crate) mod ftrl;
 pub mod lanes;
+pub mod newton;
 pub mod online;

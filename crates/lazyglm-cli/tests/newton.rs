@@ -1,0 +1,69 @@
+//! `train --solver newton`: the minimum, and what is said of it.
+
+mod common;
+
+use common::{Folder, classes, text};
+
+fn folder() -> Folder {
+    Folder::with("a.svm", text(&classes(300, 40, 1)))
+}
+
+#[test]
+fn it_stops_at_the_tolerance_and_says_what_proved_it() {
+    let folder = folder();
+    let report =
+        folder.json("train a.svm --solver newton --l1 1e-3 --l2 1e-3 --tolerance 1e-7 -o m --json --quiet");
+    assert_eq!((report["solver"].as_str(), report["stop"].as_str()), (Some("newton"), Some("gap")));
+    assert!(
+        report["relative_gap"].as_f64() <= Some(2e-7) && report["epochs"].as_u64() >= Some(1),
+        "{report}"
+    );
+    let proved = folder.json("certify m a.svm --json");
+    assert!(proved["relative_gap"].as_f64() <= Some(2e-7), "{proved}");
+
+    let online = folder.json("train a.svm --l1 1e-3 --l2 1e-3 --epochs 50 --json --quiet");
+    assert!(report["objective"].as_f64() <= online["objective"].as_f64());
+    assert!(report["objective"].as_f64() >= online["dual"].as_f64(), "{online}");
+
+    let lasso = folder.json("train a.svm --solver newton --l1 1e-3 --l2 0 --json --quiet");
+    assert!(["gap", "promise"].contains(&lasso["stop"].as_str().unwrap()), "{lasso}");
+    assert!(lasso["promise"].as_f64() <= Some(1e-2));
+    let words = folder.ok("train a.svm --solver newton --l1 1e-3 --l2 1e-3").stdout;
+    assert!(words.contains("stopped    at the tolerance: proved") && words.contains("steps in"), "{words}");
+    assert!(folder.ok("inspect m").stdout.contains("newton, "));
+    folder.ok("predict m a.svm");
+}
+
+#[test]
+fn what_it_cannot_do_is_refused_and_what_has_no_meaning_is_said() {
+    let folder = folder();
+    folder.refuses("train a.svm --solver newton --loss hinge", 2, &["without kinks", "squared-hinge"]);
+    folder.refuses("train a.svm --solver newton --tolerance 0", 2, &["above 0 and below 1"]);
+    folder.refuses("train a.svm --solver newtn", 2, &["newton"]);
+    folder.refuses(
+        "train a.svm --solver newton --early-stop 2 --validation 0.2",
+        2,
+        &["--early-stop has no meaning"],
+    );
+    assert!(folder.ok("train a.svm --solver newton --epochs 9").stderr.contains("--epochs has no meaning"));
+    assert!(folder.ok("train a.svm --tolerance 0.1").stderr.contains("--tolerance has no meaning"));
+    let zero = folder.ok("train a.svm --solver newton --l1 10");
+    assert!(zero.stderr.contains("the best weights are all zero") && zero.stdout.contains("non-zeros  0 of"));
+    let held_out = folder.json("train a.svm --solver newton --validation 0.2 --json --quiet");
+    assert!(held_out["validation"]["loss"].as_f64() > Some(0.0));
+    let fine = folder.ok("train a.svm --solver newton --l1 1e-3 --tolerance 1e-40");
+    assert!(
+        fine.stderr.contains("finer than this precision") || fine.stdout.contains("proved"),
+        "{}",
+        fine.stderr
+    );
+}
+
+#[test]
+fn classes_that_a_plane_separates_have_no_minimum_without_a_penalty() {
+    let folder = Folder::with("a.svm", "1 1:1 3:2\n-1 2:1\n".repeat(20));
+    let output = folder.ok("train a.svm --solver newton --l1 0 --l2 0 --json");
+    assert!(output.stderr.contains("without a penalty there may be none"), "{}", output.stderr);
+    let report: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!((report["stop"].as_str(), report["dual"].is_null()), (Some("steps"), true));
+}

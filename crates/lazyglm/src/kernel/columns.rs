@@ -1,0 +1,156 @@
+//! Rows seen by column, for solvers that move one weight at a time.
+//!
+//! Reads and writes go without a bounds check each: every row number below `height` is what the constructors make sure
+//! of, and the vectors are as long as that, which is checked once a call.
+
+use crate::rows::{RowsRef, Value};
+use rayon::prelude::*;
+
+/// The non-zeros of each column: rows rise. A row and its value lie side by side: one miss of the cache, not two.
+pub(crate) struct Columns<V> {
+    offsets: Vec<usize>,
+    entries: Vec<(u32, V)>, // rows below `height`
+    height: usize,
+}
+
+impl<V: Value> Columns<V> {
+    /// The columns of some rows, whose values are `values`.
+    pub fn of(rows: RowsRef, values: &[V]) -> Columns<V> {
+        let (height, width) = (rows.len(), rows.columns());
+        let mut offsets = vec![0; width + 1];
+        rows.ids().iter().for_each(|&j| offsets[j as usize + 1] += 1);
+        (0..width).for_each(|j| offsets[j + 1] += offsets[j]);
+        let mut next = offsets.clone();
+        let mut entries: Vec<(u32, V)> = Vec::with_capacity(rows.nonzeros());
+        super::ask_for_huge_pages(entries.as_ptr().cast(), rows.nonzeros() * size_of::<(u32, V)>());
+        let room = entries.spare_capacity_mut();
+        for i in 0..height {
+            let row = rows.row(values, i);
+            for (&j, &x) in row.ids.iter().zip(row.values) {
+                let place = &mut next[j as usize];
+                room[*place].write((i as u32, x));
+                *place += 1;
+            }
+        }
+        // SAFETY: the places of column j are offsets[j]..offsets[j + 1], as many as it has entries, and each entry took the
+        // next of them (those beyond would be out of `room`, and panic): all of the first `nonzeros` are written.
+        #[allow(unsafe_code)]
+        unsafe {
+            entries.set_len(rows.nonzeros());
+        }
+        Columns { offsets, entries, height }
+    }
+
+    /// How many non-zeros a column has.
+    pub fn count(&self, j: usize) -> usize {
+        self.offsets[j + 1] - self.offsets[j]
+    }
+
+    fn column(&self, j: usize) -> &[(u32, V)] {
+        &self.entries[self.offsets[j]..self.offsets[j + 1]]
+    }
+
+    /// Σᵢ xᵢⱼ·vᵢ of all columns.
+    pub fn products(&self, vector: &[f64], products: &mut [f64]) {
+        assert_eq!(vector.len(), self.height);
+        products.par_iter_mut().with_min_len(512).enumerate().for_each(|(j, product)| {
+            *product = self.product(j, vector);
+        });
+    }
+
+    fn product(&self, j: usize, vector: &[f64]) -> f64 {
+        // SAFETY: rows are below `height`, which is the length of `vector`: the caller has just checked it.
+        #[allow(unsafe_code)]
+        let term = |(i, x): (u32, V)| x.wide() * unsafe { *vector.get_unchecked(i as usize) };
+        let (fours, rest) = self.column(j).as_chunks::<4>();
+        let mut sums = [0.0; 4];
+        for four in fours {
+            for k in 0..4 {
+                sums[k] += term(four[k]);
+            }
+        }
+        let rest: f64 = rest.iter().map(|&entry| term(entry)).sum();
+        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
+    }
+
+    /// vᵢ ← vᵢ + a·xᵢⱼ.
+    pub fn add(&self, j: usize, a: f64, vector: &mut [f64]) {
+        self.column(j).iter().for_each(|(i, x)| vector[*i as usize] += a * x.wide());
+    }
+
+    /// These columns, in the rows that `place` gives a number below `height`, in four bytes a value; and of each column
+    /// Σ xᵢ²·aᵢ over the rows kept and over the others.
+    pub fn narrowed(
+        &self,
+        columns: &[u32],
+        place: &[u32],
+        height: usize,
+        a: &[f64],
+    ) -> (NarrowColumns, Vec<[f64; 2]>) {
+        let room = columns.iter().map(|&j| self.count(j as usize)).sum();
+        let mut entries = Vec::with_capacity(room);
+        let mut offsets = Vec::with_capacity(columns.len() + 1);
+        offsets.push(0);
+        let mut squares = Vec::with_capacity(columns.len());
+        for &j in columns {
+            let mut square = [0.0; 2];
+            for &(i, x) in self.column(j as usize) {
+                let (to, wide) = (place[i as usize], x.wide());
+                let kept = (to as usize) < height;
+                square[usize::from(!kept)] += wide * wide * a[i as usize];
+                if kept {
+                    entries.push((to, x.narrow()));
+                }
+            }
+            squares.push(square);
+            offsets.push(entries.len());
+        }
+        (NarrowColumns { offsets, entries, height }, squares)
+    }
+}
+
+/// Some columns, in some of the rows.
+pub(crate) struct NarrowColumns {
+    offsets: Vec<usize>,
+    entries: Vec<(u32, f32)>, // rows below `height`
+    height: usize,
+}
+
+impl NarrowColumns {
+    /// The non-zeros of a column.
+    pub fn column(&self, k: usize) -> &[(u32, f32)] {
+        &self.entries[self.offsets[k]..self.offsets[k + 1]]
+    }
+
+    /// Σᵢ xᵢₖ·vᵢ.
+    #[inline]
+    pub fn product(&self, k: usize, vector: &[f32]) -> f64 {
+        assert_eq!(vector.len(), self.height);
+        let column = self.column(k);
+        // SAFETY: rows are below `height`, which is the length of `vector`.
+        #[allow(unsafe_code)]
+        let term = |(i, x): (u32, f32)| x * unsafe { *vector.get_unchecked(i as usize) };
+        let (fours, rest) = column.as_chunks::<4>();
+        let mut sums = [0.0f32; 4];
+        for four in fours {
+            for k in 0..4 {
+                sums[k] += term(four[k]);
+            }
+        }
+        let rest: f32 = rest.iter().map(|&entry| term(entry)).sum();
+        f64::from((sums[0] + sums[1]) + (sums[2] + sums[3]) + rest)
+    }
+
+    /// vᵢ ← vᵢ + a·cᵢ·xᵢₖ.
+    #[inline]
+    pub fn add(&self, k: usize, a: f32, factors: &[f32], vector: &mut [f32]) {
+        assert!(vector.len() == self.height && factors.len() == self.height);
+        for &(i, x) in self.column(k) {
+            // SAFETY: rows are below `height`, which is the length of both.
+            #[allow(unsafe_code)]
+            unsafe {
+                *vector.get_unchecked_mut(i as usize) += a * x * *factors.get_unchecked(i as usize);
+            }
+        }
+    }
+}

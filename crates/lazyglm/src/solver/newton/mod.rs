@@ -1,0 +1,208 @@
+//! The minimiser of F, with a proof: proximal Newton steps, each by coordinate descent on a working set.
+//!
+//! ```text
+//! at (w, b)    r = ω∘ℓ′(s),  D = ω∘ℓ″(s),  g = Xᵀr
+//! model        Q(d) = gᵀd + ½dᵀXᵀDXd + n·R(w + d)            minimised over the working set, inexactly
+//! step         w ← w + αd, the first α of 1, ½, ¼, … at which F falls enough
+//! ```
+//!
+//! The working set is the weights that are not zero and those near to leaving it (|gⱼ| close to nλ₁ or above). Early steps
+//! of Newton's method are limited by the loss, not by the solve: where a row is on the wrong side, its ℓ″ is far below
+//! what a long step meets. So D is blended with a curvature that bounds ℓ from above (`theta`), and raised where a step
+//! turned out too long (`repair`); both fade as full steps succeed. Sums are n times those of MATHS.md §9.
+//!
+//! Stops at a relative duality gap, or where λ₂ = 0, and the gap is loose, when a Newton step promises to gain less than
+//! the tolerance. [`Stop`] says which.
+
+mod anderson;
+mod gram;
+mod line;
+mod model;
+mod point;
+mod start;
+
+use crate::kernel::Columns;
+use crate::loss::Loss;
+use crate::penalty::Prices;
+use crate::rows::{Examples, Value, ValuesRef};
+use model::Model;
+use point::Point;
+
+/// What is to be minimised.
+pub struct Problem<'a> {
+    /// Rows, targets, weights.
+    pub examples: Examples<'a>,
+    /// A loss without kinks.
+    pub loss: &'a dyn Loss,
+    /// The penalty.
+    pub prices: Prices<'a>,
+    /// Whether there is a bias.
+    pub bias: bool,
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The relative distance from the minimum that will do.
+    pub tolerance: f64,
+    /// At most so many Newton steps.
+    pub steps: usize,
+}
+
+/// Why it stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The relative duality gap is below the tolerance: proved.
+    Gap,
+    /// A Newton step promised less than the tolerance: as good as certain, but no proof.
+    Promise,
+    /// F falls no further in this precision.
+    Precision,
+    /// All steps were made.
+    Steps,
+    /// The watcher said so.
+    Told,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// w.
+    pub weights: Vec<f64>,
+    /// b; 0 without a bias.
+    pub bias: f64,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Newton steps made.
+    pub steps: usize,
+    /// What the last step promised to gain, relative to F.
+    pub promise: f64,
+}
+
+/// What a watcher sees after each step.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Newton steps so far.
+    pub steps: usize,
+    /// F.
+    pub objective: f64,
+    /// Weights that are not zero.
+    pub nonzeros: usize,
+    /// The relative gap as far as it is known.
+    pub gap: f64,
+}
+
+/// Finds the minimiser, from weights and a bias if they are given. `watch` is called after every step; if it returns
+/// false, that is the last.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Prices, objective, solver::newton, synth};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let net = ElasticNet::new(1e-3, 1e-3).unwrap();
+/// let problem = newton::Problem { examples: task.examples(), loss: &*task.loss, prices: Prices::of(net), bias: true };
+/// let options = newton::Options { tolerance: 1e-9, steps: 100 };
+/// let found = newton::solve(&problem, None, &options, &mut |_| true);
+/// assert_eq!(found.stop, newton::Stop::Gap);
+/// let proof = objective::certify(task.examples(), &*task.loss, net, &found.weights, Some(found.bias));
+/// assert!(proof.relative_gap.unwrap() < 1e-8);
+/// ```
+pub fn solve(
+    problem: &Problem,
+    start: Option<(&[f64], f64)>,
+    options: &Options,
+    watch: &mut dyn FnMut(&Look) -> bool,
+) -> Solution {
+    match problem.examples.rows.values() {
+        ValuesRef::F32(values) => Newton::new(problem, values, options).run(start, watch),
+        ValuesRef::F64(values) => Newton::new(problem, values, options).run(start, watch),
+    }
+}
+
+pub(self) struct Newton<'a, V> {
+    problem: &'a Problem<'a>,
+    values: &'a [V],
+    options: &'a Options,
+    n: f64,
+}
+
+/// How the curvature is kept from being too small.
+struct Guard {
+    theta: f64,
+    repair: Vec<f64>,
+}
+
+impl<'a, V: Value> Newton<'a, V> {
+    fn new(problem: &'a Problem<'a>, values: &'a [V], options: &'a Options) -> Newton<'a, V> {
+        Newton { problem, values, options, n: problem.examples.len() as f64 }
+    }
+
+    fn run(&self, start: Option<(&[f64], f64)>, watch: &mut dyn FnMut(&Look) -> bool) -> Solution {
+        let mut point = self.null_point();
+        let done = |point: Point, stop, steps, promise| Solution {
+            weights: point.weights,
+            bias: point.bias,
+            stop,
+            steps,
+            promise,
+        };
+        let most = self.largest_violation(&point); // no weight wants to leave zero: that is the minimum
+        if self.problem.examples.is_empty() || (start.is_none() && most <= 0.0) {
+            return done(point, Stop::Gap, 0, 0.0);
+        }
+        let columns = Columns::of(self.problem.examples.rows, self.values);
+        match start {
+            Some((weights, bias)) => point = self.point_at(weights.to_vec(), bias, &columns),
+            None => point = self.warm(point, most, &columns),
+        }
+        let mut guard = Guard { theta: 1.0, repair: vec![0.0; self.problem.examples.len()] };
+        let (mut promise, mut idle, mut trusted) = (f64::INFINITY, 0, false);
+        for step in 0..self.options.steps {
+            let gap = self.relative_gap(&point);
+            let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
+            let go_on = watch(&Look { steps: step, objective: point.value / self.n, nonzeros, gap });
+            if gap <= self.options.tolerance {
+                return done(point, Stop::Gap, step, promise);
+            }
+            if trusted && promise <= 0.5 * self.options.tolerance && self.gap_is_loose() {
+                return done(point, Stop::Promise, step, promise);
+            }
+            if !go_on {
+                return done(point, Stop::Told, step, promise);
+            }
+            let most = self.largest_violation(&point);
+            self.guard_curvature(&mut point, &mut guard, most);
+            let mut model = Model::build(self, &point, &columns, most);
+            model.solve(if guard.theta > 0.05 { 0.4 } else { 0.2 });
+            promise = model.promised / point.value.abs().max(f64::MIN_POSITIVE);
+            let before = point.value;
+            let alpha = self.take(&mut point, &model, &columns, &mut guard);
+            trusted = alpha == 1.0;
+            idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
+            if idle == 3 {
+                return done(point, Stop::Precision, step + 1, promise);
+            }
+        }
+        done(point, Stop::Steps, self.options.steps, promise)
+    }
+
+    /// With λ₂ = 0 the gap is of first order in the violation, the distance of second; without a penalty there is none.
+    fn gap_is_loose(&self) -> bool {
+        self.problem.prices.net.l2 == 0.0 || self.problem.prices.factors.is_some()
+    }
+
+    /// D, blended with the bound where a row is far on the wrong side, and raised where a step was too long.
+    fn guard_curvature(&self, point: &mut Point, guard: &mut Guard, most: f64) {
+        let floor = if most < 2.0 * self.n * self.problem.prices.net.l1 { 0.0 } else { 0.1 };
+        guard.theta = guard.theta.max(floor);
+        let Problem { examples, loss, .. } = self.problem;
+        let half = 0.5 * loss.steepest();
+        for i in 0..examples.len() {
+            let (weight, bend) = (examples.weight(i), point.bends[i]);
+            if guard.theta > 0.0 && point.slopes[i].abs() > half * weight {
+                let bound = loss.majoriser(point.scores[i], examples.targets[i]).unwrap_or(0.0) * weight;
+                point.bends[i] += guard.theta * (bound - bend).max(0.0);
+            }
+            point.bends[i] = point.bends[i].max(guard.repair[i]);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Where Newton's method begins: after a few passes of FTRL-proximal, if many weights are to be found.
+
+use super::Newton;
+use super::point::Point;
+use crate::kernel::Columns;
+use crate::rows::Value;
+use crate::solver::ftrl::Ftrl;
+
+/// With λ₁ this much below λ₁_max, passes over rows pay.
+const MANY: f64 = 30.0;
+
+impl<V: Value> Newton<'_, V> {
+    /// The best of nothing and what some passes find. `most` is the largest violation of nothing.
+    pub(super) fn warm(&self, null: Point, most: f64, columns: &Columns<V>) -> Point {
+        let problem = self.problem;
+        let l1 = self.n * problem.prices.net.l1;
+        let plain = problem.prices.factors.is_none() && !problem.prices.nonnegative;
+        if !plain || l1 * MANY > most + l1 || !problem.loss.steepest().is_finite() || self.n < 2000.0 {
+            return null;
+        }
+        let passes = (150_000 / problem.examples.len()).clamp(1, 5) + 1;
+        let mut ftrl = Ftrl::new(problem.examples.rows.columns(), problem.prices.net, problem.bias);
+        for pass in 0..passes {
+            ftrl.pass(problem.examples, self.values, problem.loss, pass as u64);
+        }
+        let mut warm = self.point_at(ftrl.weights(), ftrl.bias(), columns);
+        if !(warm.value < null.value) {
+            return null;
+        }
+        self.zero_test(&mut warm, columns);
+        warm
+    }
+
+    /// A weight that a step of its own would set to zero is set to zero.
+    fn zero_test(&self, point: &mut Point, columns: &Columns<V>) {
+        let l1 = self.n * self.problem.prices.net.l1;
+        let kept: Vec<u32> =
+            (0..point.weights.len() as u32).filter(|&j| point.weights[j as usize] != 0.0).collect();
+        let none = vec![u32::MAX; point.bends.len()];
+        let (_, squares) = columns.narrowed(&kept, &none, 0, &point.bends);
+        let mut weights = point.weights.clone();
+        for (&j, [_, square]) in kept.iter().zip(&squares) {
+            let j = j as usize;
+            if (square * weights[j] - point.gradient[j]).abs() <= l1 {
+                weights[j] = 0.0;
+            }
+        }
+        *point = self.point_at(weights, point.bias, columns);
+    }
+}

@@ -1,0 +1,72 @@
+//! Training to the minimum: see [`crate::solver::newton`].
+
+use super::{Fitted, Job, Progress, Trained, judge};
+use crate::blocks::InMemory;
+use crate::error::{Error, Result};
+use crate::objective;
+use crate::penalty::Prices;
+use crate::report::{Stop, Validation};
+use crate::settings::Settings;
+use crate::solver::newton::{self, Look, Options, Problem};
+use crate::task::Task;
+use std::sync::mpsc::channel;
+use std::time::Instant;
+
+/// Newton steps at most. A problem with a minimum needs some ten to forty.
+const STEPS: usize = 200;
+
+/// Finds the minimiser.
+pub(super) fn train(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    let loss = &*task.loss;
+    if loss.bend(0.0, 1.0).is_none() {
+        return Err(Error::call(
+            format!("--solver newton needs a loss without kinks, and '{}' has some", loss.spec()),
+            "use --solver online, or a smooth relative: squared-hinge, huber, squared-epsilon-insensitive",
+        ));
+    }
+    let prices = Prices::of(settings.net);
+    let problem = Problem { examples: task.examples(), loss, prices, bias: settings.bias };
+    let rows = task.targets.len() as u64;
+    let mut progress = Progress::start(STEPS as u64, rows);
+    let options = Options { tolerance: settings.tolerance, steps: STEPS };
+    let started = Instant::now();
+    let found = newton::solve(&problem, None, &options, &mut |look: &Look| {
+        progress.epoch = look.steps as u64 + 1;
+        progress.learnt = look.steps as u64 * rows;
+        progress.running_loss = look.objective;
+        progress.nonzeros = Some(look.nonzeros);
+        progress.epoch_ends = true;
+        watch(&progress);
+        true
+    });
+    let seconds = started.elapsed().as_secs_f64();
+    let held_out = validation.map(|held| {
+        let loss = objective::mean_loss(held.examples(), &*held.loss, &found.weights, found.bias);
+        Validation { loss, best_epoch: found.steps as u64 }
+    });
+    let fitted = Fitted {
+        weights: found.weights,
+        bias: found.bias,
+        epochs: found.steps as u64,
+        stop: match found.stop {
+            newton::Stop::Gap => Stop::Gap,
+            newton::Stop::Promise => Stop::Promise,
+            newton::Stop::Precision => Stop::Precision,
+            newton::Stop::Steps | newton::Stop::Told => Stop::Steps,
+        },
+        seconds,
+        validation: held_out,
+        history: Vec::new(),
+    };
+    let (_, nothing) = channel(); // nobody is at it: it is found out when it is needed
+    let blocks = InMemory { task, order: settings.order, seed: settings.seed, nothing };
+    let job = Job { blocks: &blocks, loss, features: task.data.features.count, validation };
+    let mut trained = judge(&job, settings, 0.0, fitted)?;
+    trained.report.promise = Some(found.promise).filter(|promise| promise.is_finite());
+    Ok(trained)
+}
