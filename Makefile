@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test build fuzz fuzz-parquet bench bench-quick bench-paper bench-tune bench-test planted-bugs clean
+.PHONY: demo test build fuzz fuzz-parquet bench bench-quick bench-paper bench-tune bench-optimum bench-test planted-bugs clean
 
 PYTHON ?= python3
 BENCH_ENV = target/bench-env
@@ -44,6 +44,18 @@ $(BENCH_ENV)/ready: bench/requirements.txt
 
 bench-tune: build $(BENCH_ENV)/ready    ## a cross-validated grid against scikit-learn's; DATA=FILE.svm with two classes
 	$(BENCH_ENV)/bin/python -m bench.tune --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"
+
+OPTIMUM_ENV = target/bench-optimum-env
+
+bench-optimum: build $(OPTIMUM_ENV)/ready  ## time to the minimum against LIBLINEAR, skglm, celer, scikit-learn; DATA=DIR SETS=a,b LIMIT=60 REPEATS=2
+	@test -n "$(DATA)" || { echo "say where the sets are: make bench-optimum DATA=DIR"; exit 2; }
+	$(OPTIMUM_ENV)/bin/python -m bench.optimum.run --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" \
+		$(if $(SETS),--sets $(SETS)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(RECORD),--record $(RECORD))
+
+$(OPTIMUM_ENV)/ready: bench/optimum/requirements.txt
+	$(PYTHON) -m venv --clear $(OPTIMUM_ENV)
+	$(OPTIMUM_ENV)/bin/pip install --quiet --disable-pip-version-check -r bench/optimum/requirements.txt
+	touch $@
 
 bench-paper:            ## the paper's table, and one epoch of each update
 	cargo run --release --quiet --bin lazyglm -- bench paper --rows 200000

@@ -32,7 +32,7 @@ impl<V: Value> Newton<'_, V> {
             if value <= point.value + ARMIJO * alpha * slope {
                 match alpha {
                     1.0 => guard.relax(),
-                    _ => self.learn(point, &along, guard),
+                    _ => self.learn(point, &along, alpha, guard),
                 }
                 (point.weights, point.scores) = (weights, scores);
                 point.bias += alpha * model.bias;
@@ -43,7 +43,7 @@ impl<V: Value> Newton<'_, V> {
             }
             alpha *= 0.5;
         }
-        self.learn(point, &along, guard);
+        self.learn(point, &along, alpha, guard);
         0.0
     }
 
@@ -85,10 +85,13 @@ impl<V: Value> Newton<'_, V> {
         weights
     }
 
-    /// The curvature that the whole move met, row by row.
-    fn learn(&self, point: &Point, along: &[f64], guard: &mut Guard) {
+    /// The curvature that the whole move met, row by row. A curvature without bound (Poisson's) is not asked so far away: the
+    /// last move that was too long is far enough.
+    fn learn(&self, point: &Point, along: &[f64], alpha: f64, guard: &mut Guard) {
         let (examples, loss) = (self.problem.examples, self.problem.loss);
-        for (i, &u) in along.iter().enumerate().filter(|(_, u)| u.abs() > FAR) {
+        let share = if loss.curvature().is_some() { 1.0 } else { 2.0 * alpha };
+        let far = along.iter().map(|u| share * u).enumerate().filter(|(_, u)| u.abs() > FAR);
+        for (i, u) in far {
             let (target, weight) = (examples.targets[i], examples.weight(i));
             let rise =
                 weight * (loss.value(point.scores[i] + u, target) - loss.value(point.scores[i], target));

@@ -1,0 +1,33 @@
+"""A peer at work, in a process of its own that can be stopped: one line of JSON a rung, weights in a file beside it.
+
+    python -m bench.optimum.child PEER DATA.npz l1 l2 WEIGHTS
+"""
+
+import json
+import sys
+import time
+
+import numpy as np
+import scipy.sparse as sp
+
+from bench.optimum import peers
+
+
+def main() -> None:
+    name, data, l1, l2, weights = sys.argv[1:]
+    peer = peers.find()[0][name]
+    kept = np.load(data)
+    X = sp.csc_matrix((kept["values"], kept["rows"], kept["starts"]), shape=tuple(kept["shape"]))
+    y, regression = kept["targets"], bool(kept["regression"])
+    peer.warm_up()
+    for rung in peer.LADDER:
+        started, cpu = time.perf_counter(), time.process_time()
+        w, b = peer.fit(X, y, regression, float(l1), float(l2), rung)
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+        file = f"{weights}.{rung}.npz"
+        np.savez(file, w=np.asarray(w, dtype=np.float64), b=b)
+        print(json.dumps({"rung": rung, "seconds": seconds, "cpu": cpu, "weights": file}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
