@@ -89,6 +89,16 @@ pub struct Train {
     #[arg(long, value_name = "W", help_heading = "Objective", allow_hyphen_values = true)]
     pub class_weight: Option<String>,
 
+    /// --solver newton: a file of factors of the penalty, one `feature<TAB>factor` a line; 1 for features not named, 0 for no penalty
+    #[arg(long, value_name = "FILE", help_heading = "Objective")]
+    pub penalty_factor: Option<PathBuf>,
+    /// --solver newton: no weight below zero
+    #[arg(long, help_heading = "Objective")]
+    pub nonnegative: bool,
+
+    /// Start from the weights of this model instead of zero
+    #[arg(long, value_name = "MODEL", help_heading = "Learning")]
+    pub start: Option<PathBuf>,
     /// The algorithm: one of those below
     #[arg(long, default_value = "online", value_name = "S", value_parser = PossibleValuesParser::new(SOLVERS.iter().map(|solver| solver.name)), hide_possible_values = true, help_heading = "Learning")]
     pub solver: String,
@@ -314,6 +324,12 @@ pub struct Certify {
     /// As in training: balanced, or CLASS=WEIGHT,CLASS=WEIGHT
     #[arg(long, value_name = "W", allow_hyphen_values = true)]
     pub class_weight: Option<String>,
+    /// As in training: factors of the penalty
+    #[arg(long, value_name = "FILE")]
+    pub penalty_factor: Option<PathBuf>,
+    /// As in training: no weight below zero
+    #[arg(long)]
+    pub nonnegative: bool,
     /// As in training: what each feature was divided by
     #[arg(long, default_value = "none", value_name = "none|maxabs|std")]
     pub scale: String,

@@ -5,6 +5,7 @@
 //! or the run, 2 for a wrong call.
 
 mod args;
+mod extras;
 mod grid;
 mod plan;
 mod print;

@@ -99,6 +99,9 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         net,
         solver: args.solver.clone(),
         tolerance: args.tolerance.unwrap_or(Settings::default().tolerance),
+        start: None,   // laid out on columns once there are some: see extras.rs
+        factors: None, // the same
+        nonnegative: args.nonnegative,
         method,
         update: match args.update {
             args::Update::Lazy => UpdateName::Lazy,

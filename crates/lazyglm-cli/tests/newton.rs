@@ -67,3 +67,54 @@ fn classes_that_a_plane_separates_have_no_minimum_without_a_penalty() {
     let report: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!((report["stop"].as_str(), report["dual"].is_null()), (Some("steps"), true));
 }
+
+#[test]
+fn a_start_changes_the_way_and_not_the_end() {
+    let folder = folder();
+    let net = "--l1 1e-3 --l2 1e-3 --quiet --json";
+    let cold = folder.json(&format!("train a.svm --solver newton --tolerance 1e-8 {net} -o m"));
+    let warm = folder.json(&format!("train a.svm --solver newton --tolerance 1e-8 --start m {net}"));
+    assert_eq!((warm["epochs"].as_u64(), &warm["stop"]), (Some(0), &cold["stop"]), "it is there already");
+    let online = folder.json(&format!("train a.svm --start m --epochs 1 --eta0 1e-9 {net}"));
+    let (a, b) = (cold["objective"].as_f64().unwrap(), online["objective"].as_f64().unwrap());
+    assert!((a - b).abs() < 1e-5 * a, "{a} {b}");
+    folder.write("b.svm", "2 1:1\n3 2:1\n");
+    folder.refuses("train b.svm --start m", 2, &["other classes"]);
+    folder.write("c.svm", "1 1:1\n-1 2:1\n");
+    assert!(folder.ok("train c.svm --start m").stderr.contains("features that these data do not have"));
+}
+
+#[test]
+fn factors_and_bounds_are_part_of_the_problem() {
+    let folder = folder();
+    let net = "--solver newton --l1 5e-3 --l2 1e-3 --tolerance 1e-7 --quiet";
+    folder.ok(&format!("train a.svm {net} -o plain"));
+    folder.ok(&format!("train a.svm {net} --nonnegative -o up"));
+    let (_, up) = folder.weights("up");
+    assert!(!up.is_empty() && up.iter().all(|(_, w)| *w > 0.0));
+    assert!(folder.weights("plain").1.iter().any(|(_, w)| *w < 0.0));
+    let proved = folder.json("certify up a.svm --nonnegative --json");
+    assert!(proved["relative_gap"].as_f64() < Some(1e-6), "{proved}");
+    assert!(
+        folder.json("certify up a.svm --json")["relative_gap"].as_f64() > Some(1e-4),
+        "not the free minimum"
+    );
+
+    let (_, plain) = folder.weights("plain");
+    let dear = plain[0].0;
+    folder.write("factors", format!("{dear}\t1000\n"));
+    let report = folder.json(&format!("train a.svm {net} --penalty-factor factors -o priced --json"));
+    assert!(folder.weights("priced").1.iter().all(|(j, _)| *j != dear));
+    let proved = folder.json("certify priced a.svm --penalty-factor factors --json");
+    assert!(proved["relative_gap"].as_f64() < Some(1e-6), "{proved}");
+    assert!((proved["objective"].as_f64().unwrap() - report["objective"].as_f64().unwrap()).abs() < 1e-9);
+    folder.write("all", (0..=40).map(|j| format!("{j}\t2\n")).collect::<String>());
+    let twice = folder.json(&format!("train a.svm {net} --penalty-factor all --json"));
+    let doubled =
+        folder.json("train a.svm --solver newton --l1 1e-2 --l2 2e-3 --tolerance 1e-7 --quiet --json");
+    assert!((twice["objective"].as_f64().unwrap() - doubled["objective"].as_f64().unwrap()).abs() < 1e-7);
+
+    folder.refuses("train a.svm --nonnegative", 2, &["--solver newton"]);
+    folder.write("bad", "1\t-1\n");
+    folder.refuses("train a.svm --solver newton --penalty-factor bad", 1, &["bad:1", "no factor"]);
+}

@@ -10,10 +10,11 @@ use crate::input::Input;
 use crate::model::Model;
 use crate::naming::Naming;
 use crate::objective::{self, Certificate, Dual, Kept, Worst, balanced_slopes};
-use crate::penalty::ElasticNet;
+use crate::penalty::{ElasticNet, Prices};
 use crate::sample_weights::SampleWeights;
 use crate::scaling::{Columns, Scale};
 use crate::settings::Precision;
+use crate::start::PenaltyFactors;
 use crate::task::{ClassWeight, targets_of};
 use crate::vocabulary::Vocabulary;
 use std::collections::HashMap;
@@ -39,6 +40,10 @@ pub struct Certify {
     pub format: Option<String>,
     /// λ₁ and λ₂.
     pub net: ElasticNet,
+    /// Factors of the penalty.
+    pub factors: Option<PenaltyFactors>,
+    /// Whether no weight may be below zero.
+    pub nonnegative: bool,
     /// What values were divided by in training.
     pub scale: Scale,
     /// A weight for each row.
@@ -50,7 +55,15 @@ pub struct Certify {
 impl Default for Certify {
     fn default() -> Certify {
         let net = ElasticNet { l1: 0.0, l2: 0.0 };
-        Certify { format: None, net, scale: Scale::None, sample_weights: None, class_weight: None }
+        Certify {
+            format: None,
+            net,
+            factors: None,
+            nonnegative: false,
+            scale: Scale::None,
+            sample_weights: None,
+            class_weight: None,
+        }
     }
 }
 
@@ -103,12 +116,15 @@ impl Certify {
         let weights: Vec<f64> = table.weights.iter().zip(&factors).map(|(w, f)| w / f).collect();
         let loss =
             kept.iter().map(|row| row.weight * model.loss.value(row.score, row.target)).sum::<f64>() / n;
+        let by_column: Option<Vec<f64>> =
+            self.factors.as_ref().map(|all| (0..weights.len()).map(|k| all.of(&table.name(k))).collect());
+        let prices = Prices { net: self.net, factors: by_column.as_deref(), nonnegative: self.nonnegative };
         let worst = (0..weights.len())
-            .map(|k| (objective::violation_at(self.net, weights[k], of(k, 0)), Worst::Column(k)))
+            .map(|k| (prices.violation(k, weights[k], of(k, 0)), Worst::Column(k)))
             .chain(with_bias.then_some(((of_bias / n).abs(), Worst::Bias)))
             .fold((0.0, Worst::Nowhere), objective::larger);
         let mut certificate = Certificate {
-            objective: loss + self.net.value(&weights),
+            objective: loss + prices.value(&weights),
             dual: None,
             relative_gap: None,
             kkt: worst.0,
@@ -117,8 +133,7 @@ impl Certify {
         if !self.net.is_none() {
             let gradient: Vec<f64> = (0..weights.len()).map(|k| of(k, 1)).collect();
             let (kept, slopes, gradient) = (&kept[..], &slopes[..], &gradient[..]);
-            certificate =
-                certificate.with_dual(Dual { kept, slopes, gradient, loss: &*model.loss, net: self.net });
+            certificate = certificate.with_dual(Dual { kept, slopes, gradient, loss: &*model.loss, prices });
         }
         let name = match worst.1 {
             Worst::Column(column) => Some(table.name(column)),
@@ -306,6 +321,7 @@ impl Table {
         rows.for_each(i, |id, x| see(column(id), round(x)));
     }
 
+    /// What a column is called; empty for one that nothing stands in.
     fn name(&self, column: usize) -> String {
         let feature = match (column as u32).checked_sub(DIRECT) {
             Some(far) => self.far_names[far as usize],

@@ -1,8 +1,9 @@
 //! Everything a run depends on, besides the data.
 
-use crate::penalty::{ElasticNet, Method};
+use crate::penalty::{ElasticNet, Method, Prices};
 use crate::schedule::Spec;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How the penalty is paid: see [`crate::update`].
 ///
@@ -85,6 +86,12 @@ pub struct Settings {
     pub solver: String,
     /// The relative distance from the minimum at which a solver that finds it may stop.
     pub tolerance: f64,
+    /// Where to start, by column; at zero if not given.
+    pub start: Option<Arc<Start>>,
+    /// A factor of the penalty for each column; 1 if not given. Not for every solver.
+    pub factors: Option<Arc<Vec<f64>>>,
+    /// Whether no weight may be below zero. Not for every solver.
+    pub nonnegative: bool,
     /// SGD or FoBoS.
     pub method: Method,
     /// How the penalty is paid.
@@ -111,12 +118,32 @@ pub struct Settings {
     pub average: Option<u64>,
 }
 
+/// Weights and a bias to start from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Start {
+    /// w, one a column.
+    pub weights: Vec<f64>,
+    /// b.
+    pub bias: f64,
+}
+
+impl Settings {
+    /// The penalty, weight by weight.
+    pub fn prices(&self) -> Prices<'_> {
+        let factors = self.factors.as_ref().map(|factors| factors.as_slice());
+        Prices { net: self.net, factors, nonnegative: self.nonnegative }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             net: ElasticNet { l1: 1e-6, l2: 1e-6 },
             solver: "online".into(),
             tolerance: 1e-4,
+            start: None,
+            factors: None,
+            nonnegative: false,
             method: Method::Fobos,
             update: UpdateName::Lazy,
             schedule: Spec::parse("cosine").expect("a schedule of the table"),

@@ -111,9 +111,11 @@ pub fn train(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let mut trained = (solvers::find(&settings.solver)?.train)(task, validation, settings, watch)?;
+    let solver = solvers::find(&settings.solver)?;
+    solver.check(settings, task.data.rows.columns())?;
+    let mut trained = (solver.train)(task, validation, settings, watch)?;
     let bias = settings.bias.then_some(trained.bias);
-    let proof = objective::certify(task.examples(), &*task.loss, settings.net, &trained.weights, bias);
+    let proof = objective::certify(task.examples(), &*task.loss, settings.prices(), &trained.weights, bias);
     (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
     Ok(trained)
 }
@@ -156,7 +158,9 @@ pub fn train_stream(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    if !solvers::find(&settings.solver)?.streams {
+    let solver = solvers::find(&settings.solver)?;
+    solver.check(settings, stream.features.columns())?;
+    if !solver.streams {
         return Err(Error::call(
             format!(
                 "--solver {} needs all rows in memory, and they do not fit into --memory",
@@ -215,7 +219,8 @@ pub(crate) fn train_on(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Pr
     })?;
 
     let run = Run { job, settings, schedule: &*schedule, spent: started.elapsed().as_secs_f64() };
-    let start = vec![0.0; job.blocks.columns()];
+    let start = settings.start.as_ref().map(|start| start.weights.clone());
+    let start = start.unwrap_or_else(|| vec![0.0; job.blocks.columns()]);
     let (net, method) = (settings.net, settings.method);
     let fitted = match (settings.update, settings.precision, net.is_none()) {
         (UpdateName::Lazy, ..) if settings.average.is_some() => {
@@ -314,6 +319,9 @@ impl Run<'_> {
             Some(from) => model.averaging_from(from),
             None => model,
         };
+        if let (true, Some(start)) = (self.settings.bias, &self.settings.start) {
+            model.bias = start.bias;
+        }
         let mut progress = Progress::start(self.settings.epochs, rows as u64);
         let (mut weights, mut best, mut history) = (Vec::new(), Best::default(), Vec::new());
         let (mut seconds, mut stop) = (self.spent, Stop::Epochs);
@@ -456,7 +464,7 @@ fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Tr
         judge.hear(turn.examples);
         Ok(())
     })?;
-    let Verdict { objective: f, violation, l1_max, baseline } = judge.verdict(settings.net, nothing);
+    let Verdict { objective: f, violation, l1_max, baseline } = judge.verdict(settings.prices(), nothing);
     let figures =
         [("objective", f.total()), ("violation", violation), ("l1_max", l1_max), ("baseline", baseline)];
     for (name, figure) in figures {

@@ -4,9 +4,9 @@ mod common;
 
 use common::{log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
-use lazyglm::objective::{Worst, certify, objective};
+use lazyglm::objective::{Worst, certify, mean_loss, objective};
 use lazyglm::random::Random;
-use lazyglm::{ElasticNet, Examples, Method, Rows};
+use lazyglm::{ElasticNet, Examples, Method, Prices, Rows};
 use proptest::prelude::*;
 
 const COLUMNS: usize = 8;
@@ -52,9 +52,20 @@ fn some_weights(random: &mut Random, most: f64) -> Vec<f64> {
 }
 
 /// A point of low F: proximal (sub)gradient steps on all rows, at falling rates; the best point met.
-fn low(examples: Examples, loss: &dyn Loss, net: ElasticNet, bias: bool, steps: usize) -> (Vec<f64>, f64) {
+fn low<'p>(
+    examples: Examples,
+    loss: &dyn Loss,
+    prices: impl Into<Prices<'p>>,
+    bias: bool,
+    steps: usize,
+) -> (Vec<f64>, f64) {
+    let prices = prices.into();
     let n = examples.len() as f64;
-    let f = |w: &[f64], b: f64| objective(examples, loss, net, w, b).total();
+    let f = |w: &[f64], b: f64| mean_loss(examples, loss, w, b) + prices.value(w);
+    let step = |j: usize, rate: f64, w: f64| match Method::Fobos.step(prices.at(j), rate, w) {
+        w if prices.nonnegative => w.max(0.0),
+        w => w,
+    };
     let (mut w, mut b) = (vec![0.0; COLUMNS], 0.0);
     let (mut best, mut rate) = ((w.clone(), b, f(&w, b)), 0.05);
     for _ in 0..steps {
@@ -64,8 +75,7 @@ fn low(examples: Examples, loss: &dyn Loss, net: ElasticNet, bias: bool, steps: 
             examples.rows.for_each(i, |j, x| gradient[j] += g * x);
             of_bias += g;
         }
-        let moved: Vec<f64> =
-            (0..COLUMNS).map(|j| Method::Fobos.step(net, rate, w[j] - rate * gradient[j])).collect();
+        let moved: Vec<f64> = (0..COLUMNS).map(|j| step(j, rate, w[j] - rate * gradient[j])).collect();
         let moved_bias = if bias { b - rate * of_bias } else { 0.0 };
         match f(&moved, moved_bias) {
             value if value < best.2 => {
@@ -114,6 +124,40 @@ proptest! {
                     prop_assert!(gap * proof.objective.abs() >= proof.objective - least - slack, "{}", entry.name);
                     prop_assert!((proof.objective - at(w, *b)).abs() <= slack);
                 }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn nor_with_factors_and_without_weights_below_zero(seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        for entry in loss::TABLE {
+            let loss = loss::parse(entry.name).unwrap();
+            let problem = Problem::draw(&mut random, &*loss);
+            let examples = problem.examples(true);
+            let net = ElasticNet { l1: log_uniform(&mut random, 1e-4, 1.0), l2: [0.0, 0.1][random.below(2) as usize] };
+            let free = random.below(3) == 0;
+            let factor = |random: &mut Random| if free && random.below(4) == 0 { 0.0 } else { log_uniform(random, 0.1, 10.0) };
+            let factors: Vec<f64> = (0..COLUMNS).map(|_| factor(&mut random)).collect();
+            let nonnegative = random.below(2) == 0;
+            let prices = Prices { net, factors: Some(&factors), nonnegative };
+            let mut points = vec![low(examples, &*loss, prices, true, 300)];
+            let mut some = some_weights(&mut random, 1.0);
+            if nonnegative {
+                some.iter_mut().for_each(|w| *w = w.abs());
+            }
+            points.push((some, 0.3));
+            let at = |w: &[f64], b: f64| mean_loss(examples, &*loss, w, b) + prices.value(w);
+            let least = points.iter().map(|(w, b)| at(w, *b)).fold(f64::INFINITY, f64::min);
+            for (w, b) in &points {
+                let proof = certify(examples, &*loss, prices, w, Some(*b));
+                let slack = 1e-11 * (1.0 + least.abs() + proof.objective.abs());
+                prop_assert!(proof.dual.unwrap() <= least + slack, "{} {prices:?}: {proof:?} {least}", entry.name);
+                prop_assert!((proof.objective - at(w, *b)).abs() <= slack);
             }
         }
     }

@@ -119,6 +119,32 @@ fn wide_problems_go_through_sweeps_and_end_at_the_same_proof() {
 }
 
 #[test]
+fn factors_and_bounds_end_at_their_own_minimum() {
+    let mut random = Random::new(13);
+    for loss in smooth() {
+        for columns in [12, 900] {
+            let made = Made::draw(&mut random, loss.clone(), 400, columns);
+            let factors: Vec<f64> = (0..columns).map(|_| log_uniform(&mut random, 0.2, 5.0)).collect();
+            let net = ElasticNet { l1: l1_max(made.examples(), &*loss, true) / 50.0, l2: 0.01 };
+            for nonnegative in [false, true] {
+                let prices = Prices { net, factors: Some(&factors), nonnegative };
+                let problem = Problem { examples: made.examples(), loss: &*loss, prices, bias: true };
+                let found = solve(&problem, None, &Options { tolerance: 1e-8, steps: 300 }, &mut |_| true);
+                assert!(!nonnegative || found.weights.iter().all(|w| *w >= 0.0), "{}", loss.spec());
+                let proof = certify(made.examples(), &*loss, prices, &found.weights, Some(found.bias));
+                let gap = proof.relative_gap.unwrap();
+                assert!(
+                    gap < 1e-6,
+                    "{} {columns} nonnegative {nonnegative}: {gap} {:?}",
+                    loss.spec(),
+                    found.stop
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn at_l1_max_the_model_of_zeros_comes_at_once() {
     let mut random = Random::new(9);
     for loss in smooth() {

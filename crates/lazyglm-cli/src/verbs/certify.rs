@@ -3,7 +3,8 @@
 use crate::args::Certify;
 use crate::print::{self, count, note};
 use lazyglm::{
-    ClassWeight, ElasticNet, Error, Proved, Result, SampleWeights, Scale, model_file, with_weights_of,
+    ClassWeight, ElasticNet, Error, PenaltyFactors, Proved, Result, SampleWeights, Scale, model_file,
+    with_weights_of,
 };
 use serde_json::json;
 use std::io::{self, Write};
@@ -23,6 +24,8 @@ pub fn run(args: &Certify) -> Result<()> {
     let certify = lazyglm::Certify {
         format: args.format.clone(),
         net,
+        factors: args.penalty_factor.as_deref().map(PenaltyFactors::read).transpose()?,
+        nonnegative: args.nonnegative,
         scale: Scale::parse(&args.scale)?,
         sample_weights: args.sample_weights.as_deref().map(SampleWeights::read).transpose()?,
         class_weight: args.class_weight.as_deref().map(ClassWeight::parse).transpose()?,
@@ -30,6 +33,9 @@ pub fn run(args: &Certify) -> Result<()> {
     let unweighted = certify.sample_weights.is_none() && certify.class_weight.is_none();
     if model.training.weighted && unweighted {
         note(args.quiet, "rows had weights in training: if they are not in the data, give them here too");
+    }
+    if args.nonnegative && model.weights.iter().any(|weight| *weight < 0.0) {
+        return Err(Error::call("--nonnegative, and some weights are below zero", "leave it out"));
     }
     let proved = certify.run(&model, &args.data)?;
     let figures = &proved.certificate;

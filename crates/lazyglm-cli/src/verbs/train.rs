@@ -1,6 +1,7 @@
 //! `lazyglm train DATA`: from a file to a model.
 
 use crate::args::Train;
+use crate::extras::extras;
 use crate::plan::{self, HeldOut, Plan};
 use crate::print::{self, count, note};
 use crate::progress::Display;
@@ -8,7 +9,7 @@ use lazyglm::format::Asked;
 use lazyglm::naming::Naming;
 use lazyglm::random::Random;
 use lazyglm::{
-    CacheMode, Dataset, Declared, Error, Load, Loss, Model, Precision, Progress, Report, Result,
+    CacheMode, Dataset, Declared, Error, Features, Load, Loss, Model, Precision, Progress, Report, Result,
     SampleWeights, Scale, Settings, Stop, Stream, StreamOptions, Task, Trained, Validation, files,
     model_file,
 };
@@ -38,15 +39,16 @@ pub fn run(args: Train) -> Result<()> {
         note(args.quiet, &format!("loss {}", from.loss().spec()));
     }
 
+    let settings = extras(&args, from.features(), from.classes(), &plan.settings)?;
     let mut display = Display::new(args.quiet);
-    let trained = from.train(&plan.settings, &mut |progress| display.see(progress));
+    let trained = from.train(&settings, &mut |progress| display.see(progress));
     display.finish();
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
     let report = trained.report.clone();
-    comment(&args, &plan.settings, &trained);
+    comment(&args, &settings, &trained);
     if args.output.is_some() || args.reading.hash_bits.is_some() {
-        let model = from.model(&plan.settings, trained);
+        let model = from.model(&settings, trained);
         from.collisions(&model).iter().for_each(|text| note(args.quiet, text));
         args.output.iter().try_for_each(|path| model_file::save(&model, path))?;
     }
@@ -158,6 +160,13 @@ impl From {
         }
     }
 
+    fn features(&self) -> &Features {
+        match self {
+            From::Memory(task, _) => &task.data.features,
+            From::Stream(stream, _) => &stream.features,
+        }
+    }
+
     fn classes(&self) -> Option<&[String; 2]> {
         match self {
             From::Memory(task, _) => task.classes.as_ref(),
@@ -245,7 +254,10 @@ fn comment(args: &Train, settings: &Settings, trained: &Trained) {
         _ => {}
     }
     if settings.solver == "online" && settings.eta0.is_none() && settings.schedule.uses_eta0() {
-        note(args.quiet, &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0));
+        note(
+            args.quiet,
+            &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0),
+        );
     }
     if let Some(place) = &trained.held_down_by {
         note(
@@ -265,7 +277,7 @@ fn comment(args: &Train, settings: &Settings, trained: &Trained) {
         );
     }
     let (l1, most) = (settings.net.l1, report.l1_max);
-    if l1 >= most && l1 > 0.0 {
+    if l1 >= most && l1 > 0.0 && settings.factors.is_none() {
         note(
             args.quiet,
             &format!("l1 = {l1:?} is not below {most:.3e}, from where on the best weights are all zero"),

@@ -6,7 +6,7 @@
 //!                          and with |gⱼ| ≤ λ₁ for all j if λ₂ = 0
 //! ```
 //!
-//! because ℓ(s) ≥ us − ℓ*(u). Slopes at the scores of (w, b) are a good u once two things are put right. *The bias*: it
+//! (λ₁ and λ₂ those of weight j; −gⱼ for |gⱼ| where no weight may be below zero), because ℓ(s) ≥ us − ℓ*(u). Slopes at the scores of (w, b) are a good u once two things are put right. *The bias*: it
 //! is moved to where the slopes sum to zero (on scores that are kept: no pass); where the sum jumps over zero, at kinks,
 //! the slopes of both sides are mixed. *The box*, for λ₂ = 0: all slopes are shrunk by one factor, which keeps the sum
 //! at zero, and the domain too, for every loss here is bounded below and so 0 is in it. MATHS.md §9 has the proofs.
@@ -15,7 +15,7 @@
 
 use super::{CHUNK, Judge, sum};
 use crate::loss::Loss;
-use crate::penalty::ElasticNet;
+use crate::penalty::Prices;
 use crate::rows::Examples;
 use rayon::prelude::*;
 
@@ -58,16 +58,17 @@ pub enum Worst {
 }
 
 /// The certificate of weights and, if there is one, a bias.
-pub fn certify(
+pub fn certify<'p>(
     examples: Examples,
     loss: &dyn Loss,
-    net: ElasticNet,
+    prices: impl Into<Prices<'p>>,
     weights: &[f64],
     bias: Option<f64>,
 ) -> Certificate {
+    let prices = prices.into();
     let mut judge = Judge::new(loss, weights, bias, examples.rows.nonzeros());
     judge.hear(examples);
-    let (verdict, worst) = judge.verdict_and_worst(net, None);
+    let (verdict, worst) = judge.verdict_and_worst(prices, None);
     let certificate = Certificate {
         objective: verdict.objective.total(),
         dual: None,
@@ -75,7 +76,7 @@ pub fn certify(
         kkt: verdict.violation,
         worst,
     };
-    if net.is_none() || examples.is_empty() {
+    if prices.net.is_none() || examples.is_empty() {
         return certificate;
     }
     let score = |i: usize| examples.rows.dot(i, weights) + bias.unwrap_or(0.0);
@@ -85,7 +86,7 @@ pub fn certify(
     let mut judge = Judge::new(loss, weights, bias, examples.rows.nonzeros());
     judge.add(examples, |i| kept[i].weight * slopes[i]);
     let gradient = judge.total_gradient();
-    certificate.with_dual(Dual { kept: &kept, slopes: &slopes, gradient: &gradient, loss, net })
+    certificate.with_dual(Dual { kept: &kept, slopes: &slopes, gradient: &gradient, loss, prices })
 }
 
 impl Certificate {
@@ -176,7 +177,7 @@ pub(crate) struct Dual<'a> {
     pub slopes: &'a [f64],
     pub gradient: &'a [f64],
     pub loss: &'a dyn Loss,
-    pub net: ElasticNet,
+    pub prices: Prices<'a>,
 }
 
 impl Dual<'_> {
@@ -187,17 +188,23 @@ impl Dual<'_> {
             row.weight * self.loss.conjugate(share * self.slopes[i], row.target)
         };
         let of_rows = sum(self.kept.len(), one) / self.kept.len() as f64;
-        let ElasticNet { l1, l2 } = self.net;
-        let over = |j: usize| (share * self.gradient[j].abs() - l1).max(0.0).powi(2);
-        let of_weights = if l2 > 0.0 { sum(self.gradient.len(), over) / (2.0 * l2) } else { 0.0 };
+        let over = |j: usize| match self.prices.at(j).l2 {
+            0.0 => 0.0, // inside the box
+            l2 => self.prices.beyond(j, share * self.gradient[j]).powi(2) / (2.0 * l2),
+        };
+        let of_weights = sum(self.gradient.len(), over);
         -of_rows - of_weights
+    }
+
+    /// The share at which weight `j` is in its box, if it has one.
+    fn allowed(&self, j: usize) -> f64 {
+        let (net, beyond) = (self.prices.at(j), self.prices.beyond(j, self.gradient[j]));
+        if net.l2 > 0.0 || beyond == 0.0 { 1.0 } else { net.l1 / (net.l1 + beyond) }
     }
 
     /// The best of some shares. D is concave in the share; near a minimum the largest share allowed is best.
     fn best(&self, objective: f64) -> f64 {
-        let steepest = self.gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
-        let inside = if steepest > self.net.l1 { self.net.l1 / steepest } else { 1.0 };
-        let most = if self.net.l2 > 0.0 { 1.0 } else { inside };
+        let most = (0..self.gradient.len()).map(|j| self.allowed(j)).fold(1.0, f64::min);
         let mut best = self.at(most).max(self.at(0.0));
         if relative(objective, best) < 1e-3 {
             return best;

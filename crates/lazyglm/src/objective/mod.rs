@@ -20,7 +20,7 @@ pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Kept, balanced_slopes};
 
 use crate::loss::Loss;
-use crate::penalty::ElasticNet;
+use crate::penalty::{ElasticNet, Prices};
 use crate::rows::{Examples, Row, Value, ValuesRef};
 use rayon::prelude::*;
 
@@ -322,21 +322,20 @@ impl<'a> Judge<'a> {
     }
 
     /// What it all comes to; what is said without weights comes from elsewhere if it was not judged here.
-    pub fn verdict(self, net: ElasticNet, nothing: Option<Nothing>) -> Verdict {
-        self.verdict_and_worst(net, nothing).0
+    pub fn verdict<'p>(self, prices: impl Into<Prices<'p>>, nothing: Option<Nothing>) -> Verdict {
+        self.verdict_and_worst(prices.into(), nothing).0
     }
 
     /// The same, with the place of the violation.
-    pub fn verdict_and_worst(self, net: ElasticNet, nothing: Option<Nothing>) -> (Verdict, Worst) {
+    pub fn verdict_and_worst(self, prices: Prices, nothing: Option<Nothing>) -> (Verdict, Worst) {
         let n = self.rows as f64;
         let total = |j: usize, of: fn(&Part, usize) -> f64| {
             self.parts.iter().map(|part| of(part, j)).sum::<f64>() / n
         };
         let columns = 0..self.weights.len();
-        let of_weights = columns
-            .clone()
-            .into_par_iter()
-            .map(|j| (violation_at(net, self.weights[j], total(j, |part, j| part.here[j][1])), Worst::Column(j)));
+        let of_weights = columns.clone().into_par_iter().map(|j| {
+            (prices.violation(j, self.weights[j], total(j, |part, j| part.here[j][1])), Worst::Column(j))
+        });
         let of_bias = self.bias.map_or(0.0, |_| (self.slopes / n).abs());
         let (violation, worst) =
             larger(of_weights.reduce(|| (0.0, Worst::Nowhere), larger), (of_bias, Worst::Bias));
@@ -346,7 +345,7 @@ impl<'a> Judge<'a> {
             Some(Nothing { baseline, l1_max })
         });
         let verdict = Verdict {
-            objective: Objective { loss: self.losses / n, penalty: net.value(self.weights) },
+            objective: Objective { loss: self.losses / n, penalty: prices.value(self.weights) },
             violation,
             l1_max: nothing.map_or(f64::NAN, |nothing| nothing.l1_max),
             baseline: nothing.map_or(f64::NAN, |nothing| nothing.baseline),
@@ -375,14 +374,6 @@ fn in_four_sums<V: Value>(row: Row<V>, weights: &[[f64; 2]]) -> f64 {
     }
     let rest: f64 = last_ids.iter().zip(last).map(|(&id, &x)| term(id, x)).sum();
     ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
-}
-
-/// The violation at one weight, where the gradient of the loss is `g`.
-pub(crate) fn violation_at(net: ElasticNet, weight: f64, g: f64) -> f64 {
-    match weight {
-        0.0 => (g.abs() - net.l1).max(0.0),
-        w => (g + net.l2 * w + net.l1.copysign(w)).abs(),
-    }
 }
 
 /// The larger violation, the first of equal ones; one that is NaN, so that a diverged run shows.

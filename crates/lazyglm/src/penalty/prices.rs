@@ -63,3 +63,9 @@ impl<'a> Prices<'a> {
         (steep - self.at(j).l1).max(0.0)
     }
 }
+
+impl From<ElasticNet> for Prices<'_> {
+    fn from(net: ElasticNet) -> Self {
+        Prices::of(net)
+    }
+}

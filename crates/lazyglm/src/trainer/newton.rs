@@ -4,7 +4,6 @@ use super::{Fitted, Job, Progress, Trained, judge};
 use crate::blocks::InMemory;
 use crate::error::{Error, Result};
 use crate::objective;
-use crate::penalty::Prices;
 use crate::report::{Stop, Validation};
 use crate::settings::Settings;
 use crate::solver::newton::{self, Look, Options, Problem};
@@ -29,13 +28,14 @@ pub(super) fn train(
             "use --solver online, or a smooth relative: squared-hinge, huber, squared-epsilon-insensitive",
         ));
     }
-    let prices = Prices::of(settings.net);
+    let prices = settings.prices();
+    let start = settings.start.as_ref().map(|start| (start.weights.as_slice(), start.bias));
     let problem = Problem { examples: task.examples(), loss, prices, bias: settings.bias };
     let rows = task.targets.len() as u64;
     let mut progress = Progress::start(STEPS as u64, rows);
     let options = Options { tolerance: settings.tolerance, steps: STEPS };
     let started = Instant::now();
-    let found = newton::solve(&problem, None, &options, &mut |look: &Look| {
+    let found = newton::solve(&problem, start, &options, &mut |look: &Look| {
         progress.epoch = look.steps as u64 + 1;
         progress.learnt = look.steps as u64 * rows;
         progress.running_loss = look.objective;

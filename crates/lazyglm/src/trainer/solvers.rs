@@ -23,6 +23,8 @@ pub struct Solver {
     pub about: &'static str,
     /// Whether it can go through rows that are not in memory.
     pub streams: bool,
+    /// Whether it knows factors of the penalty and bounds of weights.
+    pub prices: bool,
     /// Does it.
     pub train: Train,
 }
@@ -33,15 +35,38 @@ pub static SOLVERS: &[Solver] = &[
         name: "online",
         about: "stochastic steps, a row at a time, for a given number of epochs",
         streams: true,
+        prices: false,
         train: train_online,
     },
     Solver {
         name: "newton",
         about: "the minimiser, to a proved --tolerance; rows in memory, losses without kinks",
         streams: false,
+        prices: true,
         train: newton::train,
     },
 ];
+
+impl Solver {
+    /// Refuses what it does not know, and arrays of another length than there are columns.
+    pub(super) fn check(&self, settings: &Settings, columns: usize) -> Result<()> {
+        if (settings.factors.is_some() || settings.nonnegative) && !self.prices {
+            return Err(Error::call(
+                format!("--penalty-factor and --nonnegative are not for --solver {}", self.name),
+                "use --solver newton",
+            ));
+        }
+        let start = settings.start.as_ref().map(|start| start.weights.len());
+        let factors = settings.factors.as_ref().map(|factors| factors.len());
+        match [start, factors].into_iter().flatten().find(|length| *length != columns) {
+            None => Ok(()),
+            Some(length) => Err(Error::call(
+                format!("a start or factors for {length} columns, and there are {columns}"),
+                "give one number a column",
+            )),
+        }
+    }
+}
 
 /// The solver of this name.
 pub(super) fn find(name: &str) -> Result<&'static Solver> {

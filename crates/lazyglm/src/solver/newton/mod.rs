@@ -118,7 +118,7 @@ pub fn solve(
     }
 }
 
-pub(self) struct Newton<'a, V> {
+struct Newton<'a, V> {
     problem: &'a Problem<'a>,
     values: &'a [V],
     options: &'a Options,
@@ -185,9 +185,11 @@ impl<'a, V: Value> Newton<'a, V> {
         done(point, Stop::Steps, self.options.steps, promise)
     }
 
-    /// With λ₂ = 0 the gap is of first order in the violation, the distance of second; without a penalty there is none.
+    /// With λ₂ = 0 the gap is of first order in the violation, the distance of second; for a weight without a penalty
+    /// there is none.
     fn gap_is_loose(&self) -> bool {
-        self.problem.prices.net.l2 == 0.0 || self.problem.prices.factors.is_some()
+        let Prices { net, factors, .. } = self.problem.prices;
+        net.l2 == 0.0 || factors.is_some_and(|factors| factors.contains(&0.0))
     }
 
     /// D, blended with the bound where a row is far on the wrong side, and raised where a step was too long.

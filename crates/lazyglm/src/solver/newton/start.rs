@@ -7,7 +7,7 @@ use crate::rows::Value;
 use crate::solver::ftrl::Ftrl;
 
 /// With λ₁ this much below λ₁_max, passes over rows pay.
-const MANY: f64 = 30.0;
+const MANY: f64 = 3000.0;
 
 impl<V: Value> Newton<'_, V> {
     /// The best of nothing and what some passes find. `most` is the largest violation of nothing.

@@ -1,0 +1,46 @@
+//! What a run takes from files besides its data: a model to start from, factors of the penalty.
+
+use crate::args::Train;
+use crate::print::note;
+use lazyglm::{Error, Features, PenaltyFactors, Result, Settings, model_file, start_of};
+use std::sync::Arc;
+
+/// The settings, with what stands in files laid out on the columns of the data.
+pub fn extras(
+    args: &Train,
+    features: &Features,
+    classes: Option<&[String; 2]>,
+    settings: &Settings,
+) -> Result<Settings> {
+    let mut settings = settings.clone();
+    if let Some(file) = &args.start {
+        let model = model_file::load(file)?;
+        if model.classes.as_ref() != classes {
+            let what = format!("--start {}: it tells other classes apart than these data", file.display());
+            return Err(Error::call(what, "give a model of the same classes"));
+        }
+        let (mut start, lost) = start_of(&model, features);
+        if lost > 0 {
+            note(
+                args.quiet,
+                &format!("{lost} weights of {} are of features that these data do not have", file.display()),
+            );
+        }
+        if args.nonnegative {
+            start.weights.iter_mut().for_each(|weight| *weight = weight.max(0.0));
+        }
+        settings.start = Some(Arc::new(start));
+    }
+    if let Some(file) = &args.penalty_factor {
+        let (factors, strangers) = PenaltyFactors::read(file)?.on(features);
+        if strangers > 0 {
+            let text = format!(
+                "{strangers} factors in {} are for features that these data do not have",
+                file.display()
+            );
+            note(args.quiet, &text);
+        }
+        settings.factors = Some(Arc::new(factors));
+    }
+    Ok(settings)
+}
