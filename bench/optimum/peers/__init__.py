@@ -4,7 +4,9 @@
     supports(regression, l2)      None, or why it cannot solve the problem
     LADDER                        settings from loose to tight: each is run until one is near enough, or time is up
     warm_up()                     not timed: compile what is compiled at first use
-    fit(X, y, regression, l1, l2, rung)      timed; weights and bias
+    prepare(X, y)                 not timed: the data in the form the peer wants them in memory
+    fit(data, regression, l1, l2, rung)      timed; weights and bias, or what `learnt` makes them of
+    learnt(data, found)           if it has such, not timed: weights and bias of what `fit` gave
 
 The problem is ours for all: F = mean loss + l1·‖w‖₁ + ½·l2·‖w‖², the bias free; logistic loss, or ½r² for regression.
 """

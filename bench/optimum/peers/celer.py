@@ -14,11 +14,16 @@ def supports(regression: bool, l2: float) -> str | None:
 
 def warm_up() -> None:
     X, y = tiny()
-    fit(X, y, True, 0.01, 0.0, 1e-3)
-    fit(X, y, True, 0.01, 0.01, 1e-3)
+    fit((X, y), True, 0.01, 0.0, 1e-3)
+    fit((X, y), True, 0.01, 0.01, 1e-3)
 
 
-def fit(X, y, regression, l1, l2, rung):
+def prepare(X, y):
+    return X, y
+
+
+def fit(data, regression, l1, l2, rung):
+    X, y = data
     model = celer.ElasticNet(alpha=l1 + l2, l1_ratio=l1 / (l1 + l2), tol=rung, max_iter=200, fit_intercept=True)
     model.fit(X, y)
     return model.coef_, float(model.intercept_)

@@ -14,9 +14,16 @@ def warm_up() -> None:
     pass
 
 
-def fit(X, y, regression, l1, l2, rung):
-    C = 1 / (X.shape[0] * l1)
-    model = train(problem(y, X.tocsr()), parameter(f"-s 6 -c {C!r} -e {rung!r} -B 1 -R -q"))
-    weights, bias = model.get_decfun(0)
-    sign = 1.0 if model.get_labels()[0] == 1 else -1.0
-    return [sign * w for w in weights[: X.shape[1]]], sign * bias
+def prepare(X, y):
+    return problem(y, X.tocsr()), X.shape
+
+
+def fit(data, regression, l1, l2, rung):
+    rows, (n, _) = data
+    return train(rows, parameter(f"-s 6 -c {1 / (n * l1)!r} -e {rung!r} -B 1 -R -q"))
+
+
+def learnt(data, found):
+    weights, bias = found.get_decfun(0)
+    sign = 1.0 if found.get_labels()[0] == 1 else -1.0
+    return [sign * w for w in weights[: data[1][1]]], sign * bias

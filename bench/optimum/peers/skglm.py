@@ -16,10 +16,15 @@ def warm_up() -> None:
     X, y = tiny()
     for regression in (False, True):
         for l2 in (0.0, 0.01):
-            fit(X, y, regression, 0.01, l2, 1e-3)
+            fit((X, y), regression, 0.01, l2, 1e-3)
 
 
-def fit(X, y, regression, l1, l2, rung):
+def prepare(X, y):
+    return X, y
+
+
+def fit(data, regression, l1, l2, rung):
+    X, y = data
     alpha, ratio = l1 + l2, l1 / (l1 + l2)
     make = skglm.ElasticNet if regression else skglm.SparseLogisticRegression
     model = make(alpha=alpha, l1_ratio=ratio, tol=rung, max_iter=200, fit_intercept=True)

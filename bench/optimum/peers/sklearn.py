@@ -20,7 +20,12 @@ def warm_up() -> None:
     pass
 
 
-def fit(X, y, regression, l1, l2, rung):
+def prepare(X, y):
+    return X, X.tocsr(), y
+
+
+def fit(data, regression, l1, l2, rung):
+    X, by_row, y = data
     if regression:
         model = ElasticNet(alpha=l1 + l2, l1_ratio=l1 / (l1 + l2), tol=1e-10, max_iter=rung)
         model.fit(X, y)
@@ -29,5 +34,5 @@ def fit(X, y, regression, l1, l2, rung):
     model = LogisticRegression(
         solver="saga", penalty="elasticnet", l1_ratio=l1 / (l1 + l2), C=C, tol=1e-10, max_iter=rung
     )
-    model.fit(X.tocsr(), y)
+    model.fit(by_row, y)
     return model.coef_.ravel(), float(model.intercept_[0])

@@ -151,6 +151,7 @@ fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
         ("--method", !matches!(args.method, args::Method::Fobos)),
         ("--update", args.update != args::Update::Lazy),
         ("--order", !matches!(args.order, args::Order::Shuffled)),
+        ("--average", args.average.is_some()),
     ];
     for (flag, _) in online.iter().filter(|(_, given)| *given) {
         notes.push(format!("{flag} has no meaning with --solver {}", args.solver));

@@ -151,7 +151,8 @@ impl Model {
         }
         let promise = self.promise();
         let before = swap(self, guess);
-        if !(self.promise() > promise) {
+        let guessed = self.promise();
+        if guessed.is_nan() || guessed <= promise {
             swap(self, before);
         }
     }

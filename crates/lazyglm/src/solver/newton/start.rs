@@ -6,8 +6,10 @@ use crate::kernel::Columns;
 use crate::rows::Value;
 use crate::solver::ftrl::Ftrl;
 
-/// With λ₁ this much below λ₁_max, passes over rows pay.
-const MANY: f64 = 3000.0;
+/// With λ₁ this much below λ₁_max, passes over rows pay: two of them,
+const MANY: f64 = 300.0;
+/// and with λ₁ this much below it, more where rows are few.
+const VERY_MANY: f64 = 3000.0;
 
 impl<V: Value> Newton<'_, V> {
     /// The best of nothing and what some passes find. `most` is the largest violation of nothing.
@@ -18,13 +20,14 @@ impl<V: Value> Newton<'_, V> {
         if !plain || l1 * MANY > most + l1 || !problem.loss.steepest().is_finite() || self.n < 2000.0 {
             return null;
         }
-        let passes = (150_000 / problem.examples.len()).clamp(1, 5) + 1;
+        let more = if l1 * VERY_MANY > most + l1 { 2 } else { 6 };
+        let passes = (150_000 / problem.examples.len() + 1).clamp(2, more);
         let mut ftrl = Ftrl::new(problem.examples.rows.columns(), problem.prices.net, problem.bias);
         for pass in 0..passes {
             ftrl.pass(problem.examples, self.values, problem.loss, pass as u64);
         }
         let mut warm = self.point_at(ftrl.weights(), ftrl.bias(), columns);
-        if !(warm.value < null.value) {
+        if warm.value.is_nan() || warm.value >= null.value {
             return null;
         }
         self.zero_test(&mut warm, columns);
