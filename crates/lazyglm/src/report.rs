@@ -79,7 +79,7 @@ pub enum Stop {
     EarlyStop,
     /// The relative duality gap is within the tolerance: the distance from the minimum is proved.
     Gap,
-    /// With λ₂ = 0, where the gap is loose: a Newton step promised to gain less than half the tolerance.
+    /// With λ₂ = 0, where the gap is loose: a Newton step promised to gain less than a tenth of the tolerance.
     Promise,
     /// F fell no further in this precision, and the tolerance was not reached.
     Precision,

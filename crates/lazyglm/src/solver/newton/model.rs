@@ -17,8 +17,6 @@ use crate::rows::Value;
 
 /// Rows whose curvature is below this share of the largest are left out.
 const FAINT: f64 = 4e-3;
-/// Sweeps over the working set at most.
-const SWEEPS: usize = 50;
 /// The working set grows by at most so many, or by twice the weights that are not zero.
 const GROWTH: usize = 1000;
 
@@ -99,15 +97,15 @@ impl Model {
             + self.prices[k].l2 * self.to[k]
     }
 
-    /// Sweeps until the violations have fallen to this share of those of the first sweep.
-    pub fn solve(&mut self, share: f64) {
+    /// Sweeps until the violations have fallen to this share of those of the first sweep, or so many times.
+    pub fn solve(&mut self, share: f64, sweeps: usize) {
         if let Some(gram) = self.gram.take() {
             self.solve_gram(&gram, 1e-3 * share);
             return;
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
         let (mut first, mut anderson) = (0.0, Anderson::default());
-        for sweep in 0..SWEEPS {
+        for sweep in 0..sweeps {
             let mut violations = self.move_bias();
             active.retain(|&k| {
                 let k = k as usize;
