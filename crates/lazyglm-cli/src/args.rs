@@ -73,6 +73,16 @@ pub struct Train {
     /// The loss: auto, or one of those below
     #[arg(long, default_value = "auto", value_name = "L", help_heading = "Objective")]
     pub loss: String,
+    /// More than two classes: one model each against all others (ovr), or their probabilities learnt together (softmax)
+    /// [default: softmax if targets are words, ovr if --loss is one for classes; else numbers are numbers]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Objective")]
+    pub multiclass: Option<Multiclass>,
+    /// Targets are sets of labels, as in 3,17: one model a label [default: if a target of svmlight data has a comma]
+    #[arg(long, help_heading = "Objective", conflicts_with = "multiclass")]
+    pub multilabel: bool,
+    /// The score above which a label is given: 0, or for each label where its F1 is greatest, on the held-out rows if there are any
+    #[arg(long, value_enum, default_value_t = Thresholds::Zero, value_name = "T", help_heading = "Objective")]
+    pub thresholds: Thresholds,
     /// λ₁, the price of a weight's magnitude [default: 1e-6]; tune and path take several: A,B,C or LOW..HIGH:N
     #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
     pub l1: Option<String>,
@@ -160,7 +170,7 @@ pub struct Train {
     #[arg(long, help_heading = "Data")]
     pub renumber: bool,
     /// Use so much memory (M and G are powers of 1024), and go through the rows a window at a time if they do not fit;
-    /// held-out rows then come from a file, and are held on top: 2G, 500M
+    /// held-out rows then come from a file, and are held on top: 2G, 500M. Many classes or labels need all rows in memory
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
     pub memory: Option<usize>,
     /// Divide each feature by its largest magnitude or its standard deviation (never shifted): the penalty is on the weights
@@ -270,7 +280,8 @@ pub struct Predict {
     /// Write the predictions here instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What to print [default: probability if the loss gives one, else score for classes, target for numbers]
+    /// What to print [default: probability if the loss gives one, else score for classes, target for numbers; target with many
+    /// classes or labels, whose probabilities or scores are a tab-separated line a row, after a line of names]
     #[arg(long = "as", value_enum, value_name = "WHAT")]
     pub what: Option<What>,
     /// Fail on a feature that never occurred in training, instead of counting it as zero
@@ -349,13 +360,13 @@ pub struct Certify {
 pub struct Inspect {
     /// A file written by `lazyglm train -o`
     pub model: PathBuf,
-    /// Show the N largest weights [default: 20, or all with --tsv and --json]
+    /// Show the N largest weights, of each class or label if there are many [default: 20, or all with --tsv and --json]
     #[arg(long, value_name = "N", conflicts_with = "all")]
     pub top: Option<usize>,
     /// Show every weight that is not zero, in the order of features
     #[arg(long)]
     pub all: bool,
-    /// One `feature<TAB>weight` a line, after one line `(bias)<TAB>value`
+    /// One `feature<TAB>weight` a line, after one line `(bias)<TAB>value`; with many classes or labels, its name and a tab first
     #[arg(long, conflicts_with = "json")]
     pub tsv: bool,
     /// One JSON object: how it was trained, bias and weights
@@ -416,6 +427,24 @@ pub struct BenchPaper {
     /// The figures as one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// How more than two classes go together.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Multiclass {
+    /// One against the rest.
+    Ovr,
+    /// Probabilities that sum to one.
+    Softmax,
+}
+
+/// The score above which a label is given.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Thresholds {
+    /// The same for all.
+    Zero,
+    /// Where F1 is greatest.
+    Tuned,
 }
 
 /// How a step applies the penalty.

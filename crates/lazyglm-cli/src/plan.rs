@@ -3,8 +3,8 @@
 use crate::args;
 use lazyglm::format::Asked;
 use lazyglm::{
-    ClassWeight, ElasticNet, Error, Loss, Method, Order, Precision, Result, Settings, UpdateName, loss,
-    schedule,
+    ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Precision, Result, Settings, UpdateName,
+    classes, loss, schedule,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub struct Plan {
     pub loss: Option<Arc<dyn Loss>>,
     /// How much classes count.
     pub class_weight: Option<ClassWeight>,
+    /// What was asked of targets with many classes or labels.
+    pub classes: classes::Asked,
     /// Where held-out rows come from.
     pub validation: Option<HeldOut>,
     /// What was typed and has no meaning.
@@ -126,6 +128,13 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
     Ok(Plan {
         settings,
         loss,
+        classes: classes::Asked {
+            multiclass: args.multiclass.map(|how| match how {
+                args::Multiclass::Ovr => HeadKind::Ovr,
+                args::Multiclass::Softmax => HeadKind::Softmax,
+            }),
+            multilabel: args.multilabel,
+        },
         class_weight: args.class_weight.as_deref().map(ClassWeight::parse).transpose()?,
         validation: args.validation.as_deref().map(held_out).transpose()?,
         notes,

@@ -141,7 +141,7 @@ fn tables_that_are_no_tables_are_refused() {
     refuses("a,b,label\n1,2,x\n", "--drop a --categorical a", 2, &["'a'"]);
     refuses("a,label\n1,x\n2,\n", "", 1, &["bad.csv:3", "no target"]);
     refuses("a,label\n1,x\n2,x\n", "", 1, &["bad.csv", "one class only"]);
-    refuses("a,label\n1,x\n2,y\n3,z\n", "", 1, &["bad.csv", "more than two classes"]);
+    refuses("a,label\n1,x\n2,y\n3,z\n", "--loss squared", 1, &["bad.csv:2", "'x' is a word"]);
     refuses("a,label\n1,1\n2,inf\n", "", 1, &["bad.csv:3:3", "not finite"]);
     refuses("a,label\n1,1\ninf,2\n", "", 1, &["bad.csv:3:1", "inf"]);
 }

@@ -230,14 +230,20 @@ fn the_greater_of_two_targets_is_the_positive_class() {
 }
 
 #[test]
-fn more_than_two_numbers_are_regression_with_a_note_and_more_than_two_words_an_error() {
+fn more_than_two_numbers_are_regression_with_a_note_and_more_than_two_words_are_classes() {
     let folder = Folder::with("data.svm", "1 1:1\n2 2:1\n3 1:1 2:1\n");
     let output = folder.ok("train data.svm -o m");
     assert!(output.stderr.contains("squared") && output.stderr.contains("classes"), "{}", output.stderr);
     assert_eq!(folder.json("inspect m --json")["loss"], "squared");
-    folder.refuses("train data.svm --loss logistic", 1, &["data.svm", "more than two classes"]);
+    let output = folder.ok("train data.svm --loss logistic -o m");
+    assert!(output.stderr.contains("--multiclass ovr"), "{}", output.stderr);
+    assert_eq!(folder.json("inspect m --json")["kind"], "ovr");
     folder.write("words.svm", "a 1:1\nb 2:1\nc 1:1 2:1\n");
-    folder.refuses("train words.svm", 1, &["words.svm", "more than two classes", "'a'", "'b'", "'c'"]);
+    let output = folder.ok("train words.svm -o m");
+    assert!(output.stderr.contains("--multiclass softmax"), "{}", output.stderr);
+    assert_eq!(folder.json("inspect m --json")["kind"], "softmax");
+    let window = ["words.svm", "more than two classes", "'a'", "'b'", "'c'", "--multiclass"];
+    folder.refuses("train words.svm --memory 100M", 1, &window);
     folder.refuses("train words.svm --loss squared", 1, &["words.svm:1", "'a'"]);
 }
 

@@ -179,15 +179,19 @@ impl Dataset {
             let hint = format!("write a row as: {}", reading.recipe.shape());
             return Err(Error::data(Place::file(path), what, hint));
         }
-        if let Some(row) = unlabelled {
-            let place = Place::file(path).line(lines.of(row));
-            return Err(Error::data(place, "the row has no target", "give each row its target"));
+        if let (Some(row), true) = (unlabelled, labels.len() != rows.len()) {
+            return Err(no_target(Place::file(path).line(lines.of(row))));
         }
         if rows.len() > u32::MAX as usize {
             return Err(Error::data(Place::file(path), "there are more than 2³² rows", "split the file"));
         }
         let weights = Some(weights).filter(|weights| !weights.is_empty());
         Ok(Dataset { rows, labels, features, weights, reading, notes, file, lines })
+    }
+
+    /// Refuses rows without a target.
+    pub(crate) fn check_targets(&self) -> Result<()> {
+        self.labels.first_absent().map_or(Ok(()), |row| Err(no_target(self.place(row))))
     }
 
     /// Data that were made, not read.
@@ -256,6 +260,12 @@ impl Dataset {
             lines: self.lines.select(rows),
         }
     }
+}
+
+fn no_target(place: Place) -> Error {
+    let hint =
+        "give each row its target; where targets are sets of labels (--multilabel) a row may have none";
+    Error::data(place, "the row has no target", hint)
 }
 
 /// A word on query ids, if there were any: they are read over.

@@ -70,6 +70,48 @@ impl Labels {
         Ok(())
     }
 
+    /// A row without a target: the empty word stands for it, so that rows and targets stay in step.
+    pub(crate) fn push_absent(&mut self) {
+        if let Labels::Numbers(numbers) = self {
+            *self = Labels::to_words(numbers);
+        }
+        self.push_word("");
+    }
+
+    /// Whether row `i` has a target.
+    ///
+    /// ```
+    /// use lazyglm::format::{Parsed, Parser, Svmlight};
+    /// let mut parsed = Parsed::default();
+    /// Svmlight::default().parse(b"spam 1:1\n2:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
+    /// assert!(parsed.labels.has(0) && !parsed.labels.has(1));
+    /// ```
+    pub fn has(&self, i: usize) -> bool {
+        match self {
+            Labels::Numbers(numbers) => i < numbers.len(),
+            Labels::Words { codes, words, .. } => !words[codes[i] as usize].is_empty(),
+        }
+    }
+
+    /// The first row without a target.
+    pub fn first_absent(&self) -> Option<usize> {
+        match self {
+            Labels::Numbers(_) => None,
+            Labels::Words { codes, index, .. } => {
+                let absent = *index.get("")?;
+                codes.iter().position(|&code| code == absent)
+            }
+        }
+    }
+
+    /// Whether any row has a target.
+    pub(crate) fn any(&self) -> bool {
+        match self {
+            Labels::Numbers(numbers) => !numbers.is_empty(),
+            Labels::Words { words, .. } => words.iter().any(|word| !word.is_empty()),
+        }
+    }
+
     /// Puts more targets behind these, as if pushed one by one.
     pub(crate) fn append(&mut self, more: &Labels) {
         if let (Labels::Numbers(numbers), Labels::Words { .. }) = (&*self, more) {

@@ -59,6 +59,47 @@ pub struct Report {
     pub validation: Option<Validation>,
     /// The loss before each epoch's rows were learnt (a sample of them), epoch by epoch.
     pub history: Vec<Epoch>,
+    /// With many classes or labels: how they fared. F, loss and penalty are then sums over them, violation and l1_max the
+    /// greatest of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heads: Option<HeadsReport>,
+}
+
+/// Figures of a run with a head for each class or label.
+///
+/// ```
+/// use lazyglm::{Dataset, Declared, HeadKind, Settings, classes::{ClassTask, Room, train}};
+/// let file = std::env::temp_dir().join("lazyglm-doc-heads-report.svm");
+/// std::fs::write(&file, "a 1:1\nb 2:1\nc 3:1\n".repeat(50)).unwrap();
+/// let data = Dataset::read(&file, Declared::default()).unwrap();
+/// let (task, settings) = (ClassTask::new(data, HeadKind::Ovr, None, None, None).unwrap(), Settings::default());
+/// let room = Room::plan(&task, settings.precision, None).unwrap();
+/// let report = train(&task, None, &settings, room, false, &mut |_| {}).unwrap().report;
+/// let heads = report.heads.unwrap();
+/// assert_eq!((heads.heads[2].name.as_str(), heads.heads[2].rows), ("c", 50));
+/// assert_eq!(report.nonzeros, heads.heads.iter().map(|head| head.nonzeros).sum::<usize>());
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadsReport {
+    /// `ovr`, `softmax` or `labels`.
+    pub kind: String,
+    /// Heads that diverged: they have no weights.
+    pub dropped: Vec<String>,
+    /// One a class or label.
+    pub heads: Vec<HeadReport>,
+}
+
+/// Figures of one head.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadReport {
+    /// The class or label.
+    pub name: String,
+    /// Training rows that have it.
+    pub rows: usize,
+    /// Its weights that are not zero.
+    pub nonzeros: usize,
+    /// Its part of the mean loss; with softmax, that of its own rows.
+    pub loss: f64,
 }
 
 /// Why a run ended.

@@ -5,6 +5,7 @@ use crate::format::Parsed;
 use crate::model::Model;
 use crate::naming::bucket;
 use crate::rows::RowsRef;
+use std::borrow::Cow;
 
 /// A model laid out for scoring rows whose ids are indices as written.
 ///
@@ -19,8 +20,9 @@ use crate::rows::RowsRef;
 /// ```
 pub struct Scorer<'a> {
     model: &'a Model,
-    table: Vec<f64>,        // the weight of each index, or NaN for a feature never seen
-    ids: Ids,               // what the ids of the rows at hand are
+    held: Cow<'a, [f64]>, // of each feature with a weight: the weight, or with heads its place among these, from 1
+    table: Vec<f64>,      // the same for each index; 0 without a weight, NaN for a feature never seen
+    ids: Ids,             // what the ids of the rows at hand are
     unseen: Option<String>, // the first feature met that training never saw
     unseen_values: u64,
 }
@@ -30,7 +32,7 @@ enum Ids {
     Indices,
     /// Indices to be hashed into 2 to this power buckets.
     Hashed(u32),
-    /// Numbers of names, whose weights these are; and by what their values are multiplied, if rows are then
+    /// Numbers of names; what is held of each, and by what their values are multiplied, if rows are then
     /// normalised.
     Names(Vec<f64>, Option<Vec<f64>>),
 }
@@ -56,26 +58,31 @@ impl<'a> Scorer<'a> {
         let length = model.seen.runs.last().map_or(0, |&(_, last)| u64::from(last) + 1);
         let held = (model.features.len() + model.seen.runs.len()) as u64;
         let fits = length <= TABLE || length <= SPARSE * held;
+        let places = || (1..=model.features.len()).map(|place| place as f64).collect();
+        let held = match &model.heads {
+            None => Cow::Borrowed(&model.weights[..]),
+            Some(_) => Cow::Owned(places()),
+        };
         let mut table = vec![f64::NAN; if fits { length as usize } else { 0 }];
         if !table.is_empty() {
             for &(first, last) in &model.seen.runs {
                 table[first as usize..=last as usize].fill(0.0);
             }
-            for (&index, &weight) in model.features.iter().zip(&model.weights) {
-                table[index as usize] = weight;
+            for (&index, &held) in model.features.iter().zip(&*held) {
+                table[index as usize] = held;
             }
         }
-        Scorer { model, table, ids: Ids::Indices, unseen: None, unseen_values: 0 }
+        Scorer { model, held, table, ids: Ids::Indices, unseen: None, unseen_values: 0 }
     }
 
-    /// The weight of a feature; NaN if training never saw it.
-    fn weight(&self, index: usize) -> f64 {
+    /// What is held of a feature; NaN if training never saw it.
+    fn held(&self, index: usize) -> f64 {
         if let Some(&weight) = self.table.get(index) {
             return weight;
         }
         let index = index as u32;
         match self.model.features.binary_search(&index) {
-            Ok(k) => self.model.weights[k],
+            Ok(k) => self.held[k],
             Err(_) if self.model.seen.contains(index) => 0.0,
             Err(_) => f64::NAN,
         }
@@ -101,12 +108,12 @@ impl<'a> Scorer<'a> {
             (None, None, None) => Ids::Indices,
             (None, Some(bits), None) => Ids::Hashed(bits),
             (None, Some(bits), Some(names)) => Ids::Names(
-                names.iter().map(|name| self.weight(bucket(name.as_bytes(), bits) as usize)).collect(),
+                names.iter().map(|name| self.held(bucket(name.as_bytes(), bits) as usize)).collect(),
                 None,
             ),
             (Some(words), _, Some(names)) => {
-                let weight = |name| match words.names.find(name) {
-                    Some(k) => self.model.weights[k as usize],
+                let held = |name| match words.names.find(name) {
+                    Some(k) => self.held[k as usize],
                     None if words.contains(name) => 0.0,
                     None => f64::NAN,
                 };
@@ -114,13 +121,13 @@ impl<'a> Scorer<'a> {
                     .idf
                     .is_some()
                     .then(|| names.iter().map(|name| words.idf(name).unwrap_or(0.0)).collect());
-                Ids::Names(names.iter().map(weight).collect(), idf)
+                Ids::Names(names.iter().map(held).collect(), idf)
             }
             (Some(_), _, None) => return Err(mismatch("features by name, and these data by number")),
             (None, None, Some(_)) => return Err(mismatch("features by number, and these data by name")),
         };
-        if let (Ids::Names(weights, _), Some(names), None) = (&self.ids, &block.names, &self.unseen) {
-            let first = weights.iter().position(|weight| weight.is_nan());
+        if let (Ids::Names(held, _), Some(names), None) = (&self.ids, &block.names, &self.unseen) {
+            let first = held.iter().position(|held| held.is_nan());
             self.unseen = first.map(|id| names.name(id as u32).to_string());
         }
         Ok(())
@@ -141,34 +148,74 @@ impl<'a> Scorer<'a> {
     /// assert_eq!(Scorer::new(&model).score(rows.borrow(), 0), 20.5);
     /// ```
     pub fn score(&mut self, rows: RowsRef, i: usize) -> f64 {
-        let (mut score, mut unseen, mut count) = (self.model.bias, None, 0);
-        let weight = |id: usize| match &self.ids {
-            Ids::Indices => self.weight(id),
-            Ids::Hashed(bits) => self.weight(bucket(id.to_string().as_bytes(), *bits) as usize),
-            Ids::Names(weights, _) => weights[id],
+        let (mut score, mut sum) = (self.model.bias, 0.0);
+        let length = self.walk(rows, i, |weight, x, normed| match normed {
+            true => sum += weight * x,
+            false => score += weight * x,
+        });
+        score + length.map_or(0.0, |length| sum / length)
+    }
+
+    /// The scores of all heads, in the place of what is there.
+    ///
+    /// ```
+    /// # use lazyglm::{HeadKind, Heads, Model, Rows, Scorer, Seen, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// # let model = Model::new(&task, &Settings::default(), trained);
+    /// let (names, biases) = (vec!["a".to_string(), "b".to_string()], vec![0.0, 0.5]);
+    /// // Feature 3 has a weight for b, feature 7 for both.
+    /// let heads = Heads { kind: HeadKind::Ovr, names, biases, ends: vec![1, 3], ids: vec![1, 0, 1], thresholds: None };
+    /// let (features, weights) = (vec![3, 7], vec![5.0, 1.0, 2.0]);
+    /// let model = Model { features, weights, heads: Some(heads), seen: Seen { runs: vec![(0, 99)] }, ..model };
+    /// let (mut rows, mut scores) = (Rows::new(), Vec::new());
+    /// rows.push(&[(3, 1.0), (7, 10.0)]).unwrap();
+    /// Scorer::new(&model).scores(rows.borrow(), 0, &mut scores);
+    /// assert_eq!(scores, [10.0, 25.5]);
+    /// ```
+    pub fn scores(&mut self, rows: RowsRef, i: usize, scores: &mut Vec<f64>) {
+        let model = self.model;
+        scores.clear();
+        let Some(heads) = &model.heads else { return scores.push(self.score(rows, i)) };
+        scores.resize(heads.names.len(), 0.0);
+        let length = self.walk(rows, i, |place, x, _| {
+            if place > 0.0 {
+                let span = heads.span(place as usize - 1);
+                let own = heads.ids[span.clone()].iter().zip(&model.weights[span]);
+                own.for_each(|(&head, &weight)| scores[head as usize] += weight * x);
+            }
+        });
+        let length = length.unwrap_or(1.0);
+        scores.iter_mut().zip(&heads.biases).for_each(|(score, bias)| *score = *score / length + bias);
+    }
+
+    /// Shows what is held of each feature of a row, its value, and whether values are yet to be divided by the length of the
+    /// row, which is returned then.
+    fn walk(&mut self, rows: RowsRef, i: usize, mut see: impl FnMut(f64, f64, bool)) -> Option<f64> {
+        let (mut unseen, mut count, mut square) = (None, 0, 0.0);
+        let held = |id: usize| match &self.ids {
+            Ids::Indices => self.held(id),
+            Ids::Hashed(bits) => self.held(bucket(id.to_string().as_bytes(), *bits) as usize),
+            Ids::Names(held, _) => held[id],
         };
-        let (mut sum, mut square) = (0.0, 0.0);
-        rows.for_each(i, |id, x| match weight(id) {
-            weight if weight.is_nan() => {
+        rows.for_each(i, |id, x| match held(id) {
+            held if held.is_nan() => {
                 unseen = unseen.or(Some(id));
                 count += 1;
             }
-            weight => match &self.ids {
+            held => match &self.ids {
                 Ids::Names(_, Some(idf)) => {
-                    sum += weight * (idf[id] * x);
+                    see(held, idf[id] * x, true);
                     square += (idf[id] * x) * (idf[id] * x);
                 }
-                _ => score += weight * x,
+                _ => see(held, x, false),
             },
         });
-        if square > 0.0 {
-            score += sum / square.sqrt();
-        }
         if self.unseen.is_none() {
             self.unseen = unseen.map(|id| id.to_string());
         }
         self.unseen_values += count;
-        score
+        (square > 0.0).then(|| square.sqrt())
     }
 
     /// The first feature met that training never saw, and how many values such features had.

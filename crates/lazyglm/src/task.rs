@@ -104,11 +104,8 @@ impl Task {
         sample_weights: Option<Vec<f64>>,
         class_weight: Option<ClassWeight>,
     ) -> Result<Task> {
-        let sample_weights = match (sample_weights, &data.weights) {
-            (Some(given), Some(own)) => Some(given.iter().zip(own).map(|(a, b)| a * b).collect()),
-            (given, own) => given.or(own.clone()),
-        };
-        let (data, sample_weights) = without_absent_rows(data, sample_weights)?;
+        data.check_targets()?;
+        let (data, sample_weights) = weighed(data, sample_weights)?;
         let mut notes = data.notes.clone();
         let loss = match loss {
             Some(loss) => loss,
@@ -120,8 +117,7 @@ impl Task {
             Some(class_weight) => task.weigh_classes(class_weight)?,
             None => task,
         };
-        let unequal = task.weights.filter(|w| w.iter().any(|weight| *weight != w[0]));
-        Ok(Task { weights: unequal.map(with_mean_one), ..task })
+        Ok(Task { weights: task.weights.and_then(normalised), ..task })
     }
 
     /// Another data set for the same task: targets must be of the kind this one has.
@@ -152,6 +148,7 @@ impl Task {
     /// assert_eq!(Task::targets_like(&data, &*hinge, Some(&classes)).unwrap(), [1.0, -1.0]);
     /// ```
     pub fn targets_like(data: &Dataset, loss: &dyn Loss, classes: Option<&[String; 2]>) -> Result<Vec<f64>> {
+        data.check_targets()?;
         targets_of(&data.labels, loss, classes, &|i| data.place(i))
     }
 
@@ -265,6 +262,21 @@ impl ClassWeight {
     }
 }
 
+/// The weights that rows have of their own and those given, multiplied; rows of weight zero are gone.
+pub(crate) fn weighed(data: Dataset, given: Option<Vec<f64>>) -> Result<(Dataset, Option<Vec<f64>>)> {
+    let weights = match (given, &data.weights) {
+        (Some(given), Some(own)) => Some(given.iter().zip(own).map(|(a, b)| a * b).collect()),
+        (given, own) => given.or(own.clone()),
+    };
+    without_absent_rows(data, weights)
+}
+
+/// Weights of mean one; none if all are the same.
+pub(crate) fn normalised(weights: Vec<f64>) -> Option<Vec<f64>> {
+    let unequal = weights.iter().any(|weight| *weight != weights[0]);
+    unequal.then(|| with_mean_one(weights))
+}
+
 /// Checks the sample weights and drops the rows whose weight is zero: they are as if absent.
 fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Dataset, Option<Vec<f64>>)> {
     let Some(weights) = weights else { return Ok((data, None)) };
@@ -290,7 +302,7 @@ fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Data
 }
 
 /// Divides by the largest first, so that no sum of large weights is infinite.
-fn with_mean_one(weights: Vec<f64>) -> Vec<f64> {
+pub(crate) fn with_mean_one(weights: Vec<f64>) -> Vec<f64> {
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let mean = weights.iter().map(|w| w / largest).sum::<f64>() / weights.len() as f64;
     weights.into_iter().map(|w| w / largest / mean).collect()
@@ -304,7 +316,7 @@ pub(crate) fn automatic(labels: &Labels, file: Place, notes: &mut Vec<String>) -
         (_, Labels::Numbers(_)) => {
             notes.push(
                 "more than two distinct targets, all numbers: loss squared (regression). If they are classes, \
-                 write them as words, or keep two of them and ask for --loss logistic"
+                 ask for --multiclass softmax"
                     .into(),
             );
             loss::parse("squared")
@@ -405,7 +417,7 @@ fn too_many_classes(labels: &Labels, file: Place) -> Error {
     Error::data(
         file,
         what,
-        "this version tells two classes apart: keep the rows of two, or give all but one the same name",
+        "ask for --multiclass softmax or ovr; for sets of labels, as in 3,17, ask for --multilabel",
     )
 }
 

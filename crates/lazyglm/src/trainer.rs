@@ -500,6 +500,7 @@ fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Tr
         stop,
         validation,
         history,
+        heads: None,
     };
     Ok(Trained { weights, bias, report, held_down_by: None })
 }

@@ -76,8 +76,31 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("update", &["rows"]),
     ("kernel", &["ledger", "penalty", "random", "rows", "update"]), // random: in its tests
     ("reference", &["penalty", "rows", "update"]),
-    ("objective", &["loss", "penalty", "rows"]),
-    ("metrics", &["loss"]),
+    ("objective", &["heads", "loss", "penalty", "rows"]),
+    ("heads", &["loss"]),
+    ("metrics", &["heads", "loss"]),
+    (
+        "classes",
+        &[
+            "data",
+            "format",
+            "heads",
+            "labels",
+            "loss",
+            "number",
+            "objective",
+            "penalty",
+            "random",
+            "registry",
+            "report",
+            "rows",
+            "schedule",
+            "settings",
+            "solver",
+            "task",
+            "trainer",
+        ],
+    ),
     ("solver", &["kernel", "loss", "penalty", "random", "rows", "schedule", "update"]),
     (
         "trainer",
@@ -101,7 +124,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "model",
         &[
+            "classes",
             "features",
+            "heads",
             "input",
             "loss",
             "naming",
@@ -134,7 +159,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("start", &["features", "model", "naming", "number", "settings", "source"]),
     ("weights_file", &["model", "number", "source", "vocabulary"]),
     ("scorer", &["format", "model", "naming", "rows"]),
-    ("model_file", &["files", "input", "loss", "model", "schedule", "vocabulary"]),
+    ("model_file", &["files", "heads", "input", "loss", "model", "schedule", "vocabulary"]),
     ("synth", &["data", "features", "labels", "loss", "random", "rows", "task"]),
 ];
 

@@ -2,6 +2,7 @@
 
 use crate::args::Evaluate;
 use crate::print::{self, count, note, unseen_note};
+use crate::verbs::evaluate_classes;
 use lazyglm::format::Asked;
 use lazyglm::metrics::{ByKind, Metrics, metrics};
 use lazyglm::{Error, Place, Result, Scorer, data, model_file, targets_of};
@@ -10,6 +11,9 @@ use std::io::{self, Write};
 /// Runs the verb.
 pub fn run(args: &Evaluate) -> Result<()> {
     let model = model_file::load(&args.model)?;
+    if let Some(heads) = &model.heads {
+        return evaluate_classes::run(args, &model, heads);
+    }
     let mut scorer = Scorer::new(&model);
     let (mut scores, mut targets, mut with_query) = (Vec::new(), Vec::new(), 0);
     let asked = Asked { format: args.format.clone(), ..Asked::default() };

@@ -2,6 +2,7 @@
 
 use crate::args::Inspect;
 use crate::print::{self, count};
+use crate::verbs::inspect_classes;
 use lazyglm::naming::one_line;
 use lazyglm::{Model, Result, model_file};
 use serde_json::json;
@@ -11,6 +12,9 @@ use std::io::{self, Write};
 /// Runs the verb.
 pub fn run(args: &Inspect) -> Result<()> {
     let model = model_file::load(&args.model)?;
+    if let Some(heads) = &model.heads {
+        return inspect_classes::run(args, &model, heads);
+    }
     let shown = chosen(&model, args);
     print::result(|out| {
         if args.json {

@@ -1,4 +1,4 @@
-//! One verb a file.
+//! One verb a file; what ends in `_classes` is a verb's part for many classes or labels.
 
 pub mod bench_lanes;
 pub mod bench_paper;
@@ -6,9 +6,12 @@ pub mod certify;
 pub mod convert;
 pub mod demo;
 pub mod evaluate;
+pub mod evaluate_classes;
 pub mod inspect;
+pub mod inspect_classes;
 pub mod path;
 pub mod predict;
 pub mod stats;
 pub mod train;
+pub mod train_classes;
 pub mod tune;

@@ -4,7 +4,7 @@ use crate::args::{Predict, What};
 use crate::print::{cannot_print, note, unseen_note};
 use crate::verbs::train::refuse_same;
 use lazyglm::format::Asked;
-use lazyglm::{Error, Model, Output, Place, Prediction, Result, Scorer, data, files, model_file};
+use lazyglm::{Error, HeadKind, Model, Output, Place, Prediction, Result, Scorer, data, files, model_file};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -76,22 +76,21 @@ struct Job<'a> {
 impl Job<'_> {
     fn write(&mut self, out: &mut dyn Write, failed: &dyn Fn(io::Error) -> Error) -> Result<()> {
         let mut scorer = Scorer::new(self.model);
-        let mut rows = 0;
+        let (mut rows, mut scores) = (0, Vec::new());
+        if let (Some(heads), Output::Probability | Output::Score) = (&self.model.heads, self.what) {
+            writeln!(out, "{}", heads.names.join("\t")).map_err(failed)?;
+        }
         data::for_each_block(self.data, &self.asked, Some(&self.model.reading), |block| {
             scorer.meet(block)?;
             for i in 0..block.rows.len() {
-                let score = scorer.score(block.rows.borrow(), i);
+                scorer.scores(block.rows.borrow(), i, &mut scores);
                 let place = || Place::file(self.data).line(block.lines.of(i));
                 if self.strict
                     && let Some(refusal) = scorer.refusal(place())
                 {
                     return Err(refusal);
                 }
-                match self.model.predict(score, self.what)? {
-                    Prediction::Number(number) => writeln!(out, "{number:?}"),
-                    Prediction::Class(name) => writeln!(out, "{name}"),
-                }
-                .map_err(failed)?;
+                line(out, self.model, self.what, &mut scores)?.map_err(failed)?;
             }
             rows += block.rows.len();
             self.values += block.rows.nonzeros();
@@ -108,4 +107,34 @@ impl Job<'_> {
         }
         Ok(())
     }
+}
+
+/// The prediction for a row.
+fn line(out: &mut dyn Write, model: &Model, what: Output, scores: &mut [f64]) -> Result<io::Result<()>> {
+    let Some(heads) = &model.heads else {
+        return Ok(match model.predict(scores[0], what)? {
+            Prediction::Number(number) => writeln!(out, "{number:?}"),
+            Prediction::Class(name) => writeln!(out, "{name}"),
+        });
+    };
+    Ok(match (what, heads.kind) {
+        (Output::Target, HeadKind::Labels) => {
+            let names: Vec<&str> = heads.chosen(scores).map(|k| heads.names[k].as_str()).collect();
+            writeln!(out, "{}", names.join(","))
+        }
+        (Output::Target, _) => writeln!(out, "{}", heads.names[heads.best(scores)]),
+        (Output::Probability, _) => {
+            heads.probabilities(&*model.loss, scores);
+            numbers(out, scores)
+        }
+        (Output::Score, _) => numbers(out, scores),
+    })
+}
+
+/// Numbers with tabs between them.
+fn numbers(out: &mut dyn Write, numbers: &[f64]) -> io::Result<()> {
+    for (k, number) in numbers.iter().enumerate() {
+        write!(out, "{}{number:?}", if k == 0 { "" } else { "\t" })?;
+    }
+    writeln!(out)
 }

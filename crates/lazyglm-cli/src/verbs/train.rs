@@ -1,10 +1,11 @@
 //! `lazyglm train DATA`: from a file to a model.
 
-use crate::args::Train;
+use crate::args::{Thresholds, Train};
 use crate::extras::extras;
 use crate::plan::{self, HeldOut, Plan};
 use crate::print::{self, count, note};
 use crate::progress::Display;
+use crate::verbs::train_classes::Many;
 use lazyglm::format::Asked;
 use lazyglm::naming::Naming;
 use lazyglm::random::Random;
@@ -33,8 +34,15 @@ pub fn run(args: Train) -> Result<()> {
     plan.notes.iter().for_each(|text| note(args.quiet, text));
     use_threads(args.threads)?;
     let started = Instant::now();
-    let from = From::prepare(&args, &plan)?;
+    let from = Prepared::read(&args, &plan)?;
     let seconds_read = started.elapsed().as_secs_f64();
+    let from = match from {
+        Prepared::One(from) => from,
+        Prepared::Many(many) => return many.run(&args, &plan, seconds_read),
+    };
+    if args.thresholds == Thresholds::Tuned {
+        return Err(Error::call("--thresholds is for labels", "leave it out, or ask for --multilabel"));
+    }
     if args.loss == "auto" {
         note(args.quiet, &format!("loss {}", from.loss().spec()));
     }
@@ -73,27 +81,51 @@ pub enum From {
     Stream(Box<Stream>, Option<Box<Task>>),
 }
 
+/// One model to learn, or one for each class or label.
+enum Prepared {
+    One(From),
+    Many(Box<Many>),
+}
+
 impl From {
-    /// Reads the data.
+    /// Reads the data where there is one model to learn.
     pub fn prepare(args: &Train, plan: &Plan) -> Result<From> {
+        match Prepared::read(args, plan)? {
+            Prepared::One(from) => Ok(from),
+            Prepared::Many(_) => Err(Error::call(
+                "there are more than two classes, or labels",
+                "only `train` learns many at once: keep the rows of two classes, or give all but one the same name",
+            )),
+        }
+    }
+}
+
+impl Prepared {
+    /// Reads the data.
+    fn read(args: &Train, plan: &Plan) -> Result<Prepared> {
         let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
         let asked = Asked { renumber: args.renumber, ..plan::asked(&args.reading)? };
         let cache = CacheMode::parse(&args.cache);
         let scale = Scale::parse(&args.scale)?;
-        if let Some(memory) = args.memory {
+        let many = args.multilabel || args.multiclass.is_some();
+        if let Some(memory) = args.memory.filter(|_| !many) {
             let (loss, class_weight) = (plan.loss.clone(), plan.class_weight.clone());
             let (asked, cache) = (asked.clone(), cache.clone());
             let options = StreamOptions { asked, declared, cache, loss, class_weight, scale, memory };
             let stream = Stream::open(&args.data, &options, &plan.settings)?;
             // A stream cannot be read again; what was kept of it can.
             if !stream.fits() || args.data.as_os_str() == "-" {
-                return From::stream(args, plan, stream);
+                return From::stream(args, plan, stream).map(Prepared::One);
             }
         }
         let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
         let narrow = plan.settings.precision == Precision::F32;
         let (data, weights) =
             Dataset::load(&args.data, &Load { asked, declared, weights, narrow, cache, scale })?;
+        if let Some((kind, word)) = plan.classes.kind(&data, plan.loss.as_deref())? {
+            word.iter().for_each(|text| note(args.quiet, text));
+            return Many::prepare(args, plan, data, kind, weights).map(|many| Prepared::Many(Box::new(many)));
+        }
         let task = Task::new(data, plan.loss.clone(), weights, plan.class_weight.clone())?;
         task.notes.iter().for_each(|text| note(args.quiet, text));
         let fit_precision = |task: Task| if narrow { task.narrowed() } else { Ok(task) };
@@ -110,9 +142,11 @@ impl From {
                 (task, Some(fit_precision(held_out)?))
             }
         };
-        Ok(From::Memory(Box::new(task), held_out.map(Box::new)))
+        Ok(Prepared::One(From::Memory(Box::new(task), held_out.map(Box::new))))
     }
+}
 
+impl From {
     fn stream(args: &Train, plan: &Plan, stream: Stream) -> Result<From> {
         if args.sample_weights.is_some() {
             let hint = "put them into the data, as Vowpal Wabbit text has them, or raise --memory";
@@ -206,8 +240,7 @@ pub fn refuse_same(output: &Path, data: &Path) -> Result<()> {
 }
 
 /// Some rows for learning, some held out: a function of the seed alone.
-fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
-    let rows = task.targets.len();
+pub fn split_rows(rows: usize, share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
     let held = (rows as f64 * share).round() as usize;
     if held == 0 || held == rows {
         return Err(Error::call(
@@ -220,7 +253,13 @@ fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
     let (held_out, kept) = numbers.split_at_mut(held);
     held_out.sort_unstable();
     kept.sort_unstable();
-    let kept = task.select(kept);
+    Ok((kept.to_vec(), held_out.to_vec()))
+}
+
+/// The same rows as tasks.
+fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
+    let (kept, held_out) = split_rows(task.targets.len(), share, seed)?;
+    let kept = task.select(&kept);
     if task.classes.is_some() && kept.targets.iter().all(|y| *y == kept.targets[0]) {
         let what = format!("--validation {share} leaves rows of one class only to learn from");
         return Err(Error::data(
@@ -229,7 +268,7 @@ fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
             "give another share or --seed, or a file of held-out rows",
         ));
     }
-    Ok((kept, task.select(held_out)))
+    Ok((kept, task.select(&held_out)))
 }
 
 /// What a user should know but did not ask.

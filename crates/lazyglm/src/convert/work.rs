@@ -89,7 +89,7 @@ impl Work<'_> {
         seen.weighted += block.weights.iter().filter(|weight| **weight != 1.0).count() as u64;
         seen.with_query += block.with_query;
         seen.has_span |= block.span.is_some();
-        seen.labelled |= !block.labels.is_empty();
+        seen.labelled |= block.labels.any();
         seen.unlabelled = seen.unlabelled.or(block.unlabelled.map(|row| block.lines.of(row)));
         if let (true, Some(line)) = (seen.labelled, seen.unlabelled) {
             let place = Place::file(self.from).line(line);
@@ -109,7 +109,7 @@ impl Work<'_> {
         for i in 0..block.rows.len() {
             pairs.clear();
             block.rows.borrow().for_each(i, |id, x| pairs.push((id as u32, x)));
-            let target = (!block.labels.is_empty()).then(|| block.labels.name(i));
+            let target = block.labels.has(i).then(|| block.labels.name(i));
             let weight = block.weights.get(i).copied().unwrap_or(1.0);
             let row = RowOut { target: target.as_deref(), weight, pairs: &pairs };
             writer.row(&row, names, bytes).map_err(|refusal| {

@@ -82,7 +82,7 @@ impl Jsonl {
             }
         }
         if !labelled {
-            into.unlabelled.get_or_insert(into.rows.len());
+            into.no_target();
         }
         let what = "the values of a feature sum to infinity";
         into.push_row(&mut self.pairs).map_err(|_| line.wrong(0, what, "scale the values down"))

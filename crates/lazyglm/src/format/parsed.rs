@@ -22,7 +22,7 @@ pub struct Parsed {
     pub names: Option<Vocabulary>,
     /// One weight a row, or none at all when no row has one of its own.
     pub weights: Vec<f64>,
-    /// One target a row, except for rows without one.
+    /// One target a row; the empty word for rows without one.
     pub labels: Labels,
     /// The first row without a target.
     pub unlabelled: Option<usize>,
@@ -123,6 +123,19 @@ impl Parsed {
         pairs.retain(|&(_, value)| value != 0.0);
         self.lines.is_row(self.rows.len());
         self.rows.push(pairs).map_err(|_| 0)
+    }
+
+    /// The row that is about to be pushed has no target.
+    ///
+    /// ```
+    /// let mut parsed = lazyglm::format::Parsed::default();
+    /// parsed.no_target();
+    /// parsed.push_row(&mut vec![(7, 1.0)]).unwrap();
+    /// assert_eq!((parsed.unlabelled, parsed.labels.len()), (Some(0), 1));
+    /// ```
+    pub fn no_target(&mut self) {
+        self.unlabelled.get_or_insert(self.rows.len());
+        self.labels.push_absent();
     }
 
     /// The number of a feature's name.

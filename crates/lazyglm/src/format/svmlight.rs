@@ -1,7 +1,8 @@
 //! svmlight / LIBSVM text: `target index:value index:value … # comment`, a row a line.
 //!
 //! Tolerated: comments, blank lines, CRLF, a missing last line end, tabs, `qid:` (counted), unsorted indices
-//! (sorted), duplicates (summed), a missing target (`predict` takes such rows, training does not).
+//! (sorted), duplicates (summed), a missing target (`predict` takes such rows, and so does training where targets are sets
+//! of labels: the row has none).
 //! Refused, with the place: pairs that are no pairs, indices that are negative or above 2³² − 1, NaN and infinity,
 //! bytes that are no text.
 
@@ -169,7 +170,7 @@ impl Svmlight {
         let end = next(text, at, true);
         let first = &text[at..end];
         if first.contains(&b':') {
-            into.unlabelled.get_or_insert(into.rows.len());
+            into.no_target();
         } else {
             let target = into.labels.push(first);
             target.map_err(|what| line.wrong(at, what, "targets are finite numbers or words"))?;

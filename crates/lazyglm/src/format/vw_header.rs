@@ -29,7 +29,7 @@ pub(super) fn header(line: &Line, text: &str, into: &mut Parsed) -> Result<f64> 
         return Err(line.wrong(words[2].0, what, "leave it out or make it 0"));
     }
     match words[..count].first() {
-        None => _ = into.unlabelled.get_or_insert(into.rows.len()),
+        None => into.no_target(),
         Some(_) if count > 3 => return Err(too_many(line, words[3].0, words[3].1)),
         Some(&(at, label)) => take_label(line, at, label, into)?,
     }

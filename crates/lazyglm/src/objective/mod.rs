@@ -15,9 +15,11 @@
 //! ```
 
 mod gap;
+mod heads;
 
 pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Kept, balanced_slopes};
+pub use heads::{Verdicts, of_heads};
 
 use crate::loss::Loss;
 use crate::penalty::{ElasticNet, Prices};
@@ -245,12 +247,24 @@ impl Null {
         Null { low, high, share, baseline }
     }
 
-    fn slope(&self, loss: &dyn Loss, target: f64) -> f64 {
+    /// b at its best.
+    pub fn bias(&self) -> f64 {
+        0.5 * self.low + 0.5 * self.high
+    }
+
+    pub fn slope(&self, loss: &dyn Loss, target: f64) -> f64 {
         match self.share {
             0.0 => loss.slope(self.low, target),
             share => (1.0 - share) * loss.slope(self.low, target) + share * loss.slope(self.high, target),
         }
     }
+}
+
+/// b at its best without any weights, for two classes of these weights: +1 and −1.
+pub(crate) fn best_bias(positive: f64, negative: f64, loss: &dyn Loss) -> f64 {
+    let mut pooled = vec![(-1.0, negative), (1.0, positive)];
+    pooled.retain(|(_, weight)| *weight > 0.0);
+    Null::new(&pooled, loss, true).bias()
 }
 
 /// How many gradients are summed side by side: more for more non-zeros a column, at most this many.

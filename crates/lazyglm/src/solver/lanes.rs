@@ -248,7 +248,12 @@ impl<W: Weight, P: Pack<W, L>, V: Value, const L: usize> kernel::Work for Run<'_
 
 /// Rows ahead whose arrays are asked for; the ids of the next row, whose weights are to be asked for.
 #[inline(always)]
-fn ask_ahead<'a, V: Value>(examples: Examples<'a>, values: &'a [V], order: &[u32], k: usize) -> &'a [u32] {
+pub(super) fn ask_ahead<'a, V: Value>(
+    examples: Examples<'a>,
+    values: &'a [V],
+    order: &[u32],
+    k: usize,
+) -> &'a [u32] {
     const AHEAD: usize = 4;
     if let Some(&later) = order.get(k + 2 * AHEAD) {
         examples.rows.prefetch_span(later as usize, kernel::prefetch);

@@ -1,5 +1,5 @@
 //! One algorithm a file. [`online`] is the loop over rows; [`eta0`] finds its starting rate. [`lanes`] is the same loop for many models at
-//! once, each with an [`aim`] of its own.
+//! once, each with an [`aim`] of its own; [`softmax`] couples them, a lane a class.
 //!
 //! ```
 //! use lazyglm::{Settings, random, solver::eta0, synth};
@@ -17,3 +17,4 @@ pub(crate) mod ftrl;
 pub mod lanes;
 pub mod newton;
 pub mod online;
+pub mod softmax;

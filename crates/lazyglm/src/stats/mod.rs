@@ -139,10 +139,8 @@ impl Counted {
         self.span = Span::of_both(self.span, block.span);
         self.with_query += block.with_query;
         let targets = self.targets.meet(block);
-        for i in 0..block.rows.len() {
-            let weight = block.weights.get(i).copied().unwrap_or(1.0);
-            // Once a row lacks its target, those that follow cannot be told which target is theirs.
-            let target = targets.get(i).filter(|_| block.unlabelled.is_none_or(|first| i < first));
+        for (i, target) in targets.iter().enumerate() {
+            let (weight, target) = (block.weights.get(i).copied().unwrap_or(1.0), target.as_ref());
             let pull = self.slopes.meet(target, weight);
             self.shape.begin(target.map(|target| target.hash), weight);
             block.rows.borrow().for_each(i, |id, x| {

@@ -137,8 +137,7 @@ impl Default for Targets {
 
 impl Targets {
     /// Counts the targets of a block, and returns them.
-    pub fn meet(&mut self, block: &Parsed) -> Vec<Target> {
-        self.missing += (block.rows.len() - block.labels.len()) as u64;
+    pub fn meet(&mut self, block: &Parsed) -> Vec<Option<Target>> {
         let targets: Vec<Target> = match &block.labels {
             Labels::Numbers(numbers) => numbers.iter().map(|&y| Target::number(y)).collect(),
             Labels::Words { codes, words, .. } => {
@@ -146,8 +145,13 @@ impl Targets {
                 codes.iter().map(|&code| known[code as usize]).collect()
             }
         };
-        for (i, &target) in targets.iter().enumerate() {
-            self.count(target, || block.labels.name(i));
+        let has = |(i, target): (usize, Target)| block.labels.has(i).then_some(target);
+        let targets: Vec<Option<Target>> = targets.into_iter().enumerate().map(has).collect();
+        for (i, target) in targets.iter().enumerate() {
+            match target {
+                Some(target) => self.count(*target, || block.labels.name(i)),
+                None => self.missing += 1,
+            }
         }
         targets
     }

@@ -43,7 +43,7 @@ pub(super) fn append(batch: &RecordBatch, places: &Places, file: &Path, into: &m
             continue;
         }
         match target.as_ref().and_then(|target| target(row)) {
-            None => _ = into.unlabelled.get_or_insert(into.rows.len()),
+            None => into.no_target(),
             Some(word) => reader.target(&word, into)?,
         }
         reader.pairs.clear();

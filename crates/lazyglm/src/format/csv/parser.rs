@@ -58,7 +58,7 @@ impl Parser for CsvParser {
                 return Err(spot.count(record.cells(), columns.len()));
             }
             if !*has_target {
-                into.unlabelled.get_or_insert(into.rows.len());
+                into.no_target();
             }
             scratch.row(columns, text, record.ends, &spot, into)?;
         }
@@ -84,7 +84,7 @@ impl Scratch {
             match column.kind {
                 ColumnKind::Dropped => {}
                 ColumnKind::Target if is_missing(cell) => {
-                    into.unlabelled.get_or_insert(into.rows.len());
+                    into.no_target();
                 }
                 ColumnKind::Target => {
                     let target = into.labels.push(cell.as_bytes());

@@ -52,7 +52,7 @@ impl TextParser {
         }
         let text = self.take_label(text, line)?;
         if self.label.is_empty() {
-            into.unlabelled.get_or_insert(into.rows.len());
+            into.no_target();
         } else {
             let target = into.labels.push(self.label.as_bytes());
             target.map_err(|what| line.wrong(0, what, "labels are words or finite numbers"))?;

@@ -2,7 +2,7 @@
 //!
 //! | tensor | type | what |
 //! |---|---|---|
-//! | `weights` | F64 \[k\] | the weights that are not zero |
+//! | `weights` | F64 \[k\] | the weights that are not zero; with heads \[m\], feature by feature |
 //! | `bias` | F64 \[1\] | b |
 //! | `features` | U32 \[k\] | the index of each, as written in the data, or its bucket, or the number of its word, rising |
 //! | `seen` | U32 \[2m\] | first and last index of each run of features that occurred in training |
@@ -10,11 +10,15 @@
 //! | `names` | U8 | with words: the words of the weights, end to end, in UTF-8 |
 //! | `others` | U64 \[z\] | with words: XXH3-64 of every other word that occurred, rising |
 //! | `idf`, `other_idf` | F64 \[k\], \[z\] | with words of normalised text: their idf |
+//! | `head_ends` | U64 \[k\] | with heads: where each feature's weights end in `weights` |
+//! | `head_ids` | U32 \[m\] | with heads: whose each weight is, rising within a feature |
+//! | `head_biases` | F64 \[h\] | with heads: their biases |
+//! | `head_thresholds` | F64 \[h\] | with labels whose thresholds were tuned: these |
 //! | `xxh3_64` | U8 \[8\] | the last eight bytes of the file: XXH3-64, little-endian, of all bytes before them |
 //!
 //! The header's metadata has one key, `lazyglm`: a JSON object with `format`, loss, classes, how rows are made of data,
-//! how features are counted and how the model was trained. Format 1 knows svmlight data alone, format 2 all of them; a
-//! model that needs no more is written in format 1. The checksum stands last in every format to come.
+//! how features are counted and how the model was trained. Format 1 knows svmlight data alone, format 2 all of them,
+//! format 3 heads, whose names and kind stand in the header; a model is written in the oldest format that will do. The checksum stands last in every format to come.
 //!
 //! ```
 //! use lazyglm::{Model, Settings, model_file, synth, train};
@@ -25,8 +29,12 @@
 //! assert_eq!(tensors.tensor("bias").unwrap().shape(), [1]);
 //! ```
 
+mod heads;
+
+use self::heads::{HeadNames, head_bytes, is_plain, read_heads};
 use crate::error::{Error, Kind, Place, Result};
 use crate::files;
+use crate::heads::Heads;
 use crate::input::Reading;
 use crate::loss;
 use crate::model::{Counting, Model, Seen, Training, Words};
@@ -39,7 +47,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 /// The newest format this version reads; it writes the oldest that will do.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Bytes of the checksum at the end of the file.
 const CHECKSUM: usize = 8;
@@ -50,6 +58,8 @@ struct Header {
     written_by: String,
     loss: String,
     classes: Option<[String; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    heads: Option<HeadNames>,
     #[serde(default, skip_serializing_if = "is_default")]
     reading: Reading,
     counting: Counting,
@@ -119,10 +129,15 @@ pub fn load(path: &Path) -> Result<Model> {
 /// ```
 pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
     let header = Header {
-        format: if is_default(&model.reading) && model.words.is_none() { 1 } else { 2 },
+        format: match &model.heads {
+            Some(_) => 3,
+            None if is_default(&model.reading) && model.words.is_none() => 1,
+            None => 2,
+        },
         written_by: format!("lazyglm {}", env!("CARGO_PKG_VERSION")),
         loss: model.loss.spec(),
         classes: model.classes.clone(),
+        heads: model.heads.as_ref().map(|heads| HeadNames { kind: heads.kind, names: heads.names.clone() }),
         reading: model.reading.clone(),
         counting: model.counting,
         training: model.training.clone(),
@@ -148,6 +163,15 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
         tensors.push(("name_ends", view(Dtype::U64, ends.len() / 8, &ends)?));
         tensors.push(("names", view(Dtype::U8, names.len(), &names)?));
         tensors.push(("others", view(Dtype::U64, others.len() / 8, &others)?));
+    }
+    let of_heads = model.heads.as_ref().map(head_bytes);
+    if let (Some(heads), Some([ends, ids, biases, thresholds])) = (&model.heads, &of_heads) {
+        tensors.push(("head_ends", view(Dtype::U64, heads.ends.len(), ends)?));
+        tensors.push(("head_ids", view(Dtype::U32, heads.ids.len(), ids)?));
+        tensors.push(("head_biases", view(Dtype::F64, heads.biases.len(), biases)?));
+        if let Some(own) = &heads.thresholds {
+            tensors.push(("head_thresholds", view(Dtype::F64, own.len(), thresholds)?));
+        }
     }
     let bytes_of = |of: &Vec<f64>| of.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let idf =
@@ -244,7 +268,7 @@ pub fn from_bytes(bytes: &[u8]) -> std::result::Result<Model, Refusal> {
 
 fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     let broken = |what: &str| (format!("it breaks a rule of the format: {what}"), AGAIN);
-    let header: Header = serde_json::from_str(json).map_err(|e| broken(&format!("its header: {e}")))?;
+    let mut header: Header = serde_json::from_str(json).map_err(|e| broken(&format!("its header: {e}")))?;
     let loss = loss::parse(&header.loss).map_err(|e| broken(&e.to_string()))?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|e| broken(&e.to_string()))?;
     let get = |name: &str, dtype| match tensors.tensor(name) {
@@ -264,15 +288,34 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     if !finite || bias.len() != 1 || weights.contains(&0.0) {
         return Err(broken("weights and bias are finite, and weights are not zero"));
     }
-    if features.len() != weights.len() || !rising || !apart || !features.iter().all(|&f| seen.contains(f)) {
+    let heads = match header.heads.take() {
+        None => None,
+        Some(names) => {
+            let (ends, ids) = (u64s(get("head_ends", Dtype::U64)?), u32s(get("head_ids", Dtype::U32)?));
+            let biases = f64s(get("head_biases", Dtype::F64)?);
+            let tuned = tensors.tensor("head_thresholds").is_ok();
+            let thresholds = if tuned { Some(f64s(get("head_thresholds", Dtype::F64)?)) } else { None };
+            let heads = read_heads(names, ends, ids, biases, thresholds);
+            let fits = |heads: &Heads| heads.ends.len() == features.len() && heads.ids.len() == weights.len();
+            Some(
+                heads
+                    .filter(fits)
+                    .ok_or_else(|| broken("heads have names, biases, and weights by feature"))?,
+            )
+        }
+    };
+    let one_each = heads.is_some() || features.len() == weights.len();
+    if !one_each || !rising || !apart || !features.iter().all(|&f| seen.contains(f)) {
         return Err(broken("features are seen, rise, and have a weight each"));
     }
-    if (loss.admits() == loss::Admits::Classes) != header.classes.is_some() || header.counting.index_base > 1
-    {
+    if heads.is_some() && loss.admits() != loss::Admits::Classes {
+        return Err(broken("heads have a loss for classes"));
+    }
+    let two_classes = loss.admits() == loss::Admits::Classes && heads.is_none();
+    if two_classes != header.classes.is_some() || header.counting.index_base > 1 {
         return Err(broken("classes and index base fit the loss"));
     }
-    let plain = |name: &String| !name.is_empty() && !name.contains(|c: char| c.is_ascii_control()); // as targets are read
-    if header.classes.as_ref().is_some_and(|[a, b]| a == b || !plain(a) || !plain(b)) {
+    if header.classes.as_ref().is_some_and(|[a, b]| a == b || !is_plain(a) || !is_plain(b)) {
         return Err(broken("two different class names without control characters"));
     }
     let words = match tensors.tensor("names") {
@@ -300,7 +343,8 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     }
     Spec::parse(&header.training.schedule).map_err(|e| broken(&e.to_string()))?;
     let Header { classes, reading, counting, training, .. } = header;
-    Ok(Model { features, weights, bias: bias[0], loss, classes, seen, words, reading, counting, training })
+    let bias = bias[0];
+    Ok(Model { features, weights, bias, loss, classes, heads, seen, words, reading, counting, training })
 }
 
 fn f64s(bytes: &[u8]) -> Vec<f64> {

@@ -7,6 +7,10 @@
 //! assert_eq!((accuracy, auc), (2.0 / 3.0, Some(1.0)));
 //! ```
 
+mod heads;
+
+pub use heads::{HeadFigures, HeadMetrics, Tally};
+
 use crate::loss::{Admits, Loss};
 use serde::Serialize;
 

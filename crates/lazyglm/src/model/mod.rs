@@ -1,7 +1,12 @@
 //! A model: the weights that are not zero, by name, and what is needed to use them.
 
+mod learnt;
+
+use self::learnt::Learnt;
+use crate::classes::{ClassTask, TrainedHeads};
 use crate::error::{Error, Result};
 use crate::features::Features;
+use crate::heads::Heads;
 use crate::input::Reading;
 use crate::loss::{Admits, Loss};
 use crate::naming::Naming;
@@ -31,14 +36,16 @@ pub struct Model {
     /// The index, as written in the data, of each feature whose weight is not zero, or its bucket, or the number of
     /// its word in `words`; rising.
     pub features: Vec<u32>,
-    /// Their weights.
+    /// Their weights: one each, or with heads as many as there are.
     pub weights: Vec<f64>,
-    /// b.
+    /// b; 0 with heads, which have their own.
     pub bias: f64,
     /// The loss it was trained for; its link makes predictions of scores.
     pub loss: Arc<dyn Loss>,
     /// The names of the classes −1 and +1.
     pub classes: Option<[String; 2]>,
+    /// With many classes or labels, whose each weight is.
+    pub heads: Option<Heads>,
     /// The features that occurred in training.
     pub seen: Seen,
     /// The words that features stand for, if they do.
@@ -186,7 +193,33 @@ impl Model {
             weighted: task.weights.is_some(),
             reading: &task.data.reading,
         };
-        Model::from(origin, settings, trained)
+        let learnt = Learnt::one(trained, &task.data.features);
+        Model::from(origin, settings, learnt)
+    }
+
+    /// The same for a run with many classes or labels.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared, HeadKind, Model, Settings, classes::{ClassTask, Room, train}};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-model-classes.svm");
+    /// std::fs::write(&file, "a 1:1\nb 2:1\nc 5:1\n".repeat(50)).unwrap();
+    /// let data = Dataset::read(&file, Declared::default()).unwrap();
+    /// let (task, settings) = (ClassTask::new(data, HeadKind::Ovr, None, None, None).unwrap(), Settings::default());
+    /// let room = Room::plan(&task, settings.precision, None).unwrap();
+    /// let trained = train(&task, None, &settings, room, false, &mut |_| {}).unwrap();
+    /// let model = Model::of_classes(&task, &settings, trained);
+    /// assert_eq!((model.features, model.heads.unwrap().names.join(" ")), (vec![1, 2, 5], "a b c".to_string()));
+    /// ```
+    pub fn of_classes(task: &ClassTask, settings: &Settings, trained: TrainedHeads) -> Model {
+        let origin = Origin {
+            features: &task.data.features,
+            occurs: &task.data.occurring(),
+            loss: &task.loss,
+            classes: &None,
+            weighted: task.weights.is_some(),
+            reading: &task.data.reading,
+        };
+        Model::from(origin, settings, Learnt::many(trained, task))
     }
 
     /// The same for a run on rows that were not held in memory.
@@ -204,14 +237,13 @@ impl Model {
         let Stream { features, occurs, loss, classes, weighted, .. } = stream;
         let origin =
             Origin { features, occurs, loss, classes, weighted: *weighted, reading: stream.reading() };
-        Model::from(origin, settings, trained)
+        Model::from(origin, settings, Learnt::one(trained, features))
     }
 
-    fn from(origin: Origin, settings: &Settings, trained: Trained) -> Model {
+    fn from(origin: Origin, settings: &Settings, learnt: Learnt) -> Model {
         let names = origin.features;
-        let weights = names.sorted().map(|j| (j, names.in_data_units(j, trained.weights[j])));
-        let (mut features, weights): (Vec<u32>, Vec<f64>) =
-            weights.filter(|(_, w)| *w != 0.0).map(|(column, w)| (names.index(column), w)).unzip();
+        let Learnt { columns, weights, bias, heads, report } = learnt;
+        let mut features: Vec<u32> = columns.into_iter().map(|column| names.index(column)).collect();
         let mut seen = Seen::of(names, origin.occurs);
         let mut words = None;
         if let Naming::Words(all) = &*names.naming {
@@ -238,7 +270,8 @@ impl Model {
             weights,
             words,
             reading: origin.reading.clone(),
-            bias: trained.bias,
+            bias,
+            heads,
             loss: origin.loss.clone(),
             classes: origin.classes.clone(),
             seen,
@@ -258,12 +291,12 @@ impl Model {
                 early_stop: settings.early_stop,
                 table_budget: settings.table_budget,
                 average: settings.average,
-                report: Report { seconds_read: 0.0, seconds_train: 0.0, ..trained.report },
+                report: Report { seconds_read: 0.0, seconds_train: 0.0, ..report },
             },
         }
     }
 
-    /// What the feature of weight `k` is called.
+    /// What feature `k` of those with a weight is called.
     ///
     /// ```
     /// use lazyglm::{Model, Settings, synth, train};
@@ -322,6 +355,7 @@ impl Model {
     /// ```
     pub fn usual_output(&self) -> Output {
         match (self.loss.gives_probability(), self.loss.admits()) {
+            _ if self.heads.is_some() => Output::Target,
             (true, _) => Output::Probability,
             (false, Admits::Classes) => Output::Score,
             (false, _) => Output::Target,
