@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test build fuzz fuzz-parquet bench bench-quick bench-paper bench-tune bench-optimum bench-test planted-bugs clean
+.PHONY: demo test build fuzz fuzz-parquet bench bench-quick bench-paper bench-tune bench-optimum bench-test planted-bugs clean bench-classes
 
 PYTHON ?= python3
 BENCH_ENV = target/bench-env
@@ -33,6 +33,9 @@ bench: build $(BENCH_ENV)/ready         ## end to end against other trainers; DA
 
 bench-quick: build $(BENCH_ENV)/ready   ## the same on few rows, once: does it run? Its times say little, no record is kept
 	$(BENCH) --rows 10000 --repeats 1 --no-record
+
+bench-classes: build $(BENCH_ENV)/ready ## many classes and labels against scikit-learn; DATA=DIR with 20news_*.svm and medline_mesh.mlsvm
+	$(BENCH_ENV)/bin/python -m bench.classes --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-test: $(BENCH_ENV)/ready          ## tests of the benchmark's judge, reader and converters
 	$(BENCH_ENV)/bin/python -m unittest discover -t . -s bench/tests
