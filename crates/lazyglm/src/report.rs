@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Figures of a finished run.
+/// Figures of a finished run. What has not been measured, because the rows were not at hand any more, is NaN.
 ///
 /// ```
 /// use lazyglm::{Report, Settings, synth, train};
@@ -16,14 +16,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// F on all training rows: loss + penalty.
+    #[serde(with = "measured")]
     pub objective: f64,
     /// The mean loss.
+    #[serde(with = "measured")]
     pub loss: f64,
     /// λ₁‖w‖₁ + ½λ₂‖w‖².
     pub penalty: f64,
     /// F without any weights: see [`crate::objective::baseline`].
+    #[serde(with = "measured")]
     pub baseline: f64,
     /// How far the weights are from a minimum: see [`crate::objective::violation`].
+    #[serde(with = "measured")]
     pub violation: f64,
     /// A value that no weights can get F below: see [`crate::objective::Certificate`]; `None` without a penalty, and for
     /// rows that were not held in memory.
@@ -36,6 +40,7 @@ pub struct Report {
     #[serde(default)]
     pub promise: Option<f64>,
     /// The smallest λ₁ at which all weights are zero: see [`crate::objective::l1_max`].
+    #[serde(with = "measured")]
     pub l1_max: f64,
     /// Weights that are not zero, without the bias.
     pub nonzeros: usize,
@@ -100,6 +105,19 @@ pub struct HeadReport {
     pub nonzeros: usize,
     /// Its part of the mean loss; with softmax, that of its own rows.
     pub loss: f64,
+}
+
+/// A figure, or null for one that was not measured: JSON has no NaN.
+mod measured {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(figure: &f64, to: S) -> Result<S::Ok, S::Error> {
+        Some(*figure).filter(|figure| figure.is_finite()).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
+    }
 }
 
 /// Why a run ended.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{METHODS, log_uniform, net};
-use lazyglm::kernel::Folded;
+use lazyglm::kernel::{Averaged, Folded};
 use lazyglm::random::Random;
 use lazyglm::reference::Table;
 use lazyglm::schedule::{Setting, Spec};
@@ -55,6 +55,35 @@ proptest! {
                 learn(&mut random, &task, &rule, table(), cuts)
             );
         }
+    }
+
+    #[test]
+    fn a_frozen_frame_goes_on_to_the_bit(seed in any::<u64>(), cut in 0usize..300) {
+        let mut random = Random::new(seed);
+        let (task, net) = (task(seed % 20), net(&mut random, 0.1, 0.1));
+        let method = METHODS[random.below(2) as usize];
+        let setting = Setting { eta0: log_uniform(&mut random, 1e-3, 1.0), l2: net.l2, rows: Some(300), epochs: 1 };
+        let schedule = Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap();
+        let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+        let order: Vec<u32> = (0..300).collect();
+        let mut whole = Online::new(Folded::<f32>::new(vec![0.0; 80], net, method), true);
+        whole.learn(&rule, task.examples(), &order[..cut]).unwrap();
+        let mut thawed = Online::new(Folded::<f32>::thaw(whole.update.freeze(), net, method).unwrap(), true);
+        (thawed.bias, thawed.t) = (whole.bias, whole.t);
+        for model in [&mut whole, &mut thawed] {
+            model.learn(&rule, task.examples(), &order[cut..]).unwrap();
+        }
+        prop_assert_eq!(whole.update.freeze(), thawed.update.freeze());
+        prop_assert_eq!(whole.bias, thawed.bias);
+
+        let mut whole = Online::new(Averaged::new(vec![0.0; 80], net, method, seed % 100), true);
+        whole.learn(&rule, task.examples(), &order[..cut]).unwrap();
+        let mut thawed = Online::new(Averaged::thaw(whole.update.freeze(), net, method).unwrap(), true);
+        (thawed.bias, thawed.t) = (whole.bias, whole.t);
+        for model in [&mut whole, &mut thawed] {
+            model.learn(&rule, task.examples(), &order[cut..]).unwrap();
+        }
+        prop_assert_eq!(whole.update.freeze(), thawed.update.freeze());
     }
 
     #[test]

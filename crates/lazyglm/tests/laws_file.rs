@@ -311,3 +311,15 @@ fn a_byte_order_mark_is_no_part_of_the_first_target() {
     assert_eq!(data.labels, Labels::Numbers(vec![1.0, -1.0]));
     assert_eq!(parse(b"1 0000000000007:1\n").unwrap().rows.ids(), [7], "nor do leading zeros matter");
 }
+
+#[test]
+fn figures_that_were_not_measured_read_back_as_such() {
+    let task = synth::documents(&synth::Shape { rows: 50, features: 20, ..Default::default() }).task;
+    let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    let mut model = Model::new(&task, &Settings::default(), trained);
+    let measured = model.training.report.violation;
+    model.training.report.objective = f64::NAN;
+    let back = model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).unwrap().training.report;
+    assert!(back.objective.is_nan());
+    assert_eq!(back.violation, measured);
+}

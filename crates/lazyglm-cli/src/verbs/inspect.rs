@@ -86,7 +86,10 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
         }
         solver => writeln!(out, "{solver}, {} steps on {rows} rows", report.epochs)?,
     }
-    writeln!(out, "objective  {:.8}", training.report.objective)?;
+    match report.objective {
+        f if f.is_finite() => writeln!(out, "objective  {f:.8}")?,
+        _ => writeln!(out, "objective  not measured")?, // saved where the rows were not at hand
+    }
     writeln!(out, "bias       {:+.6}", model.bias)?;
     writeln!(out, "\n{:>width$}  {:>14}", "feature", "weight")
 }

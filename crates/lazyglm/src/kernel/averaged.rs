@@ -25,9 +25,9 @@ const STRETCH: f64 = 8.0;
 
 /// A sum in two numbers: what rounding drops from the first is in the second.
 #[derive(Clone, Copy, Debug, Default)]
-struct Double {
-    sum: f64,
-    rest: f64,
+pub(super) struct Double {
+    pub sum: f64,
+    pub rest: f64,
 }
 
 impl Double {
@@ -45,10 +45,10 @@ impl Double {
 
 /// The frame after a step, and its sums so far.
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
-    debt: f64,
-    scales: Double,
-    debts: Double,
+pub(super) struct Line {
+    pub debt: f64,
+    pub scales: Double,
+    pub debts: Double,
 }
 
 /// Lazy updates whose weights are the mean over steps.
@@ -62,13 +62,13 @@ struct Line {
 /// ```
 #[derive(Clone)]
 pub struct Averaged {
-    stored: Vec<f64>,
-    sums: Vec<f64>,
-    seen: Vec<u32>, // the line up to which a weight is in its sum
-    lines: Vec<Line>,
-    ledger: Ledger,
-    steps: u64,
-    from: u64,
+    pub(super) stored: Vec<f64>,
+    pub(super) sums: Vec<f64>,
+    pub(super) seen: Vec<u32>, // the line up to which a weight is in its sum
+    pub(super) lines: Vec<Line>,
+    pub(super) ledger: Ledger,
+    pub(super) steps: u64,
+    pub(super) from: u64,
 }
 
 impl Averaged {
@@ -89,6 +89,11 @@ impl Averaged {
     /// The weights as they are now.
     pub fn latest(&self) -> Vec<f64> {
         self.stored.iter().map(|&v| self.ledger.settle(v)).collect()
+    }
+
+    /// How many steps the mean is over, so far.
+    pub fn counted(&self) -> u64 {
+        self.steps.saturating_sub(self.from)
     }
 
     /// What a weight was, summed over the lines it is not in its sum for.

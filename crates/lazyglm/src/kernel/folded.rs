@@ -45,23 +45,23 @@ const STEPS_ALONE: f64 = 256.0;
 /// ```
 #[derive(Clone)]
 pub struct Folded<W, const PENALTY: bool = true> {
-    stored: Vec<W>,
+    pub(super) stored: Vec<W>,
     settled: Vec<W>, // those of the row just scored
-    ledger: Ledger,
-    debt: W,    // the ledger's, rounded: the value to read and write with
-    scale: f64, // A, that is 1/stretch
-    rebase: Rebase,
+    pub(super) ledger: Ledger,
+    pub(super) debt: W,    // the ledger's, rounded: the value to read and write with
+    pub(super) scale: f64, // A, that is 1/stretch
+    pub(super) rebase: Rebase,
 }
 
 /// When to pay every debt, and which weights may be alive to pay.
 #[derive(Clone, Debug)]
-struct Rebase {
-    limit: f64,              // the most that may be owed, in units of weights
-    largest: f64,            // weight at the last rebase
-    eta: f64,                // rate then
-    touched: usize,          // non-zeros since
-    alone: Option<Vec<u32>>, // if no weight was alive then: those touched since; no other can be alive now
-    eager: f64,              // divides the limit; 1 but in laws that rebase early on purpose
+pub(super) struct Rebase {
+    pub limit: f64,              // the most that may be owed, in units of weights
+    pub largest: f64,            // weight at the last rebase
+    pub eta: f64,                // rate then
+    pub touched: usize,          // non-zeros since
+    pub alone: Option<Vec<u32>>, // if no weight was alive then: those touched since; no other can be alive now
+    pub eager: f64,              // divides the limit; 1 but in laws that rebase early on purpose
 }
 
 impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {

@@ -21,6 +21,7 @@ mod averaged;
 mod bytes;
 mod columns;
 mod folded;
+mod frozen;
 mod lanes;
 mod pack;
 mod pages;
@@ -34,6 +35,7 @@ pub(crate) use pages::ask_for_huge_pages;
 
 pub use averaged::Averaged;
 pub use folded::Folded;
+pub use frozen::{Frozen, FrozenMean};
 pub use lanes::Lanes;
 pub use pack::{Half, Line, Pack};
 pub use weight::Weight;

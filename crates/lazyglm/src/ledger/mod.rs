@@ -151,6 +151,16 @@ impl Ledger {
         if magnitude > 0.0 { magnitude.copysign(stored) } else { 0.0 }
     }
 
+    /// The four numbers that scale and debt are kept in: each total, and what rounding dropped from it.
+    pub(crate) fn totals(&self) -> [f64; 4] {
+        [self.stretch.sum, self.stretch.lost, self.debt.sum, self.debt.lost]
+    }
+
+    /// A ledger with the totals of another.
+    pub(crate) fn with_totals(self, [sum, lost, owed, dropped]: [f64; 4]) -> Ledger {
+        Ledger { stretch: Total { sum, lost }, debt: Total { sum: owed, lost: dropped }, ..self }
+    }
+
     /// Forgets scale and debt; whoever calls this has just settled every weight.
     ///
     /// ```

@@ -1,0 +1,165 @@
+//! A folded frame at rest: all that it holds, as plain numbers, so that learning goes on elsewhere to the bit.
+//!
+//! Weights alone are not enough: settled and started from again they owe nothing, and sums that begin anew round
+//! otherwise. Stored magnitudes are widened to f64, which is exact and turns back exactly.
+
+use super::averaged::{Averaged, Double, Line};
+use super::folded::{Folded, Rebase};
+use super::weight::Weight;
+use crate::error::{Error, Place, Result};
+use crate::ledger::Ledger;
+use crate::penalty::{ElasticNet, Method};
+use crate::update::Update;
+
+/// What a [`Folded`] holds.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, kernel::Folded, update::Update};
+/// let net = ElasticNet::new(0.01, 0.1).unwrap();
+/// let mut whole = Folded::<f32>::new(vec![1.0, -2.0], net, Method::Fobos);
+/// (0..7).for_each(|_| whole.charge(0.3));
+/// let mut thawed = Folded::<f32>::thaw(whole.freeze(), net, Method::Fobos).unwrap();
+/// (0..7).for_each(|_| whole.charge(0.2));
+/// (0..7).for_each(|_| thawed.charge(0.2));
+/// assert_eq!(whole.weights(), thawed.weights());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frozen {
+    /// The magnitudes in the frame, one a weight.
+    pub stored: Vec<f64>,
+    /// Stretch and debt, each with what rounding dropped from it.
+    pub totals: [f64; 4],
+    /// When to pay every debt: limit, largest weight, rate, eagerness.
+    pub rebase: [f64; 4],
+    /// Non-zeros touched since all was paid.
+    pub touched: u64,
+    /// If no weight was alive then: those touched since.
+    pub alone: Option<Vec<u32>>,
+}
+
+impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY>
+where
+    Self: Update,
+{
+    /// All that it holds.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, kernel::Folded};
+    /// let net = ElasticNet::new(0.0, 0.0).unwrap();
+    /// assert_eq!(Folded::<f64>::new(vec![0.5], net, Method::Sgd).freeze().stored, [0.5]);
+    /// ```
+    pub fn freeze(&self) -> Frozen {
+        let Rebase { limit, largest, eta, touched, ref alone, eager } = self.rebase;
+        Frozen {
+            stored: self.stored.iter().map(|v| v.wide()).collect(),
+            totals: self.ledger.totals(),
+            rebase: [limit, largest, eta, eager],
+            touched: touched as u64,
+            alone: alone.clone(),
+        }
+    }
+
+    /// Goes on from there. Numbers that no frame can hold are refused.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, kernel::Folded};
+    /// let net = ElasticNet::new(0.1, 0.0).unwrap();
+    /// let mut frozen = Folded::<f64>::new(vec![0.5], net, Method::Sgd).freeze();
+    /// frozen.alone = Some(vec![7]);
+    /// assert!(Folded::<f64>::thaw(frozen, net, Method::Sgd).is_err(), "there is no weight 7");
+    /// ```
+    pub fn thaw(frozen: Frozen, net: ElasticNet, method: Method) -> Result<Self> {
+        let Frozen { stored, totals, rebase, touched, alone } = frozen;
+        let finite = totals.iter().chain(&rebase).chain(&stored).all(|x| x.is_finite());
+        let known = alone.iter().flatten().all(|&id| (id as usize) < stored.len());
+        if !finite || !known || totals[0] < 1.0 || totals[2] < 0.0 {
+            return Err(no_state());
+        }
+        let mut thawed = Self::new(stored, net, method);
+        thawed.ledger = Ledger::new(net, method).with_totals(totals);
+        thawed.debt = W::from_wide(thawed.ledger.debt());
+        thawed.scale = 1.0 / thawed.ledger.stretch();
+        let [limit, largest, eta, eager] = rebase;
+        thawed.rebase = Rebase { limit, largest, eta, touched: touched as usize, alone, eager };
+        Ok(thawed)
+    }
+}
+
+/// What an [`Averaged`] holds.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, kernel::Averaged, update::Update};
+/// let net = ElasticNet::new(0.25, 0.0).unwrap();
+/// let mut whole = Averaged::new(vec![1.0], net, Method::Fobos, 0);
+/// whole.charge(1.0);
+/// let mut thawed = Averaged::thaw(whole.freeze(), net, Method::Fobos).unwrap();
+/// [&mut whole, &mut thawed].map(|mean| mean.charge(1.0));
+/// assert_eq!(whole.weights(), thawed.weights());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrozenMean {
+    /// The magnitudes in the frame, one a weight.
+    pub stored: Vec<f64>,
+    /// The sum of each weight over the steps it has been summed for.
+    pub sums: Vec<f64>,
+    /// The line of the table up to which that is.
+    pub seen: Vec<u32>,
+    /// The lines, five numbers each: a debt, and the sums of scales and of debts with what rounding dropped from them.
+    pub lines: Vec<f64>,
+    /// Stretch and debt, each with what rounding dropped from it.
+    pub totals: [f64; 4],
+    /// Steps done.
+    pub steps: u64,
+    /// Steps that are left out of the mean.
+    pub from: u64,
+}
+
+impl Averaged {
+    /// All that it holds.
+    pub fn freeze(&self) -> FrozenMean {
+        let numbers = |l: &Line| [l.debt, l.scales.sum, l.scales.rest, l.debts.sum, l.debts.rest];
+        FrozenMean {
+            stored: self.stored.clone(),
+            sums: self.sums.clone(),
+            seen: self.seen.clone(),
+            lines: self.lines.iter().flat_map(numbers).collect(),
+            totals: self.ledger.totals(),
+            steps: self.steps,
+            from: self.from,
+        }
+    }
+
+    /// Goes on from there. Numbers that no frame can hold are refused.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, kernel::Averaged};
+    /// let net = ElasticNet::new(0.25, 0.0).unwrap();
+    /// let mut frozen = Averaged::new(vec![1.0], net, Method::Fobos, 0).freeze();
+    /// frozen.seen[0] = 9;
+    /// assert!(Averaged::thaw(frozen, net, Method::Fobos).is_err(), "there is no line 9");
+    /// ```
+    pub fn thaw(frozen: FrozenMean, net: ElasticNet, method: Method) -> Result<Averaged> {
+        let FrozenMean { stored, sums, seen, lines, totals, steps, from } = frozen;
+        let (lines, rest) = lines.as_chunks::<5>();
+        let finite =
+            stored.iter().chain(&sums).chain(&totals).chain(lines.as_flattened()).all(|x| x.is_finite());
+        let lengths = stored.len() == sums.len() && stored.len() == seen.len() && rest.is_empty();
+        let known = seen.iter().all(|&line| (line as usize) < lines.len()) && !lines.is_empty();
+        if !finite || !lengths || !known || totals[0] < 1.0 || totals[2] < 0.0 {
+            return Err(no_state());
+        }
+        let line = |&[debt, a, b, c, d]: &[f64; 5]| Line {
+            debt,
+            scales: Double { sum: a, rest: b },
+            debts: Double { sum: c, rest: d },
+        };
+        let lines = lines.iter().map(line).collect();
+        let ledger = Ledger::new(net, method).with_totals(totals);
+        Ok(Averaged { stored, sums, seen, lines, ledger, steps, from })
+    }
+}
+
+fn no_state() -> Error {
+    let hint = "take it from where it was written, unchanged";
+    Error::data(Place::default(), "this is no state of a learner", hint)
+}
