@@ -136,18 +136,19 @@ impl<'a> RowsRef<'a> {
         columns: usize,
     ) -> Result<RowsRef<'a>> {
         let (count, finite) = match values {
-            ValuesRef::F32(v) => (v.len(), v.iter().all(|x| x.is_finite())),
-            ValuesRef::F64(v) => (v.len(), v.iter().all(|x| x.is_finite())),
+            ValuesRef::F32(v) => (v.len(), all(v, |x| x.is_finite())),
+            ValuesRef::F64(v) => (v.len(), all(v, |x| x.is_finite())),
         };
         let ends = offsets.first() == Some(&0) && offsets.last() == Some(&ids.len());
         if !ends || count != ids.len() || offsets.windows(2).any(|two| two[0] > two[1]) {
             return Err(broken("offsets, ids and values that do not fit together"));
         }
-        let rising = |span: &[usize]| ids[span[0]..span[1]].windows(2).all(|two: &[u32]| two[0] < two[1]);
-        if !offsets.windows(2).all(rising) {
+        let rows = || offsets.windows(2).map(|span| &ids[span[0]..span[1]]);
+        if !rows().all(rises) {
             return Err(broken("a row whose ids do not rise strictly"));
         }
-        if ids.iter().any(|&id| id as usize >= columns) {
+        // Ids rise, so the last of a row answers for all of them.
+        if rows().any(|row| row.last().is_some_and(|&id| id as usize >= columns)) {
             return Err(broken("an id beyond the last column"));
         }
         if !finite {
@@ -176,8 +177,20 @@ impl<'a> RowsRef<'a> {
         self.ids.len()
     }
 
-    /// The ids of all rows, one after the other.
-    pub(crate) fn ids(&self) -> &'a [u32] {
+    /// Where each row begins, and where the last one ends.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 3.0), (2, -4.0)]).unwrap();
+    /// rows.push(&[(1, 1.0)]).unwrap();
+    /// assert_eq!((rows.borrow().offsets(), rows.borrow().ids()), (&[0, 2, 3][..], &[0, 2, 1][..]));
+    /// ```
+    pub fn offsets(&self) -> &'a [usize] {
+        self.offsets
+    }
+
+    /// All ids, row after row.
+    pub fn ids(&self) -> &'a [u32] {
         self.ids
     }
 
@@ -238,4 +251,14 @@ impl<'a> RowsRef<'a> {
             ValuesRef::F64(v) => self.row(v, i).dot(weights),
         }
     }
+}
+
+/// Whether all pass, looked at many at a time: an exit at every one would keep them from being compared side by side.
+fn all<T: Copy>(items: &[T], pass: impl Fn(T) -> bool) -> bool {
+    items.chunks(1 << 10).all(|some| some.iter().fold(true, |all, &item| all & pass(item)))
+}
+
+/// Whether ids rise strictly; the same, a row at a time.
+fn rises(ids: &[u32]) -> bool {
+    ids.iter().zip(ids.iter().skip(1)).fold(true, |all, (id, next)| all & (id < next))
 }

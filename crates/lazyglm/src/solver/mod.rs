@@ -1,5 +1,5 @@
 //! One algorithm a file. [`online`] is the loop over rows; [`eta0`] finds its starting rate. [`lanes`] is the same loop for many models at
-//! once, each with an [`aim`] of its own; [`softmax`] couples them, a lane a class.
+//! once, each with an [`aim`] of its own; [`softmax`] couples them, a lane a class; [`aggressive`] goes as far as the row asks.
 //!
 //! ```
 //! use lazyglm::{Settings, random, solver::eta0, synth};
@@ -11,6 +11,7 @@
 //! assert!(eta0::find(&trial).unwrap().eta0 > 0.0);
 //! ```
 
+pub mod aggressive;
 pub mod aim;
 pub mod eta0;
 pub(crate) mod ftrl;

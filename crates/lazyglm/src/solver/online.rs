@@ -76,7 +76,7 @@ pub struct Online<U> {
     pub bias: f64,
     /// How many rows were learnt.
     pub t: u64,
-    learns_bias: bool,
+    pub(super) learns_bias: bool,
     sampled: u64,
     mean_from: Option<u64>, // the step from which on the bias is averaged, if it is
     bias_sum: f64,
