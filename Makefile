@@ -1,9 +1,13 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test build fuzz fuzz-parquet bench bench-quick bench-paper bench-tune bench-optimum bench-test planted-bugs clean bench-classes
+.PHONY: demo test python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-classes bench-optimum \
+	bench-test planted-bugs clean
 
 PYTHON ?= python3
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+WHEEL_ENV = target/wheel-env
+WHEEL_TARGET = $(abspath $(TARGET))
 BENCH_ENV = target/bench-env
-BENCH = $(BENCH_ENV)/bin/python -m bench.run --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm"
+BENCH = $(BENCH_ENV)/bin/python -m bench.run --binary "$(TARGET)/release/lazyglm"
 
 demo:                   ## build, then show the main job on made data
 	cargo run --release --quiet --bin lazyglm -- demo
@@ -17,6 +21,24 @@ test:                   ## everything the gate checks
 	cargo test --workspace --quiet
 	cargo clippy -p lazyglm --features parquet --test laws_format_parquet --quiet -- -D warnings
 	cargo test -p lazyglm --features parquet --test laws_format_parquet --quiet
+	$(MAKE) python-test
+
+python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment of its own, and pytest on it
+	cd python && cargo fmt --check
+	cd python && CARGO_TARGET_DIR="$(WHEEL_TARGET)" cargo clippy --quiet --no-default-features --features abi3 -- -D warnings
+	cargo build -p lazyglm-cli --quiet
+	PATH="$(abspath $(WHEEL_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(WHEEL_ENV)/bin/pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --no-deps --force-reinstall ./python
+	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml python/tests
+	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-modules --pyargs lazyglm
+	cd $(WHEEL_ENV) && bin/mypy --config-file $(CURDIR)/python/pyproject.toml
+	cd $(WHEEL_ENV) && bin/stubtest --mypy-config-file $(CURDIR)/python/pyproject.toml \
+		--allowlist $(CURDIR)/python/tests/stubtest-allowlist.txt lazyglm
+
+$(WHEEL_ENV)/ready: python/tests/requirements.txt
+	$(PYTHON) -m venv --clear $(WHEEL_ENV)
+	$(WHEEL_ENV)/bin/pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt
+	touch $@
 
 build:                  ## target/release/lazyglm, with Parquet
 	cargo build --release -p lazyglm-cli --features parquet
@@ -36,6 +58,11 @@ bench-quick: build $(BENCH_ENV)/ready   ## the same on few rows, once: does it r
 
 bench-classes: build $(BENCH_ENV)/ready ## many classes and labels against scikit-learn; DATA=DIR with 20news_*.svm and medline_mesh.mlsvm
 	$(BENCH_ENV)/bin/python -m bench.classes --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-python: $(WHEEL_ENV)/ready         ## the Python estimators against scikit-learn's: DATA=FILE.svm
+	PATH="$(abspath $(WHEEL_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(WHEEL_ENV)/bin/pip install --quiet \
+		--disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./python
+	$(WHEEL_ENV)/bin/python -m bench.python_fit --data "$(DATA)" $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-test: $(BENCH_ENV)/ready          ## tests of the benchmark's judge, reader and converters
 	$(BENCH_ENV)/bin/python -m unittest discover -t . -s bench/tests

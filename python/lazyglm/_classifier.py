@@ -1,0 +1,242 @@
+"""SGDClassifier."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted
+
+from lazyglm import _params
+from lazyglm._data import validated, weights_of
+from lazyglm._sgd import LOSSES, LinearSGD
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from lazyglm._core import Learner
+
+CLASSIFIER_LOSSES = {name: LOSSES[name] for name in LOSSES if name not in ("quantile", "poisson")}
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    if estimator.loss not in ("log_loss", "modified_huber"):
+        raise AttributeError(f"probability estimates are not available for loss={estimator.loss!r}")
+    return True
+
+
+class SGDClassifier(ClassifierMixin, LinearSGD):
+    """Linear classifiers (SVM, logistic regression, ...) by stochastic gradient steps with an exact penalty.
+
+    Parameters are those of :class:`sklearn.linear_model.SGDClassifier`, with the same meaning, and:
+
+    Parameters
+    ----------
+    method : {'fobos', 'sgd'}, default='fobos'
+        How a step applies the penalty: its proximal step, or its gradient clipped at zero.
+    precision : {'f32', 'f64'} or None, default=None
+        What weights are kept in; None goes by the data.
+    progress : bool, default=False
+        Show a progress bar (with tqdm, if it is installed).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_ : int
+        Epochs run, at most over classes.
+    t_ : float
+        One more than the rows learnt.
+    loss_history_ : ndarray, or one a class
+        The mean loss of the rows of each epoch, each before it was learnt.
+    validation_history_ : ndarray, one a class, or None
+        With early stopping: the score on the rows held out, after each epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazyglm import SGDClassifier
+    >>> X = np.array([[-1.0, -1], [-2, -1], [1, 1], [2, 1]])
+    >>> y = np.array(["ham", "ham", "spam", "spam"])
+    >>> model = SGDClassifier(loss="log_loss", penalty="elasticnet", random_state=1).fit(X, y)
+    >>> model.predict([[-0.8, -1]])
+    array(['ham'], dtype='<U4')
+    """
+
+    loss_functions = CLASSIFIER_LOSSES
+    _rules = {
+        "loss": _params.one_of(*CLASSIFIER_LOSSES),
+        "n_jobs": _params.or_none((_params._is_int, "an integer")),
+        "class_weight": ((lambda v: v is None or isinstance(v, dict) or v == "balanced"), "a dict, 'balanced' or None"),
+        **_params.COMMON,
+    }
+
+    def __init__(
+        self,
+        loss: str = "hinge",
+        *,
+        penalty: str | None = "l2",
+        alpha: float = 0.0001,
+        l1_ratio: float | None = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        epsilon: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        learning_rate: str = "optimal",
+        eta0: float = 0.01,
+        power_t: float = 0.5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: dict[Any, float] | str | None = None,
+        warm_start: bool = False,
+        average: bool | int = False,
+        method: str = "fobos",
+        precision: str | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.epsilon = epsilon
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.power_t = power_t
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.average = average
+        self.method = method
+        self.precision = precision
+        self.progress = progress
+
+    def fit(
+        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learns X and y, or the file X, until it improves no more or ``max_iter`` epochs have passed."""
+        self._check_params()
+        X, y, sample_weight = self._opened(X, y, sample_weight)
+        X, y = validated(self, X, y, with_y=True, reset=True)
+        check_classification_targets(y)
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
+        if self.warm_start and self.__sklearn_is_fitted__():
+            coef_init = self.coef_ if coef_init is None else coef_init
+            intercept_init = self.intercept_ if intercept_init is None else intercept_init
+        models = 1 if len(classes) == 2 else len(classes)
+        learners = self._start(models, X.shape[1], X.dtype, coef_init, intercept_init)
+        self._learn_classes(learners, classes, X, y, sample_weight, epochs=self.max_iter)
+        self._warn_after_fit()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""
+        first = not self.__sklearn_is_fitted__()
+        self._check_params(for_partial_fit=True)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, use "
+                "compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a large enough "
+                "sample of the full training set target to properly estimate the class frequency distributions. Pass "
+                "the resulting weights as the class_weight parameter."
+            )
+        X, y = validated(self, X, y, with_y=True, reset=first)
+        check_classification_targets(y)
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        known = unique_labels(classes) if first else self.classes_
+        if not first and classes is not None and not np.array_equal(unique_labels(classes), known):
+            raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
+        if len(known) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(known)} class")
+        models = 1 if len(known) == 2 else len(known)
+        learners = self._start(models, X.shape[1], X.dtype, None, None) if first else self._go_on()
+        self._learn_classes(learners, known, X, y, sample_weight, epochs=1)
+        return self
+
+    def _learn_classes(
+        self, learners: list[Learner], classes: Any, X: Any, y: Any, sample_weight: Any, *, epochs: int
+    ) -> None:
+        from sklearn.model_selection import StratifiedShuffleSplit
+
+        codes = np.searchsorted(classes, y)
+        wrong = (codes >= len(classes)) | (classes[np.minimum(codes, len(classes) - 1)] != y)
+        if wrong.any():
+            raise ValueError(f"y contains {y[wrong][0]!r}, which is not among the classes {classes!r}")
+        of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+        weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)
+        held_out = self._held_out(y, weights, StratifiedShuffleSplit)
+        class_weights = None
+        if len(learners) == 1:
+            targets = np.where(codes == 1, 1.0, -1.0)
+            if self.class_weight is not None:
+                weights = of_class[codes] * (1.0 if weights is None else weights)
+        else:
+            targets = codes.astype(np.float64)
+            class_weights = [float(weight) for weight in of_class] if self.class_weight is not None else None
+        self._learn(
+            learners,
+            X,
+            targets,
+            weights,
+            held_out=held_out,
+            class_weights=class_weights,
+            epochs=epochs,
+            threads=_threads(self.n_jobs),
+        )
+        self.classes_ = classes
+
+    def decision_function(self, X: Any) -> Any:
+        """The score of each row: its signed distance from the boundary, one a class if there are more than two."""
+        scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each class; for more than two, those of one against the rest, normalised."""
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        positive = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
+        if positive.ndim == 1:
+            return np.column_stack([1 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        positive[total.ravel() == 0] = 1.0  # all say no: none is likelier than another
+        return positive / positive.sum(axis=1, keepdims=True)
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithm of :meth:`predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+
+def _threads(n_jobs: int | None) -> int:
+    """joblib's meaning of ``n_jobs``."""
+    cores = os.cpu_count() or 1
+    return 1 if n_jobs is None else max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)

@@ -1,0 +1,55 @@
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Learner", "learn", "load_model", "read_file", "save_model", "score_file", "scores"]
+
+@final
+class Learner:
+    def __new__(
+        cls,
+        weights: NDArray[np.float64],
+        bias: float,
+        *,
+        t: int,
+        epochs: int,
+        l1: float,
+        l2: float,
+        method: str,
+        single: bool,
+        intercept: bool,
+        average: int,
+    ) -> Learner: ...
+    @staticmethod
+    def restored(state: Any) -> Learner: ...
+    def weights(self) -> NDArray[np.float64]: ...
+    def now(self) -> tuple[NDArray[np.float64], float]: ...
+    def __reduce__(self) -> tuple[Any, tuple[Any]]: ...
+    @property
+    def bias(self) -> float: ...
+    @property
+    def t(self) -> int: ...
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def single(self) -> bool: ...
+    @property
+    def made_with(self) -> tuple[float, float, str, bool, bool, int]: ...
+
+def learn(
+    x: Any,
+    y: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    held_out: NDArray[np.bool_] | None,
+    learners: Sequence[Learner],
+    class_weights: Sequence[float] | None,
+    options: dict[str, Any],
+    watch: Callable[..., Any] | None,
+) -> list[tuple[list[float], list[float]]]: ...
+def scores(x: Any, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def read_file(path: str, said: dict[str, Any]) -> dict[str, Any]: ...
+def save_model(path: str, linear: dict[str, Any]) -> None: ...
+def load_model(path: str) -> dict[str, Any]: ...
+def score_file(path: str, linear: dict[str, Any]) -> NDArray[np.float64]: ...

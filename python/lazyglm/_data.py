@@ -1,0 +1,72 @@
+"""From what users hold to what the compiled part borrows. Nothing is copied that need not be, nothing densified."""
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_array, validate_data
+
+#: A conversion that takes more than this is worth a word.
+LARGE = 1 << 20
+
+
+def is_path(X: Any) -> bool:
+    return isinstance(X, (str, os.PathLike))
+
+
+def validated(estimator: Any, X: Any, y: Any = None, *, with_y: bool, reset: bool, **options: Any) -> Any:
+    """scikit-learn's checks. A sparse matrix's values are left to the compiled part, which looks at them anyway."""
+    sparse = sp.issparse(X)
+    if sparse and X.format != "csr":
+        _say_what_it_costs(X)
+    if sparse:
+        options["ensure_all_finite"] = False
+    if with_y:
+        options["y"] = y
+    return validate_data(
+        estimator,
+        X,
+        accept_sparse="csr",
+        accept_large_sparse=True,
+        dtype=[np.float64, np.float32],
+        reset=reset,
+        **options,
+    )
+
+
+def weights_of(sample_weight: Any, rows: int, *, may_be_zero: bool) -> Any:
+    """Row weights as one array, or None when all are one."""
+    if sample_weight is None:
+        return None
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(rows, sample_weight)
+    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
+    if weights.shape != (rows,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(rows,)}!")
+    if not may_be_zero and not np.any(weights):
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
+
+
+def lent(X: Any) -> Any:
+    """A validated matrix as the compiled part takes it: lent, not copied (an int32 ``indptr`` becomes 64 bits wide)."""
+    if not sp.issparse(X):
+        return X
+    indptr, indices = np.ascontiguousarray(X.indptr), np.ascontiguousarray(X.indices)
+    offsets = indptr.view(np.uintp) if indptr.dtype == np.int64 else indptr.astype(np.uintp)
+    ids = indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.int64, copy=False)
+    return offsets, ids, np.ascontiguousarray(X.data), X.shape[1]
+
+
+def _say_what_it_costs(X: Any) -> None:
+    size = X.nnz * (X.dtype.itemsize + 4)
+    if size > LARGE:
+        warnings.warn(
+            f"X is {X.format.upper()} and is converted to CSR, which takes {size / 2**20:.0f} MiB more; "
+            "convert it once, with X.tocsr(), if you fit or predict more than once",
+            DataConversionWarning,
+            stacklevel=4,
+        )

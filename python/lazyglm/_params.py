@@ -1,0 +1,90 @@
+"""What each parameter may be: one line a parameter, checked before anything is learnt."""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+Rule = tuple[Callable[[Any], bool], str]
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_))
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not _is_bool(value) and not np.isnan(float(value))
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not _is_bool(value)
+
+
+def one_of(*values: Any) -> Rule:
+    def fits(value: Any) -> bool:
+        return value is None if None in values and value is None else isinstance(value, str) and value in values
+
+    return fits, "one of " + ", ".join(map(repr, values))
+
+
+def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False) -> Rule:
+    def fits(value: Any) -> bool:
+        return bool(
+            _is_real(value)
+            and np.isfinite(value)
+            and (value > low if open_low else value >= low)
+            and (value < high if open_high else value <= high)
+        )
+
+    return fits, f"a number in {'(' if open_low else '['}{low}, {high}{')' if open_high else ']'}"
+
+
+def integer(low: int) -> Rule:
+    return (lambda value: _is_int(value) and value >= low), f"an integer of at least {low}"
+
+
+def or_none(rule: Rule) -> Rule:
+    return (lambda value: value is None or rule[0](value)), f"{rule[1]}, or None"
+
+
+BOOLEAN: Rule = (_is_bool, "True or False")
+
+COMMON: dict[str, Rule] = {
+    "penalty": one_of("l2", "l1", "elasticnet", None),
+    "alpha": real(0),
+    "l1_ratio": or_none(real(0, 1)),
+    "fit_intercept": BOOLEAN,
+    "max_iter": integer(1),
+    "tol": or_none(real(0)),
+    "shuffle": BOOLEAN,
+    "verbose": ((lambda value: _is_bool(value) or (_is_int(value) and value >= 0)), "an integer of at least 0"),
+    "epsilon": real(0),
+    "learning_rate": one_of("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"),
+    "eta0": real(0, open_low=True),
+    "power_t": real(),
+    "early_stopping": BOOLEAN,
+    "validation_fraction": real(0, 1, open_low=True, open_high=True),
+    "n_iter_no_change": integer(1),
+    "warm_start": BOOLEAN,
+    "average": ((lambda value: _is_bool(value) or (_is_int(value) and value >= 1)), "True, False or an integer above 0"),
+    "method": one_of("fobos", "sgd"),
+    "precision": one_of("f32", "f64", None),
+    "progress": BOOLEAN,
+}
+
+
+def check(estimator: Any, rules: dict[str, Rule]) -> None:
+    """Refuses the first parameter that is not what it may be."""
+    for name, (fits, words) in rules.items():
+        value = getattr(estimator, name)
+        if not fits(value):
+            raise ValueError(
+                f"The {name!r} parameter of {type(estimator).__name__} must be {words}. Got {value!r} instead."
+            )
+    if estimator.penalty == "elasticnet" and estimator.l1_ratio is None:
+        raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
+    if estimator.learning_rate == "optimal" and estimator.alpha == 0:
+        raise ValueError("alpha must be > 0 since learning_rate is 'optimal': its rate is 1/(alpha (t0 + t))")
+    if estimator.learning_rate in ("pa1", "pa2") and estimator.loss not in ("hinge", "epsilon_insensitive"):
+        raise ValueError(f"Learning rate {estimator.learning_rate!r} only works with loss 'hinge' or 'epsilon_insensitive'.")

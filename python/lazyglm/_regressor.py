@@ -1,0 +1,168 @@
+"""SGDRegressor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from lazyglm import _params
+from lazyglm._data import validated, weights_of
+from lazyglm._sgd import LOSSES, LinearSGD
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from lazyglm._core import Learner
+
+REGRESSOR_LOSSES = {
+    name: LOSSES[name]
+    for name in (
+        "squared_error",
+        "huber",
+        "epsilon_insensitive",
+        "squared_epsilon_insensitive",
+        "quantile",
+        "poisson",
+    )
+}
+
+
+class SGDRegressor(RegressorMixin, LinearSGD):
+    """Linear regression by stochastic gradient steps with an exact penalty.
+
+    Parameters are those of :class:`sklearn.linear_model.SGDRegressor`, with the same meaning, and:
+
+    Parameters
+    ----------
+    loss : also 'poisson' (counts; predicts exp(score)) and 'quantile'
+    quantile : float, default=0.5
+        The quantile that loss='quantile' learns.
+    method : {'fobos', 'sgd'}, default='fobos'
+        How a step applies the penalty: its proximal step, or its gradient clipped at zero.
+    precision : {'f32', 'f64'} or None, default=None
+        What weights are kept in; None goes by the data.
+    progress : bool, default=False
+        Show a progress bar (with tqdm, if it is installed).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : ndarray of shape (1,)
+    n_iter_ : int
+        Epochs run.
+    t_ : float
+        One more than the rows learnt.
+    loss_history_ : ndarray
+        The mean loss of the rows of each epoch, each before it was learnt.
+    validation_history_ : ndarray or None
+        With early stopping: R² on the rows held out, after each epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazyglm import SGDRegressor
+    >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
+    >>> model = SGDRegressor(alpha=1e-6, random_state=1).fit(X, 3 * X.ravel() + 1)
+    >>> bool(abs(model.predict([[0.5]])[0] - 2.5) < 0.1)
+    True
+    """
+
+    loss_functions = REGRESSOR_LOSSES
+    _rules = {
+        "loss": _params.one_of(*REGRESSOR_LOSSES),
+        "quantile": _params.real(0, 1, open_low=True, open_high=True),
+        **_params.COMMON,
+    }
+
+    def __init__(
+        self,
+        loss: str = "squared_error",
+        *,
+        penalty: str | None = "l2",
+        alpha: float = 0.0001,
+        l1_ratio: float | None = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        epsilon: float = 0.1,
+        random_state: Any = None,
+        learning_rate: str = "invscaling",
+        eta0: float = 0.01,
+        power_t: float = 0.25,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        warm_start: bool = False,
+        average: bool | int = False,
+        quantile: float = 0.5,
+        method: str = "fobos",
+        precision: str | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.power_t = power_t
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.average = average
+        self.quantile = quantile
+        self.method = method
+        self.precision = precision
+        self.progress = progress
+
+    def fit(
+        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learns X and y, or the file X, until it improves no more or ``max_iter`` epochs have passed."""
+        self._check_params()
+        X, y, sample_weight = self._opened(X, y, sample_weight)
+        X, y = validated(self, X, y, with_y=True, reset=True, y_numeric=True)
+        if self.warm_start and self.__sklearn_is_fitted__():
+            coef_init = self.coef_ if coef_init is None else coef_init
+            intercept_init = self.intercept_ if intercept_init is None else intercept_init
+        learners = self._start(1, X.shape[1], X.dtype, coef_init, intercept_init)
+        self._learn_numbers(learners, X, y, sample_weight, epochs=self.max_iter)
+        self._warn_after_fit()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""
+        first = not self.__sklearn_is_fitted__()
+        self._check_params(for_partial_fit=True)
+        X, y = validated(self, X, y, with_y=True, reset=first, y_numeric=True)
+        learners = self._start(1, X.shape[1], X.dtype, None, None) if first else self._go_on()
+        self._learn_numbers(learners, X, y, sample_weight, epochs=1)
+        return self
+
+    def _learn_numbers(self, learners: list[Learner], X: Any, y: Any, sample_weight: Any, *, epochs: int) -> None:
+        from sklearn.model_selection import ShuffleSplit
+
+        weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)
+        held_out = self._held_out(y, weights, ShuffleSplit)
+        targets = np.ascontiguousarray(y, dtype=np.float64)
+        self._learn(learners, X, targets, weights, held_out=held_out, epochs=epochs)
+
+    def _shaped(self, coef: Any) -> Any:
+        return coef.ravel()
+
+    def predict(self, X: Any) -> Any:
+        """The prediction for each row: its score; with loss='poisson', the exponential of it."""
+        scores = self._scores(X).ravel()
+        return np.exp(scores) if self.loss == "poisson" else scores

@@ -1,0 +1,311 @@
+"""What the classifier and the regressor share: the learners, and attributes that are read from them."""
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from lazyglm import _params, _show
+from lazyglm._core import Learner, learn, scores
+from lazyglm._data import is_path, lent, validated
+from lazyglm._files import ModelFile
+from lazyglm._plots import Plots
+
+#: scikit-learn's names of losses, and the library's; what stands in braces is a parameter of the estimator.
+LOSSES = {
+    "hinge": "hinge",
+    "log_loss": "logistic",
+    "modified_huber": "modified-huber",
+    "squared_hinge": "squared-hinge",
+    "perceptron": "perceptron",
+    "squared_error": "squared",
+    "huber": "huber:delta={epsilon}",
+    "epsilon_insensitive": "epsilon-insensitive:epsilon={epsilon}",
+    "squared_epsilon_insensitive": "squared-epsilon-insensitive:epsilon={epsilon}",
+    "quantile": "quantile:tau={quantile}",
+    "poisson": "poisson",
+}
+
+
+class Seen:
+    """What has been read from the learners, or put in its place. An object of its own: predicting changes no attribute."""
+
+    coef: Any = None
+    intercept: Any = None
+
+
+class LinearSGD(ModelFile, Plots, BaseEstimator):
+    """Base of both estimators: not for use."""
+
+    _rules: dict[str, _params.Rule]
+    _learners: list[Learner]
+    _losses: list[Any]
+    _looked: "Seen"
+    penalty: Any
+    alpha: Any
+    l1_ratio: Any
+    loss: Any
+    epsilon: Any
+    method: Any
+    precision: Any
+    fit_intercept: Any
+    random_state: Any
+    early_stopping: Any
+    validation_fraction: Any
+    learning_rate: Any
+    eta0: Any
+    power_t: Any
+    tol: Any
+    n_iter_no_change: Any
+    shuffle: Any
+    max_iter: Any
+    average: Any
+
+    # Attributes that are read from the learners when asked for. Looking changes nothing: the learners keep the exact
+    # state. What a user puts in their place is noticed at the next `partial_fit`.
+
+    @property
+    def coef_(self) -> Any:
+        seen = self._seen("coef_")
+        if seen.coef is None:
+            seen.coef = self._read_coef()
+        return seen.coef
+
+    @coef_.setter
+    def coef_(self, value: Any) -> None:
+        self._put().coef = value
+
+    @property
+    def intercept_(self) -> Any:
+        seen = self._seen("intercept_")
+        if seen.intercept is None:
+            seen.intercept = self._read_intercept()
+        return seen.intercept
+
+    @intercept_.setter
+    def intercept_(self, value: Any) -> None:
+        self._put().intercept = value
+
+    def _seen(self, name: str) -> "Seen":
+        if "_looked" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        return self._looked
+
+    def _put(self) -> "Seen":
+        return self.__dict__.setdefault("_looked", Seen())
+
+    def _read_coef(self, learners: list[Learner] | None = None) -> Any:
+        learners = learners or self._learners
+        dtype = np.float32 if learners[0].single else np.float64
+        rows = [learner.weights() for learner in learners]
+        stacked = rows[0].reshape(1, -1) if len(rows) == 1 else np.stack(rows)
+        return self._shaped(stacked.astype(dtype, copy=False))
+
+    def _read_intercept(self, learners: list[Learner] | None = None) -> Any:
+        return np.array([learner.bias for learner in learners or self._learners])
+
+    def _shaped(self, coef: Any) -> Any:
+        return coef
+
+    def sparsify(self) -> Any:
+        """Turns ``coef_`` into a sparse matrix: for models most of whose weights are zero."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Any:
+        """Turns ``coef_`` back into an array."""
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self._shaped(self.coef_.toarray())
+        return self
+
+    # Learning
+
+    def _check_params(self, *, for_partial_fit: bool = False) -> None:
+        _params.check(self, self._rules)
+        if for_partial_fit and self.early_stopping:
+            raise ValueError("early_stopping should be False with partial_fit")
+
+    def _net(self) -> tuple[float, float]:
+        """l1 and l2 of ``alpha`` and ``l1_ratio``."""
+        ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, self.l1_ratio)
+        return (0.0, 0.0) if self.penalty is None else (self.alpha * ratio, self.alpha * (1 - ratio))
+
+    def _loss(self) -> str:
+        quantile = getattr(self, "quantile", 0.5)
+        return LOSSES[self.loss].format(epsilon=float(self.epsilon), quantile=float(quantile))
+
+    def _new_learners(self, coef: Any, intercept: Any, single: bool, *, t: int = 0, epochs: int = 0) -> list[Learner]:
+        l1, l2 = self._net()
+        return [
+            Learner(
+                np.ascontiguousarray(weights, dtype=np.float64),
+                float(bias),
+                t=t,
+                epochs=epochs,
+                l1=l1,
+                l2=l2,
+                method=self.method,
+                single=single,
+                intercept=bool(self.fit_intercept),
+                average=int(self.average),
+            )
+            for weights, bias in zip(coef, intercept, strict=True)
+        ]
+
+    def _start(self, models: int, columns: int, dtype: Any, coef_init: Any, intercept_init: Any) -> list[Learner]:
+        """Learners at the weights to start from."""
+        if coef_init is None:
+            coef = np.zeros((models, columns))
+        else:
+            coef = np.asarray(coef_init.toarray() if sp.issparse(coef_init) else coef_init, dtype=np.float64)
+            if coef.size != models * columns or (models > 1 and coef.shape != (models, columns)):
+                raise ValueError(f"Provided coef_init does not match dataset: {coef.shape}, {models} x {columns}")
+            coef = coef.reshape(models, columns)
+        intercept = np.zeros(models) if intercept_init is None else np.asarray(intercept_init, dtype=np.float64)
+        if intercept.size != models or intercept.ndim > 1:
+            raise ValueError(f"Provided intercept_init does not match dataset: {intercept.shape}, {models} models")
+        return self._new_learners(coef, intercept.reshape(models), self._single(dtype))
+
+    def _single(self, dtype: Any) -> bool:
+        return bool(self.precision == "f32" or (self.precision is None and dtype == np.float32))
+
+    def _go_on(self) -> list[Learner]:
+        """The learners as they are; new ones if parameters or ``coef_`` have been changed from outside."""
+        learners, seen = self._learners_of_coef(), self._looked
+        first = learners[0]
+        made_with = (*self._net(), self.method, first.single, bool(self.fit_intercept), int(self.average))
+        coef, intercept = seen.coef, seen.intercept
+        dense = coef.toarray() if sp.issparse(coef) else coef
+        same = coef is None or np.array_equal(self._shaped(dense), self._read_coef(learners))
+        same = same and (intercept is None or np.array_equal(intercept, self._read_intercept(learners)))
+        if same and first.made_with == made_with:
+            return learners
+        if same:  # where there are means, learning goes on from the weights themselves
+            start, biases = zip(*(learner.now() for learner in learners), strict=True)
+        else:
+            coef = np.asarray(self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_)
+            start, biases = tuple(coef.reshape(len(learners), -1)), tuple(np.ravel(self.intercept_))
+        return self._new_learners(start, biases, first.single, t=first.t, epochs=first.epochs)
+
+    def _learners_of_coef(self) -> list[Learner]:
+        """The learners; of a model that was loaded or put together by hand: new ones."""
+        if "_learners" not in self.__dict__:
+            coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+            steps = int(getattr(self, "t_", 1)) - 1
+            single = self._single(coef.dtype)
+            return self._new_learners(coef, np.ravel(self.intercept_), single, t=steps, epochs=0)
+        return self._learners
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _held_out(self, y: Any, sample_weight: Any, splitter: Any) -> Any:
+        """The rows that judge each epoch, for early stopping."""
+        if not self.early_stopping:
+            return None
+        split = splitter(test_size=self.validation_fraction, random_state=self.random_state)
+        train, held = next(split.split(np.zeros((len(y), 1)), y))
+        if len(train) == 0 or len(held) == 0:
+            raise ValueError(
+                f"Splitting {len(y)} samples with validation_fraction={self.validation_fraction!r} led to an empty set "
+                f"({len(train)} and {len(held)} samples): change validation_fraction or disable early_stopping"
+            )
+        if sample_weight is not None and not np.any(sample_weight[held] > 0):
+            raise ValueError(
+                "The sample weights for validation set are all zero, consider using a different random state."
+            )
+        mask = np.zeros(len(y), dtype=bool)
+        mask[held] = True
+        return mask
+
+    def _learn(
+        self,
+        learners: list[Learner],
+        X: Any,
+        targets: Any,
+        weights: Any,
+        *,
+        held_out: Any = None,
+        class_weights: Any = None,
+        epochs: int,
+        threads: int = 1,
+    ) -> None:
+        """Goes through the rows, and takes over what was learnt: all of it or, if it fails, nothing that is read."""
+        options = {
+            "loss": self._loss(),
+            "learning_rate": self.learning_rate,
+            "eta0": float(self.eta0),
+            "alpha": float(self.alpha),
+            "power_t": float(self.power_t),
+            "epochs": int(epochs),
+            "tol": None if self.tol is None else float(self.tol),
+            "patience": int(self.n_iter_no_change),
+            "shuffle": bool(self.shuffle),
+            "seed": (seed := self._seed()),
+            "threads": threads,
+        }
+        with _show.watching(self, len(learners), epochs) as watch:
+            outcomes = learn(lent(X), targets, weights, held_out, learners, class_weights, options, watch)
+        self._learners, self._looked = learners, Seen()
+        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": weights is not None or class_weights is not None}
+        self.n_iter_ = max(len(losses) for losses, _ in outcomes)
+        self.t_ = 1.0 + max(learner.t for learner in learners)
+        self._history(outcomes, restart=epochs > 1 or learners[0].epochs == 1)
+
+    def _history(self, outcomes: list[tuple[list[float], list[float]]], *, restart: bool) -> None:
+        losses = [np.array(losses) for losses, _ in outcomes]
+        held = [np.array(held) for _, held in outcomes]
+        if not restart and len(getattr(self, "_losses", [])) == len(losses):
+            losses = [np.append(old, new) for old, new in zip(self._losses, losses, strict=True)]
+        self._losses = losses
+        self.loss_history_ = losses[0] if len(losses) == 1 else losses
+        self.validation_history_ = None if not self.early_stopping else held[0] if len(held) == 1 else held
+
+    def _warn_after_fit(self) -> None:
+        if self.tol is not None and self.n_iter_ == self.max_iter:
+            warnings.warn(
+                "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the "
+                "fit.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if self.power_t < 0:
+            warnings.warn(
+                "Negative values for `power_t` are deprecated in version 1.8 and will raise an error in 1.10. Use "
+                "values in the range [0.0, inf) instead.",
+                FutureWarning,
+                stacklevel=3,
+            )
+
+    # Predicting
+
+    def _scores(self, X: Any) -> Any:
+        """One row a row, one column a model."""
+        check_is_fitted(self)
+        if is_path(X):
+            return self._score_file(X)
+        X = validated(self, X, with_y=False, reset=False)
+        coef, rows = self.coef_, lent(X)
+        intercept = np.ascontiguousarray(np.ravel(self.intercept_), dtype=np.float64)
+        if sp.issparse(coef):  # one model at a time is laid out, and the sums are those of a dense one
+            each = (np.ascontiguousarray(coef[[k]].toarray(), dtype=np.float64) for k in range(coef.shape[0]))
+            return np.hstack([scores(rows, weights, intercept[[k]]) for k, weights in enumerate(each)])
+        return scores(rows, np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64), intercept)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_looked" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

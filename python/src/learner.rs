@@ -1,0 +1,259 @@
+//! One model being learnt: weights in the lazy frame, bias and t, kept between calls so that learning goes on exactly.
+//! With `average`, the mean of weights and bias over the steps from the `average`-th on is kept as well.
+
+use crate::errors::raised;
+use crate::frame::{Frame, Kept, Restored, Start};
+use lazyglm::kernel::{Averaged, Folded};
+use lazyglm::solver::aggressive::Aggression;
+use lazyglm::solver::online::{Diverged, Online, Rule, Sample};
+use lazyglm::update::Update;
+use lazyglm::{ElasticNet, Examples, Method, Result};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// What a learner keeps its weights in: by precision, with or without a penalty.
+#[derive(Clone)]
+enum Weights {
+    Single(Online<Folded<f32>>),
+    Double(Online<Folded<f64>>),
+    SingleFree(Online<Folded<f32, false>>),
+    DoubleFree(Online<Folded<f64, false>>),
+    Mean(Online<Averaged>),
+}
+
+/// The same for each of them.
+macro_rules! each {
+    ($weights:expr, $model:ident => $do:expr) => {
+        match $weights {
+            Weights::Single($model) => $do,
+            Weights::Double($model) => $do,
+            Weights::SingleFree($model) => $do,
+            Weights::DoubleFree($model) => $do,
+            Weights::Mean($model) => $do,
+        }
+    };
+}
+
+impl Weights {
+    /// What a user reads: the weights, or their mean.
+    fn read(&self) -> Vec<f64> {
+        each!(self, model => model.update.weights())
+    }
+}
+
+/// A model being learnt.
+#[pyclass(module = "lazyglm._core")]
+#[derive(Clone)]
+pub struct Learner {
+    weights: Weights,
+    /// λ₁ and λ₂.
+    pub net: ElasticNet,
+    /// SGD or FoBoS.
+    pub method: Method,
+    /// Epochs begun: orders are functions of seed and epoch.
+    #[pyo3(get)]
+    pub epochs: u64,
+    single: bool,
+    intercept: bool,
+    average: u64, // the first step that counts, from 1; 0 without a mean
+    biases: f64,  // their sum over the steps that count
+}
+
+impl Learner {
+    fn of(
+        net: ElasticNet,
+        method: Method,
+        single: bool,
+        intercept: bool,
+        average: u64,
+        start: Start,
+    ) -> Result<Learner> {
+        let weights = match (average, single, net.is_none()) {
+            (0, true, false) => Weights::Single(start.online(
+                intercept,
+                |w| Folded::new(w, net, method),
+                |f| f.thaw(net, method),
+            )?),
+            (0, false, false) => Weights::Double(start.online(
+                intercept,
+                |w| Folded::new(w, net, method),
+                |f| f.thaw(net, method),
+            )?),
+            (0, true, true) => Weights::SingleFree(start.online(
+                intercept,
+                |w| Folded::new(w, net, method),
+                |f| f.thaw(net, method),
+            )?),
+            (0, false, true) => Weights::DoubleFree(start.online(
+                intercept,
+                |w| Folded::new(w, net, method),
+                |f| f.thaw(net, method),
+            )?),
+            _ => {
+                let new = |weights| Averaged::new(weights, net, method, average - 1);
+                Weights::Mean(start.online(intercept, new, |frame| frame.parted(net, method))?)
+            }
+        };
+        Ok(Learner { weights, net, method, epochs: 0, single, intercept, average, biases: 0.0 })
+    }
+
+    /// Learns rows in this order, at the rule's rate or as far as each asks.
+    pub fn learn(
+        &mut self,
+        rule: &Rule,
+        aggression: Option<Aggression>,
+        examples: Examples,
+        order: &[u32],
+    ) -> std::result::Result<Sample, Diverged> {
+        if let Weights::Mean(model) = &mut self.weights {
+            let mut sample = Sample::default();
+            for row in order {
+                let before = model.t;
+                sample = sample.and(one(model, rule, aggression, examples, std::slice::from_ref(row))?);
+                let counts = model.t > before && model.update.counted() > 0;
+                self.biases += if counts { model.bias } else { 0.0 };
+            }
+            return Ok(sample);
+        }
+        each!(&mut self.weights, model => one(model, rule, aggression, examples, order))
+    }
+
+    /// Every weight as it is now.
+    pub fn settled(&self) -> Vec<f64> {
+        match &self.weights {
+            Weights::Mean(model) => model.update.latest(),
+            others => others.read(),
+        }
+    }
+
+    /// b.
+    pub fn bias(&self) -> f64 {
+        each!(&self.weights, model => model.bias)
+    }
+
+    /// Rows learnt.
+    pub fn steps(&self) -> u64 {
+        each!(&self.weights, model => model.t)
+    }
+}
+
+fn one<U: Update>(
+    model: &mut Online<U>,
+    rule: &Rule,
+    aggression: Option<Aggression>,
+    examples: Examples,
+    order: &[u32],
+) -> std::result::Result<Sample, Diverged> {
+    match aggression {
+        None => model.learn(rule, examples, order),
+        Some(aggression) => model.learn_aggressively(rule.loss, aggression, examples, order),
+    }
+}
+
+#[pymethods]
+impl Learner {
+    /// Starts from these weights.
+    #[new]
+    #[pyo3(signature = (weights, bias, *, t, epochs, l1, l2, method, single, intercept, average))]
+    #[expect(clippy::too_many_arguments, reason = "called from one place, by name")]
+    fn new(
+        weights: PyReadonlyArray1<f64>,
+        bias: f64,
+        t: u64,
+        epochs: u64,
+        l1: f64,
+        l2: f64,
+        method: &str,
+        single: bool,
+        intercept: bool,
+        average: u64,
+    ) -> PyResult<Learner> {
+        let net = ElasticNet::new(l1, l2).map_err(raised)?;
+        let method = match method {
+            "fobos" => Method::Fobos,
+            "sgd" => Method::Sgd,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "there is no method '{other}'; give fobos or sgd"
+                )));
+            }
+        };
+        let start = weights.as_slice()?.to_vec();
+        if !(start.iter().all(|w| w.is_finite()) && bias.is_finite()) {
+            return Err(PyValueError::new_err("coef_init and intercept_init must be finite"));
+        }
+        let start = Start::Weights(start, bias);
+        let average = if average > 0 { average.saturating_sub(t).max(1) } else { 0 };
+        let mut learner = Learner::of(net, method, single, intercept, average, start).map_err(raised)?;
+        learner.epochs = epochs;
+        each!(&mut learner.weights, model => model.t = t);
+        Ok(learner)
+    }
+
+    /// The weights as they are now, or their mean; looking changes nothing.
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_vec(py, py.detach(|| self.weights.read()))
+    }
+
+    /// b, or its mean.
+    #[getter(bias)]
+    fn bias_or_mean(&self) -> f64 {
+        match &self.weights {
+            Weights::Mean(model) if model.update.counted() > 0 => self.biases / model.update.counted() as f64,
+            _ => self.bias(),
+        }
+    }
+
+    /// Weights and bias as they are now, also where there are means.
+    fn now<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, f64) {
+        (PyArray1::from_vec(py, self.settled()), self.bias())
+    }
+
+    /// Rows learnt.
+    #[getter]
+    fn t(&self) -> u64 {
+        self.steps()
+    }
+
+    /// Whether weights are kept in four bytes, or would be without a mean.
+    #[getter]
+    fn single(&self) -> bool {
+        self.single
+    }
+
+    /// What it was made with: l1, l2, method, single, intercept, average.
+    #[getter]
+    fn made_with(&self) -> (f64, f64, &'static str, bool, bool, u64) {
+        let method = if self.method == Method::Sgd { "sgd" } else { "fobos" };
+        (self.net.l1, self.net.l2, method, self.single, self.intercept, self.average)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Learner>) -> PyResult<(Bound<'py, PyAny>, (Kept<'py>,))> {
+        let learner = slf.borrow();
+        let frame = match &learner.weights {
+            Weights::Single(model) => Frame::Folded(model.update.freeze()),
+            Weights::Double(model) => Frame::Folded(model.update.freeze()),
+            Weights::SingleFree(model) => Frame::Folded(model.update.freeze()),
+            Weights::DoubleFree(model) => Frame::Folded(model.update.freeze()),
+            Weights::Mean(model) => Frame::Mean(model.update.freeze()),
+        };
+        let (folded, mean) = frame.kept(slf.py());
+        let made = (learner.net.l1, learner.net.l2, learner.method == Method::Sgd);
+        let now = (learner.bias(), learner.steps(), learner.epochs);
+        let state =
+            (made, (learner.single, learner.intercept), (learner.average, learner.biases), now, folded, mean);
+        Ok((slf.get_type().getattr("restored")?, (state,)))
+    }
+
+    /// A learner that goes on where another one was when it was pickled.
+    #[staticmethod]
+    fn restored(state: Restored) -> PyResult<Learner> {
+        let ((l1, l2, sgd), (single, intercept), (average, biases), (bias, t, epochs), folded, mean) = state;
+        let net = ElasticNet::new(l1, l2).map_err(raised)?;
+        let method = if sgd { Method::Sgd } else { Method::Fobos };
+        let start = Start::Frame(Frame::restored(folded, mean)?, bias, t);
+        let learner = Learner::of(net, method, single, intercept, average, start).map_err(raised)?;
+        Ok(Learner { epochs, biases, ..learner })
+    }
+}

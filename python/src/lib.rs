@@ -1,0 +1,34 @@
+//! The compiled part of the Python package: matrices lent by numpy, learners, model files.
+//!
+//! What is Python's stays in Python (parameters, validation, attributes); what is a loop over rows is here. Nothing
+//! here reads an index that was not checked in the same call: Python may change its arrays between calls.
+
+mod clipped;
+mod course;
+mod errors;
+mod frame;
+mod learner;
+mod matrix;
+mod model;
+mod rate;
+mod read;
+mod score;
+mod teach;
+mod window;
+
+use pyo3::prelude::*;
+
+/// The module `lazyglm._core`.
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use crate::learner::Learner;
+    #[pymodule_export]
+    use crate::model::{load_model, save_model, score_file};
+    #[pymodule_export]
+    use crate::read::read_file;
+    #[pymodule_export]
+    use crate::score::scores;
+    #[pymodule_export]
+    use crate::teach::learn;
+}

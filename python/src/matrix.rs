@@ -1,0 +1,263 @@
+//! A matrix lent by Python: CSR in its usual forms, or a dense array of any strides. Nothing is copied.
+//!
+//! | lent | as |
+//! |---|---|
+//! | CSR, 32-bit indices that rise in each row | [`Matrix::Sorted`]: rows are learnt where they lie |
+//! | CSR, 64-bit indices, or unsorted, or with duplicates | [`Matrix::Loose`]: a window of rows at a time is put in order |
+//! | dense | [`Matrix::Dense32`], [`Matrix::Dense64`]: the same, without its zeros |
+//!
+//! Everything is checked in the call that uses it.
+
+use lazyglm::{Error, Place, Result, RowsRef, ValuesRef};
+use numpy::ndarray::ArrayView2;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+/// The arrays of a matrix, kept from being written to (by Rust) for as long as they are lent.
+pub enum Lent<'py> {
+    /// Offsets, ids, values, columns.
+    Csr(PyReadonlyArray1<'py, usize>, LentIds<'py>, LentValues<'py>, usize),
+    /// Dense, single precision.
+    Dense32(PyReadonlyArray2<'py, f32>),
+    /// Dense, double precision.
+    Dense64(PyReadonlyArray2<'py, f64>),
+}
+
+/// Indices as scipy has them.
+#[derive(FromPyObject)]
+pub enum LentIds<'py> {
+    /// 32 bits, seen as unsigned.
+    Narrow(PyReadonlyArray1<'py, u32>),
+    /// 64 bits.
+    Wide(PyReadonlyArray1<'py, i64>),
+}
+
+/// Values as scipy has them.
+#[derive(FromPyObject)]
+pub enum LentValues<'py> {
+    /// Single precision.
+    F32(PyReadonlyArray1<'py, f32>),
+    /// Double precision.
+    F64(PyReadonlyArray1<'py, f64>),
+}
+
+/// The same as slices, not checked yet.
+#[derive(Clone, Copy)]
+pub enum Slices<'a> {
+    /// CSR.
+    Csr(Csr<'a>),
+    /// Dense, single precision.
+    Dense32(ArrayView2<'a, f32>),
+    /// Dense, double precision.
+    Dense64(ArrayView2<'a, f64>),
+}
+
+/// A CSR matrix as arrays.
+#[derive(Clone, Copy)]
+pub struct Csr<'a> {
+    /// Where rows begin.
+    pub offsets: &'a [usize],
+    /// Columns.
+    pub ids: Ids<'a>,
+    /// Values.
+    pub values: ValuesRef<'a>,
+    /// How many columns there are.
+    pub columns: usize,
+}
+
+/// Columns of a CSR matrix.
+#[derive(Clone, Copy)]
+pub enum Ids<'a> {
+    /// 32 bits.
+    Narrow(&'a [u32]),
+    /// 64 bits.
+    Wide(&'a [i64]),
+}
+
+/// A matrix whose every index has been checked.
+#[derive(Clone, Copy)]
+pub enum Matrix<'a> {
+    /// Rows as the library wants them.
+    Sorted(RowsRef<'a>),
+    /// CSR whose rows must be put in order first.
+    Loose(Csr<'a>),
+    /// Dense, single precision.
+    Dense32(ArrayView2<'a, f32>),
+    /// Dense, double precision.
+    Dense64(ArrayView2<'a, f64>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Lent<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Lent<'py>> {
+        if let Ok((offsets, ids, values, columns)) = object.extract() {
+            return Ok(Lent::Csr(offsets, ids, values, columns));
+        }
+        if let Ok(dense) = object.extract() {
+            return Ok(Lent::Dense32(dense));
+        }
+        object.extract().map(Lent::Dense64).map_err(|_| {
+            PyTypeError::new_err("a matrix is (offsets, ids, values, columns) or a dense array of floats")
+        })
+    }
+}
+
+impl Lent<'_> {
+    /// The arrays as slices.
+    pub fn slices(&self) -> PyResult<Slices<'_>> {
+        Ok(match self {
+            Lent::Csr(offsets, ids, values, columns) => Slices::Csr(Csr {
+                offsets: offsets.as_slice()?,
+                ids: match ids {
+                    LentIds::Narrow(ids) => Ids::Narrow(ids.as_slice()?),
+                    LentIds::Wide(ids) => Ids::Wide(ids.as_slice()?),
+                },
+                values: match values {
+                    LentValues::F32(values) => ValuesRef::F32(values.as_slice()?),
+                    LentValues::F64(values) => ValuesRef::F64(values.as_slice()?),
+                },
+                columns: *columns,
+            }),
+            Lent::Dense32(dense) => Slices::Dense32(dense.as_array()),
+            Lent::Dense64(dense) => Slices::Dense64(dense.as_array()),
+        })
+    }
+}
+
+impl<'a> Slices<'a> {
+    /// Checks every index and every value.
+    pub fn checked(self) -> Result<Matrix<'a>> {
+        let matrix = match self {
+            Slices::Csr(csr) => csr.checked()?,
+            Slices::Dense32(dense) => {
+                finite(dense.iter().all(|x| x.is_finite()))?;
+                Matrix::Dense32(dense)
+            }
+            Slices::Dense64(dense) => {
+                finite(dense.iter().all(|x| x.is_finite()))?;
+                Matrix::Dense64(dense)
+            }
+        };
+        if matrix.rows() > u32::MAX as usize || matrix.columns() > 1 << 32 {
+            return Err(refused("there are more than 2³² rows or columns", "split the matrix"));
+        }
+        Ok(matrix)
+    }
+}
+
+impl<'a> Csr<'a> {
+    fn checked(mut self) -> Result<Matrix<'a>> {
+        let (count, values) = match (self.ids, self.values) {
+            (Ids::Narrow(ids), ValuesRef::F32(values)) => (ids.len(), values.len()),
+            (Ids::Narrow(ids), ValuesRef::F64(values)) => (ids.len(), values.len()),
+            (Ids::Wide(ids), ValuesRef::F32(values)) => (ids.len(), values.len()),
+            (Ids::Wide(ids), ValuesRef::F64(values)) => (ids.len(), values.len()),
+        };
+        let last = self.offsets.last().copied().unwrap_or(usize::MAX);
+        if self.offsets.first() != Some(&0) || last > count || last > values {
+            let what = "indptr does not begin at 0, or ends beyond indices and data";
+            return Err(refused(what, "build the matrix again"));
+        }
+        self = self.cut(last); // scipy may keep room behind the last value
+        if let Ids::Narrow(ids) = self.ids
+            && let Ok(rows) = RowsRef::new(self.offsets, ids, self.values, self.columns)
+        {
+            return Ok(Matrix::Sorted(rows));
+        }
+        if let Some(row) = self.offsets.windows(2).position(|two| two[0] > two[1]) {
+            return Err(refused(&format!("indptr falls at row {row}"), "build the matrix again"));
+        }
+        let outside = match self.ids {
+            Ids::Narrow(ids) => ids.iter().position(|&id| id as usize >= self.columns),
+            Ids::Wide(ids) => ids.iter().position(|&id| id < 0 || id as usize >= self.columns),
+        };
+        if let Some(k) = outside {
+            let row = self.offsets.partition_point(|&end| end <= k) - 1;
+            let id = match self.ids {
+                Ids::Narrow(ids) => i64::from(ids[k] as i32),
+                Ids::Wide(ids) => ids[k],
+            };
+            let what = format!("row {row} has a value in column {id} of {}", self.columns);
+            return Err(refused(&what, "columns count from 0 and are below the number of features"));
+        }
+        finite(match self.values {
+            ValuesRef::F32(values) => values.iter().all(|x| x.is_finite()),
+            ValuesRef::F64(values) => values.iter().all(|x| x.is_finite()),
+        })?;
+        Ok(Matrix::Loose(self))
+    }
+
+    fn cut(self, end: usize) -> Csr<'a> {
+        Csr {
+            ids: match self.ids {
+                Ids::Narrow(ids) => Ids::Narrow(&ids[..end]),
+                Ids::Wide(ids) => Ids::Wide(&ids[..end]),
+            },
+            values: match self.values {
+                ValuesRef::F32(values) => ValuesRef::F32(&values[..end]),
+                ValuesRef::F64(values) => ValuesRef::F64(&values[..end]),
+            },
+            ..self
+        }
+    }
+}
+
+impl Matrix<'_> {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        match self {
+            Matrix::Sorted(rows) => rows.len(),
+            Matrix::Loose(csr) => csr.offsets.len() - 1,
+            Matrix::Dense32(dense) => dense.nrows(),
+            Matrix::Dense64(dense) => dense.nrows(),
+        }
+    }
+
+    /// How many columns there are.
+    pub fn columns(&self) -> usize {
+        match self {
+            Matrix::Sorted(rows) => rows.columns(),
+            Matrix::Loose(csr) => csr.columns,
+            Matrix::Dense32(dense) => dense.ncols(),
+            Matrix::Dense64(dense) => dense.ncols(),
+        }
+    }
+
+    /// Calls `see(column, value)` for what is stored in a row, in the order in which it is stored.
+    pub fn for_each(&self, row: usize, mut see: impl FnMut(usize, f64)) {
+        match self {
+            Matrix::Sorted(rows) => rows.for_each(row, see),
+            Matrix::Loose(csr) => {
+                for k in csr.offsets[row]..csr.offsets[row + 1] {
+                    let id = match csr.ids {
+                        Ids::Narrow(ids) => ids[k] as usize,
+                        Ids::Wide(ids) => ids[k] as usize,
+                    };
+                    match csr.values {
+                        ValuesRef::F32(values) => see(id, f64::from(values[k])),
+                        ValuesRef::F64(values) => see(id, values[k]),
+                    }
+                }
+            }
+            Matrix::Dense32(dense) => {
+                dense.row(row).iter().enumerate().for_each(|(j, &x)| see(j, f64::from(x)))
+            }
+            Matrix::Dense64(dense) => dense.row(row).iter().enumerate().for_each(|(j, &x)| see(j, x)),
+        }
+    }
+}
+
+fn finite(all: bool) -> Result<()> {
+    match all {
+        true => Ok(()),
+        false => {
+            Err(refused("X contains NaN, infinity or a value too large", "replace or scale such values"))
+        }
+    }
+}
+
+fn refused(what: &str, hint: &str) -> Error {
+    Error::data(Place::file("X"), what, hint)
+}

@@ -1,0 +1,212 @@
+//! Model files: what was learnt in Python serves in the program, and back.
+
+use crate::errors::raised;
+use crate::rate::Rate;
+use lazyglm::format::{Asked, Column, ColumnKind, Csv, Recipe};
+use lazyglm::{
+    Counting, ElasticNet, Error, Method, Model, Order, Precision, Reading, Report, Result, Scorer, Seen,
+    Stop, Training, UpdateName, Vocabulary, Words, data, loss, model_file,
+};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// A linear model as Python has it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Linear<'py> {
+    coef: PyReadonlyArray1<'py, f64>,
+    intercept: f64,
+    loss: String,
+    classes: Option<[String; 2]>,
+    names: Option<Vec<String>>,
+    index_base: u32,
+    reading: Option<String>,
+    training: Trained,
+}
+
+/// How it was trained.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Trained {
+    l1: f64,
+    l2: f64,
+    alpha: f64,
+    method: String,
+    learning_rate: String,
+    eta0: f64,
+    power_t: f64,
+    shuffle: bool,
+    seed: u64,
+    single: bool,
+    intercept: bool,
+    weighted: bool,
+    average: u64,
+    max_iter: u64,
+    n_iter: u64,
+    rows: usize,
+    losses: Vec<f64>,
+}
+
+/// Writes a model file.
+#[pyfunction]
+pub fn save_model(py: Python, path: PathBuf, linear: Linear) -> PyResult<()> {
+    let model = linear.model().map_err(raised)?;
+    py.detach(|| model_file::save(&model, &path)).map_err(raised)
+}
+
+/// The scores of the rows of a file, read as the training data were.
+#[pyfunction]
+pub fn score_file<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    linear: Linear,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let model = linear.model().map_err(raised)?;
+    let scores = py.detach(|| {
+        let (mut scorer, mut scores) = (Scorer::new(&model), Vec::new());
+        data::for_each_block(&path, &Asked::default(), Some(&model.reading), |block| {
+            scorer.meet(block)?;
+            scores.extend((0..block.rows.len()).map(|row| scorer.score(block.rows.borrow(), row)));
+            Ok(())
+        })?;
+        Ok(scores)
+    });
+    Ok(PyArray1::from_vec(py, scores.map_err(raised)?))
+}
+
+/// Reads a model file: weights, and how they were trained.
+#[pyfunction]
+pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let model = py.detach(|| model_file::load(&path)).map_err(raised)?;
+    let read = PyDict::new(py);
+    read.set_item("features", PyArray1::from_slice(py, &model.features))?;
+    read.set_item("weights", PyArray1::from_slice(py, &model.weights))?;
+    read.set_item("intercept", model.bias)?;
+    read.set_item("loss", model.loss.spec())?;
+    read.set_item("classes", model.classes.clone())?;
+    let names: Option<Vec<&str>> = model.words.as_ref().map(|words| words.names.iter().collect());
+    read.set_item("names", names)?;
+    let normalised = model.words.as_ref().is_some_and(|words| words.idf.is_some());
+    read.set_item("normalised", normalised)?;
+    read.set_item("index_base", model.counting.index_base)?;
+    read.set_item("columns", model.counting.count)?;
+    let reading = serde_json::to_string(&model.reading);
+    read.set_item("reading", reading.map_err(|e| raised(Error::call(e.to_string(), "report this")))?)?;
+    let training = &model.training;
+    read.set_item("l1", training.l1)?;
+    read.set_item("l2", training.l2)?;
+    read.set_item("sgd", training.method == Method::Sgd)?;
+    read.set_item("average", training.average.map_or(0, |from| from + 1))?;
+    read.set_item("single", training.precision == Precision::F32)?;
+    read.set_item("fit_intercept", training.bias)?;
+    read.set_item("max_iter", training.epochs)?;
+    read.set_item("n_iter", training.report.epochs)?;
+    read.set_item("rows", training.report.rows)?;
+    Ok(read)
+}
+
+impl Linear<'_> {
+    fn model(&self) -> Result<Model> {
+        let coef = self.coef.as_slice().map_err(|_| Error::call("coef_ is no plain array", "densify it"))?;
+        let loss = loss::parse(&self.loss)?;
+        let alive: Vec<usize> = (0..coef.len()).filter(|&j| coef[j] != 0.0).collect();
+        let weights: Vec<f64> = alive.iter().map(|&j| coef[j]).collect();
+        if !(weights.iter().all(|w| w.is_finite()) && self.intercept.is_finite()) {
+            return Err(Error::call("there are weights that are not finite", "train the model again"));
+        }
+        let last = coef.len() as u64 + u64::from(self.index_base);
+        if coef.is_empty() || last > 1 << 32 {
+            return Err(Error::call("a model file holds 1 to 2³² features", "train on fewer"));
+        }
+        let (words, features, runs) = match &self.names {
+            None => {
+                let features = alive.iter().map(|&j| j as u32 + self.index_base).collect();
+                (None, features, vec![(self.index_base, (last - 1) as u32)])
+            }
+            Some(names) => {
+                let zero = (0..coef.len()).filter(|&j| coef[j] == 0.0);
+                let words = Words {
+                    names: alive.iter().map(|&j| names[j].as_str()).collect::<Vocabulary>(),
+                    others: Words::marks(zero.map(|j| names[j].as_str())),
+                    idf: None,
+                };
+                let count = alive.len() as u32;
+                (Some(words), (0..count).collect(), (count > 0).then(|| (0, count - 1)).into_iter().collect())
+            }
+        };
+        Ok(Model {
+            features,
+            weights,
+            bias: self.intercept,
+            classes: self.classes.clone(),
+            seen: Seen { runs },
+            words,
+            reading: self.reading()?,
+            counting: Counting { index_base: self.index_base, count: coef.len() },
+            training: self.training.training(&*loss, coef)?,
+            loss,
+        })
+    }
+
+    /// As the training file was read; named columns of a table in memory as those of a CSV file.
+    fn reading(&self) -> Result<Reading> {
+        if let Some(text) = &self.reading {
+            let wrong = |e| Error::call(format!("how to read files is not understood: {e}"), "report this");
+            return serde_json::from_str(text).map_err(wrong);
+        }
+        let column = |name: &String| Column { name: name.clone(), kind: ColumnKind::Number };
+        let table = |names: &Vec<String>| Csv { delimiter: ',', columns: names.iter().map(column).collect() };
+        let recipe = self.names.as_ref().map(|names| Recipe::Csv(table(names)));
+        Ok(Reading { recipe: recipe.unwrap_or_default(), ..Reading::default() })
+    }
+}
+
+impl Trained {
+    fn training(&self, loss: &dyn lazyglm::Loss, coef: &[f64]) -> Result<Training> {
+        let net = ElasticNet::new(self.l1, self.l2)?;
+        let Trained { eta0, alpha, power_t, .. } = *self;
+        let rate = Rate { name: &self.learning_rate, eta0, alpha, power_t };
+        let history = |loss: &f64| lazyglm::Epoch {
+            running_loss: Some(*loss).filter(|loss| loss.is_finite()),
+            validation_loss: None,
+        };
+        Ok(Training {
+            l1: net.l1,
+            l2: net.l2,
+            method: if self.method == "sgd" { Method::Sgd } else { Method::Fobos },
+            update: UpdateName::Lazy,
+            schedule: rate.spec(loss)?.text().to_string(),
+            order: if self.shuffle { Order::Shuffled } else { Order::Sequential },
+            seed: self.seed,
+            precision: if self.single { Precision::F32 } else { Precision::F64 },
+            bias: self.intercept,
+            weighted: self.weighted,
+            epochs: self.max_iter,
+            early_stop: None,
+            table_budget: 1 << 17,
+            average: self.average.checked_sub(1),
+            report: Report {
+                // The rows are not at hand any more: what only they can tell stays unmeasured.
+                objective: f64::NAN,
+                loss: f64::NAN,
+                baseline: f64::NAN,
+                violation: f64::NAN,
+                l1_max: f64::NAN,
+                penalty: net.value(coef),
+                nonzeros: coef.iter().filter(|w| **w != 0.0).count(),
+                features: coef.len(),
+                rows: self.rows,
+                epochs: self.n_iter,
+                eta0: rate.schedule(loss)?.eta(0),
+                seconds_read: 0.0,
+                seconds_train: 0.0,
+                solver: "online".into(),
+                stop: Stop::Epochs,
+                validation: None,
+                history: self.losses.iter().map(history).collect(),
+            },
+        })
+    }
+}

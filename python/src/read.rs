@@ -1,0 +1,80 @@
+//! A file of any format that the library reads, as arrays.
+
+use crate::errors::raised;
+use lazyglm::format::{Asked, Recipe, Text};
+use lazyglm::naming::Naming;
+use lazyglm::{Dataset, Declared, Error, Labels, Load, Result, ValuesRef};
+use numpy::PyArray1;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// What is said of a file.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Said {
+    format: Option<String>,
+    target: Option<String>,
+    drop: Vec<String>,
+    categorical: Vec<String>,
+    text: Option<String>,
+    hash_bits: Option<u32>,
+    index_base: Option<u32>,
+    n_features: Option<usize>,
+}
+
+/// Reads a file: `indptr`, `indices`, `data`, `columns`, `labels`, `weights`, `names`, `base` and `reading`.
+#[pyfunction]
+pub fn read_file<'py>(py: Python<'py>, path: PathBuf, said: Said) -> PyResult<Bound<'py, PyDict>> {
+    let asked = Asked {
+        format: said.format,
+        target: said.target,
+        drop: said.drop,
+        categorical: said.categorical,
+        text: said.text,
+        hash_bits: said.hash_bits,
+        ..Asked::default()
+    };
+    let declared = Declared { base: said.index_base, count: said.n_features };
+    let load = Load { asked, declared, ..Load::default() };
+    let data = py.detach(|| Dataset::load(&path, &load).and_then(|(data, _)| plain(data))).map_err(raised)?;
+    let (rows, features) = (data.rows.borrow(), &data.features);
+    let read = PyDict::new(py);
+    read.set_item("indptr", PyArray1::from_iter(py, rows.offsets().iter().map(|&end| end as i64)))?;
+    let column = |&id: &u32| i64::from(features.index(id as usize) - features.base);
+    read.set_item("indices", PyArray1::from_iter(py, rows.ids().iter().map(column)))?;
+    match rows.values() {
+        ValuesRef::F32(values) => read.set_item("data", PyArray1::from_slice(py, values))?,
+        ValuesRef::F64(values) => read.set_item("data", PyArray1::from_slice(py, values))?,
+    }
+    read.set_item("columns", features.count)?;
+    let labels = match &data.labels {
+        Labels::Numbers(numbers) => PyArray1::from_slice(py, numbers).into_any(),
+        words => (0..words.len()).map(|row| words.name(row)).collect::<Vec<_>>().into_bound_py_any(py)?,
+    };
+    read.set_item("labels", labels)?;
+    read.set_item("weights", data.weights.as_ref().map(|weights| PyArray1::from_slice(py, weights)))?;
+    let names: Option<Vec<&str>> = match &*features.naming {
+        Naming::Words(words) => Some(words.iter().collect()),
+        _ => None,
+    };
+    read.set_item("names", names)?;
+    read.set_item("base", features.base)?;
+    let reading = serde_json::to_string(&data.reading).map_err(|e| {
+        raised(Error::call(format!("how the file is read cannot be kept: {e}"), "report this"))
+    })?;
+    read.set_item("reading", reading)?;
+    Ok(read)
+}
+
+/// Words weighed by idf need the idf of each in the model; the program keeps it, arrays have no place for it.
+fn plain(data: Dataset) -> Result<Dataset> {
+    match &data.reading.recipe {
+        Recipe::Text(Text { idf: true, .. }) => Err(Error::call(
+            "idf=yes is not for data that become arrays",
+            "leave it out, or use scikit-learn's TfidfTransformer on the rows",
+        )),
+        _ => Ok(data),
+    }
+}

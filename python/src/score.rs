@@ -1,0 +1,60 @@
+//! Scores of many rows: b + Σ wⱼxⱼ, summed from the bias on in the order of the row, as the program's `predict` does.
+
+use crate::errors::raised;
+use crate::matrix::{Lent, Matrix};
+use lazyglm::{Error, Place};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+/// Rows for which a thread is worth its start. Threads are ours and end with the call: a pool that waits would be missing in
+/// a process that Python forks.
+const SOME: usize = 1 << 12;
+
+/// The scores of every row, one column a model.
+#[pyfunction]
+pub fn scores<'py>(
+    py: Python<'py>,
+    x: Lent<'py>,
+    coef: PyReadonlyArray2<'py, f64>,
+    intercept: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (slices, weights, bias) = (x.slices()?, coef.as_slice()?, intercept.as_slice()?);
+    let [models, columns] = [coef.shape()[0], coef.shape()[1]];
+    let found = py.detach(|| {
+        let matrix = slices.checked()?;
+        if matrix.columns() != columns || bias.len() != models {
+            let what = format!("X has {} features, and the model {columns}", matrix.columns());
+            return Err(Error::data(Place::file("X"), what, "give data like those it was trained on"));
+        }
+        let mut scores = vec![0.0; matrix.rows() * models];
+        let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get());
+        let each = matrix.rows().div_ceil(threads).max(SOME);
+        std::thread::scope(|scope| {
+            for (part, scores) in scores.chunks_mut((each * models).max(1)).enumerate() {
+                let mut work = move || score_rows(&matrix, part * each, weights, bias, scores);
+                match each < matrix.rows() {
+                    true => drop(scope.spawn(work)),
+                    false => work(),
+                }
+            }
+        });
+        Ok((matrix.rows(), scores))
+    });
+    let (rows, found) = found.map_err(raised)?;
+    let found = PyArray1::from_vec(py, found);
+    found.call_method1("reshape", ((rows, models),))?.extract().map_err(Into::into)
+}
+
+/// The scores of rows from `first` on, as many as there is room for.
+fn score_rows(matrix: &Matrix, first: usize, weights: &[f64], bias: &[f64], scores: &mut [f64]) {
+    let models = bias.len();
+    let columns = matrix.columns();
+    for (k, scores) in scores.chunks_mut(models.max(1)).enumerate() {
+        scores.copy_from_slice(bias);
+        matrix.for_each(first + k, |j, x| {
+            for (m, score) in scores.iter_mut().enumerate() {
+                *score += weights[m * columns + j] * x;
+            }
+        });
+    }
+}

@@ -1,0 +1,238 @@
+//! `learn`: some learners, one matrix, without the interpreter's lock.
+
+use crate::clipped::clipped;
+use crate::course::{Course, Epoch, Outcome};
+use crate::errors::{Halt, raised};
+use crate::learner::Learner;
+use crate::matrix::{Lent, Matrix};
+use crate::rate::Rate;
+use crate::window::Lesson;
+use lazyglm::loss::{self, Admits};
+use lazyglm::{Error, Loss, Place, Result};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often Ctrl-C is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What a call of `learn` depends on besides the data.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Options {
+    loss: String,
+    learning_rate: String,
+    eta0: f64,
+    alpha: f64,
+    power_t: f64,
+    epochs: u64,
+    tol: Option<f64>,
+    patience: u64,
+    shuffle: bool,
+    seed: u64,
+    threads: usize,
+}
+
+/// Targets of one learner among several: +1 for its class, −1 for the rest.
+struct Rest {
+    code: f64,
+    weight: f64,
+}
+
+/// Learns a matrix: `y` are targets for one learner, or numbers of classes for several, one class each. Returns for each
+/// its running losses and held-out scores, an entry an epoch.
+#[pyfunction]
+#[pyo3(signature = (x, y, weights, held_out, learners, class_weights, options, watch))]
+#[expect(clippy::too_many_arguments, reason = "called from one place, by name")]
+pub fn learn(
+    py: Python,
+    x: Lent,
+    y: PyReadonlyArray1<f64>,
+    weights: Option<PyReadonlyArray1<f64>>,
+    held_out: Option<PyReadonlyArray1<bool>>,
+    learners: Vec<Bound<Learner>>,
+    class_weights: Option<Vec<f64>>,
+    options: Options,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<Vec<(Vec<f64>, Vec<f64>)>> {
+    let slices = x.slices()?;
+    let targets = y.as_slice()?;
+    let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
+    let held_out = held_out.as_ref().map(|held_out| held_out.as_slice()).transpose()?;
+    let mut held: Vec<PyRefMut<Learner>> =
+        learners.iter().map(|learner| learner.try_borrow_mut()).collect::<std::result::Result<_, _>>()?;
+    let held: Vec<&mut Learner> = held.iter_mut().map(|learner| &mut **learner).collect();
+    let loss = clipped(loss::parse(&options.loss).map_err(raised)?);
+    let outcomes = py.detach(|| {
+        let matrix = slices.checked()?;
+        let (rows, held_rows) = split(&matrix, targets, weights, held_out)?;
+        check_targets(targets, &*loss, held.len())?;
+        let course = Course {
+            loss: &*loss,
+            rate: Rate {
+                name: &options.learning_rate,
+                eta0: options.eta0,
+                alpha: options.alpha,
+                power_t: options.power_t,
+            },
+            epochs: options.epochs,
+            tol: options.tol,
+            patience: options.patience,
+            shuffle: options.shuffle,
+            seed: options.seed,
+            rows: rows.as_deref(),
+            held_out: held_rows.as_deref(),
+            watched: watch.is_some(),
+        };
+        let lesson = Lesson { matrix, targets, weights };
+        all(held, &lesson, &course, class_weights.as_deref(), options.threads, watch.as_ref())
+    })?;
+    Ok(outcomes.into_iter().map(|outcome| (outcome.losses, outcome.scores)).collect())
+}
+
+/// The rows to learn, if not all, and those held out: rows of weight zero are as if absent.
+#[expect(clippy::type_complexity, reason = "two lists")]
+fn split(
+    matrix: &Matrix,
+    targets: &[f64],
+    weights: Option<&[f64]>,
+    held_out: Option<&[bool]>,
+) -> Result<(Option<Vec<u32>>, Option<Vec<u32>>)> {
+    let n = matrix.rows();
+    let lengths = [Some(targets.len()), weights.map(<[f64]>::len), held_out.map(<[bool]>::len)];
+    if lengths.into_iter().flatten().any(|length| length != n) {
+        let what = format!("X has {n} rows, and y, the weights or the rows held out are not as many");
+        return Err(Error::data(Place::file("y"), what, "give one of each a row"));
+    }
+    if let Some(weights) = weights
+        && let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0)
+    {
+        let what = format!("the weight {} of row {row} is no weight", weights[row]);
+        return Err(Error::data(Place::file("sample_weight"), what, "weights are numbers from 0 up"));
+    }
+    let present = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
+    let held = |row: usize| held_out.is_some_and(|held_out| held_out[row]);
+    let of = |wanted: bool| {
+        (0..n).filter(|&row| present(row) && held(row) == wanted).map(|row| row as u32).collect()
+    };
+    let rows: Option<Vec<u32>> = (held_out.is_some() || (0..n).any(|row| !present(row))).then(|| of(false));
+    if n == 0 || rows.as_ref().is_some_and(Vec::is_empty) {
+        let what = "there are no rows to learn, or all their weights are 0";
+        return Err(Error::data(Place::file("X"), what, "give some rows a weight above 0"));
+    }
+    Ok((rows, held_out.map(|_| of(true))))
+}
+
+fn check_targets(targets: &[f64], loss: &dyn Loss, learners: usize) -> Result<()> {
+    let fits = |y: f64| match loss.admits() {
+        Admits::Classes => learners > 1 || y == 1.0 || y == -1.0,
+        Admits::Reals => y.is_finite(),
+        Admits::NonNegative => y.is_finite() && y >= 0.0,
+    };
+    match targets.iter().position(|&y| !fits(y)) {
+        None => Ok(()),
+        Some(row) => {
+            let what =
+                format!("loss '{}' does not admit the target {} of row {row}", loss.spec(), targets[row]);
+            Err(Error::data(Place::file("y"), what, "choose another loss, or check the targets"))
+        }
+    }
+}
+
+/// Every learner goes through the course, side by side on as many threads.
+fn all(
+    learners: Vec<&mut Learner>,
+    lesson: &Lesson,
+    course: &Course,
+    class_weights: Option<&[f64]>,
+    threads: usize,
+    watch: Option<&Py<PyAny>>,
+) -> std::result::Result<Vec<Outcome>, Halt> {
+    let several = learners.len() > 1;
+    let rest = |k: usize| {
+        let weight = class_weights.map_or(1.0, |weights| weights[k]);
+        several.then_some(Rest { code: k as f64, weight })
+    };
+    let tell = |k: usize| {
+        move |epoch: &Epoch| match watch {
+            None => Ok(()),
+            Some(watch) => Python::attach(|py| {
+                let Epoch { number, loss, objective, score, norm, nonzeros, bias, t } = *epoch;
+                watch.call1(py, (k, number, loss, objective, score, norm, nonzeros, bias, t))?;
+                Ok(())
+            }),
+        }
+    };
+    if threads <= 1 || !several {
+        let looked = Mutex::new(Instant::now());
+        let look = || looked.lock().map_or(Ok(()), |mut looked| look_for_signals(&mut looked));
+        let one = |(k, learner)| teach(learner, lesson, course, rest(k), &look, &tell(k));
+        return learners.into_iter().enumerate().map(one).collect();
+    }
+    let (stop, left) = (AtomicBool::new(false), AtomicUsize::new(learners.len()));
+    let queue = Mutex::new(learners.into_iter().enumerate().collect::<Vec<_>>());
+    let done = Mutex::new(Vec::new());
+    let stopped = || match stop.load(Ordering::Relaxed) {
+        true => Err(Halt::Ours(Error::call("learning was stopped", "start it again"))),
+        false => Ok(()),
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(left.load(Ordering::Relaxed)) {
+            scope.spawn(|| {
+                while let Some((k, learner)) = queue.lock().ok().and_then(|mut queue| queue.pop()) {
+                    let outcome = teach(learner, lesson, course, rest(k), &stopped, &tell(k));
+                    if outcome.is_err() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                    if let Ok(mut done) = done.lock() {
+                        done.push((k, outcome));
+                    }
+                    left.fetch_sub(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let mut looked = Instant::now();
+        while left.load(Ordering::Relaxed) > 0 && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+            if let Err(interrupt) = look_for_signals(&mut looked) {
+                stop.store(true, Ordering::Relaxed);
+                return Err(interrupt);
+            }
+        }
+        Ok(())
+    })?;
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(k, outcome)| (outcome.is_ok(), *k)); // what went wrong first
+    done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+fn teach(
+    learner: &mut Learner,
+    lesson: &Lesson,
+    course: &Course,
+    rest: Option<Rest>,
+    look: &dyn Fn() -> std::result::Result<(), Halt>,
+    watch: &dyn Fn(&Epoch) -> std::result::Result<(), Halt>,
+) -> std::result::Result<Outcome, Halt> {
+    let Some(Rest { code, weight }) = rest else { return course.run(learner, lesson, look, watch) };
+    let targets: Vec<f64> = lesson.targets.iter().map(|&y| if y == code { 1.0 } else { -1.0 }).collect();
+    let given = |row: usize| lesson.weights.map_or(1.0, |weights| weights[row]);
+    let weights: Option<Vec<f64>> = (weight != 1.0).then(|| {
+        let of_class = |y: f64| if y > 0.0 { weight } else { 1.0 };
+        targets.iter().enumerate().map(|(row, &y)| given(row) * of_class(y)).collect()
+    });
+    let weights = weights.as_deref().or(lesson.weights);
+    let lesson = Lesson { matrix: lesson.matrix, targets: &targets, weights };
+    course.run(learner, &lesson, look, watch)
+}
+
+/// Lets Python see to its signals, now and then: Ctrl-C raises KeyboardInterrupt.
+fn look_for_signals(looked: &mut Instant) -> std::result::Result<(), Halt> {
+    if looked.elapsed() < LOOK_EVERY {
+        return Ok(());
+    }
+    *looked = Instant::now();
+    Ok(Python::attach(|py| py.check_signals())?)
+}

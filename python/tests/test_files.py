@@ -1,0 +1,130 @@
+"""Model files are the program's: what is trained here serves there, and back. LAZYGLM names the program."""
+
+import os
+import subprocess
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+import lazyglm
+from lazyglm import SGDClassifier, SGDRegressor
+
+PROGRAM = os.environ.get("LAZYGLM")
+needs_program = pytest.mark.skipif(PROGRAM is None, reason="LAZYGLM is not set: `make test` sets it")
+
+
+def program(*words):
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.fixture
+def file(tmp_path):
+    X = sp.random(200, 30, density=0.2, random_state=0, format="csr")
+    X.data = np.round(X.data, 4)
+    y = np.where(X @ np.random.default_rng(0).normal(size=30) > 0, 1, -1)
+    dump_svmlight_file(X, y, str(tmp_path / "data.svm"), zero_based=False)
+    return tmp_path / "data.svm"
+
+
+@needs_program
+@pytest.mark.parametrize("loss", ["hinge", "log_loss", "modified_huber"])
+def test_the_program_gives_the_same_scores(file, loss):
+    X, y = load_svmlight_file(str(file), n_features=30)
+    model = SGDClassifier(loss, penalty="elasticnet", alpha=1e-3, random_state=0).fit(X, y)
+    model.save(file.parent / "model")
+    scores = program("predict", file.parent / "model", file, "--as", "score")
+    assert np.array_equal(np.array(scores, dtype=float), model.decision_function(X))
+    classes = program("predict", file.parent / "model", file, "--as", "target")
+    assert np.array_equal(np.array(classes, dtype=float), model.predict(X))
+    assert "not measured" in " ".join(program("inspect", file.parent / "model"))
+
+
+@needs_program
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "quantile", "poisson", "epsilon_insensitive"])
+def test_so_it_is_for_numbers(file, loss):
+    X, y = load_svmlight_file(str(file), n_features=30)
+    model = SGDRegressor(loss, random_state=0, eta0=0.02).fit(X, y + 1)
+    model.save(file.parent / "model")
+    found = np.array(program("predict", file.parent / "model", file), dtype=float)
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-15)
+
+
+@needs_program
+@pytest.mark.parametrize("order", ["sequential", "shuffled"])
+@pytest.mark.parametrize("precision", ["f32", "f64"])
+def test_learning_is_the_programs(file, precision, order):
+    flags = ["--l1", "2e-4", "--l2", "8e-4", "--schedule", "constant", "--eta0", "0.1", "--epochs", "3", "--seed", "7"]
+    flags += ["--order", order, "--precision", precision, "--loss", "logistic", "--features", "30", "--quiet"]
+    program("train", file, "-o", file.parent / "model", *flags)
+    theirs = lazyglm.load(file.parent / "model")
+    ours = SGDClassifier(
+        "log_loss", penalty="elasticnet", alpha=1e-3, l1_ratio=0.2, learning_rate="constant", eta0=0.1, max_iter=3, tol=None,
+        random_state=7, shuffle=order == "shuffled", precision=precision,
+    )  # fmt: skip
+    X, y = load_svmlight_file(str(file), n_features=30, dtype=np.float32 if precision == "f32" else np.float64)
+    ours.fit(X, y)
+    if precision == "f64":
+        assert np.array_equal(ours.coef_, theirs.coef_) and np.array_equal(ours.intercept_, theirs.intercept_)
+    else:  # `coef_` is in single precision then, and the file in double
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7)
+    assert list(theirs.classes_) == [-1, 1]
+    assert np.array_equal(theirs.predict(file), theirs.predict(X.astype(float)))
+
+
+@needs_program
+def test_named_columns_serve_on_tables(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "size": [1.0, 0.0, 2.0, 0.5]})
+    model = SGDRegressor(random_state=0, eta0=1e-4).fit(frame, [1.0, 2.0, 3.0, 4.0])
+    model.save(tmp_path / "model")
+    frame[["size", "age"]].to_csv(tmp_path / "new.csv", index=False)
+    found = np.array(program("predict", tmp_path / "model", tmp_path / "new.csv"), dtype=float)
+    np.testing.assert_allclose(found, model.predict(frame), rtol=1e-12)
+    back = lazyglm.load(tmp_path / "model")
+    assert list(back.feature_names_in_) == ["age", "size"]
+    np.testing.assert_allclose(back.predict(frame), model.predict(frame), rtol=1e-15)
+
+
+@needs_program
+def test_a_model_of_a_file_reads_new_files_alike(tmp_path):
+    (tmp_path / "train.csv").write_text("age,city,target\n20,Oslo,yes\n30,Rome,no\n40,Oslo,yes\n25,Rome,no\n")
+    model = SGDClassifier("log_loss", random_state=0).fit(tmp_path / "train.csv")
+    model.save(tmp_path / "model")
+    found = program("predict", tmp_path / "model", tmp_path / "train.csv", "--as", "score")
+    assert np.array_equal(np.array(found, dtype=float), model.decision_function(tmp_path / "train.csv"))
+
+
+@pytest.mark.parametrize("index_base", [0, 1])
+def test_what_is_saved_loads(tmp_path, file, index_base):
+    X, y = load_svmlight_file(str(file), n_features=30)
+    for estimator, targets in ((SGDClassifier, np.where(y > 0, "yes", "no")), (SGDRegressor, y)):
+        model = estimator(penalty="l1", alpha=1e-3, random_state=0).fit(X, targets)
+        model.save(tmp_path / "model", index_base=index_base)
+        back = lazyglm.load(tmp_path / "model")
+        assert type(back) is estimator and back.coef_.shape == model.coef_.shape
+        assert np.array_equal(back.coef_, model.coef_) and np.array_equal(back.intercept_, model.intercept_)
+        assert np.array_equal(back.predict(X), model.predict(X))
+        back.partial_fit(X, targets)
+        assert back.t_ > model.t_
+    if index_base == 1:
+        assert np.array_equal(back.predict(file), back.predict(X))
+
+
+def test_what_cannot_be_saved_or_loaded_is_said(tmp_path):
+    X = np.eye(3)
+    with pytest.raises(ValueError, match="two classes"):
+        SGDClassifier(random_state=0).fit(X, [0, 1, 2]).save(tmp_path / "model")
+    model = SGDClassifier(random_state=0).fit(X, [0, 1, 1])
+    with pytest.raises(ValueError, match="index_base"):
+        model.save(tmp_path / "model", index_base=2)
+    with pytest.raises(OSError):
+        model.save(tmp_path / "no folder" / "model")
+    (tmp_path / "junk").write_text("junk")
+    with pytest.raises(ValueError, match="no lazyglm model"):
+        lazyglm.load(tmp_path / "junk")
+    with pytest.raises(FileNotFoundError):
+        lazyglm.load(tmp_path / "none")
