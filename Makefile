@@ -31,6 +31,7 @@ python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment 
 		--no-build-isolation --no-deps --force-reinstall ./python
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml python/tests
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-modules --pyargs lazyglm
+	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-glob='*.md' python/docs
 	cd $(WHEEL_ENV) && bin/mypy --config-file $(CURDIR)/python/pyproject.toml
 	cd $(WHEEL_ENV) && bin/stubtest --mypy-config-file $(CURDIR)/python/pyproject.toml \
 		--allowlist $(CURDIR)/python/tests/stubtest-allowlist.txt lazyglm
