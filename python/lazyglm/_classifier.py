@@ -179,23 +179,23 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
     def _learn_classes(
         self, learners: list[Learner], classes: Any, X: Any, y: Any, sample_weight: Any, *, epochs: int
     ) -> None:
-        from sklearn.model_selection import StratifiedShuffleSplit
-
         codes = np.searchsorted(classes, y)
         wrong = (codes >= len(classes)) | (classes[np.minimum(codes, len(classes) - 1)] != y)
         if wrong.any():
             raise ValueError(f"y contains {y[wrong][0]!r}, which is not among the classes {classes!r}")
-        of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+        of_class = None
+        if self.class_weight is not None:
+            of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
         weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)
-        held_out = self._held_out(y, weights, StratifiedShuffleSplit)
+        held_out = self._held_out(y, weights, "StratifiedShuffleSplit")
         class_weights = None
         if len(learners) == 1:
             targets = np.where(codes == 1, 1.0, -1.0)
-            if self.class_weight is not None:
+            if of_class is not None:
                 weights = of_class[codes] * (1.0 if weights is None else weights)
         else:
             targets = codes.astype(np.float64)
-            class_weights = [float(weight) for weight in of_class] if self.class_weight is not None else None
+            class_weights = None if of_class is None else [float(weight) for weight in of_class]
         self._learn(
             learners,
             X,

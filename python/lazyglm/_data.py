@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def weights_of(sample_weight: Any, rows: int, *, may_be_zero: bool) -> Any:
     """Row weights as one array, or None when all are one."""
     if sample_weight is None:
         return None
-    if np.ndim(sample_weight) == 0:
+    if isinstance(sample_weight, Number):
         sample_weight = np.full(rows, sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
     if weights.shape != (rows,):

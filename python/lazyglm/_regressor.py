@@ -152,10 +152,8 @@ class SGDRegressor(RegressorMixin, LinearSGD):
         return self
 
     def _learn_numbers(self, learners: list[Learner], X: Any, y: Any, sample_weight: Any, *, epochs: int) -> None:
-        from sklearn.model_selection import ShuffleSplit
-
         weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)
-        held_out = self._held_out(y, weights, ShuffleSplit)
+        held_out = self._held_out(y, weights, "ShuffleSplit")
         targets = np.ascontiguousarray(y, dtype=np.float64)
         self._learn(learners, X, targets, weights, held_out=held_out, epochs=epochs)
 

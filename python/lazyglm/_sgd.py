@@ -209,11 +209,13 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _held_out(self, y: Any, sample_weight: Any, splitter: Any) -> Any:
+    def _held_out(self, y: Any, sample_weight: Any, splitter: str) -> Any:
         """The rows that judge each epoch, for early stopping."""
         if not self.early_stopping:
             return None
-        split = splitter(test_size=self.validation_fraction, random_state=self.random_state)
+        from sklearn import model_selection  # takes long to import, and is needed here alone
+
+        split = getattr(model_selection, splitter)(test_size=self.validation_fraction, random_state=self.random_state)
         train, held = next(split.split(np.zeros((len(y), 1)), y))
         if len(train) == 0 or len(held) == 0:
             raise ValueError(

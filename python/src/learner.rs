@@ -56,7 +56,7 @@ pub struct Learner {
     pub epochs: u64,
     single: bool,
     intercept: bool,
-    average: u64, // the first step that counts, from 1; 0 without a mean
+    average: u64, // as asked: the first step that counts, from 1; 0 without a mean
     biases: f64,  // their sum over the steps that count
 }
 
@@ -184,9 +184,9 @@ impl Learner {
             return Err(PyValueError::new_err("coef_init and intercept_init must be finite"));
         }
         let start = Start::Weights(start, bias);
-        let average = if average > 0 { average.saturating_sub(t).max(1) } else { 0 };
-        let mut learner = Learner::of(net, method, single, intercept, average, start).map_err(raised)?;
-        learner.epochs = epochs;
+        let first = if average > 0 { average.saturating_sub(t).max(1) } else { 0 }; // of its own steps
+        let mut learner = Learner::of(net, method, single, intercept, first, start).map_err(raised)?;
+        (learner.epochs, learner.average) = (epochs, average);
         each!(&mut learner.weights, model => model.t = t);
         Ok(learner)
     }

@@ -186,6 +186,16 @@ def test_parameters_may_change_between_calls():
     assert np.count_nonzero(model.coef_) == 0
 
 
+def test_learners_are_made_anew_only_when_something_changed():
+    X, y = data()
+    model = SGDClassifier(random_state=1, average=3, precision="f32").partial_fit(X, y, classes=[-1, 1])
+    assert model._go_on() is model._learners
+    model.set_params(alpha=0.5)
+    assert model._go_on() is not model._learners
+    model.partial_fit(X, y).coef_  # noqa: B018
+    assert model._go_on() is model._learners
+
+
 def test_more_classes_are_models_of_one_against_the_rest():
     X, _ = data()
     y = np.array(["a", "b", "c"])[np.arange(X.shape[0]) % 3]
