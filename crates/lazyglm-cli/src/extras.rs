@@ -44,3 +44,16 @@ pub fn extras(
     }
     Ok(settings)
 }
+
+/// Refuses what is for one model alone, where many are learnt at once.
+pub fn refuse_for_many(args: &Train) -> Result<()> {
+    let flag = match args {
+        Train { solver, .. } if solver != "online" => "--solver",
+        Train { start: Some(_), .. } => "--start",
+        Train { penalty_factor: Some(_), .. } => "--penalty-factor",
+        Train { nonnegative: true, .. } => "--nonnegative",
+        _ => return Ok(()),
+    };
+    let what = format!("{flag} is for one model, and here many are learnt at once, online");
+    Err(Error::call(what, "leave it out, or train one model: two classes, one penalty"))
+}

@@ -1,6 +1,7 @@
 //! What `tune` and `path` have in common: a grid of penalties, and rows in memory to try them on.
 
 use crate::args::{Train, Update};
+use crate::extras::refuse_for_many;
 use crate::plan::{self, Plan};
 use crate::print::{count, note};
 use crate::verbs::train::{From, use_threads};
@@ -34,6 +35,7 @@ impl Grid {
     /// Reads the data and draws the grid; `folds` is how many lanes a point has.
     pub fn prepare(args: &Train, folds: usize) -> Result<Grid> {
         refuse_idle(args)?;
+        refuse_for_many(args)?;
         let [l1, l2] = [&args.l1, &args.l2].map(|text| text.as_deref().map(Numbers::parse).transpose());
         let (l1, l2) = (l1?, l2?);
         let l2 = l2.map_or(vec![Settings::default().net.l2], |numbers| numbers.values().to_vec());

@@ -1,6 +1,7 @@
 //! `lazyglm train DATA` where there are many classes or labels.
 
 use crate::args::{Thresholds, Train};
+use crate::extras::refuse_for_many;
 use crate::plan::{HeldOut, Plan};
 use crate::print::{self, count, note};
 use crate::progress::Display;
@@ -27,6 +28,7 @@ impl Many {
         kind: HeadKind,
         weights: Option<Vec<f64>>,
     ) -> Result<Many> {
+        refuse_for_many(args)?;
         let task = ClassTask::new(data, kind, plan.loss.clone(), weights, plan.class_weight.clone())?;
         task.notes.iter().for_each(|text| note(args.quiet, text));
         let narrow = plan.settings.precision == Precision::F32;
