@@ -64,7 +64,7 @@ class SGDRegressor(RegressorMixin, LinearSGD):
     >>> import numpy as np
     >>> from lazyglm import SGDRegressor
     >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
-    >>> model = SGDRegressor(alpha=1e-6, random_state=1).fit(X, 3 * X.ravel() + 1)
+    >>> model = SGDRegressor(alpha=1e-6, eta0=0.1, random_state=1).fit(X, 3 * X.ravel() + 1)
     >>> bool(abs(model.predict([[0.5]])[0] - 2.5) < 0.1)
     True
     """
