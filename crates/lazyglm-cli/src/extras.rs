@@ -2,7 +2,7 @@
 
 use crate::args::Train;
 use crate::print::note;
-use lazyglm::{Error, Features, PenaltyFactors, Result, Settings, model_file, start_of};
+use lazyglm::{Error, Features, Model, PenaltyFactors, Result, Settings, model_file, start_of};
 use std::sync::Arc;
 
 /// The settings, with what stands in files laid out on the columns of the data.
@@ -14,7 +14,7 @@ pub fn extras(
 ) -> Result<Settings> {
     let mut settings = settings.clone();
     if let Some(file) = &args.start {
-        let model = model_file::load(file)?;
+        let model = one_head(model_file::load(file)?)?;
         if model.classes.as_ref() != classes {
             let what = format!("--start {}: it tells other classes apart than these data", file.display());
             return Err(Error::call(what, "give a model of the same classes"));
@@ -56,4 +56,15 @@ pub fn refuse_for_many(args: &Train) -> Result<()> {
     };
     let what = format!("{flag} is for one model, and here many are learnt at once, online");
     Err(Error::call(what, "leave it out, or train one model: two classes, one penalty"))
+}
+
+/// Refuses a model of many classes or labels where one set of weights is needed.
+pub fn one_head(model: Model) -> Result<Model> {
+    match &model.heads {
+        None => Ok(model),
+        Some(heads) => Err(Error::call(
+            format!("the model has {} classes or labels, and this is for models of one", heads.names.len()),
+            "give a model of two classes or of numbers",
+        )),
+    }
 }

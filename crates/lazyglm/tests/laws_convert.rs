@@ -22,7 +22,8 @@ fn read(path: &Path) -> Vec<Row> {
                     block.names.as_ref().map_or(id.to_string(), |names| names.name(id as u32).to_string());
                 features.insert(name, x.to_bits());
             });
-            let target = (!block.labels.is_empty()).then(|| block.labels.name(i));
+            let target =
+                (!block.labels.is_empty()).then(|| block.labels.name(i)).filter(|name| !name.is_empty());
             rows.push((target, block.weights.get(i).copied().unwrap_or(1.0), features));
         }
         Ok(())

@@ -95,7 +95,8 @@ fn targets_are_numbers_words_or_truth() {
     }
     assert_eq!(target("null"), None);
     let parsed = parse("{\"y\": 1}\n{\"a\": 1}\n").unwrap();
-    assert_eq!((parsed.unlabelled, parsed.rows.len(), parsed.labels.len()), (Some(1), 2, 1));
+    assert_eq!((parsed.unlabelled, parsed.rows.len(), parsed.labels.len()), (Some(1), 2, 2));
+    assert_eq!(parsed.labels.name(1), "", "no target keeps its place");
 }
 
 #[test]

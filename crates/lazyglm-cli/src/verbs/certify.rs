@@ -1,6 +1,7 @@
 //! `lazyglm certify MODEL DATA`: how far a model can be from the minimum, proved.
 
 use crate::args::Certify;
+use crate::extras::one_head;
 use crate::print::{self, count, note};
 use lazyglm::{
     ClassWeight, ElasticNet, Error, PenaltyFactors, Proved, Result, SampleWeights, Scale, model_file,
@@ -11,7 +12,7 @@ use std::io::{self, Write};
 
 /// Runs the verb.
 pub fn run(args: &Certify) -> Result<()> {
-    let model = model_file::load(&args.model)?;
+    let model = one_head(model_file::load(&args.model)?)?;
     let model = match &args.weights {
         Some(file) => with_weights_of(&model, file)?,
         None => model,

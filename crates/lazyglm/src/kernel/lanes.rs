@@ -160,9 +160,10 @@ impl<W: Weight, P: Pack<W, L>, const L: usize> Lanes<W, P, L> {
             let (touched, debt) = (self.rebases.touched(&listed), &self.debt);
             let stored = &mut self.stored[..];
             let (factor, ids) = (&factor, &mut ids);
-            let listed = super::fastest(Visit { stored, touched, debt, factor, which: listed, ids });
-            found.largest = each(|l| found.largest[l].larger(listed.largest[l]));
-            found.alive = each(|l| if few[l] & !walked[l] { listed.alive[l] } else { found.alive[l] });
+            let visited = super::fastest(Visit { stored, touched, debt, factor, which: listed, ids });
+            // What a walk found in these lanes, it found before they paid.
+            found.largest = each(|l| if listed[l] { visited.largest[l] } else { found.largest[l] });
+            found.alive = each(|l| if listed[l] { visited.alive[l] } else { found.alive[l] });
         }
         let most = (self.stored.len() / FEW) as f64;
         let paid: [bool; L] = each(|l| listed[l] | walked[l]);
@@ -211,6 +212,7 @@ impl<W: Weight, P: Pack<W, L>, const L: usize> Lanes<W, P, L> {
     /// Takes the model out of a lane: what diverged is not to be read again.
     pub fn erase(&mut self, lane: usize) {
         self.idle[lane] = true;
+        self.settled.iter_mut().for_each(|v| v.lanes_mut()[lane] = W::default()); // the row at hand is still to be pulled
         self.stored.iter_mut().for_each(|v| v.lanes_mut()[lane] = W::default());
     }
 }

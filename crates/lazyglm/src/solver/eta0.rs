@@ -164,6 +164,8 @@ pub fn find(trial: &Trial) -> Result<Rate> {
     for (size, rungs, base) in [(SAMPLES[0], COARSE, 2f64), (SAMPLES[1], FINE, 2f64.sqrt())] {
         let mut rates: Vec<f64> = rungs.map(|rung| (best * base.powi(rung)).min(most)).collect();
         rates.dedup(); // many may be at the limit
+        // Of rows that do not all fit into memory, a sample as large as the first will do.
+        let size = if (trial.order.len() as u64) < trial.rows { SAMPLES[0] } else { size };
         let (rows, held_out) = trial.chosen(size);
         let losses = smoothed(&trial.rehearse(&rates, &Sample::of(trial.examples, &rows, held_out))?);
         let lowest = (0..rates.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));

@@ -28,7 +28,8 @@ impl Read {
         if let Some(row) = parsed.unlabelled {
             self.unlabelled.get_or_insert(self.rows.len() + row);
         }
-        self.labels.extend((0..parsed.labels.len()).map(|k| parsed.labels.name(k)));
+        let names = (0..parsed.labels.len()).map(|k| parsed.labels.name(k));
+        self.labels.extend(names.filter(|name| !name.is_empty())); // a row without a target has an empty one
         for row in 0..parsed.rows.len() {
             let mut features = BTreeMap::new();
             parsed.rows.borrow().for_each(row, |id, value| {
