@@ -83,14 +83,14 @@ fn a_tuned_search_is_the_same_for_any_number_of_threads() {
 #[test]
 fn many_models_go_in_groups_and_say_what_they_need_first() {
     let folder = Folder::with("train.svm", text(&classes(400, 50, 1)) + "1 400000:1\n"); // 25 MB a block of lanes
-    let run = folder.ok("tune train.svm --l1 1e-5..1e-2:20 --memory 64M --json");
+    let run = folder.ok("tune train.svm --l1 1e-5..1e-2:20 --no-halving --memory 64M --json");
     assert!(run.stderr.contains("they go in groups"), "{}", run.stderr);
     let groups: Value = serde_json::from_str(&run.stdout).expect("JSON");
     assert!(groups["groups"].as_u64() > Some(1));
-    let whole = folder.json("tune train.svm --l1 1e-5..1e-2:20 --json --quiet");
+    let whole = folder.json("tune train.svm --l1 1e-5..1e-2:20 --no-halving --json --quiet");
     let means = |found: &Value| points(found).iter().map(|p| number(&p["mean"])).collect::<Vec<_>>();
     for (a, b) in means(&whole).iter().zip(means(&groups)) {
-        assert!((a - b).abs() < 1e-6);
+        assert!((a - b).abs() < 1e-5, "{a} and {b}"); // f32: a rebase may come earlier in other company
     }
 }
 
