@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-classes bench-optimum \
+.PHONY: demo test python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-rates bench-classes bench-optimum \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -72,6 +72,9 @@ $(BENCH_ENV)/ready: bench/requirements.txt
 	$(PYTHON) -m venv --clear $(BENCH_ENV)
 	$(BENCH_ENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	touch $@
+
+bench-rates: build $(BENCH_ENV)/ready   ## how good the rate is that --eta0 auto finds; DATA=DIR
+	$(BENCH_ENV)/bin/python -m bench.rates --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"
 
 bench-tune: build $(BENCH_ENV)/ready    ## a cross-validated grid against scikit-learn's; DATA=FILE.svm with two classes
 	$(BENCH_ENV)/bin/python -m bench.tune --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"
