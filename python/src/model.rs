@@ -80,6 +80,16 @@ pub fn score_file<'py>(
 #[pyfunction]
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let model = py.detach(|| model_file::load(&path)).map_err(raised)?;
+    if let Some(heads) = &model.heads {
+        let what = format!(
+            "the model has {} classes or labels, and estimators load models of one",
+            heads.names.len()
+        );
+        return Err(raised(Error::call(
+            what,
+            "use `lazyglm predict`, or a model of two classes or of numbers",
+        )));
+    }
     let read = PyDict::new(py);
     read.set_item("features", PyArray1::from_slice(py, &model.features))?;
     read.set_item("weights", PyArray1::from_slice(py, &model.weights))?;
@@ -141,6 +151,7 @@ impl Linear<'_> {
             weights,
             bias: self.intercept,
             classes: self.classes.clone(),
+            heads: None,
             seen: Seen { runs },
             words,
             reading: self.reading()?,
@@ -194,6 +205,10 @@ impl Trained {
                 baseline: f64::NAN,
                 violation: f64::NAN,
                 l1_max: f64::NAN,
+                dual: None,
+                relative_gap: None,
+                promise: None,
+                heads: None,
                 penalty: net.value(coef),
                 nonzeros: coef.iter().filter(|w| **w != 0.0).count(),
                 features: coef.len(),
