@@ -239,6 +239,16 @@ impl Dataset {
         Place::file(&self.file)
     }
 
+    /// Rounds values to f32, for models that keep their weights in it.
+    pub(crate) fn narrow(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        self.rows = rows.narrowed().map_err(|row| {
+            let what = "a value is too large for f32 (3.4e38)";
+            Error::data(self.place(row), what, "scale the feature down, or train with --precision f64")
+        })?;
+        Ok(())
+    }
+
     /// These rows alone, in this order.
     ///
     /// ```

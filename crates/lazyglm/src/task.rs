@@ -189,11 +189,7 @@ impl Task {
     /// assert!(task.select(&[0]).narrowed().is_ok());
     /// ```
     pub fn narrowed(mut self) -> Result<Task> {
-        let rows = std::mem::take(&mut self.data.rows);
-        self.data.rows = rows.narrowed().map_err(|row| {
-            let what = "a value is too large for f32 (3.4e38)";
-            Error::data(self.data.place(row), what, "scale the feature down, or train with --precision f64")
-        })?;
+        self.data.narrow()?;
         Ok(self)
     }
 
