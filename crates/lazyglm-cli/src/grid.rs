@@ -5,6 +5,7 @@ use crate::extras::refuse_for_many;
 use crate::plan::{self, Plan};
 use crate::print::{count, note};
 use crate::verbs::train::{From, use_threads};
+use lazyglm::classes::available;
 use lazyglm::tune::{Numbers, Point, points};
 use lazyglm::{ElasticNet, Error, Result, Settings, Task, objective, rate};
 use std::time::Instant;
@@ -152,11 +153,4 @@ fn size(bytes: usize) -> String {
         1_048_576..1_073_741_824 => format!("{} MB", bytes >> 20),
         _ => format!("{:.1} GB", bytes as f64 / f64::from(1 << 30)),
     }
-}
-
-/// Memory the machine can still give, where it says so.
-fn available() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok().map(|kilobytes| kilobytes * 1024)
 }

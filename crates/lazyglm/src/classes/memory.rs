@@ -103,8 +103,8 @@ pub(super) fn too_many_weights(limit: usize, heads: usize, of: usize) -> Error {
     )
 }
 
-/// What the machine can give, in bytes.
-fn available() -> Option<usize> {
+/// What the machine can still give, in bytes, where it says so.
+pub fn available() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
     line.split_whitespace().nth(1)?.parse::<usize>().ok()?.checked_mul(1024)

@@ -26,7 +26,7 @@ mod thresholds;
 mod train;
 
 pub use ask::Asked;
-pub use memory::Room;
+pub use memory::{Room, available};
 pub use sets::Sets;
 pub use task::{ClassTask, Unknown, sets_of};
 pub use train::{TrainedHeads, train};
