@@ -67,6 +67,7 @@ mod scan;
 pub mod schedule;
 mod scorer;
 mod settings;
+pub mod shard;
 pub mod solver;
 pub mod source;
 mod start;

@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("loss", &["registry"]),
     ("schedule", &["registry"]),
     ("penalty", &[]),
+    ("shard", &["loss", "penalty", "random", "rows"]),
     ("settings", &["penalty", "schedule"]),
     ("labels", &["number", "vocabulary"]),
     ("vocabulary", &[]),
