@@ -25,6 +25,7 @@ mod frozen;
 mod lanes;
 mod pack;
 mod pages;
+mod priced;
 mod rebases;
 mod weight;
 
@@ -38,6 +39,7 @@ pub use folded::Folded;
 pub use frozen::{Frozen, FrozenMean};
 pub use lanes::Lanes;
 pub use pack::{Half, Line, Pack};
+pub use priced::Priced;
 pub use weight::Weight;
 
 /// Eight lanes in f32: half a cache line a feature.

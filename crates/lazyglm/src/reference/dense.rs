@@ -1,6 +1,6 @@
 //! Dense updates: after each row, every weight takes one penalty step. O(d) a row.
 
-use crate::penalty::{ElasticNet, Method};
+use crate::penalty::{ElasticNet, Method, Prices};
 use crate::rows::{Row, Value};
 use crate::update::Update;
 
@@ -19,6 +19,8 @@ pub struct Dense<const SPARSE_PREDICT: bool> {
     row: Vec<f64>, // the row at hand, written out in full
     net: ElasticNet,
     method: Method,
+    factors: Option<Vec<f64>>,
+    nonnegative: bool,
 }
 
 impl<const SPARSE_PREDICT: bool> Dense<SPARSE_PREDICT> {
@@ -36,7 +38,22 @@ impl<const SPARSE_PREDICT: bool> Dense<SPARSE_PREDICT> {
     /// ```
     pub fn new(weights: Vec<f64>, net: ElasticNet, method: Method) -> Self {
         let row = if SPARSE_PREDICT { Vec::new() } else { vec![0.0; weights.len()] };
-        Dense { weights, row, net, method }
+        Dense { weights, row, net, method, factors: None, nonnegative: false }
+    }
+
+    /// The same, with a price for each weight.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, Prices, reference::Dense, update::Update};
+    /// let net = ElasticNet::new(0.5, 0.0).unwrap();
+    /// let prices = Prices { net, factors: Some(&[1.0, 2.0, 1.0]), nonnegative: true };
+    /// let mut dense = Dense::<true>::priced(vec![2.0, 2.0, -1.0], &prices, Method::Fobos);
+    /// dense.charge(1.0);
+    /// assert_eq!(dense.weights(), [1.5, 1.0, 0.0]);
+    /// ```
+    pub fn priced(weights: Vec<f64>, prices: &Prices, method: Method) -> Self {
+        let Prices { net, factors, nonnegative } = *prices;
+        Dense { factors: factors.map(<[f64]>::to_vec), nonnegative, ..Dense::new(weights, net, method) }
     }
 }
 
@@ -66,8 +83,13 @@ impl<const SPARSE_PREDICT: bool> Update for Dense<SPARSE_PREDICT> {
     }
 
     fn charge(&mut self, eta: f64) {
-        for w in &mut self.weights {
-            *w = self.method.step(self.net, eta, *w);
+        let prices =
+            Prices { net: self.net, factors: self.factors.as_deref(), nonnegative: self.nonnegative };
+        for (j, w) in self.weights.iter_mut().enumerate() {
+            *w = match self.nonnegative && *w < 0.0 {
+                true => 0.0,
+                false => self.method.step(prices.at(j), eta, *w),
+            };
         }
     }
 

@@ -82,6 +82,14 @@ impl OpenLoop {
         }
         update.weights()
     }
+
+    /// The largest weight that an update ever has on the way.
+    pub fn largest<U: Update>(&self, update: U) -> f64 {
+        let start = update.weights().iter().fold(0.0, |largest: f64, w| largest.max(w.abs()));
+        let largest = std::rc::Rc::new(std::cell::Cell::new(start));
+        self.run(Yardstick { inner: update, largest: largest.clone() });
+        largest.get()
+    }
 }
 
 fn one<U: Update, V: lazyglm::Value>(update: &mut U, row: lazyglm::Row<V>, amount: f64) {
