@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-rates bench-classes bench-optimum \
+.PHONY: demo test python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-rates bench-defaults bench-classes bench-optimum \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -75,6 +75,9 @@ $(BENCH_ENV)/ready: bench/requirements.txt
 
 bench-rates: build $(BENCH_ENV)/ready   ## how good the rate is that --eta0 auto finds; DATA=DIR
 	$(BENCH_ENV)/bin/python -m bench.rates --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"
+
+bench-defaults: build $(BENCH_ENV)/ready  ## no flags at all against the best of a wide grid, and other tools' defaults; DATA=DIR SETS=a,b; long
+	$(BENCH_ENV)/bin/python -m bench.defaults --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" $(if $(SETS),--sets $(SETS)) $(if $(WIDE),--wide)
 
 bench-tune: build $(BENCH_ENV)/ready    ## a cross-validated grid against scikit-learn's; DATA=FILE.svm with two classes
 	$(BENCH_ENV)/bin/python -m bench.tune --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"

@@ -99,46 +99,41 @@ pub struct Train {
     #[arg(long, value_name = "W", help_heading = "Objective", allow_hyphen_values = true)]
     pub class_weight: Option<String>,
 
-    /// --solver newton: a file of factors of the penalty, one `feature<TAB>factor` a line; 1 for features not named, 0 for no penalty
+    /// A file of factors of the penalty, one `feature<TAB>factor` a line; 1 for features not named, 0 for no penalty
     #[arg(long, value_name = "FILE", help_heading = "Objective")]
     pub penalty_factor: Option<PathBuf>,
-    /// --solver newton: no weight below zero
+    /// No weight below zero
     #[arg(long, help_heading = "Objective")]
     pub nonnegative: bool,
 
     /// Start from the weights of this model instead of zero
     #[arg(long, value_name = "MODEL", help_heading = "Learning")]
     pub start: Option<PathBuf>,
-    /// The algorithm: one of those below
-    #[arg(long, default_value = "online", value_name = "S", value_parser = PossibleValuesParser::new(SOLVERS.iter().map(|solver| solver.name)), hide_possible_values = true, help_heading = "Learning")]
-    pub solver: String,
-    /// --solver newton: stop at this relative distance from the minimum [default: 1e-4]
+    /// The algorithm: one of those below [default: auto; online if --update, --method, --schedule, --eta0, --epochs, --order,
+    /// --average or --early-stop is given]
+    #[arg(long, value_name = "S", value_parser = PossibleValuesParser::new(SOLVERS.iter().map(|solver| solver.name)), hide_possible_values = true, help_heading = "Learning")]
+    pub solver: Option<String>,
+    /// Solvers that find the minimum: stop at this relative distance from it [default: 1e-4; 1e-3 where the penalty is chosen]
     #[arg(long, value_name = "X", value_parser = tolerance, help_heading = "Learning", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
-    /// How a step applies the penalty: proximal (fobos) or by its gradient (sgd)
-    #[arg(long, value_enum, default_value_t = Method::Fobos, help_heading = "Learning")]
-    pub method: Method,
-    /// When the penalty is paid; all give the same weights, lazy is the fast one
-    #[arg(long, value_enum, default_value_t = Update::Lazy, help_heading = "Learning")]
-    pub update: Update,
-    /// The rate of step t: one of those below
-    #[arg(long, default_value = "cosine", value_name = "S", help_heading = "Learning")]
-    pub schedule: String,
-    /// The starting rate, or auto: the best of many rehearsed on a sample of the rows
-    #[arg(
-        long,
-        default_value = "auto",
-        value_name = "X|auto",
-        help_heading = "Learning",
-        allow_negative_numbers = true
-    )]
-    pub eta0: String,
-    /// How many times to go through the rows
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Learning")]
-    pub epochs: u64,
-    /// The order of rows, anew for each epoch or as in the file
-    #[arg(long, value_enum, default_value_t = Order::Shuffled, help_heading = "Learning")]
-    pub order: Order,
+    /// How a step applies the penalty: proximal (fobos) or by its gradient (sgd) [default: fobos]
+    #[arg(long, value_enum, help_heading = "Learning")]
+    pub method: Option<Method>,
+    /// When the penalty is paid; all give the same weights, lazy is the fast one [default: lazy]
+    #[arg(long, value_enum, help_heading = "Learning")]
+    pub update: Option<Update>,
+    /// The rate of step t: one of those below [default: cosine]
+    #[arg(long, value_name = "S", help_heading = "Learning")]
+    pub schedule: Option<String>,
+    /// The starting rate, or auto: the best of many rehearsed on a sample of the rows [default: auto]
+    #[arg(long, value_name = "X|auto", help_heading = "Learning", allow_negative_numbers = true)]
+    pub eta0: Option<String>,
+    /// How many times to go through the rows [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Learning")]
+    pub epochs: Option<u64>,
+    /// The order of rows, anew for each epoch or as in the file [default: shuffled]
+    #[arg(long, value_enum, help_heading = "Learning")]
+    pub order: Option<Order>,
     /// Of the order of rows and of the validation rows
     #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Learning")]
     pub seed: u64,
@@ -193,6 +188,39 @@ pub struct Train {
     /// The figures as one JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+}
+
+impl Train {
+    /// When the penalty is paid.
+    pub fn update(&self) -> Update {
+        self.update.unwrap_or(Update::Lazy)
+    }
+
+    /// The starting rate.
+    pub fn eta0(&self) -> &str {
+        self.eta0.as_deref().unwrap_or("auto")
+    }
+
+    /// Flags given that say how stochastic steps are to be made.
+    pub fn of_steps(&self) -> Vec<&'static str> {
+        let flags = [
+            ("--update", self.update.is_some()),
+            ("--method", self.method.is_some()),
+            ("--schedule", self.schedule.is_some()),
+            ("--eta0", self.eta0.is_some()),
+            ("--epochs", self.epochs.is_some()),
+            ("--order", self.order.is_some()),
+            ("--average", self.average.is_some()),
+            ("--early-stop", self.early_stop.is_some()),
+        ];
+        flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect()
+    }
+
+    /// The algorithm: the one asked for; else the one that what was said of steps is about; else auto.
+    pub fn solver(&self) -> &str {
+        let silent = if self.of_steps().is_empty() { "auto" } else { "online" };
+        self.solver.as_deref().unwrap_or(silent)
+    }
 }
 
 /// `lazyglm tune`.

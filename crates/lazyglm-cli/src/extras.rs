@@ -48,7 +48,7 @@ pub fn extras(
 /// Refuses what is for one model alone, where many are learnt at once.
 pub fn refuse_for_many(args: &Train) -> Result<()> {
     let flag = match args {
-        Train { solver, .. } if solver != "online" => "--solver",
+        Train { solver: Some(solver), .. } if !["online", "auto"].contains(&solver.as_str()) => "--solver",
         Train { start: Some(_), .. } => "--start",
         Train { penalty_factor: Some(_), .. } => "--penalty-factor",
         Train { nonnegative: true, .. } => "--nonnegative",

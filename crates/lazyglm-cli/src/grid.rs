@@ -2,7 +2,7 @@
 
 use crate::args::{Train, Update};
 use crate::extras::refuse_for_many;
-use crate::plan::{self, Plan};
+use crate::plan;
 use crate::print::{count, note};
 use crate::verbs::train::{From, use_threads};
 use lazyglm::classes::available;
@@ -40,17 +40,18 @@ impl Grid {
         let [l1, l2] = [&args.l1, &args.l2].map(|text| text.as_deref().map(Numbers::parse).transpose());
         let (l1, l2) = (l1?, l2?);
         let l2 = l2.map_or(vec![Settings::default().net.l2], |numbers| numbers.values().to_vec());
-        let rates = rates(&args.eta0)?;
+        let rates = rates(args.eta0())?;
         let most = |numbers: &[f64]| numbers.iter().copied().fold(0.0, f64::max);
         let strongest = ElasticNet { l1: l1.as_ref().map_or(0.0, |l1| most(l1.values())), l2: most(&l2) };
-        let Plan { settings, notes, .. } = &plan::plan(args, (strongest, rates.first().copied()))?;
+        let plan = &plan::plan(args, (strongest, rates.first().copied()))?;
+        let settings = &Settings { solver: "online".into(), choose_penalty: false, ..plan.settings.clone() };
         for &eta0 in &rates {
             settings.method.check(strongest, eta0)?;
         }
-        notes.iter().for_each(|text| note(args.quiet, text));
+        plan.notes.iter().for_each(|text| note(args.quiet, text));
         use_threads(args.threads)?;
         let started = Instant::now();
-        let from = From::prepare(args, &plan::plan(args, (strongest, rates.first().copied()))?)?;
+        let from = From::prepare(args, plan)?;
         let seconds_read = started.elapsed().as_secs_f64();
         let From::Memory(task, held_out) = from else {
             let hint = "raise --memory: many models at once go through rows that are held in memory";
@@ -113,7 +114,9 @@ fn rates(text: &str) -> Result<Vec<f64>> {
 
 fn refuse_idle(args: &Train) -> Result<()> {
     let idle = match args {
-        Train { update, .. } if *update != Update::Lazy => Some(("--update", "many models at once are lazy")),
+        Train { update: Some(update), .. } if *update != Update::Lazy => {
+            Some(("--update", "many models at once are lazy"))
+        }
         Train { early_stop: Some(_), .. } => Some(("--early-stop", "all models run the same epochs")),
         Train { average: Some(_), .. } => Some(("--average", "weights of many models are their last")),
         Train { table_budget: Some(_), .. } => Some(("--table-budget", "there is no table")),

@@ -66,7 +66,7 @@ pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
             "give a number from 0 up; `lazyglm tune` tries several",
         )),
     };
-    Ok((ElasticNet::new(number("l1", &args.l1)?, number("l2", &args.l2)?)?, eta0(&args.eta0)?))
+    Ok((ElasticNet::new(number("l1", &args.l1)?, number("l2", &args.l2)?)?, eta0(args.eta0())?))
 }
 
 /// Makes a plan of what was typed, for a penalty and a rate.
@@ -78,7 +78,7 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         "auto" => None,
         text => Some(loss::parse(text).map_err(|e| with_auto(e, text))?),
     };
-    let schedule = schedule::Spec::parse(&args.schedule)?;
+    let schedule = schedule::Spec::parse(args.schedule.as_deref().unwrap_or("cosine"))?;
     if eta0.is_some() && !schedule.uses_eta0() {
         return Err(Error::call(
             format!("--eta0 has no meaning with --schedule {}", schedule.text()),
@@ -86,26 +86,33 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         ));
     }
     let method = match args.method {
-        args::Method::Fobos => Method::Fobos,
-        args::Method::Sgd => Method::Sgd,
+        None | Some(args::Method::Fobos) => Method::Fobos,
+        Some(args::Method::Sgd) => Method::Sgd,
     };
+    let epochs = args.epochs.unwrap_or(Settings::default().epochs);
     if let Some(eta0) = eta0 {
         method.check(net, eta0)?;
     }
     // Some rows are known to come: what is wrong with the schedule whatever their number is a wrong call at once.
-    schedule.resolve(&schedule::Setting { eta0: 1.0, l2: net.l2, rows: Some(1), epochs: args.epochs })?;
+    schedule.resolve(&schedule::Setting { eta0: 1.0, l2: net.l2, rows: Some(1), epochs })?;
     if args.early_stop.is_some() && args.validation.is_none() {
         return Err(Error::call("--early-stop without --validation", "say on which rows: --validation 0.1"));
     }
+    let choose_penalty = args.solver() == "auto" && args.l1.is_none() && args.l2.is_none();
     let settings = Settings {
         net,
-        solver: args.solver.clone(),
-        tolerance: args.tolerance.unwrap_or(Settings::default().tolerance),
+        choose_penalty,
+        solver: args.solver().into(),
+        tolerance: args.tolerance.unwrap_or(if choose_penalty {
+            1e-3
+        } else {
+            Settings::default().tolerance
+        }),
         start: None,   // laid out on columns once there are some: see extras.rs
         factors: None, // the same
         nonnegative: args.nonnegative,
         method,
-        update: match args.update {
+        update: match args.update() {
             args::Update::Lazy => UpdateName::Lazy,
             args::Update::Table => UpdateName::Table,
             args::Update::Dense => UpdateName::Dense,
@@ -113,10 +120,10 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         },
         schedule,
         eta0,
-        epochs: args.epochs,
+        epochs,
         order: match args.order {
-            args::Order::Shuffled => Order::Shuffled,
-            args::Order::Sequential => Order::Sequential,
+            None | Some(args::Order::Shuffled) => Order::Shuffled,
+            Some(args::Order::Sequential) => Order::Sequential,
         },
         seed: args.seed,
         precision: precision(args, &mut notes),
@@ -124,6 +131,7 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         early_stop: args.early_stop,
         table_budget: table_budget(args, &mut notes),
         average: average(args)?,
+        interrupt: None, // a verb's that can be interrupted
     };
     Ok(Plan {
         settings,
@@ -143,27 +151,19 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
 
 /// What is about another solver than the one asked for.
 fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
-    if args.solver == "online" {
+    let solver = args.solver();
+    if solver == "online" {
         if args.tolerance.is_some() {
             notes.push("--tolerance has no meaning with --solver online, which makes --epochs".into());
         }
         return Ok(());
     }
     if args.early_stop.is_some() {
-        let what = format!("--early-stop has no meaning with --solver {}", args.solver);
+        let what = format!("--early-stop has no meaning with --solver {solver}");
         return Err(Error::call(what, "leave it out: it stops at --tolerance"));
     }
-    let online = [
-        ("--eta0", args.eta0 != "auto"),
-        ("--schedule", args.schedule != "cosine"),
-        ("--epochs", args.epochs != Settings::default().epochs),
-        ("--method", !matches!(args.method, args::Method::Fobos)),
-        ("--update", args.update != args::Update::Lazy),
-        ("--order", !matches!(args.order, args::Order::Shuffled)),
-        ("--average", args.average.is_some()),
-    ];
-    for (flag, _) in online.iter().filter(|(_, given)| *given) {
-        notes.push(format!("{flag} has no meaning with --solver {}", args.solver));
+    for flag in args.of_steps() {
+        notes.push(format!("{flag} has no meaning with --solver {solver}"));
     }
     Ok(())
 }
@@ -190,7 +190,7 @@ fn eta0(text: &str) -> Result<Option<f64>> {
 
 /// The references work in f64 whatever is asked: in f32 their small steps would be lost.
 fn precision(args: &args::Train, notes: &mut Vec<String>) -> Precision {
-    match (args.update, args.precision) {
+    match (args.update(), args.precision) {
         (args::Update::Lazy, None) if args.average.is_some() => Precision::F64,
         (args::Update::Lazy, None | Some(args::Precision::F32)) => Precision::F32,
         (_, None | Some(args::Precision::F64)) => Precision::F64,
@@ -202,7 +202,7 @@ fn precision(args: &args::Train, notes: &mut Vec<String>) -> Precision {
 }
 
 fn average(args: &args::Train) -> Result<Option<u64>> {
-    match (args.average, args.update, args.precision) {
+    match (args.average, args.update(), args.precision) {
         (None, ..) => Ok(None),
         (_, update, _) if update != args::Update::Lazy => {
             Err(Error::call("--average needs --update lazy", "leave --update out"))
@@ -215,7 +215,7 @@ fn average(args: &args::Train) -> Result<Option<u64>> {
 }
 
 fn table_budget(args: &args::Train, notes: &mut Vec<String>) -> usize {
-    if args.table_budget.is_some() && args.update != args::Update::Table {
+    if args.table_budget.is_some() && args.update() != args::Update::Table {
         notes.push("--table-budget has no meaning without --update table".into());
     }
     args.table_budget.map_or(Settings::default().table_budget, |budget| budget as usize)

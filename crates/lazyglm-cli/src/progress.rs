@@ -2,7 +2,7 @@
 
 use crate::print::count;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lazyglm::Progress;
+use lazyglm::{Progress, Stage};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -47,8 +47,11 @@ impl Display {
             }
             Display::Lines(started, last) if progress.epoch_ends || last.elapsed() > LINE_EVERY => {
                 *last = Instant::now();
-                let share = 100 * progress.learnt / progress.total.max(1);
-                let _ = writeln!(std::io::stderr(), "{share:>3}% · {}", words(progress, *started));
+                let share = match progress.stage {
+                    Stage::Learning => format!("{:>3}% · ", 100 * progress.learnt / progress.total.max(1)),
+                    Stage::Minimising | Stage::Choosing => String::new(), // nobody knows of how many
+                };
+                let _ = writeln!(std::io::stderr(), "{share}{}", words(progress, *started));
             }
             Display::Lines(..) => {}
         }
@@ -65,8 +68,13 @@ impl Display {
 fn words(progress: &Progress, started: Instant) -> String {
     let speed = progress.learnt as f64 / started.elapsed().as_secs_f64().max(1e-9);
     let Progress { epoch, epochs, running_loss, .. } = progress;
-    let mut text =
-        format!("{} rows/s · epoch {epoch}/{epochs} · loss {running_loss:.5}", count(speed as u64));
+    let mut text = match progress.stage {
+        Stage::Learning => {
+            format!("{} rows/s · epoch {epoch}/{epochs} · loss {running_loss:.5}", count(speed as u64))
+        }
+        Stage::Minimising => format!("step {epoch} · objective {running_loss:.8}"),
+        Stage::Choosing => format!("penalty {epoch}"),
+    };
     if let Some(nonzeros) = progress.nonzeros {
         text += &format!(" · {} non-zeros", count(nonzeros as u64));
     }

@@ -28,7 +28,7 @@ fn folder() -> Folder {
 #[test]
 fn train_prints_one_json_object_with_the_keys_of_the_contract() {
     let folder = folder();
-    let output = folder.ok("train data.svm --json");
+    let output = folder.ok("train data.svm --solver online --json");
     assert_eq!(output.stdout.lines().count(), 1);
     let report: Value = serde_json::from_str(&output.stdout).expect("one object");
     for key in NUMBERS {
@@ -71,7 +71,7 @@ fn the_objective_is_loss_plus_penalty_of_the_weights_that_are_saved() {
 #[test]
 fn the_defaults_are_those_of_the_contract() {
     let folder = folder();
-    folder.ok("train data.svm -o a");
+    folder.ok("train data.svm -o a --solver online");
     folder.ok(
         "train data.svm -o b --loss auto --l1 1e-6 --l2 1e-6 --solver online --method fobos --update lazy --eta0 auto \
          --epochs 5 --order shuffled --seed 1 --precision f32 --threads 2",
@@ -95,7 +95,7 @@ fn the_same_command_twice_writes_the_same_bytes_and_another_seed_does_not() {
 #[test]
 fn a_starting_rate_that_was_found_is_told_and_one_that_was_given_is_used() {
     let folder = folder();
-    let output = folder.ok("train data.svm --json");
+    let output = folder.ok("train data.svm --epochs 5 --json");
     let report: Value = serde_json::from_str(&output.stdout).expect("JSON");
     let eta0 = report["eta0"].as_f64().expect("a number");
     assert!(eta0 > 0.0);
@@ -359,14 +359,14 @@ fn a_model_worse_than_none_is_called_so() {
 fn a_row_that_holds_the_rate_down_is_named() {
     let rows: String = (1..60).map(|k| format!("{k} 1:{k} 2:1\n")).collect();
     let folder = Folder::with("data.svm", format!("# first\n{rows}7.5 1:9000\n"));
-    let output = folder.ok("train data.svm --loss squared");
+    let output = folder.ok("train data.svm --loss squared --epochs 5");
     assert!(output.stderr.contains("held down by the row at data.svm:61"), "{}", output.stderr);
 }
 
 #[test]
 fn machine_formats_show_every_weight_unless_asked_for_fewer() {
     let folder = Folder::with("data.svm", text(&classes(200, 50, 3)));
-    folder.ok("train data.svm -o m");
+    folder.ok("train data.svm -o m --epochs 5");
     let nonzeros = folder.json("inspect m --json")["nonzeros"].as_u64().expect("a count") as usize;
     assert!(nonzeros > 20);
     assert_eq!(folder.json("inspect m --json")["weights"].as_array().expect("a list").len(), nonzeros);

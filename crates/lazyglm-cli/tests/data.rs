@@ -146,7 +146,7 @@ fn the_first_index_is_detected_or_declared_and_stored() {
 fn the_first_index_is_not_detected_again_on_other_data() {
     let folder = Folder::with("zero.svm", "1 0:1 1:0.5\n-1 1:1 2:1\n".repeat(20));
     folder.write("one.svm", "1 1:1\n-1 2:1\n"); // no index 0 here, yet index 1 is the same feature
-    folder.ok("train zero.svm -o m");
+    folder.ok("train zero.svm -o m --epochs 5");
     let (bias, weights) = folder.weights("m");
     assert_eq!(weights.iter().map(|w| w.0).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(folder.scores("m", "one.svm"), [bias + weights[1].1, bias + weights[2].1]);
@@ -190,7 +190,7 @@ fn the_highest_index_there_is_costs_neither_time_nor_memory() {
 fn no_index_costs_more_memory_than_the_highest() {
     for index in [4_194_304u32, 20_000_000, 67_000_000, 1_000_000_000] {
         let folder = Folder::with("data.svm", format!("1 1:1 {index}:1\n-1 2:1\n").repeat(50));
-        for line in ["train data.svm -o m", "predict m data.svm", "evaluate m data.svm"] {
+        for line in ["train data.svm --epochs 5 -o m", "predict m data.svm", "evaluate m data.svm"] {
             let output = finish(&mut folder.command_under("ulimit -v 400000", line));
             assert_eq!(output.code, 0, "index {index}: {line}: {}", output.stderr);
         }

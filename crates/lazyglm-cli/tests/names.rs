@@ -185,7 +185,7 @@ fn hashed_features_give_the_same_scores_as_in_training_and_say_how_many_collide(
     let rows = classes(300, 40, 1);
     for (format, file) in FORMATS {
         let folder = Folder::with(file, in_format(&rows, format));
-        let told = folder.ok(&format!("train {file} -o m --hash-bits 4")).stderr;
+        let told = folder.ok(&format!("train {file} -o m --hash-bits 4 --epochs 5")).stderr;
         let note = told.lines().find(|line| line.contains("buckets with a weight")).expect("a note");
         let words: Vec<&str> = note.split_whitespace().collect();
         // "note: 15 of the 16 buckets with a weight stand for more than one feature (93.75 %)"
@@ -193,7 +193,7 @@ fn hashed_features_give_the_same_scores_as_in_training_and_say_how_many_collide(
         assert!(shared >= 8.0 && shared <= all && all <= 16.0, "{note}");
         assert!(note.contains(&format!("({:.2} %)", 100.0 * shared / all)), "{note}");
         // The second time the buckets come from the cache.
-        let again = folder.ok(&format!("train {file} -o m --hash-bits 4")).stderr;
+        let again = folder.ok(&format!("train {file} -o m --hash-bits 4 --epochs 5")).stderr;
         assert!(again.contains(note), "{again}");
         let report = folder.json(&format!("train {file} -o m --hash-bits 4 --json --precision f64"));
         let measured = folder.json(&format!("evaluate m {file} --json"));
@@ -219,7 +219,7 @@ fn hashed_features_give_the_same_scores_as_in_training_and_say_how_many_collide(
 #[test]
 fn a_model_with_a_byte_of_its_names_changed_is_refused() {
     let folder = Folder::with("t.vw", "1 |f alpha beta\n-1 |f gamma delta:2\n".repeat(5));
-    folder.ok("train t.vw -o m");
+    folder.ok("train t.vw -o m --epochs 5");
     let model = folder.read("m");
     let at = model.windows(7).position(|bytes| bytes == b"f^alpha").expect("a name in the file");
     for at in [at, at + 2, at + 6, model.len() - 9] {

@@ -46,7 +46,9 @@ fn what_it_cannot_do_is_refused_and_what_has_no_meaning_is_said() {
         &["--early-stop has no meaning"],
     );
     assert!(folder.ok("train a.svm --solver newton --epochs 9").stderr.contains("--epochs has no meaning"));
-    assert!(folder.ok("train a.svm --tolerance 0.1").stderr.contains("--tolerance has no meaning"));
+    assert!(
+        folder.ok("train a.svm --epochs 5 --tolerance 0.1").stderr.contains("--tolerance has no meaning")
+    );
     let zero = folder.ok("train a.svm --solver newton --l1 10");
     assert!(zero.stderr.contains("the best weights are all zero") && zero.stdout.contains("non-zeros  0 of"));
     let held_out = folder.json("train a.svm --solver newton --validation 0.2 --json --quiet");
@@ -114,7 +116,14 @@ fn factors_and_bounds_are_part_of_the_problem() {
         folder.json("train a.svm --solver newton --l1 1e-2 --l2 2e-3 --tolerance 1e-7 --quiet --json");
     assert!((twice["objective"].as_f64().unwrap() - doubled["objective"].as_f64().unwrap()).abs() < 1e-7);
 
-    folder.refuses("train a.svm --nonnegative", 2, &["--solver newton"]);
+    let online = "--epochs 300 --eta0 0.1 --l1 5e-3 --l2 1e-3 --quiet --json";
+    let near = folder.json(&format!("train a.svm {online} --nonnegative --penalty-factor factors -o online"));
+    let (_, near_weights) = folder.weights("online");
+    assert!(near_weights.iter().all(|(j, w)| *j != dear && *w > 0.0), "{near_weights:?}");
+    let both = folder.json(&format!("train a.svm {net} --nonnegative --penalty-factor factors --json"));
+    let [near, best] = [near, both].map(|report| report["objective"].as_f64().unwrap());
+    assert!(near >= best - 1e-9 && near < 1.01 * best, "{near} {best}");
+    folder.refuses("train a.svm --nonnegative --update table", 2, &["not for --update table"]);
     folder.write("bad", "1\t-1\n");
     folder.refuses("train a.svm --solver newton --penalty-factor bad", 1, &["bad:1", "no factor"]);
 }

@@ -39,6 +39,15 @@ pub struct Report {
     /// Newton's method: what its last step promised to gain, relative to F.
     #[serde(default)]
     pub promise: Option<f64>,
+    /// λ₁ and λ₂, as given or as chosen.
+    #[serde(default)]
+    pub l1: f64,
+    /// The same.
+    #[serde(default)]
+    pub l2: f64,
+    /// Where the penalty was chosen: what was tried, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
     /// The smallest λ₁ at which all weights are zero: see [`crate::objective::l1_max`].
     #[serde(with = "measured")]
     pub l1_max: f64,
@@ -107,6 +116,34 @@ pub struct HeadReport {
     pub loss: f64,
 }
 
+/// A penalty that was tried.
+///
+/// ```
+/// use lazyglm::{Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let settings = Settings { solver: "auto".into(), choose_penalty: true, ..Settings::default() };
+/// let report = train(&task, None, &settings, &mut |_| {}).unwrap().report;
+/// let chosen = report.tried.iter().find(|point| point.chosen).unwrap();
+/// assert_eq!((chosen.l1, chosen.l2), (report.l1, report.l2));
+/// assert!(report.tried.iter().all(|point| chosen.loss < 1.01 * point.loss));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// λ₁.
+    pub l1: f64,
+    /// λ₂.
+    pub l2: f64,
+    /// The mean loss of rows that were held out from it.
+    #[serde(with = "measured")]
+    pub loss: f64,
+    /// Weights that were not zero.
+    pub nonzeros: usize,
+    /// Rows learnt.
+    pub rows: usize,
+    /// Whether it is the one that was chosen.
+    pub chosen: bool,
+}
+
 /// A figure, or null for one that was not measured: JSON has no NaN.
 mod measured {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -144,6 +181,8 @@ pub enum Stop {
     Precision,
     /// All Newton steps were made, and the tolerance was not reached.
     Steps,
+    /// Somebody said so before the end.
+    Interrupted,
 }
 
 /// Held-out figures of a run.

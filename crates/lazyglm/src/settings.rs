@@ -4,6 +4,7 @@ use crate::penalty::{ElasticNet, Method, Prices};
 use crate::schedule::Spec;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How the penalty is paid: see [`crate::update`].
 ///
@@ -82,6 +83,8 @@ pub enum Order {
 pub struct Settings {
     /// λ₁ and λ₂.
     pub net: ElasticNet,
+    /// Whether λ₁ and λ₂ are to be chosen on held-out rows, whatever `net` says. For the solver `auto` alone.
+    pub choose_penalty: bool,
     /// The algorithm: a name of [`crate::SOLVERS`].
     pub solver: String,
     /// The relative distance from the minimum at which a solver that finds it may stop.
@@ -116,6 +119,8 @@ pub struct Settings {
     pub table_budget: usize,
     /// Return the mean of the weights over all steps but the first so many, instead of the last.
     pub average: Option<u64>,
+    /// Set while a run is going on, it ends the run: what has been learnt so far is the model.
+    pub interrupt: Option<Arc<AtomicBool>>,
 }
 
 /// Weights and a bias to start from.
@@ -128,6 +133,11 @@ pub struct Start {
 }
 
 impl Settings {
+    /// Whether the run is to end.
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
     /// The penalty, weight by weight.
     pub fn prices(&self) -> Prices<'_> {
         let factors = self.factors.as_ref().map(|factors| factors.as_slice());
@@ -139,6 +149,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             net: ElasticNet { l1: 1e-6, l2: 1e-6 },
+            choose_penalty: false,
             solver: "online".into(),
             tolerance: 1e-4,
             start: None,
@@ -156,6 +167,7 @@ impl Default for Settings {
             early_stop: None,
             table_budget: 1 << 17,
             average: None,
+            interrupt: None,
         }
     }
 }

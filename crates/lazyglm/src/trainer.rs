@@ -1,15 +1,19 @@
 //! The only loop over epochs: order, validation, stopping, reports.
 
+mod auto;
 mod newton;
+mod recipe;
 mod solvers;
+mod zeros;
 
 pub use solvers::{SOLVERS, Solver};
 
 use crate::blocks::{Blocks, InMemory};
 use crate::error::{Error, Kind, Place, Result};
-use crate::kernel::{Averaged, Folded};
+use crate::kernel::{Averaged, Folded, Priced};
 use crate::loss::Loss;
 use crate::objective::{self, Judge, Verdict};
+use crate::penalty::{ElasticNet, Prices};
 use crate::reference::{Dense, Table};
 use crate::report::{Epoch, Report, Stop, Validation};
 use crate::schedule::{Schedule, Setting};
@@ -50,6 +54,19 @@ pub struct Progress {
     pub validation_loss: Option<f64>,
     /// Whether this is the last word on its epoch.
     pub epoch_ends: bool,
+    /// What an epoch is here.
+    pub stage: Stage,
+}
+
+/// What a run is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Going through the rows; an epoch is an epoch.
+    Learning,
+    /// Finding the minimum; an epoch is a step, and the running loss is F.
+    Minimising,
+    /// Choosing a penalty; an epoch is one that was tried.
+    Choosing,
 }
 
 impl Progress {
@@ -63,6 +80,7 @@ impl Progress {
             nonzeros: None,
             validation_loss: None,
             epoch_ends: false,
+            stage: Stage::Learning,
         }
     }
 
@@ -115,7 +133,9 @@ pub fn train(
     solver.check(settings, task.data.rows.columns())?;
     let mut trained = (solver.train)(task, validation, settings, watch)?;
     let bias = settings.bias.then_some(trained.bias);
-    let proof = objective::certify(task.examples(), &*task.loss, settings.prices(), &trained.weights, bias);
+    let net = ElasticNet { l1: trained.report.l1, l2: trained.report.l2 }; // which the solver may have chosen
+    let prices = Prices { net, ..settings.prices() };
+    let proof = objective::certify(task.examples(), &*task.loss, prices, &trained.weights, bias);
     (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
     Ok(trained)
 }
@@ -170,7 +190,19 @@ pub fn train_stream(
         ));
     }
     let job = Job { blocks: stream, loss: &*stream.loss, features: stream.features.count, validation };
-    train_on(&job, settings, watch)
+    let zeros = settings.solver == "auto" && stream.loss.bend(0.0, 1.0).is_some();
+    let settings = match settings.solver.as_str() {
+        "auto" => auto::for_steps(settings, job.loss, stream.pairs(), stream.features.columns()),
+        _ => settings.clone(),
+    };
+    let (eta0, held_down_by, mut fitted) = fit_on(&job, &settings, watch)?;
+    if zeros {
+        let started = Instant::now();
+        let fewer = zeros::tested(&job, &settings.prices(), &fitted.weights, fitted.bias)?;
+        fitted.weights = fewer.unwrap_or(fitted.weights);
+        fitted.seconds += started.elapsed().as_secs_f64();
+    }
+    Ok(Trained { held_down_by, ..judge(&job, &settings, eta0, fitted)? })
 }
 
 /// The starting rate that [`train`] would begin with on this task: the one given, or the best of the ladder. NaN for a
@@ -200,13 +232,25 @@ pub(crate) struct Job<'a> {
 
 /// Trains a model on rows wherever they are.
 pub(crate) fn train_on(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    let (eta0, held_down_by, fitted) = fit_on(job, settings, watch)?;
+    Ok(Trained { held_down_by, ..judge(job, settings, eta0, fitted)? })
+}
+
+/// Rate, what held it down, and what was learnt with it.
+fn fit_on(
+    job: &Job,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<(f64, Option<Place>, Fitted)> {
     let started = Instant::now();
     let (eta0, held_down_by) = starting_rate(job, settings)?;
     let rows = job.blocks.rows() as u64;
     let setting = Setting { eta0, l2: settings.net.l2, rows: Some(rows), epochs: settings.epochs };
     let schedule = settings.schedule.resolve(&setting)?;
     let eta0 = schedule.eta(0);
-    settings.method.check(settings.net, eta0).map_err(|e| match settings.schedule.uses_eta0() {
+    let dearest = settings.factors.iter().flat_map(|factors| factors.iter().copied()).fold(1.0, f64::max);
+    let steepest = ElasticNet { l2: dearest * settings.net.l2, ..settings.net };
+    settings.method.check(steepest, eta0).map_err(|e| match settings.schedule.uses_eta0() {
         true => e,
         false => Error::call(
             format!(
@@ -222,7 +266,23 @@ pub(crate) fn train_on(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let start = settings.start.as_ref().map(|start| start.weights.clone());
     let start = start.unwrap_or_else(|| vec![0.0; job.blocks.columns()]);
     let (net, method) = (settings.net, settings.method);
+    let priced = settings.factors.is_some() || settings.nonnegative;
     let fitted = match (settings.update, settings.precision, net.is_none()) {
+        (UpdateName::Lazy, ..) if priced && settings.average.is_none() => {
+            run.fit(Priced::new(start, &settings.prices(), method)?, watch)
+        }
+        (UpdateName::Dense, ..) if priced => {
+            run.fit(Dense::<false>::priced(start, &settings.prices(), method), watch)
+        }
+        (UpdateName::DenseSparsePredict, ..) if priced => {
+            run.fit(Dense::<true>::priced(start, &settings.prices(), method), watch)
+        }
+        _ if priced => {
+            return Err(Error::call(
+                "--penalty-factor and --nonnegative are not for --update table, nor for --average",
+                "leave --update and --average out",
+            ));
+        }
         (UpdateName::Lazy, ..) if settings.average.is_some() => {
             run.fit(Averaged::new(start, net, method, settings.average.unwrap_or(0)), watch)
         }
@@ -241,7 +301,7 @@ pub(crate) fn train_on(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Pr
         (UpdateName::Dense, ..) => run.fit(Dense::<false>::new(start, net, method), watch),
         (UpdateName::DenseSparsePredict, ..) => run.fit(Dense::<true>::new(start, net, method), watch),
     }?;
-    Ok(Trained { held_down_by, ..judge(job, settings, eta0, fitted)? })
+    Ok((eta0, held_down_by, fitted))
 }
 
 fn starting_rate(job: &Job, settings: &Settings) -> Result<(f64, Option<Place>)> {
@@ -350,6 +410,12 @@ impl Run<'_> {
                     break;
                 }
             }
+            if self.settings.interrupted() && epoch < self.settings.epochs {
+                break;
+            }
+        }
+        if self.settings.interrupted() {
+            stop = Stop::Interrupted;
         }
         let mut bias = model.mean_bias();
         let mut loss = progress.validation_loss;
@@ -370,6 +436,9 @@ impl Run<'_> {
         let rule = Rule { loss: self.job.loss, schedule: self.schedule };
         let (mut sample, mut looked, mut last) = (Sample::default(), Instant::now(), Place::default());
         self.job.blocks.epoch(progress.epoch - 1, &mut |turn| {
+            if self.settings.interrupted() && progress.learnt > 0 {
+                return Ok(()); // a window that nobody waits for any more
+            }
             for part in turn.order.chunks(STRIDE) {
                 let more = model.learn(&rule, turn.examples, part).map_err(|diverged| {
                     self.diverged(diverged, (turn.place)(diverged.row), progress.epoch)
@@ -382,6 +451,9 @@ impl Run<'_> {
                     looked = Instant::now();
                 }
                 watch(progress);
+                if self.settings.interrupted() {
+                    break;
+                }
             }
             last = turn.order.last().map_or(Place::default(), |&i| (turn.place)(i as usize));
             Ok(())
@@ -487,6 +559,9 @@ fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Tr
         violation,
         dual: None,
         relative_gap: None,
+        l1: settings.net.l1,
+        l2: settings.net.l2,
+        tried: Vec::new(),
         l1_max,
         nonzeros: nonzeros(&weights),
         features: job.features,

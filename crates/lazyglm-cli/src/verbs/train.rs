@@ -10,11 +10,13 @@ use lazyglm::format::Asked;
 use lazyglm::naming::Naming;
 use lazyglm::random::Random;
 use lazyglm::{
-    CacheMode, Dataset, Declared, Error, Features, Load, Loss, Model, Precision, Progress, Report, Result,
-    SampleWeights, Scale, Settings, Stop, Stream, StreamOptions, Task, Trained, Validation, files,
-    model_file,
+    CacheMode, Dataset, Declared, ElasticNet, Error, Features, Load, Loss, Model, Precision, Progress,
+    Report, Result, SampleWeights, Scale, Settings, Stop, Stream, StreamOptions, Task, Trained, Validation,
+    files, model_file,
 };
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Runs the verb.
@@ -47,14 +49,16 @@ pub fn run(args: Train) -> Result<()> {
         note(args.quiet, &format!("loss {}", from.loss().spec()));
     }
 
-    let settings = extras(&args, from.features(), from.classes(), &plan.settings)?;
+    let mut settings = extras(&args, from.features(), from.classes(), &plan.settings)?;
+    settings.interrupt = interrupt();
     let mut display = Display::new(args.quiet);
     let trained = from.train(&settings, &mut |progress| display.see(progress));
     display.finish();
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
     let report = trained.report.clone();
-    comment(&args, &settings, &trained);
+    settings.net = ElasticNet { l1: report.l1, l2: report.l2 }; // which may have been chosen
+    comment(&args, &settings, &trained, matches!(from, From::Stream(..)));
     if args.output.is_some() || args.reading.hash_bits.is_some() {
         let model = from.model(&settings, trained);
         from.collisions(&model).iter().for_each(|text| note(args.quiet, text));
@@ -63,7 +67,23 @@ pub fn run(args: Train) -> Result<()> {
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&report)?),
         false => human(out, &args, from.classes(), &report),
-    })
+    })?;
+    match report.stop {
+        Stop::Interrupted => std::process::exit(130), // the model is kept, and scripts should know what it is
+        _ => Ok(()),
+    }
+}
+
+/// Ctrl-C ends the run and keeps what was learnt; once more, and it ends the program.
+fn interrupt() -> Option<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let theirs = flag.clone();
+    let set = ctrlc::set_handler(move || {
+        if theirs.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    set.ok().map(|()| flag)
 }
 
 /// Says how many threads there are, if that was asked for.
@@ -272,9 +292,13 @@ fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
 }
 
 /// What a user should know but did not ask.
-fn comment(args: &Train, settings: &Settings, trained: &Trained) {
+fn comment(args: &Train, settings: &Settings, trained: &Trained, streams: bool) {
     let report = &trained.report;
+    if settings.solver == "auto" {
+        note(args.quiet, &did(settings, report, streams));
+    }
     match report.stop {
+        Stop::Interrupted => note(args.quiet, "interrupted: this is what was learnt so far"),
         Stop::Steps if settings.net.is_none() => note(
             args.quiet,
             &format!(
@@ -292,7 +316,11 @@ fn comment(args: &Train, settings: &Settings, trained: &Trained) {
         ),
         _ => {}
     }
-    if settings.solver == "online" && settings.eta0.is_none() && settings.schedule.uses_eta0() {
+    if report.solver == "online"
+        && report.tried.is_empty()
+        && settings.eta0.is_none()
+        && settings.schedule.uses_eta0()
+    {
         note(
             args.quiet,
             &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0),
@@ -322,6 +350,26 @@ fn comment(args: &Train, settings: &Settings, trained: &Trained) {
             &format!("l1 = {l1:?} is not below {most:.3e}, from where on the best weights are all zero"),
         );
     }
+}
+
+/// What `auto` did.
+fn did(settings: &Settings, report: &Report, streams: bool) -> String {
+    let Report { l1, l2, tried, .. } = report;
+    let chosen = match tried.iter().find(|point| point.chosen) {
+        Some(point) => format!(
+            "l1 {l1:?} and l2 {l2:?}, the best of {} tried on held-out rows (loss {:.5} there)",
+            tried.len(),
+            point.loss
+        ),
+        None if settings.choose_penalty => format!("l1 {l1:?} and l2 {l2:?}, since none was given"),
+        None => "the penalty as given".to_string(),
+    };
+    let how = match report.solver.as_str() {
+        "newton" => format!("the minimiser to {:?}, by Newton's method", settings.tolerance),
+        _ if streams => format!("{} epochs of stochastic steps, then a test of zeros", report.epochs),
+        _ => format!("{} epochs of stochastic steps, since the loss has kinks", report.epochs),
+    };
+    format!("auto: {chosen}; {how}")
 }
 
 fn human(
@@ -368,6 +416,7 @@ fn human(
         )),
         (Stop::Precision, _) => Some("where F falls no further in this precision".to_string()),
         (Stop::Steps, _) => Some("after all steps, short of the tolerance".to_string()),
+        (Stop::Interrupted, _) => Some("when it was told to".to_string()),
         _ => None,
     };
     stopped.iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;

@@ -10,7 +10,7 @@ use crate::heads::{Head, HeadKind};
 use crate::objective::{self, Verdict, Verdicts};
 use crate::report::{HeadReport, HeadsReport, Report};
 use crate::settings::{Settings, UpdateName};
-use crate::trainer::Progress;
+use crate::trainer::{Progress, Stage};
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
@@ -76,6 +76,7 @@ fn progress(job: &Job, blocks: u64) -> Progress {
         running_loss: f64::NAN,
         nonzeros: None,
         validation_loss: None,
+        stage: Stage::Learning,
         epoch_ends: false,
     }
 }
@@ -155,6 +156,9 @@ fn finish(job: &Job, fitted: Fitted, seconds_train: f64) -> Result<TrainedHeads>
         dual: None,
         relative_gap: None,
         promise: None,
+        l1: settings.net.l1,
+        l2: settings.net.l2,
+        tried: Vec::new(),
         nonzeros: heads.iter().map(|head| head.weights.len()).sum(),
         features: task.data.features.count,
         rows: task.rows(),

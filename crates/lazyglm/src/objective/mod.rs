@@ -21,7 +21,7 @@ pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Kept, balanced_slopes};
 pub use heads::{Verdicts, of_heads};
 
-use crate::loss::Loss;
+use crate::loss::{Admits, Loss};
 use crate::penalty::{ElasticNet, Prices};
 use crate::rows::{Examples, Row, Value, ValuesRef};
 use rayon::prelude::*;
@@ -197,6 +197,19 @@ pub(crate) struct Nothing {
 
 /// On one thread: it runs beside the learning.
 pub(crate) fn nothing(examples: Examples, loss: &dyn Loss, with_bias: bool) -> Nothing {
+    let NullPoint { baseline, gradient, .. } = null(examples, loss, with_bias);
+    Nothing { baseline, l1_max: largest(gradient.par_iter().map(|g| g.abs())) }
+}
+
+/// The best there is without weights.
+pub(crate) struct NullPoint {
+    pub bias: f64,
+    pub baseline: f64,
+    pub gradient: Vec<f64>,
+}
+
+/// What the rows say before anything is learnt.
+pub(crate) fn null(examples: Examples, loss: &dyn Loss, with_bias: bool) -> NullPoint {
     let null = Null::new(&pooled_by_target(examples), loss, with_bias);
     let mut gradient = vec![0.0; examples.rows.columns()];
     for i in 0..examples.len() {
@@ -206,7 +219,8 @@ pub(crate) fn nothing(examples: Examples, loss: &dyn Loss, with_bias: bool) -> N
         }
     }
     let n = examples.len() as f64;
-    Nothing { baseline: null.baseline, l1_max: largest(gradient.par_iter().map(|g| (g / n).abs())) }
+    gradient.iter_mut().for_each(|g| *g /= n);
+    NullPoint { bias: null.bias(), baseline: null.baseline, gradient }
 }
 
 /// Hears rows block by block and gives its verdict at the end.
@@ -406,6 +420,18 @@ pub(crate) fn pooled_by_target(examples: Examples) -> Vec<(f64, f64)> {
         (0..examples.len()).map(|i| (examples.targets[i], examples.weight(i))).collect();
     pool(&mut pooled);
     pooled
+}
+
+/// Where learning a bias begins: for numbers, at the best there is without weights, which for a squared loss is their mean;
+/// for classes at 0, from where it has not far to go. Takes (target, weight) pairs.
+pub(crate) fn starting_bias(loss: &dyn Loss, mut pairs: Vec<(f64, f64)>) -> f64 {
+    if loss.admits() == Admits::Classes || pairs.is_empty() {
+        return 0.0;
+    }
+    pool(&mut pairs);
+    let largest = pairs.iter().fold(1.0, |most: f64, pair| most.max(pair.0.abs()));
+    let bias = Null::new(&pairs, loss, true).bias();
+    if bias.abs() <= 1e3 * largest { bias } else { 0.0 } // counts that are all zero have no best: −∞
 }
 
 /// Sorts (target, weight) pairs and sums the weights of one target.

@@ -44,6 +44,8 @@ pub trait Block: Send {
     fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_>;
     /// b of a lane.
     fn bias(&self, lane: usize) -> f64;
+    /// Sets b of all lanes, before anything is learnt.
+    fn begin_at(&mut self, bias: f64);
     /// Where a lane left the finite numbers, if it did: it has not learnt since.
     fn diverged(&self, lane: usize) -> Option<Diverged>;
     /// Takes a lane out of the race.
@@ -182,6 +184,10 @@ impl<W: Weight, P: Pack<W, L>, const L: usize> Block for Together<W, P, L> {
 
     fn bias(&self, lane: usize) -> f64 {
         self.bias[lane]
+    }
+
+    fn begin_at(&mut self, bias: f64) {
+        self.bias = each(|l| if l < self.count { bias } else { 0.0 });
     }
 
     fn diverged(&self, lane: usize) -> Option<Diverged> {

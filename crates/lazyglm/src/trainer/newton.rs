@@ -1,6 +1,6 @@
 //! Training to the minimum: see [`crate::solver::newton`].
 
-use super::{Fitted, Job, Progress, Trained, judge};
+use super::{Fitted, Job, Progress, Stage, Trained, judge};
 use crate::blocks::InMemory;
 use crate::error::{Error, Result};
 use crate::objective;
@@ -12,7 +12,7 @@ use std::sync::mpsc::channel;
 use std::time::Instant;
 
 /// Newton steps at most. A problem with a minimum needs some ten to forty.
-const STEPS: usize = 200;
+pub(super) const STEPS: usize = 200;
 
 /// Finds the minimiser.
 pub(super) fn train(
@@ -33,6 +33,7 @@ pub(super) fn train(
     let problem = Problem { examples: task.examples(), loss, prices, bias: settings.bias };
     let rows = task.targets.len() as u64;
     let mut progress = Progress::start(STEPS as u64, rows);
+    progress.stage = Stage::Minimising;
     let options = Options { tolerance: settings.tolerance, steps: STEPS };
     let started = Instant::now();
     let found = newton::solve(&problem, start, &options, &mut |look: &Look| {
@@ -42,7 +43,7 @@ pub(super) fn train(
         progress.nonzeros = Some(look.nonzeros);
         progress.epoch_ends = true;
         watch(&progress);
-        true
+        !settings.interrupted()
     });
     let seconds = started.elapsed().as_secs_f64();
     let held_out = validation.map(|held| {
@@ -57,7 +58,8 @@ pub(super) fn train(
             newton::Stop::Gap => Stop::Gap,
             newton::Stop::Promise => Stop::Promise,
             newton::Stop::Precision => Stop::Precision,
-            newton::Stop::Steps | newton::Stop::Told => Stop::Steps,
+            newton::Stop::Steps => Stop::Steps,
+            newton::Stop::Told => Stop::Interrupted,
         },
         seconds,
         validation: held_out,

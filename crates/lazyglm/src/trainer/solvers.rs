@@ -1,6 +1,6 @@
 //! The algorithms there are, by name. To add one: a file that trains a task, and its line in [`SOLVERS`].
 
-use super::{Progress, Trained, newton, train_online};
+use super::{Progress, Trained, auto, newton, train_online};
 use crate::error::{Error, Result};
 use crate::registry::suggest;
 use crate::settings::Settings;
@@ -14,7 +14,7 @@ pub type Train = fn(&Task, Option<&Task>, &Settings, &mut dyn FnMut(&Progress)) 
 /// ```
 /// use lazyglm::SOLVERS;
 /// let names: Vec<&str> = SOLVERS.iter().map(|solver| solver.name).collect();
-/// assert_eq!(names, ["online", "newton"]);
+/// assert_eq!(names, ["auto", "online", "newton"]);
 /// ```
 pub struct Solver {
     /// As it is asked for.
@@ -32,10 +32,17 @@ pub struct Solver {
 /// Every solver there is.
 pub static SOLVERS: &[Solver] = &[
     Solver {
+        name: "auto",
+        about: "newton where rows are in memory and the loss is smooth, else online, and then the zero test; without --l1 and --l2 it chooses them on held-out rows",
+        streams: true,
+        prices: true,
+        train: auto::train,
+    },
+    Solver {
         name: "online",
         about: "stochastic steps, a row at a time, for a given number of epochs",
         streams: true,
-        prices: false,
+        prices: true,
         train: train_online,
     },
     Solver {

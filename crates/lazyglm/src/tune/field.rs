@@ -68,8 +68,12 @@ impl<'a> Field<'a> {
             };
             let same = points_of.iter().all(|&p| points[p].eta0 == points[points_of[0]].eta0); // NaN: no
             let each = if same { &points_of[..1] } else { &points_of[..] };
+            let mut block = lanes::block(columns, &nets, settings.method, settings.bias, width(settings));
+            if let (true, Some(start)) = (settings.bias, &settings.start) {
+                block.begin_at(start.bias);
+            }
             Ok(Team {
-                block: lanes::block(columns, &nets, settings.method, settings.bias, width(settings)),
+                block,
                 points: points_of.clone(),
                 fold: *fold,
                 rates: each.iter().map(|&p| rate(p)).collect::<Result<_>>()?,

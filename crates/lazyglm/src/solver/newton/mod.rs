@@ -27,6 +27,7 @@ use crate::penalty::Prices;
 use crate::rows::{Examples, Value, ValuesRef};
 use model::Model;
 use point::Point;
+use std::cell::OnceCell;
 
 /// The descent on the model is inexact: the distance may be several times what it promises to gain.
 const MARGIN: f64 = 0.1;
@@ -115,9 +116,27 @@ pub fn solve(
     options: &Options,
     watch: &mut dyn FnMut(&Look) -> bool,
 ) -> Solution {
+    solve_on(&View::default(), problem, start, options, watch)
+}
+
+/// Rows seen by column: made when a solve first needs it, kept for other penalties on the same rows.
+#[derive(Default)]
+pub(crate) struct View {
+    narrow: OnceCell<Columns<f32>>,
+    wide: OnceCell<Columns<f64>>,
+}
+
+/// The same as [`solve`], with a view that other solves on these rows may have made.
+pub(crate) fn solve_on(
+    view: &View,
+    problem: &Problem,
+    start: Option<(&[f64], f64)>,
+    options: &Options,
+    watch: &mut dyn FnMut(&Look) -> bool,
+) -> Solution {
     match problem.examples.rows.values() {
-        ValuesRef::F32(values) => Newton::new(problem, values, options).run(start, watch),
-        ValuesRef::F64(values) => Newton::new(problem, values, options).run(start, watch),
+        ValuesRef::F32(values) => Newton::new(problem, values, options).run(&view.narrow, start, watch),
+        ValuesRef::F64(values) => Newton::new(problem, values, options).run(&view.wide, start, watch),
     }
 }
 
@@ -139,7 +158,12 @@ impl<'a, V: Value> Newton<'a, V> {
         Newton { problem, values, options, n: problem.examples.len() as f64 }
     }
 
-    fn run(&self, start: Option<(&[f64], f64)>, watch: &mut dyn FnMut(&Look) -> bool) -> Solution {
+    fn run(
+        &self,
+        view: &OnceCell<Columns<V>>,
+        start: Option<(&[f64], f64)>,
+        watch: &mut dyn FnMut(&Look) -> bool,
+    ) -> Solution {
         let mut point = self.null_point();
         let done = |point: Point, stop, steps, promise| Solution {
             weights: point.weights,
@@ -152,10 +176,10 @@ impl<'a, V: Value> Newton<'a, V> {
         if self.problem.examples.is_empty() || (start.is_none() && most <= 0.0) {
             return done(point, Stop::Gap, 0, 0.0);
         }
-        let columns = Columns::of(self.problem.examples.rows, self.values);
+        let columns = view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values));
         match start {
-            Some((weights, bias)) => point = self.point_at(weights.to_vec(), bias, &columns),
-            None => point = self.warm(point, most, &columns),
+            Some((weights, bias)) => point = self.point_at(weights.to_vec(), bias, columns),
+            None => point = self.warm(point, most, columns),
         }
         let mut guard = Guard { theta: 1.0, repair: vec![0.0; self.problem.examples.len()] };
         let (mut promise, mut idle, mut trusted) = (f64::INFINITY, 0, false);
@@ -174,7 +198,7 @@ impl<'a, V: Value> Newton<'a, V> {
             }
             let most = self.largest_violation(&point);
             self.guard_curvature(&mut point, &mut guard, most);
-            let mut model = Model::build(self, &point, &columns, most);
+            let mut model = Model::build(self, &point, columns, most);
             // A promise that may end the run must be that of the model's minimum, not of where a few sweeps came.
             let fine = self.gap_is_loose() && promise <= 10.0 * self.options.tolerance;
             match fine {
@@ -183,7 +207,7 @@ impl<'a, V: Value> Newton<'a, V> {
             }
             promise = model.promised / point.value.abs().max(f64::MIN_POSITIVE);
             let before = point.value;
-            let alpha = self.take(&mut point, &model, &columns, &mut guard);
+            let alpha = self.take(&mut point, &model, columns, &mut guard);
             trusted = fine && alpha == 1.0;
             idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
             if idle == 3 {

@@ -1,0 +1,124 @@
+//! What is done where nothing is said of how.
+//!
+//! ```text
+//! rows in memory, a smooth loss    the minimiser, by Newton's method; λ, if none was given, by held-out loss (recipe.rs)
+//! rows in memory, a loss with kinks   stochastic steps; λ, if none was given, by held-out loss, all as lanes
+//! rows on disk                     stochastic steps, then the zero test (zeros.rs)
+//! ```
+
+use super::recipe::{self, Choice};
+use super::{Progress, Trained, newton, rate, train_online};
+use crate::error::Result;
+use crate::loss::{Admits, Loss};
+use crate::objective;
+use crate::penalty::ElasticNet;
+use crate::random;
+use crate::report::Tried;
+use crate::settings::{Precision, Settings, Start};
+use crate::task::Task;
+use crate::tune::{Held, Score, Search, points, search};
+use std::sync::Arc;
+
+/// What is tried where a loss has kinks, in the units of recipe.rs: λ₁ and λ₂ alike.
+const SHARES: [f64; 4] = [0.0, 1e-4, 1e-3, 1e-2];
+/// Multiples of the rate that the rehearsal finds.
+const RATES: [f64; 3] = [0.25, 1.0, 4.0];
+/// Bytes for the lanes of a search.
+const MEMORY: usize = 2 << 30;
+
+/// Trains as the table above says.
+pub(super) fn train(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    if task.loss.bend(0.0, 1.0).is_none() {
+        return with_kinks(task, validation, settings, watch);
+    }
+    let mut settings = Settings { solver: "newton".into(), ..settings.clone() };
+    let mut tried = Vec::new();
+    if settings.choose_penalty {
+        let choice: Choice = recipe::choose(task, &settings, watch)?;
+        (settings.net, settings.start, tried) = (choice.net, Some(choice.start), choice.tried);
+    }
+    let mut trained = newton::train(task, validation, &settings, watch)?;
+    trained.report.tried = tried;
+    Ok(trained)
+}
+
+/// Stochastic steps, since there is no curvature to go by.
+fn with_kinks(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    let examples = task.examples();
+    let pairs = (0..examples.len()).map(|i| (examples.targets[i], examples.weight(i))).collect();
+    let mut settings = for_steps(settings, &*task.loss, pairs, examples.rows.columns());
+    let mut tried = Vec::new();
+    let plain = settings.factors.is_none() && !settings.nonnegative;
+    if settings.choose_penalty && plain && task.targets.len() >= 10 {
+        let (best, all) = search_lanes(task, &settings)?;
+        (settings.net, settings.eta0, tried) = (best.point.net, Some(best.point.eta0), all);
+    }
+    let mut trained = train_online(task, validation, &settings, watch)?;
+    trained.report.tried = tried;
+    Ok(trained)
+}
+
+/// The settings for stochastic steps: with nothing to start from, and numbers to predict, the bias begins at the best there
+/// is without weights (the mean, for a squared loss), so that where the targets lie does not matter.
+pub(super) fn for_steps(
+    settings: &Settings,
+    loss: &dyn Loss,
+    targets: Vec<(f64, f64)>,
+    columns: usize,
+) -> Settings {
+    let mut settings = Settings { solver: "online".into(), ..settings.clone() };
+    if settings.start.is_none() && settings.bias && loss.admits() != Admits::Classes {
+        let bias = objective::starting_bias(loss, targets);
+        settings.start = Some(Arc::new(Start { weights: vec![0.0; columns], bias }));
+    }
+    settings
+}
+
+/// The best of a grid of penalties and rates, a fifth of the rows held out.
+fn search_lanes(task: &Task, settings: &Settings) -> Result<(Score, Vec<Tried>)> {
+    let order = random::permutation(task.targets.len(), settings.seed ^ 0x0A07, 0);
+    let rows = |part: &[u32]| {
+        let mut rows: Vec<usize> = part.iter().map(|&i| i as usize).collect();
+        rows.sort_unstable();
+        task.select(&rows)
+    };
+    let (held, learnt) = order.split_at(order.len() / 5);
+    let (held, learnt) = (rows(held), rows(learnt));
+    let units = recipe::units(&objective::null(learnt.examples(), &*task.loss, settings.bias));
+    let settings = Settings { precision: Precision::F32, ..settings.clone() };
+    let net = ElasticNet { l1: SHARES[1] * units.l1, l2: SHARES[1] * units.l2 };
+    let eta0 = rate(&learnt, &Settings { net, eta0: None, ..settings.clone() })?;
+    let [l1, l2] = [units.l1, units.l2].map(|unit| SHARES.map(|share| recipe::digits(share * unit)));
+    let points = points(&l1, &l2, &RATES.map(|times| times * eta0));
+    let found = search(
+        &Search {
+            task: &learnt,
+            held: Held::Rows(&held),
+            settings: &settings,
+            points,
+            memory: MEMORY,
+            deadline: None,
+            halving: true,
+        },
+        &mut |_| {},
+    )?;
+    let tried = |(k, score): (usize, &Score)| Tried {
+        l1: score.point.net.l1,
+        l2: score.point.net.l2,
+        loss: score.mean,
+        nonzeros: score.nonzeros as usize,
+        rows: learnt.targets.len(),
+        chosen: k == found.best,
+    };
+    Ok((found.scores[found.best], found.scores.iter().enumerate().map(tried).collect()))
+}

@@ -1,0 +1,222 @@
+//! λ for those who gave none: where the minimiser's held-out loss is lowest on four rays of (λ₁, λ₂).
+//!
+//! ```text
+//! rays      λ₁ = ρ·t·λ₁_max,   λ₂ = (1 − ρ)·t·‖g₀‖²/F₀          t = 10^(−k/2)
+//! ```
+//!
+//! g₀ and F₀ are gradient and value without weights. Both units scale as the penalties do: other units of features or of
+//! targets leave t alone. The middle ray is walked down from strong penalties in whole decades, then its best is looked at
+//! more closely; the others begin where it ended. Few rows are held out five times over, many once; of very many rows, a
+//! share finds the ray, and all of them find where on it: the more rows, the less penalty is needed.
+
+use super::newton::STEPS;
+use super::{Progress, Stage};
+use crate::error::Result;
+use crate::objective::{self, NullPoint};
+use crate::penalty::{ElasticNet, Prices};
+use crate::random::Random;
+use crate::report::Tried;
+use crate::settings::{Settings, Start};
+use crate::solver::newton::{self, Options, Problem, View};
+use crate::task::Task;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// ρ: the middle, ℓ₁ alone, mostly ℓ₂², and between that and the middle.
+const RAYS: [f64; 4] = [0.5, 1.0, 0.03, 0.12];
+/// k where the middle ray begins, and where every ray ends.
+const FIRST: i32 = 2;
+const LAST: i32 = 16;
+/// Up to so many rows, each is held out once, in one of five folds.
+const FEW_ROWS: usize = 20_000;
+/// The same if there are no more features than this: every fold has weights of its own.
+const FEW_COLUMNS: usize = 1_000_000;
+/// No more rows than this are held out.
+const MOST_HELD: usize = 50_000;
+/// Rows of so many non-zeros find the ray.
+const SHARE: usize = 4_000_000;
+/// To compare penalties, minima need not be known more exactly than this.
+const TOLERANCE: f64 = 5e-3;
+/// A model with fewer weights may be worse by this share.
+const SLACK: f64 = 1e-3;
+
+/// What was found.
+pub(super) struct Choice {
+    pub net: ElasticNet,
+    /// Where the last solve with it ended.
+    pub start: Arc<Start>,
+    /// All that was tried, in order.
+    pub tried: Vec<Tried>,
+}
+
+/// Chooses a penalty by held-out loss.
+pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Choice> {
+    let rows = task.targets.len();
+    let null = objective::null(task.examples(), &*task.loss, settings.bias);
+    let units = units(&null);
+    if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
+        let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias };
+        return Ok(Choice { net: settings.net, start: Arc::new(start), tried: Vec::new() });
+    }
+    let mut order: Vec<usize> = (0..rows).collect();
+    Random::new(settings.seed ^ 0x0A07_0A07_5EED_0001).shuffle(&mut order);
+
+    let folds = if rows <= FEW_ROWS && task.data.rows.columns() <= FEW_COLUMNS { 5 } else { 1 };
+    let held = if folds == 5 { rows / 5 } else { (rows / 5).min(MOST_HELD) };
+    let most = match task.data.rows.nonzeros() {
+        all if all > 2 * SHARE && folds == 1 => (rows as u128 * SHARE as u128 / all as u128) as usize,
+        _ => rows,
+    };
+    let seats =
+        (0..folds).map(|fold| Seat::new(task, &order, fold * held..(fold + 1) * held, most)).collect();
+    let mut walk = Walk { settings, units, seats, tried: HashMap::new(), order: Vec::new(), watch };
+    let middle = walk.descend(0)?;
+    let mut best = vec![(0, walk.climb(0, middle, [1, -1])?)];
+    for ray in 1..RAYS.len() {
+        let (_, near) = best[if ray == 3 { 2 } else { 0 }];
+        best.push((ray, walk.climb(ray, near, [1, -1])?));
+    }
+    let (ray, mut k) = walk.sparsest(&best);
+    if most < rows - held {
+        walk.seats = vec![Seat::new(task, &order, 0..held, rows)];
+        walk.tried.clear();
+        k = walk.climb(ray, k, [1, 1])?;
+    }
+    let net = net(units, ray, k);
+    let (mut tried, mut seat) = (walk.order, walk.seats.swap_remove(0));
+    seat.look(net, settings); // the last look may have been at another penalty
+    let (weights, bias) = seat.at.unwrap_or_default();
+    let chosen = tried.iter_mut().rfind(|point| (point.l1, point.l2) == (net.l1, net.l2));
+    chosen.into_iter().for_each(|point| point.chosen = true);
+    Ok(Choice { net, start: Arc::new(Start { weights, bias }), tried })
+}
+
+/// λ₁_max and ‖g₀‖²/F₀.
+pub(super) fn units(null: &NullPoint) -> ElasticNet {
+    let square: f64 = null.gradient.iter().map(|g| g * g).sum();
+    let most = null.gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
+    ElasticNet { l1: most, l2: square / null.baseline }
+}
+
+/// Three digits: nobody should think a chosen penalty is known more exactly.
+pub(super) fn digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+fn net(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
+    let t = 10f64.powf(-0.5 * f64::from(k));
+    ElasticNet { l1: digits(RAYS[ray] * t * units.l1), l2: digits((1.0 - RAYS[ray]) * t * units.l2) }
+}
+
+/// Rows to learn and rows to judge on, and the last minimiser there.
+struct Seat {
+    learnt: Task,
+    held: Task,
+    view: View,
+    at: Option<(Vec<f64>, f64)>,
+}
+
+impl Seat {
+    /// Holds out a range of a shuffled order, and learns from at most so many others.
+    fn new(task: &Task, order: &[usize], held: std::ops::Range<usize>, most: usize) -> Seat {
+        let mut out = order[held.clone()].to_vec();
+        let others = order[..held.start].iter().chain(&order[held.end..]);
+        let mut learnt: Vec<usize> = others.take(most).copied().collect();
+        out.sort_unstable(); // as they lie in memory
+        learnt.sort_unstable();
+        Seat { learnt: task.select(&learnt), held: task.select(&out), view: View::default(), at: None }
+    }
+
+    /// The held-out loss of the minimiser, and its non-zeros.
+    fn look(&mut self, net: ElasticNet, settings: &Settings) -> (f64, usize) {
+        let Seat { learnt, held, view, at } = self;
+        let prices = Prices { net, ..settings.prices() };
+        let loss = &*learnt.loss;
+        let problem = Problem { examples: learnt.examples(), loss, prices, bias: settings.bias };
+        let start = at.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
+        let options = Options { tolerance: TOLERANCE, steps: STEPS };
+        let found = newton::solve_on(view, &problem, start, &options, &mut |_| !settings.interrupted());
+        let loss = objective::mean_loss(held.examples(), loss, &found.weights, found.bias);
+        let nonzeros = found.weights.iter().filter(|w| **w != 0.0).count();
+        *at = Some((found.weights, found.bias));
+        (loss, nonzeros)
+    }
+}
+
+/// What has been tried, and where.
+struct Walk<'a> {
+    settings: &'a Settings,
+    units: ElasticNet,
+    seats: Vec<Seat>,
+    tried: HashMap<(usize, i32), (f64, usize)>,
+    order: Vec<Tried>,
+    watch: &'a mut dyn FnMut(&Progress),
+}
+
+impl Walk<'_> {
+    /// The held-out loss at one point; infinite beyond the ends.
+    fn loss(&mut self, ray: usize, k: i32) -> Result<f64> {
+        if let Some((loss, _)) = self.tried.get(&(ray, k)) {
+            return Ok(*loss);
+        }
+        if !(0..=LAST).contains(&k) || (self.settings.interrupted() && !self.tried.is_empty()) {
+            return Ok(f64::INFINITY);
+        }
+        self.look(ray, k)
+    }
+
+    fn look(&mut self, ray: usize, k: i32) -> Result<f64> {
+        let (net, settings) = (net(self.units, ray, k), self.settings);
+        let seats = self.seats.len();
+        let looks: Vec<(f64, usize)> =
+            self.seats.par_iter_mut().map(|seat| seat.look(net, settings)).collect();
+        let mean = looks.iter().map(|look| look.0).sum::<f64>() / seats as f64;
+        let loss = if mean.is_finite() { mean } else { f64::INFINITY };
+        let nonzeros = looks.iter().map(|look| look.1).sum::<usize>() / seats;
+        self.tried.insert((ray, k), (loss, nonzeros));
+        let rows = self.seats[0].learnt.targets.len();
+        self.order.push(Tried { l1: net.l1, l2: net.l2, loss, nonzeros, rows, chosen: false });
+        let mut progress = Progress::start(self.order.len() as u64 + 1, 1);
+        (progress.epoch, progress.learnt) = (self.order.len() as u64, self.order.len() as u64);
+        (progress.nonzeros, progress.validation_loss, progress.epoch_ends) =
+            (Some(nonzeros), Some(loss), true);
+        progress.stage = Stage::Choosing;
+        (self.watch)(&progress);
+        Ok(loss)
+    }
+
+    /// Down a ray by decades, until it has got worse twice; the best.
+    fn descend(&mut self, ray: usize) -> Result<i32> {
+        let (mut best, mut k) = (FIRST, FIRST);
+        while k <= LAST && k <= best + 4 {
+            if self.loss(ray, k)? < self.loss(ray, best)? {
+                best = k;
+            }
+            if self.loss(ray, k)? > 1.02 * self.loss(ray, best)? {
+                break; // far worse: no need to see it twice
+            }
+            k += 2;
+        }
+        Ok(best)
+    }
+
+    /// From k, by half decades, as long as it gets better; the best.
+    fn climb(&mut self, ray: usize, k: i32, ways: [i32; 2]) -> Result<i32> {
+        let mut best = k;
+        for way in ways {
+            while self.loss(ray, best + way)? < self.loss(ray, best)? {
+                best += way;
+            }
+        }
+        Ok(best)
+    }
+
+    /// The fewest weights among those whose loss is nearly the lowest.
+    fn sparsest(&self, points: &[(usize, i32)]) -> (usize, i32) {
+        let at = |point: &(usize, i32)| self.tried.get(point).copied().unwrap_or((f64::INFINITY, usize::MAX));
+        let lowest = points.iter().map(|point| at(point).0).fold(f64::INFINITY, f64::min);
+        let near = points.iter().filter(|point| at(point).0 <= (1.0 + SLACK) * lowest);
+        near.min_by_key(|point| at(point).1).copied().unwrap_or(points[0])
+    }
+}

@@ -1,0 +1,97 @@
+//! What is done where nothing is said of how: a chosen penalty does not see units, and regression does not see where
+//! targets lie.
+
+use lazyglm::{ElasticNet, Precision, Settings, Task, Trained, loss, synth, train};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Numbers to predict: the scores of a drawn model, and some noise.
+fn numbers(rows: usize) -> Task {
+    let mut task = synth::documents(&synth::Shape { rows, features: 120, ..Default::default() }).task;
+    let mut random = lazyglm::random::Random::new(5);
+    let truth: Vec<f64> = (0..120).map(|j| if j % 4 == 0 { random.uniform() - 0.5 } else { 0.0 }).collect();
+    let noise: Vec<f64> = (0..rows).map(|_| random.uniform() - 0.5).collect();
+    task.targets = (0..rows).map(|i| task.data.rows.borrow().dot(i, &truth) + noise[i]).collect();
+    task.loss = loss::parse("squared").unwrap();
+    task.classes = None;
+    task
+}
+
+fn moved(task: &Task, times: f64, plus: f64) -> Task {
+    let targets = task.targets.iter().map(|y| times * y + plus).collect();
+    Task { targets, ..task.clone() }
+}
+
+fn auto() -> Settings {
+    Settings { solver: "auto".into(), choose_penalty: true, tolerance: 1e-9, ..Settings::default() }
+}
+
+fn run(task: &Task, settings: &Settings) -> Trained {
+    train(task, None, settings, &mut |_| {}).unwrap()
+}
+
+fn largest(weights: &[f64]) -> f64 {
+    weights.iter().fold(0.0, |most: f64, w| most.max(w.abs()))
+}
+
+#[test]
+fn other_units_of_targets_are_other_units_of_weights() {
+    let task = numbers(900);
+    let (one, other) = (run(&task, &auto()), run(&moved(&task, 1000.0, 5e6), &auto()));
+    assert!(one.report.nonzeros > 5 && one.report.objective < 0.8 * one.report.baseline, "{:?}", one.report);
+    assert!(
+        (other.report.l1 / one.report.l1 / 1000.0 - 1.0).abs() < 0.01,
+        "to the three digits it is kept to"
+    );
+    assert!(
+        (other.report.l2 / one.report.l2.max(1e-300) - 1.0).abs() < 0.01 || other.report.l2 == one.report.l2
+    );
+    let most = largest(&one.weights);
+    for (a, b) in one.weights.iter().zip(&other.weights) {
+        assert!((1000.0 * a - b).abs() < 20.0 * most, "{a} {b}");
+    }
+    // With the penalty given in the user's units, to the last digits.
+    let given = |l1| Settings { net: ElasticNet { l1, l2: 1e-3 }, choose_penalty: false, ..auto() };
+    let (one, other) = (run(&task, &given(1e-3)), run(&moved(&task, 1024.0, -512.0), &given(1.024)));
+    for (a, b) in one.weights.iter().zip(&other.weights) {
+        assert!((1024.0 * a - b).abs() < 1e-4 * 1024.0 * most && (*a == 0.0) == (*b == 0.0), "{a} {b}");
+    }
+    assert!((1024.0 * one.bias - 512.0 - other.bias).abs() < 1e-3 * 1024.0);
+}
+
+#[test]
+fn steps_for_a_loss_with_kinks_begin_at_the_middle_so_where_targets_lie_does_not_matter() {
+    let task = Task { loss: loss::parse("quantile").unwrap(), ..numbers(600) };
+    let settings = Settings { choose_penalty: false, precision: Precision::F64, eta0: Some(0.02), ..auto() };
+    let (one, other) = (run(&task, &settings), run(&moved(&task, 1.0, 4096.0), &settings));
+    assert_eq!((one.report.solver.as_str(), one.report.eta0), ("online", 0.02));
+    for (a, b) in one.weights.iter().zip(&other.weights) {
+        assert!((a - b).abs() < 1e-9, "{a} {b}");
+    }
+    assert!((one.bias + 4096.0 - other.bias).abs() < 1e-9);
+}
+
+#[test]
+fn the_best_penalty_tried_is_the_one_that_is_kept() {
+    let task = synth::documents(&synth::Shape { rows: 1500, features: 400, ..Default::default() }).task;
+    let report = run(&task, &auto()).report;
+    let chosen: Vec<_> = report.tried.iter().filter(|point| point.chosen).collect();
+    let lowest = report.tried.iter().map(|point| point.loss).fold(f64::INFINITY, f64::min);
+    assert!(chosen.len() == 1 && chosen[0].loss <= 1.001 * lowest, "{:?}", report.tried);
+    assert!(report.relative_gap.unwrap() < 1e-6, "and the proof is of that penalty");
+    let weak =
+        run(&task, &Settings { net: ElasticNet { l1: 1e-9, l2: 1e-9 }, choose_penalty: false, ..auto() });
+    assert!(weak.report.nonzeros > report.nonzeros);
+}
+
+#[test]
+fn a_run_that_is_interrupted_before_it_began_still_has_an_answer() {
+    let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    for (solver, choose_penalty) in [("auto", true), ("auto", false), ("newton", false), ("online", false)] {
+        let interrupt = Some(Arc::new(AtomicBool::new(true)));
+        let settings = Settings { solver: solver.into(), choose_penalty, interrupt, ..Settings::default() };
+        let trained = run(&task, &settings);
+        assert!(trained.report.objective.is_finite(), "{solver}");
+        assert_eq!(trained.report.stop, lazyglm::Stop::Interrupted, "{solver}");
+    }
+}
