@@ -96,7 +96,7 @@ pub use penalty::{ElasticNet, Method, Prices};
 pub use report::{Epoch, HeadReport, HeadsReport, Report, Stop, Tried, Validation};
 pub use rows::{Examples, Row, Rows, RowsRef, Value, ValuesRef};
 pub use sample_weights::SampleWeights;
-pub use scaling::Scale;
+pub use scaling::{Columns, Scale};
 pub use scorer::Scorer;
 pub use settings::{Order, Precision, Settings, Start, UpdateName};
 pub use start::{PenaltyFactors, start_of};

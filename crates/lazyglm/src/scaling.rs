@@ -83,8 +83,18 @@ impl Scaling {
     }
 }
 
-/// Sums over rows, by column.
-pub(crate) struct Columns {
+/// Sums over rows, by column: what scales are made of.
+///
+/// ```
+/// use lazyglm::{Columns, Rows, Scale};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, -4.0), (1, 1.0)]).unwrap();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let mut columns = Columns::new(3);
+/// columns.see(rows.borrow());
+/// assert_eq!(columns.scale(Scale::MaxAbs).unwrap(), [0.25, 1.0, 1.0], "a column without values is left alone");
+/// ```
+pub struct Columns {
     rows: usize,
     counts: Vec<u32>,
     sums: Vec<[f64; 2]>, // of x and x²
@@ -92,6 +102,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
+    /// Nothing seen yet.
     pub fn new(columns: usize) -> Columns {
         Columns {
             rows: 0,

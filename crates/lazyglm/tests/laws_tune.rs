@@ -54,13 +54,15 @@ fn a_point_has_the_score_of_models_trained_alone_fold_by_fold() {
     let (task, settings) = (task(1_500), settings());
     let grid = points(&[1e-4, 1e-3, 0.05], &[0.0, 1e-3], &[0.1, 0.5]);
     let outcome = run(&task, &settings, &grid, 1 << 30, false);
-    for (point, score) in grid.iter().zip(&outcome.scores) {
+    for ((point, score), by_fold) in grid.iter().zip(&outcome.scores).zip(&outcome.by_fold) {
         let alone: Vec<(f64, usize)> = (0..4).map(|fold| alone(&task, &settings, point, fold)).collect();
         let mean = alone.iter().map(|(loss, _)| loss).sum::<f64>() / 4.0;
         let spread = alone.iter().map(|(loss, _)| (loss - mean).powi(2)).sum::<f64>() / 3.0;
         assert!((score.mean - mean).abs() < 1e-12, "{point:?}: {} and {mean}", score.mean);
         assert!((score.se - (spread / 4.0).sqrt()).abs() < 1e-12);
         assert_eq!(score.nonzeros, alone.iter().map(|(_, n)| *n as f64).sum::<f64>() / 4.0);
+        let close = |(a, b): (&f64, &(f64, usize))| (a - b.0).abs() < 1e-12;
+        assert!(by_fold.len() == 4 && by_fold.iter().zip(&alone).all(close), "fold by fold");
     }
     let lowest = outcome.scores.iter().map(|score| score.mean).fold(f64::INFINITY, f64::min);
     assert_eq!(outcome.scores[outcome.best].mean, lowest);

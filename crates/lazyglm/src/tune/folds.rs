@@ -49,6 +49,26 @@ impl Folds {
         Ok(Folds { of, count })
     }
 
+    /// Folds as somebody else dealt them out: the fold of each row.
+    ///
+    /// ```
+    /// use lazyglm::tune::Folds;
+    /// let folds = Folds::given(vec![0, 1, 1, 0]).unwrap();
+    /// assert_eq!((folds.count(), folds.rows(1)), (2, vec![1, 2]));
+    /// assert!(Folds::given(vec![0, 2]).is_err(), "nothing is held out by fold 1");
+    /// assert!(Folds::given(vec![0, 0]).is_err(), "nothing is left to learn");
+    /// ```
+    pub fn given(of: Vec<u16>) -> Result<Folds> {
+        let count = of.iter().max().map_or(0, |&last| usize::from(last) + 1);
+        let mut dealt = vec![false; count];
+        of.iter().for_each(|&fold| dealt[usize::from(fold)] = true);
+        if count < 2 || dealt.contains(&false) {
+            let what = format!("{count} folds, or one without rows");
+            return Err(Error::call(what, "give two folds or more, each with rows"));
+        }
+        Ok(Folds { of, count })
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.count

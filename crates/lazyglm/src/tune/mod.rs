@@ -10,7 +10,7 @@ mod search;
 pub use folds::Folds;
 pub use grid::{Numbers, Point, points};
 pub use path::{Stop, path};
-pub use search::{Dropped, Outcome, Score, Search, Stage, search};
+pub use search::{Dropped, Outcome, Score, Search, Stage, choose, search};
 
 use crate::task::Task;
 

@@ -83,6 +83,8 @@ pub enum Dropped {
 pub struct Outcome {
     /// One a point, in their order.
     pub scores: Vec<Score>,
+    /// The mean held-out loss of each point, fold by fold; NaN where it was never judged.
+    pub by_fold: Vec<Vec<f64>>,
     /// Which has the lowest mean.
     pub best: usize,
     /// The one with the strongest penalty (λ₁, then λ₂) whose mean is within one standard error of the best's.
@@ -150,13 +152,14 @@ pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome>
         })?;
     }
     let scores: Vec<Score> = (0..points.len()).map(|p| race.score(p, folds)).collect();
-    choose(&scores, task).map(|(best, one_se)| Outcome {
-        scores,
-        best,
-        one_se,
-        stopped,
-        groups: groups.len(),
-    })
+    let by_fold = (0..points.len()).map(|p| race.by_fold(p, folds)).collect();
+    let Some((best, one_se)) = choose(&scores) else {
+        let (place, epoch, step) = (task.data.file(), 1, 0);
+        let what = "every lane left the finite numbers".to_string();
+        let hint = "lower --eta0, or scale the features down (--scale std)".to_string();
+        return Err(Error::from(Kind::Diverged { place, epoch, step, what, hint }));
+    };
+    Ok(Outcome { scores, by_fold, best, one_se, stopped, groups: groups.len() })
 }
 
 /// Teams of one fold and a blockful of points, as many side by side as memory allows.
@@ -275,6 +278,11 @@ impl Race<'_> {
         field.keep(&|p| self.out[p].is_none());
     }
 
+    fn by_fold(&self, point: usize, folds: usize) -> Vec<f64> {
+        let mean = |mark: &Mark| mark.sum / mark.rows as f64;
+        (0..folds).map(|fold| self.marks.get(&(point, fold)).map_or(f64::NAN, mean)).collect()
+    }
+
     fn score(&self, point: usize, folds: usize) -> Score {
         let marks: Vec<Mark> =
             (0..folds).filter_map(|fold| self.marks.get(&(point, fold)).copied()).collect();
@@ -307,19 +315,24 @@ impl Race<'_> {
     }
 }
 
-/// The best, and the one with the strongest penalty that is as good within a standard error.
-fn choose(scores: &[Score], task: &Task) -> Result<(usize, usize)> {
+/// The best, and the one with the strongest penalty that is as good within a standard error; `None` if none is finite.
+///
+/// ```
+/// use lazyglm::{ElasticNet, tune::{Point, Score, choose}};
+/// let score = |l1: f64, mean: f64| {
+///     let point = Point { net: ElasticNet { l1, l2: 0.0 }, eta0: 0.1 };
+///     Score { point, mean, se: 0.05, nonzeros: 1.0, epochs: 1.0, dropped: None }
+/// };
+/// assert_eq!(choose(&[score(0.3, 0.6), score(0.2, 0.54), score(0.1, 0.5)]), Some((2, 1)));
+/// assert_eq!(choose(&[score(0.3, f64::INFINITY)]), None);
+/// ```
+pub fn choose(scores: &[Score]) -> Option<(usize, usize)> {
     let in_race = || (0..scores.len()).filter(|&p| scores[p].dropped.is_none() && scores[p].mean.is_finite());
-    let Some(best) = in_race().min_by(|&a, &b| scores[a].mean.total_cmp(&scores[b].mean)) else {
-        let (place, epoch, step) = (task.data.file(), 1, 0);
-        let what = "every lane left the finite numbers".to_string();
-        let hint = "lower --eta0, or scale the features down (--scale std)".to_string();
-        return Err(Error::from(Kind::Diverged { place, epoch, step, what, hint }));
-    };
+    let best = in_race().min_by(|&a, &b| scores[a].mean.total_cmp(&scores[b].mean))?;
     let good = scores[best].mean + scores[best].se;
     let strength = |p: &usize| (scores[*p].point.net.l1, scores[*p].point.net.l2);
     let order =
         |a: &usize, b: &usize| strength(a).partial_cmp(&strength(b)).unwrap_or(std::cmp::Ordering::Equal);
     let one_se = in_race().filter(|&p| scores[p].mean <= good).max_by(order);
-    Ok((best, one_se.unwrap_or(best)))
+    Some((best, one_se.unwrap_or(best)))
 }
