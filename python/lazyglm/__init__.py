@@ -1,14 +1,15 @@
 """Sparse linear models with exact elastic-net regularisation, in time proportional to the non-zeros.
 
 ``SGDClassifier`` and ``SGDRegressor`` take scikit-learn's parameters with scikit-learn's meaning; the few deliberate
-differences are listed in the README.
+differences are listed in the README. ``ElasticNetClassifierCV`` and ``ElasticNetRegressorCV`` choose the penalty by rows held out.
 """
 
 from importlib.metadata import version as _version
 
 from lazyglm._classifier import SGDClassifier
+from lazyglm._cv import ElasticNetClassifierCV, ElasticNetRegressorCV
 from lazyglm._files import load, read
 from lazyglm._regressor import SGDRegressor
 
-__all__ = ["SGDClassifier", "SGDRegressor", "load", "read"]
+__all__ = ["ElasticNetClassifierCV", "ElasticNetRegressorCV", "SGDClassifier", "SGDRegressor", "load", "read"]
 __version__ = _version("lazyglm")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -15,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params
 from lazyglm._data import validated, weights_of
-from lazyglm._sgd import LOSSES, LinearSGD
+from lazyglm._sgd import LOSSES, Aim, LinearSGD
+from lazyglm._solve import threads
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from lazyglm._core import Learner
 
 CLASSIFIER_LOSSES = {name: LOSSES[name] for name in LOSSES if name not in ("quantile", "poisson")}
 
@@ -44,6 +42,17 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
         What weights are kept in; None goes by the data.
     progress : bool, default=False
         Show a progress bar (with tqdm, if it is installed).
+    solver : str, default='online'
+        'online' takes stochastic steps, a row at a time. 'newton' finds the minimum to a proved ``tolerance`` (losses without
+        kinks). Every solver of the program is known by its name. Those other than 'online' copy the rows, choose rates
+        themselves, and ignore ``tol``.
+    tolerance : float, default=1e-4
+        The relative distance from the minimum at which a solver that finds it may stop.
+    scale : {'maxabs', 'std'} or None, default=None
+        Divide each feature by its largest magnitude, or by its standard deviation, while learning: the penalty then falls on
+        the weights of the scaled features. ``coef_`` is in the units of the data.
+    penalty_factor : array-like of shape (n_features,) or None, default=None
+        A factor of the penalty for each feature (0: free); not for solver='online'.
 
     Attributes
     ----------
@@ -56,6 +65,9 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
         One more than the rows learnt.
     loss_history_ : ndarray, or one a class
         The mean loss of the rows of each epoch, each before it was learnt.
+    dual_gap_ : float, one a class, or None
+        The relative duality gap: no weights have an objective that is lower by a larger share. None with solver='online', which
+        does not look at all rows at the end (see :meth:`duality_gap`), and where there is no bound.
     validation_history_ : ndarray, one a class, or None
         With early stopping: the score on the rows held out, after each epoch.
 
@@ -71,6 +83,7 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
     """
 
     loss_functions = CLASSIFIER_LOSSES
+    _splitter = "StratifiedShuffleSplit"
     _rules = {
         "loss": _params.one_of(*CLASSIFIER_LOSSES),
         "n_jobs": _params.or_none((_params._is_int, "an integer")),
@@ -105,6 +118,10 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
         method: str = "fobos",
         precision: str | None = None,
         progress: bool = False,
+        solver: str = "online",
+        tolerance: float = 1e-4,
+        scale: str | None = None,
+        penalty_factor: Any = None,
     ) -> None:
         self.loss = loss
         self.penalty = penalty
@@ -130,26 +147,10 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
         self.method = method
         self.precision = precision
         self.progress = progress
-
-    def fit(
-        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learns X and y, or the file X, until it improves no more or ``max_iter`` epochs have passed."""
-        self._check_params()
-        X, y, sample_weight = self._opened(X, y, sample_weight)
-        X, y = validated(self, X, y, with_y=True, reset=True)
-        check_classification_targets(y)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        if self.warm_start and self.__sklearn_is_fitted__():
-            coef_init = self.coef_ if coef_init is None else coef_init
-            intercept_init = self.intercept_ if intercept_init is None else intercept_init
-        models = 1 if len(classes) == 2 else len(classes)
-        learners = self._start(models, X.shape[1], X.dtype, coef_init, intercept_init)
-        self._learn_classes(learners, classes, X, y, sample_weight, epochs=self.max_iter)
-        self._warn_after_fit()
-        return self
+        self.solver = solver
+        self.tolerance = tolerance
+        self.scale = scale
+        self.penalty_factor = penalty_factor
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""
@@ -171,14 +172,14 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
         if len(known) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(known)} class")
-        models = 1 if len(known) == 2 else len(known)
-        learners = self._start(models, X.shape[1], X.dtype, None, None) if first else self._go_on()
-        self._learn_classes(learners, known, X, y, sample_weight, epochs=1)
-        return self
+        return self._partial_fit(X, self._aim(X, y, sample_weight, known), first=first)
 
-    def _learn_classes(
-        self, learners: list[Learner], classes: Any, X: Any, y: Any, sample_weight: Any, *, epochs: int
-    ) -> None:
+    def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
+        if classes is None:
+            check_classification_targets(y)
+            classes = np.unique(y)
+            if len(classes) < 2:
+                raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         codes = np.searchsorted(classes, y)
         wrong = (codes >= len(classes)) | (classes[np.minimum(codes, len(classes) - 1)] != y)
         if wrong.any():
@@ -187,26 +188,15 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
         if self.class_weight is not None:
             of_class = compute_class_weight(self.class_weight, classes=classes, y=y)
         weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)
-        held_out = self._held_out(y, weights, "StratifiedShuffleSplit")
-        class_weights = None
-        if len(learners) == 1:
-            targets = np.where(codes == 1, 1.0, -1.0)
-            if of_class is not None:
-                weights = of_class[codes] * (1.0 if weights is None else weights)
-        else:
-            targets = codes.astype(np.float64)
+        if len(classes) > 2:
             class_weights = None if of_class is None else [float(weight) for weight in of_class]
-        self._learn(
-            learners,
-            X,
-            targets,
-            weights,
-            held_out=held_out,
-            class_weights=class_weights,
-            epochs=epochs,
-            threads=_threads(self.n_jobs),
-        )
-        self.classes_ = classes
+            return Aim(len(classes), codes.astype(np.float64), weights, class_weights, classes)
+        if of_class is not None:
+            weights = of_class[codes] * (1.0 if weights is None else weights)
+        return Aim(1, np.where(codes == 1, 1.0, -1.0), weights, None, classes)
+
+    def _threads(self) -> int:
+        return threads(self.n_jobs)
 
     def decision_function(self, X: Any) -> Any:
         """The score of each row: its signed distance from the boundary, one a class if there are more than two."""
@@ -215,14 +205,20 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
 
     def predict(self, X: Any) -> Any:
         """The class of each row."""
-        scores = self.decision_function(X)
+        return self._classes_of(self.decision_function(X))
+
+    def _classes_of(self, scores: Any) -> Any:
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """The probability of each class; for more than two, those of one against the rest, normalised."""
         check_is_fitted(self)
-        scores = self.decision_function(X)
+        return self._probabilities(self.decision_function(X))
+
+    def _probabilities(self, scores: Any) -> Any:
+        if getattr(self, "_coupled", False):
+            return softmax(scores, axis=1)
         positive = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
         if positive.ndim == 1:
             return np.column_stack([1 - positive, positive])
@@ -234,9 +230,3 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
     def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of :meth:`predict_proba`."""
         return np.log(self.predict_proba(X))
-
-
-def _threads(n_jobs: int | None) -> int:
-    """joblib's meaning of ``n_jobs``."""
-    cores = os.cpu_count() or 1
-    return 1 if n_jobs is None else max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)

@@ -4,7 +4,22 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Learner", "learn", "load_model", "read_file", "save_model", "score_file", "scores"]
+__all__ = [
+    "Learner",
+    "Task",
+    "learn",
+    "load_model",
+    "path",
+    "read_file",
+    "save_model",
+    "scale_factors",
+    "score_file",
+    "scores",
+    "search",
+    "solve",
+    "solvers",
+    "starting_rate",
+]
 
 @final
 class Learner:
@@ -38,6 +53,26 @@ class Learner:
     @property
     def made_with(self) -> tuple[float, float, str, bool, bool, int]: ...
 
+@final
+class Task:
+    def __new__(
+        cls, x: Any, y: NDArray[np.float64], weights: NDArray[np.float64] | None, loss: str, heads: int
+    ) -> Task: ...
+    @property
+    def mean_weight(self) -> float: ...
+    def l1_max(self, intercept: bool) -> float: ...
+    def gap(self, head: int, weights: NDArray[np.float64], bias: float, asked: dict[str, Any]) -> float | None: ...
+
+def solvers() -> list[tuple[str, bool]]: ...
+def solve(task: Task, head: int, asked: dict[str, Any]) -> dict[str, Any]: ...
+def starting_rate(task: Task, head: int, asked: dict[str, Any]) -> float: ...
+def search(
+    task: Task, nets: Sequence[tuple[float, float]], folds: NDArray[np.uint16], halving: bool, asked: dict[str, Any]
+) -> dict[str, Any]: ...
+def path(
+    task: Task, head: int, nets: Sequence[tuple[float, float]], asked: dict[str, Any]
+) -> list[tuple[NDArray[np.uint32], NDArray[np.float64], float]]: ...
+def scale_factors(x: Any, scale: str) -> NDArray[np.float64]: ...
 def learn(
     x: Any,
     y: NDArray[np.float64],

@@ -71,17 +71,17 @@ class ModelFile:
     def _linear(self: Any, index_base: int) -> dict[str, Any]:
         """This model as the compiled part takes it."""
         check_is_fitted(self)
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.asarray(self.coef_)
-        if coef.size != getattr(self, "n_features_in_", coef.size):
-            raise ValueError("a model file holds one model: more than two classes do not fit in yet")
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
         reading = getattr(self, "_reading", None)
         names = reading["names"] if reading else getattr(self, "feature_names_in_", None)
         classes = getattr(self, "classes_", None)
         l1, l2 = self._net()
-        trained = getattr(self, "_trained", {"seed": 0, "rows": 0, "weighted": False})
+        trained = {"seed": 0, "rows": 0, "weighted": False, "schedule": None, "solver": self.solver}
+        trained |= getattr(self, "_trained", {})
         return {
-            "coef": np.ascontiguousarray(coef.ravel(), dtype=np.float64),
-            "intercept": float(np.ravel(self.intercept_)[0]),
+            "coef": np.ascontiguousarray(coef, dtype=np.float64),
+            "intercept": [float(bias) for bias in np.ravel(self.intercept_)],
+            "coupled": getattr(self, "_coupled", False),
             "loss": self._loss(),
             "classes": None if classes is None else [_written(name) for name in classes],
             "names": None if names is None else [str(name) for name in names],
@@ -113,7 +113,7 @@ class ModelFile:
         save_model(os.fspath(path), self._linear(index_base))
 
     def _score_file(self: Any, path: Any) -> Any:
-        return score_file(os.fspath(path), self._linear(1)).reshape(-1, 1)
+        return score_file(os.fspath(path), self._linear(1)).reshape(-1, np.size(self.intercept_))
 
 
 def _written(name: Any) -> str:
@@ -130,6 +130,8 @@ def load(path: Any) -> Any:
     from lazyglm._sgd import LOSSES
 
     found = load_model(os.fspath(path))
+    if found["kind"] == "labels":
+        raise ValueError(f"{path}: this is a model of labels, of which a row may have any number: the program alone has such")
     if found["normalised"]:
         raise ValueError(f"{path}: text that is weighed by idf and normalised can be scored by the program alone")
     name, _, keys = found["loss"].partition(":")
@@ -141,14 +143,12 @@ def load(path: Any) -> Any:
     options |= {} if value is None else {"quantile" if loss == "quantile" else "epsilon": value}
     model: Any = SGDRegressor(**options) if found["classes"] is None else SGDClassifier(**options)
 
-    columns = len(found["weights"]) if found["names"] is not None else found["columns"]
-    if columns > MOST:
-        raise ValueError(f"{path}: {columns} features are too many for an array")
-    coef = np.zeros(columns)
-    coef[found["features"].astype(np.int64) - (found["index_base"] if found["names"] is None else 0)] = found["weights"]
     names = None if found["names"] is None else np.array(found["names"], dtype=object)
-    model.coef_ = coef if found["classes"] is None else coef.reshape(1, -1)
-    model.intercept_ = np.array([found["intercept"]])
+    columns = found["columns"] if names is None else len(names)
+    coef = _coef(found, columns, path)
+    model.coef_ = coef.ravel() if found["classes"] is None else coef
+    model.intercept_ = np.array(found["intercept"])
+    model._coupled = found["kind"] == "softmax"
     model.n_features_in_, model.n_iter_ = columns, found["n_iter"]
     model.t_ = 1.0 + found["n_iter"] * found["rows"]
     model._reading = {"reading": found["reading"], "base": found["index_base"], "names": names}
@@ -157,6 +157,20 @@ def load(path: Any) -> Any:
     if found["classes"] is not None:
         model.classes_ = _as_numbers(found["classes"])
     return model
+
+
+def _coef(found: dict[str, Any], columns: int, path: Any) -> Any:
+    """One row a head."""
+    heads = len(found["intercept"])
+    if columns * heads > MOST:
+        raise ValueError(f"{path}: {columns} features of {heads} models are too many for an array")
+    coef = np.zeros((heads, columns))
+    features = found["features"].astype(np.int64) - (found["index_base"] if found["names"] is None else 0)
+    if found["ids"] is None:
+        coef[0, features] = found["weights"]
+    else:
+        coef[found["ids"], np.repeat(features, np.diff(found["ends"], prepend=0))] = found["weights"]
+    return coef
 
 
 def _penalty(l1: float, l2: float) -> dict[str, Any]:

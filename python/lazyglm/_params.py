@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from lazyglm._core import solvers
+
 Rule = tuple[Callable[[Any], bool], str]
 
 
@@ -48,6 +50,14 @@ def or_none(rule: Rule) -> Rule:
     return (lambda value: value is None or rule[0](value)), f"{rule[1]}, or None"
 
 
+def factors(value: Any) -> bool:
+    return value is None or (np.ndim(value) == 1 and not isinstance(value, (str, dict)))
+
+
+#: The solvers of the library, and those among them that know factors of the penalty.
+SOLVERS = tuple(name for name, _ in solvers())
+WITH_FACTORS = tuple(name for name, prices in solvers() if prices)
+
 BOOLEAN: Rule = (_is_bool, "True or False")
 
 COMMON: dict[str, Rule] = {
@@ -71,10 +81,14 @@ COMMON: dict[str, Rule] = {
     "method": one_of("fobos", "sgd"),
     "precision": one_of("f32", "f64", None),
     "progress": BOOLEAN,
+    "solver": one_of(*SOLVERS),
+    "tolerance": real(0, open_low=True),
+    "scale": one_of("maxabs", "std", None),
+    "penalty_factor": (factors, "one number a feature, or None"),
 }
 
 
-def check(estimator: Any, rules: dict[str, Rule]) -> None:
+def check_alone(estimator: Any, rules: dict[str, Rule]) -> None:
     """Refuses the first parameter that is not what it may be."""
     for name, (fits, words) in rules.items():
         value = getattr(estimator, name)
@@ -82,8 +96,20 @@ def check(estimator: Any, rules: dict[str, Rule]) -> None:
             raise ValueError(
                 f"The {name!r} parameter of {type(estimator).__name__} must be {words}. Got {value!r} instead."
             )
+
+
+def check(estimator: Any, rules: dict[str, Rule]) -> None:
+    """The same for the SGD estimators, and what does not go together."""
+    check_alone(estimator, rules)
     if estimator.penalty == "elasticnet" and estimator.l1_ratio is None:
         raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
+    if estimator.penalty_factor is not None and estimator.solver not in WITH_FACTORS:
+        names = " or ".join(f"solver={name!r}" for name in WITH_FACTORS)
+        raise ValueError(f"penalty_factor is not for solver={estimator.solver!r}: use {names}")
+    if estimator.solver != "online" and (estimator.early_stopping or estimator.average):
+        raise ValueError(f"early_stopping and average are for solver='online', not for {estimator.solver!r}")
+    if estimator.solver != "online":
+        return
     if estimator.learning_rate == "optimal" and estimator.alpha == 0:
         raise ValueError("alpha must be > 0 since learning_rate is 'optimal': its rate is 1/(alpha (t0 + t))")
     if estimator.learning_rate in ("pa1", "pa2") and estimator.loss not in ("hinge", "epsilon_insensitive"):

@@ -9,12 +9,10 @@ from sklearn.base import RegressorMixin
 
 from lazyglm import _params
 from lazyglm._data import validated, weights_of
-from lazyglm._sgd import LOSSES, LinearSGD
+from lazyglm._sgd import LOSSES, Aim, LinearSGD
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from lazyglm._core import Learner
 
 REGRESSOR_LOSSES = {
     name: LOSSES[name]
@@ -45,6 +43,17 @@ class SGDRegressor(RegressorMixin, LinearSGD):
         What weights are kept in; None goes by the data.
     progress : bool, default=False
         Show a progress bar (with tqdm, if it is installed).
+    solver : str, default='online'
+        'online' takes stochastic steps, a row at a time. 'newton' finds the minimum to a proved ``tolerance`` (losses without
+        kinks). Every solver of the program is known by its name. Those other than 'online' copy the rows, choose rates
+        themselves, and ignore ``tol``.
+    tolerance : float, default=1e-4
+        The relative distance from the minimum at which a solver that finds it may stop.
+    scale : {'maxabs', 'std'} or None, default=None
+        Divide each feature by its largest magnitude, or by its standard deviation, while learning: the penalty then falls on
+        the weights of the scaled features. ``coef_`` is in the units of the data.
+    penalty_factor : array-like of shape (n_features,) or None, default=None
+        A factor of the penalty for each feature (0: free); not for solver='online'.
 
     Attributes
     ----------
@@ -56,6 +65,9 @@ class SGDRegressor(RegressorMixin, LinearSGD):
         One more than the rows learnt.
     loss_history_ : ndarray
         The mean loss of the rows of each epoch, each before it was learnt.
+    dual_gap_ : float or None
+        The relative duality gap: no weights have an objective that is lower by a larger share. None with solver='online', which
+        does not look at all rows at the end (see :meth:`duality_gap`), and where there is no bound.
     validation_history_ : ndarray or None
         With early stopping: R² on the rows held out, after each epoch.
 
@@ -70,6 +82,8 @@ class SGDRegressor(RegressorMixin, LinearSGD):
     """
 
     loss_functions = REGRESSOR_LOSSES
+    _checks = {"y_numeric": True}
+    _splitter = "ShuffleSplit"
     _rules = {
         "loss": _params.one_of(*REGRESSOR_LOSSES),
         "quantile": _params.real(0, 1, open_low=True, open_high=True),
@@ -102,6 +116,10 @@ class SGDRegressor(RegressorMixin, LinearSGD):
         method: str = "fobos",
         precision: str | None = None,
         progress: bool = False,
+        solver: str = "online",
+        tolerance: float = 1e-4,
+        scale: str | None = None,
+        penalty_factor: Any = None,
     ) -> None:
         self.loss = loss
         self.penalty = penalty
@@ -126,36 +144,24 @@ class SGDRegressor(RegressorMixin, LinearSGD):
         self.method = method
         self.precision = precision
         self.progress = progress
-
-    def fit(
-        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learns X and y, or the file X, until it improves no more or ``max_iter`` epochs have passed."""
-        self._check_params()
-        X, y, sample_weight = self._opened(X, y, sample_weight)
-        X, y = validated(self, X, y, with_y=True, reset=True, y_numeric=True)
-        if self.warm_start and self.__sklearn_is_fitted__():
-            coef_init = self.coef_ if coef_init is None else coef_init
-            intercept_init = self.intercept_ if intercept_init is None else intercept_init
-        learners = self._start(1, X.shape[1], X.dtype, coef_init, intercept_init)
-        self._learn_numbers(learners, X, y, sample_weight, epochs=self.max_iter)
-        self._warn_after_fit()
-        return self
+        self.solver = solver
+        self.tolerance = tolerance
+        self.scale = scale
+        self.penalty_factor = penalty_factor
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""
         first = not self.__sklearn_is_fitted__()
         self._check_params(for_partial_fit=True)
         X, y = validated(self, X, y, with_y=True, reset=first, y_numeric=True)
-        learners = self._start(1, X.shape[1], X.dtype, None, None) if first else self._go_on()
-        self._learn_numbers(learners, X, y, sample_weight, epochs=1)
-        return self
+        return self._partial_fit(X, self._aim(X, y, sample_weight), first=first)
 
-    def _learn_numbers(self, learners: list[Learner], X: Any, y: Any, sample_weight: Any, *, epochs: int) -> None:
+    def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
         weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)
-        held_out = self._held_out(y, weights, "ShuffleSplit")
-        targets = np.ascontiguousarray(y, dtype=np.float64)
-        self._learn(learners, X, targets, weights, held_out=held_out, epochs=epochs)
+        return Aim(1, np.ascontiguousarray(y, dtype=np.float64), weights)
+
+    def _threads(self) -> int:
+        return 1
 
     def _shaped(self, coef: Any) -> Any:
         return coef.ravel()

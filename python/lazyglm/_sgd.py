@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
 from lazyglm._core import Learner, learn, scores
-from lazyglm._data import is_path, lent, validated
+from lazyglm._data import is_path, lent, scaled, validated
 from lazyglm._files import ModelFile
 from lazyglm._plots import Plots
+from lazyglm._solve import Solving
 
 #: scikit-learn's names of losses, and the library's; what stands in braces is a parameter of the estimator.
 LOSSES = {
@@ -40,10 +41,22 @@ class Seen:
     intercept: Any = None
 
 
-class LinearSGD(ModelFile, Plots, BaseEstimator):
+class Aim(NamedTuple):
+    """What is to be learnt: targets of one model, or numbers of classes for several."""
+
+    models: int
+    targets: Any
+    weights: Any
+    class_weights: list[float] | None = None
+    classes: Any = None
+
+
+class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
     """Base of both estimators: not for use."""
 
     _rules: dict[str, _params.Rule]
+    _checks: dict[str, Any] = {}
+    _splitter: str
     _learners: list[Learner]
     _losses: list[Any]
     _looked: "Seen"
@@ -66,6 +79,9 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
     shuffle: Any
     max_iter: Any
     average: Any
+    warm_start: Any
+    solver: Any
+    scale: Any
 
     # Attributes that are read from the learners when asked for. Looking changes nothing: the learners keep the exact
     # state. What a user puts in their place is noticed at the next `partial_fit`.
@@ -132,6 +148,43 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
         _params.check(self, self._rules)
         if for_partial_fit and self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
+        if for_partial_fit and (self.solver != "online" or self.scale is not None):
+            raise ValueError("partial_fit goes on row by row: it is for solver='online' and scale=None")
+
+    def fit(
+        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
+    ) -> Any:
+        """Learns X and y, or the file X: with ``solver="online"`` until it improves no more or ``max_iter`` epochs have passed."""
+        self._check_params()
+        X, y, sample_weight = self._opened(X, y, sample_weight)
+        X, y = validated(self, X, y, with_y=True, reset=True, **self._checks)
+        aim = self._aim(X, y, sample_weight)
+        if self.warm_start and self.__sklearn_is_fitted__():
+            coef_init = self.coef_ if coef_init is None else coef_init
+            intercept_init = self.intercept_ if intercept_init is None else intercept_init
+        start = self._start(aim.models, X.shape[1], coef_init, intercept_init)
+        if self.solver == "online":
+            self._fit_online(X, y, aim, *start)
+        else:
+            self._fit_solver(X, aim, None if coef_init is None and intercept_init is None else start)
+        if aim.classes is not None:
+            self.classes_ = aim.classes
+        self._warn_after_fit()
+        return self
+
+    def _fit_online(self, X: Any, y: Any, aim: Aim, coef: Any, intercept: Any) -> None:
+        factors = self._factors(X)
+        learners = self._new_learners(coef if factors is None else coef / factors, intercept, self._single(X.dtype))
+        held_out = self._held_out(y, aim.weights)
+        self._learn(learners, scaled(X, factors), aim, held_out=held_out, epochs=self.max_iter)
+        if factors is not None:  # from here on in units of the data
+            coef = np.stack([learner.weights() for learner in learners]) * factors
+            steps, epochs = learners[0].t, learners[0].epochs
+            intercept = self._read_intercept()
+            self._learners = self._new_learners(coef, intercept, learners[0].single, t=steps, epochs=epochs)
+
+    def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
+        raise NotImplementedError
 
     def _net(self) -> tuple[float, float]:
         """l1 and l2 of ``alpha`` and ``l1_ratio``."""
@@ -160,8 +213,8 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
             for weights, bias in zip(coef, intercept, strict=True)
         ]
 
-    def _start(self, models: int, columns: int, dtype: Any, coef_init: Any, intercept_init: Any) -> list[Learner]:
-        """Learners at the weights to start from."""
+    def _start(self, models: int, columns: int, coef_init: Any, intercept_init: Any) -> tuple[Any, Any]:
+        """The weights to start from, one row a model, and the intercepts."""
         if coef_init is None:
             coef = np.zeros((models, columns))
         else:
@@ -172,7 +225,7 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
         intercept = np.zeros(models) if intercept_init is None else np.asarray(intercept_init, dtype=np.float64)
         if intercept.size != models or intercept.ndim > 1:
             raise ValueError(f"Provided intercept_init does not match dataset: {intercept.shape}, {models} models")
-        return self._new_learners(coef, intercept.reshape(models), self._single(dtype))
+        return coef, intercept.reshape(models)
 
     def _single(self, dtype: Any) -> bool:
         return bool(self.precision == "f32" or (self.precision is None and dtype == np.float32))
@@ -209,13 +262,13 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _held_out(self, y: Any, sample_weight: Any, splitter: str) -> Any:
+    def _held_out(self, y: Any, sample_weight: Any) -> Any:
         """The rows that judge each epoch, for early stopping."""
         if not self.early_stopping:
             return None
         from sklearn import model_selection  # takes long to import, and is needed here alone
 
-        split = getattr(model_selection, splitter)(test_size=self.validation_fraction, random_state=self.random_state)
+        split = getattr(model_selection, self._splitter)(test_size=self.validation_fraction, random_state=self.random_state)
         train, held = next(split.split(np.zeros((len(y), 1)), y))
         if len(train) == 0 or len(held) == 0:
             raise ValueError(
@@ -234,15 +287,13 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
         self,
         learners: list[Learner],
         X: Any,
-        targets: Any,
-        weights: Any,
+        aim: Aim,
         *,
         held_out: Any = None,
-        class_weights: Any = None,
         epochs: int,
-        threads: int = 1,
     ) -> None:
         """Goes through the rows, and takes over what was learnt: all of it or, if it fails, nothing that is read."""
+        self._coupled = False
         options = {
             "loss": self._loss(),
             "learning_rate": self.learning_rate,
@@ -254,12 +305,15 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
             "patience": int(self.n_iter_no_change),
             "shuffle": bool(self.shuffle),
             "seed": (seed := self._seed()),
-            "threads": threads,
+            "threads": self._threads(),
         }
         with _show.watching(self, len(learners), epochs) as watch:
-            outcomes = learn(lent(X), targets, weights, held_out, learners, class_weights, options, watch)
-        self._learners, self._looked = learners, Seen()
-        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": weights is not None or class_weights is not None}
+            outcomes = learn(
+                lent(X), aim.targets, aim.weights, held_out, learners, aim.class_weights, options, watch
+            )
+        self._learners, self._looked, self.dual_gap_ = learners, Seen(), None
+        weighted = aim.weights is not None or aim.class_weights is not None
+        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": weighted}
         self.n_iter_ = max(len(losses) for losses, _ in outcomes)
         self.t_ = 1.0 + max(learner.t for learner in learners)
         self._history(outcomes, restart=epochs > 1 or learners[0].epochs == 1)
@@ -274,6 +328,8 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
         self.validation_history_ = None if not self.early_stopping else held[0] if len(held) == 1 else held
 
     def _warn_after_fit(self) -> None:
+        if self.solver != "online":
+            return
         if self.tol is not None and self.n_iter_ == self.max_iter:
             warnings.warn(
                 "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the "
@@ -288,6 +344,18 @@ class LinearSGD(ModelFile, Plots, BaseEstimator):
                 FutureWarning,
                 stacklevel=3,
             )
+
+    def _partial_fit(self, X: Any, aim: Aim, *, first: bool) -> Any:
+        """Learns these rows once."""
+        if first:
+            start = self._start(aim.models, X.shape[1], None, None)
+            learners = self._new_learners(*start, self._single(X.dtype))
+        else:
+            learners = self._go_on()
+        self._learn(learners, X, aim, epochs=1)
+        if aim.classes is not None:
+            self.classes_ = aim.classes
+        return self
 
     # Predicting
 

@@ -12,7 +12,10 @@ mod matrix;
 mod model;
 mod rate;
 mod read;
+mod scale;
 mod score;
+mod solve;
+mod task;
 mod teach;
 mod window;
 
@@ -28,7 +31,13 @@ mod _core {
     #[pymodule_export]
     use crate::read::read_file;
     #[pymodule_export]
+    use crate::scale::scale_factors;
+    #[pymodule_export]
     use crate::score::scores;
+    #[pymodule_export]
+    use crate::solve::{path, search, solve, solvers, starting_rate};
+    #[pymodule_export]
+    use crate::task::Task;
     #[pymodule_export]
     use crate::teach::learn;
 }

@@ -4,22 +4,23 @@ use crate::errors::raised;
 use crate::rate::Rate;
 use lazyglm::format::{Asked, Column, ColumnKind, Csv, Recipe};
 use lazyglm::{
-    Counting, ElasticNet, Error, Method, Model, Order, Precision, Reading, Report, Result, Scorer, Seen,
-    Stop, Training, UpdateName, Vocabulary, Words, data, loss, model_file,
+    Counting, ElasticNet, Error, HeadKind, Heads, Method, Model, Order, Precision, Reading, Report, Result,
+    Scorer, Seen, Stop, Training, UpdateName, Vocabulary, Words, data, loss, model_file,
 };
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// A linear model as Python has it.
+/// A linear model as Python has it: one row of `coef` for each head.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Linear<'py> {
-    coef: PyReadonlyArray1<'py, f64>,
-    intercept: f64,
+    coef: PyReadonlyArray2<'py, f64>,
+    intercept: Vec<f64>,
     loss: String,
-    classes: Option<[String; 2]>,
+    classes: Option<Vec<String>>,
+    coupled: bool, // softmax
     names: Option<Vec<String>>,
     index_base: u32,
     reading: Option<String>,
@@ -47,6 +48,8 @@ pub struct Trained {
     n_iter: u64,
     rows: usize,
     losses: Vec<f64>,
+    schedule: Option<String>, // if it is not that of the learning rate
+    solver: String,
 }
 
 /// Writes a model file.
@@ -56,7 +59,7 @@ pub fn save_model(py: Python, path: PathBuf, linear: Linear) -> PyResult<()> {
     py.detach(|| model_file::save(&model, &path)).map_err(raised)
 }
 
-/// The scores of the rows of a file, read as the training data were.
+/// The scores of the rows of a file, read as the training data were: head after head for each row.
 #[pyfunction]
 pub fn score_file<'py>(
     py: Python<'py>,
@@ -66,9 +69,13 @@ pub fn score_file<'py>(
     let model = linear.model().map_err(raised)?;
     let scores = py.detach(|| {
         let (mut scorer, mut scores) = (Scorer::new(&model), Vec::new());
+        let mut of_row = Vec::new();
         data::for_each_block(&path, &Asked::default(), Some(&model.reading), |block| {
             scorer.meet(block)?;
-            scores.extend((0..block.rows.len()).map(|row| scorer.score(block.rows.borrow(), row)));
+            for row in 0..block.rows.len() {
+                scorer.scores(block.rows.borrow(), row, &mut of_row);
+                scores.extend_from_slice(&of_row);
+            }
             Ok(())
         })?;
         Ok(scores)
@@ -80,22 +87,22 @@ pub fn score_file<'py>(
 #[pyfunction]
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let model = py.detach(|| model_file::load(&path)).map_err(raised)?;
-    if let Some(heads) = &model.heads {
-        let what = format!(
-            "the model has {} classes or labels, and estimators load models of one",
-            heads.names.len()
-        );
-        return Err(raised(Error::call(
-            what,
-            "use `lazyglm predict`, or a model of two classes or of numbers",
-        )));
-    }
     let read = PyDict::new(py);
     read.set_item("features", PyArray1::from_slice(py, &model.features))?;
     read.set_item("weights", PyArray1::from_slice(py, &model.weights))?;
-    read.set_item("intercept", model.bias)?;
+    let heads = model.heads.as_ref();
+    read.set_item("intercept", heads.map_or_else(|| vec![model.bias], |heads| heads.biases.clone()))?;
+    read.set_item("ends", heads.map(|heads| heads.ends.clone()))?;
+    read.set_item("ids", heads.map(|heads| PyArray1::from_slice(py, &heads.ids)))?;
+    let kind = |heads: &Heads| match heads.kind {
+        HeadKind::Ovr => "ovr",
+        HeadKind::Softmax => "softmax",
+        HeadKind::Labels => "labels",
+    };
+    read.set_item("kind", heads.map(kind))?;
     read.set_item("loss", model.loss.spec())?;
-    read.set_item("classes", model.classes.clone())?;
+    let classes = model.classes.as_ref().map(|classes| classes.to_vec());
+    read.set_item("classes", classes.or_else(|| heads.map(|heads| heads.names.clone())))?;
     let names: Option<Vec<&str>> = model.words.as_ref().map(|words| words.names.iter().collect());
     read.set_item("names", names)?;
     let normalised = model.words.as_ref().is_some_and(|words| words.idf.is_some());
@@ -120,15 +127,26 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
 impl Linear<'_> {
     fn model(&self) -> Result<Model> {
         let coef = self.coef.as_slice().map_err(|_| Error::call("coef_ is no plain array", "densify it"))?;
+        let [heads, columns] = [self.coef.shape()[0], self.coef.shape()[1]];
         let loss = loss::parse(&self.loss)?;
-        let alive: Vec<usize> = (0..coef.len()).filter(|&j| coef[j] != 0.0).collect();
-        let weights: Vec<f64> = alive.iter().map(|&j| coef[j]).collect();
-        if !(weights.iter().all(|w| w.is_finite()) && self.intercept.is_finite()) {
+        let weight = |k: usize, j: usize| coef[k * columns + j];
+        let finite = coef.iter().chain(&self.intercept).all(|w| w.is_finite());
+        if !finite || self.intercept.len() != heads {
             return Err(Error::call("there are weights that are not finite", "train the model again"));
         }
-        let last = coef.len() as u64 + u64::from(self.index_base);
-        if coef.is_empty() || last > 1 << 32 {
+        let last = columns as u64 + u64::from(self.index_base);
+        if columns == 0 || last > 1 << 32 {
             return Err(Error::call("a model file holds 1 to 2³² features", "train on fewer"));
+        }
+        let is_alive = |j: &usize| (0..heads).any(|k| weight(k, *j) != 0.0);
+        let alive: Vec<usize> = (0..columns).filter(is_alive).collect();
+        let (mut weights, mut ids, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        for &j in &alive {
+            for k in (0..heads).filter(|&k| weight(k, j) != 0.0) {
+                weights.push(weight(k, j));
+                ids.push(k as u32);
+            }
+            ends.push(weights.len());
         }
         let (words, features, runs) = match &self.names {
             None => {
@@ -136,7 +154,7 @@ impl Linear<'_> {
                 (None, features, vec![(self.index_base, (last - 1) as u32)])
             }
             Some(names) => {
-                let zero = (0..coef.len()).filter(|&j| coef[j] == 0.0);
+                let zero = (0..columns).filter(|j| !is_alive(j));
                 let words = Words {
                     names: alive.iter().map(|&j| names[j].as_str()).collect::<Vocabulary>(),
                     others: Words::marks(zero.map(|j| names[j].as_str())),
@@ -146,19 +164,39 @@ impl Linear<'_> {
                 (Some(words), (0..count).collect(), (count > 0).then(|| (0, count - 1)).into_iter().collect())
             }
         };
+        let (classes, heads) = self.heads(heads, ends, ids)?;
         Ok(Model {
             features,
             weights,
-            bias: self.intercept,
-            classes: self.classes.clone(),
-            heads: None,
+            bias: if heads.is_some() { 0.0 } else { self.intercept[0] },
+            classes,
+            heads,
             seen: Seen { runs },
             words,
             reading: self.reading()?,
-            counting: Counting { index_base: self.index_base, count: coef.len() },
-            training: self.training.training(&*loss, coef)?,
+            counting: Counting { index_base: self.index_base, count: columns },
+            training: self.training.training(&*loss, coef, columns)?,
             loss,
         })
+    }
+
+    /// Two classes have one head, more have one each.
+    fn heads(
+        &self,
+        heads: usize,
+        ends: Vec<usize>,
+        ids: Vec<u32>,
+    ) -> Result<(Option<[String; 2]>, Option<Heads>)> {
+        match (heads, self.classes.clone()) {
+            (1, None) => Ok((None, None)),
+            (1, Some(names)) if names.len() == 2 => Ok((names.try_into().ok(), None)),
+            (_, Some(names)) if names.len() == heads => {
+                let kind = if self.coupled { HeadKind::Softmax } else { HeadKind::Ovr };
+                let biases = self.intercept.clone();
+                Ok((None, Some(Heads { kind, names, biases, ends, ids, thresholds: None })))
+            }
+            _ => Err(Error::call(format!("{heads} models, and classes for another number"), "fit it again")),
+        }
     }
 
     /// As the training file was read; named columns of a table in memory as those of a CSV file.
@@ -175,7 +213,7 @@ impl Linear<'_> {
 }
 
 impl Trained {
-    fn training(&self, loss: &dyn lazyglm::Loss, coef: &[f64]) -> Result<Training> {
+    fn training(&self, loss: &dyn lazyglm::Loss, coef: &[f64], features: usize) -> Result<Training> {
         let net = ElasticNet::new(self.l1, self.l2)?;
         let Trained { eta0, alpha, power_t, .. } = *self;
         let rate = Rate { name: &self.learning_rate, eta0, alpha, power_t };
@@ -188,7 +226,10 @@ impl Trained {
             l2: net.l2,
             method: if self.method == "sgd" { Method::Sgd } else { Method::Fobos },
             update: UpdateName::Lazy,
-            schedule: rate.spec(loss)?.text().to_string(),
+            schedule: match &self.schedule {
+                Some(schedule) => schedule.clone(),
+                None => rate.spec(loss)?.text().to_string(),
+            },
             order: if self.shuffle { Order::Shuffled } else { Order::Sequential },
             seed: self.seed,
             precision: if self.single { Precision::F32 } else { Precision::F64 },
@@ -214,13 +255,13 @@ impl Trained {
                 heads: None,
                 penalty: net.value(coef),
                 nonzeros: coef.iter().filter(|w| **w != 0.0).count(),
-                features: coef.len(),
+                features,
                 rows: self.rows,
                 epochs: self.n_iter,
                 eta0: rate.schedule(loss)?.eta(0),
                 seconds_read: 0.0,
                 seconds_train: 0.0,
-                solver: "online".into(),
+                solver: self.solver.clone(),
                 stop: Stop::Epochs,
                 validation: None,
                 history: self.losses.iter().map(history).collect(),

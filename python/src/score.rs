@@ -1,4 +1,5 @@
-//! Scores of many rows: b + Σ wⱼxⱼ, summed from the bias on in the order of the row, as the program's `predict` does.
+//! Scores of many rows: b + Σ wⱼxⱼ, summed in the order of the row as the program's `predict` does: of one model from the bias on, of
+//! several the bias comes last.
 
 use crate::errors::raised;
 use crate::matrix::{Lent, Matrix};
@@ -50,11 +51,17 @@ fn score_rows(matrix: &Matrix, first: usize, weights: &[f64], bias: &[f64], scor
     let models = bias.len();
     let columns = matrix.columns();
     for (k, scores) in scores.chunks_mut(models.max(1)).enumerate() {
-        scores.copy_from_slice(bias);
+        if let ([score], [bias]) = (&mut *scores, bias) {
+            *score = *bias;
+            matrix.for_each(first + k, |j, x| *score += weights[j] * x);
+            continue;
+        }
+        scores.fill(0.0);
         matrix.for_each(first + k, |j, x| {
             for (m, score) in scores.iter_mut().enumerate() {
                 *score += weights[m * columns + j] * x;
             }
         });
+        scores.iter_mut().zip(bias).for_each(|(score, bias)| *score += bias);
     }
 }

@@ -101,16 +101,10 @@ fn split(
     held_out: Option<&[bool]>,
 ) -> Result<(Option<Vec<u32>>, Option<Vec<u32>>)> {
     let n = matrix.rows();
-    let lengths = [Some(targets.len()), weights.map(<[f64]>::len), held_out.map(<[bool]>::len)];
-    if lengths.into_iter().flatten().any(|length| length != n) {
-        let what = format!("X has {n} rows, and y, the weights or the rows held out are not as many");
-        return Err(Error::data(Place::file("y"), what, "give one of each a row"));
-    }
-    if let Some(weights) = weights
-        && let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0)
-    {
-        let what = format!("the weight {} of row {row} is no weight", weights[row]);
-        return Err(Error::data(Place::file("sample_weight"), what, "weights are numbers from 0 up"));
+    Lesson { matrix: *matrix, targets, weights }.check_lengths()?;
+    if held_out.is_some_and(|held_out| held_out.len() != n) {
+        let what = format!("X has {n} rows, and as many are not held out or learnt");
+        return Err(Error::data(Place::file("y"), what, "say it of each row"));
     }
     let present = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
     let held = |row: usize| held_out.is_some_and(|held_out| held_out[row]);
@@ -125,7 +119,8 @@ fn split(
     Ok((rows, held_out.map(|_| of(true))))
 }
 
-fn check_targets(targets: &[f64], loss: &dyn Loss, learners: usize) -> Result<()> {
+/// Refuses targets that the loss does not admit.
+pub fn check_targets(targets: &[f64], loss: &dyn Loss, learners: usize) -> Result<()> {
     let fits = |y: f64| match loss.admits() {
         Admits::Classes => learners > 1 || y == 1.0 || y == -1.0,
         Admits::Reals => y.is_finite(),

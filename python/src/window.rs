@@ -4,7 +4,7 @@
 //! not of that kind need not be copied: some thousand rows are, over and over, into the same memory.
 
 use crate::matrix::{Csr, Ids, Matrix};
-use lazyglm::{Examples, Result, RowsRef, Value, ValuesRef};
+use lazyglm::{Error, Examples, Place, Result, RowsRef, Value, ValuesRef};
 use numpy::ndarray::ArrayView2;
 
 /// Rows that are learnt between two looks at the clock.
@@ -39,6 +39,22 @@ struct Window<V> {
 }
 
 impl Lesson<'_, '_> {
+    /// Refuses targets or weights that are not one a row, and weights that are none.
+    pub fn check_lengths(&self) -> Result<()> {
+        let n = self.matrix.rows();
+        if self.targets.len() != n || self.weights.is_some_and(|weights| weights.len() != n) {
+            let what = format!("X has {n} rows, and y or the weights are not as many");
+            return Err(Error::data(Place::file("y"), what, "give one of each a row"));
+        }
+        match self.weights.and_then(|weights| weights.iter().position(|w| !w.is_finite() || *w < 0.0)) {
+            None => Ok(()),
+            Some(row) => {
+                let what = format!("the weight of row {row} is no weight");
+                Err(Error::data(Place::file("sample_weight"), what, "weights are numbers from 0 up"))
+            }
+        }
+    }
+
     /// Calls `see` with some rows and the order in which to learn them, until all of `order` have been seen.
     pub fn for_each_part<E: From<lazyglm::Error>>(
         &self,

@@ -98,6 +98,67 @@ def test_a_model_of_a_file_reads_new_files_alike(tmp_path):
     assert np.array_equal(np.array(found, dtype=float), model.decision_function(tmp_path / "train.csv"))
 
 
+def many_classes(folder):
+    """A file of three classes by name."""
+    X = sp.random(200, 30, density=0.2, random_state=0, format="csr")
+    X.data = np.round(X.data, 4)
+    y = (X @ np.random.default_rng(0).normal(size=(30, 3))).argmax(axis=1)
+    dump_svmlight_file(X, y, str(folder / "numbers.svm"), zero_based=False)
+    names = np.array(["ham", "eggs", "spam"])[y]
+    lines = (folder / "numbers.svm").read_text().splitlines()
+    words = [" ".join([name, *line.split()[1:]]) for name, line in zip(names, lines, strict=True)]
+    (folder / "words.svm").write_text("\n".join(words) + "\n")
+    return X, names
+
+
+def by_class(printed, names):
+    """The program's table of scores or probabilities: a line a row, after a line of names."""
+    table = np.array(printed).reshape(-1, len(names))
+    assert list(table[0]) == list(names)
+    return table[1:].astype(float)
+
+
+@needs_program
+@pytest.mark.parametrize("loss", ["hinge", "log_loss", "modified_huber"])
+def test_many_classes_serve_in_the_program(tmp_path, loss):
+    X, y = many_classes(tmp_path)
+    model = SGDClassifier(loss, penalty="elasticnet", alpha=1e-3, l1_ratio=0.7, random_state=0).fit(X, y)
+    model.save(tmp_path / "model")
+    scores = by_class(program("predict", tmp_path / "model", tmp_path / "words.svm", "--as", "score"), model.classes_)
+    assert np.array_equal(scores, model.decision_function(X))
+    classes = program("predict", tmp_path / "model", tmp_path / "words.svm", "--as", "target")
+    assert np.array_equal(classes, model.predict(X))
+    if loss != "hinge":
+        found = by_class(program("predict", tmp_path / "model", tmp_path / "words.svm", "--as", "probability"), model.classes_)
+        np.testing.assert_allclose(found, model.predict_proba(X), rtol=1e-12, atol=1e-15)
+    back = lazyglm.load(tmp_path / "model")
+    assert np.array_equal(back.coef_, model.coef_) and np.array_equal(back.classes_, model.classes_)
+    assert np.array_equal(back.decision_function(tmp_path / "words.svm"), model.decision_function(X))
+    assert back.partial_fit(X, y).t_ > model.t_
+    assert "spam" in " ".join(program("inspect", tmp_path / "model"))
+
+
+@needs_program
+@pytest.mark.parametrize("kind", ["ovr", "softmax"])
+def test_many_classes_of_the_program_serve_here(tmp_path, kind):
+    X, _ = many_classes(tmp_path)
+    program("train", tmp_path / "words.svm", "-o", tmp_path / "model", "--multiclass", kind, "--quiet", "--features", "30")
+    model = lazyglm.load(tmp_path / "model")
+    for what, ours in (("score", model.decision_function(X)), ("probability", model.predict_proba(X))):
+        found = by_class(program("predict", tmp_path / "model", tmp_path / "words.svm", "--as", what), model.classes_)
+        np.testing.assert_allclose(found, ours, rtol=1e-12, atol=1e-15)
+    model.save(tmp_path / "again")
+    np.testing.assert_array_equal(lazyglm.load(tmp_path / "again").predict_proba(X), model.predict_proba(X))
+
+
+@needs_program
+def test_models_of_labels_are_refused(tmp_path):
+    (tmp_path / "labels.svm").write_text("1,2 1:1\n2 2:1\n1 1:2 2:1\n" * 10)
+    program("train", tmp_path / "labels.svm", "-o", tmp_path / "model", "--multilabel", "--quiet")
+    with pytest.raises(ValueError, match="labels"):
+        lazyglm.load(tmp_path / "model")
+
+
 @pytest.mark.parametrize("index_base", [0, 1])
 def test_what_is_saved_loads(tmp_path, file, index_base):
     X, y = load_svmlight_file(str(file), n_features=30)
@@ -116,8 +177,6 @@ def test_what_is_saved_loads(tmp_path, file, index_base):
 
 def test_what_cannot_be_saved_or_loaded_is_said(tmp_path):
     X = np.eye(3)
-    with pytest.raises(ValueError, match="two classes"):
-        SGDClassifier(random_state=0).fit(X, [0, 1, 2]).save(tmp_path / "model")
     model = SGDClassifier(random_state=0).fit(X, [0, 1, 1])
     with pytest.raises(ValueError, match="index_base"):
         model.save(tmp_path / "model", index_base=2)

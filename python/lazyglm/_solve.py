@@ -1,0 +1,121 @@
+"""Solvers other than the online one, scales, and what can be proved of a model."""
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from lazyglm._core import Task, scale_factors, solve
+from lazyglm._data import lent, scaled, validated
+
+
+def threads(n_jobs: int | None) -> int:
+    """joblib's meaning of ``n_jobs``."""
+    cores = os.cpu_count() or 1
+    return 1 if n_jobs is None else max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+class Solving:
+    """For both estimators: all rows at once."""
+
+    def _factors(self: Any, X: Any) -> Any:
+        """By what columns are multiplied, or None."""
+        return None if self.scale is None else scale_factors(lent(X), self.scale)
+
+    def _asked(self: Any, task: Task, columns: int, **more: Any) -> dict[str, Any]:
+        """What a solver depends on besides the data. Rows have a mean weight of one there: the penalty is divided instead."""
+        l1, l2 = self._net()
+        factors = self.penalty_factor
+        if factors is not None:
+            factors = np.asarray(factors, dtype=np.float64)
+            if factors.shape != (columns,) or not np.all(np.isfinite(factors) & (factors >= 0)):
+                raise ValueError(f"penalty_factor must have a number from 0 up for each of {columns} features")
+        return {
+            "l1": float(l1) / task.mean_weight,
+            "l2": float(l2) / task.mean_weight,
+            "solver": self.solver,
+            "tolerance": float(self.tolerance),
+            "method": self.method,
+            "schedule": "cosine",
+            "eta0": None,
+            "epochs": int(self.max_iter),
+            "shuffle": bool(self.shuffle),
+            "seed": 0,
+            "single": self.precision == "f32",
+            "intercept": bool(self.fit_intercept),
+            "factors": factors,
+            "start": None,
+            "threads": self._threads(),
+            **more,
+        }
+
+    def _tasks(self: Any, X: Any, aim: Any) -> Any:
+        """A task for each model, and the number of the model in it: one for all, unless classes have weights of their own."""
+        loss, rows = self._loss(), lent(X)
+        if aim.class_weights is None:
+            task = Task(rows, aim.targets, aim.weights, loss, aim.models)
+            yield from ((task, k) for k in range(aim.models))
+            return
+        for k, weight in enumerate(aim.class_weights):
+            weights = np.where(aim.targets == k, weight, 1.0) * (1.0 if aim.weights is None else aim.weights)
+            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, loss, 1), 0
+
+    def _fit_solver(self: Any, X: Any, aim: Any, start: Any) -> None:
+        factors, seed, columns = self._factors(X), self._seed(), X.shape[1]
+        found = []
+        for k, (task, head) in enumerate(self._tasks(scaled(X, factors), aim)):
+            begin = None
+            if start is not None:
+                begin = (start[0][k] if factors is None else start[0][k] / factors, float(start[1][k]))
+            found.append(solve(task, head, self._asked(task, columns, seed=seed, start=begin)))
+        if not all(each["reached"] for each in found):
+            warnings.warn(
+                f"solver={self.solver!r} stopped before it reached tolerance={self.tolerance}; look at dual_gap_, raise "
+                "alpha or scale the features",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        coef = np.stack([each["weights"] for each in found]) * (1.0 if factors is None else factors)
+        weighted = aim.weights is not None or aim.class_weights is not None
+        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": weighted, "schedule": "cosine", "solver": self.solver}
+        self._adopt(coef, np.array([each["bias"] for each in found]), found, X.shape[0], self.precision == "f32")
+
+    def _adopt(self: Any, coef: Any, intercept: Any, found: list[dict[str, Any]], rows: int, single: bool) -> None:
+        """Takes over models that others have trained."""
+        from lazyglm._sgd import Seen
+
+        self.n_iter_ = max(int(each["epochs"]) for each in found)
+        self._learners = self._new_learners(coef, intercept, single, t=self.n_iter_ * rows, epochs=self.n_iter_)
+        self._looked = Seen()
+        self.t_ = 1.0 + self.n_iter_ * rows
+        self._history([(each["losses"], []) for each in found], restart=True)
+        gaps = [each["gap"] for each in found]
+        self.dual_gap_ = _together(gaps)
+
+    def duality_gap(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """The relative duality gap of the model on these rows: no weights have an objective that is lower by a larger share.
+
+        One number, or one a class if there are more than two; None without a penalty. Takes about as long as an epoch, and a
+        copy of the rows.
+        """
+        check_is_fitted(self)
+        X, y = validated(self, X, y, with_y=True, reset=False, **self._checks)
+        aim = self._aim(X, y, sample_weight, getattr(self, "classes_", None))
+        factors = self._factors(X)
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        coef = np.ascontiguousarray(coef if factors is None else coef / factors, dtype=np.float64)
+        intercept = np.ravel(self.intercept_)
+        gaps = []
+        for k, (task, head) in enumerate(self._tasks(scaled(X, factors), aim)):
+            gaps.append(task.gap(head, coef[k], float(intercept[k]), self._asked(task, X.shape[1])))
+        return _together(gaps)
+
+
+def _together(gaps: list[float | None]) -> Any:
+    if any(gap is None for gap in gaps):
+        return None
+    return gaps[0] if len(gaps) == 1 else np.array(gaps)

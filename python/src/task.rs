@@ -1,0 +1,227 @@
+//! Rows, targets and weights that the library owns: for solvers and searches that go through all of them as they like.
+//!
+//! The online solver borrows Python's arrays; these need rows in order, in one precision and for as long as they run, so the rows are
+//! copied once. What runs long runs on a thread of its own, with a pool of its own that ends with the call: Ctrl-C is seen at once, and
+//! a process that Python forks later misses no threads.
+
+use crate::errors::{Halt, raised};
+use crate::matrix::Lent;
+use crate::teach::check_targets;
+use crate::window::Lesson;
+use lazyglm::{
+    Dataset, ElasticNet, Error, Features, Labels, Method, Order, Precision, Result, Rows, Settings, Start,
+    UpdateName, loss, objective, schedule,
+};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often Ctrl-C is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What a run depends on besides the data.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Asked {
+    l1: f64,
+    l2: f64,
+    solver: String,
+    tolerance: f64,
+    method: String,
+    schedule: String,
+    eta0: Option<f64>,
+    epochs: u64,
+    shuffle: bool,
+    seed: u64,
+    single: bool,
+    intercept: bool,
+    factors: Option<Vec<f64>>,
+    start: Option<(Vec<f64>, f64)>,
+    /// Threads to use.
+    pub threads: usize,
+}
+
+impl Asked {
+    /// As the library has it.
+    pub fn settings(&self) -> Result<Settings> {
+        let start = |(weights, bias): &(Vec<f64>, f64)| Start { weights: weights.clone(), bias: *bias };
+        Ok(Settings {
+            net: ElasticNet::new(self.l1, self.l2)?,
+            solver: self.solver.clone(),
+            tolerance: self.tolerance,
+            start: self.start.as_ref().map(|given| Arc::new(start(given))),
+            factors: self.factors.clone().map(Arc::new),
+            method: if self.method == "sgd" { Method::Sgd } else { Method::Fobos },
+            update: UpdateName::Lazy,
+            schedule: schedule::Spec::parse(&self.schedule)?,
+            eta0: self.eta0,
+            epochs: self.epochs,
+            order: if self.shuffle { Order::Shuffled } else { Order::Sequential },
+            seed: self.seed,
+            precision: if self.single { Precision::F32 } else { Precision::F64 },
+            bias: self.intercept,
+            ..Settings::default()
+        })
+    }
+}
+
+/// A copy of the data, aimed at one head.
+#[pyclass(module = "lazyglm._core")]
+pub struct Task {
+    /// The library's.
+    pub task: Arc<lazyglm::Task>,
+    codes: Option<Vec<f64>>, // of classes, if there are more than two
+    /// How many heads there are.
+    pub heads: usize,
+    /// The mean weight of rows before it was made one.
+    mean_weight: f64,
+}
+
+#[pymethods]
+impl Task {
+    /// Copies rows. `y` are targets for one head, or numbers of classes for several.
+    #[new]
+    fn new(
+        py: Python,
+        x: Lent,
+        y: PyReadonlyArray1<f64>,
+        weights: Option<PyReadonlyArray1<f64>>,
+        loss: &str,
+        heads: usize,
+    ) -> PyResult<Task> {
+        let slices = x.slices()?;
+        let targets = y.as_slice()?;
+        let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
+        let made = py.detach(|| {
+            let loss = loss::parse(loss)?;
+            let matrix = slices.checked()?;
+            let lesson = Lesson { matrix, targets, weights };
+            lesson.check_lengths()?;
+            check_targets(targets, &*loss, heads)?;
+            let features = Features::columns_from(0, matrix.columns());
+            let aimed = if heads > 1 { aimed(targets, 0) } else { targets.to_vec() };
+            let rows = copied(&Lesson { weights: None, ..lesson })?;
+            let data = Dataset::made(rows, Labels::Numbers(aimed), features);
+            let present: Vec<f64> = weights.unwrap_or(&[]).iter().copied().filter(|w| *w > 0.0).collect();
+            let mean_weight = match weights {
+                None => 1.0,
+                Some(_) => present.iter().sum::<f64>() / present.len() as f64,
+            };
+            let codes = (heads > 1).then(|| {
+                let present = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
+                (0..targets.len()).filter(present).map(|row| targets[row]).collect()
+            });
+            let task = lazyglm::Task::new(data, Some(loss), weights.map(<[f64]>::to_vec), None)?;
+            Ok(Task { task: Arc::new(task), codes, heads, mean_weight })
+        });
+        made.map_err(raised)
+    }
+
+    /// The mean weight of the rows; a weight is divided by it, and so is the penalty of those who keep to theirs.
+    #[getter]
+    fn mean_weight(&self) -> f64 {
+        self.mean_weight
+    }
+
+    /// The least λ₁ at which all weights of all heads are zero.
+    fn l1_max(&mut self, py: Python, intercept: bool) -> f64 {
+        let mut most = 0.0;
+        for head in 0..self.heads {
+            self.aim(head);
+            let task = &self.task;
+            let of_head =
+                py.detach(|| alone(1, || objective::l1_max(task.examples(), &*task.loss, intercept)));
+            most = f64::max(most, of_head.unwrap_or(f64::NAN));
+        }
+        most
+    }
+
+    /// The relative duality gap of weights and bias of a head; None where there is no bound.
+    #[pyo3(signature = (head, weights, bias, asked))]
+    fn gap(
+        &mut self,
+        py: Python,
+        head: usize,
+        weights: PyReadonlyArray1<f64>,
+        bias: f64,
+        asked: Asked,
+    ) -> PyResult<Option<f64>> {
+        self.aim(head);
+        let (settings, weights) = (asked.settings().map_err(raised)?, weights.as_slice()?.to_vec());
+        if weights.len() != self.task.data.rows.columns() {
+            let what = format!("{} weights for {} columns", weights.len(), self.task.data.rows.columns());
+            return Err(raised(Error::call(what, "give data like those the model was trained on")));
+        }
+        let bias = settings.bias.then_some(bias);
+        let proved = self.run(py, asked.threads, move |task| {
+            Ok(objective::certify(task.examples(), &*task.loss, settings.prices(), &weights, bias))
+        })?;
+        Ok(proved.relative_gap)
+    }
+}
+
+impl Task {
+    /// Turns to another head: +1 for its class, −1 for the rest.
+    pub fn aim(&mut self, head: usize) {
+        if let Some(codes) = &self.codes {
+            Arc::make_mut(&mut self.task).targets = aimed(codes, head);
+        }
+    }
+
+    /// Does something that takes long, with so many threads. If it is interrupted it is left to itself, with the rows it works on.
+    pub fn run<T: Send + 'static>(
+        &self,
+        py: Python,
+        threads: usize,
+        work: impl FnOnce(&lazyglm::Task) -> Result<T> + Send + 'static,
+    ) -> std::result::Result<T, Halt> {
+        let (send, receive) = channel();
+        let task = self.task.clone();
+        std::thread::spawn(move || {
+            let done = alone(threads, || work(&task)).and_then(|done| done);
+            drop(task); // before the answer: then its targets can be changed in place
+            let _ = send.send(done); // nobody may be waiting any more
+        });
+        py.detach(move || {
+            loop {
+                match receive.recv_timeout(LOOK_EVERY) {
+                    Ok(done) => return Ok(done?),
+                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(Error::call("the solver broke off", "report this").into());
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// With a pool of threads that ends with it.
+fn alone<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    let pool = pool.map_err(|e| Error::call(format!("no threads: {e}"), "ask for fewer"))?;
+    Ok(pool.install(work))
+}
+
+fn aimed(codes: &[f64], head: usize) -> Vec<f64> {
+    codes.iter().map(|&code| if code == head as f64 { 1.0 } else { -1.0 }).collect()
+}
+
+/// The rows as the library keeps them.
+fn copied(lesson: &Lesson) -> Result<Rows> {
+    let mut rows = Rows::new();
+    let order: Vec<u32> = (0..lesson.matrix.rows() as u32).collect();
+    let mut pairs = Vec::new();
+    lesson.for_each_part(&order, |examples, part| {
+        for &row in part {
+            pairs.clear();
+            examples.rows.for_each(row as usize, |id, x| pairs.push((id as u32, x)));
+            rows.push(&pairs)?;
+        }
+        Ok::<(), Error>(())
+    })?;
+    rows.declare_columns(lesson.matrix.columns());
+    Ok(rows)
+}
