@@ -159,6 +159,36 @@ def test_models_of_labels_are_refused(tmp_path):
         lazyglm.load(tmp_path / "model")
 
 
+FORMATS = {  # the same four rows, in the other formats the program reads
+    "mail.vw": "1 |words free money\n-1 |words lunch noon:2\n1 |words money win\n-1 |words noon\n",
+    "mail.jsonl": '{"target": 1, "free": 1, "money": 1}\n{"target": -1, "lunch": 1, "noon": 2}\n'
+    '{"target": 1, "money": 1, "win": 1}\n{"target": -1, "noon": 1}\n',
+    "mail.tsv": "target\ttext\n1\tfree money\n-1\tlunch noon noon\n1\tmoney win\n-1\tnoon\n",
+    "mail.txt": "1\tfree money\n-1\tlunch noon noon\n1\tmoney win\n-1\tnoon\n",
+}
+
+
+@needs_program
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_reads_here_as_in_the_program(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(FORMATS[name])
+    options = {"format": "text"} if name.endswith("txt") else {"text": "text"} if name.endswith("tsv") else {}
+    data = lazyglm.read(path, **options)
+    assert data.X.shape[0] == 4 and list(data.y) == [1, -1, 1, -1]
+    dense = {str(word).rpartition("^")[2].rpartition("=")[2]: column for word, column in zip(data.feature_names, data.X.toarray().T, strict=True)}
+    assert {"free", "money", "lunch", "noon", "win"} <= set(dense), sorted(dense)
+    np.testing.assert_array_equal(dense["noon"], [0, 2, 0, 1])
+    np.testing.assert_array_equal(dense["money"], [1, 0, 1, 0])
+    if options:
+        return  # a path alone is recognised by its name
+    model = SGDClassifier("log_loss", alpha=1e-3, random_state=0, precision="f64").fit(path)
+    model.save(tmp_path / "model")
+    found = program("predict", tmp_path / "model", path, "--as", "score")
+    assert np.array_equal(np.array(found, dtype=float), model.decision_function(path))
+    assert np.array_equal(model.predict(path), [1, -1, 1, -1])
+
+
 @pytest.mark.parametrize("index_base", [0, 1])
 def test_what_is_saved_loads(tmp_path, file, index_base):
     X, y = load_svmlight_file(str(file), n_features=30)

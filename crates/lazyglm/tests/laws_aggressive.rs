@@ -99,3 +99,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_weight_pays_at_rate_c_also_where_the_row_is_right() {
+    let mut one = Rows::new();
+    one.push(&[(0, 1.0)]).unwrap();
+    one.push(&[]).unwrap(); // without features: passed over, nothing is paid
+    one.declare_columns(2);
+    let examples = Examples::new(one.borrow(), &[1.0, 1.0], None).unwrap();
+    let update = Folded::<f64>::new(vec![2.0, -3.0], ElasticNet::new(0.5, 0.0).unwrap(), Method::Fobos);
+    let (weights, bias) = learnt(update, "hinge", Aggression::Capped(0.25), examples, &[&[0, 1]]);
+    assert_eq!((weights, bias), (vec![1.875, -2.875], 0.0));
+}
