@@ -163,7 +163,7 @@ FORMATS = {  # the same four rows, in the other formats the program reads
     "mail.vw": "1 |words free money\n-1 |words lunch noon:2\n1 |words money win\n-1 |words noon\n",
     "mail.jsonl": '{"target": 1, "free": 1, "money": 1}\n{"target": -1, "lunch": 1, "noon": 2}\n'
     '{"target": 1, "money": 1, "win": 1}\n{"target": -1, "noon": 1}\n',
-    "mail.tsv": "target\ttext\n1\tfree money\n-1\tlunch noon noon\n1\tmoney win\n-1\tnoon\n",
+    "mail.tsv": "target\tfree\tlunch\tmoney\tnoon\twin\n1\t1\t0\t1\t0\t0\n-1\t0\t1\t0\t2\t0\n1\t0\t0\t1\t0\t1\n-1\t0\t0\t0\t1\t0\n",
     "mail.txt": "1\tfree money\n-1\tlunch noon noon\n1\tmoney win\n-1\tnoon\n",
 }
 
@@ -173,7 +173,7 @@ FORMATS = {  # the same four rows, in the other formats the program reads
 def test_every_format_reads_here_as_in_the_program(tmp_path, name):
     path = tmp_path / name
     path.write_text(FORMATS[name])
-    options = {"format": "text"} if name.endswith("txt") else {"text": "text"} if name.endswith("tsv") else {}
+    options = {"format": "text", "text": "words=1-1,value=tf,norm=none"} if name.endswith("txt") else {}
     data = lazyglm.read(path, **options)
     assert data.X.shape[0] == 4 and list(data.y) == [1, -1, 1, -1]
     dense = {str(word).rpartition("^")[2].rpartition("=")[2]: column for word, column in zip(data.feature_names, data.X.toarray().T, strict=True)}

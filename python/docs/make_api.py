@@ -1,0 +1,140 @@
+"""Writes api.md from signatures and docstrings: `python make_api.py > api.md`. A parameter, attribute or method without words is an error.
+
+The tests compare api.md with what this writes.
+"""
+
+import inspect
+
+import lazyglm
+
+PARAMETERS = {
+    "loss": "ℓ. Classes: hinge, log_loss, modified_huber, squared_hinge, perceptron, and the losses for numbers on ±1. Numbers: squared_error, huber, "
+    "epsilon_insensitive, squared_epsilon_insensitive, quantile, poisson",
+    "penalty": "l2, l1, elasticnet or None",
+    "alpha": "the weight of the penalty: alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)",
+    "l1_ratio": "the share of l1 in it; a search takes a list as well",
+    "fit_intercept": "whether there is an intercept; it has no penalty",
+    "max_iter": "epochs at most; of a search, the epochs of every model",
+    "tol": "improvement of the objective (or held-out score) that counts; None never stops early",
+    "shuffle": "whether each epoch has an order of its own",
+    "verbose": "above 0, lines on each epoch are printed",
+    "epsilon": "the width of huber and of both epsilon-insensitive losses",
+    "n_jobs": "threads; None is one, −1 all cores",
+    "random_state": "of the order of rows, and of the rows held out; an integer is the program's `--seed`",
+    "learning_rate": "optimal, constant, invscaling, adaptive, pa1, pa2, by scikit-learn's formulas (`solver='online'`)",
+    "eta0": "the starting rate; a search finds one if it is None",
+    "power_t": "the exponent of invscaling",
+    "early_stopping": "stop by the score on rows held out",
+    "validation_fraction": "the share of rows held out for it",
+    "n_iter_no_change": "epochs without improvement before the end",
+    "class_weight": "a dict, 'balanced' or None",
+    "warm_start": "begin where the last fit ended",
+    "average": "True, or the first step that counts: the mean of weights over steps",
+    "quantile": "the quantile that loss='quantile' learns",
+    "method": "how a step applies the penalty: 'fobos' (proximal step) or 'sgd' (its gradient, clipped at zero)",
+    "precision": "what weights are kept in: 'f32', 'f64', or None, by the data",
+    "progress": "a bar, with tqdm",
+    "solver": "'online', or another solver of the program ('newton', …), which copies the rows, chooses rates itself and ignores `tol`",
+    "tolerance": "the relative distance from the minimum at which a solver that finds it may stop",
+    "scale": "'maxabs' or 'std': divide features while learning; `coef_` is in units of the data",
+    "penalty_factor": "a factor of the penalty for each feature; not for 'online'",
+    "alphas": "the penalties to try, or how many",
+    "eps": "the smallest alpha of an automatic grid, relative to the largest",
+    "cv": "as in scikit-learn, if each row is held out once",
+    "choose": "'best', or 'one_se': the strongest penalty within one standard error of it",
+    "halving": "drop hopeless penalties on the way",
+    "schedule": "the rate over time: a schedule of the program",
+}
+
+ATTRIBUTES = {
+    "coef_": "w, one row a model (of numbers: one array)",
+    "intercept_": "b, one a model",
+    "classes_": "the classes",
+    "n_iter_": "epochs, or steps of a solver that finds the minimum; at most over models",
+    "t_": "one more than the rows learnt",
+    "n_features_in_": "how many features there are",
+    "loss_history_": "the mean loss of each epoch's rows, each before it was learnt",
+    "validation_history_": "with early stopping, the held-out score after each epoch",
+    "dual_gap_": "the relative duality gap; None with 'online' (see `duality_gap`), and without a penalty",
+    "alpha_": "the alpha that was chosen",
+    "l1_ratio_": "the l1_ratio that was chosen",
+    "best_estimator_": "the model with it, on all rows",
+    "best_index_": "the row of `cv_results_` with the lowest loss",
+    "one_se_index_": "the row that the one-standard-error rule chooses",
+    "best_score_": "minus the lowest mean held-out loss",
+    "n_splits_": "how many folds there are",
+    "alphas_": "the grid, falling; one row an l1_ratio if there are several",
+    "cv_results_": "as in GridSearchCV, a score being minus the mean held-out loss; also `se_test_score`, `mean_nonzeros`, `epochs`, `dropped`",
+    "path_alphas_": "the alphas of `path_coef_`",
+    "path_coef_": "weights at every alpha of the chosen l1_ratio, a sparse row each; one matrix a class if there are more than two",
+    "eta0_": "the starting rate",
+}
+
+INHERITED = {
+    "get_params": "scikit-learn's",
+    "set_params": "scikit-learn's",
+    "get_metadata_routing": "scikit-learn's",
+    "set_fit_request": "scikit-learn's metadata routing",
+    "set_partial_fit_request": "scikit-learn's metadata routing",
+    "set_score_request": "scikit-learn's metadata routing",
+    "score": "accuracy for classes, R² for numbers",
+}
+
+ESTIMATORS = [lazyglm.SGDClassifier, lazyglm.SGDRegressor, lazyglm.ElasticNetClassifierCV, lazyglm.ElasticNetRegressorCV]
+
+
+def fitted(estimator):
+    """One of two classes or of numbers, fitted: what it has is what is described."""
+    rows = [[float(i % 7), float(i % 3)] for i in range(40)]
+    options = {"alphas": 2, "cv": 2} if estimator.__name__.endswith("CV") else {"tol": None, "max_iter": 2}
+    return estimator(random_state=0, **options).fit(rows, [i % 2 for i in range(40)])
+
+
+def attributes(estimator):
+    model = fitted(estimator)
+    names = {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
+    return [name for name in ATTRIBUTES if name in names] + sorted(names - set(ATTRIBUTES))
+
+
+def methods(estimator):
+    public = [name for name in dir(estimator) if not name.startswith("_") and not name.endswith("_")]
+    return [name for name in public if callable(getattr(estimator, name))]
+
+
+def words_of(estimator, name):
+    if name in INHERITED:
+        return INHERITED[name]
+    text = inspect.getdoc(getattr(estimator, name))
+    if not text:
+        raise KeyError(f"{estimator.__name__}.{name} has no docstring")
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def signature(function):
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
+    return str(inspect.Signature(bare))
+
+
+def table(head, rows):
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for row in rows:
+        print("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+    print()
+
+
+def main():
+    print("# API reference\n\nWritten by `make_api.py` from what is installed; the tests say that it is complete.\n")
+    for estimator in ESTIMATORS:
+        print(f"## {estimator.__name__}\n\n{words_of(lazyglm, estimator.__name__)}\n")
+        parameters = inspect.signature(estimator).parameters
+        table(["parameter", "default", ""], [(f"`{p.name}`", f"`{p.default!r}`", PARAMETERS[p.name]) for p in parameters.values()])
+        table(["attribute", ""], [(f"`{name}`", ATTRIBUTES[name]) for name in attributes(estimator)])
+        rows = [(f"`{name}{signature(getattr(estimator, name))}`", words_of(estimator, name)) for name in methods(estimator)]
+        table(["method", ""], rows)
+    print("## Functions\n")
+    table(["function", ""], [(f"`{f.__name__}{signature(f)}`", words_of(lazyglm, f.__name__)) for f in (lazyglm.load, lazyglm.read)])
+
+
+if __name__ == "__main__":
+    main()
