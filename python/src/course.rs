@@ -68,9 +68,10 @@ pub struct Epoch {
 }
 
 /// Best so far, and for how long.
-struct Progress {
+pub struct Progress {
     best: f64,
-    stalled: u64,
+    /// Epochs without improvement.
+    pub stalled: u64,
 }
 
 impl Course<'_> {
@@ -83,35 +84,61 @@ impl Course<'_> {
         watch: &dyn Fn(&Epoch) -> Result<(), Halt>,
     ) -> Result<Outcome, Halt> {
         let (mut outcome, mut eta0) = (Outcome::default(), self.rate.eta0);
-        let mut progress = Progress { best: f64::INFINITY, stalled: 0 };
-        let looks_each_epoch = self.watched || self.tol.is_some() || self.held_out.is_some();
+        let mut progress = Progress::default();
         for number in 1..=self.epochs {
             let schedule = Rate { eta0, ..self.rate }.schedule(self.loss)?;
             learner.method.check(learner.net, schedule.eta(learner.steps()))?;
             let rule = Rule { loss: self.loss, schedule: &*schedule };
             let loss = self.epoch(learner, lesson, &rule, look)?;
             outcome.losses.push(loss);
-            let weights = match looks_each_epoch || number == self.epochs {
+            let weights = match self.looks_each_epoch() || number == self.epochs {
                 true => learner.settled(),
                 false => continue,
             };
-            self.refuse_infinite(&weights, learner, number)?;
+            refuse_infinite(&weights, learner.bias(), learner.steps(), number)?;
             let score = self.held_out.map(|rows| self.score(rows, lesson, &weights, learner.bias()));
             outcome.scores.extend(score);
             let penalty = if self.rate.aggression().is_some() { 0.0 } else { learner.net.value(&weights) };
             let objective = loss + penalty; // scikit-learn's passive-aggressive rates go by the loss alone
             if self.watched {
-                watch(&epoch(number, loss, objective, score, &weights, learner))?;
+                watch(&epoch(number, (loss, objective, score), &weights, learner.bias(), learner.steps()))?;
             }
             progress.see(score.map_or(objective, |score| -score), self.tol);
-            if progress.stalled >= self.patience {
-                match self.rate.name == "adaptive" && eta0 > 1e-6 {
-                    true => (eta0, progress.stalled) = (eta0 / 5.0, 0),
-                    false => break,
-                }
+            if self.is_over(&mut progress, &mut eta0) {
+                break;
             }
         }
         Ok(outcome)
+    }
+
+    /// Whether figures of each epoch are needed, or of the last alone.
+    pub fn looks_each_epoch(&self) -> bool {
+        self.watched || self.tol.is_some() || self.held_out.is_some()
+    }
+
+    /// Whether learning has stalled for long; then, if the rate is adaptive, it falls instead.
+    pub fn is_over(&self, progress: &mut Progress, eta0: &mut f64) -> bool {
+        if progress.stalled < self.patience {
+            return false;
+        }
+        let adapts = self.rate.name == "adaptive" && *eta0 > 1e-6;
+        if adapts {
+            (*eta0, progress.stalled) = (*eta0 / 5.0, 0);
+        }
+        !adapts
+    }
+
+    /// The rows of an epoch, in order.
+    pub fn order(&self, rows: usize, epoch: u64) -> Vec<u32> {
+        let count = self.rows.map_or(rows, <[u32]>::len);
+        let mut order = match self.shuffle {
+            true => random::permutation(count, self.seed, epoch),
+            false => (0..count as u32).collect(),
+        };
+        if let Some(rows) = self.rows {
+            order.iter_mut().for_each(|k| *k = rows[*k as usize]);
+        }
+        order
     }
 
     /// One pass over the rows; the running mean loss.
@@ -122,14 +149,7 @@ impl Course<'_> {
         rule: &Rule,
         look: &dyn Fn() -> Result<(), Halt>,
     ) -> Result<f64, Halt> {
-        let count = self.rows.map_or(lesson.targets.len(), <[u32]>::len);
-        let mut order = match self.shuffle {
-            true => random::permutation(count, self.seed, learner.epochs),
-            false => (0..count as u32).collect(),
-        };
-        if let Some(rows) = self.rows {
-            order.iter_mut().for_each(|k| *k = rows[*k as usize]);
-        }
+        let order = self.order(lesson.targets.len(), learner.epochs);
         learner.epochs += 1;
         let (number, mut sample) = (learner.epochs, Sample::default());
         lesson.for_each_part(&order, |examples, part| {
@@ -171,41 +191,41 @@ impl Course<'_> {
             (false, true) => 0.0,
         }
     }
+}
 
-    /// A weight that overflowed on the very last rows was never scored again: it is caught here.
-    fn refuse_infinite(&self, weights: &[f64], learner: &Learner, epoch: u64) -> Result<(), Halt> {
-        if weights.iter().all(|w| w.is_finite()) && learner.bias().is_finite() {
-            return Ok(());
-        }
-        let at = Diverged { row: 0, t: learner.steps(), score: f64::INFINITY, slope: 0.0 };
-        Err(diverged(at, epoch))
+/// A weight that overflowed on the very last rows was never scored again: it is caught here.
+pub fn refuse_infinite(weights: &[f64], bias: f64, t: u64, epoch: u64) -> Result<(), Halt> {
+    if weights.iter().all(|w| w.is_finite()) && bias.is_finite() {
+        return Ok(());
+    }
+    Err(diverged(Diverged { row: 0, t, score: f64::INFINITY, slope: 0.0 }, epoch))
+}
+
+impl Default for Progress {
+    fn default() -> Progress {
+        Progress { best: f64::INFINITY, stalled: 0 }
     }
 }
 
 impl Progress {
     /// Lower is better.
-    fn see(&mut self, figure: f64, tol: Option<f64>) {
+    pub fn see(&mut self, figure: f64, tol: Option<f64>) {
         let stalls = tol.is_some_and(|tol| figure > self.best - tol);
         self.stalled = if stalls { self.stalled + 1 } else { 0 };
         self.best = self.best.min(figure);
     }
 }
 
-fn epoch(
-    number: u64,
-    loss: f64,
-    objective: f64,
-    score: Option<f64>,
-    weights: &[f64],
-    learner: &Learner,
-) -> Epoch {
+/// What is known of an epoch: running loss, objective and held-out score; weights, bias and rows learnt.
+pub fn epoch(number: u64, figures: (f64, f64, Option<f64>), weights: &[f64], bias: f64, t: u64) -> Epoch {
     let norm = weights.iter().map(|w| w * w).sum::<f64>().sqrt();
     let nonzeros = weights.iter().filter(|w| **w != 0.0).count();
-    let (bias, t) = (learner.bias(), learner.steps());
+    let (loss, objective, score) = figures;
     Epoch { number, loss, objective, score, norm, nonzeros, bias, t }
 }
 
-fn diverged(at: Diverged, epoch: u64) -> Halt {
+/// Where and why learning left the finite numbers.
+pub fn diverged(at: Diverged, epoch: u64) -> Halt {
     let what = match at.score.is_finite() {
         true => format!("the slope of the loss became {}", at.slope),
         false => format!("the score became {}", at.score),

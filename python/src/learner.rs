@@ -3,7 +3,7 @@
 
 use crate::errors::raised;
 use crate::frame::{Frame, Kept, Restored, Start};
-use lazyglm::kernel::{Averaged, Folded};
+use lazyglm::kernel::{Averaged, Folded, Frozen};
 use lazyglm::solver::aggressive::Aggression;
 use lazyglm::solver::online::{Diverged, Online, Rule, Sample};
 use lazyglm::update::Update;
@@ -117,6 +117,33 @@ impl Learner {
             return Ok(sample);
         }
         each!(&mut self.weights, model => one(model, rule, aggression, examples, order))
+    }
+
+    /// What it holds, if it can be a lane among others without losing a bit: weights in eight bytes, and no mean.
+    pub fn lane(&self) -> Option<Frozen> {
+        match &self.weights {
+            Weights::Double(model) => Some(model.update.freeze()),
+            Weights::DoubleFree(model) => Some(model.update.freeze()),
+            _ => None,
+        }
+    }
+
+    /// Goes on from what it held as a lane.
+    pub fn part(&mut self, frozen: Frozen, bias: f64, t: u64, epochs: u64) -> Result<()> {
+        let start = Start::Frame(Frame::Folded(frozen), bias, t);
+        let Learner { net, method, single, intercept, average, .. } = *self;
+        *self = Learner { epochs, ..Learner::of(net, method, single, intercept, average, start)? };
+        Ok(())
+    }
+
+    /// Whether weights are in eight bytes, and no mean is kept.
+    pub fn is_wide(&self) -> bool {
+        matches!(self.weights, Weights::Double(_) | Weights::DoubleFree(_))
+    }
+
+    /// Whether there is a bias.
+    pub fn has_intercept(&self) -> bool {
+        self.intercept
     }
 
     /// Every weight as it is now.

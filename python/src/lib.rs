@@ -17,6 +17,8 @@ mod score;
 mod solve;
 mod task;
 mod teach;
+mod together;
+mod units;
 mod window;
 
 use pyo3::prelude::*;

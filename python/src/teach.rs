@@ -6,17 +6,15 @@ use crate::errors::{Halt, raised};
 use crate::learner::Learner;
 use crate::matrix::{Lent, Matrix};
 use crate::rate::Rate;
+use crate::together;
+use crate::units::{Look, Unit, look_for_signals, side_by_side, units};
 use crate::window::Lesson;
 use lazyglm::loss::{self, Admits};
 use lazyglm::{Error, Loss, Place, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
-/// How often Ctrl-C is looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+use std::time::Instant;
 
 /// What a call of `learn` depends on besides the data.
 #[derive(FromPyObject)]
@@ -160,47 +158,25 @@ fn all(
             }),
         }
     };
-    if threads <= 1 || !several {
+    let learn = |unit: Unit, look: Look| match <[_; 1]>::try_from(unit) {
+        Ok([(k, learner)]) => Ok(vec![teach(learner, lesson, course, rest(k), look, &tell(k))?]),
+        Err(unit) => {
+            let class = |(code, learner)| {
+                let weight = class_weights.map_or(1.0, |weights| weights[code]);
+                together::Class { code, weight, learner }
+            };
+            let mut classes: Vec<together::Class> = unit.into_iter().map(class).collect();
+            together::run(course, &mut classes, lesson, look, &|k, epoch| tell(k)(epoch))
+        }
+    };
+    let units = units(learners, course, threads);
+    if threads <= 1 || units.len() == 1 {
         let looked = Mutex::new(Instant::now());
         let look = || looked.lock().map_or(Ok(()), |mut looked| look_for_signals(&mut looked));
-        let one = |(k, learner)| teach(learner, lesson, course, rest(k), &look, &tell(k));
-        return learners.into_iter().enumerate().map(one).collect();
+        let outcomes = units.into_iter().map(|unit| learn(unit, &look));
+        return Ok(outcomes.collect::<std::result::Result<Vec<_>, Halt>>()?.into_iter().flatten().collect());
     }
-    let (stop, left) = (AtomicBool::new(false), AtomicUsize::new(learners.len()));
-    let queue = Mutex::new(learners.into_iter().enumerate().collect::<Vec<_>>());
-    let done = Mutex::new(Vec::new());
-    let stopped = || match stop.load(Ordering::Relaxed) {
-        true => Err(Halt::Ours(Error::call("learning was stopped", "start it again"))),
-        false => Ok(()),
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(left.load(Ordering::Relaxed)) {
-            scope.spawn(|| {
-                while let Some((k, learner)) = queue.lock().ok().and_then(|mut queue| queue.pop()) {
-                    let outcome = teach(learner, lesson, course, rest(k), &stopped, &tell(k));
-                    if outcome.is_err() {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                    if let Ok(mut done) = done.lock() {
-                        done.push((k, outcome));
-                    }
-                    left.fetch_sub(1, Ordering::Relaxed);
-                }
-            });
-        }
-        let mut looked = Instant::now();
-        while left.load(Ordering::Relaxed) > 0 && !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(1));
-            if let Err(interrupt) = look_for_signals(&mut looked) {
-                stop.store(true, Ordering::Relaxed);
-                return Err(interrupt);
-            }
-        }
-        Ok(())
-    })?;
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|(k, outcome)| (outcome.is_ok(), *k)); // what went wrong first
-    done.into_iter().map(|(_, outcome)| outcome).collect()
+    side_by_side(units, threads, &learn)
 }
 
 fn teach(
@@ -221,13 +197,4 @@ fn teach(
     let weights = weights.as_deref().or(lesson.weights);
     let lesson = Lesson { matrix: lesson.matrix, targets: &targets, weights };
     course.run(learner, &lesson, look, watch)
-}
-
-/// Lets Python see to its signals, now and then: Ctrl-C raises KeyboardInterrupt.
-fn look_for_signals(looked: &mut Instant) -> std::result::Result<(), Halt> {
-    if looked.elapsed() < LOOK_EVERY {
-        return Ok(());
-    }
-    *looked = Instant::now();
-    Ok(Python::attach(|py| py.check_signals())?)
 }

@@ -306,3 +306,59 @@ def test_quantile_has_so_many_below():
     X, y = rng.normal(size=(2000, 2)), rng.normal(size=2000)
     model = SGDRegressor("quantile", quantile=0.9, alpha=1e-6, random_state=0, eta0=0.1, tol=None, max_iter=50).fit(X, y)
     assert abs(np.mean(y < model.predict(X)) - 0.9) < 0.03
+
+
+def three(rows=120):
+    X, _ = data(rows=rows)
+    y = (X @ np.random.default_rng(5).normal(size=(12, 3))).argmax(axis=1)
+    return X, np.array(["a", "b", "c"])[y]
+
+
+FORMS = {
+    "csr": lambda X: X,
+    "dense": lambda X: X.toarray(),
+    "wide": lambda X: sp.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape),
+}
+RUNS = [
+    {"tol": 1e-2},
+    {"tol": None, "max_iter": 3, "penalty": "elasticnet", "method": "sgd"},
+    {"tol": 1e-3, "learning_rate": "adaptive", "eta0": 0.1, "max_iter": 60},
+    {"tol": None, "max_iter": 4, "penalty": None, "learning_rate": "constant", "eta0": 0.1, "fit_intercept": False},
+    {"tol": 1e-3, "class_weight": {"a": 3.0, "b": 0.5, "c": 1.0}},
+]
+
+
+@pytest.mark.filterwarnings("ignore:Maximum number of iteration")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("run", range(len(RUNS)))
+def test_a_class_among_others_has_the_bits_of_a_model_alone(run, form, n_jobs):
+    X, y = three()
+    options = {"loss": "log_loss", "alpha": 1e-3, "random_state": 4, **RUNS[run]}
+    weights = np.random.default_rng(2).uniform(0.5, 2, size=len(y)) if run == 4 else None
+    many = SGDClassifier(**options, n_jobs=n_jobs).fit(FORMS[form](X), y, sample_weight=weights)
+    stopped = []
+    for k, name in enumerate(many.classes_):
+        if run == 4:
+            options["class_weight"] = {1: RUNS[run]["class_weight"][name], 0: 1.0}
+        alone = SGDClassifier(**options).fit(FORMS[form](X), (y == name).astype(int), sample_weight=weights)
+        assert np.array_equal(many.coef_[k], alone.coef_[0]) and many.intercept_[k] == alone.intercept_[0]
+        assert np.array_equal(many.loss_history_[k], alone.loss_history_)
+        stopped.append(alone.n_iter_)
+    assert many.n_iter_ == max(stopped)
+    assert run != 0 or len(set(stopped)) > 1, "classes stop on their own"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_chunks_of_many_classes_give_the_bits_of_one_fit(dtype):
+    X, y = three()
+    X = X.astype(dtype)
+    options = dict(loss="hinge", penalty="elasticnet", alpha=1e-2, shuffle=False)
+    whole = SGDClassifier(**options, max_iter=1, tol=None).fit(X, y)
+    parts = SGDClassifier(**options)
+    for rows in np.split(np.arange(len(y)), [3, 50, 51]):
+        parts.partial_fit(X[rows], y[rows], classes=["a", "b", "c"])
+        parts = pickle.loads(pickle.dumps(parts))
+        assert parts.coef_.dtype == dtype
+    assert np.array_equal(parts.coef_, whole.coef_) and np.array_equal(parts.intercept_, whole.intercept_)
+    assert parts.t_ == whole.t_ == 1 + len(y)

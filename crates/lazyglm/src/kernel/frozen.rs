@@ -37,6 +37,19 @@ pub struct Frozen {
     pub alone: Option<Vec<u32>>,
 }
 
+impl Frozen {
+    /// Refuses numbers that no frame can hold.
+    pub(super) fn check(&self) -> Result<()> {
+        let Frozen { stored, totals, rebase, alone, .. } = self;
+        let finite = totals.iter().chain(rebase).chain(stored).all(|x| x.is_finite());
+        let known = alone.iter().flatten().all(|&id| (id as usize) < stored.len());
+        match finite && known && totals[0] >= 1.0 && totals[2] >= 0.0 {
+            true => Ok(()),
+            false => Err(no_state()),
+        }
+    }
+}
+
 impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY>
 where
     Self: Update,
@@ -69,12 +82,8 @@ where
     /// assert!(Folded::<f64>::thaw(frozen, net, Method::Sgd).is_err(), "there is no weight 7");
     /// ```
     pub fn thaw(frozen: Frozen, net: ElasticNet, method: Method) -> Result<Self> {
+        frozen.check()?;
         let Frozen { stored, totals, rebase, touched, alone } = frozen;
-        let finite = totals.iter().chain(&rebase).chain(&stored).all(|x| x.is_finite());
-        let known = alone.iter().flatten().all(|&id| (id as usize) < stored.len());
-        if !finite || !known || totals[0] < 1.0 || totals[2] < 0.0 {
-            return Err(no_state());
-        }
         let mut thawed = Self::new(stored, net, method);
         thawed.ledger = Ledger::new(net, method).with_totals(totals);
         thawed.debt = W::from_wide(thawed.ledger.debt());
@@ -159,7 +168,7 @@ impl Averaged {
     }
 }
 
-fn no_state() -> Error {
+pub(super) fn no_state() -> Error {
     let hint = "take it from where it was written, unchanged";
     Error::data(Place::default(), "this is no state of a learner", hint)
 }

@@ -42,12 +42,12 @@ use crate::rows::{Row, Value};
 /// ```
 #[derive(Clone)]
 pub struct Lanes<W, P, const L: usize> {
-    stored: Vec<P>,
+    pub(super) stored: Vec<P>,
     settled: Vec<P>, // those of the row just scored
-    ledgers: Ledgers<L>,
-    debt: [W; L],    // the ledgers', rounded: the values to read and write with
-    scale: [f64; L], // A
-    rebases: Rebases<L>,
+    pub(super) ledgers: Ledgers<L>,
+    pub(super) debt: [W; L], // the ledgers', rounded: the values to read and write with
+    pub(super) scale: [f64; L], // A
+    pub(super) rebases: Rebases<L>,
     idle: [bool; L], // lanes without a model: their weights are zero, and they are pulled by nothing
 }
 

@@ -22,6 +22,7 @@ mod bytes;
 mod columns;
 mod folded;
 mod frozen;
+mod frozen_lanes;
 mod lanes;
 mod pack;
 mod pages;

@@ -83,6 +83,20 @@ impl<const L: usize> Rebases<L> {
         self.few.iter_mut().flatten().for_each(|start| *start -= from);
     }
 
+    /// What is kept for a lane: limit, largest weight and rate; non-zeros since; who may be alive, if they are few.
+    pub fn of(&self, lane: usize) -> ([f64; 3], f64, Option<Vec<u32>>) {
+        let few = self.few[lane].map(|from| self.log[from..].to_vec());
+        ([self.limit[lane], self.largest[lane], self.eta[lane]], self.touched[lane], few)
+    }
+
+    /// Goes on for a lane from there.
+    pub fn set(&mut self, lane: usize, [limit, largest, eta]: [f64; 3], touched: f64, few: Option<&[u32]>) {
+        (self.limit[lane], self.largest[lane], self.eta[lane]) = (limit, largest, eta);
+        self.touched[lane] = touched;
+        self.few[lane] = few.map(|_| self.log.len()); // what other lanes add behind does no harm
+        self.log.extend_from_slice(few.unwrap_or(&[]));
+    }
+
     /// Those of some lanes.
     pub fn select<const M: usize>(&self, lanes: &[usize]) -> Rebases<M> {
         let some = |of: &[f64; L]| each(|m| lanes.get(m).map_or(0.0, |&l| of[l]));

@@ -111,6 +111,19 @@ impl<const L: usize> Ledgers<L> {
         Ledgers { l1: some(&self.l1), l2: some(&self.l2), method: self.method, stretch, debt }
     }
 
+    /// The totals of a lane, with what rounding dropped from them.
+    pub(crate) fn totals(&self, lane: usize) -> [f64; 4] {
+        let of = |totals: &Totals<L>| [totals.sum[lane], totals.lost[lane]];
+        let ([stretch, lost], [debt, dropped]) = (of(&self.stretch), of(&self.debt));
+        [stretch, lost, debt, dropped]
+    }
+
+    /// Gives a lane the totals of another.
+    pub(crate) fn set_totals(&mut self, lane: usize, [stretch, lost, debt, dropped]: [f64; 4]) {
+        (self.stretch.sum[lane], self.stretch.lost[lane]) = (stretch, lost);
+        (self.debt.sum[lane], self.debt.lost[lane]) = (debt, dropped);
+    }
+
     /// Forgets the debt of a lane whose weights have all been settled, and its scale but for this stretch.
     pub fn clear(&mut self, lane: usize, stretch: f64) {
         self.stretch.set(lane, stretch);

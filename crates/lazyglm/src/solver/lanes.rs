@@ -12,7 +12,8 @@
 
 use super::aim::Aim;
 use super::online::Diverged;
-use crate::kernel::{self, Half, Lanes, Line, Pack, Weight, each};
+use crate::error::Result;
+use crate::kernel::{self, Frozen, Half, Lanes, Line, Pack, Weight, each};
 use crate::penalty::{ElasticNet, Method};
 use crate::rows::{Examples, Value, ValuesRef};
 use crate::schedule::Schedule;
@@ -103,6 +104,53 @@ pub fn block(
         (Width::Narrow, ..=8) => Box::new(Together::<f32, Half<f32, 8>, 8>::new(columns, nets, method, bias)),
         (Width::Narrow, _) => Box::new(Together::<f32, Line<f32, 16>, 16>::new(columns, nets, method, bias)),
         (Width::Wide, _) => Box::new(Together::<f64, Line<f64, 8>, 8>::new(columns, nets, method, bias)),
+    }
+}
+
+/// Models that have each learnt alone, in f64, as lanes that go on together, to the bit: at most eight, all with the same t.
+/// They part again with [`Joined::part`].
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, kernel::Folded, solver::lanes::Joined, update::Update};
+/// let nets = [0.1, 0.2].map(|l1| ElasticNet::new(l1, 0.0).unwrap());
+/// let mut alone = nets.map(|net| Folded::<f64>::new(vec![1.0, -2.0], net, Method::Fobos));
+/// alone.iter_mut().for_each(|model| model.charge(0.5));
+/// let frozen = alone.each_ref().map(Folded::freeze);
+/// let joined = Joined::new(&frozen, &[0.0, 0.5], 1, &nets, Method::Fobos, true).unwrap();
+/// let (back, bias) = joined.part(1);
+/// assert_eq!((Folded::<f64>::thaw(back, nets[1], Method::Fobos).unwrap().weights(), bias), (alone[1].weights(), 0.5));
+/// ```
+pub struct Joined(Together<f64, Line<f64, 8>, 8>);
+
+impl Joined {
+    /// Puts models side by side: what they hold, their biases, rows learnt, penalties.
+    pub fn new(
+        frozen: &[Frozen],
+        biases: &[f64],
+        t: u64,
+        nets: &[ElasticNet],
+        method: Method,
+        learns_bias: bool,
+    ) -> Result<Joined> {
+        let kernel = Lanes::thaw(frozen, nets, method)?;
+        let bias = each(|l| biases.get(l).copied().unwrap_or(0.0));
+        let (count, dropped) = (nets.len(), each(|l| l >= nets.len()));
+        Ok(Joined(Together { kernel, bias, learns_bias, t, count, out: [None; 8], dropped }))
+    }
+
+    /// The lanes.
+    pub fn block(&mut self) -> &mut dyn Block {
+        &mut self.0
+    }
+
+    /// What a lane holds now, and its bias.
+    pub fn part(&self, lane: usize) -> (Frozen, f64) {
+        (self.0.kernel.freeze(lane), self.0.bias[lane])
+    }
+
+    /// These lanes alone.
+    pub fn select(&self, lanes: &[usize]) -> Joined {
+        Joined(self.0.some(lanes))
     }
 }
 
