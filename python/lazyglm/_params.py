@@ -54,9 +54,9 @@ def factors(value: Any) -> bool:
     return value is None or (np.ndim(value) == 1 and not isinstance(value, (str, dict)))
 
 
-#: The solvers of the library, and those among them that know factors of the penalty.
+#: The solvers of the library, and those among them that know factors of the penalty. (The online one here learns rows that are lent: without.)
 SOLVERS = tuple(name for name, _ in solvers())
-WITH_FACTORS = tuple(name for name, prices in solvers() if prices)
+WITH_FACTORS = tuple(name for name, prices in solvers() if prices and name != "online")
 
 BOOLEAN: Rule = (_is_bool, "True or False")
 

@@ -25,8 +25,10 @@ pub fn solve<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     task.aim(head);
     let settings = asked.settings().map_err(raised)?;
-    let trained =
-        task.run(py, asked.threads, move |task| lazyglm::train(task, None, &settings, &mut |_| {}))?;
+    let trained = task.run(py, asked.threads, move |task, interrupt| {
+        let settings = Settings { interrupt: Some(interrupt), ..settings };
+        lazyglm::train(task, None, &settings, &mut |_| {})
+    })?;
     let report = &trained.report;
     let found = PyDict::new(py);
     found.set_item("weights", PyArray1::from_vec(py, trained.weights))?;
@@ -48,7 +50,7 @@ pub fn solve<'py>(
 pub fn starting_rate(py: Python, task: &mut Task, head: usize, asked: Asked) -> PyResult<f64> {
     task.aim(head);
     let settings = asked.settings().map_err(raised)?;
-    Ok(task.run(py, asked.threads, move |task| lazyglm::rate(task, &settings))?)
+    Ok(task.run(py, asked.threads, move |task, _| lazyglm::rate(task, &settings))?)
 }
 
 /// Judges penalties on rows held out, as lanes: `mean`, `se`, `nonzeros`, `by_fold`, `epochs`, `dropped`, `best`, `one_se`. Of several
@@ -69,7 +71,7 @@ pub fn search<'py>(
     for head in 0..task.heads {
         task.aim(head);
         let (settings, points, folds) = (settings.clone(), points.clone(), folds.clone());
-        outcomes.push(task.run(py, asked.threads, move |task| {
+        outcomes.push(task.run(py, asked.threads, move |task, _| {
             if folds_differ(task, &folds) {
                 return Err(Error::call("folds for other rows", "give the fold of each row of some weight"));
             }
@@ -115,7 +117,7 @@ pub fn path<'py>(
     let settings = asked.settings().map_err(raised)?;
     let points = points(&nets, asked_rate(&settings)).map_err(raised)?;
     let stops =
-        task.run(py, asked.threads, move |task| tune::path(task, None, &settings, &points, room()))?;
+        task.run(py, asked.threads, move |task, _| tune::path(task, None, &settings, &points, room()))?;
     let arrays = stops.into_iter().map(|stop| {
         let (columns, weights): (Vec<u32>, Vec<f64>) = stop.weights.into_iter().unzip();
         (PyArray1::from_vec(py, columns), PyArray1::from_vec(py, weights), stop.bias)

@@ -15,6 +15,7 @@ use lazyglm::{
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -155,7 +156,7 @@ impl Task {
             return Err(raised(Error::call(what, "give data like those the model was trained on")));
         }
         let bias = settings.bias.then_some(bias);
-        let proved = self.run(py, asked.threads, move |task| {
+        let proved = self.run(py, asked.threads, move |task, _| {
             Ok(objective::certify(task.examples(), &*task.loss, settings.prices(), &weights, bias))
         })?;
         Ok(proved.relative_gap)
@@ -170,17 +171,19 @@ impl Task {
         }
     }
 
-    /// Does something that takes long, with so many threads. If it is interrupted it is left to itself, with the rows it works on.
+    /// Does something that takes long, with so many threads. If it is interrupted it is told so and left to itself, with the
+    /// rows it works on.
     pub fn run<T: Send + 'static>(
         &self,
         py: Python,
         threads: usize,
-        work: impl FnOnce(&lazyglm::Task) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&lazyglm::Task, Arc<AtomicBool>) -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, Halt> {
         let (send, receive) = channel();
-        let task = self.task.clone();
+        let (task, interrupt) = (self.task.clone(), Arc::new(AtomicBool::new(false)));
+        let told = interrupt.clone();
         std::thread::spawn(move || {
-            let done = alone(threads, || work(&task)).and_then(|done| done);
+            let done = alone(threads, || work(&task, told)).and_then(|done| done);
             drop(task); // before the answer: then its targets can be changed in place
             let _ = send.send(done); // nobody may be waiting any more
         });
@@ -188,7 +191,8 @@ impl Task {
             loop {
                 match receive.recv_timeout(LOOK_EVERY) {
                     Ok(done) => return Ok(done?),
-                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())
+                        .inspect_err(|_| interrupt.store(true, Ordering::Relaxed))?,
                     Err(RecvTimeoutError::Disconnected) => {
                         return Err(Error::call("the solver broke off", "report this").into());
                     }

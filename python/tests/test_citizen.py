@@ -142,11 +142,14 @@ def test_a_process_that_was_forked_works():
     X, y = large(rows=10_000)
     model = SGDClassifier(max_iter=2, tol=None, random_state=0).fit(X, y)
     before = model.predict(X)
+    solved = lambda: SGDClassifier("log_loss", alpha=0.1, solver="newton", n_jobs=2).fit(X[:2000], y[:2000])  # noqa: E731
+    exact = solved()
     child = os.fork()
     if child == 0:
         signal.alarm(20)
         same = np.array_equal(model.predict(X), before)
         again = SGDClassifier(max_iter=2, tol=None, random_state=0, n_jobs=2).fit(X, y)
+        same = same and np.array_equal(solved().coef_, exact.coef_)
         os._exit(0 if same and np.array_equal(again.coef_, model.coef_) else 1)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -174,6 +177,28 @@ def test_ctrl_c_stops_learning_and_nothing_else(classes, jobs):
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.5)
+    child.send_signal(signal.SIGINT)
+    rest, _ = child.communicate(timeout=30)
+    assert rest == "interrupted\n" and child.returncode == 0
+
+
+SEARCHING = """
+import numpy as np, scipy.sparse as sp
+from lazyglm import ElasticNetClassifierCV
+X = sp.random(20_000, 500, density=0.05, random_state=0, format="csr")
+print("ready", flush=True)
+try:
+    ElasticNetClassifierCV(max_iter=1_000_000, eta0=0.1).fit(X, np.arange(20_000) % 2)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_stops_a_search():
+    child = subprocess.Popen([sys.executable, "-c", SEARCHING], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(1.0)
     child.send_signal(signal.SIGINT)
     rest, _ = child.communicate(timeout=30)
     assert rest == "interrupted\n" and child.returncode == 0
