@@ -17,6 +17,10 @@ use crate::rows::Value;
 
 /// Rows whose curvature is below this share of the largest are left out.
 const FAINT: f64 = 4e-3;
+/// Every so many sweeps of a long descent, a look at what it has gained: if the last of them gained less than this share of
+/// all, what is left is of the order of what there is.
+const LOOK: usize = 8;
+const LITTLE: f64 = 0.02;
 /// The working set grows by at most so many, or by twice the weights that are not zero.
 const GROWTH: usize = 1000;
 
@@ -104,7 +108,7 @@ impl Model {
             return;
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
-        let (mut first, mut anderson) = (0.0, Anderson::default());
+        let (mut first, mut gained, mut anderson) = (0.0, 0.0, Anderson::default());
         for sweep in 0..sweeps {
             let mut violations = self.move_bias();
             active.retain(|&k| {
@@ -133,6 +137,13 @@ impl Model {
             }
             if let Some(guess) = anderson.see(&self.to, self.bias, &self.tilt) {
                 self.try_guess(guess);
+            }
+            if sweep % LOOK == LOOK - 1 {
+                let gain = self.promise();
+                if gain - gained <= LITTLE * gain.abs() {
+                    break;
+                }
+                gained = gain;
             }
         }
         self.promised = self.promise().max(0.0);
