@@ -128,7 +128,7 @@ pub struct Train {
     /// The starting rate, or auto: the best of many rehearsed on a sample of the rows [default: auto]
     #[arg(long, value_name = "X|auto", help_heading = "Learning", allow_negative_numbers = true)]
     pub eta0: Option<String>,
-    /// How many times to go through the rows [default: 5]
+    /// How many times to go through the rows [default: 5; --solver saga: up to 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Learning")]
     pub epochs: Option<u64>,
     /// The order of rows, anew for each epoch or as in the file [default: shuffled]

@@ -89,7 +89,7 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         None | Some(args::Method::Fobos) => Method::Fobos,
         Some(args::Method::Sgd) => Method::Sgd,
     };
-    let epochs = args.epochs.unwrap_or(Settings::default().epochs);
+    let epochs = epochs(args);
     if let Some(eta0) = eta0 {
         method.check(net, eta0)?;
     }
@@ -149,6 +149,9 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
     })
 }
 
+/// Epochs of --solver saga, unless it reaches the tolerance before.
+const SAGA_EPOCHS: u64 = 100;
+
 /// What is about another solver than the one asked for.
 fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
     let solver = args.solver();
@@ -158,12 +161,40 @@ fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
         }
         return Ok(());
     }
+    if ["adagrad", "ftrl", "saga"].contains(&solver) {
+        return for_rates_of_weights(args, notes);
+    }
     if args.early_stop.is_some() {
         let what = format!("--early-stop has no meaning with --solver {solver}");
         return Err(Error::call(what, "leave it out: it stops at --tolerance"));
     }
     for flag in args.of_steps() {
         notes.push(format!("{flag} has no meaning with --solver {solver}"));
+    }
+    Ok(())
+}
+
+/// A run that may stop by itself is given more of them.
+fn epochs(args: &args::Train) -> u64 {
+    let default = if args.solver() == "saga" { SAGA_EPOCHS } else { Settings::default().epochs };
+    args.epochs.unwrap_or(default)
+}
+
+/// With a rate for each weight there is no schedule, and one way to pay the penalty.
+fn for_rates_of_weights(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
+    let solver = args.solver();
+    let others = [
+        ("--schedule", args.schedule.is_some(), "each weight has a rate of its own"),
+        ("--method", matches!(args.method, Some(args::Method::Sgd)), "its steps are proximal"),
+        ("--update", !matches!(args.update, None | Some(args::Update::Lazy)), "it has a lazy way of its own"),
+        ("--average", args.average.is_some(), "it gives the weights of the last step"),
+    ];
+    if let Some((flag, _, why)) = others.iter().find(|(_, given, _)| *given) {
+        let what = format!("{flag} is not for --solver {solver}: {why}");
+        return Err(Error::call(what, format!("leave {flag} out, or use --solver online")));
+    }
+    if args.tolerance.is_some() && solver != "saga" {
+        notes.push(format!("--tolerance has no meaning with --solver {solver}, which makes --epochs"));
     }
     Ok(())
 }

@@ -1,8 +1,11 @@
 //! The only loop over epochs: order, validation, stopping, reports.
 
+mod adagrad;
 mod auto;
+mod ftrl;
 mod newton;
 mod recipe;
+mod saga;
 mod solvers;
 mod zeros;
 
@@ -16,10 +19,12 @@ use crate::objective::{self, Judge, Verdict};
 use crate::penalty::{ElasticNet, Prices};
 use crate::reference::{Dense, Table};
 use crate::report::{Epoch, Report, Stop, Validation};
+use crate::rows::Examples;
 use crate::schedule::{Schedule, Setting};
 use crate::settings::{Precision, Settings, UpdateName};
 use crate::solver::eta0::{self, Extent};
-use crate::solver::online::{Diverged, Online, Rule, SAMPLED, Sample};
+use crate::solver::learner::{Arrived, Learner, Scheduled};
+use crate::solver::online::{Diverged, Online, SAMPLED, Sample};
 use crate::stream::Stream;
 use crate::task::Task;
 use crate::update::Update;
@@ -140,8 +145,8 @@ pub fn train(
     Ok(trained)
 }
 
-/// Trains by stochastic steps.
-fn train_online(
+/// Trains by going through the rows, all of them in memory.
+fn train_in_memory(
     task: &Task,
     validation: Option<&Task>,
     settings: &Settings,
@@ -158,7 +163,7 @@ fn train_online(
                 let _ = send.send(objective::nothing(task.examples(), &*task.loss, settings.bias));
             })),
         }
-        train_on(&job, settings, watch)
+        solvers::find(&settings.solver)?.on(&job, settings, watch)
     })
 }
 
@@ -180,21 +185,12 @@ pub fn train_stream(
 ) -> Result<Trained> {
     let solver = solvers::find(&settings.solver)?;
     solver.check(settings, stream.features.columns())?;
-    if !solver.streams {
-        return Err(Error::call(
-            format!(
-                "--solver {} needs all rows in memory, and they do not fit into --memory",
-                settings.solver
-            ),
-            "raise --memory, or use --solver online",
-        ));
-    }
     let job = Job { blocks: stream, loss: &*stream.loss, features: stream.features.count, validation };
-    let zeros = settings.solver == "auto" && stream.loss.bend(0.0, 1.0).is_some();
-    let settings = match settings.solver.as_str() {
-        "auto" => auto::for_steps(settings, job.loss, stream.pairs(), stream.features.columns()),
-        _ => settings.clone(),
-    };
+    if settings.solver != "auto" {
+        return solver.on(&job, settings, watch);
+    }
+    let zeros = stream.loss.bend(0.0, 1.0).is_some();
+    let settings = auto::for_steps(settings, job.loss, stream.pairs(), stream.features.columns());
     let (eta0, held_down_by, mut fitted) = fit_on(&job, &settings, watch)?;
     if zeros {
         let started = Instant::now();
@@ -230,7 +226,7 @@ pub(crate) struct Job<'a> {
     pub validation: Option<&'a Task>,
 }
 
-/// Trains a model on rows wherever they are.
+/// Trains by steps of one rate for all weights, on rows wherever they are.
 pub(crate) fn train_on(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let (eta0, held_down_by, fitted) = fit_on(job, settings, watch)?;
     Ok(Trained { held_down_by, ..judge(job, settings, eta0, fitted)? })
@@ -262,20 +258,25 @@ fn fit_on(
         ),
     })?;
 
-    let run = Run { job, settings, schedule: &*schedule, spent: started.elapsed().as_secs_f64() };
+    let slower = match settings.schedule.uses_eta0() {
+        true => adagrad::slower(eta0),
+        false => "raise --l2 or the schedule's t0, or scale the features down".to_string(),
+    };
+    let run = Run { job, settings, slower, spent: started.elapsed().as_secs_f64() };
     let start = settings.start.as_ref().map(|start| start.weights.clone());
     let start = start.unwrap_or_else(|| vec![0.0; job.blocks.columns()]);
     let (net, method) = (settings.net, settings.method);
     let priced = settings.factors.is_some() || settings.nonnegative;
+    let schedule = &*schedule;
     let fitted = match (settings.update, settings.precision, net.is_none()) {
         (UpdateName::Lazy, ..) if priced && settings.average.is_none() => {
-            run.fit(Priced::new(start, &settings.prices(), method)?, watch)
+            run.fit_online(Priced::new(start, &settings.prices(), method)?, schedule, watch)
         }
         (UpdateName::Dense, ..) if priced => {
-            run.fit(Dense::<false>::priced(start, &settings.prices(), method), watch)
+            run.fit_online(Dense::<false>::priced(start, &settings.prices(), method), schedule, watch)
         }
         (UpdateName::DenseSparsePredict, ..) if priced => {
-            run.fit(Dense::<true>::priced(start, &settings.prices(), method), watch)
+            run.fit_online(Dense::<true>::priced(start, &settings.prices(), method), schedule, watch)
         }
         _ if priced => {
             return Err(Error::call(
@@ -284,22 +285,28 @@ fn fit_on(
             ));
         }
         (UpdateName::Lazy, ..) if settings.average.is_some() => {
-            run.fit(Averaged::new(start, net, method, settings.average.unwrap_or(0)), watch)
+            run.fit_online(Averaged::new(start, net, method, settings.average.unwrap_or(0)), schedule, watch)
         }
-        (UpdateName::Lazy, Precision::F32, false) => run.fit(Folded::<f32>::new(start, net, method), watch),
-        (UpdateName::Lazy, Precision::F64, false) => run.fit(Folded::<f64>::new(start, net, method), watch),
+        (UpdateName::Lazy, Precision::F32, false) => {
+            run.fit_online(Folded::<f32>::new(start, net, method), schedule, watch)
+        }
+        (UpdateName::Lazy, Precision::F64, false) => {
+            run.fit_online(Folded::<f64>::new(start, net, method), schedule, watch)
+        }
         (UpdateName::Lazy, Precision::F32, true) => {
-            run.fit(Folded::<f32, false>::new(start, net, method), watch)
+            run.fit_online(Folded::<f32, false>::new(start, net, method), schedule, watch)
         }
         (UpdateName::Lazy, Precision::F64, true) => {
-            run.fit(Folded::<f64, false>::new(start, net, method), watch)
+            run.fit_online(Folded::<f64, false>::new(start, net, method), schedule, watch)
         }
         (UpdateName::Table, ..) => {
             let constant = schedule.is_constant().then_some(eta0);
-            run.fit(Table::new(start, net, method, settings.table_budget, constant), watch)
+            run.fit_online(Table::new(start, net, method, settings.table_budget, constant), schedule, watch)
         }
-        (UpdateName::Dense, ..) => run.fit(Dense::<false>::new(start, net, method), watch),
-        (UpdateName::DenseSparsePredict, ..) => run.fit(Dense::<true>::new(start, net, method), watch),
+        (UpdateName::Dense, ..) => run.fit_online(Dense::<false>::new(start, net, method), schedule, watch),
+        (UpdateName::DenseSparsePredict, ..) => {
+            run.fit_online(Dense::<true>::new(start, net, method), schedule, watch)
+        }
     }?;
     Ok((eta0, held_down_by, fitted))
 }
@@ -356,8 +363,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 struct Run<'a> {
     job: &'a Job<'a>,
     settings: &'a Settings,
-    schedule: &'a dyn Schedule,
-    spent: f64, // seconds, before the first epoch
+    slower: String, // which knob to turn when it diverges
+    spent: f64,     // seconds, before the first epoch
 }
 
 struct Fitted {
@@ -371,10 +378,18 @@ struct Fitted {
 }
 
 impl Run<'_> {
-    fn fit<U: Update>(&self, update: U, watch: &mut dyn FnMut(&Progress)) -> Result<Fitted> {
-        let rows = self.job.blocks.rows();
-        let sampled = if rows < STRIDE { 1 } else { SAMPLED };
-        let model = Online::new(update, self.settings.bias).sampling_one_in(sampled);
+    /// One row in how many has its loss noted.
+    fn sampled(&self) -> u64 {
+        if self.job.blocks.rows() < STRIDE { 1 } else { SAMPLED }
+    }
+
+    fn fit_online<U: Update>(
+        &self,
+        update: U,
+        schedule: &dyn Schedule,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<Fitted> {
+        let model = Online::new(update, self.settings.bias).sampling_one_in(self.sampled());
         let mut model = match self.settings.average {
             Some(from) => model.averaging_from(from),
             None => model,
@@ -382,15 +397,37 @@ impl Run<'_> {
         if let (true, Some(start)) = (self.settings.bias, &self.settings.start) {
             model.bias = start.bias;
         }
+        self.fit(Scheduled { model, schedule }, watch)
+    }
+
+    fn fit(&self, mut model: impl Learner, watch: &mut dyn FnMut(&Progress)) -> Result<Fitted> {
+        let rows = self.job.blocks.rows();
         let mut progress = Progress::start(self.settings.epochs, rows as u64);
         let (mut weights, mut best, mut history) = (Vec::new(), Best::default(), Vec::new());
         let (mut seconds, mut stop) = (self.spent, Stop::Epochs);
         for epoch in 1..=self.settings.epochs {
             progress.begin(epoch);
             let started = Instant::now();
+            let mut pass = |see: &mut dyn FnMut(Examples)| {
+                self.job.blocks.pass(&mut |turn| {
+                    see(turn.examples);
+                    Ok(())
+                })
+            };
+            model.look(self.job.loss, &mut pass)?;
+            if let Some(arrived) = model.arrived() {
+                weights = model.weights();
+                progress.validation_loss = self.held_out_loss(&weights, &model, epoch)?;
+                stop = match arrived {
+                    Arrived::Gap => Stop::Gap,
+                    Arrived::Promise => Stop::Promise,
+                };
+                seconds += started.elapsed().as_secs_f64();
+                break;
+            }
             let last_row = self.epoch(&mut model, &mut progress, watch)?;
             let learnt = started.elapsed();
-            weights = model.update.weights();
+            weights = model.weights();
             let settled = started.elapsed();
             let last = epoch == self.settings.epochs;
             seconds += if last { settled } else { learnt }.as_secs_f64(); // before the end we settle only to look
@@ -404,7 +441,7 @@ impl Run<'_> {
                 validation_loss,
             });
             if let Some(loss) = validation_loss {
-                best.see(epoch, loss, &weights, model.mean_bias(), self.settings.early_stop.is_some());
+                best.see(epoch, loss, &weights, model.bias(), self.settings.early_stop.is_some());
                 if self.settings.early_stop.is_some_and(|patience| epoch - best.epoch >= patience) {
                     stop = Stop::EarlyStop;
                     break;
@@ -417,7 +454,7 @@ impl Run<'_> {
         if self.settings.interrupted() {
             stop = Stop::Interrupted;
         }
-        let mut bias = model.mean_bias();
+        let mut bias = model.bias();
         let mut loss = progress.validation_loss;
         if self.settings.early_stop.is_some() && best.epoch > 0 {
             (weights, bias, loss) = (best.weights, best.bias, Some(best.loss));
@@ -427,27 +464,28 @@ impl Run<'_> {
     }
 
     /// One pass over the rows; the place of the last.
-    fn epoch<U: Update>(
+    fn epoch(
         &self,
-        model: &mut Online<U>,
+        model: &mut impl Learner,
         progress: &mut Progress,
         watch: &mut dyn FnMut(&Progress),
     ) -> Result<Place> {
-        let rule = Rule { loss: self.job.loss, schedule: self.schedule };
         let (mut sample, mut looked, mut last) = (Sample::default(), Instant::now(), Place::default());
+        let rows = self.job.blocks.rows() as u64;
         self.job.blocks.epoch(progress.epoch - 1, &mut |turn| {
             if self.settings.interrupted() && progress.learnt > 0 {
                 return Ok(()); // a window that nobody waits for any more
             }
-            for part in turn.order.chunks(STRIDE) {
-                let more = model.learn(&rule, turn.examples, part).map_err(|diverged| {
+            let visits = model.visits(turn.examples, turn.order);
+            for part in visits.as_deref().unwrap_or(turn.order).chunks(STRIDE) {
+                let more = model.learn(self.job.loss, turn.examples, part).map_err(|diverged| {
                     self.diverged(diverged, (turn.place)(diverged.row), progress.epoch)
                 })?;
                 sample = sample.and(more);
-                progress.learnt += part.len() as u64;
+                progress.learnt = (progress.learnt + part.len() as u64).min(progress.epoch * rows);
                 progress.running_loss = sample.mean();
                 if looked.elapsed() > LOOK_EVERY {
-                    progress.nonzeros = Some(nonzeros(&model.update.weights()));
+                    progress.nonzeros = Some(nonzeros(&model.weights()));
                     looked = Instant::now();
                 }
                 watch(progress);
@@ -467,46 +505,34 @@ impl Run<'_> {
         } else {
             format!("the score became {}", at.score)
         };
-        Kind::Diverged { place, epoch, step: at.t, what, hint: self.slower() }.into()
+        Kind::Diverged { place, epoch, step: at.t, what, hint: self.slower.clone() }.into()
     }
 
     /// A weight that overflowed on the very last rows was never scored again: it is caught here.
-    fn refuse_infinite<U: Update>(
+    fn refuse_infinite(
         &self,
         weights: &[f64],
-        model: &Online<U>,
+        model: &impl Learner,
         last_row: Place,
         epoch: u64,
     ) -> Result<()> {
-        if weights.iter().all(|w| w.is_finite()) && model.bias.is_finite() {
+        if weights.iter().all(|w| w.is_finite()) && model.bias().is_finite() {
             return Ok(());
         }
-        let at = Diverged { row: 0, t: model.t - 1, score: f64::INFINITY, slope: 0.0 };
+        let at = Diverged { row: 0, t: model.t() - 1, score: f64::INFINITY, slope: 0.0 };
         Err(self.diverged(at, last_row, epoch))
     }
 
-    fn held_out_loss<U: Update>(
-        &self,
-        weights: &[f64],
-        model: &Online<U>,
-        epoch: u64,
-    ) -> Result<Option<f64>> {
+    fn held_out_loss(&self, weights: &[f64], model: &impl Learner, epoch: u64) -> Result<Option<f64>> {
         let Some(task) = self.job.validation else { return Ok(None) };
-        let loss = objective::mean_loss(task.examples(), &*task.loss, weights, model.mean_bias());
+        let loss = objective::mean_loss(task.examples(), &*task.loss, weights, model.bias());
         if !loss.is_finite() {
             let (place, what) = (task.data.file(), format!("the held-out loss became {loss}"));
-            return Err(Kind::Diverged { place, epoch, step: model.t, what, hint: self.slower() }.into());
+            return Err(
+                Kind::Diverged { place, epoch, step: model.t(), what, hint: self.slower.clone() }.into()
+            );
         }
         Ok(Some(loss))
-    }
-
-    /// Which knob to turn.
-    fn slower(&self) -> String {
-        let eta = self.schedule.eta(0);
-        match self.settings.schedule.uses_eta0() {
-            true => format!("lower --eta0 (it was {eta:?}; auto finds one) or scale the features down"),
-            false => "raise --l2 or the schedule's t0, or scale the features down".to_string(),
-        }
     }
 }
 

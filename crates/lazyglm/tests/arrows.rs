@@ -115,6 +115,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "reference",
             "registry",
             "report",
+            "rows",
             "schedule",
             "settings",
             "shard",

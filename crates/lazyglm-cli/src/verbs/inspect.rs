@@ -84,6 +84,9 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
             let (schedule, eta0) = (&training.schedule, report.eta0);
             writeln!(out, "schedule {schedule}, eta0 {eta0:?}, {} epochs on {rows} rows", report.epochs)?;
         }
+        solver @ ("adagrad" | "ftrl") => {
+            writeln!(out, "{solver}, eta0 {:?}, {} epochs on {rows} rows", report.eta0, report.epochs)?;
+        }
         solver => writeln!(out, "{solver}, {} steps on {rows} rows", report.epochs)?,
     }
     match report.objective {

@@ -316,11 +316,12 @@ fn comment(args: &Train, settings: &Settings, trained: &Trained, streams: bool) 
         ),
         _ => {}
     }
-    if report.solver == "online"
-        && report.tried.is_empty()
-        && settings.eta0.is_none()
-        && settings.schedule.uses_eta0()
-    {
+    let has_rate = match report.solver.as_str() {
+        "online" => report.tried.is_empty() && settings.schedule.uses_eta0(),
+        "adagrad" | "ftrl" => true,
+        _ => false,
+    };
+    if has_rate && settings.eta0.is_none() {
         note(
             args.quiet,
             &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0),
@@ -384,7 +385,7 @@ fn human(
         out,
         "trained    {rows} rows × {features} features, {} {}{} in {:.3} s (read in {:.3} s)",
         report.epochs,
-        if report.solver == "online" { "epoch" } else { "step" },
+        if report.solver == "newton" { "step" } else { "epoch" },
         if report.epochs == 1 { "" } else { "s" },
         report.seconds_train,
         report.seconds_read
@@ -420,7 +421,7 @@ fn human(
         _ => None,
     };
     stopped.iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;
-    if let Some(validation) = report.validation.filter(|_| report.solver != "online") {
+    if let Some(validation) = report.validation.filter(|_| report.solver == "newton") {
         writeln!(out, "held out   loss {:.8}", validation.loss)?;
     } else if let Some(validation) = &report.validation {
         let Validation { loss, best_epoch } = validation;

@@ -1,6 +1,7 @@
 //! logistic: ℓ(s, y) = log(1 + e^(−ys)), y = ±1.
 //!
 //! slope −y/(1 + e^(ys)) · curvature ≤ ¼ · link 1/(1 + e^(−s)), the probability of the positive class
+//! slides so that z = ys rises by d, where d + e^z(e^d − 1) = h (Karampatziakis & Langford 2011)
 //! conjugate at u = −ya: a·ln a + (1−a)·ln(1−a) for a in [0, 1]
 
 use super::{Admits, Loss, Make};
@@ -50,6 +51,20 @@ impl Loss for Logistic {
         let e = (-z.abs()).exp(); // one exponential for all three
         let a = if z >= 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) };
         [(-z).max(0.0) + e.ln_1p(), -target * a, e / ((1.0 + e) * (1.0 + e))]
+    }
+
+    fn slide(&self, score: f64, target: f64, time: f64) -> Option<f64> {
+        let e = (target * score).exp();
+        // Convex and rising in d: from above Newton's method comes down to the root, and both of these are above it.
+        let mut d = (time / (1.0 + e)).min((time / e).ln_1p());
+        for _ in 0..30 {
+            let step = (d + e * d.exp_m1() - time) / (1.0 + e * d.exp());
+            if step.is_nan() || step <= 1e-15 * d {
+                break;
+            }
+            d -= step;
+        }
+        Some(-target * d)
     }
 
     fn conjugate(&self, slope: f64, target: f64) -> f64 {

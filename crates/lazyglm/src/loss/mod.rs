@@ -91,6 +91,17 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         [self.value(score, target), self.slope(score, target), bend]
     }
 
+    /// How far the score falls when it slides down the loss for this long: s(0) − s(h) with ds/dτ = −ℓ′(s), s(0) the score.
+    /// However long that is, it does not slide past the bottom, where a step of length h may. `None` if it has no closed form.
+    ///
+    /// ```
+    /// let loss = lazyglm::loss::parse("squared").unwrap();
+    /// assert!((loss.slide(3.0, 1.0, 100.0).unwrap() - 2.0).abs() < 1e-12, "from 3 to the target, not to −197");
+    /// ```
+    fn slide(&self, _score: f64, _target: f64, _time: f64) -> Option<f64> {
+        None
+    }
+
     /// The conjugate ℓ*(u, y) = sup over s of us − ℓ(s, y); +∞ outside its domain.
     fn conjugate(&self, slope: f64, target: f64) -> f64;
 

@@ -1,6 +1,6 @@
 //! squared: ℓ(s, y) = ½r², r = s − y.
 //!
-//! slope r · curvature 1 · conjugate ½u² + uy
+//! slope r · curvature 1 · conjugate ½u² + uy · slides to y + r·e^(−h)
 
 use super::{Admits, Loss, Make};
 use crate::registry::Entry;
@@ -31,6 +31,10 @@ impl Loss for Squared {
 
     fn bend(&self, _score: f64, _target: f64) -> Option<f64> {
         Some(1.0)
+    }
+
+    fn slide(&self, score: f64, target: f64, time: f64) -> Option<f64> {
+        Some((score - target) * -(-time).exp_m1())
     }
 
     fn conjugate(&self, slope: f64, target: f64) -> f64 {

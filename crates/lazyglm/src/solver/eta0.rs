@@ -193,21 +193,23 @@ fn scale(trial: &Trial) -> Result<(f64, f64)> {
 }
 
 /// Some of the rows, with the columns they have alone: many lanes of all columns may be too many.
-struct Sample {
+pub(super) struct Sample {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
-    learnt: Vec<u32>, // in their order
+    pub columns: Vec<u32>, // which of all
+    pub learnt: Vec<u32>,  // in their order
     judged: Vec<u32>,
 }
 
 impl Sample {
-    fn of(examples: Examples, chosen: &[u32], held_out: usize) -> Sample {
+    pub fn of(examples: Examples, chosen: &[u32], held_out: usize) -> Sample {
         let mut column = vec![0; examples.rows.columns()];
         chosen.iter().for_each(|&i| examples.rows.for_each(i as usize, |j, _| column[j] = 1));
-        let mut count = 0;
-        for place in column.iter_mut().filter(|place| **place == 1) {
-            (*place, count) = (count, count + 1);
+        let mut columns = Vec::new();
+        for (j, place) in column.iter_mut().enumerate().filter(|(_, place)| **place == 1) {
+            *place = columns.len() as u32;
+            columns.push(j as u32);
         }
         let (mut rows, mut ids, mut values) = (Rows::new(), Vec::new(), Vec::new());
         for &i in chosen {
@@ -219,7 +221,7 @@ impl Sample {
             });
             rows.push_known(&ids, &values);
         }
-        rows.declare_columns(count as usize);
+        rows.declare_columns(columns.len());
         let of = |i: &u32| (examples.targets[*i as usize], examples.weight(*i as usize));
         let (targets, weights) = chosen.iter().map(of).unzip();
         let all: Vec<u32> = (0..chosen.len() as u32).collect();
@@ -230,10 +232,10 @@ impl Sample {
                 (learnt.to_vec(), judged.to_vec())
             }
         };
-        Sample { rows, targets, weights, learnt, judged }
+        Sample { rows, targets, weights, columns, learnt, judged }
     }
 
-    fn examples(&self) -> Examples<'_> {
+    pub fn examples(&self) -> Examples<'_> {
         Examples { rows: self.rows.borrow(), targets: &self.targets, weights: Some(&self.weights) }
     }
 }

@@ -1,5 +1,7 @@
 //! One algorithm a file. [`online`] is the loop over rows; [`eta0`] finds its starting rate. [`lanes`] is the same loop for many models at
 //! once, each with an [`aim`] of its own; [`softmax`] couples them, a lane a class; [`aggressive`] goes as far as the row asks.
+//! [`adagrad`] and [`ftrl`] have a rate for each weight, [`ladder`] finds their common factor, [`scales`] its units; [`learner`] is what the
+//! loop over epochs needs of any of them. [`saga`] reduces the noise of steps to nothing. [`orbit`] makes many penalty steps at once.
 //!
 //! ```
 //! use lazyglm::{Settings, random, solver::eta0, synth};
@@ -11,11 +13,17 @@
 //! assert!(eta0::find(&trial).unwrap().eta0 > 0.0);
 //! ```
 
+pub mod adagrad;
 pub mod aggressive;
 pub mod aim;
 pub mod eta0;
-pub(crate) mod ftrl;
+pub mod ftrl;
+pub(crate) mod ladder;
 pub mod lanes;
+pub mod learner;
 pub mod newton;
 pub mod online;
+pub mod orbit;
+pub mod saga;
+pub mod scales;
 pub mod softmax;

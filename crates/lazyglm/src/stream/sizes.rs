@@ -12,6 +12,10 @@ pub(super) const OWN: usize = 18 << 20;
 pub(super) const THREAD: usize = 6 << 20;
 /// Bytes a column takes at most: weights, weights settled, best weights, gradients, and whether it occurs.
 pub(super) const COLUMN: usize = 4 + 8 + 8 + 2 * 24 + 8 + 2;
+/// And with a rate for each weight: its state, and scales while they are found.
+const RATES: usize = 32 + 36;
+/// And with snapshots: gradients, in parts.
+const SNAPSHOTS: usize = 5 * 16;
 /// Bytes of a row besides its non-zeros.
 pub(super) const ROW: usize = 24;
 /// The least a window holds.
@@ -32,6 +36,15 @@ pub(super) fn bytes_of_value(narrow: bool) -> usize {
     4 + if narrow { 4 } else { 8 }
 }
 
+/// Bytes a column takes with this solver.
+fn column(settings: &Settings) -> usize {
+    match settings.solver.as_str() {
+        "adagrad" | "ftrl" => COLUMN + RATES,
+        "saga" => COLUMN + RATES + SNAPSHOTS,
+        _ => COLUMN,
+    }
+}
+
 /// How many non-zeros a window may hold, so that two of them and all the rest stay within the memory.
 pub(super) fn window(
     memory: usize,
@@ -41,7 +54,11 @@ pub(super) fn window(
 ) -> Result<usize> {
     let order = cache.order.as_ref().map_or(0, |order| 4 * 4 * order.len()); // here, in the features, and back
     let names = features.naming.bytes() + order;
-    let fixed = OWN + threads(memory) * THREAD + features.columns() * COLUMN + names + cache.parts.len() * 48;
+    let fixed = OWN
+        + threads(memory) * THREAD
+        + features.columns() * column(settings)
+        + names
+        + cache.parts.len() * 48;
     let narrow = is_short(features, cache, settings);
     let room = memory.saturating_sub(fixed) / 2;
     if room < LEAST {

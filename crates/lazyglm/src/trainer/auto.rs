@@ -7,7 +7,7 @@
 //! ```
 
 use super::recipe::{self, Choice};
-use super::{Progress, Trained, newton, rate, train_online};
+use super::{Progress, Trained, newton, rate, train_in_memory};
 use crate::error::Result;
 use crate::loss::{Admits, Loss};
 use crate::objective;
@@ -63,7 +63,7 @@ fn with_kinks(
         let (best, all) = search_lanes(task, &settings)?;
         (settings.net, settings.eta0, tried) = (best.point.net, Some(best.point.eta0), all);
     }
-    let mut trained = train_online(task, validation, &settings, watch)?;
+    let mut trained = train_in_memory(task, validation, &settings, watch)?;
     trained.report.tried = tried;
     Ok(trained)
 }

@@ -1,6 +1,6 @@
 //! The algorithms there are, by name. To add one: a file that trains a task, and its line in [`SOLVERS`].
 
-use super::{Progress, Trained, auto, newton, train_online};
+use super::{Job, Progress, Trained, adagrad, auto, ftrl, newton, saga, train_in_memory, train_on};
 use crate::error::{Error, Result};
 use crate::registry::suggest;
 use crate::settings::Settings;
@@ -9,24 +9,26 @@ use crate::task::Task;
 /// Trains a task; held-out rows are measured if there are any.
 pub type Train = fn(&Task, Option<&Task>, &Settings, &mut dyn FnMut(&Progress)) -> Result<Trained>;
 
+/// The same on rows wherever they are.
+type TrainOn = fn(&Job, &Settings, &mut dyn FnMut(&Progress)) -> Result<Trained>;
+
 /// An algorithm.
 ///
 /// ```
 /// use lazyglm::SOLVERS;
 /// let names: Vec<&str> = SOLVERS.iter().map(|solver| solver.name).collect();
-/// assert_eq!(names, ["auto", "online", "newton"]);
+/// assert_eq!(names, ["auto", "online", "newton", "adagrad", "ftrl", "saga"]);
 /// ```
 pub struct Solver {
     /// As it is asked for.
     pub name: &'static str,
     /// What it does.
     pub about: &'static str,
-    /// Whether it can go through rows that are not in memory.
-    pub streams: bool,
     /// Whether it knows factors of the penalty and bounds of weights.
     pub prices: bool,
     /// Does it.
     pub train: Train,
+    streams: Option<TrainOn>, // if it can go through rows that are not in memory
 }
 
 /// Every solver there is.
@@ -34,27 +36,69 @@ pub static SOLVERS: &[Solver] = &[
     Solver {
         name: "auto",
         about: "newton where rows are in memory and the loss is smooth, else online, and then the zero test; without --l1 and --l2 it chooses them on held-out rows",
-        streams: true,
         prices: true,
         train: auto::train,
+        streams: Some(train_on),
     },
     Solver {
         name: "online",
         about: "stochastic steps, a row at a time, for a given number of epochs",
-        streams: true,
         prices: true,
-        train: train_online,
+        train: train_in_memory,
+        streams: Some(train_on),
     },
     Solver {
         name: "newton",
         about: "the minimiser, to a proved --tolerance; rows in memory, losses without kinks",
-        streams: false,
         prices: true,
         train: newton::train,
+        streams: None,
+    },
+    Solver {
+        name: "adagrad",
+        about: "stochastic steps with a rate for each weight, in any units; --eta0 is their common factor",
+        prices: false,
+        train: train_in_memory,
+        streams: Some(adagrad::train),
+    },
+    Solver {
+        name: "ftrl",
+        about: "the best weights for all rows so far, as far as they are known (FTRL-proximal); rates as adagrad's",
+        prices: false,
+        train: train_in_memory,
+        streams: Some(ftrl::train),
+    },
+    Solver {
+        name: "saga",
+        about: "steps whose noise fades (SVRG): to the minimum, at --tolerance or after --epochs; losses without kinks",
+        prices: false,
+        train: train_in_memory,
+        streams: Some(saga::train),
     },
 ];
 
 impl Solver {
+    /// Whether it can go through rows that are not in memory.
+    pub fn streams(&self) -> bool {
+        self.streams.is_some()
+    }
+
+    /// Trains on rows wherever they are.
+    pub(super) fn on(
+        &self,
+        job: &Job,
+        settings: &Settings,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<Trained> {
+        let Some(train) = self.streams else {
+            return Err(Error::call(
+                format!("--solver {} needs all rows in memory, and they do not fit into --memory", self.name),
+                "raise --memory, or use --solver online",
+            ));
+        };
+        train(job, settings, watch)
+    }
+
     /// Refuses what it does not know, and arrays of another length than there are columns.
     pub(super) fn check(&self, settings: &Settings, columns: usize) -> Result<()> {
         if (settings.factors.is_some() || settings.nonnegative) && !self.prices {

@@ -5,11 +5,17 @@ use super::point::Point;
 use crate::kernel::Columns;
 use crate::rows::Value;
 use crate::solver::ftrl::Ftrl;
+use crate::solver::learner::Learner;
 
 /// With λ₁ this much below λ₁_max, passes over rows pay: two of them,
 const MANY: f64 = 300.0;
 /// and with λ₁ this much below it, more where rows are few.
 const VERY_MANY: f64 = 3000.0;
+
+/// The common factor of their rates,
+const ETA: f64 = 0.15;
+/// and what the first steps are kept short by.
+const S0: f64 = 0.03;
 
 impl<V: Value> Newton<'_, V> {
     /// The best of nothing and what some passes find. `most` is the largest violation of nothing.
@@ -22,9 +28,10 @@ impl<V: Value> Newton<'_, V> {
         }
         let more = if l1 * VERY_MANY > most + l1 { 2 } else { 6 };
         let passes = (150_000 / problem.examples.len() + 1).clamp(2, more);
-        let mut ftrl = Ftrl::new(problem.examples.rows.columns(), problem.prices.net, problem.bias);
+        let columns_of_all = problem.examples.rows.columns();
+        let mut ftrl = Ftrl::plain(columns_of_all, problem.prices.net, ETA, S0, problem.bias);
         for pass in 0..passes {
-            ftrl.pass(problem.examples, self.values, problem.loss, pass as u64);
+            ftrl.pass(problem.examples, problem.loss, pass as u64);
         }
         let mut warm = self.point_at(ftrl.weights(), ftrl.bias(), columns);
         if warm.value.is_nan() || warm.value >= null.value {

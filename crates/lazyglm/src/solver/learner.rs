@@ -1,0 +1,174 @@
+//! What the loop over epochs needs of a model that is learnt a row at a time, whatever the algorithm.
+//!
+//! ```
+//! use lazyglm::solver::{adagrad::{Adagrad, Rule}, learner::Learner, scales::Scales};
+//! use lazyglm::{ElasticNet, synth};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! let scales = Scales::of(task.examples());
+//! let rule = Rule { net: ElasticNet { l1: 1e-3, l2: 1e-3 }, eta: 0.1, aware: true };
+//! let mut model = Adagrad::new(rule, scales.rms(), scales.units(&*task.loss, true), true);
+//! let rows: Vec<u32> = (0..500).collect();
+//! let first = model.learn(&*task.loss, task.examples(), &rows[..250]).unwrap();
+//! let second = model.learn(&*task.loss, task.examples(), &rows[250..]).unwrap();
+//! assert!(second.mean() < first.mean(), "rows not learnt yet, and better predicted");
+//! ```
+
+use super::online::{Diverged, Online, Rule, Sample};
+use crate::error::Result as Checked;
+use crate::kernel;
+use crate::loss::Loss;
+use crate::rows::{Examples, Row, Value, ValuesRef};
+use crate::schedule::Schedule;
+use crate::update::Update;
+
+/// A model being learnt.
+pub trait Learner {
+    /// Learns these rows in this order; a sample of their losses, each taken before its row was learnt. Any split of an order into
+    /// calls gives the same bits.
+    fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged>;
+
+    /// Every weight as it is now; looking changes nothing.
+    fn weights(&self) -> Vec<f64>;
+
+    /// b as it is now.
+    fn bias(&self) -> f64;
+
+    /// How many rows were learnt.
+    fn t(&self) -> u64;
+
+    /// Called before each epoch, for who needs to see all rows first; `pass` shows them, block by block.
+    fn look(&mut self, _loss: &dyn Loss, _pass: Pass) -> Checked<()> {
+        Ok(())
+    }
+
+    /// Asked after that: whether it is there already, and how it knows.
+    fn arrived(&self) -> Option<Arrived> {
+        None
+    }
+
+    /// In which order to learn rows that come in this one: for who visits some more than once and some not at all.
+    fn visits(&mut self, _examples: Examples, _order: &[u32]) -> Option<Vec<u32>> {
+        None
+    }
+}
+
+/// Shows all rows to somebody, block by block.
+pub type Pass<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Examples)) -> Checked<()>;
+
+/// Why a learner wants no further epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrived {
+    /// The relative gap is within the tolerance.
+    Gap,
+    /// Another epoch would gain too little.
+    Promise,
+}
+
+/// An [`Online`] model with its schedule.
+pub struct Scheduled<'a, U> {
+    /// The model.
+    pub model: Online<U>,
+    /// η.
+    pub schedule: &'a dyn Schedule,
+}
+
+impl<U: Update> Learner for Scheduled<'_, U> {
+    fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
+        self.model.learn(&Rule { loss, schedule: self.schedule }, examples, order)
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.model.update.weights()
+    }
+
+    fn bias(&self) -> f64 {
+        self.model.mean_bias()
+    }
+
+    fn t(&self) -> u64 {
+        self.model.t
+    }
+}
+
+/// How many rows ahead memory is asked for.
+const AHEAD: usize = 4;
+
+/// A model that learns one row at a time, for [`learn`] to loop over.
+pub(super) trait Steps {
+    /// Learns a row; its score and slope before.
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64);
+
+    /// Asks for the memory of a row's weights.
+    fn prefetch<V: Value>(&self, row: Row<V>);
+
+    /// The step, counted on from here; and one row in how many has its loss noted.
+    fn clock(&mut self) -> (&mut u64, u64);
+}
+
+/// Learns rows in order.
+pub(super) fn learn<S: Steps>(
+    model: &mut S,
+    loss: &dyn Loss,
+    examples: Examples,
+    order: &[u32],
+) -> Result<Sample, Diverged> {
+    match examples.rows.values() {
+        ValuesRef::F32(values) => kernel::fastest(Rows { model, loss, examples, values, order }),
+        ValuesRef::F64(values) => kernel::fastest(Rows { model, loss, examples, values, order }),
+    }
+}
+
+struct Rows<'a, S, V> {
+    model: &'a mut S,
+    loss: &'a dyn Loss,
+    examples: Examples<'a>,
+    values: &'a [V],
+    order: &'a [u32],
+}
+
+impl<S: Steps, V: Value> kernel::Work for Rows<'_, S, V> {
+    type Answer = Result<Sample, Diverged>;
+
+    #[inline(always)]
+    fn run(self) -> Result<Sample, Diverged> {
+        let Rows { model, loss, examples, values, order } = self;
+        let mut sample = Sample::default();
+        for (k, &i) in order.iter().enumerate() {
+            if let Some(&later) = order.get(k + 2 * AHEAD) {
+                examples.rows.prefetch_span(later as usize, kernel::prefetch);
+            }
+            if let Some(&soon) = order.get(k + AHEAD) {
+                let row = examples.rows.row(values, soon as usize);
+                kernel::prefetch(row.ids);
+                kernel::prefetch(row.values);
+            }
+            if let Some(&next) = order.get(k + 1) {
+                model.prefetch(examples.rows.row(values, next as usize));
+            }
+            let i = i as usize;
+            let (target, weight) = (examples.targets[i], examples.weight(i));
+            let (score, slope) = model.row(loss, examples.rows.row(values, i), target, weight);
+            let (t, sampled) = model.clock();
+            if !(score.is_finite() && slope.is_finite()) {
+                return Err(Diverged { row: i, t: *t, score, slope });
+            }
+            if t.is_multiple_of(sampled) {
+                sample = sample.and(Sample { sum: weight * loss.value(score, target), weight });
+            }
+            *t += 1;
+        }
+        Ok(sample)
+    }
+}
+
+/// Σ aₖbₖ in four sums: one alone would make each term wait for the last.
+#[inline(always)]
+pub(super) fn dot<V: Value>(values: &[V], weights: &[f64]) -> f64 {
+    let ((values, last), (weights, last_weights)) = (values.as_chunks::<4>(), weights.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (x, w) in values.iter().zip(weights) {
+        sums = std::array::from_fn(|k| sums[k] + x[k].wide() * w[k]);
+    }
+    let rest: f64 = last.iter().zip(last_weights).map(|(x, w)| x.wide() * w).sum();
+    ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
+}
