@@ -127,8 +127,10 @@ pub struct HeadReport {
 /// assert_eq!((chosen.l1, chosen.l2), (report.l1, report.l2));
 /// assert!(report.tried.iter().all(|point| chosen.loss < 1.01 * point.loss));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
+    /// How it was learnt.
+    pub solver: String,
     /// λ₁.
     pub l1: f64,
     /// λ₂.

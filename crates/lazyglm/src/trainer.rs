@@ -3,6 +3,7 @@
 mod adagrad;
 mod auto;
 mod ftrl;
+mod leader;
 mod newton;
 mod recipe;
 mod saga;

@@ -367,6 +367,10 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     };
     let how = match report.solver.as_str() {
         "newton" => format!("the minimiser to {:?}, by Newton's method", settings.tolerance),
+        "ftrl" => format!(
+            "{} epochs of FTRL-proximal, which was better there than the minimiser of any",
+            report.epochs
+        ),
         _ if streams => format!("{} epochs of stochastic steps, then a test of zeros", report.epochs),
         _ => format!("{} epochs of stochastic steps, since the loss has kinks", report.epochs),
     };

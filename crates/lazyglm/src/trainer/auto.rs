@@ -1,12 +1,13 @@
 //! What is done where nothing is said of how.
 //!
 //! ```text
-//! rows in memory, a smooth loss    the minimiser, by Newton's method; λ, if none was given, by held-out loss (recipe.rs)
+//! rows in memory, a smooth loss    the minimiser, by Newton's method; λ, if none was given, by held-out loss (recipe.rs), or
+//!                                  what follows the leader (leader.rs), if that is better there
 //! rows in memory, a loss with kinks   stochastic steps; λ, if none was given, by held-out loss, all as lanes
 //! rows on disk                     stochastic steps, then the zero test (zeros.rs)
 //! ```
 
-use super::recipe::{self, Choice};
+use super::recipe::{self, Choice, How};
 use super::{Progress, Trained, newton, rate, train_in_memory};
 use crate::error::Result;
 use crate::loss::{Admits, Loss};
@@ -37,12 +38,17 @@ pub(super) fn train(
         return with_kinks(task, validation, settings, watch);
     }
     let mut settings = Settings { solver: "newton".into(), ..settings.clone() };
-    let mut tried = Vec::new();
-    if settings.choose_penalty {
-        let choice: Choice = recipe::choose(task, &settings, watch)?;
-        (settings.net, settings.start, tried) = (choice.net, Some(choice.start), choice.tried);
+    if !settings.choose_penalty {
+        return newton::train(task, validation, &settings, watch);
     }
-    let mut trained = newton::train(task, validation, &settings, watch)?;
+    let Choice { how, tried } = recipe::choose(task, &settings, watch)?;
+    let mut trained = match how {
+        How::Minimise(net, start) => {
+            (settings.net, settings.start) = (net, Some(start));
+            newton::train(task, validation, &settings, watch)?
+        }
+        How::Follow(leader) => train_in_memory(task, validation, &leader.settings(&settings), watch)?,
+    };
     trained.report.tried = tried;
     Ok(trained)
 }
@@ -113,6 +119,7 @@ fn search_lanes(task: &Task, settings: &Settings) -> Result<(Score, Vec<Tried>)>
         &mut |_| {},
     )?;
     let tried = |(k, score): (usize, &Score)| Tried {
+        solver: "online".into(),
         l1: score.point.net.l1,
         l2: score.point.net.l2,
         loss: score.mean,

@@ -9,6 +9,7 @@
 //! more closely; the others begin where it ended. Few rows are held out five times over, many once; of very many rows, a
 //! share finds the ray, and all of them find where on it: the more rows, the less penalty is needed.
 
+use super::leader::{self, Leader};
 use super::newton::STEPS;
 use super::{Progress, Stage};
 use crate::error::Result;
@@ -41,13 +42,21 @@ const TOLERANCE: f64 = 5e-3;
 /// A model with fewer weights may be worse by this share.
 const SLACK: f64 = 1e-3;
 
-/// What was found.
+/// The other candidate must be better by this share: the minimiser is known exactly, and has a proof.
+const MARGIN: f64 = 5e-3;
+
+/// What was found, and all that was tried, in order.
 pub(super) struct Choice {
-    pub net: ElasticNet,
-    /// Where the last solve with it ended.
-    pub start: Arc<Start>,
-    /// All that was tried, in order.
+    pub how: How,
     pub tried: Vec<Tried>,
+}
+
+/// How to learn from all rows.
+pub(super) enum How {
+    /// The minimiser with this penalty, from where the last solve with it ended.
+    Minimise(ElasticNet, Arc<Start>),
+    /// Following the regularised leader for so many epochs.
+    Follow(Leader),
 }
 
 /// Chooses a penalty by held-out loss.
@@ -57,7 +66,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let units = units(&null);
     if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
         let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias };
-        return Ok(Choice { net: settings.net, start: Arc::new(start), tried: Vec::new() });
+        return Ok(Choice { how: How::Minimise(settings.net, Arc::new(start)), tried: Vec::new() });
     }
     let mut order: Vec<usize> = (0..rows).collect();
     Random::new(settings.seed ^ 0x0A07_0A07_5EED_0001).shuffle(&mut order);
@@ -78,18 +87,35 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         best.push((ray, walk.climb(ray, near, [1, -1])?));
     }
     let (ray, mut k) = walk.sparsest(&best);
+    let plain = settings.factors.is_none() && !settings.nonnegative;
+    let mut leader = match plain && !settings.interrupted() {
+        true => leader::best(&walk.seats, units, settings, &mut walk.order)?,
+        false => None,
+    };
     if most < rows - held {
         walk.seats = vec![Seat::new(task, &order, 0..held, rows)];
         walk.tried.clear();
         k = walk.climb(ray, k, [1, 1])?;
+        leader = leader.map(|leader| leader::on(&walk.seats, &leader, settings, &mut walk.order));
     }
-    let net = net(units, ray, k);
+    let lowest = walk.loss(ray, k)?;
     let (mut tried, mut seat) = (walk.order, walk.seats.swap_remove(0));
-    seat.look(net, settings); // the last look may have been at another penalty
-    let (weights, bias) = seat.at.unwrap_or_default();
-    let chosen = tried.iter_mut().rfind(|point| (point.l1, point.l2) == (net.l1, net.l2));
-    chosen.into_iter().for_each(|point| point.chosen = true);
-    Ok(Choice { net, start: Arc::new(Start { weights, bias }), tried })
+    let (net, how) = match leader.filter(|leader| leader.loss < (1.0 - MARGIN) * lowest) {
+        Some(leader) => (leader.net, How::Follow(leader)),
+        None => {
+            let net = net(units, ray, k);
+            seat.look(net, settings); // the last look may have been at another penalty
+            let (weights, bias) = seat.at.unwrap_or_default();
+            (net, How::Minimise(net, Arc::new(Start { weights, bias })))
+        }
+    };
+    let solver = if matches!(how, How::Follow(_)) { "ftrl" } else { "newton" };
+    let loss = if let How::Follow(leader) = &how { leader.loss } else { lowest };
+    let is_it = |point: &&mut Tried| {
+        point.solver == solver && (point.l1, point.l2, point.loss) == (net.l1, net.l2, loss)
+    };
+    tried.iter_mut().rfind(is_it).into_iter().for_each(|point| point.chosen = true);
+    Ok(Choice { how, tried })
 }
 
 /// λ₁_max and ‖g₀‖²/F₀.
@@ -110,9 +136,9 @@ fn net(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
 }
 
 /// Rows to learn and rows to judge on, and the last minimiser there.
-struct Seat {
-    learnt: Task,
-    held: Task,
+pub(super) struct Seat {
+    pub learnt: Task,
+    pub held: Task,
     view: View,
     at: Option<(Vec<f64>, f64)>,
 }
@@ -176,7 +202,15 @@ impl Walk<'_> {
         let nonzeros = looks.iter().map(|look| look.1).sum::<usize>() / seats;
         self.tried.insert((ray, k), (loss, nonzeros));
         let rows = self.seats[0].learnt.targets.len();
-        self.order.push(Tried { l1: net.l1, l2: net.l2, loss, nonzeros, rows, chosen: false });
+        self.order.push(Tried {
+            solver: "newton".into(),
+            l1: net.l1,
+            l2: net.l2,
+            loss,
+            nonzeros,
+            rows,
+            chosen: false,
+        });
         let mut progress = Progress::start(self.order.len() as u64 + 1, 1);
         (progress.epoch, progress.learnt) = (self.order.len() as u64, self.order.len() as u64);
         (progress.nonzeros, progress.validation_loss, progress.epoch_ends) =

@@ -27,7 +27,7 @@ use crate::penalty::Prices;
 use crate::rows::{Examples, Value, ValuesRef};
 use model::Model;
 use point::Point;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// The descent on the model is inexact: the distance may be several times what it promises to gain.
 const MARGIN: f64 = 0.1;
@@ -122,8 +122,8 @@ pub fn solve(
 /// Rows seen by column: made when a solve first needs it, kept for other penalties on the same rows.
 #[derive(Default)]
 pub(crate) struct View {
-    narrow: OnceCell<Columns<f32>>,
-    wide: OnceCell<Columns<f64>>,
+    narrow: OnceLock<Columns<f32>>,
+    wide: OnceLock<Columns<f64>>,
 }
 
 /// The same as [`solve`], with a view that other solves on these rows may have made.
@@ -160,7 +160,7 @@ impl<'a, V: Value> Newton<'a, V> {
 
     fn run(
         &self,
-        view: &OnceCell<Columns<V>>,
+        view: &OnceLock<Columns<V>>,
         start: Option<(&[f64], f64)>,
         watch: &mut dyn FnMut(&Look) -> bool,
     ) -> Solution {

@@ -1,0 +1,102 @@
+//! The other candidate of the recipe: following the regularised leader, stopped where held-out rows say so.
+//!
+//! A minimiser prices every weight alike. Steps with a rate for each weight, ended early, let rare features speak louder: on
+//! text that is often better, and no penalty on the weights does the same. Three penalties times three rates, from the one
+//! that the ladder finds downwards; each run goes on until held-out rows have got worse twice.
+
+use super::recipe::{Seat, digits};
+use super::train_in_memory;
+use crate::error::Result;
+use crate::penalty::ElasticNet;
+use crate::report::Tried;
+use crate::settings::Settings;
+use rayon::prelude::*;
+
+/// In the units of the recipe, on its middle ray: weak ones, since stopping early is most of the penalty.
+const SHARES: [f64; 3] = [1e-3, 1e-4, 1e-5];
+/// Of the rate that the ladder finds.
+const RATES: [f64; 3] = [1.0, 0.5, 0.25];
+/// Epochs at most, and how many without a gain end a run.
+const EPOCHS: u64 = 16;
+const PATIENCE: u64 = 2;
+
+/// A run worth making on all rows.
+#[derive(Clone, Debug)]
+pub(super) struct Leader {
+    pub net: ElasticNet,
+    pub eta: f64,
+    pub epochs: u64,
+    /// Its held-out loss.
+    pub loss: f64,
+}
+
+impl Leader {
+    /// The settings of its run.
+    pub fn settings(&self, settings: &Settings) -> Settings {
+        let solver = "ftrl".to_string();
+        let (net, eta0, epochs) = (self.net, Some(self.eta), self.epochs);
+        Settings { net, solver, eta0, epochs, early_stop: None, start: None, ..settings.clone() }
+    }
+}
+
+/// The best of the grid on these rows; `None` if none of it came to anything.
+pub(super) fn best(
+    seats: &[Seat],
+    units: ElasticNet,
+    settings: &Settings,
+    tried: &mut Vec<Tried>,
+) -> Result<Option<Leader>> {
+    let net =
+        |share: f64| ElasticNet { l1: digits(0.5 * share * units.l1), l2: digits(0.5 * share * units.l2) };
+    let ladder = Settings { net: net(SHARES[1]), eta0: None, epochs: 2, ..base(settings) };
+    let Ok(found) = train_in_memory(&seats[0].learnt, None, &ladder, &mut |_| {}) else { return Ok(None) };
+    let mut best: Option<Leader> = None;
+    for (share, rate) in SHARES.iter().flat_map(|share| RATES.map(|rate| (*share, rate))) {
+        if settings.interrupted() {
+            break;
+        }
+        let eta = digits(rate * found.report.eta0);
+        let leader =
+            on(seats, &Leader { net: net(share), eta, epochs: EPOCHS, loss: f64::INFINITY }, settings, tried);
+        if best.as_ref().is_none_or(|best| leader.loss < best.loss) {
+            best = Some(leader);
+        }
+    }
+    Ok(best.filter(|leader| leader.loss.is_finite()))
+}
+
+/// The same penalty and rate on other rows: how many epochs, and how good.
+pub(super) fn on(seats: &[Seat], leader: &Leader, settings: &Settings, tried: &mut Vec<Tried>) -> Leader {
+    let settings = Settings { net: leader.net, eta0: Some(leader.eta), ..base(settings) };
+    let run = |seat: &Seat| {
+        let trained = train_in_memory(&seat.learnt, Some(&seat.held), &settings, &mut |_| {}).ok()?;
+        let held_out = trained.report.validation?;
+        Some((held_out.loss, held_out.best_epoch, trained.report.nonzeros))
+    };
+    let runs: Option<Vec<(f64, u64, usize)>> = seats.par_iter().map(run).collect();
+    let count = seats.len();
+    let (loss, epochs, nonzeros) = runs.map_or((f64::INFINITY, 1, 0), |runs| {
+        let sum = runs.iter().fold((0.0, 0, 0), |sum, run| (sum.0 + run.0, sum.1 + run.1, sum.2 + run.2));
+        (sum.0 / count as f64, (sum.1 as f64 / count as f64).round() as u64, sum.2 / count)
+    });
+    tried.push(Tried {
+        solver: "ftrl".into(),
+        l1: leader.net.l1,
+        l2: leader.net.l2,
+        loss,
+        nonzeros,
+        rows: seats[0].learnt.targets.len(),
+        chosen: false,
+    });
+    Leader { loss, epochs: epochs.max(1), ..leader.clone() }
+}
+
+fn base(settings: &Settings) -> Settings {
+    Settings {
+        solver: "ftrl".into(),
+        epochs: EPOCHS,
+        early_stop: Some(PATIENCE),
+        start: None,
+        ..settings.clone()
+    }
+}
