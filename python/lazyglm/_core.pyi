@@ -7,8 +7,14 @@ from numpy.typing import NDArray
 __all__ = [
     "Learner",
     "Task",
+    "column_stats",
+    "dual_sums",
     "learn",
+    "line_losses",
     "load_model",
+    "local_pass",
+    "loss_gradient",
+    "loss_shape",
     "path",
     "read_file",
     "save_model",
@@ -16,9 +22,11 @@ __all__ = [
     "score_file",
     "scores",
     "search",
+    "slope_sums",
     "solve",
     "solvers",
     "starting_rate",
+    "zero_test",
 ]
 
 @final
@@ -88,3 +96,15 @@ def read_file(path: str, said: dict[str, Any]) -> dict[str, Any]: ...
 def save_model(path: str, linear: dict[str, Any]) -> None: ...
 def load_model(path: str) -> dict[str, Any]: ...
 def score_file(path: str, linear: dict[str, Any]) -> NDArray[np.float64]: ...
+def column_stats(shard: Any) -> tuple[int, float, NDArray[np.float64], NDArray[np.float64]]: ...
+def loss_gradient(shard: Any, loss: str, at: Any) -> tuple[list[float], NDArray[np.float64]]: ...
+def local_pass(shard: Any, loss: str, at: Any, told: dict[str, Any]) -> tuple[NDArray[np.float64], float]: ...
+def line_losses(shard: Any, loss: str, start: Any, to: Any, thetas: Sequence[float]) -> NDArray[np.float64]: ...
+def slope_sums(shard: Any, loss: str, at: Any, moves: Sequence[float]) -> NDArray[np.float64]: ...
+def dual_sums(
+    shard: Any, loss: str, at: Any, by: tuple[float, float, float], shares: Sequence[float]
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]: ...
+def zero_test(
+    weights: NDArray[np.float64], gradient: NDArray[np.float64], curvature: NDArray[np.float64], l1: float, l2: float
+) -> NDArray[np.float64]: ...
+def loss_shape(loss: str) -> tuple[float | None, bool]: ...

@@ -14,6 +14,7 @@ mod rate;
 mod read;
 mod scale;
 mod score;
+mod shard;
 mod solve;
 mod task;
 mod teach;
@@ -36,6 +37,10 @@ mod _core {
     use crate::scale::scale_factors;
     #[pymodule_export]
     use crate::score::scores;
+    #[pymodule_export]
+    use crate::shard::{
+        column_stats, dual_sums, line_losses, local_pass, loss_gradient, loss_shape, slope_sums, zero_test,
+    };
     #[pymodule_export]
     use crate::solve::{path, search, solve, solvers, starting_rate};
     #[pymodule_export]
