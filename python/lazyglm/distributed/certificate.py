@@ -1,0 +1,94 @@
+"""A proof of how good a point is: a bound below the objective that no weights beat (MATHS.md, "A proof").
+
+Slopes of the losses at the point make the bound. With an intercept they must sum to zero, so the bias is moved to where
+they do, found by passes that reduce numbers alone; without l2 they are shrunk until no |gradient| is above l1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lazyglm.distributed import tasks
+from lazyglm.distributed.leader import Leader
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """``objective`` is at most ``relative_gap`` above the least there is; ``None`` without a penalty: no bound is known."""
+
+    objective: float
+    dual: float | None
+    relative_gap: float | None
+
+
+def certify(leader: Leader, weights: Any, bias: float, objective: float) -> Certificate:
+    """The certificate of a point whose objective is known: one reduction of a vector, and some of numbers."""
+    problem = leader.problem
+    if problem.l1 == 0 and problem.l2 == 0:
+        return Certificate(objective, None, None)
+    weights, token = leader.send(weights)
+    try:
+        by: tuple[float, float, float] | None = (0.0, 0.0, 0.0)
+        if problem.intercept:
+            by = balance(leader, token, bias)
+        best = _best_bound(leader, token, bias, by) if by is not None else -np.inf
+        zero = leader._reduce(tasks.dual_sums, [token], {"bias": bias, "by": by or (0.0, 0.0, 0.0), "shares": [0.0]})
+        best = max(best, -float(zero[0][1]) / leader.weight)
+    finally:
+        leader.engine.release(token)
+    gap = max(objective - best, 0.0)
+    return Certificate(objective, best, gap / abs(objective) if gap else 0.0)
+
+
+def _best_bound(leader: Leader, token: Any, bias: float, by: tuple[float, float, float]) -> float:
+    problem, told = leader.problem, {"bias": bias, "by": by}
+    shares = [1.0, 0.999, 0.99, 0.9] if problem.l2 > 0 else [1.0]
+    sums, gradient = leader._reduce(tasks.dual_sums, [token], {**told, "shares": shares}, vector=True)
+    gradient = np.abs(gradient / leader.weight)
+    if problem.l2 == 0:
+        largest = float(gradient.max(initial=0.0))
+        most = 1.0 if largest <= problem.l1 else problem.l1 / largest
+        shares = [most, 0.999 * most, 0.9 * most]
+        sums, _ = leader._reduce(tasks.dual_sums, [token], {**told, "shares": shares})
+    bounds = []
+    for share, conjugate in zip(shares, sums[1:], strict=True):
+        over = np.maximum(share * gradient - problem.l1, 0.0)
+        of_weights = float(np.dot(over, over)) / (2 * problem.l2) if problem.l2 > 0 else 0.0
+        bounds.append(-float(conjugate) / leader.weight - of_weights)
+    return max(bounds)
+
+
+def balance(leader: Leader, token: Any, bias: float) -> tuple[float, float, float] | None:
+    """Moves of the bias on both sides of the best one, and the share of the second at which slopes sum to zero.
+
+    The sum rises with the bias. ``None`` if it has one sign everywhere.
+    """
+    steps = [1e-7 * 8.0**k for k in range(16)]
+    moves = [*(-step for step in reversed(steps)), 0.0, *steps]
+    low, high = -np.inf, np.inf
+    sum_low, sum_high = -np.inf, np.inf
+    for _ in range(12):
+        (sums,) = leader.ask(tasks.slope_sums, token, bias=bias, moves=moves)
+        for move, total in zip(moves, sums, strict=True):
+            if total <= 0 and move > low:
+                low, sum_low = move, float(total)
+            if total >= 0 and move < high:
+                high, sum_high = move, float(total)
+        if not (np.isfinite(low) and np.isfinite(high)):
+            return None
+        width = high - low
+        if width <= 1e-9 * (1 + abs(low)) or sum_low == 0 or sum_high == 0:
+            break
+        chord = low - sum_low * width / (sum_high - sum_low)
+        beside = [chord + side * width * 10.0**-k for k in (2, 3, 4, 6, 8) for side in (-1, 1)]
+        inner = {chord, *beside, *(low + width * k / 6 for k in range(1, 6))}
+        moves = sorted(move for move in inner if low < move < high)
+        if not moves:
+            break
+    if sum_low == 0 or sum_high == 0:
+        exact = low if sum_low == 0 else high
+        return exact, exact, 0.0
+    return low, high, -sum_low / (sum_high - sum_low)

@@ -1,0 +1,135 @@
+"""What the leader knows of a problem and asks of all partitions: statistics once, then points, lines and passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lazyglm import _core
+from lazyglm.distributed import tasks
+from lazyglm.distributed.engine import Engine
+from lazyglm.distributed.problem import Problem
+
+
+@dataclass
+class At:
+    """A point and what all rows say of it: the objective, and the gradient of the mean loss."""
+
+    weights: Any
+    bias: float
+    loss: float
+    objective: float
+    gradient: Any
+    bias_gradient: float
+    bend: float
+
+
+class Leader:
+    """Holds the only state there is. Vectors of a length of the columns: statistics (3), and those of a point."""
+
+    def __init__(self, engine: Engine, problem: Problem, wire: str = "f8") -> None:
+        self.engine, self.problem, self.wire = engine, problem, wire
+        self.reductions = 0  # of vectors
+        self.passes = 0  # over the rows
+        totals, counts, self.squares, self.holders = self._reduce(tasks.statistics, [], {}, vector=True)
+        self.rows, self.weight, self.parts = float(totals[0]), float(totals[1]), float(totals[2])
+        if self.rows == 0:
+            raise ValueError("no partition has any rows (of a weight above zero)")
+        self.columns = len(counts)
+        self.weight_scale = self.rows / self.weight
+        self.squares *= 1 / self.weight  # the mean square of a column, its zeros included
+        self.metric, self.bias_metric = self._metric(counts / self.rows)
+        self.constant = engine.share({"metric": self.metric})
+
+    def _metric(self, share: Any) -> tuple[Any, float]:
+        """A rate for each weight: (share of rows that hold it)^-1/2, in units of its own size."""
+        largest = 1.0 if self.problem.intercept else max(float(share.max(initial=0.0)), 1e-300)
+        used = self.squares > 0
+        metric = np.zeros(self.columns)
+        metric[used] = np.sqrt(largest * share[used]) / self.squares[used]
+        return metric, 1.0
+
+    @property
+    def size(self) -> float:
+        """The mean over rows of the sum of m x²: how long a row is in the metric."""
+        bias = self.bias_metric if self.problem.intercept else 0.0
+        return float(np.dot(self.metric, self.squares)) + bias
+
+    def curvature(self, at: At) -> float:
+        """A bound of the loss's second derivative; where there is none, twice its mean at the point."""
+        bound = _core.loss_shape(self.problem.loss)[0]
+        return bound if bound is not None else 2.0 * max(at.bend, 1e-12)
+
+    def at(self, weights: Any, bias: float) -> At:
+        """Loss and gradient at a point: one reduction."""
+        weights, token = self.send(weights)
+        try:
+            sums, gradient = self._reduce(tasks.gradient, [token], {"bias": bias, "wire": self.wire}, vector=True)
+        finally:
+            self.engine.release(token)
+        loss, slope, bend = (float(number) / self.weight for number in sums)
+        gradient = gradient.astype(np.float64) / self.weight
+        objective = loss + self.problem.penalty(weights)
+        slope = slope if self.problem.intercept else 0.0
+        return At(weights, bias, loss, objective, gradient, slope, bend)
+
+    def moved(self, at: At, zeroed: Any, eta: float, round_number: int, seed: int) -> tuple[Any, float]:
+        """Corrected local passes from a point, and the mean over the partitions that hold a weight: one reduction."""
+        gradient = at.gradient.astype(self.wire, copy=False)
+        token = self.engine.share({"weights": at.weights, "zeroed": zeroed, "gradient": gradient})
+        told = {
+            "bias": at.bias,
+            "bias_gradient": at.bias_gradient if self.problem.intercept else None,
+            "bias_metric": self.bias_metric,
+            "eta": eta,
+            "weight_scale": self.weight_scale,
+            "round": round_number,
+            "seed": seed,
+            "wire": self.wire,
+        }
+        try:
+            bias, moved = self._reduce(tasks.local_pass, [self.constant, token], told, vector=True)
+        finally:
+            self.engine.release(token)
+        moved = moved.astype(np.float64)
+        moved /= np.maximum(self.holders, 1.0)
+        moved += np.where(zeroed, 0.0, at.weights)
+        return moved, at.bias + float(bias[0]) / self.parts
+
+    def line(self, at: At, weights: Any, bias: float, thetas: list[float]) -> list[float]:
+        """The objective at shares of the way to another point: numbers alone are reduced."""
+        token = self.engine.share({"weights": at.weights, "end": weights})
+        told = {"bias": at.bias, "end_bias": bias, "thetas": thetas}
+        try:
+            (losses,) = self._reduce(tasks.line_losses, [token], told)
+        finally:
+            self.engine.release(token)
+        step = weights - at.weights
+        penalties = [self.problem.penalty(at.weights + theta * step) for theta in thetas]
+        return [float(loss) / self.weight + penalty for loss, penalty in zip(losses, penalties, strict=True)]
+
+    def zero_test(self, at: At) -> Any:
+        """The weights with exact zeros."""
+        curvature = self.curvature(at) * self.squares
+        return _core.zero_test(at.weights, at.gradient, curvature, self.problem.l1, self.problem.l2)
+
+    def send(self, weights: Any) -> tuple[Any, Any]:
+        """Weights as they are sent (rounded, if vectors travel in single precision), and the token."""
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        if self.wire == "f4":
+            weights = weights.astype(np.float32).astype(np.float64)
+        return weights, self.engine.share({"weights": weights})
+
+    def ask(self, task: Any, token: Any, **told: Any) -> Any:
+        """A reduction of numbers alone, for a point that has been sent."""
+        return self._reduce(task, [token], told)
+
+    def _reduce(self, task: Any, tokens: list[Any], told: dict[str, Any], *, vector: bool = False) -> Any:
+        self.reductions += vector
+        self.passes += 1
+        return self.engine.reduce(task, tokens, self.problem.told(**told))
+
+    def close(self) -> None:
+        self.engine.release(self.constant)

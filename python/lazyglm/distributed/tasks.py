@@ -1,0 +1,79 @@
+"""What runs where the partitions are. Pure functions, pickled by name; answers are tuples of arrays that can be added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lazyglm import _core
+from lazyglm.distributed.problem import lesson
+
+Shared = Mapping[str, Any]
+Told = Mapping[str, Any]
+
+
+def shape(shard: Any, number: int, shared: Shared, told: Told) -> tuple[int, int, bool, str]:
+    """Rows, columns, whether in single precision, and the version of the package: what must fit together."""
+    from lazyglm import __version__
+
+    return shard.rows, shard.columns, shard.values.dtype == np.float32, __version__
+
+
+def statistics(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """Rows, their weight, partitions with rows; rows that hold a column, its squares, partitions that hold it."""
+    rows, weight, counts, squares = _core.column_stats(lesson(shard, told))
+    return np.array([rows, weight, float(rows > 0)]), counts, squares, (counts > 0).astype(np.float64)
+
+
+def gradient(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """Loss, slope of the bias and bend; the gradient."""
+    sums, gradient = _core.loss_gradient(lesson(shard, told), told["loss"], _point(shared, "weights", told["bias"]))
+    return np.array(sums), gradient.astype(told["wire"], copy=False)
+
+
+def local_pass(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """How far one pass over the partition moved the weights that it holds, and the bias."""
+    if shard.rows == 0:
+        return np.zeros(1), np.zeros(len(shared["weights"]), dtype=told["wire"])
+    pass_told = {
+        "zeroed": shared["zeroed"],
+        "gradient": shared["gradient"].astype(np.float64, copy=False),
+        "metric": shared["metric"],
+        "seed": seed(told["seed"], told["round"], number),
+        **{name: told[name] for name in ("bias_gradient", "bias_metric", "eta", "l1", "l2", "weight_scale")},
+    }
+    point = _point(shared, "weights", told["bias"])
+    moved, bias = _core.local_pass(lesson(shard, told), told["loss"], point, pass_told)
+    return np.array([bias]), moved.astype(told["wire"], copy=False)
+
+
+def line_losses(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """The loss at shares of the way from ``weights`` to ``end``."""
+    start, to = _point(shared, "weights", told["bias"]), _point(shared, "end", told["end_bias"])
+    return (_core.line_losses(lesson(shard, told), told["loss"], start, to, told["thetas"]),)
+
+
+def slope_sums(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """The slope of the bias where it is moved."""
+    point = _point(shared, "weights", told["bias"])
+    return (_core.slope_sums(lesson(shard, told), told["loss"], point, told["moves"]),)
+
+
+def dual_sums(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """What a bound below the minimum is made of."""
+    point = _point(shared, "weights", told["bias"])
+    by, shares = told["by"], told["shares"]
+    slopes, conjugates, gradient = _core.dual_sums(lesson(shard, told), told["loss"], point, by, shares)
+    return np.array([slopes, *conjugates]), gradient
+
+
+def seed(base: int, round_number: int, partition: int) -> int:
+    """Of the order of the rows: the same wherever and whenever a partition is learnt."""
+    mixed = base * 0x9E3779B97F4A7C15 + round_number * 0xD1B54A32D192ED03 + partition * 0x8CB92BA72F3D8DD7
+    return mixed % 2**64
+
+
+def _point(shared: Shared, name: str, bias: float) -> tuple[Any, float]:
+    return shared[name], bias
