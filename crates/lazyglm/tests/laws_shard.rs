@@ -95,16 +95,13 @@ fn smooth() -> impl Iterator<Item = Arc<dyn Loss>> {
 
 /// The steps of a pass as they are defined, on all weights.
 fn dense_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> (Vec<f64>, f64) {
-    let (columns, n) = (local.at.weights.len(), examples.len() as f64);
-    let holders: Vec<f64> =
-        shard::column_stats(examples).counts.iter().map(|&count| f64::from(count)).collect();
+    let columns = local.at.weights.len();
     let zeroed = |j: usize| local.zeroed.is_some_and(|zeroed| zeroed[j]);
     let mut w: Vec<f64> = (0..columns).map(|j| if zeroed(j) { 0.0 } else { local.at.weights[j] }).collect();
     let mut b = local.at.bias;
     for i in permutation(examples.len(), local.seed, 0) {
         let (i, mut row) = (i as usize, vec![0.0; columns]);
-        let mut held = vec![false; columns];
-        examples.rows.for_each(i, |j, x| (row[j], held[j]) = (x, true));
+        examples.rows.for_each(i, |j, x| row[j] = x);
         let dot = |w: &[f64]| w.iter().zip(&row).map(|(w, x)| w * x).sum::<f64>();
         let (y, share) = (examples.targets[i], examples.weight(i) * local.weight_scale);
         let score = dot(&w) + b;
@@ -115,14 +112,56 @@ fn dense_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> (Vec<f64>, 
         let pull = share * change / (1.0 + local.eta * share * bend * size);
         for j in 0..columns {
             let rate = local.eta * local.metric[j];
-            if held[j] {
-                w[j] -= rate * (pull * row[j] + local.gradient[j] * n / holders[j]);
-            }
+            w[j] -= rate * (pull * row[j] + local.gradient[j]);
             w[j] = Method::Fobos.step(local.prices.at(j), rate, w[j]);
         }
         b -= local.bias_gradient.map_or(0.0, |g| local.eta * local.bias_metric * (pull + g));
     }
     (w, b)
+}
+
+#[test]
+fn many_steps_of_drift_and_prox_at_once() {
+    let random = &mut Random::new(6);
+    let mut crossed = [0; 3];
+    for draw in 0..20_000 {
+        let net = net(random, 0.1, 1.0);
+        let rate = log_uniform(random, 1e-4, 1.0);
+        let near = [0.0, 1.0, log_uniform(random, 0.5, 2.0), log_uniform(random, 1e-3, 1e3)][draw % 4];
+        let gradient = sign(random) * if net.l1 > 0.0 { net.l1 * near } else { near };
+        let steps = 1 + random.below([3, 40, 400][draw % 3]) as u32;
+        let start = match draw % 7 {
+            0 => 0.0,
+            1 => sign(random) * log_uniform(random, 1e-8, 1e2),
+            _ => {
+                sign(random)
+                    * rate
+                    * f64::from(steps)
+                    * (gradient.abs() + net.l1)
+                    * log_uniform(random, 0.01, 10.0)
+            }
+        };
+        let mut largest = start.abs();
+        let dense = (0..steps).fold(start, |w, _| {
+            let w = Method::Fobos.step(net, rate, w - rate * gradient);
+            largest = largest.max(w.abs());
+            w
+        });
+        let lazy = shard::drifted(net, rate, gradient, steps, start);
+        let scale = largest + rate * gradient.abs();
+        assert!(
+            (lazy - dense).abs() <= 1e-12 * scale,
+            "{lazy} {dense}: {net:?}, {rate}, {gradient}, {steps}, {start}"
+        );
+        crossed[if dense == 0.0 {
+            0
+        } else if dense * start < 0.0 {
+            1
+        } else {
+            2
+        }] += 1;
+    }
+    assert!(crossed.iter().all(|&times| times > 1000), "all ways are drawn: {crossed:?}");
 }
 
 #[test]
@@ -169,9 +208,8 @@ fn a_lazy_pass_is_the_dense_one() {
 
 #[test]
 fn at_the_minimum_a_pass_moves_nothing() {
-    // Rows that hold every column, so that each step is at rest and not only the sum of them; one of large values. Squared
-    // loss: residuals are chosen first, then the weights that make the gradient −λ₂w, then targets.
-    let values = [[1.0, 0.5], [0.5, -2.0], [300.0, 1.0]];
+    // Rows that do not hold every column; one of large values. Squared loss: residuals are chosen first, then the weights that make the gradient −λ₂w, then targets.
+    let values = [[1.0, 0.5], [0.0, -2.0], [300.0, 0.0]];
     let residuals = [0.2, -0.4, 0.1];
     let l2 = 2.0;
     let gradient: Vec<f64> =
@@ -180,7 +218,10 @@ fn at_the_minimum_a_pass_moves_nothing() {
     let target = |i: usize| values[i][0] * point[0] + values[i][1] * point[1] - residuals[i];
     let targets: Vec<f64> = (0..3).map(target).collect();
     let mut rows = Rows::new();
-    values.iter().for_each(|x| rows.push(&[(0, x[0]), (1, x[1])]).unwrap());
+    for row in &values {
+        let held: Vec<(u32, f64)> = (0..2).map(|j| (j as u32, row[j])).filter(|(_, x)| *x != 0.0).collect();
+        rows.push(&held).unwrap();
+    }
     let local = Local {
         at: Point { weights: &point, bias: 0.0 },
         zeroed: None,

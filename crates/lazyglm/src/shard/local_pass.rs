@@ -3,18 +3,17 @@
 //! ```text
 //! from w = A, for each row i of the shard, in an order of its own:
 //!   v  = ωᵢ(ℓ′(w·xᵢ + b) − ℓ′(W·xᵢ + B))/(1 + ηcqᵢ)                 qᵢ = m_b + Σⱼ mⱼxᵢⱼ²
-//!   wⱼ ← prox(wⱼ − ηmⱼ(v·xᵢⱼ + gⱼnₖ/cₖⱼ), ηmⱼ)   for j in the row     b ← b − ηm_b(v + g_b)
-//!   wⱼ ← prox(wⱼ, ηmⱼ)                           for all other j
+//!   wⱼ ← prox(wⱼ − ηmⱼ(v·xᵢⱼ + gⱼ), ηmⱼ)   for all j               b ← b − ηm_b(v + g_b)
 //! prox(w, ρ) = sgn(w)·max(0, |w| − ρλ₁)/(1 + ρλ₂)
 //! ```
 //!
-//! g is the gradient at (W, B) of the mean loss of all rows. A row adds how its slope has changed since (W, B), and a share of
-//! g: each of the cₖⱼ rows that hold j adds gⱼnₖ/cₖⱼ, so that over the nₖ rows of the shard it is gⱼ at each step, and only
-//! the row's own weights are touched. At the minimum every term is nothing, whatever the divisor 1 + ηcqᵢ, which keeps a
-//! row of large values from throwing the weights across (c bounds ℓ″): raw counts do not diverge.
+//! g is the gradient at (W, B) of the mean loss of all rows of all shards; a row adds how its slope has changed since
+//! (W, B). At the minimum nothing moves, whatever η is and whatever the divisor 1 + ηcqᵢ, which keeps a row of large values
+//! from throwing the weights across (c bounds ℓ″): raw counts do not diverge.
 //!
-//! The prox of all other weights is owed, and paid when the weight is next touched: η is one number for the whole pass, so
-//! n steps at the rate ρ = ηmⱼ are |w|R − λ₁(1 − R)/λ₂ with R = (1 + ρλ₂)⁻ⁿ. A law ties it to the dense steps.
+//! Only the row's own weights are touched. What a step does to all others, drift along g and prox, is owed, and paid when
+//! the weight is next touched: η is one number for the whole pass, so many such steps have a closed form ([`drifted`]). A law
+//! ties it to the dense steps.
 
 use super::Point;
 use crate::loss::Loss;
@@ -68,7 +67,7 @@ pub struct Moved {
 ///     metric: &[1.0, 1.0], bias_metric: 0.0, eta: 0.1, prices: Prices::of(ElasticNet { l1: 0.5, l2: 0.0 }), weight_scale: 1.0, seed: 1,
 /// };
 /// let moved = shard::local_pass(examples, &*loss::parse("squared").unwrap(), &local);
-/// assert!((moved.weights[0] - (0.1 * 2.0 - 0.1 * 0.5)).abs() < 1e-15, "against the gradient, less the penalty");
+/// assert!((moved.weights[0] - 0.1 * (2.0 - 0.5)).abs() < 1e-15, "against the gradient, less the penalty");
 /// assert_eq!(moved.weights[1], 0.0, "a weight of no row here is for other shards to move");
 /// ```
 pub fn local_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> Moved {
@@ -95,58 +94,59 @@ struct Pass<'a> {
     examples: Examples<'a>,
     local: Local<'a>,
     weights: Vec<f64>,
-    seen: Vec<[u32; 2]>, // the step up to which a weight has paid, and how many rows hold it
+    paid: Vec<u32>, // the step up to which a weight has paid; `NOWHERE` for one that no row holds
     bias: f64,
 }
 
+/// No step: there are fewer than 2³² rows.
+const NOWHERE: u32 = u32::MAX;
+
 impl<'a> Pass<'a> {
     fn new(examples: Examples<'a>, local: &Local<'a>) -> Pass<'a> {
-        let mut seen = vec![[0; 2]; local.at.weights.len()];
-        examples.rows.ids().iter().for_each(|&id| seen[id as usize][1] += 1);
-        let weights = (0..seen.len()).map(|j| start(local, j)).collect();
-        Pass { examples, local: *local, weights, seen, bias: local.at.bias }
+        let mut paid = vec![NOWHERE; local.at.weights.len()];
+        examples.rows.ids().iter().for_each(|&id| paid[id as usize] = 0);
+        let weights = (0..paid.len()).map(|j| start(local, j)).collect();
+        Pass { examples, local: *local, weights, paid, bias: local.at.bias }
+    }
+
+    /// Weight `j` once it has paid for the steps before `t`.
+    #[inline]
+    fn settled(&self, j: usize, t: u32) -> f64 {
+        let Local { metric, eta, prices, gradient, .. } = self.local;
+        drifted(prices.at(j), eta * metric[j], gradient[j], t - self.paid[j], self.weights[j])
     }
 
     /// Step `t`, at row `i`.
     fn step<V: Value>(&mut self, row: Row<V>, t: u32, i: usize, before: f64, loss: &dyn Loss) {
-        let Local { metric, eta, prices, gradient, .. } = self.local;
+        let Local { metric, eta, .. } = self.local;
         let (mut score, mut size) = (0.0, 0.0);
         for (j, x) in row.iter() {
-            let [paid, _] = &mut self.seen[j];
-            let weight = settled(prices.at(j), eta * metric[j], t - *paid, self.weights[j]);
-            (self.weights[j], *paid) = (weight, t);
-            score += x * weight;
+            (self.weights[j], self.paid[j]) = (self.settled(j, t), t);
+            score += x * self.weights[j];
             size += metric[j] * x * x;
         }
-        let with_bias = self.local.bias_gradient.is_some();
-        score += self.bias;
-        size += if with_bias { self.local.bias_metric } else { 0.0 };
+        let bias_rate = self.local.bias_gradient.map_or(0.0, |_| self.local.bias_metric);
+        (score, size) = (score + self.bias, size + bias_rate);
         let target = self.examples.targets[i];
         let share = self.examples.weight(i) * self.local.weight_scale;
         let change = (loss.slope(score, target) - before).clamp(-FAR, FAR);
         let bend = loss.curvature().or_else(|| loss.bend(score, target)).unwrap_or(0.0).min(FAR);
-        let pull = share * change / (1.0 + eta * share * bend * size);
-        let rows = self.examples.len() as f64;
+        let pull = eta * share * change / (1.0 + eta * share * bend * size);
         for (j, x) in row.iter() {
-            let correction = gradient[j] * rows / f64::from(self.seen[j][1]);
-            self.weights[j] -= eta * metric[j] * (pull * x + correction);
+            self.weights[j] -= metric[j] * pull * x;
         }
-        if let Some(of_bias) = self.local.bias_gradient {
-            self.bias -= eta * self.local.bias_metric * (pull + of_bias);
-        }
+        self.bias -= bias_rate * (pull + eta * self.local.bias_gradient.unwrap_or(0.0));
     }
 
     fn end(mut self) -> Moved {
-        let (local, rows) = (self.local, self.examples.len() as u32);
-        for (j, weight) in self.weights.iter_mut().enumerate() {
-            let [paid, holders] = self.seen[j];
-            let start = start(&local, j);
-            *weight = match holders {
-                0 => 0.0,
-                _ => settled(local.prices.at(j), local.eta * local.metric[j], rows - paid, *weight) - start,
+        let rows = self.examples.len() as u32;
+        for j in 0..self.weights.len() {
+            self.weights[j] = match self.paid[j] {
+                NOWHERE => 0.0,
+                _ => self.settled(j, rows) - start(&self.local, j),
             };
         }
-        Moved { weights: self.weights, bias: self.bias - local.at.bias }
+        Moved { weights: self.weights, bias: self.bias - self.local.at.bias }
     }
 }
 
@@ -158,32 +158,55 @@ fn start(local: &Local, j: usize) -> f64 {
     if local.zeroed.is_some_and(|zeroed| zeroed[j]) { 0.0 } else { local.at.weights[j] }
 }
 
-/// A weight after `steps` proximal steps at one rate and nothing else.
+/// A weight after `steps` steps w ← prox(w − ρg, ρ) at one rate ρ.
+///
+/// While it keeps its sign, its magnitude m goes (m − ρa)/(1 + ρλ₂) with a = g·sgn(w) + λ₁, so after k steps it is
+/// mR − a(1 − R)/λ₂, R = (1 + ρλ₂)⁻ᵏ. It can meet zero once: there it stays if |g| ≤ λ₁, and goes on beyond it otherwise.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, shard};
 /// let net = ElasticNet::new(0.01, 0.1).unwrap();
-/// let one_by_one = (0..20).fold(-3.0, |w, _| Method::Fobos.step(net, 0.5, w));
-/// assert!((shard::settled(net, 0.5, 20, -3.0) - one_by_one).abs() < 1e-14);
+/// let one_by_one = (0..20).fold(0.3, |w, _| Method::Fobos.step(net, 0.5, w - 0.5 * 0.05));
+/// assert!((shard::drifted(net, 0.5, 0.05, 20, 0.3) - one_by_one).abs() < 1e-14);
 /// ```
-#[inline]
-pub fn settled(net: ElasticNet, rate: f64, steps: u32, weight: f64) -> f64 {
-    if weight == 0.0 || steps == 0 {
-        return weight;
-    }
-    if steps == 1 {
-        return Method::Fobos.step(net, rate, weight);
-    }
-    let steps = f64::from(steps);
-    let magnitude = weight.abs();
-    let left = match net.l2 {
-        0.0 => magnitude - steps * rate * net.l1,
-        l2 => {
-            let lost = -(-steps * ln_1p(rate * l2)).exp_m1(); // 1 − R
-            magnitude - lost * magnitude - net.l1 * lost / l2
+pub fn drifted(net: ElasticNet, rate: f64, gradient: f64, mut steps: u32, mut weight: f64) -> f64 {
+    let one = |weight: f64| Method::Fobos.step(net, rate, weight - rate * gradient);
+    while steps > 0 {
+        if weight == 0.0 && gradient.abs() <= net.l1 {
+            return 0.0;
         }
-    };
-    if left > 0.0 { left.copysign(weight) } else { 0.0 }
+        if weight == 0.0 || steps == 1 {
+            (weight, steps) = (one(weight), steps - 1);
+            continue;
+        }
+        let (magnitude, inward) = (weight.abs(), gradient * weight.signum() + net.l1);
+        let end = shrunk(net.l2, rate, inward, f64::from(steps), magnitude);
+        if inward <= 0.0 || end > 0.0 || end.is_nan() {
+            return end.copysign(weight);
+        }
+        // It meets zero on the way: the steps before, then the one that meets it as it is defined.
+        let before =
+            (steps_to_zero(net.l2, rate, inward, magnitude).ceil() - 1.0).clamp(0.0, f64::from(steps - 1));
+        let last = shrunk(net.l2, rate, inward, before, magnitude).max(0.0).copysign(weight);
+        (weight, steps) = (one(last), steps - before as u32 - 1);
+    }
+    weight
+}
+
+/// A magnitude after k steps that it does not meet zero in.
+#[inline]
+fn shrunk(l2: f64, rate: f64, inward: f64, steps: f64, magnitude: f64) -> f64 {
+    if l2 == 0.0 {
+        return magnitude - steps * rate * inward;
+    }
+    let lost = -(-steps * ln_1p(rate * l2)).exp_m1(); // 1 − R
+    magnitude - lost * magnitude - inward * lost / l2
+}
+
+/// After how many steps, not whole, it meets zero: mR = a(1 − R)/λ₂.
+#[inline]
+fn steps_to_zero(l2: f64, rate: f64, inward: f64, magnitude: f64) -> f64 {
+    if l2 == 0.0 { magnitude / (rate * inward) } else { (l2 * magnitude / inward).ln_1p() / ln_1p(rate * l2) }
 }
 
 /// ln(1 + z) for z ≥ 0: small ones, as rates times λ₂ are, without a call. The next term is below 2⁻⁵³ of the sum.

@@ -2,7 +2,7 @@
 //!
 //! The rows of a problem lie in shards, on machines that do not know of each other. Whoever leads sends weights out and
 //! adds up what comes back; each verb here is one such question, a function of the shard, the numbers sent and a seed
-//! and of nothing else, so that an answer can be asked for again and is the same to the bit. MATHS.md §11 has the method.
+//! and of nothing else, so that an answer can be asked for again and is the same to the bit. MATHS.md, "Many shards", has the method.
 //!
 //! | verb | asked | answers |
 //! |---|---|---|
@@ -24,6 +24,6 @@ mod zero_test;
 pub use column_stats::{ColumnStats, column_stats};
 pub use dual_sums::{DualSums, Move, dual_sums, slope_sums};
 pub use line_losses::{Point, line_losses};
-pub use local_pass::{Local, Moved, local_pass, settled};
+pub use local_pass::{Local, Moved, drifted, local_pass};
 pub use loss_gradient::{LossGradient, loss_gradient};
 pub use zero_test::zero_test;
