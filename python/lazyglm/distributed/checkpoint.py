@@ -11,6 +11,7 @@ import numpy as np
 from lazyglm.distributed.rounds import State
 
 VERSION = 1
+PLAIN = ("bias", "round", "rate", "rejected", "stayed", "solver", "history")
 
 
 def save(path: Any, states: list[State], of: dict[str, Any]) -> None:
@@ -19,7 +20,7 @@ def save(path: Any, states: list[State], of: dict[str, Any]) -> None:
     head = {"version": VERSION, "of": of, "models": []}
     arrays = {}
     for k, state in enumerate(states):
-        plain = {name: getattr(state, name) for name in ("bias", "round", "rate", "rejected", "solver", "history")}
+        plain = {name: getattr(state, name) for name in PLAIN}
         head["models"].append({**plain, "pairs": len(state.pairs)})
         arrays[f"weights_{k}"] = state.weights
         for p, (s, y) in enumerate(state.pairs):

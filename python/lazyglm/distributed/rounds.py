@@ -1,8 +1,9 @@
 """Rounds of corrected local lazy passes: see MATHS.md, "Many shards".
 
     round:  zero test by the gradient at W  ->  a lazy pass on each partition, corrected by that gradient  ->
-            each weight's mean over the partitions that hold it  ->  the gradient there
-    guard:  if the objective rose, back along the way that was gone, to the best of some points of it, at half the rate
+            each weight's mean over the partitions that hold it  ->  how far to go that way  ->  the gradient there
+    guard:  the objective at some points of the way from W is asked for (numbers alone travel); the best of them is where
+            the round goes, and how far it was along the way corrects the rate. If none is better than W, the round stays.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from lazyglm.distributed.leader import At, Leader
 
 #: How far a step throws an average row across its own error, on one partition; more partitions go through fewer rows each.
-PULL = 0.2
+PULL = 0.4
 GROWTH = 0.6
-#: A rise of the objective that is no reason to step back.
-SLACK = 5e-4
-#: Steps back after which the other solver takes over.
-PATIENCE = 4
+#: Shares of the way that are tried.
+THETAS = [1 / 64, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0, 1.5, 2.0, 3.0, 4.0]
+#: Rounds that stayed where they were, after which the other solver takes over.
+PATIENCE = 3
 
 
 @dataclass
@@ -28,8 +31,9 @@ class State:
     weights: Any
     bias: float
     round: int = 0
-    rate: float = 1.0  # halved at each step back
-    rejected: int = 0
+    rate: float = 1.0  # a factor, corrected after each round
+    rejected: int = 0  # rounds that stayed where they were
+    stayed: bool = False  # whether the last one did
     solver: str = "rounds"
     history: list[float] = field(default_factory=list)
     pairs: list[Any] = field(default_factory=list)  # of OWL-QN: (s, y) in scaled coordinates
@@ -40,26 +44,27 @@ def one_round(leader: Leader, state: State, at: At, seed: int) -> At:
     tested = leader.zero_test(at)
     zeroed = (tested == 0.0) & (at.weights != 0.0)
     weights, bias = leader.moved(at, zeroed, _eta(leader, state, at), state.round, seed)
-    after = leader.at(weights, bias)
-    if not after.objective <= at.objective * (1 + SLACK) + 1e-12:  # not a number is a rise, too
-        after = _back(leader, at, weights, bias)
-        state.rate *= 0.5
+    theta = _how_far(leader, at, weights, bias)
+    state.stayed = theta is None
+    if theta is None:
+        state.rate *= 0.1
         state.rejected += 1
+        return at
+    state.rate *= min(theta, 2.0) ** 0.5
+    after = leader.at(at.weights + theta * (weights - at.weights), at.bias + theta * (bias - at.bias))
     state.weights, state.bias = after.weights, after.bias
     return after
 
 
 def _eta(leader: Leader, state: State, at: At) -> float:
-    pull = PULL * leader.parts**GROWTH * state.rate / (1 + state.round)
-    return pull / (leader.curvature(at) * leader.size)
+    return PULL * leader.parts**GROWTH * state.rate / (leader.curvature(at) * leader.size)
 
 
-def _back(leader: Leader, at: At, weights: Any, bias: float) -> At:
-    """The best point on the way from an accepted one to a refused one; the accepted one if none is better."""
-    thetas = [2.0**-k for k in range(1, 9)]
-    objectives = leader.line(at, weights, bias, thetas)
-    best = min(range(len(thetas)), key=lambda k: objectives[k] if objectives[k] == objectives[k] else float("inf"))
-    if not objectives[best] < at.objective:
-        return at
-    theta = thetas[best]
-    return leader.at(at.weights + theta * (weights - at.weights), at.bias + theta * (bias - at.bias))
+def _how_far(leader: Leader, at: At, weights: Any, bias: float) -> float | None:
+    """The share of the way at which the objective is least; ``None`` if it is least at the start."""
+    if not (np.isfinite(weights).all() and np.isfinite(bias)):
+        return None
+    objectives = np.array(leader.line(at, weights, bias, THETAS))
+    objectives[~np.isfinite(objectives)] = np.inf
+    best = int(np.argmin(objectives))
+    return THETAS[best] if objectives[best] < at.objective else None

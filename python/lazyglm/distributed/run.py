@@ -113,7 +113,7 @@ def _run(
 def _settled(state: State, tol: float | None) -> bool:
     """Whether the last round (five iterations) changed the objective by less than tol of it."""
     look_back = 1 if state.solver == "rounds" else 5
-    if tol is None or len(state.history) <= look_back:
+    if tol is None or len(state.history) <= look_back or (state.solver == "rounds" and state.stayed):
         return False
     before, now = state.history[-1 - look_back], state.history[-1]
     return before - now <= tol * abs(now)

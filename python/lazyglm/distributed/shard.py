@@ -55,7 +55,7 @@ def pack(X: Any, y: Any, sample_weight: Any = None, *, partition: int = 0, class
         weights = _column(sample_weight, X.shape[0], "sample_weight", partition, numbers=True)
         if (weights < 0).any():
             row = int(np.argmax(weights < 0))
-            raise ValueError(f"partition {partition}, row {row}: sample_weight {weights[row]!r} is below zero")
+            raise ValueError(f"partition {partition}, row {row}: sample_weight {weights[row]} is below zero")
         if not weights.all():
             X, targets, weights = X[weights > 0], targets[weights > 0], weights[weights > 0]
     offsets = X.indptr.astype(np.uintp)
