@@ -31,12 +31,12 @@ def certify(leader: Leader, weights: Any, bias: float, objective: float) -> Cert
         return Certificate(objective, None, None)
     weights, token = leader.send(weights)
     try:
-        by: tuple[float, float, float] | None = (0.0, 0.0, 0.0)
-        if problem.intercept:
-            by = balance(leader, token, bias)
-        best = _best_bound(leader, token, bias, by) if by is not None else -np.inf
-        zero = leader._reduce(tasks.dual_sums, [token], {"bias": bias, "by": by or (0.0, 0.0, 0.0), "shares": [0.0]})
-        best = max(best, -float(zero[0][1]) / leader.weight)
+        by = balance(leader, token, bias) if problem.intercept else (0.0, 0.0, 0.0)
+        if by is not None:
+            best = _best_bound(leader, token, bias, by)
+        else:  # the one vector of slopes of one sign that sums to zero is zero
+            (sums,) = leader.ask(tasks.dual_sums, token, bias=bias, by=(0.0, 0.0, 0.0), shares=[0.0], vector=False)
+            best = -float(sums[1]) / leader.weight
     finally:
         leader.engine.release(token)
     gap = max(objective - best, 0.0)
@@ -44,15 +44,15 @@ def certify(leader: Leader, weights: Any, bias: float, objective: float) -> Cert
 
 
 def _best_bound(leader: Leader, token: Any, bias: float, by: tuple[float, float, float]) -> float:
-    problem, told = leader.problem, {"bias": bias, "by": by}
-    shares = [1.0, 0.999, 0.99, 0.9] if problem.l2 > 0 else [1.0]
-    sums, gradient = leader._reduce(tasks.dual_sums, [token], {**told, "shares": shares}, vector=True)
+    """The best of some shares of the slopes; of none at all, which are always allowed."""
+    problem = leader.problem
+    shares = [1.0, 0.999, 0.99, 0.9, 0.5, 0.0]
+    sums, gradient = leader.ask(tasks.dual_sums, token, bias=bias, by=by, shares=shares, vector=True)
     gradient = np.abs(gradient / leader.weight)
-    if problem.l2 == 0:
-        largest = float(gradient.max(initial=0.0))
-        most = 1.0 if largest <= problem.l1 else problem.l1 / largest
-        shares = [most, 0.999 * most, 0.9 * most]
-        sums, _ = leader._reduce(tasks.dual_sums, [token], {**told, "shares": shares})
+    largest = float(gradient.max(initial=0.0))
+    if problem.l2 == 0 and largest > problem.l1:
+        shares = [share * problem.l1 / largest for share in shares]
+        (sums,) = leader.ask(tasks.dual_sums, token, bias=bias, by=by, shares=shares, vector=False)
     bounds = []
     for share, conjugate in zip(shares, sums[1:], strict=True):
         over = np.maximum(share * gradient - problem.l1, 0.0)

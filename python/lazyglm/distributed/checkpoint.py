@@ -17,8 +17,8 @@ PLAIN = ("bias", "round", "rate", "rejected", "stayed", "solver", "history")
 def save(path: Any, states: list[State], of: dict[str, Any]) -> None:
     """Writes what is known of every model of a run (one, or one a class); ``of`` says of which problem."""
     path = os.fspath(path)
-    head = {"version": VERSION, "of": of, "models": []}
-    arrays = {}
+    head: dict[str, Any] = {"version": VERSION, "of": of, "models": []}
+    arrays: dict[str, Any] = {}
     for k, state in enumerate(states):
         plain = {name: getattr(state, name) for name in PLAIN}
         head["models"].append({**plain, "pairs": len(state.pairs)})

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from typing import Any, Protocol
 
-from lazyglm.distributed.shard import Shard
+from lazyglm.distributed.shard import Shard, aligned
 
 Answer = tuple[Any, ...]
 Task = Callable[[Shard, int, Mapping[str, Any], Mapping[str, Any]], Any]
@@ -59,7 +59,7 @@ def tree(count: int) -> Iterator[list[range]]:
 
 def merged(tokens: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The arrays of several tokens, once they are dicts."""
-    return {name: array for token in tokens for name, array in token.items()}
+    return {name: aligned(array) for token in tokens for name, array in token.items()}
 
 
 class Threads:

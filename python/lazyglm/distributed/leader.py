@@ -122,9 +122,11 @@ class Leader:
             weights = weights.astype(np.float32).astype(np.float64)
         return weights, self.engine.share({"weights": weights})
 
-    def ask(self, task: Any, token: Any, **told: Any) -> Any:
-        """A reduction of numbers alone, for a point that has been sent."""
-        return self._reduce(task, [token], told)
+    def ask(self, task: Any, token: Any, *, vector: bool | None = None, **told: Any) -> Any:
+        """A reduction for a point that has been sent; of numbers alone, unless ``vector`` is asked for."""
+        if vector is not None:
+            told["vector"] = vector
+        return self._reduce(task, [token], told, vector=bool(vector))
 
     def _reduce(self, task: Any, tokens: list[Any], told: dict[str, Any], *, vector: bool = False) -> Any:
         self.reductions += vector

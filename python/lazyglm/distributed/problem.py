@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazyglm._core import loss_shape
+from lazyglm.distributed.shard import aligned
 
 #: What to take in place of a loss whose slope jumps.
 SMOOTH = {
@@ -53,7 +54,7 @@ class Problem:
 
 def lesson(shard: Any, told: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """A shard as the compiled part takes it, with the targets of this problem."""
-    targets, weights = shard.targets, shard.weights
+    targets, weights = aligned(shard.targets), None if shard.weights is None else aligned(shard.weights)
     if told["aim"] is not None:
         positive = targets == told["aim"]
         targets = np.where(positive, 1.0, -1.0)

@@ -25,7 +25,7 @@ class Shard(NamedTuple):
 
     @property
     def matrix(self) -> tuple[Any, Any, Any, int]:
-        return self.offsets, self.ids, self.values, self.columns
+        return aligned(self.offsets), aligned(self.ids), aligned(self.values), self.columns
 
     def to_bytes(self) -> bytes:
         """For engines that keep partitions as binary columns."""
@@ -35,6 +35,11 @@ class Shard(NamedTuple):
     def of_bytes(data: bytes) -> Shard:
         """What :meth:`to_bytes` wrote, by this version of the package and by nobody else."""
         return Shard(*pickle.loads(data))
+
+
+def aligned(array: Any) -> Any:
+    """The array itself, or a copy: what came over a network may begin at any byte, and the compiled part borrows words."""
+    return np.require(array, requirements=["C", "A"])
 
 
 def pack(X: Any, y: Any, sample_weight: Any = None, *, partition: int = 0, classes: Any = None) -> Shard:

@@ -62,11 +62,12 @@ def slope_sums(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any
 
 
 def dual_sums(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
-    """What a bound below the minimum is made of."""
+    """What a bound below the minimum is made of; the gradient only where it is asked for."""
     point = _point(shared, "weights", told["bias"])
     by, shares = told["by"], told["shares"]
     slopes, conjugates, gradient = _core.dual_sums(lesson(shard, told), told["loss"], point, by, shares)
-    return np.array([slopes, *conjugates]), gradient
+    sums = np.array([slopes, *conjugates])
+    return (sums, gradient) if told["vector"] else (sums,)
 
 
 def seed(base: int, round_number: int, partition: int) -> int:
