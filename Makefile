@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-rates bench-defaults bench-classes bench-optimum \
+.PHONY: demo test python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-distributed \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -93,6 +93,13 @@ $(OPTIMUM_ENV)/ready: bench/optimum/requirements.txt
 	$(PYTHON) -m venv --clear $(OPTIMUM_ENV)
 	$(OPTIMUM_ENV)/bin/pip install --quiet --disable-pip-version-check -r bench/optimum/requirements.txt
 	touch $@
+
+bench-distributed: $(WHEEL_ENV)/ready    ## rounds over partitions: quality, two Dask workers, memory; DATA=FILE.svm with two classes: against the program, too
+	PATH="$(abspath $(WHEEL_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(WHEEL_ENV)/bin/pip install --quiet \
+		--disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./python
+	$(if $(DATA),cargo build --release --quiet -p lazyglm-cli)
+	$(WHEEL_ENV)/bin/python -m bench.distributed.run $(if $(DATA),--data "$(DATA)" --binary "$(TARGET)/release/lazyglm") \
+		$(if $(ROWS),--rows $(ROWS)) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(ONLY),--only $(ONLY))
 
 bench-paper:            ## the paper's table, and one epoch of each update
 	cargo run --release --quiet --bin lazyglm -- bench paper --rows 200000

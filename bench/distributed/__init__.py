@@ -1,1 +1,1 @@
-"""Distributed training: quality by partitions, order of partitions, wall time and overhead on a real engine, memory."""
+"""Distributed training: quality by partitions and their order, a real engine, memory, real data."""

@@ -21,7 +21,7 @@ def made(rows, columns, per_row=60, zipf=1.1, share=0.2, strength=6.0, seed=1):
 
 
 def cut(X, y, parts, order="shuffled"):
-    """Row numbers of each partition: ``shuffled``, by ``label``, or rows ``clustered`` by their commonest rare feature."""
+    """Row numbers of each partition: ``shuffled``, by ``label``, or rows ``clustered`` by the rarest feature they hold."""
     if order == "label":
         rows = np.argsort(y, kind="stable")
     elif order == "clustered":

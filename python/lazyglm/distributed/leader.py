@@ -13,6 +13,10 @@ from lazyglm.distributed.engine import Engine
 from lazyglm.distributed.problem import Problem
 
 
+#: Weights that are looked at together.
+BLOCK = 1 << 16
+
+
 @dataclass
 class At:
     """A point and what all rows say of it: the objective, and the gradient of the mean loss."""
@@ -33,14 +37,14 @@ class Leader:
         self.engine, self.problem, self.wire = engine, problem, wire
         self.reductions = 0  # of vectors
         self.passes = 0  # over the rows
-        totals, counts, self.squares, self.holders = self._reduce(tasks.statistics, [], {}, vector=True)
+        totals, self.counts, self.squares = self._reduce(tasks.statistics, [], {}, vector=True)
         self.rows, self.weight, self.parts = float(totals[0]), float(totals[1]), float(totals[2])
         if self.rows == 0:
             raise ValueError("no partition has any rows (of a weight above zero)")
-        self.columns = len(counts)
+        self.columns = len(self.counts)
         self.weight_scale = self.rows / self.weight
         self.squares *= 1 / self.weight  # the mean square of a column, its zeros included
-        self.metric, self.bias_metric = self._metric(counts / self.rows)
+        self.metric, self.bias_metric = self._metric(self.counts / self.rows)
         self.constant = engine.share({"metric": self.metric})
 
     def _metric(self, share: Any) -> tuple[Any, float]:
@@ -70,13 +74,14 @@ class Leader:
         finally:
             self.engine.release(token)
         loss, slope, bend = (float(number) / self.weight for number in sums)
-        gradient = gradient.astype(np.float64) / self.weight
+        gradient = _owned(gradient)
+        gradient /= self.weight
         objective = loss + self.problem.penalty(weights)
         slope = slope if self.problem.intercept else 0.0
         return At(weights, bias, loss, objective, gradient, slope, bend)
 
     def moved(self, at: At, zeroed: Any, eta: float, round_number: int, seed: int) -> tuple[Any, float]:
-        """Corrected local passes from a point, and the mean over the partitions that hold a weight: one reduction."""
+        """Corrected local passes from a point, and each weight's mean over the rows that hold it: one reduction."""
         gradient = at.gradient.astype(self.wire, copy=False)
         token = self.engine.share({"weights": at.weights, "zeroed": zeroed, "gradient": gradient})
         told = {
@@ -93,10 +98,10 @@ class Leader:
             bias, moved = self._reduce(tasks.local_pass, [self.constant, token], told, vector=True)
         finally:
             self.engine.release(token)
-        moved = moved.astype(np.float64)
-        moved /= np.maximum(self.holders, 1.0)
-        moved += np.where(zeroed, 0.0, at.weights)
-        return moved, at.bias + float(bias[0]) / self.parts
+        moved = _owned(moved)
+        np.divide(moved, self.counts, out=moved, where=self.counts > 0)
+        np.add(moved, at.weights, out=moved, where=~zeroed)
+        return moved, at.bias + float(bias[0]) / self.rows
 
     def line(self, at: At, weights: Any, bias: float, thetas: list[float]) -> list[float]:
         """The objective at shares of the way to another point: numbers alone are reduced."""
@@ -106,9 +111,11 @@ class Leader:
             (losses,) = self._reduce(tasks.line_losses, [token], told)
         finally:
             self.engine.release(token)
-        step = weights - at.weights
-        penalties = [self.problem.penalty(at.weights + theta * step) for theta in thetas]
-        return [float(loss) / self.weight + penalty for loss, penalty in zip(losses, penalties, strict=True)]
+        penalties = np.zeros(len(thetas))
+        for first in range(0, len(weights), BLOCK):  # no vector of the whole length is made
+            start, end = at.weights[first : first + BLOCK], weights[first : first + BLOCK]
+            penalties += [self.problem.penalty(start + theta * (end - start)) for theta in thetas]
+        return [float(loss) / self.weight + float(penalty) for loss, penalty in zip(losses, penalties, strict=True)]
 
     def zero_test(self, at: At) -> Any:
         """The weights with exact zeros."""
@@ -135,3 +142,8 @@ class Leader:
 
     def close(self) -> None:
         self.engine.release(self.constant)
+
+
+def _owned(vector: Any) -> Any:
+    """An answer as the leader's own, in double precision."""
+    return vector if vector.dtype == np.float64 and vector.flags.writeable else vector.astype(np.float64)

@@ -1,7 +1,7 @@
 """Rounds of corrected local lazy passes: see MATHS.md, "Many shards".
 
     round:  zero test by the gradient at W  ->  a lazy pass on each partition, corrected by that gradient  ->
-            each weight's mean over the partitions that hold it  ->  how far to go that way  ->  the gradient there
+            each weight's mean over the partitions that hold it, by how many of their rows do  ->  how far to go that way  ->  the gradient there
     guard:  the objective at some points of the way from W is asked for (numbers alone travel); the best of them is where
             the round goes, and how far it was along the way corrects the rate. If none is better than W, the round stays.
 """
@@ -19,7 +19,7 @@ from lazyglm.distributed.leader import At, Leader
 PULL = 0.4
 GROWTH = 0.6
 #: Shares of the way that are tried.
-THETAS = [1 / 64, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0, 1.5, 2.0, 3.0, 4.0]
+THETAS = [1 / 64, 1 / 16, 1 / 8, 0.18, 0.25, 0.35, 0.5, 0.7, 0.85, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0]
 #: Rounds that stayed where they were, after which the other solver takes over.
 PATIENCE = 3
 
@@ -41,8 +41,7 @@ class State:
 
 def one_round(leader: Leader, state: State, at: At, seed: int) -> At:
     """One round: the state goes on, and what is known of the new point is returned."""
-    tested = leader.zero_test(at)
-    zeroed = (tested == 0.0) & (at.weights != 0.0)
+    zeroed = (leader.zero_test(at) == 0.0) & (at.weights != 0.0)
     weights, bias = leader.moved(at, zeroed, _eta(leader, state, at), state.round, seed)
     theta = _how_far(leader, at, weights, bias)
     state.stayed = theta is None
@@ -51,7 +50,10 @@ def one_round(leader: Leader, state: State, at: At, seed: int) -> At:
         state.rejected += 1
         return at
     state.rate *= min(theta, 2.0) ** 0.5
-    after = leader.at(at.weights + theta * (weights - at.weights), at.bias + theta * (bias - at.bias))
+    weights -= at.weights  # in place: the leader may have few vectors to spare
+    weights *= theta
+    weights += at.weights
+    after = leader.at(weights, at.bias + theta * (bias - at.bias))
     state.weights, state.bias = after.weights, after.bias
     return after
 

@@ -22,9 +22,9 @@ def shape(shard: Any, number: int, shared: Shared, told: Told) -> tuple[int, int
 
 
 def statistics(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
-    """Rows, their weight, partitions with rows; rows that hold a column, its squares, partitions that hold it."""
+    """Rows, their weight, partitions with rows; rows that hold a column, and its squares."""
     rows, weight, counts, squares = _core.column_stats(lesson(shard, told))
-    return np.array([rows, weight, float(rows > 0)]), counts, squares, (counts > 0).astype(np.float64)
+    return np.array([rows, weight, float(rows > 0)]), counts, squares
 
 
 def gradient(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
@@ -34,7 +34,7 @@ def gradient(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, 
 
 
 def local_pass(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
-    """How far one pass over the partition moved the weights that it holds, and the bias."""
+    """How far one pass moved each weight, times the rows of the partition that hold it; the bias, times all of them."""
     if shard.rows == 0:
         return np.zeros(1), np.zeros(len(shared["weights"]), dtype=told["wire"])
     pass_told = {
@@ -46,7 +46,10 @@ def local_pass(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any
     }
     point = _point(shared, "weights", told["bias"])
     moved, bias = _core.local_pass(lesson(shard, told), told["loss"], point, pass_told)
-    return np.array([bias]), moved.astype(told["wire"], copy=False)
+    counts = np.zeros(len(moved), dtype=np.uint32)
+    np.add.at(counts, shard.ids, 1)
+    moved *= counts
+    return np.array([bias * shard.rows]), moved.astype(told["wire"], copy=False)
 
 
 def line_losses(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
