@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from lazyglm import _params
 from lazyglm._classifier import SGDClassifier, _gives_probabilities
 from lazyglm._regressor import SGDRegressor
 from lazyglm.dask._blocks import is_dask, labels_of, parts_of, shards_of
@@ -30,7 +31,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Parameters of the base that have no meaning in rounds, and what they may be.
-UNUSED = {"early_stopping": False, "average": False, "warm_start": False, "method": "fobos"}
+UNUSED: dict[str, Any] = {
+    "early_stopping": False,
+    "average": False,
+    "warm_start": False,
+    "method": "fobos",
+    "scale": None,
+    "penalty_factor": None,
+}
 #: Those of the rate, which comes from the data: words, and no error.
 OF_THE_RATE = ("learning_rate", "eta0", "power_t")
 OWN = ("client", "solver", "checkpoint", "timeout")
@@ -61,9 +69,11 @@ class DaskLinear:
         return {**state, "client": None}
 
     def _check(self: Any) -> None:
-        self._check_params()
+        _params.check_alone(self, {name: rule for name, rule in self._rules.items() if name not in OWN})
+        if self.penalty == "elasticnet" and self.l1_ratio is None:
+            raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
         for name, only in UNUSED.items():
-            if getattr(self, name) != only:
+            if getattr(self, name) is not only and not np.array_equal(getattr(self, name), only):
                 raise ValueError(f"{name}={getattr(self, name)!r} has no meaning over partitions: leave it at {only!r}")
         defaults = _defaults(self._base)
         for name in OF_THE_RATE:
