@@ -24,7 +24,7 @@ fn without_a_penalty_it_chooses_one_by_held_out_loss_and_minimises() {
     assert_eq!(chosen.len(), 1);
     assert_eq!((&chosen[0]["l1"], &chosen[0]["l2"]), (&report["l1"], &report["l2"]));
     let lowest = tried.iter().map(|point| point["loss"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
-    assert!(tried.len() > 5 && chosen[0]["loss"].as_f64().unwrap() <= 1.001 * lowest, "{report}");
+    assert!(tried.len() > 5 && chosen[0]["loss"].as_f64().unwrap() <= 1.006 * lowest, "{report}");
     // The model says which penalty it has, and the proof is for that one.
     let inspected = folder.json("inspect m --json");
     assert_eq!(inspected["training"]["l1"], report["l1"], "{inspected}");

@@ -158,9 +158,11 @@ fn train_in_memory(
     let features = task.data.features.count;
     let job = Job { blocks: &blocks, loss: &*task.loss, features, validation };
     std::thread::scope(|scope| {
-        match rayon::current_num_threads() {
-            1 => drop(send), // it is found out when it is needed
-            _ => drop(scope.spawn(move || {
+        // On one thread it is found out when it is needed; and a thread of the pool must not wait for one that needs the pool.
+        let alone = rayon::current_num_threads() == 1 || rayon::current_thread_index().is_some();
+        match alone {
+            true => drop(send),
+            false => drop(scope.spawn(move || {
                 let _ = send.send(objective::nothing(task.examples(), &*task.loss, settings.bias));
             })),
         }
