@@ -1,0 +1,131 @@
+"""From a frame to weights: packed, put into the units that are penalised, learnt, and put back."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import numpy as np
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, NumericType
+from sklearn.exceptions import ConvergenceWarning
+
+import lazyglm
+from lazyglm.distributed import Problem, fit
+from lazyglm.distributed.run import Found
+from lazyglm.spark import _scale, _worker
+from lazyglm.spark.engine import SparkEngine
+
+
+class Head(NamedTuple):
+    """The weights of one model that are not zero, where they are, and the bias."""
+
+    ids: Any
+    values: Any
+    bias: float
+    report: dict[str, Any]
+
+
+def solved(
+    estimator: Any, dataset: Any, problems_of: Callable[[list[Any]], list[Problem | None]], classes: bool
+) -> tuple[list[Head], int]:
+    """Heads, one a problem, and how many features there are. ``problems_of`` is told the labels of each partition."""
+    weight = estimator.getOrDefault("weightCol") if estimator.isDefined("weightCol") else None
+    frame = _columns(dataset, estimator.getFeaturesCol(), estimator.getLabelCol(), weight)
+    work = _worker.packing(estimator.getFeaturesCol(), classes, lazyglm.__version__)
+    engine = SparkEngine(dataset.sparkSession, frame.mapInArrow(work, _worker.SCHEMA), estimator.getTimeout())
+    try:
+        parts = engine.map(_scale.known, [], {"classes": classes})
+        engine.count, engine.columns = len(parts), _width(parts)
+        problems = problems_of([labels for _, _, labels in parts])
+        columns, names, factors = engine.columns, _narrowed(engine), None
+        if estimator.getStandardization():
+            factors = _standardised(engine)
+        heads = [_head(_one(estimator, engine, problem), names, factors) for problem in problems]
+    finally:
+        engine.close()
+    if not all(head.report["converged"] for head in heads):
+        words = "maxIter rounds have passed before the objective settled: raise maxIter, or tol"
+        warnings.warn(words, ConvergenceWarning, stacklevel=4)
+    return heads, columns
+
+
+def _columns(dataset: Any, features: str, label: str, weight: str | None) -> Any:
+    """Unwrapped vectors, labels and maybe weights."""
+    fields = {field.name: field.dataType for field in dataset.schema.fields}
+    for role, name in (("featuresCol", features), ("labelCol", label), ("weightCol", weight)):
+        if name is not None and name not in fields:
+            raise ValueError(f"{role}: there is no column {name!r}; there are {', '.join(fields)}")
+    if not isinstance(fields[features], VectorUDT):
+        raise TypeError(
+            f"column {features!r} is {fields[features].simpleString()}, and features are vectors: use VectorAssembler, or "
+            "pyspark.ml.functions.array_to_vector for an array"
+        )
+    chosen = [F.unwrap_udt(F.col(f"`{features}`")).alias("features")]
+    for alias, name in (("label", label), ("weight", weight)):
+        if name is None:
+            continue
+        if not isinstance(fields[name], (NumericType, BooleanType)):
+            raise TypeError(f"column {name!r} is {fields[name].simpleString()}, and numbers are needed: use StringIndexer")
+        chosen.append(F.col(f"`{name}`").cast("double").alias(alias))
+    return dataset.select(*chosen)
+
+
+def _width(parts: list[Any]) -> int:
+    """How many features all partitions have that have rows."""
+    first: tuple[int, int] | None = None
+    for k, (rows, columns, _) in enumerate(parts):
+        if rows == 0:
+            continue
+        if first is not None and first[1] != columns:
+            raise ValueError(f"partition {first[0]} has {first[1]} features and partition {k} has {columns}: give all the same")
+        first = first or (k, columns)
+    if first is None:
+        raise ValueError("there are no rows (of a weight above zero)")
+    return first[1]
+
+
+def _narrowed(engine: SparkEngine) -> Any:
+    """The columns that occur, if they are few among very many; shards then have no others."""
+    columns = engine.columns or 0
+    if columns < _scale.WIDE:
+        return None
+    held = np.unique(np.concatenate(engine.map(_scale.held, [], {})))
+    if 2 * len(held) > columns:
+        return None
+    engine.rewrite(_scale.renumbered, {"held": held}, len(held))
+    return held
+
+
+def _standardised(engine: SparkEngine) -> Any:
+    sigma = _scale.deviations(engine)
+    factors = np.divide(1.0, sigma, out=np.zeros_like(sigma), where=sigma > 0)
+    engine.rewrite(_scale.divided, {"factor": factors}, len(factors))
+    return factors
+
+
+def _one(estimator: Any, engine: SparkEngine, problem: Problem | None) -> Found | None:
+    if problem is None:
+        return None
+    return fit(
+        engine,
+        problem,
+        solver=estimator.getSolver(),
+        max_rounds=estimator.getMaxIter(),
+        tol=estimator.getTol(),
+        seed=estimator.getSeed(),
+    )
+
+
+def _head(found: Found | None, names: Any, factors: Any) -> Head:
+    """Weights in the columns and units of the frame. Without a problem, of a class that never occurs: never chosen."""
+    if found is None:
+        return Head(np.zeros(0, np.int32), np.zeros(0), -np.inf, {"converged": True, "rounds": 0, "history": []})
+    weights = found.weights if factors is None else found.weights * factors
+    places = np.flatnonzero(weights)
+    ids = places if names is None else names[places]
+    report = {name: getattr(found, name) for name in ("converged", "rounds", "solver", "rejected", "history", "reductions")}
+    return Head(ids.astype(np.int32), weights[places], float(found.bias), {**report, **asdict(found.certificate)})
