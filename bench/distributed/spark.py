@@ -70,10 +70,10 @@ def main():
         for k, r in enumerate(rows):
             dump_svmlight_file(X[r], y[r] > 0, os.path.join(place, f"part-{k:03}.svm"), zero_based=False)
         spark = session(asked.master)
-        read = [spark.read.format("libsvm").option("numFeatures", asked.columns).load(os.path.join(place, f"part-{k:03}.svm")) for k in range(asked.parts)]
-        frame = read[0]
-        for more in read[1:]:
-            frame = frame.union(more)
+        read = spark.read.format("libsvm").option("numFeatures", asked.columns)
+        frame = read.load(os.path.join(place, "part-000.svm"))
+        for k in range(1, asked.parts):
+            frame = frame.union(read.load(os.path.join(place, f"part-{k:03}.svm")))
         frame = frame.coalesce(asked.parts).cache()
         frame.count()
         enough, times = {}, {name: [] for name in sides}
