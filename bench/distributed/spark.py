@@ -37,7 +37,7 @@ def fitted(make, most, frame):
 
 
 def session(master):
-    settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "3g", "spark.executor.memory": "2g"}
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "3g", "spark.executor.memory": "2g"}
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
