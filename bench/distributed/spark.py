@@ -14,7 +14,8 @@ from pyspark.ml.classification import LogisticRegression
 from pyspark.sql import SparkSession
 from sklearn.datasets import dump_svmlight_file
 
-from bench.distributed.made import cut, made
+from bench.distributed.made import cut
+from bench.distributed.quality import split
 from lazyglm.distributed import Problem, Threads, fit, pack
 from lazyglm.spark import LazyGLMClassifier
 
@@ -41,9 +42,9 @@ def session(master):
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    made = builder.getOrCreate()
-    made.sparkContext.setLogLevel("OFF")
-    return made
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
 
 
 def main():
@@ -55,7 +56,7 @@ def main():
     parser.add_argument("--master", default="local-cluster[2,1,2048]")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    X, y = made(asked.rows, asked.columns)
+    X, y, _, _ = split(1, asked.rows, asked.columns)  # the data of bench-distributed
     rows = cut(X, y, asked.parts)
     shards = [pack(X[r], y[r], partition=k) for k, r in enumerate(rows)]
     least = fit(Threads(shards, threads=2), Problem("logistic", L1, L2, intercept=False), solver="owlqn", tol=1e-8, max_rounds=500)
