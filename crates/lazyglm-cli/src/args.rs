@@ -83,10 +83,10 @@ pub struct Train {
     /// The score above which a label is given: 0, or for each label where its F1 is greatest, on the held-out rows if there are any
     #[arg(long, value_enum, default_value_t = Thresholds::Zero, value_name = "T", help_heading = "Objective")]
     pub thresholds: Thresholds,
-    /// λ₁, the price of a weight's magnitude [default: 1e-6]; tune and path take several: A,B,C or LOW..HIGH:N
+    /// λ₁, the price of a weight's magnitude [default: 1e-6, or chosen by --solver auto]; tune and path take several: A,B,C or LOW..HIGH:N
     #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
     pub l1: Option<String>,
-    /// λ₂, the price of half its square [default: 1e-6]; tune and path take several: A,B,C or LOW..HIGH:N
+    /// λ₂, the price of half its square [default: 1e-6, or chosen by --solver auto]; tune and path take several: A,B,C or LOW..HIGH:N
     #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
     pub l2: Option<String>,
     /// Leave the bias out

@@ -35,7 +35,7 @@ pub struct Solver {
 pub static SOLVERS: &[Solver] = &[
     Solver {
         name: "auto",
-        about: "newton where rows are in memory and the loss is smooth, else online, and then the zero test; without --l1 and --l2 it chooses them on held-out rows",
+        about: "newton where rows are in memory and the loss is smooth, else online, and then the zero test; without --l1 and --l2 it chooses them on held-out rows, and ftrl where that is better there",
         prices: true,
         train: auto::train,
         streams: Some(train_on),
