@@ -2,8 +2,9 @@
 
 mod adagrad;
 mod auto;
+mod follow;
 mod ftrl;
-mod leader;
+
 mod newton;
 mod recipe;
 mod saga;

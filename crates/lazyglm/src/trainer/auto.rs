@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rows in memory, a smooth loss    the minimiser, by Newton's method; λ, if none was given, by held-out loss (recipe.rs), or
-//!                                  what follows the leader (leader.rs), if that is better there
+//!                                  what follows the regularised leader (follow.rs), if that is better there
 //! rows in memory, a loss with kinks   stochastic steps; λ, if none was given, by held-out loss, all as lanes
 //! rows on disk                     stochastic steps, then the zero test (zeros.rs)
 //! ```
@@ -47,7 +47,7 @@ pub(super) fn train(
             (settings.net, settings.start) = (net, Some(start));
             newton::train(task, validation, &settings, watch)?
         }
-        How::Follow(leader) => train_in_memory(task, validation, &leader.settings(&settings), watch)?,
+        How::Follow(follow) => train_in_memory(task, validation, &follow.settings(&settings), watch)?,
     };
     trained.report.tried = tried;
     Ok(trained)

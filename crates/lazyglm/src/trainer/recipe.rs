@@ -9,7 +9,7 @@
 //! more closely; the others begin where it ended. Few rows are held out five times over, many once; of very many rows, a
 //! share finds the ray, and all of them find where on it: the more rows, the less penalty is needed.
 
-use super::leader::{self, Leader};
+use super::follow::{self, Follow};
 use super::newton::STEPS;
 use super::{Progress, Stage};
 use crate::error::Result;
@@ -56,7 +56,7 @@ pub(super) enum How {
     /// The minimiser with this penalty, from where the last solve with it ended.
     Minimise(ElasticNet, Arc<Start>),
     /// Following the regularised leader for so many epochs.
-    Follow(Leader),
+    Follow(Follow),
 }
 
 /// Chooses a penalty by held-out loss.
@@ -88,34 +88,31 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     }
     let (ray, mut k) = walk.sparsest(&best);
     let plain = settings.factors.is_none() && !settings.nonnegative;
-    let mut leader = match plain && !settings.interrupted() {
-        true => leader::best(&walk.seats, units, settings, &mut walk.order)?,
+    let mut follow = match plain && !settings.interrupted() {
+        true => follow::best(&walk.seats, units, settings, &mut walk.order),
         false => None,
     };
     if most < rows - held {
         walk.seats = vec![Seat::new(task, &order, 0..held, rows)];
         walk.tried.clear();
         k = walk.climb(ray, k, [1, 1])?;
-        leader = leader.map(|leader| leader::on(&walk.seats, &leader, settings, &mut walk.order));
+        follow = follow.map(|follow| follow::on(&walk.seats, &follow, settings, &mut walk.order));
     }
     let lowest = walk.loss(ray, k)?;
     let (mut tried, mut seat) = (walk.order, walk.seats.swap_remove(0));
-    let (net, how) = match leader.filter(|leader| leader.loss < (1.0 - MARGIN) * lowest) {
-        Some(leader) => (leader.net, How::Follow(leader)),
-        None => {
-            let net = net(units, ray, k);
-            seat.look(net, settings); // the last look may have been at another penalty
-            let (weights, bias) = seat.at.unwrap_or_default();
-            (net, How::Minimise(net, Arc::new(Start { weights, bias })))
-        }
+    let mark = |tried: &mut [Tried], solver: &str, loss: f64| {
+        let point = tried.iter_mut().rfind(|point| point.solver == solver && point.loss == loss);
+        point.into_iter().for_each(|point| point.chosen = true);
     };
-    let solver = if matches!(how, How::Follow(_)) { "ftrl" } else { "newton" };
-    let loss = if let How::Follow(leader) = &how { leader.loss } else { lowest };
-    let is_it = |point: &&mut Tried| {
-        point.solver == solver && (point.l1, point.l2, point.loss) == (net.l1, net.l2, loss)
-    };
-    tried.iter_mut().rfind(is_it).into_iter().for_each(|point| point.chosen = true);
-    Ok(Choice { how, tried })
+    if let Some(follow) = follow.filter(|follow| follow.loss < (1.0 - MARGIN) * lowest) {
+        mark(&mut tried, "ftrl", follow.loss);
+        return Ok(Choice { how: How::Follow(follow), tried });
+    }
+    mark(&mut tried, "newton", lowest);
+    let net = net(units, ray, k);
+    seat.look(net, settings); // the last look may have been at another penalty
+    let (weights, bias) = seat.at.unwrap_or_default();
+    Ok(Choice { how: How::Minimise(net, Arc::new(Start { weights, bias })), tried })
 }
 
 /// λ₁_max and ‖g₀‖²/F₀.

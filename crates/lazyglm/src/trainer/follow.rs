@@ -6,7 +6,6 @@
 
 use super::recipe::{Seat, digits};
 use super::train_in_memory;
-use crate::error::Result;
 use crate::penalty::ElasticNet;
 use crate::report::Tried;
 use crate::settings::Settings;
@@ -22,7 +21,7 @@ const PATIENCE: u64 = 2;
 
 /// A run worth making on all rows.
 #[derive(Clone, Debug)]
-pub(super) struct Leader {
+pub(super) struct Follow {
     pub net: ElasticNet,
     pub eta: f64,
     pub epochs: u64,
@@ -30,7 +29,7 @@ pub(super) struct Leader {
     pub loss: f64,
 }
 
-impl Leader {
+impl Follow {
     /// The settings of its run.
     pub fn settings(&self, settings: &Settings) -> Settings {
         let solver = "ftrl".to_string();
@@ -45,29 +44,29 @@ pub(super) fn best(
     units: ElasticNet,
     settings: &Settings,
     tried: &mut Vec<Tried>,
-) -> Result<Option<Leader>> {
+) -> Option<Follow> {
     let net =
         |share: f64| ElasticNet { l1: digits(0.5 * share * units.l1), l2: digits(0.5 * share * units.l2) };
     let ladder = Settings { net: net(SHARES[1]), eta0: None, epochs: 2, ..base(settings) };
-    let Ok(found) = train_in_memory(&seats[0].learnt, None, &ladder, &mut |_| {}) else { return Ok(None) };
-    let mut best: Option<Leader> = None;
+    let found = train_in_memory(&seats[0].learnt, None, &ladder, &mut |_| {}).ok()?;
+    let mut best: Option<Follow> = None;
     for (share, rate) in SHARES.iter().flat_map(|share| RATES.map(|rate| (*share, rate))) {
         if settings.interrupted() {
             break;
         }
         let eta = digits(rate * found.report.eta0);
-        let leader =
-            on(seats, &Leader { net: net(share), eta, epochs: EPOCHS, loss: f64::INFINITY }, settings, tried);
-        if best.as_ref().is_none_or(|best| leader.loss < best.loss) {
-            best = Some(leader);
+        let follow =
+            on(seats, &Follow { net: net(share), eta, epochs: EPOCHS, loss: f64::INFINITY }, settings, tried);
+        if best.as_ref().is_none_or(|best| follow.loss < best.loss) {
+            best = Some(follow);
         }
     }
-    Ok(best.filter(|leader| leader.loss.is_finite()))
+    best.filter(|follow| follow.loss.is_finite())
 }
 
 /// The same penalty and rate on other rows: how many epochs, and how good.
-pub(super) fn on(seats: &[Seat], leader: &Leader, settings: &Settings, tried: &mut Vec<Tried>) -> Leader {
-    let settings = Settings { net: leader.net, eta0: Some(leader.eta), ..base(settings) };
+pub(super) fn on(seats: &[Seat], like: &Follow, settings: &Settings, tried: &mut Vec<Tried>) -> Follow {
+    let settings = Settings { net: like.net, eta0: Some(like.eta), ..base(settings) };
     let run = |seat: &Seat| {
         let trained = train_in_memory(&seat.learnt, Some(&seat.held), &settings, &mut |_| {}).ok()?;
         let held_out = trained.report.validation?;
@@ -81,14 +80,14 @@ pub(super) fn on(seats: &[Seat], leader: &Leader, settings: &Settings, tried: &m
     });
     tried.push(Tried {
         solver: "ftrl".into(),
-        l1: leader.net.l1,
-        l2: leader.net.l2,
+        l1: like.net.l1,
+        l2: like.net.l2,
         loss,
         nonzeros,
         rows: seats[0].learnt.targets.len(),
         chosen: false,
     });
-    Leader { loss, epochs: epochs.max(1), ..leader.clone() }
+    Follow { loss, epochs: epochs.max(1), ..like.clone() }
 }
 
 fn base(settings: &Settings) -> Settings {
