@@ -1,7 +1,7 @@
 //! One algorithm a file. [`online`] is the loop over rows; [`eta0`] finds its starting rate. [`lanes`] is the same loop for many models at
 //! once, each with an [`aim`] of its own; [`softmax`] couples them, a lane a class; [`aggressive`] goes as far as the row asks.
-//! [`adagrad`] and [`ftrl`] have a rate for each weight, [`ladder`] finds their common factor, [`scales`] its units; [`learner`] is what the
-//! loop over epochs needs of any of them. [`saga`] reduces the noise of steps to nothing. [`orbit`] makes many penalty steps at once.
+//! [`adagrad`] and [`ftrl`] have a rate for each weight, `ladder` finds their common factor, `scales` its units; `learner` is what the
+//! loop over epochs needs of any of them. [`saga`] reduces the noise of steps to nothing. `orbit` makes many penalty steps at once.
 //!
 //! ```
 //! use lazyglm::{Settings, random, solver::eta0, synth};
