@@ -54,7 +54,7 @@ pub struct Rule {
 /// use lazyglm::{ElasticNet, solver::{learner::Learner, saga::*, scales::Scales}, synth};
 /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
 /// let net = ElasticNet::new(1e-3, 1e-3).unwrap();
-/// let rule = Rule { net, step: 0.3, tolerance: 1e-6, seed: 1 };
+/// let rule = Rule { net, step: 1.0, tolerance: 1e-3, seed: 1 };
 /// let mut model = Saga::new(rule, Scales::of(task.examples()).spreads(), true);
 /// for _ in 0..200 {
 ///     model.look(&*task.loss, &mut |see| Ok(see(task.examples()))).unwrap(); // all rows at once
