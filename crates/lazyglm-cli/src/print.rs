@@ -46,3 +46,8 @@ pub fn count(n: u64) -> String {
     }
     text
 }
+
+/// `1 epoch`, `2 epochs`.
+pub fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}

@@ -321,7 +321,7 @@ fn comment(args: &Train, settings: &Settings, trained: &Trained, streams: bool) 
         "adagrad" | "ftrl" => true,
         _ => false,
     };
-    if has_rate && settings.eta0.is_none() {
+    if has_rate && settings.eta0.is_none() && report.tried.is_empty() {
         note(
             args.quiet,
             &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0),
@@ -368,8 +368,8 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     let how = match report.solver.as_str() {
         "newton" => format!("the minimiser to {:?}, by Newton's method", settings.tolerance),
         "ftrl" => format!(
-            "{} epochs of FTRL-proximal, which was better there than the minimiser of any",
-            report.epochs
+            "{} of FTRL-proximal, better there than the minimiser of any penalty tried",
+            print::counted(report.epochs, "epoch")
         ),
         _ if streams => format!("{} epochs of stochastic steps, then a test of zeros", report.epochs),
         _ => format!("{} epochs of stochastic steps, since the loss has kinks", report.epochs),
@@ -387,10 +387,8 @@ fn human(
     let features = count(report.features as u64);
     writeln!(
         out,
-        "trained    {rows} rows × {features} features, {} {}{} in {:.3} s (read in {:.3} s)",
-        report.epochs,
-        if report.solver == "newton" { "step" } else { "epoch" },
-        if report.epochs == 1 { "" } else { "s" },
+        "trained    {rows} rows × {features} features, {} in {:.3} s (read in {:.3} s)",
+        print::counted(report.epochs, if report.solver == "newton" { "step" } else { "epoch" }),
         report.seconds_train,
         report.seconds_read
     )?;

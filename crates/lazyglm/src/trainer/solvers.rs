@@ -104,7 +104,7 @@ impl Solver {
         if (settings.factors.is_some() || settings.nonnegative) && !self.prices {
             return Err(Error::call(
                 format!("--penalty-factor and --nonnegative are not for --solver {}", self.name),
-                "use --solver newton",
+                "use --solver newton or online",
             ));
         }
         let start = settings.start.as_ref().map(|start| start.weights.len());
