@@ -7,7 +7,7 @@ use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{certify, l1_max, objective, violation};
 use lazyglm::random::Random;
 use lazyglm::solver::newton::{Options, Problem, Solution, Stop, solve};
-use lazyglm::{ElasticNet, Examples, Prices, Rows};
+use lazyglm::{ElasticNet, Examples, Prices, Rows, synth};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -233,4 +233,35 @@ fn the_same_bits_on_any_number_of_threads_and_a_watcher_can_end_it() {
     let told = solve(&problem, None, &Options { tolerance: 1e-9, steps: 300 }, &mut |look| look.steps < 1);
     assert_eq!((told.stop, told.steps), (Stop::Told, 1));
     assert!(made.value(net, &told) < objective(made.examples(), &*made.loss, net, &[0.0; 200], 0.0).total());
+}
+
+/// Data large enough for the way by few columns. A start, though it is nothing, takes the way by all of them.
+#[test]
+fn few_columns_end_where_all_do() {
+    let shape = synth::Shape { rows: 60_000, features: 20_000, words: 75.0, ..Default::default() };
+    let task = synth::documents(&shape).task;
+    assert!(task.data.rows.nonzeros() > 1 << 22, "{} non-zeros", task.data.rows.nonzeros());
+    let most = l1_max(task.examples(), &*task.loss, true);
+    let factors: Vec<f64> = (0..shape.features).map(|j| [0.7, 1.0, 3.0][j % 3]).collect();
+    let nothing = vec![0.0; shape.features];
+    for (share, l2, factors, nonnegative) in
+        [(0.5, 0.0, None, false), (0.2, 1e-3, None, false), (0.5, 1e-3, Some(&factors[..]), true)]
+    {
+        let net = ElasticNet::new(share * most, l2).unwrap();
+        let prices = Prices { net, factors, nonnegative };
+        let problem = Problem { examples: task.examples(), loss: &*task.loss, prices, bias: true };
+        let options = Options { tolerance: 1e-8, steps: 200 };
+        let few = solve(&problem, None, &options, &mut |_| true);
+        let all = solve(&problem, Some((&nothing, 0.0)), &options, &mut |_| true);
+        assert!(matches!(few.stop, Stop::Gap | Stop::Promise), "{:?}", few.stop);
+        assert!(few.weights.iter().filter(|w| **w != 0.0).count() > 2);
+        for (j, (a, b)) in few.weights.iter().zip(&all.weights).enumerate() {
+            let near = (a - b).abs() < 1e-5 && (*a == 0.0) == (*b == 0.0);
+            assert!(near, "l1 {share} of the largest: weight {j} is {a} by few columns, {b} by all");
+        }
+    }
+    let prices = Prices::of(ElasticNet::new(0.2 * most, 0.0).unwrap());
+    let problem = Problem { examples: task.examples(), loss: &*task.loss, prices, bias: true };
+    let told = solve(&problem, None, &Options { tolerance: 1e-8, steps: 200 }, &mut |look| look.steps < 1);
+    assert_eq!((told.stop, told.steps), (Stop::Told, 1), "told to stop, it stops");
 }

@@ -18,6 +18,10 @@ pub trait Value: Copy + Send + Sync + 'static {
     fn wide(self) -> f64;
     /// As `f32`, rounded to nearest.
     fn narrow(self) -> f32;
+    /// Values of this kind, lent.
+    fn lent(values: &[Self]) -> ValuesRef<'_>
+    where
+        Self: Sized;
 }
 
 impl Value for f32 {
@@ -29,6 +33,9 @@ impl Value for f32 {
     fn narrow(self) -> f32 {
         self
     }
+    fn lent(values: &[f32]) -> ValuesRef<'_> {
+        ValuesRef::F32(values)
+    }
 }
 
 impl Value for f64 {
@@ -39,6 +46,9 @@ impl Value for f64 {
     #[inline(always)]
     fn narrow(self) -> f32 {
         self as f32
+    }
+    fn lent(values: &[f64]) -> ValuesRef<'_> {
+        ValuesRef::F64(values)
     }
 }
 
@@ -155,6 +165,16 @@ impl<'a> RowsRef<'a> {
             return Err(broken("a value that is not finite"));
         }
         Ok(RowsRef { offsets, ids, values, columns })
+    }
+
+    /// Lends arrays that came from rows that were checked.
+    pub(crate) fn trusted(
+        offsets: &'a [usize],
+        ids: &'a [u32],
+        values: ValuesRef<'a>,
+        columns: usize,
+    ) -> RowsRef<'a> {
+        RowsRef { offsets, ids, values, columns }
     }
 
     /// How many rows there are.

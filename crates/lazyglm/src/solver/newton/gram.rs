@@ -5,7 +5,7 @@
 //! ```
 
 use super::model::{Model, shrunk};
-use super::{Newton, Point};
+use crate::kernel::Columns;
 use crate::rows::Value;
 
 /// Working sets up to this size have such a matrix,
@@ -27,33 +27,22 @@ impl Gram {
         width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
     }
 
-    pub fn new<V: Value>(newton: &Newton<V>, point: &Point, set: &[u32]) -> Gram {
-        let rows = newton.problem.examples.rows;
+    pub fn new<V: Value>(columns: &Columns<V>, set: &[u32], bends: &[f64]) -> Gram {
         let side = set.len() + 1;
-        let mut place = vec![u32::MAX; rows.columns()];
-        set.iter().enumerate().for_each(|(k, &j)| place[j as usize] = k as u32);
-        let (mut a, mut row) = (vec![0.0; side * side], Vec::new());
-        for i in 0..rows.len() {
-            let bend = point.bends[i];
-            if bend == 0.0 {
-                continue;
-            }
-            row.clear();
-            let entries = rows.row(newton.values, i).iter();
-            row.extend(entries.map(|(j, x)| (place[j] as usize, x)).filter(|(k, _)| *k < side));
-            row.push((set.len(), 1.0));
+        let (starts, entries) = columns.by_row(set);
+        let mut a = vec![0.0; side * side];
+        for (span, &bend) in starts.windows(2).zip(bends) {
+            let row = &entries[span[0]..span[1]];
             for (first, &(k, x)) in row.iter().enumerate() {
-                let scaled = bend * x;
-                let line = &mut a[k * side..(k + 1) * side];
-                row[first..].iter().for_each(|&(l, y)| line[l] += scaled * y);
+                let scaled = bend * f64::from(x);
+                let line = &mut a[k as usize * side..(k as usize + 1) * side];
+                row[first..].iter().for_each(|&(l, y)| line[l as usize] += scaled * f64::from(y));
+                line[side - 1] += scaled;
             }
+            a[side * side - 1] += bend;
         }
-        // Entries came in the order of the rows' columns: each pair is on one side or the other.
         for k in 0..side {
-            for l in 0..k {
-                let both = a[k * side + l] + a[l * side + k];
-                (a[k * side + l], a[l * side + k]) = (both, both);
-            }
+            (0..k).for_each(|l| a[k * side + l] = a[l * side + k]);
         }
         Gram { a, side }
     }

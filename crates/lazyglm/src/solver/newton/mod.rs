@@ -15,6 +15,7 @@
 //! the tolerance. [`Stop`] says which.
 
 mod anderson;
+mod few;
 mod gram;
 mod line;
 mod model;
@@ -25,6 +26,7 @@ use crate::kernel::Columns;
 use crate::loss::Loss;
 use crate::penalty::Prices;
 use crate::rows::{Examples, Value, ValuesRef};
+use few::Few;
 use model::Model;
 use point::Point;
 use std::sync::OnceLock;
@@ -153,6 +155,12 @@ struct Guard {
     repair: Vec<f64>,
 }
 
+impl Guard {
+    fn new(rows: usize) -> Guard {
+        Guard { theta: 1.0, repair: vec![0.0; rows] }
+    }
+}
+
 impl<'a, V: Value> Newton<'a, V> {
     fn new(problem: &'a Problem<'a>, values: &'a [V], options: &'a Options) -> Newton<'a, V> {
         Newton { problem, values, options, n: problem.examples.len() as f64 }
@@ -165,39 +173,51 @@ impl<'a, V: Value> Newton<'a, V> {
         watch: &mut dyn FnMut(&Look) -> bool,
     ) -> Solution {
         let mut point = self.null_point();
-        let done = |point: Point, stop, steps, promise| Solution {
-            weights: point.weights,
-            bias: point.bias,
-            stop,
-            steps,
-            promise,
-        };
         let most = self.largest_violation(&point); // no weight wants to leave zero: that is the minimum
         if self.problem.examples.is_empty() || (start.is_none() && most <= 0.0) {
-            return done(point, Stop::Gap, 0, 0.0);
+            return point.solved(Stop::Gap, 0, 0.0);
+        }
+        let (mut guard, mut steps) = (Guard::new(self.problem.examples.len()), 0);
+        if start.is_none() && view.get().is_none() && self.maybe_few(most) {
+            match self.few(point, &mut guard, watch) {
+                Few::Ended(solution) => return solution,
+                Few::Many(reached, made) => (point, steps) = (reached, made),
+            }
         }
         let columns = view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values));
         match start {
             Some((weights, bias)) => point = self.point_at(weights.to_vec(), bias, columns),
-            None => point = self.warm(point, most, columns),
+            None if self.many(most) => point = self.warm(point, most, columns),
+            None => (),
         }
-        let mut guard = Guard { theta: 1.0, repair: vec![0.0; self.problem.examples.len()] };
+        self.descend(point, columns, &mut guard, steps, watch)
+    }
+
+    /// Newton's steps from a point, after so many.
+    fn descend(
+        &self,
+        mut point: Point,
+        columns: &Columns<V>,
+        guard: &mut Guard,
+        steps: usize,
+        watch: &mut dyn FnMut(&Look) -> bool,
+    ) -> Solution {
         let (mut promise, mut idle, mut trusted) = (f64::INFINITY, 0, false);
-        for step in 0..self.options.steps {
+        for step in steps..self.options.steps {
             let gap = self.relative_gap(&point);
             let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
             let go_on = watch(&Look { steps: step, objective: point.value / self.n, nonzeros, gap });
             if gap <= self.options.tolerance {
-                return done(point, Stop::Gap, step, promise);
+                return point.solved(Stop::Gap, step, promise);
             }
             if trusted && promise <= MARGIN * self.options.tolerance && self.gap_is_loose() {
-                return done(point, Stop::Promise, step, promise);
+                return point.solved(Stop::Promise, step, promise);
             }
             if !go_on {
-                return done(point, Stop::Told, step, promise);
+                return point.solved(Stop::Told, step, promise);
             }
             let most = self.largest_violation(&point);
-            self.guard_curvature(&mut point, &mut guard, most);
+            self.guard_curvature(&mut point, guard, most);
             let mut model = Model::build(self, &point, columns, most);
             // A promise that may end the run must be that of the model's minimum, not of where a few sweeps came.
             let fine = self.gap_is_loose() && promise <= 10.0 * self.options.tolerance;
@@ -207,14 +227,14 @@ impl<'a, V: Value> Newton<'a, V> {
             }
             promise = model.promised / point.value.abs().max(f64::MIN_POSITIVE);
             let before = point.value;
-            let alpha = self.take(&mut point, &model, columns, &mut guard);
+            let alpha = self.take(&mut point, &model, columns, guard);
             trusted = fine && alpha == 1.0;
             idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
             if idle == 3 {
-                return done(point, Stop::Precision, step + 1, promise);
+                return point.solved(Stop::Precision, step + 1, promise);
             }
         }
-        done(point, Stop::Steps, self.options.steps, promise)
+        point.solved(Stop::Steps, self.options.steps, promise)
     }
 
     /// With λ₂ = 0 the gap is of first order in the violation, the distance of second; for a weight without a penalty

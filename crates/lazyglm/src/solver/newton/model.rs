@@ -65,7 +65,8 @@ impl Model {
             }
         }
         let nonzeros = set.iter().map(|&j| columns.count(j as usize)).sum();
-        let gram = Gram::pays(set.len(), nonzeros, bends.len()).then(|| Gram::new(newton, point, &set));
+        let gram =
+            Gram::pays(set.len(), nonzeros, bends.len()).then(|| Gram::new(columns, &set, &point.bends));
         let narrow_set = if gram.is_some() { &[] } else { &set[..] };
         let (narrow, squares) = columns.narrowed(narrow_set, &place, bends.len(), &point.bends);
         let of = |from: &[f64]| -> Vec<f64> { set.iter().map(|&j| from[j as usize]).collect() };

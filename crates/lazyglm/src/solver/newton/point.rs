@@ -1,6 +1,6 @@
 //! Where the solver is: weights, scores, slopes, bends and the gradient, all of one point.
 
-use super::Newton;
+use super::{Newton, Solution, Stop};
 use crate::kernel::Columns;
 use crate::rows::Value;
 use rayon::prelude::*;
@@ -17,6 +17,13 @@ pub(super) struct Point {
     pub bends: Vec<f64>,  // ω∘ℓ″
     pub gradient: Vec<f64>,
     pub value: f64, // n·F
+}
+
+impl Point {
+    /// The end.
+    pub fn solved(self, stop: Stop, steps: usize, promise: f64) -> Solution {
+        Solution { weights: self.weights, bias: self.bias, stop, steps, promise }
+    }
 }
 
 /// What the loss says of some scores.
@@ -63,12 +70,17 @@ impl<V: Value> Newton<'_, V> {
             value: 0.0,
         };
         self.settle(&mut point, 60);
-        for i in 0..examples.len() {
-            let slope = point.slopes[i];
-            let row = examples.rows.row(self.values, i);
-            row.iter().for_each(|(j, x)| point.gradient[j] += slope * x);
-        }
+        self.gradient_by_rows(&mut point);
         point
+    }
+
+    /// Xᵀr without a view by columns.
+    pub(super) fn gradient_by_rows(&self, point: &mut Point) {
+        let rows = self.problem.examples.rows;
+        point.gradient.fill(0.0);
+        for (i, slope) in point.slopes.iter().enumerate().filter(|(_, slope)| **slope != 0.0) {
+            rows.row(self.values, i).iter().for_each(|(j, x)| point.gradient[j] += slope * x);
+        }
     }
 
     /// The point at these weights, the bias moved to its best.

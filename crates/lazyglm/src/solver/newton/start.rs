@@ -18,12 +18,18 @@ const ETA: f64 = 0.15;
 const S0: f64 = 0.03;
 
 impl<V: Value> Newton<'_, V> {
-    /// The best of nothing and what some passes find. `most` is the largest violation of nothing.
+    /// Whether so many weights are to be found. `most` is the largest violation of nothing.
+    pub(super) fn many(&self, most: f64) -> bool {
+        let l1 = self.n * self.problem.prices.net.l1;
+        l1 * MANY <= most + l1
+    }
+
+    /// The best of nothing and what some passes find.
     pub(super) fn warm(&self, null: Point, most: f64, columns: &Columns<V>) -> Point {
         let problem = self.problem;
         let l1 = self.n * problem.prices.net.l1;
         let plain = problem.prices.factors.is_none() && !problem.prices.nonnegative;
-        if !plain || l1 * MANY > most + l1 || !problem.loss.steepest().is_finite() || self.n < 2000.0 {
+        if !plain || !problem.loss.steepest().is_finite() || self.n < 2000.0 {
             return null;
         }
         let more = if l1 * VERY_MANY > most + l1 { 2 } else { 6 };

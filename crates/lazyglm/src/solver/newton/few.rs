@@ -1,0 +1,177 @@
+//! Where few weights are to be found: Newton's method on a few columns, copied out of the rows; then a look at all of them,
+//! by rows. The view by columns, which costs more than all of this, is never made.
+
+use super::point::Point;
+use super::{Guard, Look, Newton, Options, Problem, Solution, Stop};
+use crate::kernel::Columns;
+use crate::penalty::Prices;
+use crate::rows::{Examples, RowsRef, Value};
+
+/// Data below this many non-zeros are seen by column at once: that costs little there.
+const LARGE: usize = 1 << 22;
+/// Columns that the first look takes; later ones take twice as many more as there are weights.
+const FIRST: usize = 16;
+/// Newton steps between looks,
+const STEPS: usize = 2;
+/// looks at all columns, at most,
+const LOOKS: usize = 8;
+/// and the part of all non-zeros that the copy may have: beyond, all columns at once are cheaper.
+const PART: usize = 3;
+
+/// What came of it.
+pub(super) enum Few {
+    /// The minimum, or an end that was asked for.
+    Ended(Solution),
+    /// A point on the way, and the steps to it: there are too many weights for this.
+    Many(Point, usize),
+}
+
+/// Some columns of the rows, as rows.
+struct Part<V> {
+    offsets: Vec<usize>,
+    ids: Vec<u32>,
+    values: Vec<V>,
+}
+
+impl<V: Value> Newton<'_, V> {
+    /// Whether it is worth trying. `most` is the largest violation of nothing.
+    pub(super) fn maybe_few(&self, most: f64) -> bool {
+        self.problem.examples.rows.nonzeros() >= LARGE && !self.many(most)
+    }
+
+    /// From the point of no weights.
+    pub(super) fn few(
+        &self,
+        mut point: Point,
+        guard: &mut Guard,
+        watch: &mut dyn FnMut(&Look) -> bool,
+    ) -> Few {
+        let (mut steps, mut known) = (0, Vec::new());
+        for _ in 0..LOOKS {
+            let gap = self.relative_gap(&point);
+            let set = self.steepest(&point);
+            let rest = self.options.steps - steps;
+            // No better than it must be, until nothing outside wants to move.
+            let within = match set == known {
+                true => Options { tolerance: 0.1 * self.options.tolerance, steps: rest },
+                false => Options { tolerance: 0.1 * gap.max(self.options.tolerance), steps: STEPS.min(rest) },
+            };
+            let Some(part) = Part::of(self.problem.examples.rows, self.values, &set) else { break };
+            let found = self.descend_on(&part, &set, &point, &within, guard, &mut |look| {
+                watch(&Look { steps: steps + look.steps, gap, ..*look })
+            });
+            steps += found.steps;
+            self.lift(&mut point, &part, &set, &found);
+            if let Some(stop) = self.ended(&point, &set, &within, &found) {
+                return Few::Ended(point.solved(stop, steps, found.promise));
+            }
+            known = set;
+        }
+        Few::Many(point, steps)
+    }
+
+    /// Why it ends here, if it does, now that the weights of `set` are at their best.
+    fn ended(&self, point: &Point, set: &[u32], within: &Options, found: &Solution) -> Option<Stop> {
+        if found.stop == Stop::Told {
+            return Some(Stop::Told);
+        }
+        if self.relative_gap(point) <= self.options.tolerance {
+            return Some(Stop::Gap);
+        }
+        let beyond = |j: usize| self.problem.prices.beyond(j, point.gradient[j] / self.n) > 0.0;
+        let outside = |j: usize| set.binary_search(&(j as u32)).is_err();
+        let exactly = within.tolerance <= 0.1 * self.options.tolerance;
+        if !exactly || (0..point.weights.len()).any(|j| beyond(j) && outside(j)) {
+            return None;
+        }
+        match found.stop {
+            Stop::Gap | Stop::Promise if self.gap_is_loose() => Some(Stop::Promise),
+            Stop::Precision => Some(Stop::Precision),
+            _ => None,
+        }
+    }
+
+    /// The weights that are not zero, and the steepest of those that would leave it; in order.
+    fn steepest(&self, point: &Point) -> Vec<u32> {
+        let (mut set, mut near) = (Vec::new(), Vec::new());
+        for (j, &w) in point.weights.iter().enumerate() {
+            let beyond = self.problem.prices.beyond(j, point.gradient[j] / self.n);
+            if w != 0.0 {
+                set.push(j as u32);
+            } else if beyond > 0.0 {
+                near.push((beyond, j as u32));
+            }
+        }
+        let growth = FIRST.max(2 * set.len());
+        if near.len() > growth {
+            near.select_nth_unstable_by(growth, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            near.truncate(growth);
+        }
+        set.extend(near.into_iter().map(|(_, j)| j));
+        set.sort_unstable();
+        set
+    }
+
+    /// The minimum over the weights of `set`, from where they are.
+    fn descend_on(
+        &self,
+        part: &Part<V>,
+        set: &[u32],
+        point: &Point,
+        within: &Options,
+        guard: &mut Guard,
+        watch: &mut dyn FnMut(&Look) -> bool,
+    ) -> Solution {
+        let Problem { examples, loss, prices, bias } = *self.problem;
+        let rows = RowsRef::trusted(&part.offsets, &part.ids, V::lent(&part.values), set.len());
+        let factors: Option<Vec<f64>> =
+            prices.factors.map(|factors| set.iter().map(|&j| factors[j as usize]).collect());
+        let prices = Prices { factors: factors.as_deref(), ..prices };
+        let problem = Problem { examples: Examples { rows, ..examples }, loss, prices, bias };
+        let newton = Newton { problem: &problem, values: &part.values, options: within, n: self.n };
+        let columns = Columns::of(rows, &part.values);
+        let weights = set.iter().map(|&j| point.weights[j as usize]).collect();
+        let start = newton.point_at(weights, point.bias, &columns);
+        newton.descend(start, &columns, guard, 0, watch)
+    }
+
+    /// All that is known of the point at these weights of `set`; the gradient by rows.
+    fn lift(&self, point: &mut Point, part: &Part<V>, set: &[u32], found: &Solution) {
+        point.bias = found.bias;
+        set.iter().zip(&found.weights).for_each(|(&j, w)| point.weights[j as usize] = *w);
+        for (i, score) in point.scores.iter_mut().enumerate() {
+            let span = part.offsets[i]..part.offsets[i + 1];
+            let terms = part.ids[span.clone()].iter().zip(&part.values[span]);
+            *score = found.bias + terms.map(|(&k, x)| x.wide() * found.weights[k as usize]).sum::<f64>();
+        }
+        self.settle(point, 2);
+        self.gradient_by_rows(point);
+    }
+}
+
+impl<V: Value> Part<V> {
+    /// `None` if it is too large to be worth it.
+    fn of(rows: RowsRef, values: &[V], set: &[u32]) -> Option<Part<V>> {
+        let most = rows.nonzeros() / PART;
+        let mut place = vec![u32::MAX; rows.columns()];
+        set.iter().zip(0..).for_each(|(&j, k)| place[j as usize] = k);
+        let mut part =
+            Part { offsets: Vec::with_capacity(rows.len() + 1), ids: Vec::new(), values: Vec::new() };
+        part.offsets.push(0);
+        for i in 0..rows.len() {
+            let row = rows.row(values, i);
+            for (&j, &x) in row.ids.iter().zip(row.values) {
+                let k = place[j as usize];
+                if k != u32::MAX {
+                    part.ids.push(k);
+                    part.values.push(x);
+                }
+            }
+            part.offsets.push(part.ids.len());
+            if part.ids.len() > most {
+                return None;
+            }
+        }
+        Some(part)
+    }
+}
