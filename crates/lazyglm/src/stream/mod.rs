@@ -27,7 +27,7 @@ use crate::survey::Survey;
 use crate::task::{self, ClassWeight, Task, targets_of};
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sizes::{ROW, bytes_of_value, is_short, threads, window};
+use sizes::{ROW, bytes_of_value, copies, is_short, threads, window};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -66,6 +66,7 @@ pub struct Stream {
     narrow: bool,     // values are rounded to f32
     short: bool,      // values take four bytes
     window: usize,    // non-zeros, about
+    copies: usize,    // of the rows, where they are all in memory
     pool: ThreadPool, // of its own: with few threads, few blocks are in memory
 }
 
@@ -151,6 +152,7 @@ impl Stream {
             narrow: settings.precision == Precision::F32,
             short,
             window,
+            copies: copies(settings),
             pool,
             kept,
         })
@@ -166,10 +168,10 @@ impl Stream {
         self.groups(&self.fragments(0)).len()
     }
 
-    /// Whether all rows would fit into the memory at once: then a full shuffle is to be had.
+    /// Whether all rows would fit into the memory at once, as often as the solver wants them: then a full shuffle is to be had.
     pub fn fits(&self) -> bool {
         let meta = &self.cache().meta;
-        meta.nonzeros + meta.rows * ROW / self.bytes_of_value() <= 2 * self.window
+        self.copies * (meta.nonzeros + meta.rows * ROW / self.bytes_of_value()) <= 2 * self.window
     }
 
     /// Every target, and the weight of all its rows.

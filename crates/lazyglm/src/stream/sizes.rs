@@ -45,6 +45,17 @@ fn column(settings: &Settings) -> usize {
     }
 }
 
+/// How many times a solver has rows in memory when it has all of them: to see them by column takes as much again, and to
+/// choose a penalty, the part that is learnt from meanwhile.
+pub(super) fn copies(settings: &Settings) -> usize {
+    match settings.solver.as_str() {
+        "newton" => 2,
+        "auto" if settings.choose_penalty => 3,
+        "auto" => 2,
+        _ => 1,
+    }
+}
+
 /// How many non-zeros a window may hold, so that two of them and all the rest stay within the memory.
 pub(super) fn window(
     memory: usize,

@@ -117,3 +117,23 @@ fn a_seer_that_fails_ends_the_epoch() {
     assert!(ended.unwrap_err().to_string().starts_with("enough"));
     assert_eq!(turns, 2);
 }
+
+#[test]
+fn a_solver_that_wants_rows_twice_is_given_windows_sooner() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(folder.path());
+    let options = StreamOptions { memory: 64 << 20, cache: CacheMode::Auto, ..StreamOptions::default() };
+    let fits = |solver: &str, choose_penalty: bool, copies: usize| {
+        let settings = Settings { solver: solver.into(), choose_penalty, ..Settings::default() };
+        let stream = Stream::open(&file, &options, &settings).unwrap();
+        let rows = 5 * ROWS + ROWS * ROW / stream.bytes_of_value();
+        // Just room for so many copies.
+        Stream { window: copies * rows / 2, ..stream }.fits()
+    };
+    for (solver, choose, copies) in
+        [("online", false, 1), ("newton", false, 2), ("auto", false, 2), ("auto", true, 3)]
+    {
+        assert!(fits(solver, choose, copies), "{solver}");
+        assert!(copies == 1 || !fits(solver, choose, copies - 1), "{solver}");
+    }
+}
