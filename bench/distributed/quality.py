@@ -47,7 +47,7 @@ def measure(rows=200_000, columns=50_000, seeds=(1, 7)):
             more = 100 * (np.count_nonzero(found.weights) / nonzeros - 1)
             worse = log_loss(test_X, test_y, found) - held
             rises = max(b / a - 1 for a, b in zip(found.history, found.history[1:], strict=False))
-            fine = gap <= most and more <= 6 and worse <= 0.004 and rises <= 0.001
+            fine = gap <= most and abs(more) <= 6 and worse <= 0.004 and rises <= 0.001
             good &= fine
             print(
                 f"  {count:2d} {order:9s}: gap {gap:.4f} % (at most {most}), non-zeros {more:+.1f} %, held-out {worse:+.5f}, "

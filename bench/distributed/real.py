@@ -10,7 +10,7 @@ import lazyglm
 from lazyglm.distributed import Problem, Threads, fit, pack
 
 
-def measure(path, binary, l1, l2, count=8, tol=1e-5):
+def measure(path, binary, l1, l2, count=8):
     """Every fifth row is held out. Whether rounds are within 0.1 % of the program's objective and held-out loss."""
     data = lazyglm.read(path)
     labels = np.unique(data.y)
@@ -22,7 +22,7 @@ def measure(path, binary, l1, l2, count=8, tol=1e-5):
     problem = Problem("logistic", l1=l1, l2=l2)
     rows = np.array_split(np.arange(len(y)), count)  # as they lie in the file
     shards = [pack(X[r], y[r], partition=k) for k, r in enumerate(rows)]
-    found = fit(Threads(shards, threads=2), problem, tol=tol, max_rounds=100)
+    found = fit(Threads(shards, threads=2), problem)  # as it comes
     weights, bias = alone(path, X.shape[1], binary, l1, l2)
 
     def figures(weights, bias):
@@ -33,7 +33,7 @@ def measure(path, binary, l1, l2, count=8, tol=1e-5):
     print(
         f"{os.path.basename(path)}, {count} partitions: objective {F:.6f} against {best:.6f} ({100 * (F / best - 1):+.4f} %), held-out "
         f"{held_out:.5f} against {best_held:.5f} ({100 * (held_out / best_held - 1):+.4f} %), non-zeros "
-        f"{np.count_nonzero(found.weights)} against {np.count_nonzero(weights)}; {found.rounds} rounds, {found.solver}, "
+        f"{np.count_nonzero(found.weights)} against {np.count_nonzero(weights)}; {found.rounds} rounds, {found.reductions} reductions, {found.solver}, "
         f"stayed {found.rejected}; proved gap {100 * found.certificate.relative_gap:.3f} %"
     )
     return F <= best * 1.001 and held_out <= best_held * 1.001

@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from lazyglm import SGDClassifier
-from lazyglm.distributed import Problem, Threads, checkpoint, fit, pack, rounds
+from lazyglm.distributed import Problem, Threads, checkpoint, fit, pack, rounds, run
+from lazyglm.distributed.leader import Leader
+from lazyglm.distributed.plane import Way
 from lazyglm.distributed.rounds import State
 
 
@@ -80,7 +82,8 @@ def test_a_rate_ten_times_too_large_does_no_harm(data):
 
 def test_after_rounds_that_lead_nowhere_the_other_solver_takes_over(data, monkeypatch):
     X, y, least = data
-    monkeypatch.setattr(rounds, "THETAS", [1e9])  # no way leads down
+    for name in ("FIRST", "SHORT", "THETAS"):
+        monkeypatch.setattr(rounds, name, [1e9])  # no way leads down
     found = fit(Threads(parts(X, y, 8)), LOGISTIC, tol=1e-6, max_rounds=100)
     assert found.solver == "owlqn" and found.rejected == rounds.PATIENCE
     assert found.certificate.objective / least.certificate.objective - 1 < 1e-4
@@ -97,9 +100,45 @@ def test_raw_counts_in_the_thousands_do_as_well_as_unit_rows():
     X, y = made(scale=lambda random, columns: np.exp(random.uniform(0, np.log(5000), columns)))
     problem = Problem("logistic", l1=1e-3, l2=1e-6)
     least = best(X, y, problem)
-    found = fit(Threads(parts(X, y, 4)), problem, tol=1e-5, max_rounds=60)
-    assert found.certificate.objective / least.certificate.objective - 1 < 1e-3
-    assert found.solver == "rounds"
+    found = fit(Threads(parts(X, y, 4)), problem)  # which says it is within 1e-3
+    assert found.converged and found.certificate.objective / least.certificate.objective - 1 < 1e-3
+    assert found.solver == "rounds" and found.rounds < 15
+
+
+def test_a_plane_has_the_zeros_of_its_end_and_the_way_itself():
+    W, E, P = np.array([1.0, 2.0, 0.0, -1.0]), np.array([0.0, 3.0, 1.0, -2.0]), np.array([5.0, 1.0, 7.0, 0.5])
+    way = Way(W, E.copy(), P, (1.0, 2.0, 4.0))
+    first, second = way.line(0.5)
+    assert first.tolist() == [0.0, 2.5, 3.5, -0.75] and second.tolist() == [0.0, 3.5, 4.5, -1.75]
+    assert way.line(None) == (W, way.end) and way.bias_line(0.5) == (3.0, 4.0) and way.bias_line(None) == (1.0, 2.0)
+    assert way.go(0.5, 2.0) == 5.0 and way.end.tolist() == [0.0, 4.5, 5.5, -2.75]
+
+
+def test_a_plane_is_judged_by_the_objective_there(data):
+    X, y, least = data
+    leader = Leader(Threads(parts(X, y, 3)), LOGISTIC)
+    random = np.random.default_rng(5)
+    W, P = 0.1 * random.normal(size=(2, X.shape[1]))
+    way = Way(W, np.where(random.random(X.shape[1]) < 0.5, least.weights, 0.0), P, (0.1, least.bias, -0.2))
+    told = leader.plane(way, [(None, [0.3, 1.0]), (0.0, [0.5]), (0.7, [0.0, 1.4])])
+    for objective_there, (phi, theta) in zip(told, [(None, 0.3), (None, 1.0), (0.0, 0.5), (0.7, 0.0), (0.7, 1.4)], strict=True):
+        there = way._replace(end=way.end.copy())
+        bias = there.go(phi, theta)
+        assert objective_there == pytest.approx(objective(X, y, LOGISTIC, there.end, bias), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("history", "settled"),
+    [
+        ([1.0, 0.9, 0.8991, 0.8991], False),  # too few rounds to know how gains shrink
+        ([2.0, 1.5, 1.1, 1.0004, 1.0], False),  # steep so far, and 0.1004 of 1 in two rounds: more may come
+        ([1.002, 1.0018, 1.0016, 1.0013, 1.001], False),  # gains do not shrink
+        ([1.004, 1.002, 1.001, 1.0005, 1.00025], True),  # a quarter of 0.00075 is left
+        ([1.0042, 1.0032, 1.0024, 1.0017, 1.0014], False),  # two thirds of 0.001: 0.002 is left
+    ],
+)
+def test_it_ends_when_what_is_left_is_small_not_when_a_round_is(history, settled):
+    assert run._settled(State(np.zeros(1), 0.0, history=history), 1e-3) is settled
 
 
 def test_bits_are_those_of_partitions_and_seeds_alone(data):

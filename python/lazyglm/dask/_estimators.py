@@ -164,8 +164,8 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
     """:class:`lazyglm.SGDClassifier` on Dask: linear classifiers with exact elastic-net regularisation.
 
     Parameters are those of :class:`lazyglm.SGDClassifier`; ``loss`` is ``'log_loss'`` unless given, and must have a slope that
-    does not jump (not ``hinge``). ``max_iter`` bounds the rounds, and ``tol`` ends them: when one lowers the objective by
-    less than ``tol`` of it. The rate comes from the data. Further:
+    does not jump (not ``hinge``). ``max_iter`` bounds the rounds, and ``tol`` ends them: when all to come promise to lower the
+    objective by less than a third of ``tol`` of it. The rate comes from the data. Further:
 
     Parameters
     ----------

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from lazyglm.distributed import tasks
-from lazyglm.distributed.leader import Leader
+from lazyglm.distributed.leader import Leader, owned
+from lazyglm.distributed.plane import BLOCK
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,25 @@ def _best_bound(leader: Leader, token: Any, bias: float, by: tuple[float, float,
     problem = leader.problem
     shares = [1.0, 0.999, 0.99, 0.9, 0.5, 0.0]
     sums, gradient = leader.ask(tasks.dual_sums, token, bias=bias, by=by, shares=shares, vector=True)
-    gradient = np.abs(gradient / leader.weight)
+    gradient = owned(gradient)
+    np.abs(gradient, out=gradient)
+    gradient /= leader.weight
     largest = float(gradient.max(initial=0.0))
     if problem.l2 == 0 and largest > problem.l1:
         shares = [share * problem.l1 / largest for share in shares]
         (sums,) = leader.ask(tasks.dual_sums, token, bias=bias, by=by, shares=shares, vector=False)
-    bounds = []
-    for share, conjugate in zip(shares, sums[1:], strict=True):
-        over = np.maximum(share * gradient - problem.l1, 0.0)
-        of_weights = float(np.dot(over, over)) / (2 * problem.l2) if problem.l2 > 0 else 0.0
-        bounds.append(-float(conjugate) / leader.weight - of_weights)
-    return max(bounds)
+    over = np.array([_over(gradient, share, problem.l1) if problem.l2 > 0 else 0.0 for share in shares])
+    of_weights = over / (2 * problem.l2) if problem.l2 > 0 else over
+    return float(np.max(-np.asarray(sums[1:]) / leader.weight - of_weights))
+
+
+def _over(gradient: Any, share: float, l1: float) -> float:
+    """Σ(share·|g| − λ₁)₊², piece by piece."""
+    total = 0.0
+    for first in range(0, len(gradient), BLOCK):
+        over = np.maximum(share * gradient[first : first + BLOCK] - l1, 0.0)
+        total += float(np.dot(over, over))
+    return total
 
 
 def balance(leader: Leader, token: Any, bias: float) -> tuple[float, float, float] | None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from lazyglm.distributed.rounds import State
 
-VERSION = 1
-PLAIN = ("bias", "round", "rate", "rejected", "stayed", "solver", "history")
+VERSION = 2
+PLAIN = ("bias", "round", "rate", "rejected", "stayed", "solver", "history", "step_bias")
 
 
 def save(path: Any, states: list[State], of: dict[str, Any]) -> None:
@@ -21,8 +21,10 @@ def save(path: Any, states: list[State], of: dict[str, Any]) -> None:
     arrays: dict[str, Any] = {}
     for k, state in enumerate(states):
         plain = {name: getattr(state, name) for name in PLAIN}
-        head["models"].append({**plain, "pairs": len(state.pairs)})
+        head["models"].append({**plain, "step": state.step is not None, "pairs": len(state.pairs)})
         arrays[f"weights_{k}"] = state.weights
+        if state.step is not None:
+            arrays[f"step_{k}"] = state.step
         for p, (s, y) in enumerate(state.pairs):
             arrays[f"s_{k}_{p}"], arrays[f"y_{k}_{p}"] = s, y
     partial = f"{path}.part-{os.getpid()}"
@@ -44,10 +46,11 @@ def load(path: Any, of: dict[str, Any]) -> list[State] | None:
     try:
         with np.load(path, allow_pickle=False) as file:
             head = json.loads(bytes(file["head"]))
-            states = [_state(file, k, model) for k, model in enumerate(head["models"])]
+            known = head["version"] == VERSION
+            states = [_state(file, k, model) for k, model in enumerate(head["models"])] if known else []
     except (KeyError, ValueError, OSError, EOFError) as error:
         raise ValueError(f"{path} is not a checkpoint of lazyglm ({error}): remove it to start anew") from None
-    if head["version"] != VERSION:
+    if not known:
         raise ValueError(f"{path} was written by another version of lazyglm: remove it to start anew")
     if head["of"] != json.loads(json.dumps(of)):
         other = [name for name, value in json.loads(json.dumps(of)).items() if head["of"].get(name) != value]
@@ -57,4 +60,5 @@ def load(path: Any, of: dict[str, Any]) -> list[State] | None:
 
 def _state(file: Any, k: int, model: dict[str, Any]) -> State:
     pairs = [(file[f"s_{k}_{p}"], file[f"y_{k}_{p}"]) for p in range(model.pop("pairs"))]
-    return State(weights=file[f"weights_{k}"], pairs=pairs, **model)
+    step = file[f"step_{k}"] if model.pop("step") else None
+    return State(weights=file[f"weights_{k}"], step=step, pairs=pairs, **model)

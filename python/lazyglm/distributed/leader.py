@@ -10,11 +10,10 @@ import numpy as np
 from lazyglm import _core
 from lazyglm.distributed import tasks
 from lazyglm.distributed.engine import Engine
+from lazyglm.distributed.plane import BLOCK, Way
 from lazyglm.distributed.problem import Problem
 
-
-#: Weights that are looked at together.
-BLOCK = 1 << 16
+Lines = list[tuple[float | None, list[float]]]
 
 
 @dataclass
@@ -44,15 +43,17 @@ class Leader:
         self.columns = len(self.counts)
         self.weight_scale = self.rows / self.weight
         self.squares *= 1 / self.weight  # the mean square of a column, its zeros included
-        self.metric, self.bias_metric = self._metric(self.counts / self.rows)
+        self.metric, self.bias_metric = self._metric()
         self.constant = engine.share({"metric": self.metric})
 
-    def _metric(self, share: Any) -> tuple[Any, float]:
+    def _metric(self) -> tuple[Any, float]:
         """A rate for each weight: (share of rows that hold it)^-1/2, in units of its own size."""
-        largest = 1.0 if self.problem.intercept else max(float(share.max(initial=0.0)), 1e-300)
-        used = self.squares > 0
-        metric = np.zeros(self.columns)
-        metric[used] = np.sqrt(largest * share[used]) / self.squares[used]
+        metric = self.counts / self.rows
+        metric *= 1.0 if self.problem.intercept else max(float(metric.max(initial=0.0)), 1e-300)
+        np.sqrt(metric, out=metric)
+        unused = self.squares == 0
+        np.divide(metric, self.squares, out=metric, where=~unused)
+        metric[unused] = 0.0
         return metric, 1.0
 
     @property
@@ -74,14 +75,18 @@ class Leader:
         finally:
             self.engine.release(token)
         loss, slope, bend = (float(number) / self.weight for number in sums)
-        gradient = _owned(gradient)
+        gradient = owned(gradient)
         gradient /= self.weight
         objective = loss + self.problem.penalty(weights)
         slope = slope if self.problem.intercept else 0.0
         return At(weights, bias, loss, objective, gradient, slope, bend)
 
-    def moved(self, at: At, zeroed: Any, eta: float, round_number: int, seed: int) -> tuple[Any, float]:
-        """Corrected local passes from a point, and each weight's mean over the rows that hold it: one reduction."""
+    def moved(self, at: At, eta: float, leave: float, round_number: int, seed: int) -> tuple[Any, float]:
+        """Corrected local passes from a point, and each weight's mean over the rows that hold it: one reduction.
+
+        A weight of zero leaves it only where |gradient| is above ``leave`` of λ₁.
+        """
+        zeroed = self.zeroed(at)
         gradient = at.gradient.astype(self.wire, copy=False)
         token = self.engine.share({"weights": at.weights, "zeroed": zeroed, "gradient": gradient})
         told = {
@@ -98,9 +103,13 @@ class Leader:
             bias, moved = self._reduce(tasks.local_pass, [self.constant, token], told, vector=True)
         finally:
             self.engine.release(token)
-        moved = _owned(moved)
-        np.divide(moved, self.counts, out=moved, where=self.counts > 0)
-        np.add(moved, at.weights, out=moved, where=~zeroed)
+        moved, quiet = owned(moved), leave * self.problem.l1
+        for first in range(0, len(moved), BLOCK):
+            part = slice(first, first + BLOCK)
+            to, start, counts = moved[part], np.where(zeroed[part], 0.0, at.weights[part]), self.counts[part]
+            np.divide(to, counts, out=to, where=counts > 0)
+            to += start
+            to[(start == 0) & (np.abs(at.gradient[part]) <= quiet)] = 0.0
         return moved, at.bias + float(bias[0]) / self.rows
 
     def line(self, at: At, weights: Any, bias: float, thetas: list[float]) -> list[float]:
@@ -111,16 +120,38 @@ class Leader:
             (losses,) = self._reduce(tasks.line_losses, [token], told)
         finally:
             self.engine.release(token)
-        penalties = np.zeros(len(thetas))
-        for first in range(0, len(weights), BLOCK):  # no vector of the whole length is made
-            start, end = at.weights[first : first + BLOCK], weights[first : first + BLOCK]
-            penalties += [self.problem.penalty(start + theta * (end - start)) for theta in thetas]
+        way = Way(at.weights, weights, None, (at.bias, bias, 0.0))
+        return self._objectives(losses, way, [(None, thetas)])
+
+    def plane(self, way: Way, lines: Lines) -> list[float]:
+        """The objective at points of a plane, line by line: numbers alone are reduced."""
+        token = self.engine.share(way.arrays())
+        try:
+            (losses,) = self._reduce(tasks.plane_losses, [token], {"biases": way.biases, "lines": lines})
+        finally:
+            self.engine.release(token)
+        return self._objectives(losses, way, lines)
+
+    def _objectives(self, losses: Any, way: Way, lines: Lines) -> list[float]:
+        """Losses of all rows, and the penalty of each point."""
+        penalties = np.zeros(len(losses))
+        for _, part in way.blocks():
+            ends = [(part.line(phi), thetas) for phi, thetas in lines]
+            penalties += [self.problem.penalty(a + theta * (b - a)) for (a, b), thetas in ends for theta in thetas]
         return [float(loss) / self.weight + float(penalty) for loss, penalty in zip(losses, penalties, strict=True)]
 
     def zero_test(self, at: At) -> Any:
         """The weights with exact zeros."""
-        curvature = self.curvature(at) * self.squares
-        return _core.zero_test(at.weights, at.gradient, curvature, self.problem.l1, self.problem.l2)
+        return np.where(self.zeroed(at), 0.0, at.weights)
+
+    def zeroed(self, at: At) -> Any:
+        """Which weights the test sets to zero that are not."""
+        found, net = np.empty(self.columns, dtype=bool), (self.problem.l1, self.problem.l2)
+        for first in range(0, self.columns, BLOCK):
+            part = slice(first, first + BLOCK)
+            weights, curvature = at.weights[part], self.curvature(at) * self.squares[part]
+            found[part] = (_core.zero_test(weights, at.gradient[part], curvature, *net) == 0.0) & (weights != 0.0)
+        return found
 
     def send(self, weights: Any) -> tuple[Any, Any]:
         """Weights as they are sent (rounded, if vectors travel in single precision), and the token."""
@@ -144,6 +175,6 @@ class Leader:
         self.engine.release(self.constant)
 
 
-def _owned(vector: Any) -> Any:
+def owned(vector: Any) -> Any:
     """An answer as the leader's own, in double precision."""
     return vector if vector.dtype == np.float64 and vector.flags.writeable else vector.astype(np.float64)

@@ -1,9 +1,10 @@
 """Rounds of corrected local lazy passes: see MATHS.md, "Many shards".
 
     round:  zero test by the gradient at W  ->  a lazy pass on each partition, corrected by that gradient  ->
-            each weight's mean over the partitions that hold it, by how many of their rows do  ->  how far to go that way  ->  the gradient there
-    guard:  the objective at some points of the way from W is asked for (numbers alone travel); the best of them is where
-            the round goes, and how far it was along the way corrects the rate. If none is better than W, the round stays.
+            each weight's mean over the partitions that hold it, by how many of their rows do  ->  how far to go that way and
+            the last step's  ->  the gradient there
+    guard:  the objective at some points of the plane of both ways is asked for (numbers alone travel); the best of them is
+            where the round goes, and how far it was along the way corrects the rate. If none is better than W, the round stays.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from lazyglm.distributed.leader import At, Leader
+from lazyglm.distributed.leader import At, Leader, Lines
+from lazyglm.distributed.plane import Way
 
 #: How far a step throws an average row across its own error, on one partition; more partitions go through fewer rows each.
 PULL = 0.4
 GROWTH = 0.6
-#: Shares of the way that are tried.
-THETAS = [1 / 64, 1 / 16, 1 / 8, 0.18, 0.25, 0.35, 0.5, 0.7, 0.85, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0]
+#: Shares of the way that are tried: from W, in a first round and in later ones; of the lines of the plane; of the last step.
+FIRST = [1 / 64, 1 / 16, 1 / 8, 0.18, 0.25, 0.35, 0.5, 0.7, 0.85, 1.0]
+SHORT = [1 / 64, 1 / 16, 1 / 8, 0.25, 0.5]
+THETAS = [0.5, 0.7, 1.0, 1.4, 2.0, 3.0]
+PHIS = [0.0, 0.3, 0.6, 1.0]
 #: Rounds that stayed where they were, after which the other solver takes over.
 PATIENCE = 3
 
@@ -36,24 +41,28 @@ class State:
     stayed: bool = False  # whether the last one did
     solver: str = "rounds"
     history: list[float] = field(default_factory=list)
+    step: Any = None  # the last one, and of the bias
+    step_bias: float = 0.0
     pairs: list[Any] = field(default_factory=list)  # of OWL-QN: (s, y) in scaled coordinates
 
 
 def one_round(leader: Leader, state: State, at: At, seed: int) -> At:
     """One round: the state goes on, and what is known of the new point is returned."""
-    zeroed = (leader.zero_test(at) == 0.0) & (at.weights != 0.0)
-    weights, bias = leader.moved(at, zeroed, _eta(leader, state, at), state.round, seed)
-    theta = _how_far(leader, at, weights, bias)
-    state.stayed = theta is None
-    if theta is None:
+    end, bias = leader.moved(at, _eta(leader, state, at), _leave(state.round), state.round, seed)
+    way = Way(at.weights, end, state.step, (at.bias, bias, state.step_bias))
+    best = _how_far(leader, at, way)
+    state.stayed = best is None
+    if best is None:
         state.rate *= 0.1
         state.rejected += 1
+        state.step, state.step_bias = None, 0.0
         return at
+    phi, theta = best
     state.rate *= min(theta, 2.0) ** 0.5
-    weights -= at.weights  # in place: the leader may have few vectors to spare
-    weights *= theta
-    weights += at.weights
-    after = leader.at(weights, at.bias + theta * (bias - at.bias))
+    bias = way.go(phi, theta)
+    at.gradient = None  # a point that is left: the leader may have few vectors to spare
+    after = leader.at(end, bias)
+    state.step, state.step_bias = after.weights - at.weights, after.bias - at.bias
     state.weights, state.bias = after.weights, after.bias
     return after
 
@@ -62,11 +71,24 @@ def _eta(leader: Leader, state: State, at: At) -> float:
     return PULL * leader.parts**GROWTH * state.rate / (leader.curvature(at) * leader.size)
 
 
-def _how_far(leader: Leader, at: At, weights: Any, bias: float) -> float | None:
-    """The share of the way at which the objective is least; ``None`` if it is least at the start."""
-    if not (np.isfinite(weights).all() and np.isfinite(bias)):
+def _leave(round_number: int) -> float:
+    """The share of λ₁ that a gradient must be above for its weight to leave zero.
+
+    At the minimum it is 1. Passes over few rows each move many weights that will be zero again; but in the first rounds
+    gradients still change much, and who waits for the very last of them misses weights.
+    """
+    return 1.0 - 0.4 * min(1.0, 5.0 / (round_number + 1))
+
+
+def _how_far(leader: Leader, at: At, way: Way) -> tuple[float | None, float] | None:
+    """The line and the share of it at which the objective is least; ``None`` if it is least at the start."""
+    if not (np.isfinite(way.end).all() and np.isfinite(way.biases).all()):
         return None
-    objectives = np.array(leader.line(at, weights, bias, THETAS))
+    lines: Lines = [(None, FIRST), (0.0, THETAS)]
+    if way.step is not None:
+        lines = [(None, SHORT), *((phi, THETAS) for phi in PHIS)]
+    objectives = np.array(leader.plane(way, lines))
     objectives[~np.isfinite(objectives)] = np.inf
     best = int(np.argmin(objectives))
-    return THETAS[best] if objectives[best] < at.objective else None
+    points = [(phi, theta) for phi, thetas in lines for theta in thetas]
+    return points[best] if objectives[best] < at.objective else None

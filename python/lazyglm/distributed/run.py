@@ -1,4 +1,4 @@
-"""From partitions to weights: rounds until they change little, exact zeros, and a proof."""
+"""From partitions to weights: rounds until they promise little, exact zeros, and a proof."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from lazyglm.distributed.problem import Problem
 from lazyglm.distributed.rounds import PATIENCE, State, one_round
 
 SOLVERS = ("rounds", "owlqn")
+#: Of what may be left by tol, what may be left by the promise: gains that shrink ever more slowly promise too little.
+SAFE = 1 / 3
 Watch = Callable[[dict[str, Any]], None]
 
 
@@ -52,8 +54,8 @@ def fit(
 ) -> Found:
     """Minimises a problem over all partitions of an engine.
 
-    A run ends when a round lowers the objective by less than ``tol`` of it (OWL-QN: five iterations together), or after
-    ``max_rounds``. ``rate`` multiplies the rate, which comes from the data. ``wire`` is what vectors travel in: ``f8`` or
+    A run ends when all rounds to come promise, by how gains have shrunk so far, to lower the objective by less than a
+    third of ``tol`` of it, or after ``max_rounds``. ``rate`` multiplies the rate, which comes from the data. ``wire`` is what vectors travel in: ``f8`` or
     ``f4``. ``state`` is where to go on, ``after_round`` is given the state to keep, ``watch`` figures to show.
     """
     if solver not in SOLVERS:
@@ -84,7 +86,7 @@ def _run(
     after_round: Callable[[State], None] | None,
     watch: Watch | None,
 ) -> tuple[At, bool]:
-    """Rounds; where they ended, and whether because little changed."""
+    """Rounds; where they ended, and whether because little was left to gain."""
     converged = _settled(state, tol)
     while state.round < max_rounds and not converged:
         if state.solver == "rounds" and state.rejected >= PATIENCE:
@@ -111,12 +113,21 @@ def _run(
 
 
 def _settled(state: State, tol: float | None) -> bool:
-    """Whether the last round (five iterations) changed the objective by less than tol of it."""
-    look_back = 1 if state.solver == "rounds" else 5
-    if tol is None or len(state.history) <= look_back or (state.solver == "rounds" and state.stayed):
+    """Whether all rounds to come promise to lower the objective by less than a third of tol of it.
+
+    What the last two rounds gained (OWL-QN: five iterations) over what those before gained, r, is what the next will over
+    them: r + r² + … = r/(1 − r) of the last gain is left.
+    """
+    back = 2 if state.solver == "rounds" else 5
+    if tol is None or len(state.history) <= back or (state.solver == "rounds" and state.stayed):
         return False
-    before, now = state.history[-1 - look_back], state.history[-1]
-    return before - now <= tol * abs(now)
+    first, before, now = state.history[max(-1 - 2 * back, -len(state.history))], state.history[-1 - back], state.history[-1]
+    gained, earlier = before - now, first - before
+    if gained > tol * abs(now):
+        return False
+    if gained <= 0 or len(state.history) <= 2 * back:
+        return gained <= 0
+    return gained < earlier and gained * gained / (earlier - gained) <= SAFE * tol * abs(now)
 
 
 def _end(leader: Leader, state: State, at: At, converged: bool, prove: bool) -> Found:
@@ -129,6 +140,7 @@ def _end(leader: Leader, state: State, at: At, converged: bool, prove: bool) -> 
             objective = tested
         else:
             weights = at.weights
+    at.gradient = None  # all is known of it
     certificate = certify(leader, weights, at.bias, objective) if prove else Certificate(objective, None, None)
     return Found(
         weights=weights,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazyglm import _core
+from lazyglm.distributed.plane import Way
 from lazyglm.distributed.problem import lesson
 
 Shared = Mapping[str, Any]
@@ -56,6 +57,17 @@ def line_losses(shard: Any, number: int, shared: Shared, told: Told) -> tuple[An
     """The loss at shares of the way from ``weights`` to ``end``."""
     start, to = _point(shared, "weights", told["bias"]), _point(shared, "end", told["end_bias"])
     return (_core.line_losses(lesson(shard, told), told["loss"], start, to, told["thetas"]),)
+
+
+def plane_losses(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """The loss at points of a plane, line by line: ``lines`` are (φ, shares of the line)."""
+    way = Way(shared["weights"], shared["end"], shared.get("step"), told["biases"])
+    rows, losses = lesson(shard, told), []
+    for phi, thetas in told["lines"]:
+        (start, end), (bias, end_bias) = way.line(phi), way.bias_line(phi)
+        losses.append(_core.line_losses(rows, told["loss"], (start, bias), (end, end_bias), thetas))
+        del start, end  # before the next line makes its own
+    return (np.concatenate(losses),)
 
 
 def slope_sums(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
