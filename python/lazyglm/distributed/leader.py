@@ -136,7 +136,7 @@ class Leader:
         """Losses of all rows, and the penalty of each point."""
         penalties = np.zeros(len(losses))
         for _, part in way.blocks():
-            ends = [(part.line(phi), thetas) for phi, thetas in lines]
+            ends = ((part.line(phi), thetas) for phi, thetas in lines)
             penalties += [self.problem.penalty(a + theta * (b - a)) for (a, b), thetas in ends for theta in thetas]
         return [float(loss) / self.weight + float(penalty) for loss, penalty in zip(losses, penalties, strict=True)]
 

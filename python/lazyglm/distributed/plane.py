@@ -36,12 +36,13 @@ class Way(NamedTuple):
         """Weights at θ = 0 and θ = 1 of the line of ``phi``; ``None`` is the way itself. Two new vectors at most."""
         if phi is None:
             return self.start, self.end
-        kept = self.end != 0
-        base = np.where(kept, self.start, 0.0)
+        base = np.array(self.start)
         if phi == 0 or self.step is None:
+            _clear(base, self.end)
             return base, self.end
         slide = phi * self.step
-        slide[~kept] = 0.0
+        _clear(slide, self.end)
+        _clear(base, self.end)
         base += slide
         slide += self.end
         return base, slide
@@ -62,3 +63,9 @@ class Way(NamedTuple):
             part.end[:] = first + theta * (second - first)
         first_bias, second_bias = self.bias_line(phi)
         return first_bias + theta * (second_bias - first_bias)
+
+
+def _clear(vector: Any, where: Any) -> None:
+    """Zeros where another vector has them."""
+    for first in range(0, len(vector), BLOCK):
+        vector[first : first + BLOCK][where[first : first + BLOCK] == 0] = 0.0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazyglm._core import loss_shape
+from lazyglm.distributed.plane import BLOCK
 from lazyglm.distributed.shard import aligned
 
 #: What to take in place of a loss whose slope jumps.
@@ -49,7 +50,9 @@ class Problem:
         return {**asdict(self), **more}
 
     def penalty(self, weights: Any) -> float:
-        return float(self.l1 * np.abs(weights).sum() + 0.5 * self.l2 * np.dot(weights, weights))
+        """Piece by piece: no vector of the whole length is made."""
+        pieces = (weights[first : first + BLOCK] for first in range(0, len(weights), BLOCK))
+        return float(sum(self.l1 * np.abs(w).sum() + 0.5 * self.l2 * np.dot(w, w) for w in pieces))
 
 
 def lesson(shard: Any, told: Mapping[str, Any]) -> tuple[Any, Any, Any]:

@@ -24,7 +24,7 @@ GROWTH = 0.6
 FIRST = [1 / 64, 1 / 16, 1 / 8, 0.18, 0.25, 0.35, 0.5, 0.7, 0.85, 1.0]
 SHORT = [1 / 64, 1 / 16, 1 / 8, 0.25, 0.5]
 THETAS = [0.5, 0.7, 1.0, 1.4, 2.0, 3.0]
-PHIS = [0.0, 0.3, 0.6, 1.0]
+PHIS = [0.0, 0.3, 0.6, 1.0, 2.5]
 #: Rounds that stayed where they were, after which the other solver takes over.
 PATIENCE = 3
 
@@ -62,6 +62,7 @@ def one_round(leader: Leader, state: State, at: At, seed: int) -> At:
     bias = way.go(phi, theta)
     at.gradient = None  # a point that is left: the leader may have few vectors to spare
     after = leader.at(end, bias)
+    state.step = way = end = None  # as above: only now, a run that is interrupted keeps its state
     state.step, state.step_bias = after.weights - at.weights, after.bias - at.bias
     state.weights, state.bias = after.weights, after.bias
     return after

@@ -63,14 +63,11 @@ def fit(
     leader = Leader(engine, problem, wire)
     try:
         if state is None:
-            weights = np.zeros(leader.columns)
-            state = State(weights, _first_bias(leader, weights), rate=rate, solver=solver)
+            state = State(np.zeros(leader.columns), 0.0, rate=rate, solver=solver)
+            state.bias = _first_bias(leader, state.weights)
         elif len(state.weights) != leader.columns:
             raise ValueError(f"the state has {len(state.weights)} weights, and the data {leader.columns} columns")
-        at = leader.at(state.weights, state.bias)
-        state.weights = at.weights
-        state.history = state.history or [at.objective]
-        at, converged = _run(leader, state, at, max_rounds, tol, seed, after_round, watch)
+        at, converged = _run(leader, state, max_rounds, tol, seed, after_round, watch)
         return _end(leader, state, at, converged, prove)
     finally:
         leader.close()
@@ -79,7 +76,6 @@ def fit(
 def _run(
     leader: Leader,
     state: State,
-    at: At,
     max_rounds: int,
     tol: float | None,
     seed: int,
@@ -87,6 +83,9 @@ def _run(
     watch: Watch | None,
 ) -> tuple[At, bool]:
     """Rounds; where they ended, and whether because little was left to gain."""
+    at = leader.at(state.weights, state.bias)  # the only name of it: a point that is left is let go
+    state.weights = at.weights
+    state.history = state.history or [at.objective]
     converged = _settled(state, tol)
     while state.round < max_rounds and not converged:
         if state.solver == "rounds" and state.rejected >= PATIENCE:
