@@ -120,7 +120,7 @@ def test_a_plane_is_judged_by_the_objective_there(data):
     random = np.random.default_rng(5)
     W, P = 0.1 * random.normal(size=(2, X.shape[1]))
     way = Way(W, np.where(random.random(X.shape[1]) < 0.5, least.weights, 0.0), P, (0.1, least.bias, -0.2))
-    told = leader.plane(way, [(None, [0.3, 1.0]), (0.0, [0.5]), (0.7, [0.0, 1.4])])
+    told = leader.plane(leader.at(W, 0.1), way, [(None, [0.3, 1.0]), (0.0, [0.5]), (0.7, [0.0, 1.4])])
     for objective_there, (phi, theta) in zip(told, [(None, 0.3), (None, 1.0), (0.0, 0.5), (0.7, 0.0), (0.7, 1.4)], strict=True):
         there = way._replace(end=way.end.copy())
         bias = there.go(phi, theta)

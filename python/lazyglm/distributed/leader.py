@@ -27,6 +27,7 @@ class At:
     gradient: Any
     bias_gradient: float
     bend: float
+    token: Any  # of the weights, where the partitions are, until the point is left
 
 
 class Leader:
@@ -34,6 +35,7 @@ class Leader:
 
     def __init__(self, engine: Engine, problem: Problem, wire: str = "f8") -> None:
         self.engine, self.problem, self.wire = engine, problem, wire
+        self.points: list[Any] = []  # tokens of those that have not been left
         self.reductions = 0  # of vectors
         self.passes = 0  # over the rows
         totals, self.counts, self.squares = self._reduce(tasks.statistics, [], {}, vector=True)
@@ -68,18 +70,21 @@ class Leader:
         return bound if bound is not None else 2.0 * max(at.bend, 1e-12)
 
     def at(self, weights: Any, bias: float) -> At:
-        """Loss and gradient at a point: one reduction."""
+        """Loss and gradient at a point: one reduction. Its weights stay where the partitions are until it is left."""
         weights, token = self.send(weights)
-        try:
-            sums, gradient = self._reduce(tasks.gradient, [token], {"bias": bias, "wire": self.wire}, vector=True)
-        finally:
-            self.engine.release(token)
+        self.points.append(token)
+        sums, gradient = self._reduce(tasks.gradient, [token], {"bias": bias, "wire": self.wire}, vector=True)
         loss, slope, bend = (float(number) / self.weight for number in sums)
         gradient = owned(gradient)
         gradient /= self.weight
         objective = loss + self.problem.penalty(weights)
         slope = slope if self.problem.intercept else 0.0
-        return At(weights, bias, loss, objective, gradient, slope, bend)
+        return At(weights, bias, loss, objective, gradient, slope, bend, token)
+
+    def leave(self, at: At) -> None:
+        """Nothing more is asked of a point."""
+        self.points = [token for token in self.points if token is not at.token]
+        self.engine.release(at.token)
 
     def moved(self, at: At, eta: float, leave: float, round_number: int, seed: int) -> tuple[Any, float]:
         """Corrected local passes from a point, and each weight's mean over the rows that hold it: one reduction.
@@ -87,8 +92,7 @@ class Leader:
         A weight of zero leaves it only where |gradient| is above ``leave`` of λ₁.
         """
         zeroed = self.zeroed(at)
-        gradient = at.gradient.astype(self.wire, copy=False)
-        token = self.engine.share({"weights": at.weights, "zeroed": zeroed, "gradient": gradient})
+        token = self.engine.share({"zeroed": zeroed, "gradient": at.gradient.astype(self.wire, copy=False)})
         told = {
             "bias": at.bias,
             "bias_gradient": at.bias_gradient if self.problem.intercept else None,
@@ -100,7 +104,7 @@ class Leader:
             "wire": self.wire,
         }
         try:
-            bias, moved = self._reduce(tasks.local_pass, [self.constant, token], told, vector=True)
+            bias, moved = self._reduce(tasks.local_pass, [self.constant, at.token, token], told, vector=True)
         finally:
             self.engine.release(token)
         moved, quiet = owned(moved), leave * self.problem.l1
@@ -114,20 +118,21 @@ class Leader:
 
     def line(self, at: At, weights: Any, bias: float, thetas: list[float]) -> list[float]:
         """The objective at shares of the way to another point: numbers alone are reduced."""
-        token = self.engine.share({"weights": at.weights, "end": weights})
+        token = self.engine.share({"end": weights})
         told = {"bias": at.bias, "end_bias": bias, "thetas": thetas}
         try:
-            (losses,) = self._reduce(tasks.line_losses, [token], told)
+            (losses,) = self._reduce(tasks.line_losses, [at.token, token], told)
         finally:
             self.engine.release(token)
         way = Way(at.weights, weights, None, (at.bias, bias, 0.0))
         return self._objectives(losses, way, [(None, thetas)])
 
-    def plane(self, way: Way, lines: Lines) -> list[float]:
-        """The objective at points of a plane, line by line: numbers alone are reduced."""
-        token = self.engine.share(way.arrays())
+    def plane(self, at: At, way: Way, lines: Lines) -> list[float]:
+        """The objective at points of a plane from a point, line by line: numbers alone are reduced."""
+        sent = {"end": way.end} if way.step is None else {"end": way.end, "step": way.step}
+        token = self.engine.share({name: vector.astype(self.wire, copy=False) for name, vector in sent.items()})
         try:
-            (losses,) = self._reduce(tasks.plane_losses, [token], {"biases": way.biases, "lines": lines})
+            (losses,) = self._reduce(tasks.plane_losses, [at.token, token], {"biases": way.biases, "lines": lines})
         finally:
             self.engine.release(token)
         return self._objectives(losses, way, lines)
@@ -155,10 +160,12 @@ class Leader:
 
     def send(self, weights: Any) -> tuple[Any, Any]:
         """Weights as they are sent (rounded, if vectors travel in single precision), and the token."""
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
-        if self.wire == "f4":
-            weights = weights.astype(np.float32).astype(np.float64)
-        return weights, self.engine.share({"weights": weights})
+        sent = np.ascontiguousarray(weights, dtype=self.wire)
+        return self.rounded(weights), self.engine.share({"weights": sent})
+
+    def rounded(self, vector: Any) -> Any:
+        """A vector as it is on the other side."""
+        return np.ascontiguousarray(vector.astype(self.wire, copy=False), dtype=np.float64)
 
     def ask(self, task: Any, token: Any, *, vector: bool | None = None, **told: Any) -> Any:
         """A reduction for a point that has been sent; of numbers alone, unless ``vector`` is asked for."""
@@ -172,6 +179,8 @@ class Leader:
         return self.engine.reduce(task, tokens, self.problem.told(**told))
 
     def close(self) -> None:
+        for token in self.points:
+            self.engine.release(token)
         self.engine.release(self.constant)
 
 

@@ -37,7 +37,9 @@ def one_iteration(leader: Leader, state: State, at: At, seed: int) -> At:
             if np.dot(s, y) > 1e-10 * np.dot(y, y):
                 state.pairs = [*state.pairs, (s, y)][-MEMORY:]
             state.weights, state.bias = after.weights, after.bias
+            leader.leave(at)
             return after
+        leader.leave(after)
     state.pairs = []  # the memory misled, or nothing goes down any more
     return at
 

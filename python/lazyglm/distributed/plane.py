@@ -52,10 +52,6 @@ class Way(NamedTuple):
         by = (phi or 0.0) * step
         return start + by, end + by
 
-    def arrays(self) -> dict[str, Any]:
-        """What is sent."""
-        return {"weights": self.start, "end": self.end, **({} if self.step is None else {"step": self.step})}
-
     def go(self, phi: float | None, theta: float) -> float:
         """Puts w(θ, φ) in the place of E; its bias."""
         for _, part in self.blocks():

@@ -49,6 +49,7 @@ class State:
 def one_round(leader: Leader, state: State, at: At, seed: int) -> At:
     """One round: the state goes on, and what is known of the new point is returned."""
     end, bias = leader.moved(at, _eta(leader, state, at), _leave(state.round), state.round, seed)
+    end = leader.rounded(end)
     way = Way(at.weights, end, state.step, (at.bias, bias, state.step_bias))
     best = _how_far(leader, at, way)
     state.stayed = best is None
@@ -62,8 +63,9 @@ def one_round(leader: Leader, state: State, at: At, seed: int) -> At:
     bias = way.go(phi, theta)
     at.gradient = None  # a point that is left: the leader may have few vectors to spare
     after = leader.at(end, bias)
+    leader.leave(at)
     state.step = way = end = None  # as above: only now, a run that is interrupted keeps its state
-    state.step, state.step_bias = after.weights - at.weights, after.bias - at.bias
+    state.step, state.step_bias = leader.rounded(after.weights - at.weights), after.bias - at.bias
     state.weights, state.bias = after.weights, after.bias
     return after
 
@@ -88,7 +90,7 @@ def _how_far(leader: Leader, at: At, way: Way) -> tuple[float | None, float] | N
     lines: Lines = [(None, FIRST), (0.0, THETAS)]
     if way.step is not None:
         lines = [(None, SHORT), *((phi, THETAS) for phi in PHIS)]
-    objectives = np.array(leader.plane(way, lines))
+    objectives = np.array(leader.plane(at, way, lines))
     objectives[~np.isfinite(objectives)] = np.inf
     best = int(np.argmin(objectives))
     points = [(phi, theta) for phi, thetas in lines for theta in thetas]

@@ -139,6 +139,7 @@ def _end(leader: Leader, state: State, at: At, converged: bool, prove: bool) -> 
             objective = tested
         else:
             weights = at.weights
+    leader.leave(at)
     at.gradient = None  # all is known of it
     certificate = certify(leader, weights, at.bias, objective) if prove else Certificate(objective, None, None)
     return Found(

@@ -40,16 +40,17 @@ def local_pass(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any
         return np.zeros(1), np.zeros(len(shared["weights"]), dtype=told["wire"])
     pass_told = {
         "zeroed": shared["zeroed"],
-        "gradient": shared["gradient"].astype(np.float64, copy=False),
+        "gradient": _wide(shared["gradient"]),
         "metric": shared["metric"],
         "seed": seed(told["seed"], told["round"], number),
         **{name: told[name] for name in ("bias_gradient", "bias_metric", "eta", "l1", "l2", "weight_scale")},
     }
     point = _point(shared, "weights", told["bias"])
     moved, bias = _core.local_pass(lesson(shard, told), told["loss"], point, pass_told)
-    counts = np.zeros(len(moved), dtype=np.uint32)
-    np.add.at(counts, shard.ids, 1)
-    moved *= counts
+    half = (len(moved) + 1) // 2  # counts are as wide as weights: never all at once
+    for first in (0, half):
+        part = moved[first : first + half]
+        part *= np.bincount(shard.ids[(shard.ids >= first) & (shard.ids < first + half)] - first, minlength=len(part))
     return np.array([bias * shard.rows]), moved.astype(told["wire"], copy=False)
 
 
@@ -61,12 +62,13 @@ def line_losses(shard: Any, number: int, shared: Shared, told: Told) -> tuple[An
 
 def plane_losses(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
     """The loss at points of a plane, line by line: ``lines`` are (φ, shares of the line)."""
-    way = Way(shared["weights"], shared["end"], shared.get("step"), told["biases"])
+    start, end, step = (_wide(shared[name]) if name in shared else None for name in ("weights", "end", "step"))
+    way = Way(start, end, step, told["biases"])
     rows, losses = lesson(shard, told), []
     for phi, thetas in told["lines"]:
-        (start, end), (bias, end_bias) = way.line(phi), way.bias_line(phi)
-        losses.append(_core.line_losses(rows, told["loss"], (start, bias), (end, end_bias), thetas))
-        del start, end  # before the next line makes its own
+        ends = zip(way.line(phi), way.bias_line(phi), strict=True)
+        losses.append(_core.line_losses(rows, told["loss"], *ends, thetas))
+        del ends  # before the next line makes its own
     return (np.concatenate(losses),)
 
 
@@ -92,4 +94,9 @@ def seed(base: int, round_number: int, partition: int) -> int:
 
 
 def _point(shared: Shared, name: str, bias: float) -> tuple[Any, float]:
-    return shared[name], bias
+    return _wide(shared[name]), bias
+
+
+def _wide(vector: Any) -> Any:
+    """A vector as the compiled part takes it, whatever it travelled in."""
+    return vector.astype(np.float64, copy=False)
