@@ -17,6 +17,7 @@ from lazyglm.dask import DaskSGDClassifier
 from lazyglm.dask.engine import DaskEngine
 from lazyglm.distributed import pack, tasks
 from lazyglm.distributed.leader import Leader
+from lazyglm.distributed.rounds import PHIS, SHORT, THETAS, State, one_round
 
 NET = {"penalty": "elasticnet", "alpha": PROBLEM.l1 + PROBLEM.l2, "l1_ratio": PROBLEM.l1 / (PROBLEM.l1 + PROBLEM.l2)}
 
@@ -35,15 +36,23 @@ def measure(rows=200_000, columns=50_000, repeats=3, widths=(1_000_000, 16_000_0
         x, labels = arrays(X, y, 16)
 
         def fitted(**options):
-            began = time.perf_counter()
+            before, began = spent(client), time.perf_counter()
             model = DaskSGDClassifier(**NET, fit_intercept=False, client=client, **options).fit(x, labels)
-            return time.perf_counter() - began, model
+            seconds = time.perf_counter() - began
+            cost.append([after - one for after, one in zip(spent(client), before, strict=True)])
+            return seconds, model
 
+        cost = []
         runs = [fitted(max_iter=5, tol=None) for _ in range(repeats)]
         seconds, model = min(runs, key=lambda run: run[0])
+        own, workers = min(cost, key=sum)
         gap = 100 * (model.certificate_.objective / F - 1)
         same = len({run[1].coef_.tobytes() for run in runs}) == 1
-        print(f"five rounds, 16 partitions: {seconds:.2f} s, gap {gap:.4f} %, {np.count_nonzero(model.coef_)} non-zeros, same bits: {same}")
+        print(
+            f"five rounds, 16 partitions: {seconds:.2f} s (asked, idle: 6), processor: leader {own:.2f} s, both workers {workers:.2f} s; gap {gap:.4f} %, "
+            f"{np.count_nonzero(model.coef_)} non-zeros, same bits: {same}; load {os.getloadavg()[0]:.1f}",
+            flush=True,
+        )
         for most in range(1, 6):
             seconds, model = min((fitted(max_iter=most, tol=None) for _ in range(repeats)), key=lambda run: run[0])
             gap = 100 * (model.certificate_.objective / F - 1)
@@ -51,17 +60,18 @@ def measure(rows=200_000, columns=50_000, repeats=3, widths=(1_000_000, 16_000_0
                 break
         print(f"to a gap of at most 0.1 %: {seconds:.2f} s in {most} rounds, gap {gap:.4f} %", flush=True)
         whole = runs[0][1].coef_.tobytes()
+        undisturbed = min(run[0] for run in runs)
         pid = next(iter(client.run(os.getpid).values()))
         threading.Timer(0.5 * seconds, os.kill, (pid, signal.SIGKILL)).start()
         seconds, model = fitted(max_iter=5, tol=None)
-        print(f"five rounds, a worker killed: {seconds:.2f} s, same bits: {model.coef_.tobytes() == whole}", flush=True)
+        print(f"five rounds, a worker killed: {seconds:.2f} s against {undisturbed:.2f} s, same bits: {model.coef_.tobytes() == whole}", flush=True)
         for width in widths:
             overhead(client, width, repeats)
     return same
 
 
 def overhead(client, width, repeats):
-    """A round's two reductions, less the tasks of the slower worker, in single precision."""
+    """A whole round (pass, plane, gradient) less the tasks of the slower worker, in single precision."""
     random = np.random.default_rng(3)
     shards = []
     for k in range(4):
@@ -70,26 +80,36 @@ def overhead(client, width, repeats):
         shards.append(pack(X, np.where(random.random(20_000) < 0.5, 1.0, -1.0), partition=k))
     engine = DaskEngine(client, [dask.delayed(shard, traverse=False) for shard in shards], 600.0)
     leader = Leader(engine, PROBLEM, wire="f4")
-    at = leader.at(np.zeros(width), 0.0)
-    zeroed = np.zeros(width, dtype=bool)
-    alone = []
-    shared = {"weights": at.weights, "zeroed": zeroed, "gradient": at.gradient, "metric": leader.metric}
-    told = {"bias": 0.0, "bias_gradient": None, "bias_metric": 1.0, "eta": 1e-3, "weight_scale": 1.0, "round": 0, "seed": 0}
-    told = PROBLEM.told(**told, wire="f4")
-    for shard in shards:
-        began = time.perf_counter()
-        tasks.local_pass(shard, 0, shared, told)
-        tasks.gradient(shard, 0, shared, told)
-        alone.append(time.perf_counter() - began)
+    state = State(np.zeros(width), 0.0)
+    at = one_round(leader, state, leader.at(state.weights, 0.0), 0)  # the first has no last step, and brings shards to workers
     times = []
-    for k in range(repeats + 1):
-        began = time.perf_counter()
-        leader.moved(at, zeroed, 1e-3, k, 0)
-        leader.at(at.weights, 0.0)
-        times.append(time.perf_counter() - began)
-    tasks_of_one = 2 * max(alone)
+    for _ in range(repeats):
+        before, began = spent(client), time.perf_counter()
+        at = one_round(leader, state, at, 0)
+        times.append((time.perf_counter() - began, *(after - one for after, one in zip(spent(client), before, strict=True))))
+        state.round += 1
+    alone = 2 * max(of_tasks(shard, at, leader, state) for shard in shards)
+    leader.close()
+    seconds, own, workers = min(times)
     print(
-        f"width {width / 1e6:.0f} million: a round {min(times[1:]):.2f} s, its tasks on one worker {tasks_of_one:.2f} s, "
-        f"overhead {min(times[1:]) - tasks_of_one:.2f} s",
+        f"width {width / 1e6:.0f} million: a round {seconds:.2f} s (processor: leader {own:.2f} s, both workers {workers:.2f} s), its tasks on one "
+        f"worker {alone:.2f} s, overhead {seconds - alone:.2f} s (asked, idle: {0.15 if width <= 1e6 else 0.8}); load {os.getloadavg()[0]:.1f}",
         flush=True,
     )
+
+
+def spent(client):
+    """Seconds of processors: the leader's, and all workers'."""
+    return time.process_time(), sum(client.run(time.process_time).values())
+
+
+def of_tasks(shard, at, leader, state):
+    """Seconds that the three tasks of a round take on one partition, here and alone."""
+    shared = {"weights": at.weights, "zeroed": np.zeros(leader.columns, dtype=bool), "gradient": at.gradient, "metric": leader.metric}
+    shared |= {"end": at.weights + state.step, "step": state.step}
+    told = {"bias": 0.0, "bias_gradient": None, "bias_metric": 1.0, "eta": 1e-3, "weight_scale": 1.0, "round": 0, "seed": 0, "wire": "f4"}
+    told |= {"biases": (0.0, 0.0, 0.0), "lines": [(None, SHORT), *((phi, THETAS) for phi in PHIS)]}
+    began = time.perf_counter()
+    for task in (tasks.local_pass, tasks.plane_losses, tasks.gradient):
+        task(shard, 0, shared, PROBLEM.told(**told))
+    return time.perf_counter() - began

@@ -90,6 +90,10 @@ def test_bits_do_not_depend_on_workers(data):
 def test_a_worker_is_killed_in_the_middle(client, data, monkeypatch, at):
     X, y = blocks(*data, 6)
     whole = in_process(*data, 6, max_rounds=4, tol=None)
+    options = {**NET, "max_iter": 4, "tol": None, "client": client}
+    began = time.monotonic()
+    DaskSGDClassifier(**options).fit(X, y)
+    undisturbed = time.monotonic() - began
     asked, ask = [], dask_engine.DaskEngine._started
 
     def started(self, *arguments):
@@ -101,8 +105,9 @@ def test_a_worker_is_killed_in_the_middle(client, data, monkeypatch, at):
 
     monkeypatch.setattr(dask_engine.DaskEngine, "_started", started)
     began = time.monotonic()
-    model = DaskSGDClassifier(**NET, max_iter=4, tol=None, client=client).fit(X, y)
-    assert len(asked) > at and time.monotonic() - began < 60
+    model = DaskSGDClassifier(**options).fit(X, y)
+    # A round and ten seconds more on a machine that does nothing else; here all four rounds may be slower, once.
+    assert len(asked) > at and time.monotonic() - began < 2 * undisturbed + 10
     assert model.coef_.tobytes() == whole.weights.reshape(1, -1).tobytes()
 
 
@@ -119,7 +124,6 @@ def workers_without_nannies(address, count):
 
 
 def test_all_workers_are_killed(data, monkeypatch):
-    monkeypatch.setattr(dask_engine, "ALONE", 6.0)
     ask, killed = dask_engine.DaskEngine._started, []
     with LocalCluster(n_workers=0, dashboard_address=":0") as cluster, Client(cluster) as client:
         with workers_without_nannies(cluster.scheduler_address, 2) as started:
@@ -133,15 +137,15 @@ def test_all_workers_are_killed(data, monkeypatch):
                 return ask(self, *arguments)
 
             monkeypatch.setattr(dask_engine.DaskEngine, "_started", start)
-            with pytest.raises(EngineError, match=r"no workers at .* for 6 s: "):
-                DaskSGDClassifier(**NET, client=client).fit(*blocks(*data, 4))
-            assert time.monotonic() - killed[0] < 60
+            with dask.config.set({"lazyglm.without-workers": 6}):
+                with pytest.raises(EngineError, match=r"no workers at .* for 6 s: all have died"):
+                    DaskSGDClassifier(**NET, client=client).fit(*blocks(*data, 4))
+            assert time.monotonic() - killed[0] < 36  # 60 at the 30 s that are the default
 
 
 def test_no_workers_and_no_client(data, monkeypatch):
-    monkeypatch.setattr(dask_engine, "ALONE", 1.0)
     with LocalCluster(n_workers=0, dashboard_address=":0") as cluster, Client(cluster, set_as_default=False) as client:
-        with pytest.raises(EngineError, match="no workers"):
+        with dask.config.set({"lazyglm.without-workers": 1}), pytest.raises(EngineError, match="no workers at .* for 1 s: there have been none"):
             DaskSGDClassifier(client=client).fit(*blocks(*data, 2))
     monkeypatch.setattr(dask_engine, "default_client", lambda: (_ for _ in ()).throw(ValueError("none")))
     with pytest.raises(ValueError, match="no Dask client"):
@@ -261,6 +265,38 @@ def test_a_run_goes_on_from_its_checkpoint(client, data, tmp_path, capsys):
     assert resumed.coef_.tobytes() == whole.coef_.tobytes() and resumed.intercept_ == whole.intercept_
     with pytest.raises(ValueError, match="another problem"):
         DaskSGDClassifier(**{**options, "alpha": 0.5}, checkpoint=path).fit(X, y)
+
+
+def test_single_precision_is_that_of_the_rounds_in_process(client, data):
+    X, y = data[0].astype(np.float32), data[1]
+    model = DaskSGDClassifier(**NET, max_iter=3, tol=None, client=client).fit(*blocks(X, y, 4))
+    alone = in_process(X, y, 4, max_rounds=3, tol=None, wire="f4")
+    assert model.coef_.dtype == np.float32
+    assert model.coef_.tobytes() == alone.weights.astype(np.float32).reshape(1, -1).tobytes()
+    wide = DaskSGDClassifier(**NET, max_iter=3, tol=None, client=client, precision="f64").fit(*blocks(X, y, 4))
+    assert wide.coef_.dtype == np.float64
+    assert wide.coef_.tobytes() == in_process(X, y, 4, max_rounds=3, tol=None).weights.reshape(1, -1).tobytes()
+
+
+def test_progress_is_shown_round_by_round(client, data, monkeypatch):
+    shown = []
+
+    class Bar:
+        def __init__(self, total):
+            shown.append(total)
+
+        def update(self, by):
+            shown.append(by)
+
+        def set_postfix(self, **figures):
+            shown.append(sorted(figures))
+
+        def close(self):
+            shown.append("closed")
+
+    monkeypatch.setattr("lazyglm._show._bar", Bar)
+    DaskSGDClassifier(**NET, max_iter=2, tol=None, client=client, progress=True).fit(*blocks(*data, 2))
+    assert shown == [2, *[1, ["nonzeros", "objective"]] * 2, "closed"]
 
 
 def test_files_are_partitions(client, data, tmp_path):

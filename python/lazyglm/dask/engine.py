@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
+import dask
 from distributed import Client, Future, default_client, wait
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
@@ -18,7 +19,8 @@ from distributed.scheduler import KilledWorker
 import lazyglm
 from lazyglm.distributed.engine import Answer, EngineError, Task, add, merged, tree
 
-#: Seconds without any worker after which a run is given up: restarted workers are back well before.
+#: Seconds without any worker after which a run is given up: restarted workers are back well before. Dask's configuration
+#: may say otherwise, as ``lazyglm.without-workers``.
 ALONE = 30.0
 #: How often a step is asked for again when what it needs was lost with its workers.
 ATTEMPTS = 5
@@ -39,6 +41,8 @@ class DaskEngine:
 
     def __init__(self, client: Client, shards: Sequence[Any], timeout: float) -> None:
         self.client, self.count, self.timeout = client, len(shards), timeout
+        self.seen = False  # any worker
+        self.alone = float(dask.config.get("lazyglm.without-workers", ALONE))
         self.shards = [_submitted(client, shard) for shard in shards]
 
     def share(self, arrays: Mapping[str, Any]) -> Any:
@@ -136,8 +140,8 @@ class DaskEngine:
             self._check_client()
             now = time.monotonic()
             alone = None if self._workers() else alone or now
-            if alone is not None and now - alone > ALONE:
-                raise EngineError(self._no_workers(f"for {ALONE:.0f} s: all have died or left"))
+            if alone is not None and now - alone > self.alone:
+                raise EngineError(self._no_workers())
             if now - started > self.timeout:
                 raise EngineError(f"a step took longer than {self.timeout:.0f} s: raise timeout, or use smaller partitions")
 
@@ -145,15 +149,19 @@ class DaskEngine:
         started = time.monotonic()
         while not self._workers():
             self._check_client()
-            if time.monotonic() - started > ALONE:
-                raise EngineError(self._no_workers(f"for {ALONE:.0f} s"))
+            if time.monotonic() - started > self.alone:
+                raise EngineError(self._no_workers())
             time.sleep(0.2)
 
     def _workers(self) -> int:
-        return len(bounded(self.client.scheduler_info, ALONE, "asking the scheduler for its workers")["workers"])
+        info = bounded(self.client.scheduler_info, ALONE, "asking the scheduler for its workers")
+        self.seen = self.seen or bool(info["workers"])
+        return len(info["workers"])
 
-    def _no_workers(self, when: str) -> str:
-        return f"no workers at {self.client.scheduler.address if self.client.scheduler else 'the scheduler'} {when}: start some"
+    def _no_workers(self) -> str:
+        address = self.client.scheduler.address if self.client.scheduler else "the scheduler"
+        cause = "all have died or left" if self.seen else "there have been none"
+        return f"no workers at {address} for {self.alone:g} s: {cause}; start some"
 
     def _check_client(self) -> None:
         if self.client.status not in ("running", "connecting"):
