@@ -64,7 +64,8 @@ def one_round(leader: Leader, state: State, at: At, seed: int) -> At:
     at.gradient = None  # a point that is left: the leader may have few vectors to spare
     after = leader.at(end, bias)
     leader.leave(at)
-    state.step = way = end = None  # as above: only now, a run that is interrupted keeps its state
+    state.step = None  # as above; only now, as a run that is interrupted keeps its state
+    del way, end
     state.step, state.step_bias = leader.rounded(after.weights - at.weights), after.bias - at.bias
     state.weights, state.bias = after.weights, after.bias
     return after

@@ -66,9 +66,9 @@ def plane_losses(shard: Any, number: int, shared: Shared, told: Told) -> tuple[A
     way = Way(start, end, step, told["biases"])
     rows, losses = lesson(shard, told), []
     for phi, thetas in told["lines"]:
-        ends = zip(way.line(phi), way.bias_line(phi), strict=True)
-        losses.append(_core.line_losses(rows, told["loss"], *ends, thetas))
-        del ends  # before the next line makes its own
+        (first, second), (bias, second_bias) = way.line(phi), way.bias_line(phi)
+        losses.append(_core.line_losses(rows, told["loss"], (first, bias), (second, second_bias), thetas))
+        del first, second  # before the next line makes its own
     return (np.concatenate(losses),)
 
 
