@@ -132,7 +132,8 @@ class Leader:
         sent = {"end": way.end} if way.step is None else {"end": way.end, "step": way.step}
         token = self.engine.share({name: vector.astype(self.wire, copy=False) for name, vector in sent.items()})
         try:
-            (losses,) = self._reduce(tasks.plane_losses, [at.token, token], {"biases": way.biases, "lines": lines})
+            told = {"biases": way.biases, "lines": lines, "vector": False}  # an engine may add up numbers in another way
+            (losses,) = self._reduce(tasks.plane_losses, [at.token, token], told)
         finally:
             self.engine.release(token)
         return self._objectives(losses, way, lines)
