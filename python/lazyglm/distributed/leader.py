@@ -142,7 +142,7 @@ class Leader:
         """Losses of all rows, and the penalty of each point."""
         penalties = np.zeros(len(losses))
         for _, part in way.blocks():
-            ends = ((part.line(phi), thetas) for phi, thetas in lines)
+            ends = ((_held(*part.line(phi)), thetas) for phi, thetas in lines)
             penalties += [self.problem.penalty(a + theta * (b - a)) for (a, b), thetas in ends for theta in thetas]
         return [float(loss) / self.weight + float(penalty) for loss, penalty in zip(losses, penalties, strict=True)]
 
@@ -188,3 +188,9 @@ class Leader:
 def owned(vector: Any) -> Any:
     """An answer as the leader's own, in double precision."""
     return vector if vector.dtype == np.float64 and vector.flags.writeable else vector.astype(np.float64)
+
+
+def _held(start: Any, end: Any) -> tuple[Any, Any]:
+    """Both ends of a line without the weights that are zero all along: most, and there are many points."""
+    held = np.flatnonzero((start != 0) | (end != 0))
+    return start[held], end[held]
