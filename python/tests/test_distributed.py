@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from lazyglm import SGDClassifier
-from lazyglm.distributed import Problem, Threads, checkpoint, fit, pack, rounds, run
+from lazyglm.distributed import Problem, Threads, checkpoint, fit, pack, rounds, run, tasks
+from lazyglm.distributed.certificate import certify
 from lazyglm.distributed.leader import Leader
 from lazyglm.distributed.plane import Way
 from lazyglm.distributed.rounds import State
@@ -48,6 +49,23 @@ def data():
     found = best(X, y, LOGISTIC)
     assert found.certificate.relative_gap < 1e-5
     return X, y, found
+
+
+def test_without_an_intercept_a_run_asks_for_nothing_twice(data):
+    X, y, _ = data
+    asked, engine = [], Threads(parts(X, y, 4))
+    real = engine.reduce
+    engine.reduce = lambda task, tokens, told: (asked.append(task), real(task, tokens, told))[1]
+    found = fit(engine, Problem("logistic", l1=1e-4, l2=1e-5, intercept=False), tol=None, max_rounds=2)
+    rounds_of = 2 * [tasks.local_pass, tasks.plane_losses, tasks.gradient]
+    assert asked == [tasks.start, *rounds_of, tasks.end]
+    assert 0 <= found.certificate.relative_gap < 0.1
+    # What was asked together is what is asked one by one.
+    leader = Leader(Threads(parts(X, y, 4)), Problem("logistic", l1=1e-4, l2=1e-5, intercept=False))
+    one_by_one = certify(leader, found.weights, 0.0, found.certificate.objective)
+    assert one_by_one == found.certificate
+    at = leader.at(found.weights, 0.0)
+    assert at.objective == pytest.approx(found.certificate.objective, rel=1e-12)
 
 
 @pytest.mark.parametrize(("count", "most"), [(1, 1e-4), (4, 2e-4), (16, 1e-3)])

@@ -14,6 +14,11 @@ import numpy as np
 from lazyglm.distributed import tasks
 from lazyglm.distributed.leader import Leader, owned
 from lazyglm.distributed.plane import BLOCK
+from lazyglm.distributed.problem import Problem
+
+
+#: Shares of the slopes that are tried; none at all are always allowed.
+SHARES = [1.0, 0.999, 0.99, 0.9, 0.5, 0.0]
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,16 @@ class Certificate:
     relative_gap: float | None
 
 
-def certify(leader: Leader, weights: Any, bias: float, objective: float) -> Certificate:
-    """The certificate of a point whose objective is known: one reduction of a vector, and some of numbers."""
+def is_one_step(problem: Problem) -> bool:
+    """Whether a proof takes one reduction, and nothing must be known before it."""
+    return not problem.intercept and (problem.l1 > 0 or problem.l2 > 0)
+
+
+def certify(leader: Leader, weights: Any, bias: float, objective: float, known: Any = None) -> Certificate:
+    """The certificate of a point whose objective is known.
+
+    One reduction of a vector, unless its answer is ``known``, and some of numbers.
+    """
     problem = leader.problem
     if problem.l1 == 0 and problem.l2 == 0:
         return Certificate(objective, None, None)
@@ -34,7 +47,7 @@ def certify(leader: Leader, weights: Any, bias: float, objective: float) -> Cert
     try:
         by = balance(leader, token, bias) if problem.intercept else (0.0, 0.0, 0.0)
         if by is not None:
-            best = _best_bound(leader, token, bias, by)
+            best = _best_bound(leader, token, bias, by, known)
         else:  # the one vector of slopes of one sign that sums to zero is zero
             (sums,) = leader.ask(tasks.dual_sums, token, bias=bias, by=(0.0, 0.0, 0.0), shares=[0.0], vector=False)
             best = -float(sums[1]) / leader.weight
@@ -44,11 +57,10 @@ def certify(leader: Leader, weights: Any, bias: float, objective: float) -> Cert
     return Certificate(objective, best, gap / abs(objective) if gap else 0.0)
 
 
-def _best_bound(leader: Leader, token: Any, bias: float, by: tuple[float, float, float]) -> float:
-    """The best of some shares of the slopes; of none at all, which are always allowed."""
-    problem = leader.problem
-    shares = [1.0, 0.999, 0.99, 0.9, 0.5, 0.0]
-    sums, gradient = leader.ask(tasks.dual_sums, token, bias=bias, by=by, shares=shares, vector=True)
+def _best_bound(leader: Leader, token: Any, bias: float, by: tuple[float, float, float], known: Any) -> float:
+    """The best of some shares of the slopes."""
+    problem, shares = leader.problem, SHARES
+    sums, gradient = known or leader.ask(tasks.dual_sums, token, bias=bias, by=by, shares=shares, vector=True)
     gradient = owned(gradient)
     np.abs(gradient, out=gradient)
     gradient /= leader.weight

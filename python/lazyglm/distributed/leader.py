@@ -38,7 +38,9 @@ class Leader:
         self.points: list[Any] = []  # tokens of those that have not been left
         self.reductions = 0  # of vectors
         self.passes = 0  # over the rows
-        totals, self.counts, self.squares = self._reduce(tasks.statistics, [], {}, vector=True)
+        first = tasks.statistics if problem.intercept else tasks.start
+        totals, self.counts, self.squares, *self.at_zero = self._reduce(first, [], {"wire": wire}, vector=True)
+        self.reductions += bool(self.at_zero)
         self.rows, self.weight, self.parts = float(totals[0]), float(totals[1]), float(totals[2])
         if self.rows == 0:
             raise ValueError("no partition has any rows (of a weight above zero)")
@@ -70,10 +72,13 @@ class Leader:
         return bound if bound is not None else 2.0 * max(at.bend, 1e-12)
 
     def at(self, weights: Any, bias: float) -> At:
-        """Loss and gradient at a point: one reduction. Its weights stay where the partitions are until it is left."""
+        """Loss and gradient at a point: one reduction, or none where a run begins. Its weights stay where the partitions are until it is left."""
         weights, token = self.send(weights)
         self.points.append(token)
-        sums, gradient = self._reduce(tasks.gradient, [token], {"bias": bias, "wire": self.wire}, vector=True)
+        known, self.at_zero = self.at_zero, []
+        if not (known and bias == 0.0 and not weights.any()):  # asked with the statistics, where runs begin without a bias
+            known = self._reduce(tasks.gradient, [token], {"bias": bias, "wire": self.wire}, vector=True)
+        sums, gradient = known
         loss, slope, bend = (float(number) / self.weight for number in sums)
         gradient = owned(gradient)
         gradient /= self.weight
@@ -124,8 +129,20 @@ class Leader:
             (losses,) = self._reduce(tasks.line_losses, [at.token, token], told)
         finally:
             self.engine.release(token)
-        way = Way(at.weights, weights, None, (at.bias, bias, 0.0))
-        return self._objectives(losses, way, [(None, thetas)])
+        return self._along(losses, at, weights, thetas)
+
+    def end(self, at: At, weights: Any, shares: list[float]) -> tuple[float, Any, Any]:
+        """The objective at the last point and, without an intercept, what its proof is made of: one reduction."""
+        token = self.engine.share({"end": weights})
+        try:
+            told = {"bias": at.bias, "shares": shares}
+            losses, sums, gradient = self._reduce(tasks.end, [at.token, token], told, vector=True)
+        finally:
+            self.engine.release(token)
+        return self._along(losses, at, weights, [1.0])[0], sums, gradient
+
+    def _along(self, losses: Any, at: At, weights: Any, thetas: list[float]) -> list[float]:
+        return self._objectives(losses, Way(at.weights, weights, None, (at.bias, at.bias, 0.0)), [(None, thetas)])
 
     def plane(self, at: At, way: Way, lines: Lines) -> list[float]:
         """The objective at points of a plane from a point, line by line: numbers alone are reduced."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazyglm.distributed import owlqn
-from lazyglm.distributed.certificate import Certificate, balance, certify
+from lazyglm.distributed.certificate import SHARES, Certificate, balance, certify, is_one_step
 from lazyglm.distributed.engine import Engine
 from lazyglm.distributed.leader import At, Leader
 from lazyglm.distributed.problem import Problem
@@ -132,16 +132,19 @@ def _settled(state: State, tol: float | None) -> bool:
 def _end(leader: Leader, state: State, at: At, converged: bool, prove: bool) -> Found:
     """Exact zeros by the gradient at the last point, unless they cost more than a round may; and a proof."""
     weights = leader.zero_test(at)
-    objective = at.objective
+    objective, known = at.objective, None
     if not np.array_equal(weights, at.weights):
-        (tested,) = leader.line(at, weights, at.bias, [1.0])
+        if prove and is_one_step(leader.problem):
+            tested, *known = leader.end(at, weights, SHARES)
+        else:
+            (tested,) = leader.line(at, weights, at.bias, [1.0])
         if tested <= objective * (1 + 1e-3):
             objective = tested
         else:
-            weights = at.weights
+            weights, known = at.weights, None
     leader.leave(at)
     at.gradient = None  # all is known of it
-    certificate = certify(leader, weights, at.bias, objective) if prove else Certificate(objective, None, None)
+    certificate = certify(leader, weights, at.bias, objective, known) if prove else Certificate(objective, None, None)
     return Found(
         weights=weights,
         bias=at.bias,

@@ -34,6 +34,12 @@ def gradient(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, 
     return np.array(sums), gradient.astype(told["wire"], copy=False)
 
 
+def start(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """Statistics, and the gradient without any weights: all that is asked before the first round."""
+    at_zero = {"weights": np.zeros(shard.columns)}
+    return *statistics(shard, number, shared, told), *gradient(shard, number, at_zero, {**told, "bias": 0.0})
+
+
 def local_pass(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
     """How far one pass moved each weight, times the rows of the partition that hold it; the bias, times all of them."""
     if shard.rows == 0:
@@ -70,6 +76,12 @@ def plane_losses(shard: Any, number: int, shared: Shared, told: Told) -> tuple[A
         losses.append(_core.line_losses(rows, told["loss"], (first, bias), (second, second_bias), thetas))
         del first, second  # before the next line makes its own
     return (np.concatenate(losses),)
+
+
+def end(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """The loss at the last point, and what its proof is made of."""
+    at_end = {**told, "by": (0.0, 0.0, 0.0), "thetas": [1.0], "end_bias": told["bias"], "vector": True}
+    return *line_losses(shard, number, shared, at_end), *dual_sums(shard, number, {"weights": shared["end"]}, at_end)
 
 
 def slope_sums(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
