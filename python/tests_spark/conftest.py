@@ -19,6 +19,7 @@ QUIET = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
     "spark.executor.memory": "1g",
+    "spark.deploy.maxExecutorRetries": "-1",  # executors that are killed come back
 }
 
 

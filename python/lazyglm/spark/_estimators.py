@@ -35,7 +35,8 @@ class LazyGLMClassifier(LinearParams, ProbabilisticClassifier, DefaultParamsWrit
 
     Parameters are MLlib's, but for: ``tol`` ends the rounds when one lowers the objective by less than ``tol`` of it (default
     1e-4); ``solver`` is ``rounds`` or ``owlqn``; ``loss`` is ``log_loss``, ``squared_hinge``, ``modified_huber`` or another smooth one,
-    ``epsilon`` a width of some; ``timeout`` bounds one pass over the rows, in seconds. Probabilities need ``log_loss`` or ``modified_huber``.
+    ``epsilon`` a width of some; ``timeout`` bounds one pass over the rows, in seconds; ``checkpoint`` is a file of the driver, written after each
+    round: if it is there, a fit of the same rows goes on from it, to the same bits. Probabilities need ``log_loss`` or ``modified_huber``.
     """
 
     __module__ = "lazyglm.spark"  # saved estimators name it
@@ -63,6 +64,7 @@ class LazyGLMClassifier(LinearParams, ProbabilisticClassifier, DefaultParamsWrit
         loss: str = "log_loss",
         epsilon: float = 0.1,
         timeout: float = 3600.0,
+        checkpoint: str | None = None,
     ) -> None:
         super().__init__()
         self._setDefault(loss="log_loss")
@@ -126,6 +128,7 @@ class LazyGLMRegressor(LinearParams, Regressor[Any], DefaultParamsWritable, Defa
         loss: str = "squared_error",
         epsilon: float = 0.1,
         timeout: float = 3600.0,
+        checkpoint: str | None = None,
     ) -> None:
         super().__init__()
         self._setDefault(loss="squared_error")

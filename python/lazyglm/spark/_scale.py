@@ -19,11 +19,6 @@ from lazyglm.distributed.shard import Shard
 WIDE = 1 << 20
 
 
-def known(shard: Any, number: int, shared: Any, told: Any) -> Any:
-    """Rows, columns, and the labels there are with their rows."""
-    return shard.rows, shard.columns, np.unique(shard.targets, return_counts=True) if told["classes"] else None
-
-
 def held(shard: Any, number: int, shared: Any, told: Any) -> Any:
     """The columns that occur."""
     return np.unique(shard.ids)

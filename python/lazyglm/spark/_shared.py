@@ -42,6 +42,9 @@ class LinearParams(
     timeout: Param[float] = Param(
         Params._dummy(), "timeout", "seconds that one pass over the rows may take", TypeConverters.toFloat
     )
+    checkpoint: Param[str] = Param(
+        Params._dummy(), "checkpoint", "a file of the driver, written after each round, from which a run goes on", TypeConverters.toString
+    )
 
     _losses: dict[str, str]
 
@@ -65,6 +68,9 @@ class LinearParams(
 
     def getTimeout(self) -> float:
         return self.getOrDefault(self.timeout)
+
+    def getCheckpoint(self) -> str:
+        return self.getOrDefault(self.checkpoint)
 
     def _check(self) -> None:
         """Before any data are touched."""

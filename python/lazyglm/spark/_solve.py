@@ -13,10 +13,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, NumericType
 from sklearn.exceptions import ConvergenceWarning
 
-import lazyglm
-from lazyglm.distributed import Problem, fit
+from lazyglm.distributed import Problem, checkpoint, fit, tasks
+from lazyglm.distributed.rounds import State
 from lazyglm.distributed.run import Found
-from lazyglm.spark import _scale, _worker
+from lazyglm.spark import _scale
+from lazyglm.spark._worker import Kept
 from lazyglm.spark.engine import SparkEngine
 
 
@@ -35,22 +36,32 @@ def solved(
     """Heads, one a problem, and how many features there are. ``problems_of`` is told the labels of each partition."""
     weight = estimator.getOrDefault("weightCol") if estimator.isDefined("weightCol") else None
     frame = _columns(dataset, estimator.getFeaturesCol(), estimator.getLabelCol(), weight)
-    work = _worker.packing(estimator.getFeaturesCol(), classes, lazyglm.__version__)
-    engine = SparkEngine(dataset.sparkSession, frame.mapInArrow(work, _worker.SCHEMA), estimator.getTimeout())
+    first = _first(estimator, classes)
+    engine = SparkEngine(dataset.sparkSession, frame, estimator.getFeaturesCol(), classes, estimator.getTimeout(), first)
     try:
-        parts = engine.map(_scale.known, [], {"classes": classes})
-        engine.count, engine.columns = len(parts), _width(parts)
-        problems = problems_of([labels for _, _, labels in parts])
-        columns, names, factors = engine.columns, _narrowed(engine), None
+        parts = engine.pack()
+        columns = _width(parts)
+        engine.recipe = engine.recipe._replace(columns=columns)
+        problems = problems_of([kept.labels for kept in parts])
+        names, factors = _narrowed(engine, columns), None
         if estimator.getStandardization():
             factors = _standardised(engine)
-        heads = [_head(_one(estimator, engine, problem), names, factors) for problem in problems]
+        heads = [_head(found, names, factors) for found in _all(estimator, engine, problems)]
     finally:
         engine.close()
     if not all(head.report["converged"] for head in heads):
         words = "maxIter rounds have passed before the objective settled: raise maxIter, or tol"
         warnings.warn(words, ConvergenceWarning, stacklevel=4)
     return heads, columns
+
+
+def _first(estimator: Any, classes: bool) -> tuple[Any, dict[str, Any]]:
+    """What will be asked for first, as far as can be known before the labels are: of two classes, say."""
+    if estimator.getStandardization():
+        return _scale.sums, {}
+    l1, l2 = estimator._net()
+    problem = Problem(estimator._spec(), l1, l2, estimator.getFitIntercept(), 1 if classes else None)
+    return (tasks.statistics if problem.intercept else tasks.start), problem.told(wire="f8")
 
 
 def _columns(dataset: Any, features: str, label: str, weight: str | None) -> Any:
@@ -74,50 +85,72 @@ def _columns(dataset: Any, features: str, label: str, weight: str | None) -> Any
     return dataset.select(*chosen)
 
 
-def _width(parts: list[Any]) -> int:
+def _width(parts: list[Kept]) -> int:
     """How many features all partitions have that have rows."""
     first: tuple[int, int] | None = None
-    for k, (rows, columns, _) in enumerate(parts):
-        if rows == 0:
+    for k, kept in enumerate(parts):
+        if kept.rows == 0:
             continue
-        if first is not None and first[1] != columns:
-            raise ValueError(f"partition {first[0]} has {first[1]} features and partition {k} has {columns}: give all the same")
-        first = first or (k, columns)
+        if first is not None and first[1] != kept.columns:
+            raise ValueError(
+                f"partition {first[0]} has {first[1]} features and partition {k} has {kept.columns}: give all the same"
+            )
+        first = first or (k, kept.columns)
     if first is None:
         raise ValueError("there are no rows (of a weight above zero)")
     return first[1]
 
 
-def _narrowed(engine: SparkEngine) -> Any:
+def _narrowed(engine: SparkEngine, columns: int) -> Any:
     """The columns that occur, if they are few among very many; shards then have no others."""
-    columns = engine.columns or 0
     if columns < _scale.WIDE:
         return None
     held = np.unique(np.concatenate(engine.map(_scale.held, [], {})))
     if 2 * len(held) > columns:
         return None
-    engine.rewrite(_scale.renumbered, {"held": held}, len(held))
+    engine.change(_scale.renumbered, {"held": held}, len(held))
     return held
 
 
 def _standardised(engine: SparkEngine) -> Any:
     sigma = _scale.deviations(engine)
     factors = np.divide(1.0, sigma, out=np.zeros_like(sigma), where=sigma > 0)
-    engine.rewrite(_scale.divided, {"factor": factors}, len(factors))
+    engine.change(_scale.divided, {"factor": factors}, len(factors))
     return factors
 
 
-def _one(estimator: Any, engine: SparkEngine, problem: Problem | None) -> Found | None:
-    if problem is None:
-        return None
-    return fit(
-        engine,
-        problem,
-        solver=estimator.getSolver(),
-        max_rounds=estimator.getMaxIter(),
-        tol=estimator.getTol(),
-        seed=estimator.getSeed(),
-    )
+def _all(estimator: Any, engine: SparkEngine, problems: list[Problem | None]) -> list[Found | None]:
+    """One model after another, from where a checkpoint left off."""
+    path = estimator.getOrDefault("checkpoint") if estimator.isDefined("checkpoint") else None
+    told = [problem and problem.told() for problem in problems]
+    rows = [kept.digest for kept in engine.parts]
+    scaled = estimator.getStandardization()
+    of = {"problems": told, "seed": estimator.getSeed(), "solver": estimator.getSolver(), "rows": rows, "standardization": scaled}
+    before: list[State] = (checkpoint.load(path, of) or []) if path is not None else []
+    states: list[State] = []
+    found: list[Found | None] = []
+    for problem in problems:
+        if problem is None:
+            found.append(None)
+            continue
+
+        def after_round(state: State, done: list[State] = list(states)) -> None:
+            if path is not None:
+                checkpoint.save(path, [*done, state], of)
+
+        one = fit(
+            engine,
+            problem,
+            solver=estimator.getSolver(),
+            max_rounds=estimator.getMaxIter(),
+            tol=estimator.getTol(),
+            seed=estimator.getSeed(),
+            state=before[len(states)] if len(states) < len(before) else None,
+            after_round=after_round,
+        )
+        states.append(one.state)
+        found.append(one)
+    return found
 
 
 def _head(found: Found | None, names: Any, factors: Any) -> Head:

@@ -6,8 +6,9 @@ What goes wrong with the data is an answer like others, raised by the leader: Sp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from pyspark import TaskContext
 import lazyglm
 from lazyglm.distributed.engine import EngineError, Task, add, merged
 from lazyglm.distributed.shard import Shard, pack
-from lazyglm.spark import _wire
+from lazyglm.spark import _store, _wire
 from lazyglm.spark._vectors import VectorError, csr
 
 #: A shard, or an answer: of which partition, which piece of it, and whether it is an error instead.
@@ -26,35 +27,112 @@ SCHEMA = "part int, piece int, failed boolean, data binary"
 SLICED = "part int, slot int, failed boolean, data binary"
 _TYPES = (pa.int32(), pa.int32(), pa.bool_(), pa.binary())
 _NAMES = {SCHEMA: ("part", "piece", "failed", "data"), SLICED: ("part", "slot", "failed", "data")}
+#: Columns up to which vectors are asked for that may not be needed: a job takes longer than they do.
+NARROW = 1 << 17
 #: Slices that an array may have.
 SLOTS = 1 << 16
 
 Batches = Iterator[Any]
 
 
-def packing(features: str, classes: bool, version: str) -> Callable[[Batches], Batches]:
-    """Rows of a partition (columns: features, label, maybe weight) as one shard."""
+@dataclass(frozen=True)
+class Kept:
+    """What the leader knows of a partition that was packed, and where its shard is."""
+
+    path: str
+    digest: int
+    rows: int
+    columns: int
+    labels: Any
+    ahead: Any = None  # an answer that will be asked for next
+
+
+class Missing(Exception):
+    """The answer of a worker that has no shard of a partition: the leader asks again, with the rows."""
+
+
+class Recipe(NamedTuple):
+    """How rows become shards, and all that makes a shard again wherever it is missing."""
+
+    run: str
+    features: str
+    classes: bool
+    version: str
+    alive: tuple[str, ...]  # runs of the same leader
+    columns: int | None = None  # of all partitions, once it is known
+    changes: tuple[tuple[Callable[..., Shard], Any], ...] = ()  # other columns or units, in their order, and their arrays
+
+    def kept(self, path: str, part: int) -> Shard | None:
+        """The shard, after all changes; ``None`` if it is not here."""
+        for stage in range(len(self.changes), -1, -1):
+            first = [path] if stage == 0 else []
+            for where in [*first, _store.path_of(self.run, part, stage)]:
+                shard = _store.read(where)
+                if shard is not None:
+                    return self.changed(shard, part, stage)
+        return None
+
+    def changed(self, shard: Shard, part: int, stage: int = 0) -> Shard:
+        """A shard after the changes that it has not seen yet, kept for those who ask next."""
+        if stage < len(self.changes):
+            for change, sent in self.changes[stage:]:
+                shard = change(shard, merged([_received(sent)]))
+            _store.write(_store.path_of(self.run, part, len(self.changes)), shard)
+        if shard.rows == 0 and self.columns is not None:
+            shard = shard._replace(columns=self.columns)
+        return shard
+
+
+def packing(recipe: Recipe, task: Task, told: Mapping[str, Any]) -> Callable[[Batches], Batches]:
+    """Rows of a partition (columns: features, label, maybe weight) as one shard, kept here; what is known of it is the answer.
+
+    If the shard is narrow, so is its answer to the task that will be asked for first: it saves a job.
+    """
 
     def work(batches: Batches) -> Batches:
         part = TaskContext.get().partitionId()  # type: ignore[union-attr]
-        yield from _answered(part, lambda: _packed(batches, part, features, classes, version))
+        yield from _answered(part, lambda: pack_and_ask(batches, part))
+
+    def pack_and_ask(batches: Batches, part: int) -> bytes:
+        shard, kept = _packed_and_kept(batches, part, recipe)
+        if 0 < shard.columns <= NARROW:
+            kept = replace(kept, ahead=task(shard, part, {}, told))
+        return _wire.dumps(kept)
 
     return work
 
 
-def answering(task: Task, told: Mapping[str, Any], tokens: Sequence[Any], columns: int | None, version: str) -> Any:
-    """The answers of a task on shards."""
+def answering(task: Task, told: Mapping[str, Any], sent: Sequence[Any], recipe: Recipe) -> Any:
+    """The answers of a task on shards that were kept."""
 
     def work(batches: Batches) -> Batches:
-        shared: Any = None
         for part, data, failed in joined(batches):
             if failed:
                 yield from _rows(part, data, failed=True)
                 continue
-            if shared is None:
-                check_version(version)
-                shared = merged([_wire.loads(getattr(token, "value", token)) for token in tokens])
-            yield from _answered(part, partial(_asked, task, data, columns, part, shared, told))
+            yield from _answered(part, partial(_asked, task, told, sent, recipe, part, _wire.loads(data).path))
+
+    return work
+
+
+def answering_anew(task: Task, told: Mapping[str, Any], sent: Sequence[Any], recipe: Recipe, digests: Mapping[int, int]) -> Any:
+    """The same answers from the rows, of some partitions: their shards are packed again, and kept here."""
+
+    def work(batches: Batches) -> Batches:
+        part = TaskContext.get().partitionId()  # type: ignore[union-attr]
+        if part in digests:
+            yield from _answered(part, lambda: _asked_anew(task, told, sent, recipe, part, batches, digests[part]))
+
+    return work
+
+
+def forgetting(run: str) -> Any:
+    """Removes the shards of a run."""
+
+    def work(batches: Batches) -> Batches:
+        for part, _, _ in joined(batches):
+            _store.remove(run, part)
+        yield from ()
 
     return work
 
@@ -67,7 +145,11 @@ def slicing(answers: Callable[[Batches], Batches], size: int) -> Any:
             if failed:
                 yield _batch(SLICED, part, -1, True, data)
                 continue
-            for k, array in enumerate(_wire.loads(data)):
+            answer = _wire.loads(data)
+            if isinstance(answer, Missing):
+                yield _batch(SLICED, part, -1, True, data)
+                continue
+            for k, array in enumerate(answer):
                 for s in range(max(-(-len(array) // size), 1)):
                     yield _batch(SLICED, part, k * SLOTS + s, False, _wire.dumps(array[s * size : (s + 1) * size]))
 
@@ -85,20 +167,6 @@ def adding(key: tuple[Any, ...], table: Any) -> Any:
     return pa.Table.from_batches([_batch(SLICED, group, slot, False, _wire.dumps(total))])
 
 
-def rewriting(change: Callable[..., Shard], tokens: Sequence[Any], columns: int | None) -> Any:
-    """Shards of shards: the same rows in other columns or units."""
-
-    def work(batches: Batches) -> Batches:
-        shared = merged([_wire.loads(getattr(token, "value", token)) for token in tokens])
-        for part, data, failed in joined(batches):
-            if failed:
-                yield from _rows(part, data, failed=True)
-            else:
-                yield from _answered(part, change(_shard(data, columns), shared).to_bytes)
-
-    return work
-
-
 def check_version(version: str) -> None:
     """On a worker: whether it is like the leader."""
     if lazyglm.__version__ != version:
@@ -107,8 +175,17 @@ def check_version(version: str) -> None:
         )
 
 
-def _packed(batches: Batches, part: int, features: str, classes: bool, version: str) -> bytes:
-    check_version(version)
+def _packed_and_kept(batches: Batches, part: int, recipe: Recipe) -> tuple[Shard, Kept]:
+    check_version(recipe.version)
+    _store.sweep(recipe.run.split("-")[0], recipe.alive)
+    shard = _packed(batches, part, recipe.features, recipe.classes)
+    path = _store.path_of(recipe.run, part, 0)
+    _store.write(path, shard)
+    labels = np.unique(shard.targets, return_counts=True) if recipe.classes else None
+    return shard, Kept(path, _store.digest(shard), shard.rows, shard.columns, labels)
+
+
+def _packed(batches: Batches, part: int, features: str, classes: bool) -> Shard:
     blocks: list[Any] = []
     columns: list[list[Any]] = [[], []]
     first, width = 0, None
@@ -127,7 +204,7 @@ def _packed(batches: Batches, part: int, features: str, classes: bool, version: 
         for kept, column in zip(columns, batch.columns[1:], strict=False):
             kept.append(column.to_numpy(zero_copy_only=False).astype(np.float64))  # nulls become NaN
     if not blocks:
-        return pack(sp.csr_array((0, 0)), np.zeros(0), partition=part).to_bytes()
+        return pack(sp.csr_array((0, 0)), np.zeros(0), partition=part)
     X = sp.vstack(blocks, format="csr") if len(blocks) > 1 else blocks[0]
     label, weight = np.concatenate(columns[0]), np.concatenate(columns[1]) if columns[1] else None
     if classes:
@@ -137,16 +214,30 @@ def _packed(batches: Batches, part: int, features: str, classes: bool, version: 
             raise ValueError(
                 f"partition {part}, row {row}: label {label[row]} is no number of a class (0, 1, ...): use StringIndexer"
             )
-    return pack(X, label, weight, partition=part).to_bytes()
+    return pack(X, label, weight, partition=part)
 
 
-def _asked(task: Task, data: bytes, columns: int | None, part: int, shared: Any, told: Any) -> bytes:
-    return _wire.dumps(task(_shard(data, columns), part, shared, told))
+def _asked(task: Task, told: Any, sent: Sequence[Any], recipe: Recipe, part: int, path: str) -> bytes:
+    check_version(recipe.version)
+    shard = recipe.kept(path, part)
+    answer = Missing() if shard is None else task(shard, part, merged([_received(one) for one in sent]), told)
+    return _wire.dumps(answer)
 
 
-def _shard(data: bytes, columns: int | None) -> Shard:
-    shard = Shard.of_bytes(data)
-    return shard if columns is None or shard.rows else shard._replace(columns=columns)
+def _asked_anew(
+    task: Task, told: Any, sent: Sequence[Any], recipe: Recipe, part: int, batches: Batches, digest: int
+) -> bytes:
+    shard, kept = _packed_and_kept(batches, part, recipe)
+    if kept.digest != digest:
+        raise EngineError(
+            f"partition {part} has other rows than before: the frame changes each time it is computed; cache it, or write it and read it"
+        )
+    return _wire.dumps(task(recipe.changed(shard, part), part, merged([_received(one) for one in sent]), told))
+
+
+def _received(sent: Any) -> Any:
+    """Arrays that travelled by broadcast or with the function."""
+    return _wire.loads(getattr(sent, "value", sent))
 
 
 def _answered(part: int, call: Callable[[], bytes]) -> Batches:

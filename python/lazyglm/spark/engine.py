@@ -1,4 +1,4 @@
-"""Spark as an engine: a pass over the rows is one job of ``mapInArrow`` over packed partitions, without barriers.
+"""Spark as an engine: a pass over the rows is one job of ``mapInArrow`` over partitions that were packed once, without barriers.
 
 Spark places the tasks, repeats those that are lost, and computes lost partitions again from their lineage.
 """
@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from py4j.protocol import Py4JError
 from pyspark import inheritable_thread_target
 from pyspark.errors import PySparkException
@@ -22,6 +23,7 @@ from pyspark.storagelevel import StorageLevel
 import lazyglm
 from lazyglm.distributed import tasks
 from lazyglm.distributed.engine import FAN, Answer, EngineError, Task, add, tree
+from lazyglm.distributed.shard import pack
 from lazyglm.spark import _wire, _worker
 
 #: Seconds without any executor after which a run is given up.
@@ -30,41 +32,70 @@ ALONE = 60.0
 TO_LEADER = 256 << 20
 #: Numbers in a slice of an array that is added where it is.
 SLICE = 1 << 21
+#: The most bytes of arrays that travel with the function: a broadcast takes longer.
+SMALL = 1 << 20
+#: This process among all that may use the same executors, and its runs that are not over.
+LEADER = uuid.uuid4().hex
+ALIVE: set[str] = set()
 
 
 class Token:
-    """Arrays as bytes, and the broadcast of them; on Spark Connect, which has none, they travel with the task."""
+    """Arrays as bytes. Few travel with the function; more by broadcast, unless this is Spark Connect, which has none."""
 
     def __init__(self, context: Any, arrays: Mapping[str, Any]) -> None:
         data = _wire.dumps(dict(arrays))
-        self.broadcast = None if context is None else context.broadcast(data)
+        self.broadcast = None if context is None or len(data) <= SMALL else context.broadcast(data)
         self.sent = data if self.broadcast is None else self.broadcast
 
 
 class SparkEngine:
-    """Packed partitions of a frame, kept by Spark. ``timeout`` bounds one job, in seconds."""
+    """Partitions of a frame (columns: features, label, maybe weight), packed and kept where they are; ``timeout`` is of one job.
 
-    def __init__(self, session: Any, frame: Any, timeout: float) -> None:
-        self.session, self.timeout, self.count = session, timeout, 0
-        self.columns: int | None = None  # of all partitions, once it is known
+    Spark persists a row a partition, which says where its shard is, and so runs tasks there. An executor that is lost takes
+    that row along, and Spark packs the partition again. (Nothing may join partitions once they are packed: they are numbered
+    by their task.) A worker elsewhere that has no shard says so, and is sent the rows.
+    """
+
+    def __init__(
+        self, session: Any, rows: Any, features: str, classes: bool, timeout: float, first: tuple[Task, Mapping[str, Any]]
+    ) -> None:
+        """``first`` is a task, and what it is told, that will be asked for first."""
+        self.session, self.rows, self.timeout, self.first = session, rows, timeout, first
         self.context = getattr(session, "_sc", None)  # none on Spark Connect
-        self.kept: list[Token] = []
-        self.frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        self.changes: list[Token] = []
+        run = f"{LEADER}-{uuid.uuid4().hex}"
+        ALIVE.add(run)
+        self.recipe = _worker.Recipe(run, features, classes, lazyglm.__version__, tuple(ALIVE))
+        packed = rows.mapInArrow(_worker.packing(self.recipe, *first), _worker.SCHEMA)
+        self.keys = packed.persist(StorageLevel.MEMORY_AND_DISK)
+        self.parts: list[_worker.Kept] = []
+        self.count = 0
+
+    def pack(self) -> list[_worker.Kept]:
+        """What is known of each partition, once it is packed."""
+        self.parts = self._answers(self.keys)
+        self.count = len(self.parts)
+        return self.parts
+
+    @property
+    def guesses(self) -> tuple[float, ...]:
+        """Shares of a line at which the gradient is asked for along with it."""
+        return (0.25, 0.5, 0.7, 1.0) if (self.recipe.columns or 0) <= _worker.NARROW else ()
 
     def share(self, arrays: Mapping[str, Any]) -> Any:
         return Token(self.context, arrays)
 
     def map(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> list[Any]:
-        work = _worker.answering(task, dict(told), self._sent(tokens), self.columns, lazyglm.__version__)
-        table = self._collected(self.frame.mapInArrow(work, _worker.SCHEMA))
-        table = table.sort_by([("part", "ascending"), ("piece", "ascending")])
-        answers: list[Any] = []
-        for part, data, failed in _worker.joined(iter(table.to_batches())):
-            if failed:
-                raise _wire.loads(data)
-            if part != len(answers):
-                raise EngineError(f"partition {len(answers)} gave no answer: the frame changes each time it is computed")
-            answers.append(_wire.loads(data))
+        if not tokens and not self.changes and (task, told) == self.first and all(kept.ahead for kept in self.parts if kept.rows):
+            return [kept.ahead if kept.rows else self._of_nothing() for kept in self.parts]
+        asked = (task, dict(told), [token.sent for token in tokens], self.recipe)
+        answers = self._answers(self.keys.mapInArrow(_worker.answering(*asked), _worker.SCHEMA))
+        digests = {k: self.parts[k].digest for k, answer in enumerate(answers) if isinstance(answer, _worker.Missing)}
+        if digests:
+            rows = self.rows.where(F.spark_partition_id().isin(list(digests)))
+            anew = rows.mapInArrow(_worker.answering_anew(*asked, digests), _worker.SCHEMA)
+            for k, answer in zip(sorted(digests), self._answers(anew, sorted(digests)), strict=True):
+                answers[k] = answer
         return answers
 
     def reduce(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> Answer:
@@ -78,35 +109,63 @@ class SparkEngine:
     def release(self, token: Any) -> None:
         if token.broadcast is not None:
             token.broadcast.destroy()
-            token.broadcast = token.sent = None
+        token.broadcast = token.sent = None
 
-    def rewrite(self, change: Callable[..., Any], arrays: Mapping[str, Any], columns: int) -> None:
-        """Puts other shards in the place of these; these are needed until those are there."""
-        before, token = self.frame, self.share(arrays)
-        self.kept.append(token)  # lost partitions are computed again, from it too
-        work = _worker.rewriting(change, self._sent([token]), self.columns)
-        self.frame = before.mapInArrow(work, _worker.SCHEMA).persist(StorageLevel.MEMORY_AND_DISK)
-        self.map(tasks.shape, [], {})
-        before.unpersist()
-        self.columns = columns
+    def change(self, change: Callable[..., Any], arrays: Mapping[str, Any], columns: int) -> None:
+        """Other columns or units for all shards: each is changed by the task that next needs it."""
+        token = self.share(arrays)
+        self.changes.append(token)  # lost partitions are made again, with it too
+        self.recipe = self.recipe._replace(columns=columns, changes=(*self.recipe.changes, (change, token.sent)))
 
     def close(self) -> None:
-        """Lets go of the partitions."""
-        self.frame.unpersist()
-        for token in self.kept:
-            self.release(token)
+        """Lets go of the partitions; nobody waits for it."""
+        ALIVE.discard(self.recipe.run)
+        Thread(target=self._forget, daemon=True).start()
 
-    def _sent(self, tokens: Sequence[Any]) -> list[Any]:
-        return [token.sent for token in tokens]
+    def _forget(self) -> None:
+        try:
+            if self.parts:
+                self.keys.mapInArrow(_worker.forgetting(self.recipe.run), _worker.SCHEMA).toArrow()
+            self.keys.unpersist()
+            for token in self.changes:
+                self.release(token)
+        except Exception:  # the session may be gone; what is left is removed by the next run, or by Spark with the executor
+            pass
+
+    def _of_nothing(self) -> Any:
+        """The first answer of a partition without rows, once it is known how many columns it has."""
+        task, told = self.first
+        return task(pack(sp.csr_array((0, self.recipe.columns)), np.zeros(0)), 0, {}, told)
+
+    def _answers(self, frame: Any, parts: Sequence[int] | None = None) -> list[Any]:
+        """The answers in a frame, of all partitions or of some, in their order."""
+        table = self._collected(frame).sort_by([("part", "ascending"), ("piece", "ascending")])
+        answers: list[Any] = []
+        found: list[int] = []
+        for part, data, failed in _worker.joined(iter(table.to_batches())):
+            if failed:
+                raise _wire.loads(data)
+            found.append(part)
+            answers.append(_wire.loads(data))
+        if found != list(parts or range(self.count or len(found))):
+            raise EngineError(f"partitions {found} gave an answer, and others did not: the frame changes each time it is computed")
+        return answers
 
     def _is_large(self, task: Task, told: Mapping[str, Any]) -> bool:
         numbers_alone = task in (tasks.line_losses, tasks.slope_sums) or told.get("vector") is False
-        return not numbers_alone and self.count * (self.columns or 0) * 8 > TO_LEADER
+        return not numbers_alone and self.count * (self.recipe.columns or 0) * 8 > TO_LEADER
 
     def _reduced_there(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> Answer:
         """The same tree by groups of partitions, slice by slice: no place holds more than some slices."""
-        work = _worker.answering(task, dict(told), self._sent(tokens), self.columns, lazyglm.__version__)
-        frame = self.frame.mapInArrow(_worker.slicing(work, SLICE), _worker.SLICED)
+        asked = (task, dict(told), [token.sent for token in tokens], self.recipe)
+        try:
+            return self._added(self.keys.mapInArrow(_worker.slicing(_worker.answering(*asked), SLICE), _worker.SLICED))
+        except _worker.Missing:
+            digests = {k: kept.digest for k, kept in enumerate(self.parts)}
+            anew = _worker.slicing(_worker.answering_anew(*asked, digests), SLICE)
+            return self._added(self.rows.mapInArrow(anew, _worker.SLICED))
+
+    def _added(self, frame: Any) -> Answer:
         for _ in tree(self.count):
             group = F.floor(F.col("part") / FAN).cast("int").alias("group")
             frame = frame.groupBy(group, "slot").applyInArrow(_worker.adding, _worker.SLICED)
@@ -153,7 +212,7 @@ class SparkEngine:
                 now = time.monotonic()
             alone = (alone or now) if self._has_no_executors() else None
             if alone is not None and now - alone > ALONE:
-                raise EngineError(f"no executors for {ALONE:.0f} s: all have died, or none was given to the application")
+                raise EngineError(f"no executors for {ALONE:.0f} s: all have died, or none was given to the application: look into their logs")
             if now - started > self.timeout:
                 raise EngineError(f"a step took longer than {self.timeout:.0f} s: raise timeout, or use smaller partitions")
 
