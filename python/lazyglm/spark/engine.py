@@ -77,11 +77,6 @@ class SparkEngine:
         self.count = len(self.parts)
         return self.parts
 
-    @property
-    def guesses(self) -> tuple[float, ...]:
-        """Shares of a line at which the gradient is asked for along with it."""
-        return (0.25, 0.5, 0.7, 1.0) if (self.recipe.columns or 0) <= _worker.NARROW else ()
-
     def share(self, arrays: Mapping[str, Any]) -> Any:
         return Token(self.context, arrays)
 

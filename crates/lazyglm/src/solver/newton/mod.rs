@@ -33,6 +33,9 @@ use std::sync::OnceLock;
 
 /// The descent on the model is inexact: the distance may be several times what it promises to gain.
 const MARGIN: f64 = 0.1;
+/// Such a promise must be that of the model's minimum, not of where a few sweeps came: sweeps go on until violations are
+/// this share of the first.
+const FINE: f64 = 0.005;
 
 /// What is to be minimised.
 pub struct Problem<'a> {
@@ -219,10 +222,9 @@ impl<'a, V: Value> Newton<'a, V> {
             let most = self.largest_violation(&point);
             self.guard_curvature(&mut point, guard, most);
             let mut model = Model::build(self, &point, columns, most);
-            // A promise that may end the run must be that of the model's minimum, not of where a few sweeps came.
-            let fine = self.gap_is_loose() && promise <= 10.0 * self.options.tolerance;
+            let fine = self.gap_is_loose() && promise <= self.options.tolerance;
             match fine {
-                true => model.solve(0.005, 1000),
+                true => model.solve(FINE, 1000),
                 false => model.solve(if guard.theta > 0.05 { 0.4 } else { 0.2 }, 50),
             }
             promise = model.promised / point.value.abs().max(f64::MIN_POSITIVE);
