@@ -59,7 +59,7 @@ def test_without_an_intercept_a_run_asks_for_nothing_twice(data):
     found = fit(engine, Problem("logistic", l1=1e-4, l2=1e-5, intercept=False), tol=None, max_rounds=2)
     rounds_of = 2 * [tasks.local_pass, tasks.plane_losses, tasks.gradient]
     assert asked == [tasks.start, *rounds_of, tasks.end]
-    assert 0 <= found.certificate.relative_gap < 0.1
+    assert 0 < found.certificate.relative_gap < 1
     # What was asked together is what is asked one by one.
     leader = Leader(Threads(parts(X, y, 4)), Problem("logistic", l1=1e-4, l2=1e-5, intercept=False))
     one_by_one = certify(leader, found.weights, 0.0, found.certificate.objective)
