@@ -61,6 +61,8 @@ class Nobody:
             "plane_losses": lambda: (np.linspace(1, 0, sum(len(thetas) for _, thetas in told["lines"])),),
             "dual_sums": lambda: (np.ones(7), np.full(d, 1e-3)),
         }
+        answers["start"] = lambda: (*answers["statistics"](), *answers["gradient"]())
+        answers["end"] = lambda: (np.zeros(1), *answers["dual_sums"]())
         return answers[task.__name__]()
 
 
