@@ -11,13 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
+from bench.distributed.cost import of_tasks
 from bench.distributed.made import cut
 from bench.distributed.quality import PROBLEM, least, split
 from lazyglm.dask import DaskSGDClassifier
 from lazyglm.dask.engine import DaskEngine
-from lazyglm.distributed import pack, tasks
+from lazyglm.distributed import pack
 from lazyglm.distributed.leader import Leader
-from lazyglm.distributed.rounds import PHIS, SHORT, THETAS, State, one_round
+from lazyglm.distributed.rounds import State, one_round
 
 NET = {"penalty": "elasticnet", "alpha": PROBLEM.l1 + PROBLEM.l2, "l1_ratio": PROBLEM.l1 / (PROBLEM.l1 + PROBLEM.l2)}
 
@@ -88,7 +89,7 @@ def overhead(client, width, repeats):
         at = one_round(leader, state, at, 0)
         times.append((time.perf_counter() - began, *(after - one for after, one in zip(spent(client), before, strict=True))))
         state.round += 1
-    alone = 2 * max(of_tasks(shard, at, leader, state) for shard in shards)
+    alone = 2 * max(of_tasks(shard, at, leader, state, PROBLEM) for shard in shards)
     leader.close()
     seconds, own, workers = min(times)
     print(
@@ -101,15 +102,3 @@ def overhead(client, width, repeats):
 def spent(client):
     """Seconds of processors: the leader's, and all workers'."""
     return time.process_time(), sum(client.run(time.process_time).values())
-
-
-def of_tasks(shard, at, leader, state):
-    """Seconds that the three tasks of a round take on one partition, here and alone."""
-    shared = {"weights": at.weights, "zeroed": np.zeros(leader.columns, dtype=bool), "gradient": at.gradient, "metric": leader.metric}
-    shared |= {"end": at.weights + state.step, "step": state.step}
-    told = {"bias": 0.0, "bias_gradient": None, "bias_metric": 1.0, "eta": 1e-3, "weight_scale": 1.0, "round": 0, "seed": 0, "wire": "f4"}
-    told |= {"biases": (0.0, 0.0, 0.0), "lines": [(None, SHORT), *((phi, THETAS) for phi in PHIS)]}
-    began = time.perf_counter()
-    for task in (tasks.local_pass, tasks.plane_losses, tasks.gradient):
-        task(shard, 0, shared, PROBLEM.told(**told))
-    return time.perf_counter() - began

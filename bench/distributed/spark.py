@@ -20,10 +20,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, StructField, StructType
 from sklearn.datasets import dump_svmlight_file
 
+from bench.distributed.cost import of_tasks
 from bench.distributed.made import cut
 from bench.distributed.quality import split
 from lazyglm.distributed import Problem, Threads, fit, pack, tasks
 from lazyglm.distributed.leader import Leader
+from lazyglm.distributed.rounds import State, one_round
 from lazyglm.spark import LazyGLMClassifier
 from lazyglm.spark.engine import SparkEngine
 
@@ -72,7 +74,7 @@ def wide_rows(part, width):
 
 
 def overhead(spark, width, repeats):
-    """A round's two reductions of vectors, less the tasks of the slower executor, in single precision."""
+    """A round, less its tasks on one executor of two; vectors in single precision."""
     count = 4
     rdd = spark.sparkContext.parallelize(range(count), count).flatMap(partial(wide_rows, width=width))
     frame = spark.createDataFrame(rdd, StructType([StructField("features", VectorUDT()), StructField("label", DoubleType())]), verifySchema=False)
@@ -82,26 +84,19 @@ def overhead(spark, width, repeats):
     engine.pack()
     engine.recipe = engine.recipe._replace(columns=width)
     leader = Leader(engine, problem, wire="f4")
-    at = leader.at_start()
-    zeroed, times, alone = np.zeros(width, dtype=bool), [], []
-    for k in range(repeats + 2):
+    state, times = State(np.zeros(width), 0.0), []
+    at = one_round(leader, state, leader.at(state.weights, 0.0), 0)  # the first has no last step
+    for _ in range(repeats):
         began = time.perf_counter()
-        leader.moved(at, zeroed, 1e-3, k, 0)
-        leader.at(at.weights, 0.0)
+        at = one_round(leader, state, at, 0)
         times.append(time.perf_counter() - began)
-    shared = {"weights": at.weights, "zeroed": zeroed, "gradient": at.gradient, "metric": leader.metric}
-    told = {"bias": 0.0, "bias_gradient": None, "bias_metric": 1.0, "eta": 1e-3, "weight_scale": 1.0, "round": 0, "seed": 0}
-    for k in range(count):
-        shard = pack(*wide(k, width), partition=k)
-        began = time.perf_counter()
-        tasks.local_pass(shard, k, shared, problem.told(**told, wire="f4"))
-        tasks.gradient(shard, k, shared, problem.told(**told, wire="f4"))
-        alone.append(time.perf_counter() - began)
+        state.round += 1
+    alone = [of_tasks(pack(*wide(k, width), partition=k), at, leader, state, problem) for k in range(count)]
     leader.close()
     engine.close()
     ours = 2 * max(alone)
-    print(f"width {width / 1e6:.0f} million: a round {min(times[1:]):.2f} s (runs {', '.join(f'{t:.2f}' for t in times)}), its tasks on one executor "
-          f"{ours:.2f} s, overhead {min(times[1:]) - ours:.2f} s, load {os.getloadavg()[0]:.1f}", flush=True)
+    print(f"width {width / 1e6:.0f} million: a round {min(times):.2f} s (runs {', '.join(f'{t:.2f}' for t in times)}), its tasks on one executor "
+          f"{ours:.2f} s, overhead {min(times) - ours:.2f} s (asked, idle: {1.5 if width <= 1e6 else 5}), load {os.getloadavg()[0]:.1f}", flush=True)
 
 
 def main():
