@@ -51,7 +51,7 @@ def prepare(X, y):
 def fit(data, regression, l1, l2, rung):
     r, folder, y = data
     if regression:  # it divides y by its standard deviation, and l1 with it, but not l2
-        l2 = l2 * y.std()
+        l2 = l2 * float(y.std())
     print("gaussian" if regression else "binomial", repr(l1), repr(l2), repr(rung), file=r.stdin, flush=True)
     assert r.stdout.readline() == "fitted\n"
     return None
