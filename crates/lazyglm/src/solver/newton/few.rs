@@ -1,6 +1,7 @@
 //! Where few weights are to be found: Newton's method on a few columns, copied out of the rows; then a look at all of them,
 //! by rows. The view by columns, which costs more than all of this, is never made.
 
+use super::model::steepest_of;
 use super::point::Point;
 use super::{Guard, Look, Newton, Options, Problem, Solution, Stop};
 use crate::kernel::Columns;
@@ -103,11 +104,7 @@ impl<V: Value> Newton<'_, V> {
             }
         }
         let growth = FIRST.max(2 * set.len());
-        if near.len() > growth {
-            near.select_nth_unstable_by(growth, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            near.truncate(growth);
-        }
-        set.extend(near.into_iter().map(|(_, j)| j));
+        set.extend(steepest_of(near, growth));
         set.sort_unstable();
         set
     }

@@ -237,12 +237,17 @@ fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> Vec<u3
         }
     }
     let growth = GROWTH.max(2 * set.len());
-    if near.len() > growth {
-        near.select_nth_unstable_by(growth, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        near.truncate(growth);
-    }
-    set.extend(near.into_iter().map(|(_, j)| j));
+    set.extend(steepest_of(near, growth));
     set.sort_unstable();
     Random::new(point.weights.len() as u64).shuffle(&mut set);
     set
+}
+
+/// At most so many of the columns, the steepest; of two as steep, the first.
+pub(super) fn steepest_of(mut near: Vec<(f64, u32)>, most: usize) -> impl Iterator<Item = u32> {
+    if near.len() > most {
+        near.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        near.truncate(most);
+    }
+    near.into_iter().map(|(_, j)| j)
 }
