@@ -92,7 +92,7 @@ proptest! {
 #[test]
 fn wide_problems_go_through_sweeps_and_end_at_the_same_proof() {
     let mut random = Random::new(8);
-    for name in ["logistic", "squared", "squared-hinge"] {
+    for name in ["logistic", "squared", "squared-hinge", "huber"] {
         // More weights than a dense matrix is made for, and enough rows for a start by passes.
         let made = Made::draw(&mut random, loss::parse(name).unwrap(), 3000, 3000);
         let most = l1_max(made.examples(), &*made.loss, true);

@@ -3,6 +3,7 @@
 //! Reads and writes go without a bounds check each: every row number below `height` is what the constructors make sure
 //! of, and the vectors are as long as that, which is checked once a call.
 
+use super::NarrowColumns;
 use crate::rows::{RowsRef, Value};
 use rayon::prelude::*;
 
@@ -99,13 +100,13 @@ impl<V: Value> Columns<V> {
         (starts, entries)
     }
 
-    /// These columns, in the rows that `place` gives a number below `height`, in four bytes a value; and of each column
-    /// Σ xᵢ²·aᵢ over the rows kept and over the others.
+    /// These columns times √a, in the rows that `place` gives a number in `roots` (√a of those rows), in four bytes a value;
+    /// and of each column Σ xᵢ²·aᵢ over the rows kept and over the others.
     pub fn narrowed(
         &self,
         columns: &[u32],
         place: &[u32],
-        height: usize,
+        roots: &[f32],
         a: &[f64],
     ) -> (NarrowColumns, Vec<[f64; 2]>) {
         let room = columns.iter().map(|&j| self.count(j as usize)).sum();
@@ -117,61 +118,15 @@ impl<V: Value> Columns<V> {
             let mut square = [0.0; 2];
             for &(i, x) in self.column(j as usize) {
                 let (to, wide) = (place[i as usize], x.wide());
-                let kept = (to as usize) < height;
-                square[usize::from(!kept)] += wide * wide * a[i as usize];
-                if kept {
-                    entries.push((to, x.narrow()));
+                let root = roots.get(to as usize);
+                square[usize::from(root.is_none())] += wide * wide * a[i as usize];
+                if let Some(root) = root {
+                    entries.push((to, x.narrow() * root));
                 }
             }
             squares.push(square);
             offsets.push(entries.len());
         }
-        (NarrowColumns { offsets, entries, height }, squares)
-    }
-}
-
-/// Some columns, in some of the rows.
-pub(crate) struct NarrowColumns {
-    offsets: Vec<usize>,
-    entries: Vec<(u32, f32)>, // rows below `height`
-    height: usize,
-}
-
-impl NarrowColumns {
-    /// The non-zeros of a column.
-    pub fn column(&self, k: usize) -> &[(u32, f32)] {
-        &self.entries[self.offsets[k]..self.offsets[k + 1]]
-    }
-
-    /// Σᵢ xᵢₖ·vᵢ.
-    #[inline]
-    pub fn product(&self, k: usize, vector: &[f32]) -> f64 {
-        assert_eq!(vector.len(), self.height);
-        let column = self.column(k);
-        // SAFETY: rows are below `height`, which is the length of `vector`.
-        #[allow(unsafe_code)]
-        let term = |(i, x): (u32, f32)| x * unsafe { *vector.get_unchecked(i as usize) };
-        let (fours, rest) = column.as_chunks::<4>();
-        let mut sums = [0.0f32; 4];
-        for four in fours {
-            for k in 0..4 {
-                sums[k] += term(four[k]);
-            }
-        }
-        let rest: f32 = rest.iter().map(|&entry| term(entry)).sum();
-        f64::from((sums[0] + sums[1]) + (sums[2] + sums[3]) + rest)
-    }
-
-    /// vᵢ ← vᵢ + a·cᵢ·xᵢₖ.
-    #[inline]
-    pub fn add(&self, k: usize, a: f32, factors: &[f32], vector: &mut [f32]) {
-        assert!(vector.len() == self.height && factors.len() == self.height);
-        for &(i, x) in self.column(k) {
-            // SAFETY: rows are below `height`, which is the length of both.
-            #[allow(unsafe_code)]
-            unsafe {
-                *vector.get_unchecked_mut(i as usize) += a * x * *factors.get_unchecked(i as usize);
-            }
-        }
+        (NarrowColumns::trusted(offsets, entries, roots.len()), squares)
     }
 }

@@ -24,6 +24,7 @@ mod folded;
 mod frozen;
 mod frozen_lanes;
 mod lanes;
+mod narrow;
 mod pack;
 mod pages;
 mod priced;
@@ -31,7 +32,8 @@ mod rebases;
 mod weight;
 
 pub(crate) use bytes::separators;
-pub(crate) use columns::{Columns, NarrowColumns};
+pub(crate) use columns::Columns;
+pub(crate) use narrow::{NarrowColumns, NarrowRows};
 pub(crate) use pack::each;
 pub(crate) use pages::ask_for_huge_pages;
 

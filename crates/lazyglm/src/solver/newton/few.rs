@@ -10,14 +10,18 @@ use crate::rows::{Examples, RowsRef, Value};
 
 /// Data below this many non-zeros are seen by column at once: that costs little there.
 const LARGE: usize = 1 << 22;
-/// Columns that the first look takes; later ones take twice as many more as there are weights.
+/// A look takes so many columns, or those with this part of all non-zeros; later ones twice that part, and twice as many
+/// more columns as there are weights.
 const FIRST: usize = 16;
+const ROOM: usize = 16;
+/// If it wants more columns than this, there are many.
+const MOST: usize = 512;
 /// Newton steps between looks,
 const STEPS: usize = 2;
 /// looks at all columns, at most,
 const LOOKS: usize = 8;
 /// and the part of all non-zeros that the copy may have: beyond, all columns at once are cheaper.
-const PART: usize = 3;
+const PART: usize = 2;
 
 /// What came of it.
 pub(super) enum Few {
@@ -48,16 +52,23 @@ impl<V: Value> Newton<'_, V> {
         watch: &mut dyn FnMut(&Look) -> bool,
     ) -> Few {
         let (mut steps, mut known) = (0, Vec::new());
+        let rows = self.problem.examples.rows;
+        let mut counts = vec![0u32; rows.columns()];
+        rows.ids().iter().for_each(|&j| counts[j as usize] += 1);
         for _ in 0..LOOKS {
             let gap = self.relative_gap(&point);
-            let set = self.steepest(&point);
+            let room = rows.nonzeros() / if known.is_empty() { ROOM } else { ROOM / 2 };
+            let set = self.steepest(&point, &counts, room);
+            if set.len() > MOST {
+                break;
+            }
             let rest = self.options.steps - steps;
             // No better than it must be, until nothing outside wants to move.
             let within = match set == known {
                 true => Options { tolerance: 0.1 * self.options.tolerance, steps: rest },
                 false => Options { tolerance: 0.1 * gap.max(self.options.tolerance), steps: STEPS.min(rest) },
             };
-            let Some(part) = Part::of(self.problem.examples.rows, self.values, &set) else { break };
+            let Some(part) = Part::of(rows, self.values, &set) else { break };
             let found = self.descend_on(&part, &set, &point, &within, guard, &mut |look| {
                 watch(&Look { steps: steps + look.steps, gap, ..*look })
             });
@@ -92,8 +103,8 @@ impl<V: Value> Newton<'_, V> {
         }
     }
 
-    /// The weights that are not zero, and the steepest of those that would leave it; in order.
-    fn steepest(&self, point: &Point) -> Vec<u32> {
+    /// The weights that are not zero, and the steepest of those that would leave it, as far as there is room; in order.
+    fn steepest(&self, point: &Point, counts: &[u32], room: usize) -> Vec<u32> {
         let (mut set, mut near) = (Vec::new(), Vec::new());
         for (j, &w) in point.weights.iter().enumerate() {
             let beyond = self.problem.prices.beyond(j, point.gradient[j] / self.n);
@@ -103,8 +114,17 @@ impl<V: Value> Newton<'_, V> {
                 near.push((beyond, j as u32));
             }
         }
-        let growth = FIRST.max(2 * set.len());
-        set.extend(steepest_of(near, growth));
+        let mut near = steepest_of(near, MOST + 1);
+        near.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let growth = set.len() + FIRST.max(2 * set.len());
+        let mut taken: usize = set.iter().map(|&j| counts[j as usize] as usize).sum();
+        for (_, j) in near {
+            taken += counts[j as usize] as usize;
+            if taken > room && set.len() >= growth {
+                break;
+            }
+            set.push(j);
+        }
         set.sort_unstable();
         set
     }

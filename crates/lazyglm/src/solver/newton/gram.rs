@@ -12,7 +12,9 @@ use crate::rows::Value;
 const WIDEST: usize = 512;
 /// if rows have no more non-zeros in it, on average, than this.
 const LONGEST: usize = 24;
-/// Numbers that all sweeps together may touch.
+/// Sweeps are cheap: they end when violations are this share of the first,
+const SHARE: f64 = 1e-4;
+/// or have touched so many numbers.
 const EFFORT: usize = 200_000_000;
 
 /// A, row by row.
@@ -53,8 +55,8 @@ impl Gram {
 }
 
 impl Model {
-    /// Descends on A until the violations are this share of the first ones.
-    pub(super) fn solve_gram(&mut self, gram: &Gram, share: f64) {
+    /// Descends on A until the violations are a small share of the first ones.
+    pub(super) fn solve_gram(&mut self, gram: &Gram) {
         let (side, width) = (gram.side, self.set.len());
         let mut q = vec![0.0; side];
         let (mut first, mut effort) = (0.0, 0);
@@ -90,7 +92,7 @@ impl Model {
             effort += side;
             if sweep == 0 {
                 first = violations;
-            } else if violations <= share * first || effort > EFFORT {
+            } else if violations <= SHARE * first || effort > EFFORT {
                 break;
             }
         }

@@ -14,8 +14,9 @@
 //! Stops at a relative duality gap, or where λ₂ = 0, and the gap is loose, when a Newton step promises to gain less than
 //! the tolerance. [`Stop`] says which.
 
-mod anderson;
+mod face;
 mod few;
+mod gains;
 mod gram;
 mod line;
 mod model;
@@ -33,9 +34,9 @@ use std::sync::OnceLock;
 
 /// The descent on the model is inexact: the distance may be several times what it promises to gain.
 const MARGIN: f64 = 0.1;
-/// Such a promise must be that of the model's minimum, not of where a few sweeps came: sweeps go on until violations are
-/// this share of the first.
-const FINE: f64 = 0.005;
+/// Where the loss is a straight line, as Huber's is, this share of the bound is left: a weight all of whose rows are there
+/// would have no curvature, and never move.
+const STRAIGHT: f64 = 0.01;
 
 /// What is to be minimised.
 pub struct Problem<'a> {
@@ -223,10 +224,7 @@ impl<'a, V: Value> Newton<'a, V> {
             self.guard_curvature(&mut point, guard, most);
             let mut model = Model::build(self, &point, columns, most);
             let fine = self.gap_is_loose() && promise <= self.options.tolerance;
-            match fine {
-                true => model.solve(FINE, 1000),
-                false => model.solve(if guard.theta > 0.05 { 0.4 } else { 0.2 }, 50),
-            }
+            model.solve(fine);
             promise = model.promised / point.value.abs().max(f64::MIN_POSITIVE);
             let before = point.value;
             let alpha = self.take(&mut point, &model, columns, guard);
@@ -254,9 +252,10 @@ impl<'a, V: Value> Newton<'a, V> {
         let half = 0.5 * loss.steepest();
         for i in 0..examples.len() {
             let (weight, bend) = (examples.weight(i), point.bends[i]);
-            if guard.theta > 0.0 && point.slopes[i].abs() > half * weight {
+            let theta = if bend == 0.0 { guard.theta.max(STRAIGHT) } else { guard.theta };
+            if theta > 0.0 && point.slopes[i].abs() > half * weight {
                 let bound = loss.majoriser(point.scores[i], examples.targets[i]).unwrap_or(0.0) * weight;
-                point.bends[i] += guard.theta * (bound - bend).max(0.0);
+                point.bends[i] += theta * (bound - bend).max(0.0);
             }
             point.bends[i] = point.bends[i].max(guard.repair[i]);
         }

@@ -1,26 +1,27 @@
 //! The quadratic model around a point, on a working set of weights, and coordinate descent on it.
 //!
 //! ```text
-//! Q(v) = Σₖ gₖ(vₖ − wₖ) + ½Σᵢ Dᵢ(x̃ᵢ(v − w) + β)² + n·R(v)          t = D∘(X(v − w) + β)
+//! Q(v) = Σₖ gₖ(vₖ − wₖ) + ½Σᵢ Dᵢ(xᵢ(v − w) + β)² + n·R(v)          X̃ = √D·X,  t = X̃(v − w) + β√D
+//!      = Σₖ gₖ(vₖ − wₖ) + ½‖t‖² + n·R(v)                            its slope without λ₁: gₖ + x̃ₖᵀt + nλ₂vₖ
 //! ```
 //!
-//! Rows of small Dᵢ are left out of the sums by column: their part of the diagonal is kept (`rest`).
+//! X̃ is what is copied, so that a sweep reads one vector, not two. Rows of small Dᵢ are left out of the sums by column: their part of the diagonal is kept (`rest`).
 
 use super::Newton;
-use super::anderson::Anderson;
+use super::gains::Gains;
 use super::gram::Gram;
 use super::point::{Point, total};
-use crate::kernel::{Columns, NarrowColumns};
+use crate::kernel::{Columns, NarrowColumns, NarrowRows};
 use crate::penalty::ElasticNet;
 use crate::random::Random;
 use crate::rows::Value;
 
 /// Rows whose curvature is below this share of the largest are left out.
 const FAINT: f64 = 4e-3;
-/// Every so many sweeps of a long descent, a look at what it has gained: if the last of them gained less than this share of
-/// all, what is left is of the order of what there is.
-const LOOK: usize = 8;
-const LITTLE: f64 = 0.02;
+/// Where sweeps gain more than this share of what the one before gained, a way along the face is worth its passes.
+const SLOW: f64 = 0.5;
+/// A descent ends when what is left to gain, judged by how the gains of sweeps fall, is this share of what was gained.
+const LITTLE: f64 = 0.1;
 /// The working set grows by at most so many, or by twice the weights that are not zero.
 const GROWTH: usize = 1000;
 
@@ -42,10 +43,10 @@ pub(super) struct Model {
     pub(super) with_bias: bool,
     pub(super) of_bias: [f64; 3], // Σ slopes, Σ bends of rows kept, of the rest
     gram: Option<Gram>,
-    columns: NarrowColumns,
-    squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the rest
-    bends: Vec<f32>,
-    tilt: Vec<f32>, // t
+    pub(super) columns: NarrowColumns,
+    pub(super) squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the rest
+    pub(super) roots: Vec<f32>,        // √D
+    pub(super) tilt: Vec<f32>,         // t
 }
 
 impl Model {
@@ -53,12 +54,12 @@ impl Model {
         let prices = &newton.problem.prices;
         let set = working_set(newton, point, most);
         let highest = point.bends.iter().copied().fold(0.0, f64::max);
-        let (mut place, mut bends) = (vec![u32::MAX; point.bends.len()], Vec::new());
+        let (mut place, mut roots) = (vec![u32::MAX; point.bends.len()], Vec::new());
         let mut of_bias = [total(&point.slopes), 0.0, 0.0];
         for (i, &bend) in point.bends.iter().enumerate() {
             if bend > FAINT * highest {
-                place[i] = bends.len() as u32;
-                bends.push(bend as f32);
+                place[i] = roots.len() as u32;
+                roots.push(bend.sqrt() as f32);
                 of_bias[1] += bend;
             } else {
                 of_bias[2] += bend;
@@ -66,9 +67,9 @@ impl Model {
         }
         let nonzeros = set.iter().map(|&j| columns.count(j as usize)).sum();
         let gram =
-            Gram::pays(set.len(), nonzeros, bends.len()).then(|| Gram::new(columns, &set, &point.bends));
+            Gram::pays(set.len(), nonzeros, roots.len()).then(|| Gram::new(columns, &set, &point.bends));
         let narrow_set = if gram.is_some() { &[] } else { &set[..] };
-        let (narrow, squares) = columns.narrowed(narrow_set, &place, bends.len(), &point.bends);
+        let (narrow, squares) = columns.narrowed(narrow_set, &place, &roots, &point.bends);
         let of = |from: &[f64]| -> Vec<f64> { set.iter().map(|&j| from[j as usize]).collect() };
         let times_n = |&j: &u32| {
             let ElasticNet { l1, l2 } = prices.at(j as usize);
@@ -87,14 +88,14 @@ impl Model {
             squares,
             nonnegative: prices.nonnegative,
             with_bias: newton.problem.bias,
-            tilt: vec![0.0; bends.len()],
-            bends,
+            tilt: vec![0.0; roots.len()],
+            roots,
             of_bias,
         }
     }
 
     /// The slope of Q, without λ₁, at weight `k`.
-    fn slope(&self, k: usize) -> f64 {
+    pub(super) fn slope(&self, k: usize) -> f64 {
         let [_, rest] = self.squares[k];
         self.gradient[k]
             + self.columns.product(k, &self.tilt)
@@ -102,69 +103,73 @@ impl Model {
             + self.prices[k].l2 * self.to[k]
     }
 
-    /// Sweeps until the violations have fallen to this share of those of the first sweep, or so many times.
-    pub fn solve(&mut self, share: f64, sweeps: usize) {
+    /// The curvature of Q at weight `k`.
+    pub(super) fn bend(&self, k: usize) -> f64 {
+        self.squares[k][0] + self.squares[k][1] + self.prices[k].l2
+    }
+
+    /// The slope of Q at the bias.
+    pub(super) fn slope_of_bias(&self) -> f64 {
+        self.of_bias[0] + self.tilt_of_bias(&self.tilt) + self.of_bias[2] * self.bias
+    }
+
+    /// √Dᵀt.
+    pub(super) fn tilt_of_bias(&self, tilt: &[f32]) -> f64 {
+        tilt.iter().zip(&self.roots).map(|(t, root)| f64::from(t * root)).sum()
+    }
+
+    /// Descends until little is left to gain. `surely`: not by the sweeps' word alone. They may gain little where they go
+    /// slowly; a way along the face would find what they leave.
+    pub fn solve(&mut self, surely: bool) {
         if let Some(gram) = self.gram.take() {
-            self.solve_gram(&gram, 1e-3 * share);
+            self.solve_gram(&gram);
             return;
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
-        let (mut first, mut gained, mut anderson) = (0.0, 0.0, Anderson::default());
-        for sweep in 0..sweeps {
-            let mut violations = self.move_bias();
-            active.retain(|&k| {
-                let k = k as usize;
-                let ElasticNet { l1, l2 } = self.prices[k];
-                let bend = self.squares[k][0] + self.squares[k][1] + l2;
-                if bend <= 0.0 {
-                    self.drop_idle(k);
-                    return false;
-                }
-                let slope = self.slope(k);
-                let old = self.to[k];
-                let new = shrunk(old - slope / bend, l1 / bend, self.nonnegative);
-                if new != old {
-                    let moved = new - old;
-                    self.to[k] = new;
-                    self.columns.add(k, moved as f32, &self.bends, &mut self.tilt);
-                    violations += moved.abs() * bend;
-                }
-                new != 0.0 || slope.abs() >= 0.7 * l1
-            });
-            if sweep == 0 {
-                first = violations;
-            } else if violations <= share * first {
+        let (mut gains, mut rows, mut since) = (Gains::default(), None, 0);
+        let (sweeps, little) = if surely { (1000, 0.3 * LITTLE) } else { (50, LITTLE) };
+        for _ in 0..sweeps {
+            let gain = self.sweep(&mut active);
+            let settled = gains.left_after(gain) <= little;
+            if settled && !surely {
                 break;
             }
-            if let Some(guess) = anderson.see(&self.to, self.bias, &self.tilt) {
-                self.try_guess(guess);
-            }
-            if sweep % LOOK == LOOK - 1 {
-                let gain = self.promise();
-                if gain - gained <= LITTLE * gain.abs() {
+            since += 1;
+            if settled || (since >= 3 && gains.ratio() > SLOW) {
+                let rows = rows.get_or_insert_with(|| NarrowRows::of(&self.columns));
+                let gain = self.go_along_face(rows);
+                gains.jumped(gain);
+                since = 1;
+                if settled && gain <= little * gains.all {
                     break;
                 }
-                gained = gain;
             }
         }
         self.promised = self.promise().max(0.0);
     }
 
-    /// Goes to where the sweeps seem to lead, if Q is lower there.
-    fn try_guess(&mut self, guess: (Vec<f64>, f64, Vec<f32>)) {
-        let swap = |model: &mut Model, (to, bias, tilt)| {
-            let before = std::mem::replace(&mut model.to, to);
-            (before, std::mem::replace(&mut model.bias, bias), std::mem::replace(&mut model.tilt, tilt))
-        };
-        if self.nonnegative && guess.0.iter().any(|v| *v < 0.0) {
-            return;
-        }
-        let promise = self.promise();
-        let before = swap(self, guess);
-        let guessed = self.promise();
-        if guessed.is_nan() || guessed <= promise {
-            swap(self, before);
-        }
+    /// The bias, then each weight that is active, to its best; what that gained. Weights that stay at zero become inactive.
+    fn sweep(&mut self, active: &mut Vec<u32>) -> f64 {
+        let mut gain = self.move_bias();
+        active.retain(|&k| {
+            let k = k as usize;
+            let (l1, bend) = (self.prices[k].l1, self.bend(k));
+            if bend <= 0.0 {
+                self.drop_idle(k);
+                return false;
+            }
+            let slope = self.slope(k);
+            let old = self.to[k];
+            let new = shrunk(old - slope / bend, l1 / bend, self.nonnegative);
+            if new != old {
+                let moved = new - old;
+                self.to[k] = new;
+                self.columns.add(k, moved as f32, &mut self.tilt);
+                gain += 0.5 * moved * moved * bend;
+            }
+            new != 0.0 || slope.abs() >= 0.7 * l1
+        });
+        gain
     }
 
     /// A weight whose column has no values, in rows that bend: it goes to zero if it costs anything.
@@ -174,23 +179,22 @@ impl Model {
         }
     }
 
-    /// One step of the bias.
+    /// The bias to its best; what that gains.
     fn move_bias(&mut self) -> f64 {
-        let [slopes, kept, rest] = self.of_bias;
+        let [_, kept, rest] = self.of_bias;
         if !self.with_bias || kept + rest <= 0.0 {
             return 0.0;
         }
-        let tilt: f64 = self.tilt.iter().map(|t| f64::from(*t)).sum();
-        let slope = slopes + tilt + rest * self.bias;
+        let slope = self.slope_of_bias();
         let step = -slope / (kept + rest);
         self.bias += step;
         let narrow = step as f32;
-        self.tilt.iter_mut().zip(&self.bends).for_each(|(t, bend)| *t += bend * narrow);
-        slope.abs()
+        self.tilt.iter_mut().zip(&self.roots).for_each(|(t, root)| *t += root * narrow);
+        -0.5 * slope * step
     }
 
     /// Q(from) − Q(to), from the tilt.
-    fn promise(&self) -> f64 {
+    pub(super) fn promise(&self) -> f64 {
         let mut change = self.of_bias[0] * self.bias + 0.5 * self.of_bias[2] * self.bias * self.bias;
         for k in 0..self.set.len() {
             let (from, to, net) = (self.from[k], self.to[k], self.prices[k]);
@@ -198,8 +202,7 @@ impl Model {
             change += self.gradient[k] * moved + 0.5 * self.squares[k][1] * moved * moved;
             change += net.l1 * (to.abs() - from.abs()) + 0.5 * net.l2 * (to * to - from * from);
         }
-        let square = |(t, bend): (&f32, &f32)| f64::from(*t) * f64::from(*t) / f64::from(*bend);
-        change += 0.5 * self.tilt.iter().zip(&self.bends).map(square).sum::<f64>();
+        change += 0.5 * self.tilt.iter().map(|t| f64::from(*t) * f64::from(*t)).sum::<f64>();
         -change
     }
 
@@ -237,17 +240,17 @@ fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> Vec<u3
         }
     }
     let growth = GROWTH.max(2 * set.len());
-    set.extend(steepest_of(near, growth));
+    set.extend(steepest_of(near, growth).into_iter().map(|(_, j)| j));
     set.sort_unstable();
     Random::new(point.weights.len() as u64).shuffle(&mut set);
     set
 }
 
 /// At most so many of the columns, the steepest; of two as steep, the first.
-pub(super) fn steepest_of(mut near: Vec<(f64, u32)>, most: usize) -> impl Iterator<Item = u32> {
+pub(super) fn steepest_of(mut near: Vec<(f64, u32)>, most: usize) -> Vec<(f64, u32)> {
     if near.len() > most {
         near.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         near.truncate(most);
     }
-    near.into_iter().map(|(_, j)| j)
+    near
 }

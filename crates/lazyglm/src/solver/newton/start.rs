@@ -53,7 +53,7 @@ impl<V: Value> Newton<'_, V> {
         let kept: Vec<u32> =
             (0..point.weights.len() as u32).filter(|&j| point.weights[j as usize] != 0.0).collect();
         let none = vec![u32::MAX; point.bends.len()];
-        let (_, squares) = columns.narrowed(&kept, &none, 0, &point.bends);
+        let (_, squares) = columns.narrowed(&kept, &none, &[], &point.bends);
         let mut weights = point.weights.clone();
         for (&j, [_, square]) in kept.iter().zip(&squares) {
             let j = j as usize;

@@ -1,0 +1,133 @@
+//! A few columns in four bytes a value: by column for steps of one weight, by row for steps of all.
+//!
+//! Reads and writes go without a bounds check each: numbers of rows and columns are in range by construction, and the
+//! vectors are as long as that, which is checked once a call.
+
+/// Some columns, in some of the rows.
+pub(crate) struct NarrowColumns {
+    offsets: Vec<usize>,
+    entries: Vec<(u32, f32)>, // rows below `height`
+    height: usize,
+}
+
+impl NarrowColumns {
+    /// Columns whose rows are below `height`.
+    pub(super) fn trusted(offsets: Vec<usize>, entries: Vec<(u32, f32)>, height: usize) -> NarrowColumns {
+        debug_assert!(entries.iter().all(|(i, _)| (*i as usize) < height));
+        NarrowColumns { offsets, entries, height }
+    }
+
+    /// The non-zeros of a column.
+    pub fn column(&self, k: usize) -> &[(u32, f32)] {
+        &self.entries[self.offsets[k]..self.offsets[k + 1]]
+    }
+
+    /// Σᵢ xᵢₖ·vᵢ.
+    #[inline]
+    pub fn product(&self, k: usize, vector: &[f32]) -> f64 {
+        assert_eq!(vector.len(), self.height);
+        // SAFETY: rows are below `height`, which is the length of `vector`.
+        #[allow(unsafe_code)]
+        let sum = unsafe { dot(self.column(k), vector) };
+        f64::from(sum)
+    }
+
+    /// vᵢ ← vᵢ + a·xᵢₖ.
+    #[inline]
+    pub fn add(&self, k: usize, a: f32, vector: &mut [f32]) {
+        assert_eq!(vector.len(), self.height);
+        for &(i, x) in self.column(k) {
+            // SAFETY: rows are below `height`, which is the length of `vector`.
+            #[allow(unsafe_code)]
+            unsafe {
+                *vector.get_unchecked_mut(i as usize) += a * x;
+            }
+        }
+    }
+}
+
+/// The same, row by row.
+pub(crate) struct NarrowRows {
+    starts: Vec<usize>,
+    entries: Vec<(u32, f32)>, // columns below `width`
+    width: usize,
+}
+
+impl NarrowRows {
+    /// The rows of some columns; in each, the first column first.
+    pub fn of(columns: &NarrowColumns) -> NarrowRows {
+        let width = columns.offsets.len() - 1;
+        let mut starts = vec![0; columns.height + 2];
+        columns.entries.iter().for_each(|(i, _)| starts[*i as usize + 2] += 1);
+        (2..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
+        let mut entries = vec![(0, 0.0); columns.entries.len()];
+        for k in 0..width {
+            for &(i, x) in columns.column(k) {
+                let place = &mut starts[i as usize + 1]; // where row i goes on; in the end, where row i + 1 begins
+                entries[*place] = (k as u32, x);
+                *place += 1;
+            }
+        }
+        starts.pop();
+        NarrowRows { starts, entries, width }
+    }
+
+    /// uᵢ ← xᵢᵀv + uᵢ, and then Xᵀu into `product`: one pass.
+    pub fn there_and_back(&self, v: &[f32], u: &mut [f32], product: &mut [f64]) {
+        assert!(v.len() == self.width && product.len() == self.width && u.len() + 1 == self.starts.len());
+        product.fill(0.0);
+        for (span, u) in self.starts.windows(2).zip(u) {
+            let row = &self.entries[span[0]..span[1]];
+            // SAFETY: columns are below `width`, which is the length of `v` and of `product`.
+            #[allow(unsafe_code)]
+            unsafe {
+                *u += dot(row, v);
+                row.iter().for_each(|&(k, x)| *product.get_unchecked_mut(k as usize) += f64::from(x * *u));
+            }
+        }
+    }
+}
+
+/// Σ x·v at the places of the entries, in four sums: one would wait for each addition.
+///
+/// # Safety
+/// Places must be below the length of `vector`.
+#[allow(unsafe_code)]
+#[inline]
+unsafe fn dot(entries: &[(u32, f32)], vector: &[f32]) -> f32 {
+    // SAFETY: the caller's.
+    let term = |(i, x): (u32, f32)| x * unsafe { *vector.get_unchecked(i as usize) };
+    let (fours, rest) = entries.as_chunks::<4>();
+    let mut sums = [0.0f32; 4];
+    for four in fours {
+        for k in 0..4 {
+            sums[k] += term(four[k]);
+        }
+    }
+    let rest: f32 = rest.iter().map(|&entry| term(entry)).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_row_and_by_column_are_the_same_matrix() {
+        // Rows 0 … 6, columns 0 … 2; row 3 is empty, row 5 is longer than four entries would be by column.
+        let columns: [&[(u32, f32)]; 3] = [
+            &[(0, 1.0), (1, 2.0), (2, -1.0), (4, 0.5), (5, 3.0)],
+            &[(1, -2.0), (5, 1.0)],
+            &[(5, 4.0), (6, 1.0)],
+        ];
+        let offsets = [0, 5, 7, 9].to_vec();
+        let columns = NarrowColumns::trusted(offsets, columns.concat(), 7);
+        let v = [1.0, -2.0, 0.5];
+        let mut there = vec![0.25f32; 7];
+        (0..3).for_each(|k| columns.add(k, v[k], &mut there));
+        let back: Vec<f64> = (0..3).map(|k| columns.product(k, &there)).collect();
+        let (mut u, mut product) = (vec![0.25; 7], vec![9.0; 3]);
+        NarrowRows::of(&columns).there_and_back(&v, &mut u, &mut product);
+        assert_eq!((u, product), (there, back)); // small whole numbers and quarters: no rounding
+    }
+}
