@@ -79,27 +79,6 @@ impl<V: Value> Columns<V> {
         self.column(j).iter().for_each(|(i, x)| vector[*i as usize] += a * x.wide());
     }
 
-    /// These columns row by row: where each row begins, and (which of the columns, value), the first of them first.
-    pub fn by_row(&self, columns: &[u32]) -> (Vec<usize>, Vec<(u32, f32)>) {
-        let mut starts = vec![0; self.height + 2];
-        let all = || {
-            columns
-                .iter()
-                .zip(0u32..)
-                .flat_map(|(&j, k)| self.column(j as usize).iter().map(move |e| (k, *e)))
-        };
-        all().for_each(|(_, (i, _))| starts[i as usize + 2] += 1);
-        (2..starts.len()).for_each(|i| starts[i] += starts[i - 1]);
-        let mut entries = vec![(0, 0.0); starts[self.height + 1]];
-        for (k, (i, x)) in all() {
-            let place = &mut starts[i as usize + 1]; // where row i goes on; in the end, where row i + 1 begins
-            entries[*place] = (k, x.narrow());
-            *place += 1;
-        }
-        starts.pop();
-        (starts, entries)
-    }
-
     /// These columns times √a, in the rows that `place` gives a number in `roots` (√a of those rows), in four bytes a value;
     /// and of each column Σ xᵢ²·aᵢ over the rows kept and over the others.
     pub fn narrowed(

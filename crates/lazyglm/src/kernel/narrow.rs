@@ -17,6 +17,11 @@ impl NarrowColumns {
         NarrowColumns { offsets, entries, height }
     }
 
+    /// How many non-zeros there are.
+    pub fn nonzeros(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The non-zeros of a column.
     pub fn column(&self, k: usize) -> &[(u32, f32)] {
         &self.entries[self.offsets[k]..self.offsets[k + 1]]
@@ -70,6 +75,28 @@ impl NarrowRows {
         }
         starts.pop();
         NarrowRows { starts, entries, width }
+    }
+
+    /// XᵀX with one more column at the end, which is `last`: row by row, from the diagonal on; the last row is left out.
+    pub fn square(&self, last: &[f32]) -> Vec<f64> {
+        assert_eq!(last.len() + 1, self.starts.len());
+        let side = self.width + 1;
+        let mut a = vec![0.0; side * side];
+        for (span, &end) in self.starts.windows(2).zip(last) {
+            let row = &self.entries[span[0]..span[1]];
+            for (first, &(k, x)) in row.iter().enumerate() {
+                let (x, line) = (f64::from(x), &mut a[k as usize * side..][..side]);
+                for &(l, y) in &row[first..] {
+                    // SAFETY: columns are below `width`, and lines are longer than that.
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        *line.get_unchecked_mut(l as usize) += x * f64::from(y);
+                    }
+                }
+                line[side - 1] += x * f64::from(end);
+            }
+        }
+        a
     }
 
     /// uᵢ ← xᵢᵀv + uᵢ, and then Xᵀu into `product`: one pass.
@@ -129,5 +156,8 @@ mod tests {
         let (mut u, mut product) = (vec![0.25; 7], vec![9.0; 3]);
         NarrowRows::of(&columns).there_and_back(&v, &mut u, &mut product);
         assert_eq!((u, product), (there, back)); // small whole numbers and quarters: no rounding
+        let square = NarrowRows::of(&columns).square(&[1.0; 7]);
+        let by_hand = [15.25, -1.0, 12.0, 5.5, 0.0, 5.0, 4.0, -1.0, 0.0, 0.0, 17.0, 5.0, 0.0, 0.0, 0.0, 0.0];
+        assert_eq!(square, by_hand);
     }
 }

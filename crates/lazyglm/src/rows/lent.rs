@@ -13,7 +13,7 @@ use crate::error::Result;
 /// assert_eq!(mean(&[1.0f32, 2.0]), mean(&[1.0f64, 2.0]));
 /// assert_eq!(0.1f64.narrow(), 0.1f32);
 /// ```
-pub trait Value: Copy + Send + Sync + 'static {
+pub trait Value: Copy + Default + Send + Sync + 'static {
     /// As `f64`, exactly.
     fn wide(self) -> f64;
     /// As `f32`, rounded to nearest.

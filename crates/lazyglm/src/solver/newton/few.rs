@@ -31,11 +31,13 @@ pub(super) enum Few {
     Many(Point, usize),
 }
 
-/// Some columns of the rows, as rows.
+/// Some columns of the rows, as rows and by column.
 struct Part<V> {
+    set: Vec<u32>, // in order
     offsets: Vec<usize>,
     ids: Vec<u32>,
     values: Vec<V>,
+    columns: Columns<V>,
 }
 
 impl<V: Value> Newton<'_, V> {
@@ -51,33 +53,31 @@ impl<V: Value> Newton<'_, V> {
         guard: &mut Guard,
         watch: &mut dyn FnMut(&Look) -> bool,
     ) -> Few {
-        let (mut steps, mut known) = (0, Vec::new());
         let rows = self.problem.examples.rows;
         let mut counts = vec![0u32; rows.columns()];
         rows.ids().iter().for_each(|&j| counts[j as usize] += 1);
+        let (mut steps, mut last) = (0, None);
         for _ in 0..LOOKS {
             let gap = self.relative_gap(&point);
-            let room = rows.nonzeros() / if known.is_empty() { ROOM } else { ROOM / 2 };
+            let room = rows.nonzeros() / if last.is_none() { ROOM } else { ROOM / 2 };
             let set = self.steepest(&point, &counts, room);
-            if set.len() > MOST {
-                break;
-            }
+            let enough = last.take().filter(|part: &Part<V>| part.has(&set));
             let rest = self.options.steps - steps;
             // No better than it must be, until nothing outside wants to move.
-            let within = match set == known {
-                true => Options { tolerance: 0.1 * self.options.tolerance, steps: rest },
-                false => Options { tolerance: 0.1 * gap.max(self.options.tolerance), steps: STEPS.min(rest) },
+            let within = match enough {
+                Some(_) => Options { tolerance: 0.1 * self.options.tolerance, steps: rest },
+                None => Options { tolerance: 0.1 * gap.max(self.options.tolerance), steps: STEPS.min(rest) },
             };
-            let Some(part) = Part::of(rows, self.values, &set) else { break };
-            let found = self.descend_on(&part, &set, &point, &within, guard, &mut |look| {
+            let Some(part) = enough.or_else(|| Part::of(rows, self.values, set)) else { break };
+            let found = self.descend_on(&part, &point, &within, guard, &mut |look| {
                 watch(&Look { steps: steps + look.steps, gap, ..*look })
             });
             steps += found.steps;
-            self.lift(&mut point, &part, &set, &found);
-            if let Some(stop) = self.ended(&point, &set, &within, &found) {
+            self.lift(&mut point, &part, &found);
+            if let Some(stop) = self.ended(&point, &part.set, &within, &found) {
                 return Few::Ended(point.solved(stop, steps, found.promise));
             }
-            known = set;
+            last = Some(part);
         }
         Few::Many(point, steps)
     }
@@ -129,33 +129,30 @@ impl<V: Value> Newton<'_, V> {
         set
     }
 
-    /// The minimum over the weights of `set`, from where they are.
+    /// The minimum over the weights of the part, from where they are.
     fn descend_on(
         &self,
         part: &Part<V>,
-        set: &[u32],
         point: &Point,
         within: &Options,
         guard: &mut Guard,
         watch: &mut dyn FnMut(&Look) -> bool,
     ) -> Solution {
         let Problem { examples, loss, prices, bias } = *self.problem;
-        let rows = RowsRef::trusted(&part.offsets, &part.ids, V::lent(&part.values), set.len());
-        let factors: Option<Vec<f64>> =
-            prices.factors.map(|factors| set.iter().map(|&j| factors[j as usize]).collect());
+        let rows = part.rows();
+        let of = |numbers: &[f64]| -> Vec<f64> { part.set.iter().map(|&j| numbers[j as usize]).collect() };
+        let factors = prices.factors.map(of);
         let prices = Prices { factors: factors.as_deref(), ..prices };
         let problem = Problem { examples: Examples { rows, ..examples }, loss, prices, bias };
         let newton = Newton { problem: &problem, values: &part.values, options: within, n: self.n };
-        let columns = Columns::of(rows, &part.values);
-        let weights = set.iter().map(|&j| point.weights[j as usize]).collect();
-        let start = newton.point_at(weights, point.bias, &columns);
-        newton.descend(start, &columns, guard, 0, watch)
+        let start = newton.point_at(of(&point.weights), point.bias, &part.columns);
+        newton.descend(start, &part.columns, guard, 0, watch)
     }
 
-    /// All that is known of the point at these weights of `set`; the gradient by rows.
-    fn lift(&self, point: &mut Point, part: &Part<V>, set: &[u32], found: &Solution) {
+    /// All that is known of the point at these weights of the part; the gradient by rows.
+    fn lift(&self, point: &mut Point, part: &Part<V>, found: &Solution) {
         point.bias = found.bias;
-        set.iter().zip(&found.weights).for_each(|(&j, w)| point.weights[j as usize] = *w);
+        part.set.iter().zip(&found.weights).for_each(|(&j, w)| point.weights[j as usize] = *w);
         for (i, score) in point.scores.iter_mut().enumerate() {
             let span = part.offsets[i]..part.offsets[i + 1];
             let terms = part.ids[span.clone()].iter().zip(&part.values[span]);
@@ -167,28 +164,44 @@ impl<V: Value> Newton<'_, V> {
 }
 
 impl<V: Value> Part<V> {
-    /// `None` if it is too large to be worth it.
-    fn of(rows: RowsRef, values: &[V], set: &[u32]) -> Option<Part<V>> {
+    /// `None` if there are too many columns, or too many non-zeros, to be worth it.
+    fn of(rows: RowsRef, values: &[V], set: Vec<u32>) -> Option<Part<V>> {
+        if set.len() > MOST {
+            return None;
+        }
         let most = rows.nonzeros() / PART;
-        let mut place = vec![u32::MAX; rows.columns()];
+        let mut place = vec![u16::MAX; rows.columns()];
         set.iter().zip(0..).for_each(|(&j, k)| place[j as usize] = k);
-        let mut part =
-            Part { offsets: Vec::with_capacity(rows.len() + 1), ids: Vec::new(), values: Vec::new() };
-        part.offsets.push(0);
+        let (mut offsets, mut ids, mut kept) = (Vec::with_capacity(rows.len() + 1), Vec::new(), Vec::new());
+        offsets.push(0);
+        let mut len = 0;
         for i in 0..rows.len() {
             let row = rows.row(values, i);
+            ids.resize(len + row.ids.len(), 0);
+            kept.resize(len + row.ids.len(), V::default());
+            // Each is written, and the next overwrites it unless it counts: no branch to guess.
             for (&j, &x) in row.ids.iter().zip(row.values) {
                 let k = place[j as usize];
-                if k != u32::MAX {
-                    part.ids.push(k);
-                    part.values.push(x);
-                }
+                (ids[len], kept[len]) = (u32::from(k), x);
+                len += usize::from(k != u16::MAX);
             }
-            part.offsets.push(part.ids.len());
-            if part.ids.len() > most {
+            offsets.push(len);
+            if len > most {
                 return None;
             }
         }
-        Some(part)
+        ids.truncate(len);
+        kept.truncate(len);
+        let columns = Columns::of(RowsRef::trusted(&offsets, &ids, V::lent(&kept), set.len()), &kept);
+        Some(Part { set, offsets, ids, values: kept, columns })
+    }
+
+    /// Whether these columns are among its own.
+    fn has(&self, set: &[u32]) -> bool {
+        set.iter().all(|j| self.set.binary_search(j).is_ok())
+    }
+
+    fn rows(&self) -> RowsRef<'_> {
+        RowsRef::trusted(&self.offsets, &self.ids, V::lent(&self.values), self.set.len())
     }
 }

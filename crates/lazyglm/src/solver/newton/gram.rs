@@ -1,12 +1,11 @@
 //! The model of a small working set as one dense matrix: a sweep costs no pass over rows.
 //!
 //! ```text
-//! A = X̃ᵀDX̃, the bias a column of ones at the end      q = A·d      slope of Q at k: gₖ + qₖ + λ₂vₖ
+//! A = X̃ᵀX̃, the bias a column √D at the end      q = A·d      slope of Q at k: gₖ + qₖ + λ₂vₖ
 //! ```
 
 use super::model::{Model, shrunk};
-use crate::kernel::Columns;
-use crate::rows::Value;
+use crate::kernel::NarrowRows;
 
 /// Working sets up to this size have such a matrix,
 const WIDEST: usize = 512;
@@ -25,24 +24,18 @@ pub(super) struct Gram {
 
 impl Gram {
     /// Whether it pays.
-    pub fn pays(width: usize, nonzeros: usize, rows: usize) -> bool {
+    pub fn pays(model: &Model) -> bool {
+        let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
         width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
     }
 
-    pub fn new<V: Value>(columns: &Columns<V>, set: &[u32], bends: &[f64]) -> Gram {
-        let side = set.len() + 1;
-        let (starts, entries) = columns.by_row(set);
-        let mut a = vec![0.0; side * side];
-        for (span, &bend) in starts.windows(2).zip(bends) {
-            let row = &entries[span[0]..span[1]];
-            for (first, &(k, x)) in row.iter().enumerate() {
-                let scaled = bend * f64::from(x);
-                let line = &mut a[k as usize * side..(k as usize + 1) * side];
-                row[first..].iter().for_each(|&(l, y)| line[l as usize] += scaled * f64::from(y));
-                line[side - 1] += scaled;
-            }
-            a[side * side - 1] += bend;
+    pub fn of(model: &Model) -> Gram {
+        let side = model.set.len() + 1;
+        let mut a = NarrowRows::of(&model.columns).square(&model.roots);
+        for k in 0..side - 1 {
+            a[k * side + k] += model.squares[k][1];
         }
+        a[side * side - 1] = model.of_bias[1] + model.of_bias[2];
         for k in 0..side {
             (0..k).for_each(|l| a[k * side + l] = a[l * side + k]);
         }

@@ -42,7 +42,6 @@ pub(super) struct Model {
     pub(super) nonnegative: bool,
     pub(super) with_bias: bool,
     pub(super) of_bias: [f64; 3], // Σ slopes, Σ bends of rows kept, of the rest
-    gram: Option<Gram>,
     pub(super) columns: NarrowColumns,
     pub(super) squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the rest
     pub(super) roots: Vec<f32>,        // √D
@@ -65,11 +64,7 @@ impl Model {
                 of_bias[2] += bend;
             }
         }
-        let nonzeros = set.iter().map(|&j| columns.count(j as usize)).sum();
-        let gram =
-            Gram::pays(set.len(), nonzeros, roots.len()).then(|| Gram::new(columns, &set, &point.bends));
-        let narrow_set = if gram.is_some() { &[] } else { &set[..] };
-        let (narrow, squares) = columns.narrowed(narrow_set, &place, &roots, &point.bends);
+        let (narrow, squares) = columns.narrowed(&set, &place, &roots, &point.bends);
         let of = |from: &[f64]| -> Vec<f64> { set.iter().map(|&j| from[j as usize]).collect() };
         let times_n = |&j: &u32| {
             let ElasticNet { l1, l2 } = prices.at(j as usize);
@@ -81,7 +76,6 @@ impl Model {
             gradient: of(&point.gradient),
             prices: set.iter().map(times_n).collect(),
             set,
-            gram,
             bias: 0.0,
             promised: 0.0,
             columns: narrow,
@@ -121,9 +115,9 @@ impl Model {
     /// Descends until little is left to gain. `surely`: not by the sweeps' word alone. They may gain little where they go
     /// slowly; a way along the face would find what they leave.
     pub fn solve(&mut self, surely: bool) {
-        if let Some(gram) = self.gram.take() {
-            self.solve_gram(&gram);
-            return;
+        if Gram::pays(self) {
+            let gram = Gram::of(self);
+            return self.solve_gram(&gram);
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
         let (mut gains, mut rows, mut since) = (Gains::default(), None, 0);

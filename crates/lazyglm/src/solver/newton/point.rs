@@ -44,9 +44,16 @@ impl<V: Value> Newton<'_, V> {
             .map(|(piece, (slopes, bends))| {
                 let first = piece * CHUNK;
                 let mut sum = 0.0;
+                // Without weights all scores are one, and of two classes there are two answers.
+                let mut known = [([f64::NAN; 2], [0.0; 3]); 2];
                 for k in 0..slopes.len() {
                     let weight = examples.weight(first + k);
-                    let [value, slope, bend] = loss.taylor(scores[first + k], examples.targets[first + k]);
+                    let asked = [scores[first + k], examples.targets[first + k]];
+                    let slot = &mut known[usize::from(asked[1] > 0.0)];
+                    if slot.0 != asked {
+                        *slot = (asked, loss.taylor(asked[0], asked[1]));
+                    }
+                    let [value, slope, bend] = slot.1;
                     sum += weight * value;
                     (slopes[k], bends[k]) = (weight * slope, weight * bend);
                 }
