@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 
 import lazyglm
-from lazyglm.dask.engine import check_version
+from lazyglm.distributed.engine import check_version
 from lazyglm.distributed.shard import pack
 
 

@@ -17,7 +17,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 import lazyglm
-from lazyglm.distributed.engine import Answer, EngineError, Task, add, merged, tree
+from lazyglm.distributed.engine import Answer, EngineError, Task, add, check_version, merged, tree
 
 #: Seconds without any worker after which a run is given up: restarted workers are back well before. Dask's configuration
 #: may say otherwise, as ``lazyglm.without-workers``.
@@ -205,14 +205,6 @@ def _submitted(client: Client, shard: Any) -> Future:
 def _run(task: Task, shard: Any, number: int, told: Mapping[str, Any], version: str, *shared: Any) -> Any:
     check_version(version)
     return task(shard, number, merged(shared), told)
-
-
-def check_version(version: str) -> None:
-    """On a worker: whether it is like the leader."""
-    if lazyglm.__version__ != version:
-        raise EngineError(
-            f"a worker has lazyglm {lazyglm.__version__} and the leader {version}: install the same version everywhere"
-        )
 
 
 def _added(*answers: Answer) -> Answer:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from typing import Any, Protocol
 
+import lazyglm
 from lazyglm.distributed.shard import Shard, aligned
 
 Answer = tuple[Any, ...]
@@ -60,6 +61,14 @@ def tree(count: int) -> Iterator[list[range]]:
 def merged(tokens: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The arrays of several tokens, once they are dicts."""
     return {name: aligned(array) for token in tokens for name, array in token.items()}
+
+
+def check_version(version: str) -> None:
+    """On a worker: whether it is like the leader."""
+    if lazyglm.__version__ != version:
+        raise EngineError(
+            f"a worker has lazyglm {lazyglm.__version__} and the leader {version}: install the same version everywhere"
+        )
 
 
 class Threads:

@@ -15,8 +15,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 from pyspark import TaskContext
 
-import lazyglm
-from lazyglm.distributed.engine import EngineError, Task, add, merged
+from lazyglm.distributed.engine import EngineError, Task, add, check_version, merged
 from lazyglm.distributed.shard import Shard, pack
 from lazyglm.spark import _store, _wire
 from lazyglm.spark._vectors import VectorError, csr
@@ -165,14 +164,6 @@ def adding(key: tuple[Any, ...], table: Any) -> Any:
         return pa.Table.from_batches([_batch(SLICED, group, slot, True, table["data"][failed.index(True)].as_py())])
     (total,) = add([(_wire.loads(cell.as_py()),) for cell in table["data"]])
     return pa.Table.from_batches([_batch(SLICED, group, slot, False, _wire.dumps(total))])
-
-
-def check_version(version: str) -> None:
-    """On a worker: whether it is like the leader."""
-    if lazyglm.__version__ != version:
-        raise EngineError(
-            f"a worker has lazyglm {lazyglm.__version__} and the leader {version}: install the same version everywhere"
-        )
 
 
 def _packed_and_kept(batches: Batches, part: int, recipe: Recipe) -> tuple[Shard, Kept]:
