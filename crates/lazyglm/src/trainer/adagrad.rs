@@ -1,6 +1,8 @@
 //! Training with a rate for each weight: see [`crate::solver::adagrad`].
 
-use super::{Job, Progress, Run, Trained, judge};
+use super::epochs::Run;
+use super::judge::judge;
+use super::{Job, Progress, Trained};
 use crate::error::{Error, Result};
 use crate::penalty::Method;
 use crate::settings::{Settings, UpdateName};

@@ -1,7 +1,9 @@
 //! Training by following the regularised leader: see [`crate::solver::ftrl`].
 
 use super::adagrad::{climb, refuse_online_ways, scales, slower};
-use super::{Job, Progress, Run, Trained, judge};
+use super::epochs::Run;
+use super::judge::judge;
+use super::{Job, Progress, Trained};
 use crate::error::Result;
 use crate::settings::Settings;
 use crate::solver::ftrl::Ftrl;

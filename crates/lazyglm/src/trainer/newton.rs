@@ -1,6 +1,8 @@
 //! Training to the minimum: see [`crate::solver::newton`].
 
-use super::{Fitted, Job, Progress, Stage, Trained, judge};
+use super::epochs::Fitted;
+use super::judge::judge;
+use super::{Job, Progress, Stage, Trained};
 use crate::blocks::InMemory;
 use crate::error::{Error, Result};
 use crate::objective;

@@ -1,7 +1,9 @@
 //! Training by steps whose noise fades: see [`crate::solver::saga`].
 
 use super::adagrad::{refuse_online_ways, scales, slower};
-use super::{Job, Progress, Run, Trained, judge};
+use super::epochs::Run;
+use super::judge::judge;
+use super::{Job, Progress, Trained};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 use crate::solver::adagrad::{self, Adagrad};

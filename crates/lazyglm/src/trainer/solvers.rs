@@ -1,6 +1,6 @@
 //! The algorithms there are, by name. To add one: a file that trains a task, and its line in [`SOLVERS`].
 
-use super::{Job, Progress, Trained, adagrad, auto, ftrl, newton, saga, train_in_memory, train_on};
+use super::{Job, Progress, Trained, adagrad, auto, ftrl, newton, online, saga, train_in_memory};
 use crate::error::{Error, Result};
 use crate::registry::suggest;
 use crate::settings::Settings;
@@ -38,14 +38,14 @@ pub static SOLVERS: &[Solver] = &[
         about: "newton where rows are in memory and the loss is smooth, else online, and then the zero test; without --l1 and --l2 it chooses them on held-out rows, and ftrl where that is better there",
         prices: true,
         train: auto::train,
-        streams: Some(train_on),
+        streams: Some(online::train),
     },
     Solver {
         name: "online",
         about: "stochastic steps, a row at a time, for a given number of epochs",
         prices: true,
         train: train_in_memory,
-        streams: Some(train_on),
+        streams: Some(online::train),
     },
     Solver {
         name: "newton",
