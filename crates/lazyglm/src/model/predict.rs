@@ -1,0 +1,96 @@
+//! What is made of a score: a probability, a class or a number.
+
+use super::Model;
+use crate::error::{Error, Result};
+use crate::loss::Admits;
+
+/// What to make of a score.
+///
+/// ```
+/// use lazyglm::{Model, Output, Settings, loss, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let model = Model::new(&task, &Settings::default(), trained);
+/// let hinge = Model { loss: loss::parse("hinge").unwrap(), ..model };
+/// assert!(hinge.predict(1.0, Output::Score).is_ok());
+/// assert!(hinge.predict(1.0, Output::Probability).is_err(), "the hinge loss knows of none");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// The probability of the positive class.
+    Probability,
+    /// w·x + b.
+    Score,
+    /// The class, or the predicted number.
+    Target,
+}
+
+/// A prediction for one row.
+///
+/// ```
+/// use lazyglm::Prediction;
+/// let text = |prediction: Prediction| match prediction {
+///     Prediction::Number(number) => number.to_string(),
+///     Prediction::Class(name) => name.to_string(),
+/// };
+/// assert_eq!([Prediction::Number(0.25), Prediction::Class("spam")].map(text), ["0.25", "spam"]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Prediction<'a> {
+    /// A probability, score or predicted target.
+    Number(f64),
+    /// The name of a class.
+    Class(&'a str),
+}
+
+impl Model {
+    /// What a score means: a probability, a class or a number.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Output, Prediction, Settings, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// assert_eq!(model.predict(0.0, Output::Probability).unwrap(), Prediction::Number(0.5));
+    /// assert_eq!(model.predict(2.0, Output::Target).unwrap(), Prediction::Class("1"));
+    /// ```
+    pub fn predict(&self, score: f64, what: Output) -> Result<Prediction<'_>> {
+        let classifier = self.loss.admits() == Admits::Classes;
+        match what {
+            Output::Score => Ok(Prediction::Number(score)),
+            Output::Probability if self.loss.gives_probability() => {
+                Ok(Prediction::Number(self.loss.link(score)))
+            }
+            Output::Probability => Err(Error::call(
+                format!("loss '{}' gives no probabilities", self.loss.spec()),
+                "ask for --as score or --as target, or train with --loss logistic",
+            )),
+            Output::Target if classifier => {
+                let classes = self.classes.as_ref().map(|c| c[usize::from(score > 0.0)].as_str());
+                Ok(Prediction::Class(classes.unwrap_or_default()))
+            }
+            Output::Target => Ok(Prediction::Number(self.loss.link(score))),
+        }
+    }
+
+    /// What `predict` gives when nothing is asked for: a probability if there is one, else a score for classes
+    /// and the predicted target for numbers.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Output, Settings, loss, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// let usual = |name| Model { loss: loss::parse(name).unwrap(), ..model.clone() }.usual_output();
+    /// assert_eq!((usual("logistic"), usual("hinge")), (Output::Probability, Output::Score));
+    /// assert_eq!(usual("poisson"), Output::Target);
+    /// ```
+    pub fn usual_output(&self) -> Output {
+        match (self.loss.gives_probability(), self.loss.admits()) {
+            _ if self.heads.is_some() => Output::Target,
+            (true, _) => Output::Probability,
+            (false, Admits::Classes) => Output::Score,
+            (false, _) => Output::Target,
+        }
+    }
+}
