@@ -1,6 +1,7 @@
 //! Windows, looked at from inside: every row once an epoch, and each where it was read.
 
 use super::*;
+use crate::blocks::{Blocks, Turn};
 use std::fmt::Write;
 
 const ROWS: usize = 60_000;
