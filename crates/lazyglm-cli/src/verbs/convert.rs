@@ -3,7 +3,7 @@
 use crate::args::Convert;
 use crate::plan;
 use crate::print::{count, note};
-use crate::verbs::train::use_threads;
+use crate::verbs::common::use_threads;
 use lazyglm::{Error, Result, convert, format_out};
 use std::io::{self, BufWriter};
 

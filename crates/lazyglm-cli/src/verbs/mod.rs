@@ -1,8 +1,9 @@
-//! One verb a file; what ends in `_classes` is a verb's part for many classes or labels.
+//! One verb a file; what ends in `_classes` is a verb's part for many classes or labels. `common` is of several.
 
 pub mod bench_lanes;
 pub mod bench_paper;
 pub mod certify;
+pub mod common;
 pub mod convert;
 pub mod demo;
 pub mod evaluate;

@@ -3,7 +3,7 @@
 use crate::args::Path;
 use crate::grid::Grid;
 use crate::print::{self, count, note};
-use crate::verbs::train::refuse_same;
+use crate::verbs::common::refuse_same;
 use lazyglm::naming::one_line;
 use lazyglm::tune::{Stop, path};
 use lazyglm::{Error, Result, files};

@@ -2,7 +2,7 @@
 
 use crate::args::{Predict, What};
 use crate::print::{cannot_print, note, unseen_note};
-use crate::verbs::train::refuse_same;
+use crate::verbs::common::refuse_same;
 use lazyglm::format::Asked;
 use lazyglm::{Error, HeadKind, Model, Output, Place, Prediction, Result, Scorer, data, files, model_file};
 use std::io::{self, BufWriter, Write};

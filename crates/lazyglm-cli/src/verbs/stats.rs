@@ -3,7 +3,7 @@
 use crate::args::Stats as Args;
 use crate::plan;
 use crate::print::{self, count, note};
-use crate::verbs::train::use_threads;
+use crate::verbs::common::use_threads;
 use lazyglm::Result;
 use lazyglm::naming::one_line;
 use lazyglm::stats::{L1Max, Stats, TargetStats, stats};

@@ -4,7 +4,7 @@ use crate::args::{Choose, Tune};
 use crate::grid::Grid;
 use crate::print::{self, count, note};
 use crate::progress::Display;
-use crate::verbs::train::refuse_same;
+use crate::verbs::common::refuse_same;
 use indicatif::{ProgressBar, ProgressStyle};
 use lazyglm::tune::{Dropped, Folds, Held, Outcome, Score, Search, Stage, search};
 use lazyglm::{Error, Model, Report, Result, Settings, Trained, files, model_file, train};

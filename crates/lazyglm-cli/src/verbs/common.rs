@@ -1,0 +1,22 @@
+//! What several verbs do before they begin.
+
+use lazyglm::{Error, Result, files};
+use std::path::Path;
+
+/// Says how many threads there are, if that was asked for.
+pub fn use_threads(threads: Option<u32>) -> Result<()> {
+    let Some(threads) = threads else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
+    pool.map_err(|e| Error::call(format!("--threads {threads}: {e}"), "leave it out"))
+}
+
+/// Output must not replace the data it came from.
+pub fn refuse_same(output: &Path, data: &Path) -> Result<()> {
+    match files::same_file(output, data) {
+        false => Ok(()),
+        true => Err(Error::call(
+            format!("-o {} would replace {}", output.display(), data.display()),
+            "give the output another name",
+        )),
+    }
+}

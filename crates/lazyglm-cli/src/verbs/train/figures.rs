@@ -1,0 +1,69 @@
+//! The figures of a run, as text.
+
+use crate::args::Train;
+use crate::print::{self, count};
+use lazyglm::{Report, Stop, Validation};
+
+/// Writes them, a line for each thing there is to say.
+pub(super) fn human(
+    out: &mut dyn std::io::Write,
+    args: &Train,
+    classes: Option<&[String; 2]>,
+    report: &Report,
+) -> std::io::Result<()> {
+    let rows = count(report.rows as u64);
+    let features = count(report.features as u64);
+    writeln!(
+        out,
+        "trained    {rows} rows × {features} features, {} in {:.3} s (read in {:.3} s)",
+        print::counted(report.epochs, if report.solver == "newton" { "step" } else { "epoch" }),
+        report.seconds_train,
+        report.seconds_read
+    )?;
+    if let Some([negative, positive]) = classes {
+        writeln!(out, "classes    {negative} (−), {positive} (+)")?;
+    }
+    writeln!(
+        out,
+        "objective  {:.8} = loss {:.8} + penalty {:.8}; with the bias alone {:.8}",
+        report.objective, report.loss, report.penalty, report.baseline
+    )?;
+    writeln!(
+        out,
+        "optimum?   violation {:.2e} (0 at the minimum); the best weights are all zero from l1 = {:.3e} on",
+        report.violation, report.l1_max
+    )?;
+    if let (Some(dual), Some(gap)) = (report.dual, report.relative_gap) {
+        writeln!(
+            out,
+            "proved     no weights are below {dual:.8}: the minimum is at most {gap:.1e} of F away"
+        )?;
+    }
+    writeln!(out, "non-zeros  {} of {features}", count(report.nonzeros as u64))?;
+    let stopped = match (report.stop, report.promise) {
+        (Stop::Gap, _) => Some("at the tolerance: proved by the duality gap".to_string()),
+        (Stop::Promise, Some(promise)) => Some(format!(
+            "at the tolerance: a step more would gain {promise:.1e} of F (the gap is loose without l2)"
+        )),
+        (Stop::Precision, _) => Some("where F falls no further in this precision".to_string()),
+        (Stop::Steps, _) => Some("after all steps, short of the tolerance".to_string()),
+        (Stop::Interrupted, _) => Some("when it was told to".to_string()),
+        _ => None,
+    };
+    stopped.iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;
+    if let Some(validation) = report.validation.filter(|_| report.solver == "newton") {
+        writeln!(out, "held out   loss {:.8}", validation.loss)?;
+    } else if let Some(validation) = &report.validation {
+        let Validation { loss, best_epoch } = validation;
+        let kept = match (args.early_stop, *best_epoch == report.epochs) {
+            (Some(_), _) => format!("that of epoch {best_epoch}, the best, which was kept"),
+            (None, true) => "the lowest of all epochs".to_string(),
+            (None, false) => format!("epoch {best_epoch} had a lower one: --early-stop would keep it"),
+        };
+        writeln!(out, "held out   loss {loss:.8} ({kept})")?;
+    }
+    match &args.output {
+        Some(path) => writeln!(out, "model      {}", path.display()),
+        None => writeln!(out, "model      not kept: add -o MODEL to write it"),
+    }
+}

@@ -1,0 +1,91 @@
+//! Notes on a run: what a user should know but did not ask.
+
+use crate::args::Train;
+use crate::print::{self, note};
+use lazyglm::{Report, Settings, Stop, Trained};
+
+/// Says all there is to say.
+pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, streams: bool) {
+    let report = &trained.report;
+    if settings.solver == "auto" {
+        note(args.quiet, &did(settings, report, streams));
+    }
+    match report.stop {
+        Stop::Interrupted => note(args.quiet, "interrupted: this is what was learnt so far"),
+        Stop::Steps if settings.net.is_none() => note(
+            args.quiet,
+            &format!(
+                "no minimum within {} steps: without a penalty there may be none (classes that can be told apart without an error). Give --l1 or --l2",
+                report.epochs
+            ),
+        ),
+        Stop::Steps => note(args.quiet, &format!("the tolerance was not reached in {} steps", report.epochs)),
+        Stop::Precision => note(
+            args.quiet,
+            &format!(
+                "--tolerance {:?} is finer than this precision can tell: F falls no further",
+                settings.tolerance
+            ),
+        ),
+        _ => {}
+    }
+    let has_rate = match report.solver.as_str() {
+        "online" => report.tried.is_empty() && settings.schedule.uses_eta0(),
+        "adagrad" | "ftrl" => true,
+        _ => false,
+    };
+    if has_rate && settings.eta0.is_none() && report.tried.is_empty() {
+        note(
+            args.quiet,
+            &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0),
+        );
+    }
+    if let Some(place) = &trained.held_down_by {
+        note(
+            args.quiet,
+            &format!(
+                "eta0 is held down by the row at {place}: if its values are much larger than others', scale the features"
+            ),
+        );
+    }
+    if report.objective > report.baseline {
+        let baseline = report.baseline;
+        note(
+            args.quiet,
+            &format!(
+                "this model is worse than none: the bias alone has objective {baseline:.6}. Change --eta0 or --epochs, or scale the features"
+            ),
+        );
+    }
+    let (l1, most) = (settings.net.l1, report.l1_max);
+    if l1 >= most && l1 > 0.0 && settings.factors.is_none() {
+        note(
+            args.quiet,
+            &format!("l1 = {l1:?} is not below {most:.3e}, from where on the best weights are all zero"),
+        );
+    }
+}
+
+/// What `auto` did.
+fn did(settings: &Settings, report: &Report, streams: bool) -> String {
+    let Report { l1, l2, tried, .. } = report;
+    let chosen = match tried.iter().find(|point| point.chosen) {
+        Some(point) => format!(
+            "l1 {l1:?} and l2 {l2:?}, the best of {} tried on held-out rows (loss {:.5} there)",
+            tried.len(),
+            point.loss
+        ),
+        None if settings.choose_penalty => format!("l1 {l1:?} and l2 {l2:?}, since none was given"),
+        None => "the penalty as given".to_string(),
+    };
+    let how = match report.solver.as_str() {
+        "newton" => format!("the minimiser to {:?}, by Newton's method", settings.tolerance),
+        "ftrl" => format!(
+            "{} of FTRL-proximal, better there than the minimiser of any penalty tried",
+            print::counted(report.epochs, "epoch")
+        ),
+        _ if streams => format!("{} epochs of stochastic steps, then a test of zeros", report.epochs),
+        _ => format!("{} epochs of stochastic steps, since the loss has kinks", report.epochs),
+    };
+    format!("auto: {chosen}; {how}")
+}
