@@ -1,0 +1,134 @@
+//! What a column becomes, by its type: features, names, or the target.
+
+use super::tables::*;
+use super::{asked, targets};
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::*;
+use lazyglm::format::{Holds, ParquetColumn, Recipe};
+use lazyglm::{Dataset, Load};
+use std::sync::Arc;
+
+/// The features of the rows of a table, written both ways.
+#[track_caller]
+fn has(column: ArrayRef, categorical: bool, expected: &[&[(&str, f64)]]) {
+    let folder = Folder::new();
+    let asked = asked(None, &[], if categorical { &["c"] } else { &[] });
+    let other: ArrayRef = Arc::new(Float64Array::from(vec![1.0; column.len()])); // so that pairs are not alone
+    let columns = || vec![("c", column.clone()), targets(column.len()), ("one", other.clone())];
+    for path in [folder.parquet(columns()), folder.arrow(columns())] {
+        let rows = read(&path, &asked, None).unwrap();
+        assert_eq!(rows.len(), expected.len());
+        for (i, ((target, mut features), expected)) in rows.into_iter().zip(expected).enumerate() {
+            assert_eq!((target, features.remove("one")), (Some(i.to_string()), Some(1.0)));
+            let expected = expected.iter().map(|&(name, x)| (name.to_string(), x)).collect();
+            assert_eq!(features, expected, "row {i} of {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn numbers_of_all_types_are_features() {
+    macro_rules! whole {
+        ($($array:ty),*) => {$(
+            let column = <$array>::from(vec![Some(3), None, Some(0), Some(100), Some(7)]);
+            has(Arc::new(column.clone()), false, &[&[("c", 3.0)], &[], &[], &[("c", 100.0)], &[("c", 7.0)]]);
+            has(Arc::new(column), true, &[&[("c=3", 1.0)], &[], &[("c=0", 1.0)], &[("c=100", 1.0)], &[("c=7", 1.0)]]);
+        )*};
+    }
+    whole!(Int8Array, Int16Array, Int32Array, Int64Array, UInt8Array, UInt16Array, UInt32Array, UInt64Array);
+    let big = vec![u64::MAX, (1 << 53) + 1];
+    has(
+        Arc::new(UInt64Array::from(big.clone())),
+        false,
+        &[&[("c", u64::MAX as f64)], &[("c", 2f64.powi(53))]],
+    );
+    let apart: &[&[_]] = &[&[("c=18446744073709551615", 1.0)], &[("c=9007199254740993", 1.0)]];
+    has(Arc::new(UInt64Array::from(big)), true, apart);
+    has(Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)])), false, &[&[("c", 1.0)], &[], &[]]);
+}
+
+#[test]
+fn decimal_numbers_are_features_and_in_one_form_as_names() {
+    let values = [Some(2.5), None, Some(0.0), Some(-0.0), Some(7.0)];
+    let as_numbers: &[&[_]] = &[&[("c", 2.5)], &[], &[], &[], &[("c", 7.0)]];
+    let as_names: &[&[_]] = &[&[("c=2.5", 1.0)], &[], &[("c=0", 1.0)], &[("c=0", 1.0)], &[("c=7", 1.0)]];
+    let wide: ArrayRef = Arc::new(Float64Array::from_iter(values));
+    let narrow: ArrayRef = Arc::new(Float32Array::from_iter(values.iter().map(|x| x.map(|x| x as f32))));
+    for column in [wide, narrow] {
+        has(column.clone(), false, as_numbers);
+        has(column, true, as_names);
+    }
+    has(Arc::new(Float32Array::from(vec![0.1])), false, &[&[("c", f64::from(0.1f32))]]);
+    has(Arc::new(Float32Array::from(vec![0.1])), true, &[&[("c=0.1", 1.0)]]);
+}
+
+#[test]
+fn text_and_dictionaries_are_names() {
+    let words = vec![Some("a b"), None, Some(""), Some("é=")];
+    let expected: &[&[_]] = &[&[("c=a b", 1.0)], &[], &[("c=", 1.0)], &[("c=é=", 1.0)]];
+    has(Arc::new(StringArray::from(words.clone())), false, expected);
+    has(Arc::new(LargeStringArray::from(words.clone())), true, expected);
+    has(Arc::new(StringViewArray::from(words.clone())), false, expected);
+    has(Arc::new(DictionaryArray::<Int32Type>::from_iter(words)), false, expected);
+    let keys = Int8Array::from(vec![Some(1), None, Some(0), Some(1)]);
+    let numbers =
+        DictionaryArray::<Int8Type>::try_new(keys, Arc::new(Int64Array::from(vec![30, 41]))).unwrap();
+    has(Arc::new(numbers), false, &[&[("c=41", 1.0)], &[], &[("c=30", 1.0)], &[("c=41", 1.0)]]);
+}
+
+#[test]
+fn lists_have_a_feature_for_each_item() {
+    let rows = [Some(vec![Some("a"), Some("b"), Some("a"), None]), None, Some(vec![]), Some(vec![Some("")])];
+    has(lists(&rows), false, &[&[("c=a", 2.0), ("c=b", 1.0)], &[], &[], &[("c=", 1.0)]]);
+    let some: &[Pair] =
+        &[Some((Some(7), Some(0.5))), None, Some((Some(-2), None)), Some((Some(7), Some(1.0)))];
+    has(pairs(&[Some(some), None, Some(&[])]), false, &[&[("c^7", 1.5)], &[], &[]]);
+}
+
+#[test]
+fn pairs_alone_are_indices_as_written() {
+    let folder = Folder::new();
+    let column = pairs(&[Some(&[Some((Some(4), Some(0.5))), Some((Some(2), Some(0.0)))]), Some(&[]), None]);
+    let unused: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3]));
+    let empty: ArrayRef = Arc::new(NullArray::new(3));
+    let columns =
+        || vec![("x", column.clone()), targets(3), ("id", unused.clone()), ("empty", empty.clone())];
+    for path in [folder.parquet(columns()), folder.arrow(columns())] {
+        let asked = asked(None, &["id"], &[]);
+        let columns = vec![ParquetColumn { name: "x".into(), holds: Holds::Indices }];
+        assert_eq!(opened(&path, &asked, None).unwrap(), Recipe::Parquet { target: "y".into(), columns });
+        let (data, _) = Dataset::load(&path, &Load { asked, ..Load::default() }).unwrap();
+        assert_eq!((data.features.base, data.features.count, data.features.name(3)), (1, 4, "4".to_string()));
+        assert_eq!((data.rows.len(), data.rows.nonzeros(), data.place(2).line), (3, 1, Some(3)));
+    }
+}
+
+#[test]
+fn targets_are_numbers_words_or_truth() {
+    let folder = Folder::new();
+    let one: ArrayRef = Arc::new(Int32Array::from(vec![1, 1, 1]));
+    let some: [(ArrayRef, [Option<&str>; 3]); 6] = [
+        (Arc::new(Int8Array::from(vec![Some(-1), Some(1), None])), [Some("-1"), Some("1"), None]),
+        (Arc::new(Float64Array::from(vec![0.5, -0.0, 1e300])), [Some("0.5"), Some("0"), Some("1e300")]),
+        (
+            Arc::new(Float32Array::from(vec![1.5, 2.0, 0.1])),
+            [Some("1.5"), Some("2"), Some("0.10000000149011612")],
+        ),
+        (Arc::new(StringArray::from(vec!["ham", "1.0", "x y"])), [Some("ham"), Some("1"), Some("x y")]),
+        (
+            Arc::new(BooleanArray::from(vec![Some(true), Some(false), None])),
+            [Some("true"), Some("false"), None],
+        ),
+        (
+            Arc::new(DictionaryArray::<Int32Type>::from_iter(["a", "b", "a"])),
+            [Some("a"), Some("b"), Some("a")],
+        ),
+    ];
+    for (target, expected) in some {
+        let path = folder.parquet(vec![("price", target), ("a", one.clone())]);
+        let rows = read(&path, &asked(Some("price"), &[], &[]), None).unwrap();
+        let name =
+            |text: Option<&str>| text.map(|text| text.parse().map_or(text.into(), |x: f64| x.to_string()));
+        assert_eq!(rows.into_iter().map(|row| row.0).collect::<Vec<_>>(), expected.map(name));
+    }
+}

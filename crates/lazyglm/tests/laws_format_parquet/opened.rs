@@ -1,0 +1,129 @@
+//! Files as they are opened: recognised, their target found, read again from a cache, and for a model that knows its columns.
+
+use super::tables::drawn::{WAYS, draw, written};
+use super::tables::*;
+use super::{asked, targets};
+use arrow_array::*;
+use lazyglm::format::{Asked, Recipe};
+use lazyglm::random::Random;
+use lazyglm::{Dataset, Declared, Load};
+use parquet::file::properties::WriterProperties;
+use proptest::prelude::*;
+use std::path::Path;
+use std::sync::Arc;
+
+#[test]
+fn rows_can_be_passed_over_and_a_cache_reads_the_same() {
+    let folder = Folder::new();
+    let path = folder.parquet(vec![targets(7), ("a", Arc::new(Int32Array::from_iter_values(1..8)))]);
+    let weights = folder.file("weights", "1\n0\n1\n1\n0\n1\n2\n");
+    let weights = Some(lazyglm::SampleWeights::read(&weights).unwrap());
+    let (data, kept) = Dataset::load(&path, &Load { weights, ..Load::default() }).unwrap();
+    assert_eq!((data.rows.len(), kept.unwrap().len(), data.place(3).line), (5, 5, Some(6)));
+    let load = Load { cache: lazyglm::CacheMode::Auto, ..Load::default() };
+    let [fresh, cached] = [0, 1].map(|_| Dataset::load(&path, &load).unwrap().0);
+    assert_eq!((fresh.rows.ids(), fresh.labels), (cached.rows.ids(), cached.labels));
+    assert_eq!(Dataset::read(&path, Declared::default()).unwrap().reading, cached.reading);
+}
+
+#[test]
+fn the_target_is_as_asked_or_the_first_usual_name() {
+    let folder = Folder::new();
+    let one: ArrayRef = Arc::new(Int32Array::from(vec![1]));
+    let path = folder.parquet(vec![("y", one.clone()), ("label", one.clone()), ("prize", one.clone())]);
+    let target = |asked| match opened(&path, &asked, None) {
+        Ok(Recipe::Parquet { target, columns }) => Ok((target, columns.len())),
+        Ok(other) => panic!("{other:?}"),
+        Err(e) => Err(e),
+    };
+    assert_eq!(target(asked(None, &[], &[])).unwrap(), ("label".to_string(), 2));
+    assert_eq!(target(asked(Some("prize"), &["y"], &[])).unwrap(), ("prize".to_string(), 1));
+    let unknown = "a.parquet: there is no column 'prise'; did you mean 'prize'? There are: prize, ";
+    for asked in [asked(Some("prise"), &[], &[]), asked(None, &["prise"], &[]), asked(None, &[], &["prise"])]
+    {
+        assert!(target(asked).unwrap_err().starts_with(unknown));
+    }
+    let both =
+        "the column 'y' is the target and is to be left out; take it off --drop, or name another --target";
+    assert_eq!(target(asked(Some("y"), &["y"], &[])).unwrap_err(), both);
+    let path = folder.parquet(vec![("a", one.clone()), ("b", one)]);
+    assert_eq!(
+        opened(&path, &Asked::default(), None).unwrap_err(),
+        "a.parquet: no column is called target, label, y, class; name the target with --target NAME; there are: a, b"
+    );
+}
+
+#[test]
+fn tables_are_recognised_by_their_first_bytes_before_all_else() {
+    let folder = Folder::new();
+    let one: ArrayRef = Arc::new(Int32Array::from(vec![1]));
+    let bytes = parquet_bytes(&batch(vec![("y", one.clone()), ("a", one)]), WriterProperties::default());
+    for name in ["a.svm", "a.jsonl", "a", "a.parquet"] {
+        assert_eq!(opened(&folder.file(name, &bytes), &Asked::default(), None).unwrap().name(), "parquet");
+    }
+    let no = "a.feather: this is no Parquet file and no Arrow file: it does not begin with PAR1 or ARROW1; ";
+    assert!(opened(&folder.file("a.feather", "FEA1"), &Asked::default(), None).unwrap_err().starts_with(no));
+    assert!(opened(&folder.file("a.feather", ""), &Asked::default(), None).unwrap_err().starts_with(no));
+    for packed in [zstd::bulk::compress(&bytes, 1).unwrap(), gzip(&bytes)] {
+        let error = read(&folder.file("a.parquet.gz", packed), &Asked::default(), None).unwrap_err();
+        assert!(error.contains("Parquet cannot be read out of gzip or zstd"), "{error}");
+    }
+    let asked = Asked { format: Some("parquet".into()), ..Asked::default() };
+    let opening =
+        lazyglm::format::Opening { first: &bytes, file: Path::new("-"), asked: &asked, known: None };
+    let error = lazyglm::format::open(&opening).unwrap_err().to_string();
+    assert!(error.starts_with("standard input: Parquet cannot be read from a stream"), "{error}");
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    gzip.finish().unwrap()
+}
+
+#[test]
+fn a_models_columns_are_found_by_name() {
+    let folder = Folder::new();
+    let whole = || Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef;
+    let decimal = || Arc::new(Float64Array::from(vec![1.0, 2.0])) as ArrayRef;
+    let words = || Arc::new(StringArray::from(vec!["v", "w"])) as ArrayRef;
+    let odd = || Arc::new(Date32Array::from(vec![1, 2])) as ArrayRef;
+    let path =
+        folder.parquet(vec![("a", whole()), ("b", words()), ("y", whole()), ("code", whole()), ("d", odd())]);
+    let recipe = opened(&path, &asked(None, &["d"], &["code"]), None).unwrap();
+    let text = serde_json::to_string(&recipe).unwrap();
+    assert_eq!(serde_json::from_str::<Recipe>(&text).unwrap(), recipe);
+    let trained = read(&path, &asked(None, &["d"], &["code"]), None).unwrap();
+    let known = |columns| read(&folder.arrow(columns), &Asked::default(), Some(&recipe));
+    let unlabelled: Vec<Row> = trained.into_iter().map(|(_, features)| (None, features)).collect();
+    let other = || vec![("code", decimal()), ("id", odd()), ("b", words()), ("a", decimal())];
+    assert_eq!(known(other()).unwrap(), unlabelled, "no target, other order, other types, more columns");
+    let null: ArrayRef = Arc::new(NullArray::new(2));
+    assert_eq!(known(vec![("a", whole()), ("b", null.clone()), ("code", null)]).unwrap()[0].1.len(), 1);
+    assert_eq!(
+        known(other()[1..].to_vec()).unwrap_err(),
+        "a.arrow: the column 'code' is missing: the model learnt from it; add it; where nothing is known, null will do"
+    );
+    assert_eq!(
+        known(vec![("a", words()), ("b", words()), ("code", whole())]).unwrap_err(),
+        "a.arrow: the column 'a' is Utf8, but held numbers in training; write it as it was in training"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn a_table_has_the_rows_of_its_json_lines(seed in any::<u64>()) {
+        let (mut random, folder) = (Random::new(seed), Folder::new());
+        let (batch, text) = draw(&mut random);
+        let asked = asked(Some("y"), &["count"], &["code"]);
+        let expected = read(&folder.file("a.jsonl", text), &asked, None);
+        let table = folder.file("a.parquet", written(&batch, random.below(WAYS)));
+        match batch.num_rows() {
+            0 => prop_assert_eq!(read(&table, &asked, None).unwrap(), vec![]),
+            _ => prop_assert_eq!(read(&table, &asked, None).unwrap(), expected.unwrap()),
+        }
+    }
+}
