@@ -15,9 +15,9 @@
 //! The aware step is that of Karampatziakis & Langford (2011): a row counts as infinitely many small ones, so that it cannot
 //! throw its own score past its target, whatever the rate.
 
-use super::learner::{self, Learner, Steps, dot};
-use super::online::{Diverged, Sample};
+use super::learner::{Learner, dot};
 use super::orbit::{self, SMALL};
+use super::row_loop::{self, Diverged, Sample, Steps};
 use super::scales::Units;
 use crate::kernel;
 use crate::loss::Loss;
@@ -199,8 +199,8 @@ impl Steps for Adagrad {
     }
 
     #[inline(always)]
-    fn prefetch<V: Value>(&self, row: Row<V>) {
-        row.ids.iter().for_each(|&j| kernel::prefetch_one(&self.states, j as usize));
+    fn prefetch<'a, V: Value + 'a>(&self, row: impl FnOnce() -> Row<'a, V>) {
+        row().ids.iter().for_each(|&j| kernel::prefetch_one(&self.states, j as usize));
     }
 
     #[inline(always)]
@@ -227,7 +227,7 @@ impl Touched {
 
 impl Learner for Adagrad {
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
-        learner::learn(self, loss, examples, order)
+        row_loop::learn(self, loss, examples, order)
     }
 
     fn weights(&self) -> Vec<f64> {

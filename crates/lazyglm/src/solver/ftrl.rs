@@ -10,8 +10,8 @@
 //! The penalty of all k rows is in the reading, so that it weighs against k slopes what F's weighs against their mean; and there
 //! is nothing to catch up: laziness is free. The bias is an AdaGrad step without a penalty.
 
-use super::learner::{self, Learner, Steps, dot};
-use super::online::{Diverged, Sample};
+use super::learner::{Learner, dot};
+use super::row_loop::{self, Diverged, Sample, Steps};
 use super::scales::Units;
 use crate::kernel;
 use crate::loss::Loss;
@@ -103,7 +103,7 @@ impl Ftrl<false> {
         let runs = random::permutation(examples.len().div_ceil(RUN), 1, number);
         let rows = |run: u32| run * RUN as u32..(run * RUN as u32 + RUN as u32).min(examples.len() as u32);
         let order: Vec<u32> = runs.into_iter().flat_map(rows).collect();
-        let _ = learner::learn(self, loss, examples, &order);
+        let _ = row_loop::learn(self, loss, examples, &order);
     }
 }
 
@@ -149,8 +149,8 @@ impl<const SCALED: bool> Steps for Ftrl<SCALED> {
     }
 
     #[inline(always)]
-    fn prefetch<V: Value>(&self, row: Row<V>) {
-        row.ids.iter().for_each(|&j| kernel::prefetch_one(&self.states, j as usize));
+    fn prefetch<'a, V: Value + 'a>(&self, row: impl FnOnce() -> Row<'a, V>) {
+        row().ids.iter().for_each(|&j| kernel::prefetch_one(&self.states, j as usize));
     }
 
     #[inline(always)]
@@ -161,7 +161,7 @@ impl<const SCALED: bool> Steps for Ftrl<SCALED> {
 
 impl<const SCALED: bool> Learner for Ftrl<SCALED> {
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
-        learner::learn(self, loss, examples, order)
+        row_loop::learn(self, loss, examples, order)
     }
 
     fn weights(&self) -> Vec<f64> {

@@ -13,11 +13,11 @@
 //! assert!(second.mean() < first.mean(), "rows not learnt yet, and better predicted");
 //! ```
 
-use super::online::{Diverged, Online, Rule, Sample};
+use super::online::{Online, Rule};
+use super::row_loop::{Diverged, Sample};
 use crate::error::Result as Checked;
-use crate::kernel;
 use crate::loss::Loss;
-use crate::rows::{Examples, Row, Value, ValuesRef};
+use crate::rows::{Examples, Value};
 use crate::schedule::Schedule;
 use crate::update::Update;
 
@@ -87,77 +87,6 @@ impl<U: Update> Learner for Scheduled<'_, U> {
 
     fn t(&self) -> u64 {
         self.model.t
-    }
-}
-
-/// How many rows ahead memory is asked for.
-const AHEAD: usize = 4;
-
-/// A model that learns one row at a time, for [`learn`] to loop over.
-pub(super) trait Steps {
-    /// Learns a row; its score and slope before.
-    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64);
-
-    /// Asks for the memory of a row's weights.
-    fn prefetch<V: Value>(&self, row: Row<V>);
-
-    /// The step, counted on from here; and one row in how many has its loss noted.
-    fn clock(&mut self) -> (&mut u64, u64);
-}
-
-/// Learns rows in order.
-pub(super) fn learn<S: Steps>(
-    model: &mut S,
-    loss: &dyn Loss,
-    examples: Examples,
-    order: &[u32],
-) -> Result<Sample, Diverged> {
-    match examples.rows.values() {
-        ValuesRef::F32(values) => kernel::fastest(Rows { model, loss, examples, values, order }),
-        ValuesRef::F64(values) => kernel::fastest(Rows { model, loss, examples, values, order }),
-    }
-}
-
-struct Rows<'a, S, V> {
-    model: &'a mut S,
-    loss: &'a dyn Loss,
-    examples: Examples<'a>,
-    values: &'a [V],
-    order: &'a [u32],
-}
-
-impl<S: Steps, V: Value> kernel::Work for Rows<'_, S, V> {
-    type Answer = Result<Sample, Diverged>;
-
-    #[inline(always)]
-    fn run(self) -> Result<Sample, Diverged> {
-        let Rows { model, loss, examples, values, order } = self;
-        let mut sample = Sample::default();
-        for (k, &i) in order.iter().enumerate() {
-            if let Some(&later) = order.get(k + 2 * AHEAD) {
-                examples.rows.prefetch_span(later as usize, kernel::prefetch);
-            }
-            if let Some(&soon) = order.get(k + AHEAD) {
-                let row = examples.rows.row(values, soon as usize);
-                kernel::prefetch(row.ids);
-                kernel::prefetch(row.values);
-            }
-            if let Some(&next) = order.get(k + 1) {
-                model.prefetch(examples.rows.row(values, next as usize));
-            }
-            let i = i as usize;
-            let (target, weight) = (examples.targets[i], examples.weight(i));
-            let (score, slope) = model.row(loss, examples.rows.row(values, i), target, weight);
-            let (t, sampled) = model.clock();
-            if !(score.is_finite() && slope.is_finite()) {
-                return Err(Diverged { row: i, t: *t, score, slope });
-            }
-            if t.is_multiple_of(sampled) {
-                sample = sample.and(Sample { sum: weight * loss.value(score, target), weight });
-            }
-            *t += 1;
-        }
-        Ok(sample)
     }
 }
 

@@ -1,5 +1,5 @@
-//! One algorithm a file. [`online`] is the loop over rows; [`eta0`] finds its starting rate. [`lanes`] is the same loop for many models at
-//! once, each with an [`aim`] of its own; [`softmax`] couples them, a lane a class; [`aggressive`] goes as far as the row asks.
+//! One algorithm a file. `row_loop` is the loop over rows. [`online`] has one rate for all weights; [`eta0`] finds where it starts. [`lanes`] is
+//! the same for many models at once, each with an [`aim`] of its own; [`softmax`] couples them, a lane a class; [`aggressive`] goes as far as the row asks.
 //! [`adagrad`] and [`ftrl`] have a rate for each weight, `ladder` finds their common factor, `scales` its units; `learner` is what the
 //! loop over epochs needs of any of them. [`saga`] reduces the noise of steps to nothing. `orbit` makes many penalty steps at once.
 //!
@@ -24,6 +24,7 @@ pub mod learner;
 pub mod newton;
 pub mod online;
 pub mod orbit;
+mod row_loop;
 pub mod saga;
 pub mod scales;
 pub mod softmax;

@@ -24,9 +24,11 @@
 //! assert!(second.mean() < first.mean(), "rows not learnt yet, and better predicted");
 //! ```
 
-use crate::kernel;
+pub use super::row_loop::{Diverged, Sample};
+
+use super::row_loop::{self, Steps};
 use crate::loss::Loss;
-use crate::rows::{Examples, Value, ValuesRef};
+use crate::rows::{Examples, Row, Value};
 use crate::schedule::Schedule;
 use crate::update::Update;
 
@@ -44,9 +46,6 @@ use crate::update::Update;
 /// assert_eq!(sample.weight, 160.0 / SAMPLED as f64);
 /// ```
 pub const SAMPLED: u64 = 16;
-
-/// How many rows ahead memory is asked for.
-const AHEAD: usize = 4;
 
 /// A model being learnt, a row at a time.
 ///
@@ -98,73 +97,6 @@ pub struct Rule<'a> {
     pub loss: &'a dyn Loss,
     /// η.
     pub schedule: &'a dyn Schedule,
-}
-
-/// A sample of losses, each taken before its row was learnt.
-///
-/// ```
-/// use lazyglm::solver::online::Sample;
-/// let heavy = Sample { sum: 3.0 * 0.5, weight: 3.0 }; // a row of weight 3 and loss ½
-/// let light = Sample { sum: 1.0 * 0.1, weight: 1.0 };
-/// assert_eq!(heavy.and(light).mean(), 1.6 / 4.0);
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
-    /// Their sum, each times the weight of its row.
-    pub sum: f64,
-    /// The weights of these rows.
-    pub weight: f64,
-}
-
-impl Sample {
-    /// Two samples as one.
-    ///
-    /// ```
-    /// use lazyglm::solver::online::Sample;
-    /// let parts = [Sample { sum: 1.0, weight: 2.0 }, Sample { sum: 3.0, weight: 2.0 }];
-    /// assert_eq!(parts.into_iter().fold(Sample::default(), Sample::and).mean(), 1.0);
-    /// ```
-    pub fn and(self, more: Sample) -> Sample {
-        Sample { sum: self.sum + more.sum, weight: self.weight + more.weight }
-    }
-
-    /// The mean loss.
-    ///
-    /// ```
-    /// use lazyglm::solver::online::Sample;
-    /// assert_eq!(Sample { sum: 1.0, weight: 4.0 }.mean(), 0.25);
-    /// assert!(Sample::default().mean().is_nan(), "no rows, no mean");
-    /// ```
-    pub fn mean(self) -> f64 {
-        self.sum / self.weight
-    }
-}
-
-/// A step that left the finite numbers.
-///
-/// ```
-/// # use lazyglm::{ElasticNet, Examples, Method, Rows, loss, reference::Dense};
-/// # use lazyglm::{schedule, solver::online::*};
-/// # let setting = schedule::Setting { eta0: 1.0, l2: 0.0, rows: None, epochs: 1 };
-/// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
-/// # let rule = Rule { loss: &*loss::parse("squared").unwrap(), schedule: &*schedule };
-/// # let update = Dense::<true>::new(vec![0.0], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
-/// let mut rows = Rows::new();
-/// rows.push(&[(0, 1e200)]).unwrap();
-/// let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
-/// let diverged = Online::new(update, false).learn(&rule, examples, &[0, 0]).unwrap_err();
-/// assert_eq!((diverged.row, diverged.t, diverged.score), (0, 1, f64::INFINITY));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Diverged {
-    /// The row.
-    pub row: usize,
-    /// The step.
-    pub t: u64,
-    /// The score there.
-    pub score: f64,
-    /// The slope there.
-    pub slope: f64,
 }
 
 impl<U: Update> Online<U> {
@@ -255,63 +187,41 @@ impl<U: Update> Online<U> {
     /// assert_eq!(whole.update.weights(), parts.update.weights());
     /// ```
     pub fn learn(&mut self, rule: &Rule, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
-        match examples.rows.values() {
-            ValuesRef::F32(values) => kernel::fastest(Pass { model: self, rule, examples, values, order }),
-            ValuesRef::F64(values) => kernel::fastest(Pass { model: self, rule, examples, values, order }),
-        }
+        row_loop::learn(&mut Ruled { model: self, schedule: rule.schedule }, rule.loss, examples, order)
     }
 }
 
-struct Pass<'a, U, V> {
+/// A model with its schedule, for the loop over rows.
+struct Ruled<'a, U> {
     model: &'a mut Online<U>,
-    rule: &'a Rule<'a>,
-    examples: Examples<'a>,
-    values: &'a [V],
-    order: &'a [u32],
+    schedule: &'a dyn Schedule,
 }
 
-impl<U: Update, V: Value> kernel::Work for Pass<'_, U, V> {
-    type Answer = Result<Sample, Diverged>;
-
+impl<U: Update> Steps for Ruled<'_, U> {
     #[inline(always)]
-    fn run(self) -> Result<Sample, Diverged> {
-        let Pass { model, rule, examples, values, order } = self;
-        let mut sample = Sample::default();
-        for (k, &i) in order.iter().enumerate() {
-            if let Some(&later) = order.get(k + 2 * AHEAD) {
-                examples.rows.prefetch_span(later as usize, kernel::prefetch);
-            }
-            if let Some(&soon) = order.get(k + AHEAD) {
-                let row = examples.rows.row(values, soon as usize);
-                kernel::prefetch(row.ids);
-                kernel::prefetch(row.values);
-            }
-            let i = i as usize;
-            let row = examples.rows.row(values, i);
-            let target = examples.targets[i];
-
-            let score = model.update.score(row) + model.bias;
-            let weight = examples.weight(i);
-            let slope = weight * rule.loss.slope(score, target);
-            if !(score.is_finite() && slope.is_finite()) {
-                return Err(Diverged { row: i, t: model.t, score, slope });
-            }
-            if model.t.is_multiple_of(model.sampled) {
-                sample = sample.and(Sample { sum: weight * rule.loss.value(score, target), weight });
-            }
-            let eta = rule.schedule.eta(model.t);
-            if slope != 0.0 {
-                model.update.pull(row, eta * slope);
-                if model.learns_bias {
-                    model.bias -= eta * slope;
-                }
-            }
-            model.update.charge(eta);
-            model.t += 1;
-            if model.mean_from.is_some_and(|from| model.t > from) {
-                model.bias_sum += model.bias;
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+        let Ruled { model, schedule } = self;
+        let score = model.update.score(row) + model.bias;
+        let slope = weight * loss.slope(score, target);
+        if !(score.is_finite() && slope.is_finite()) {
+            return (score, slope); // the loop ends here, and the weights stay as they were
+        }
+        let eta = schedule.eta(model.t);
+        if slope != 0.0 {
+            model.update.pull(row, eta * slope);
+            if model.learns_bias {
+                model.bias -= eta * slope;
             }
         }
-        Ok(sample)
+        model.update.charge(eta);
+        if model.mean_from.is_some_and(|from| model.t >= from) {
+            model.bias_sum += model.bias;
+        }
+        (score, slope)
+    }
+
+    #[inline(always)]
+    fn clock(&mut self) -> (&mut u64, u64) {
+        (&mut self.model.t, self.model.sampled)
     }
 }

@@ -20,9 +20,9 @@
 
 mod sums;
 
-use super::learner::{self, Arrived, Learner, Pass, Steps, dot};
-use super::online::{Diverged, Sample};
+use super::learner::{Arrived, Learner, Pass, dot};
 use super::orbit;
+use super::row_loop::{self, Diverged, Sample, Steps};
 use crate::error::Result as Checked;
 use crate::kernel;
 use crate::loss::Loss;
@@ -243,8 +243,8 @@ impl Steps for Saga {
     }
 
     #[inline(always)]
-    fn prefetch<V: Value>(&self, row: Row<V>) {
-        row.ids.iter().for_each(|&j| kernel::prefetch_one(&self.states, j as usize));
+    fn prefetch<'a, V: Value + 'a>(&self, row: impl FnOnce() -> Row<'a, V>) {
+        row().ids.iter().for_each(|&j| kernel::prefetch_one(&self.states, j as usize));
     }
 
     #[inline(always)]
@@ -255,7 +255,7 @@ impl Steps for Saga {
 
 impl Learner for Saga {
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
-        learner::learn(self, loss, examples, order)
+        row_loop::learn(self, loss, examples, order)
     }
 
     fn weights(&self) -> Vec<f64> {
