@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::problem::{Problem, learns_alike_in_chunks, losses, one_of};
 use common::{difference, log_uniform, net, rows, sign, tolerance};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::random::Random;
@@ -14,9 +15,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 struct Drawn {
-    rows: Rows,
-    targets: Vec<f64>,
-    weights: Vec<f64>,
+    problem: Problem,
     loss: Arc<dyn Loss>,
     metrics: Vec<f64>,
     start: Vec<f64>,
@@ -28,15 +27,8 @@ struct Drawn {
 impl Drawn {
     fn new(seed: u64, count: usize) -> Drawn {
         let random = &mut Random::new(seed);
-        let loss = loss::parse(loss::TABLE[random.below(loss::TABLE.len() as u64) as usize].name).unwrap();
+        let loss = one_of(random, losses());
         let poisson = loss.admits() == Admits::NonNegative; // e^s overflows: rates must be low
-        let target = |random: &mut Random| match loss.admits() {
-            Admits::Classes => sign(random),
-            Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
-            Admits::NonNegative => random.below(3) as f64,
-        };
-        let targets = (0..count).map(|_| target(random)).collect();
-        let weights = (0..count).map(|_| log_uniform(random, 0.1, 5.0)).collect();
         let columns = 1 + random.below(40) as usize;
         let rule = Rule {
             net: net(random, 0.3, 30.0),
@@ -45,9 +37,7 @@ impl Drawn {
         };
         let size = if poisson { 1e-3 } else { 3.0 };
         Drawn {
-            rows: rows(random, count, columns),
-            targets,
-            weights,
+            problem: Problem::draw(random, &*loss, count, columns),
             loss,
             metrics: (0..columns).map(|_| log_uniform(random, 0.05, 5.0)).collect(),
             start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, size)).collect(),
@@ -61,23 +51,20 @@ impl Drawn {
         }
     }
 
-    fn examples(&self) -> Examples<'_> {
-        Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
-    }
-
     fn lazy(&self) -> Adagrad {
         Adagrad::new(self.rule, self.metrics.clone(), self.units, self.bias).starting_from(&self.start, 0.1)
     }
 
     /// The definition: every weight at every step. The largest weight ever seen is the yardstick.
     fn dense(&self) -> (Vec<f64>, f64, f64) {
-        let (mut w, examples, Rule { net, eta, aware }) = (self.start.clone(), self.examples(), self.rule);
+        let (mut w, examples, Rule { net, eta, aware }) =
+            (self.start.clone(), self.problem.examples(), self.rule);
         let Units { score: u, slope: v, .. } = self.units;
         let (mut g, mut bias, mut g_bias) = (vec![0.0; w.len()], if self.bias { 0.1 } else { 0.0 }, v * v);
         let rate = |g: f64, m: f64| eta * u * m / (g + 0.01 * v * v).sqrt();
         let mut largest = w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
         for i in 0..examples.len() {
-            let (y, omega) = (self.targets[i], self.weights[i]);
+            let (y, omega) = (self.problem.targets[i], self.problem.weights[i]);
             let mut x = vec![0.0; w.len()];
             examples.rows.for_each(i, |j, value| x[j] = value);
             let s = x.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + bias;
@@ -109,7 +96,7 @@ proptest! {
         let drawn = Drawn::new(seed, steps);
         let mut lazy = drawn.lazy();
         let order: Vec<u32> = (0..steps as u32).collect();
-        lazy.learn(&*drawn.loss, drawn.examples(), &order).unwrap();
+        lazy.learn(&*drawn.loss, drawn.problem.examples(), &order).unwrap();
         let (dense, bias, largest) = drawn.dense();
         let apart = difference(&lazy.weights(), &dense, largest);
         // A hinge may fall on either side of its kink by a last bit, and then runs part: none did in these draws.
@@ -121,19 +108,7 @@ proptest! {
     #[test]
     fn any_chunks_give_the_bits_of_one_fit_and_looking_changes_none(seed in any::<u64>(), cuts in 1u64..20) {
         let (drawn, mut random) = (Drawn::new(seed, 200), Random::new(seed ^ 1));
-        let order: Vec<u32> = (0..200).collect();
-        let (mut whole, mut parts) = (drawn.lazy(), drawn.lazy());
-        whole.learn(&*drawn.loss, drawn.examples(), &order).unwrap();
-        let mut rest = &order[..];
-        for _ in 0..cuts {
-            let (now, later) = rest.split_at(random.below(rest.len() as u64 + 1) as usize);
-            parts.learn(&*drawn.loss, drawn.examples(), now).unwrap();
-            let _looked = parts.weights();
-            rest = later;
-        }
-        parts.learn(&*drawn.loss, drawn.examples(), rest).unwrap();
-        prop_assert_eq!(whole.weights(), parts.weights());
-        prop_assert_eq!((whole.bias(), whole.t()), (parts.bias(), parts.t()));
+        learns_alike_in_chunks(|| drawn.lazy(), &*drawn.loss, drawn.problem.examples(), &mut random, cuts);
     }
 
     #[test]

@@ -5,9 +5,10 @@
 
 mod common;
 
+use common::problem::target;
 use common::{Difference, METHODS, OpenLoop, Yardstick, difference, log_uniform, rows, sign, tolerance};
 use lazyglm::kernel::Folded;
-use lazyglm::loss::{self, Admits};
+use lazyglm::loss;
 use lazyglm::random::Random;
 use lazyglm::reference::{Dense, Table};
 use lazyglm::schedule::{self, Setting, Spec};
@@ -130,13 +131,7 @@ struct ClosedLoop {
 impl ClosedLoop {
     fn draw(random: &mut Random, steps: usize, loss: &dyn Loss) -> ClosedLoop {
         let rows = rows(random, steps, 30);
-        let targets: Vec<f64> = (0..steps)
-            .map(|_| match loss.admits() {
-                Admits::Classes => sign(random),
-                Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
-                Admits::NonNegative => random.below(4) as f64,
-            })
-            .collect();
+        let targets = (0..steps).map(|_| target(random, loss)).collect();
         let weights =
             (random.below(2) == 0).then(|| (0..steps).map(|_| log_uniform(random, 0.3, 1.0)).collect());
         let mut order: Vec<u32> = (0..steps as u32).collect();

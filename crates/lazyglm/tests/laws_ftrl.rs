@@ -2,20 +2,19 @@
 
 mod common;
 
-use common::{difference, log_uniform, net, rows, sign, tolerance};
-use lazyglm::loss::{self, Admits, Loss};
+use common::problem::{Problem, learns_alike_in_chunks, losses, one_of};
+use common::{difference, log_uniform, net, sign, tolerance};
+use lazyglm::loss::{Admits, Loss};
 use lazyglm::random::Random;
 use lazyglm::solver::ftrl::Ftrl;
 use lazyglm::solver::learner::Learner;
 use lazyglm::solver::scales::Units;
-use lazyglm::{ElasticNet, Examples, Rows, Settings, objective, synth, train};
+use lazyglm::{ElasticNet, Settings, objective, synth, train};
 use proptest::prelude::*;
 use std::sync::Arc;
 
 struct Drawn {
-    rows: Rows,
-    targets: Vec<f64>,
-    weights: Vec<f64>,
+    problem: Problem,
     loss: Arc<dyn Loss>,
     metrics: Vec<f64>,
     start: Vec<f64>,
@@ -28,18 +27,10 @@ struct Drawn {
 impl Drawn {
     fn new(seed: u64, count: usize) -> Drawn {
         let random = &mut Random::new(seed);
-        let tame: Vec<_> = loss::TABLE.iter().map(|entry| loss::parse(entry.name).unwrap()).collect();
-        let tame: Vec<_> = tame.into_iter().filter(|loss| loss.admits() != Admits::NonNegative).collect();
-        let loss = tame[random.below(tame.len() as u64) as usize].clone();
-        let target = |random: &mut Random| match loss.admits() {
-            Admits::Classes => sign(random),
-            _ => sign(random) * log_uniform(random, 0.1, 3.0),
-        };
+        let loss = one_of(random, losses().filter(|loss| loss.admits() != Admits::NonNegative));
         let columns = 1 + random.below(40) as usize;
         Drawn {
-            targets: (0..count).map(|_| target(random)).collect(),
-            weights: (0..count).map(|_| log_uniform(random, 0.1, 5.0)).collect(),
-            rows: rows(random, count, columns),
+            problem: Problem::draw(random, &*loss, count, columns),
             metrics: (0..columns).map(|_| log_uniform(random, 0.05, 5.0)).collect(),
             start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 3.0)).collect(),
             net: net(random, 0.3, 30.0),
@@ -54,10 +45,6 @@ impl Drawn {
         }
     }
 
-    fn examples(&self) -> Examples<'_> {
-        Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
-    }
-
     fn lazy(&self) -> Ftrl {
         let model = Ftrl::new(self.net, self.eta, self.metrics.clone(), self.units, self.bias);
         model.starting_from(&self.start, 0.1)
@@ -67,7 +54,7 @@ impl Drawn {
     /// Σg, Σσ and Σσw, the first of them the start.
     fn dense(&self) -> (Vec<f64>, f64, f64) {
         let Units { score: u, slope: v, .. } = self.units;
-        let (examples, d) = (self.examples(), self.start.len());
+        let (examples, d) = (self.problem.examples(), self.start.len());
         let rate = |j: usize| self.eta * u * self.metrics[j];
         let mut squares = vec![0.01 * v * v; d];
         let (mut slopes, mut sigmas) =
@@ -80,7 +67,7 @@ impl Drawn {
             let mut x = vec![0.0; d];
             examples.rows.for_each(i, |j, value| x[j] = value);
             let s = x.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + bias;
-            let slope = self.weights[i] * self.loss.slope(s, self.targets[i]);
+            let slope = self.problem.weights[i] * self.loss.slope(s, self.problem.targets[i]);
             let k = (i + 1) as f64;
             for j in 0..d {
                 let before = squares[j].sqrt();
@@ -110,7 +97,7 @@ proptest! {
     fn lazy_is_the_leader_by_definition(seed in any::<u64>(), steps in 1usize..400) {
         let drawn = Drawn::new(seed, steps);
         let mut lazy = drawn.lazy();
-        lazy.learn(&*drawn.loss, drawn.examples(), &(0..steps as u32).collect::<Vec<_>>()).unwrap();
+        lazy.learn(&*drawn.loss, drawn.problem.examples(), &(0..steps as u32).collect::<Vec<_>>()).unwrap();
         let (dense, bias, largest) = drawn.dense();
         let apart = difference(&lazy.weights(), &dense, largest);
         prop_assert!(apart.worst < 100.0 * tolerance(steps) && apart.worst_zero < 1e-11, "{}: {apart:?}", drawn.loss.spec());
@@ -120,19 +107,7 @@ proptest! {
     #[test]
     fn any_chunks_give_the_bits_of_one_fit_and_looking_changes_none(seed in any::<u64>(), cuts in 1u64..20) {
         let (drawn, mut random) = (Drawn::new(seed, 200), Random::new(seed ^ 1));
-        let order: Vec<u32> = (0..200).collect();
-        let (mut whole, mut parts) = (drawn.lazy(), drawn.lazy());
-        whole.learn(&*drawn.loss, drawn.examples(), &order).unwrap();
-        let mut rest = &order[..];
-        for _ in 0..cuts {
-            let (now, later) = rest.split_at(random.below(rest.len() as u64 + 1) as usize);
-            parts.learn(&*drawn.loss, drawn.examples(), now).unwrap();
-            let _looked = parts.weights();
-            rest = later;
-        }
-        parts.learn(&*drawn.loss, drawn.examples(), rest).unwrap();
-        prop_assert_eq!(whole.weights(), parts.weights());
-        prop_assert_eq!((whole.bias(), whole.t()), (parts.bias(), parts.t()));
+        learns_alike_in_chunks(|| drawn.lazy(), &*drawn.loss, drawn.problem.examples(), &mut random, cuts);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::problem::Problem;
 use common::{log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{Worst, certify, mean_loss, objective};
@@ -11,36 +12,19 @@ use proptest::prelude::*;
 
 const COLUMNS: usize = 8;
 
-struct Problem {
-    rows: Rows,
-    targets: Vec<f64>,
-    weights: Vec<f64>,
-}
-
-impl Problem {
-    /// Sometimes all targets of one class, targets far away, or rows without features.
-    fn draw(random: &mut Random, loss: &dyn Loss) -> Problem {
-        let count = 2 + random.below(40) as usize;
-        let one_sided = random.below(8) == 0;
-        let far = if random.below(4) == 0 { 100.0 } else { 1.0 };
-        let target = |random: &mut Random| match loss.admits() {
-            Admits::Classes if one_sided => 1.0,
-            Admits::Classes => sign(random),
-            Admits::Reals => far * sign(random) * log_uniform(random, 0.1, 3.0),
-            Admits::NonNegative if one_sided => 0.0,
-            Admits::NonNegative => random.below(4) as f64,
-        };
-        let targets: Vec<f64> = (0..count).map(|_| target(random)).collect();
-        let mut weights: Vec<f64> = (0..count).map(|_| log_uniform(random, 0.01, 10.0)).collect();
-        let mean = weights.iter().sum::<f64>() / count as f64;
-        weights.iter_mut().for_each(|w| *w /= mean);
-        Problem { rows: rows(random, count, COLUMNS), targets, weights }
-    }
-
-    fn examples(&self, weighted: bool) -> Examples<'_> {
-        let weights = weighted.then_some(&self.weights[..]);
-        Examples::new(self.rows.borrow(), &self.targets, weights).unwrap()
-    }
+/// Sometimes all targets of one class, targets far away, or rows without features.
+fn extreme(random: &mut Random, loss: &dyn Loss) -> Problem {
+    let count = 2 + random.below(40) as usize;
+    let one_sided = random.below(8) == 0;
+    let far = if random.below(4) == 0 { 100.0 } else { 1.0 };
+    let mut problem = Problem::draw(random, loss, count, COLUMNS).weighed(random, 0.01, 10.0);
+    problem.targets.iter_mut().for_each(|y| match loss.admits() {
+        Admits::Classes if one_sided => *y = 1.0,
+        Admits::NonNegative if one_sided => *y = 0.0,
+        Admits::Reals => *y *= far,
+        _ => {}
+    });
+    problem
 }
 
 fn some_weights(random: &mut Random, most: f64) -> Vec<f64> {
@@ -100,8 +84,8 @@ proptest! {
         let mut random = Random::new(seed);
         for entry in loss::TABLE {
             let loss = loss::parse(entry.name).unwrap();
-            let problem = Problem::draw(&mut random, &*loss);
-            let examples = problem.examples(random.below(2) == 0);
+            let problem = extreme(&mut random, &*loss);
+            let examples = if random.below(2) == 0 { problem.examples() } else { problem.unweighted() };
             let net = match common::net(&mut random, 1.0, 1.0) {
                 net if net.is_none() => ElasticNet { l1: 1e-3, l2: 0.0 },
                 net => net,
@@ -137,8 +121,8 @@ proptest! {
         let mut random = Random::new(seed);
         for entry in loss::TABLE {
             let loss = loss::parse(entry.name).unwrap();
-            let problem = Problem::draw(&mut random, &*loss);
-            let examples = problem.examples(true);
+            let problem = extreme(&mut random, &*loss);
+            let examples = problem.examples();
             let net = ElasticNet { l1: log_uniform(&mut random, 1e-4, 1.0), l2: [0.0, 0.1][random.below(2) as usize] };
             let free = random.below(3) == 0;
             let factor = |random: &mut Random| if free && random.below(4) == 0 { 0.0 } else { log_uniform(random, 0.1, 10.0) };
@@ -187,7 +171,7 @@ fn at_the_minimum_the_gap_closes() {
                         .collect(),
                     weights: vec![1.0; 40],
                 };
-            let (examples, net) = (problem.examples(false), ElasticNet::new(l1, l2).unwrap());
+            let (examples, net) = (problem.unweighted(), ElasticNet::new(l1, l2).unwrap());
             let (w, b) = low(examples, &*loss, net, true, 200_000);
             let proof = certify(examples, &*loss, net, &w, Some(b));
             assert!(proof.relative_gap.unwrap() < 1e-5, "{name}, {net:?}: {proof:?}");
@@ -204,7 +188,7 @@ fn a_wrong_bias_is_moved_before_anything_is_proved() {
         targets: (0..60).map(|k| if k % 3 == 0 { 1.0 } else { -1.0 }).collect(),
         weights: vec![1.0; 60],
     };
-    let (examples, net) = (problem.examples(false), ElasticNet::new(0.02, 0.01).unwrap());
+    let (examples, net) = (problem.unweighted(), ElasticNet::new(0.02, 0.01).unwrap());
     let (w, b) = low(examples, &*loss, net, true, 50_000);
     let right = certify(examples, &*loss, net, &w, Some(b));
     let wrong = certify(examples, &*loss, net, &w, Some(b + 3.0));

@@ -2,38 +2,18 @@
 
 mod common;
 
-use common::{log_uniform, rows, sign};
+use common::problem::Problem;
+use common::{log_uniform, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::random::Random;
 use lazyglm::{ElasticNet, Examples, Method, Rows, objective};
 use proptest::prelude::*;
 
-struct Problem {
-    rows: Rows,
-    targets: Vec<f64>,
-    weights: Vec<f64>,
+fn few_rows(random: &mut Random, loss: &dyn Loss) -> Problem {
+    Problem::draw(random, loss, 40, 8).of_two_sides(loss).weighed(random, 0.2, 2.0)
 }
 
 impl Problem {
-    fn draw(random: &mut Random, loss: &dyn Loss) -> Problem {
-        let count = 40;
-        let target = |random: &mut Random| match loss.admits() {
-            Admits::Classes => sign(random),
-            Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
-            Admits::NonNegative => random.below(4) as f64,
-        };
-        let mut targets: Vec<f64> = (0..count).map(|_| target(random)).collect();
-        (targets[0], targets[1]) = (1.0, if loss.admits() == Admits::Classes { -1.0 } else { 2.0 });
-        let mut weights: Vec<f64> = (0..count).map(|_| log_uniform(random, 0.2, 2.0)).collect();
-        let mean = weights.iter().sum::<f64>() / count as f64;
-        weights.iter_mut().for_each(|w| *w /= mean);
-        Problem { rows: rows(random, count, 8), targets, weights }
-    }
-
-    fn examples(&self) -> Examples<'_> {
-        Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
-    }
-
     /// F by the formula, written out.
     fn by_hand(&self, loss: &dyn Loss, net: ElasticNet, w: &[f64], b: f64) -> f64 {
         let mut sum = 0.0;
@@ -77,7 +57,7 @@ proptest! {
         let mut random = Random::new(seed);
         for entry in loss::TABLE {
             let loss = loss::parse(entry.name).unwrap();
-            let problem = Problem::draw(&mut random, &*loss);
+            let problem = few_rows(&mut random, &*loss);
             let net = common::net(&mut random, 1.0, 1.0);
             let w: Vec<f64> = (0..8).map(|_| sign(&mut random) * log_uniform(&mut random, 1e-3, 1.0)).collect();
             let f = objective::objective(problem.examples(), &*loss, net, &w, 0.3);
@@ -92,7 +72,7 @@ proptest! {
         let mut random = Random::new(seed);
         for entry in loss::TABLE {
             let loss = loss::parse(entry.name).unwrap();
-            let problem = Problem::draw(&mut random, &*loss);
+            let problem = few_rows(&mut random, &*loss);
             let most = objective::l1_max(problem.examples(), &*loss, true);
             // The best bias at w = 0, by a fine search on the convex F(0, b).
             let none = ElasticNet::new(0.0, 0.0).unwrap();
@@ -126,7 +106,7 @@ proptest! {
 fn the_violation_vanishes_at_the_minimum_and_only_there() {
     for name in ["logistic", "squared", "squared-hinge", "modified-huber", "huber"] {
         let loss = loss::parse(name).unwrap();
-        let problem = Problem::draw(&mut Random::new(11), &*loss);
+        let problem = few_rows(&mut Random::new(11), &*loss);
         let net = ElasticNet::new(0.05, 0.01).unwrap();
         let (mut w, b) = problem.minimise(&*loss, net);
         let at_minimum = objective::violation(problem.examples(), &*loss, net, &w, Some(b));
@@ -213,18 +193,11 @@ impl Slow<'_> {
 /// Targets with few distinct values, so that many rows are pooled, or with one of its own for each row.
 fn many_rows(random: &mut Random, loss: &dyn Loss, count: usize, columns: usize) -> Problem {
     let few = random.below(2) == 0;
-    let target = |random: &mut Random| match loss.admits() {
-        Admits::Classes => sign(random),
-        Admits::Reals if few => random.below(5) as f64 - 2.0,
-        Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
-        Admits::NonNegative => random.below(4) as f64,
-    };
-    let mut targets: Vec<f64> = (0..count).map(|_| target(random)).collect();
-    (targets[0], targets[1]) = (1.0, if loss.admits() == Admits::Classes { -1.0 } else { 2.0 });
-    let mut weights: Vec<f64> = (0..count).map(|_| log_uniform(random, 0.01, 10.0)).collect();
-    let mean = weights.iter().sum::<f64>() / count as f64;
-    weights.iter_mut().for_each(|w| *w /= mean);
-    Problem { rows: rows(random, count, columns), targets, weights }
+    let mut problem = Problem::draw(random, loss, count, columns);
+    if few && loss.admits() == Admits::Reals {
+        problem.targets.iter_mut().for_each(|y| *y = random.below(5) as f64 - 2.0);
+    }
+    problem.of_two_sides(loss).weighed(random, 0.01, 10.0)
 }
 
 fn weights_with_zeros(random: &mut Random, columns: usize) -> Vec<f64> {
@@ -247,8 +220,7 @@ proptest! {
             let problem = many_rows(&mut random, &*loss, count, columns);
             let net = common::net(&mut random, 1.0, 1.0);
             let w = weights_with_zeros(&mut random, columns);
-            let weights = if random.below(2) == 0 { Some(&problem.weights[..]) } else { None };
-            let examples = Examples::new(problem.rows.borrow(), &problem.targets, weights).unwrap();
+            let examples = if random.below(2) == 0 { problem.examples() } else { problem.unweighted() };
             let slow = Slow { examples, loss: &*loss, columns };
             for bias in [None, Some(0.3)] {
                 let verdict = objective::verdict(examples, &*loss, net, &w, bias);

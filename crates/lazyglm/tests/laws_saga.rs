@@ -2,15 +2,16 @@
 
 mod common;
 
-use common::{difference, log_uniform, net, rows, sign, tolerance};
-use lazyglm::loss::{self, Admits, Loss};
+use common::problem::{Problem, losses, one_of};
+use common::{difference, log_uniform, net, sign, tolerance};
+use lazyglm::loss::{self, Loss};
 use lazyglm::objective::objective;
 use lazyglm::random::Random;
 use lazyglm::solver::learner::Learner;
 use lazyglm::solver::orbit::drift;
 use lazyglm::solver::saga::{Rule, Saga};
 use lazyglm::solver::scales::Scales;
-use lazyglm::{ElasticNet, Examples, Method, Rows, Settings, Stop, synth, train};
+use lazyglm::{ElasticNet, Examples, Method, Settings, Stop, synth, train};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -19,15 +20,12 @@ fn step(net: ElasticNet, eta: f64, slope: f64, weight: f64) -> f64 {
     Method::Fobos.step(net, eta, weight - eta * slope)
 }
 
-fn smooth() -> Vec<Arc<dyn Loss>> {
-    let all = loss::TABLE.iter().map(|entry| loss::parse(entry.name).unwrap());
-    all.filter(|loss| loss.bend(0.0, 1.0).is_some() && loss.curvature().is_some()).collect()
+fn smooth() -> impl Iterator<Item = Arc<dyn Loss>> {
+    losses().filter(|loss| loss.bend(0.0, 1.0).is_some() && loss.curvature().is_some())
 }
 
 struct Drawn {
-    rows: Rows,
-    targets: Vec<f64>,
-    weights: Vec<f64>,
+    problem: Problem,
     loss: Arc<dyn Loss>,
     start: Vec<f64>,
     rule: Rule,
@@ -37,18 +35,12 @@ struct Drawn {
 impl Drawn {
     fn new(seed: u64, count: usize) -> Drawn {
         let random = &mut Random::new(seed);
-        let loss = smooth()[random.below(smooth().len() as u64) as usize].clone();
+        let loss = one_of(random, smooth());
         let columns = 1 + random.below(30) as usize;
-        let target = |random: &mut Random| match loss.admits() {
-            Admits::Classes => sign(random),
-            _ => sign(random) * log_uniform(random, 0.1, 3.0),
-        };
         let rule =
             Rule { net: net(random, 0.3, 3.0), step: log_uniform(random, 0.02, 2.0), tolerance: 1e-9, seed };
         Drawn {
-            targets: (0..count).map(|_| target(random)).collect(),
-            weights: (0..count).map(|_| log_uniform(random, 0.1, 5.0)).collect(),
-            rows: rows(random, count, columns),
+            problem: Problem::draw(random, &*loss, count, columns),
             start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 3.0)).collect(),
             rule,
             bias: random.below(3) > 0,
@@ -56,30 +48,27 @@ impl Drawn {
         }
     }
 
-    fn examples(&self) -> Examples<'_> {
-        Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
-    }
-
     fn lazy(&self) -> Saga {
-        Saga::new(self.rule, Scales::of(self.examples()).spreads(), self.bias).starting_from(&self.start, 0.1)
+        Saga::new(self.rule, Scales::of(self.problem.examples()).spreads(), self.bias)
+            .starting_from(&self.start, 0.1)
     }
 
     fn fit(&self, model: &mut Saga, epochs: u64, mut learn: impl FnMut(&mut Saga, &[u32])) {
-        let order: Vec<u32> = (0..self.targets.len() as u32).collect();
+        let order: Vec<u32> = (0..self.problem.targets.len() as u32).collect();
         for _ in 0..epochs {
             let mut pass = |see: &mut dyn FnMut(Examples)| {
-                see(self.examples());
+                see(self.problem.examples());
                 Ok(())
             };
             model.look(&*self.loss, &mut pass).unwrap();
-            let visits = model.visits(self.examples(), &order).unwrap();
+            let visits = model.visits(self.problem.examples(), &order).unwrap();
             learn(model, &visits);
         }
     }
 
     /// The definition: every weight at every visit. The largest weight ever seen is the yardstick.
     fn dense(&self, epochs: u64) -> (Vec<f64>, f64, f64) {
-        let (examples, d, n) = (self.examples(), self.start.len(), self.targets.len());
+        let (examples, d, n) = (self.problem.examples(), self.start.len(), self.problem.targets.len());
         let x: Vec<Vec<f64>> = (0..n)
             .map(|i| {
                 let mut row = vec![0.0; d];
@@ -90,14 +79,15 @@ impl Drawn {
         let swift: Vec<f64> =
             Scales::of(examples).spreads().iter().map(|m| f64::from((1.0 / m) as f32)).collect();
         let of_bias = if self.bias { 1.0 } else { 0.0 };
-        let length =
-            |i: usize| self.weights[i] * ((0..d).map(|j| x[i][j].powi(2) * swift[j]).sum::<f64>() + of_bias);
+        let length = |i: usize| {
+            self.problem.weights[i] * ((0..d).map(|j| x[i][j].powi(2) * swift[j]).sum::<f64>() + of_bias)
+        };
         let mean = (0..n).map(length).sum::<f64>() / n as f64;
         let factor = self.rule.step / (self.loss.curvature().unwrap() * mean);
         let (mut w, mut b) = (self.start.clone(), 0.1 * of_bias);
         let (mut random, mut largest) = (Random::new(self.rule.seed), 0.0f64);
         let slope = |w: &[f64], b: f64, i: usize| {
-            self.loss.slope((0..d).map(|j| x[i][j] * w[j]).sum::<f64>() + b, self.targets[i])
+            self.loss.slope((0..d).map(|j| x[i][j] * w[j]).sum::<f64>() + b, self.problem.targets[i])
         };
         let value = |w: &[f64], b: f64| objective(examples, &*self.loss, self.rule.net, w, b).total();
         let (mut old, mut old_b, mut factor) = (w.clone(), b, factor);
@@ -109,7 +99,7 @@ impl Drawn {
             }
             let slopes: Vec<f64> = (0..n).map(|i| slope(&old, old_b, i)).collect();
             let all = |of: &dyn Fn(usize) -> f64| {
-                (0..n).map(|i| self.weights[i] * slopes[i] * of(i)).sum::<f64>() / n as f64
+                (0..n).map(|i| self.problem.weights[i] * slopes[i] * of(i)).sum::<f64>() / n as f64
             };
             let gradient: Vec<f64> = (0..d).map(|j| all(&|i| x[i][j])).collect();
             let of_bias = of_bias * all(&|_| 1.0);
@@ -121,7 +111,7 @@ impl Drawn {
             }
             random.shuffle(&mut visits);
             for i in visits {
-                let amount = self.weights[i] * mean / length(i) * (slope(&w, b, i) - slopes[i]);
+                let amount = self.problem.weights[i] * mean / length(i) * (slope(&w, b, i) - slopes[i]);
                 for j in 0..d {
                     w[j] = step(self.rule.net, factor * swift[j], gradient[j] + amount * x[i][j], w[j]);
                     largest = largest.max(w[j].abs());
@@ -187,7 +177,7 @@ proptest! {
         let drawn = Drawn::new(seed, count);
         let mut lazy = drawn.lazy();
         drawn.fit(&mut lazy, epochs, |model, order| {
-            model.learn(&*drawn.loss, drawn.examples(), order).unwrap();
+            model.learn(&*drawn.loss, drawn.problem.examples(), order).unwrap();
         });
         let (dense, bias, largest) = drawn.dense(epochs);
         let apart = difference(&lazy.weights(), &dense, largest);
@@ -200,11 +190,11 @@ proptest! {
         let drawn = Drawn::new(seed, 60);
         let (mut whole, mut parts) = (drawn.lazy(), drawn.lazy());
         drawn.fit(&mut whole, 3, |model, order| {
-            model.learn(&*drawn.loss, drawn.examples(), order).unwrap();
+            model.learn(&*drawn.loss, drawn.problem.examples(), order).unwrap();
         });
         drawn.fit(&mut parts, 3, |model, order| {
             for part in order.chunks(size) {
-                model.learn(&*drawn.loss, drawn.examples(), part).unwrap();
+                model.learn(&*drawn.loss, drawn.problem.examples(), part).unwrap();
                 let _looked = model.weights();
             }
         });

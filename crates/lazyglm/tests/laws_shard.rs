@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{log_uniform, net, rows, sign};
-use lazyglm::loss::{self, Admits};
+use common::problem::{Problem, losses};
+use common::{log_uniform, net, sign};
+use lazyglm::loss;
 use lazyglm::random::{Random, permutation};
 use lazyglm::shard::{self, Local, Move, Point};
 use lazyglm::{ElasticNet, Examples, Loss, Method, Prices, Rows, objective};
@@ -49,9 +50,7 @@ fn the_zero_test_knows_the_price_of_each_weight_and_leaves_what_is_not_a_number(
 
 /// A problem in one piece: rows, targets, weights, and a point.
 struct Drawn {
-    rows: Rows,
-    targets: Vec<f64>,
-    weights: Vec<f64>,
+    problem: Problem,
     point: Vec<f64>,
     other: Vec<f64>,
     metric: Vec<f64>,
@@ -59,14 +58,7 @@ struct Drawn {
 
 impl Drawn {
     fn new(random: &mut Random, count: usize, columns: usize, loss: &dyn Loss) -> Drawn {
-        let rows = rows(random, count, columns);
-        let target = |random: &mut Random| match loss.admits() {
-            Admits::Classes => sign(random),
-            Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
-            Admits::NonNegative => random.below(5) as f64,
-        };
-        let targets = (0..count).map(|_| target(random)).collect();
-        let weights = (0..count).map(|_| log_uniform(random, 0.1, 10.0)).collect();
+        let problem = Problem::draw(random, loss, count, columns);
         let mut point = |zeros: u64| -> Vec<f64> {
             let one = |random: &mut Random| match random.below(4) < zeros {
                 true => 0.0,
@@ -76,11 +68,7 @@ impl Drawn {
         };
         let (point, other) = (point(1), point(2));
         let metric = (0..columns).map(|_| log_uniform(random, 0.01, 3.0)).collect();
-        Drawn { rows, targets, weights, point, other, metric }
-    }
-
-    fn examples(&self) -> Examples<'_> {
-        Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
+        Drawn { problem, point, other, metric }
     }
 
     fn at(&self) -> Point<'_> {
@@ -90,7 +78,7 @@ impl Drawn {
 
 /// Every loss whose slope does not jump.
 fn smooth() -> impl Iterator<Item = Arc<dyn Loss>> {
-    loss::TABLE.iter().map(|entry| loss::parse(entry.name).unwrap()).filter(|loss| loss.kinks(1.0).is_empty())
+    losses().filter(|loss| loss.kinks(1.0).is_empty())
 }
 
 /// The steps of a pass as they are defined, on all weights.
@@ -190,9 +178,9 @@ fn a_lazy_pass_is_the_dense_one() {
                 weight_scale: 0.7,
                 seed: draw,
             };
-            let lazy = shard::local_pass(drawn.examples(), &*loss, &local);
-            let (dense, bias) = dense_pass(drawn.examples(), &*loss, &local);
-            let holders = shard::column_stats(drawn.examples()).counts;
+            let lazy = shard::local_pass(drawn.problem.examples(), &*loss, &local);
+            let (dense, bias) = dense_pass(drawn.problem.examples(), &*loss, &local);
+            let holders = shard::column_stats(drawn.problem.examples()).counts;
             let scale = dense.iter().fold(1.0, |most: f64, w| most.max(w.abs()));
             for j in 0..columns {
                 let start = if draw % 2 == 0 && zeroed[j] { 0.0 } else { drawn.point[j] };
@@ -201,7 +189,11 @@ fn a_lazy_pass_is_the_dense_one() {
                 assert!(off <= 1e-12 * scale, "{loss:?}, draw {draw}, weight {j}: {off:e} of {scale}");
             }
             assert!((lazy.bias - (bias - 0.3)).abs() <= 1e-12 * scale);
-            assert_eq!(lazy, shard::local_pass(drawn.examples(), &*loss, &local), "the same bits again");
+            assert_eq!(
+                lazy,
+                shard::local_pass(drawn.problem.examples(), &*loss, &local),
+                "the same bits again"
+            );
         }
     }
 }
@@ -244,7 +236,7 @@ fn answers_of_shards_add_up_to_that_of_all_rows() {
     let random = &mut Random::new(4);
     for loss in smooth() {
         let drawn = Drawn::new(random, 200, 30, &*loss);
-        let whole = drawn.examples();
+        let whole = drawn.problem.examples();
         let cut = 70;
         let mut parts = [Rows::new(), Rows::new()];
         for i in 0..200 {
@@ -255,8 +247,12 @@ fn answers_of_shards_add_up_to_that_of_all_rows() {
         parts.iter_mut().for_each(|rows| rows.declare_columns(30));
         let part = |k: usize| {
             let span = if k == 0 { 0..cut } else { cut..200 };
-            Examples::new(parts[k].borrow(), &drawn.targets[span.clone()], Some(&drawn.weights[span]))
-                .unwrap()
+            Examples::new(
+                parts[k].borrow(),
+                &drawn.problem.targets[span.clone()],
+                Some(&drawn.problem.weights[span]),
+            )
+            .unwrap()
         };
         let close = |a: f64, b: f64, c: f64| {
             assert!((a + b - c).abs() <= 1e-12 * (1.0 + c.abs()), "{loss:?}: {a} + {b}, {c}")
@@ -289,9 +285,10 @@ fn the_sums_of_a_bound_make_the_bound_of_one_machine() {
     let random = &mut Random::new(5);
     for loss in smooth() {
         let drawn = Drawn::new(random, 100, 20, &*loss);
-        let total: f64 = drawn.weights.iter().sum();
-        let weights: Vec<f64> = drawn.weights.iter().map(|w| w * 100.0 / total).collect(); // of mean one
-        let examples = Examples::new(drawn.rows.borrow(), &drawn.targets, Some(&weights)).unwrap();
+        let total: f64 = drawn.problem.weights.iter().sum();
+        let weights: Vec<f64> = drawn.problem.weights.iter().map(|w| w * 100.0 / total).collect(); // of mean one
+        let examples =
+            Examples::new(drawn.problem.rows.borrow(), &drawn.problem.targets, Some(&weights)).unwrap();
         let net = ElasticNet { l1: 0.01, l2: 0.1 };
         let proof = objective::certify(examples, &*loss, net, &drawn.point, None);
         let at = Point { weights: &drawn.point, bias: 0.0 };

@@ -1,6 +1,8 @@
 //! What the laws draw from: adversarial numbers and rows.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+pub mod problem;
+
 use lazyglm::random::Random;
 use lazyglm::update::Update;
 use lazyglm::{ElasticNet, Method, Rows, ValuesRef};

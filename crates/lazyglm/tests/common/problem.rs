@@ -1,0 +1,88 @@
+//! Problems to learn: rows, targets of the kind that a loss admits, and a weight for each row.
+
+use super::{log_uniform, rows, sign};
+use lazyglm::loss::{self, Admits, Loss};
+use lazyglm::random::Random;
+use lazyglm::solver::learner::Learner;
+use lazyglm::{Examples, Rows};
+use std::sync::Arc;
+
+/// Every loss there is, with its usual keys.
+pub fn losses() -> impl Iterator<Item = Arc<dyn Loss>> {
+    loss::TABLE.iter().map(|entry| loss::parse(entry.name).unwrap())
+}
+
+/// One of some losses.
+pub fn one_of(random: &mut Random, losses: impl Iterator<Item = Arc<dyn Loss>>) -> Arc<dyn Loss> {
+    let losses: Vec<_> = losses.collect();
+    losses[random.below(losses.len() as u64) as usize].clone()
+}
+
+/// A target of the kind that a loss admits.
+pub fn target(random: &mut Random, loss: &dyn Loss) -> f64 {
+    match loss.admits() {
+        Admits::Classes => sign(random),
+        Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
+        Admits::NonNegative => random.below(4) as f64,
+    }
+}
+
+pub struct Problem {
+    pub rows: Rows,
+    pub targets: Vec<f64>,
+    pub weights: Vec<f64>,
+}
+
+impl Problem {
+    pub fn draw(random: &mut Random, loss: &dyn Loss, count: usize, columns: usize) -> Problem {
+        let targets = (0..count).map(|_| target(random, loss)).collect();
+        let weights = (0..count).map(|_| log_uniform(random, 0.1, 5.0)).collect();
+        Problem { rows: rows(random, count, columns), targets, weights }
+    }
+
+    /// With two targets that differ, whatever was drawn: of both classes, if there are classes.
+    pub fn of_two_sides(mut self, loss: &dyn Loss) -> Problem {
+        (self.targets[0], self.targets[1]) = (1.0, if loss.admits() == Admits::Classes { -1.0 } else { 2.0 });
+        self
+    }
+
+    /// With other weights, log-uniform between these and then of mean one.
+    pub fn weighed(mut self, random: &mut Random, low: f64, high: f64) -> Problem {
+        self.weights.iter_mut().for_each(|weight| *weight = log_uniform(random, low, high));
+        let mean = self.weights.iter().sum::<f64>() / self.weights.len() as f64;
+        self.weights.iter_mut().for_each(|weight| *weight /= mean);
+        self
+    }
+
+    pub fn examples(&self) -> Examples<'_> {
+        Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
+    }
+
+    /// The same, every row of weight one.
+    pub fn unweighted(&self) -> Examples<'_> {
+        Examples { weights: None, ..self.examples() }
+    }
+}
+
+/// Any split of the rows into calls gives the bits of one call, and looking at the weights in between changes none.
+pub fn learns_alike_in_chunks<L: Learner>(
+    make: impl Fn() -> L,
+    loss: &dyn Loss,
+    examples: Examples,
+    random: &mut Random,
+    cuts: u64,
+) {
+    let order: Vec<u32> = (0..examples.len() as u32).collect();
+    let (mut whole, mut parts) = (make(), make());
+    whole.learn(loss, examples, &order).unwrap();
+    let mut rest = &order[..];
+    for _ in 0..cuts {
+        let (now, later) = rest.split_at(random.below(rest.len() as u64 + 1) as usize);
+        parts.learn(loss, examples, now).unwrap();
+        let _looked = parts.weights();
+        rest = later;
+    }
+    parts.learn(loss, examples, rest).unwrap();
+    assert_eq!(whole.weights(), parts.weights());
+    assert_eq!((whole.bias(), whole.t()), (parts.bias(), parts.t()));
+}
