@@ -31,6 +31,9 @@ pub(crate) trait Blocks {
     /// Each row once, to be looked at.
     fn pass(&self, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()>;
 
+    /// Every target, and the weight of all its rows.
+    fn pairs(&self) -> Vec<(f64, f64)>;
+
     /// Makes a judge ready: what can be said without weights is known by now, or it will hear of that too.
     fn ready<'a>(&self, judge: Judge<'a>, loss: &dyn Loss, with_bias: bool) -> (Judge<'a>, Option<Nothing>);
 
@@ -79,6 +82,10 @@ impl Blocks for InMemory<'_> {
 
     fn pass(&self, see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
         self.turn(&[], see)
+    }
+
+    fn pairs(&self) -> Vec<(f64, f64)> {
+        objective::pooled_by_target(self.task.examples())
     }
 
     fn ready<'a>(&self, judge: Judge<'a>, loss: &dyn Loss, with_bias: bool) -> (Judge<'a>, Option<Nothing>) {

@@ -27,7 +27,6 @@ use crate::settings::Settings;
 use crate::stream::Stream;
 use crate::task::Task;
 use std::sync::mpsc::channel;
-use std::time::Instant;
 
 /// A trained model, by column.
 ///
@@ -117,19 +116,7 @@ pub fn train_stream(
     let solver = solvers::find(&settings.solver)?;
     solver.check(settings, stream.features.columns())?;
     let job = Job { blocks: stream, loss: &*stream.loss, features: stream.features.count, validation };
-    if settings.solver != "auto" {
-        return solver.on(&job, settings, watch);
-    }
-    let zeros = stream.loss.bend(0.0, 1.0).is_some();
-    let settings = auto::for_steps(settings, job.loss, stream.pairs(), stream.features.columns());
-    let (eta0, held_down_by, mut fitted) = online::fit_on(&job, &settings, watch)?;
-    if zeros {
-        let started = Instant::now();
-        let fewer = zeros::tested(&job, &settings.prices(), &fitted.weights, fitted.bias)?;
-        fitted.weights = fewer.unwrap_or(fitted.weights);
-        fitted.seconds += started.elapsed().as_secs_f64();
-    }
-    Ok(Trained { held_down_by, ..judge::judge(&job, &settings, eta0, fitted)? })
+    solver.on(&job, settings, watch)
 }
 
 /// The starting rate that [`train`] would begin with on this task: the one given, or the best of the ladder. NaN for a

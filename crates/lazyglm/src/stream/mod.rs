@@ -168,11 +168,6 @@ impl Stream {
         self.copies * (meta.nonzeros + meta.rows * ROW / self.bytes_of_value()) <= 2 * self.window
     }
 
-    /// Every target, and the weight of all its rows.
-    pub(crate) fn pairs(&self) -> Vec<(f64, f64)> {
-        self.pooled.clone()
-    }
-
     /// Held-out rows of a file, which are held in memory.
     pub fn held_out(&self, path: &Path) -> Result<Task> {
         let data = Dataset::read_by(path, &self.features, &self.occurs, self.reading())?;

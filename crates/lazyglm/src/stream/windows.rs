@@ -195,6 +195,10 @@ impl Blocks for Stream {
         self.for_each(&self.groups(&all), &mut |_, window| self.turn(window, &[], see))
     }
 
+    fn pairs(&self) -> Vec<(f64, f64)> {
+        self.pooled.clone()
+    }
+
     fn ready<'a>(&self, judge: Judge<'a>, loss: &dyn Loss, with_bias: bool) -> (Judge<'a>, Option<Nothing>) {
         (judge.with_null(Null::new(&self.pooled, loss, with_bias)), None)
     }

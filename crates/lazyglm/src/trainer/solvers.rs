@@ -1,6 +1,6 @@
 //! The algorithms there are, by name. To add one: a file that trains a task, and its line in [`SOLVERS`].
 
-use super::{Job, Progress, Trained, adagrad, auto, ftrl, newton, online, saga, train_in_memory};
+use super::{Job, Progress, Trained, adagrad, auto, ftrl, newton, online, saga, train_in_memory, zeros};
 use crate::error::{Error, Result};
 use crate::registry::suggest;
 use crate::settings::Settings;
@@ -38,7 +38,7 @@ pub static SOLVERS: &[Solver] = &[
         about: "newton where rows are in memory and the loss is smooth, else online, and then the zero test; without --l1 and --l2 it chooses them on held-out rows, and ftrl where that is better there",
         prices: true,
         train: auto::train,
-        streams: Some(online::train),
+        streams: Some(zeros::train),
     },
     Solver {
         name: "online",

@@ -4,18 +4,34 @@
 //! are zero at the minimum. It looks at each weight alone: where features are alike, all of them together may be too much.
 //! So the curvature is taken for larger than it is, fewer are set to zero, until F falls.
 
-use super::Job;
+use super::judge::judge;
+use super::{Job, Progress, Trained, auto, online};
 use crate::error::Result;
 use crate::objective;
 use crate::penalty::Prices;
+use crate::settings::Settings;
 use crate::shard::zero_test;
+use std::time::Instant;
 
 /// How many times the curvature is taken.
 const TIMES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
+/// Trains by stochastic steps; where the loss has no kinks, the test follows.
+pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    let settings = auto::for_steps(settings, job.loss, job.blocks.pairs(), job.blocks.columns());
+    let (eta0, held_down_by, mut fitted) = online::fit_on(job, &settings, watch)?;
+    if job.loss.bend(0.0, 1.0).is_some() {
+        let started = Instant::now();
+        let fewer = tested(job, &settings.prices(), &fitted.weights, fitted.bias)?;
+        fitted.weights = fewer.unwrap_or(fitted.weights);
+        fitted.seconds += started.elapsed().as_secs_f64();
+    }
+    Ok(Trained { held_down_by, ..judge(job, &settings, eta0, fitted)? })
+}
+
 /// The weights with zeros where the minimum has them, if that lowers F: two passes over the rows, or some more. `None` if
 /// there is nothing to gain.
-pub(super) fn tested(job: &Job, prices: &Prices, weights: &[f64], bias: f64) -> Result<Option<Vec<f64>>> {
+fn tested(job: &Job, prices: &Prices, weights: &[f64], bias: f64) -> Result<Option<Vec<f64>>> {
     let (mut loss, mut gradient) = (0.0, vec![0.0; weights.len()]);
     let mut curvature = vec![0.0; weights.len()];
     let n = job.blocks.rows() as f64;
