@@ -112,6 +112,10 @@ fn wide_problems_go_through_sweeps_and_end_at_the_same_proof() {
             let finer = made.solve(net, true, 1e-11, Some((&found.weights, found.bias)));
             let (a, b) = (made.value(net, &found), made.value(net, &finer));
             assert!(a - b <= 1e-7 * a, "{name} {net:?}: stopped {} too early", (a - b) / a);
+            for tolerance in [1e-1, 1e-3, 1e-5] {
+                let a = made.value(net, &made.solve(net, true, tolerance, None));
+                assert!(a - b <= tolerance * a, "{name} {net:?} {tolerance}: {} too early", (a - b) / a);
+            }
             let zeros = |found: &Solution| found.weights.iter().map(|w| *w == 0.0).collect::<Vec<_>>();
             let differ = zeros(&found).iter().zip(zeros(&finer)).filter(|(a, b)| **a != *b).count();
             assert!(differ <= nonzeros / 50, "{name}: {differ} of {nonzeros} zeros moved");

@@ -34,6 +34,16 @@ use std::sync::OnceLock;
 
 /// The descent on the model is inexact: the distance may be several times what it promises to gain.
 const MARGIN: f64 = 0.1;
+/// A descent on the model ends when what is left to gain is this share of what was gained;
+const LITTLE: f64 = 0.1;
+/// this share where the last step promised more than that much of F;
+const FAR_LITTLE: f64 = 0.3;
+const FAR: f64 = 3e-3;
+/// this one where it is to be sure.
+const SURELY: f64 = 0.05;
+/// As long as promises fall to this share or less from step to step, it is enough that one is far below:
+const SLOW: f64 = 0.3;
+const UNSURE: f64 = 0.01;
 /// Where the loss is a straight line, as Huber's is, this share of the bound is left: a weight all of whose rows are there
 /// would have no curvature, and never move.
 const STRAIGHT: f64 = 0.01;
@@ -206,7 +216,7 @@ impl<'a, V: Value> Newton<'a, V> {
         steps: usize,
         watch: &mut dyn FnMut(&Look) -> bool,
     ) -> Solution {
-        let (mut promise, mut idle, mut trusted) = (f64::INFINITY, 0, false);
+        let (mut promise, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
         for step in steps..self.options.steps {
             let gap = self.relative_gap(&point);
             let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
@@ -214,7 +224,7 @@ impl<'a, V: Value> Newton<'a, V> {
             if gap <= self.options.tolerance {
                 return point.solved(Stop::Gap, step, promise);
             }
-            if trusted && promise <= MARGIN * self.options.tolerance && self.gap_is_loose() {
+            if promise <= margin * self.options.tolerance && self.gap_is_loose() {
                 return point.solved(Stop::Promise, step, promise);
             }
             if !go_on {
@@ -223,12 +233,23 @@ impl<'a, V: Value> Newton<'a, V> {
             let most = self.largest_violation(&point);
             self.guard_curvature(&mut point, guard, most);
             let mut model = Model::build(self, &point, columns, most);
-            let fine = self.gap_is_loose() && promise <= self.options.tolerance;
-            model.solve(fine);
+            let surely = self.gap_is_loose() && slow && promise <= self.options.tolerance && model.whole;
+            let little = match surely {
+                true => SURELY,
+                false if promise > FAR => FAR_LITTLE,
+                false => LITTLE,
+            };
+            model.solve(little, surely);
+            let last = promise;
             promise = model.promised / point.value.abs().max(f64::MIN_POSITIVE);
+            slow = promise > SLOW * last;
             let before = point.value;
             let alpha = self.take(&mut point, &model, columns, guard);
-            trusted = fine && alpha == 1.0;
+            margin = match surely {
+                _ if alpha < 1.0 || !model.whole => 0.0,
+                true => MARGIN,
+                false => UNSURE,
+            };
             idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
             if idle == 3 {
                 return point.solved(Stop::Precision, step + 1, promise);

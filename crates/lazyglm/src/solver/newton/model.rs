@@ -20,15 +20,15 @@ use crate::rows::Value;
 const FAINT: f64 = 4e-3;
 /// Where sweeps gain more than this share of what the one before gained, a way along the face is worth its passes.
 const SLOW: f64 = 0.5;
-/// A descent ends when what is left to gain, judged by how the gains of sweeps fall, is this share of what was gained.
-const LITTLE: f64 = 0.1;
 /// The working set grows by at most so many, or by twice the weights that are not zero.
 const GROWTH: usize = 1000;
 
 /// The model and where its descent is.
 pub(super) struct Model {
-    /// The weights that may move.
+    /// The weights that may move,
     pub set: Vec<u32>,
+    /// and whether they are all that would.
+    pub whole: bool,
     /// Where they were.
     pub from: Vec<f64>,
     /// Where they are.
@@ -51,7 +51,7 @@ pub(super) struct Model {
 impl Model {
     pub fn build<V: Value>(newton: &Newton<V>, point: &Point, columns: &Columns<V>, most: f64) -> Model {
         let prices = &newton.problem.prices;
-        let set = working_set(newton, point, most);
+        let (set, whole) = working_set(newton, point, most);
         let highest = point.bends.iter().copied().fold(0.0, f64::max);
         let (mut place, mut roots) = (vec![u32::MAX; point.bends.len()], Vec::new());
         let mut of_bias = [total(&point.slopes), 0.0, 0.0];
@@ -76,6 +76,7 @@ impl Model {
             gradient: of(&point.gradient),
             prices: set.iter().map(times_n).collect(),
             set,
+            whole,
             bias: 0.0,
             promised: 0.0,
             columns: narrow,
@@ -112,17 +113,17 @@ impl Model {
         tilt.iter().zip(&self.roots).map(|(t, root)| f64::from(t * root)).sum()
     }
 
-    /// Descends until little is left to gain. `surely`: not by the sweeps' word alone. They may gain little where they go
-    /// slowly; a way along the face would find what they leave.
-    pub fn solve(&mut self, surely: bool) {
+    /// Descends until what is left to gain, judged by how the gains of sweeps fall, is this share of what was gained.
+    /// `surely`: not by the sweeps' word alone. They may gain little where they go slowly; a way along the face would find
+    /// what they leave.
+    pub fn solve(&mut self, little: f64, surely: bool) {
         if Gram::pays(self) {
             let gram = Gram::of(self);
             return self.solve_gram(&gram);
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
         let (mut gains, mut rows, mut since) = (Gains::default(), None, 0);
-        let (sweeps, little) = if surely { (1000, 0.3 * LITTLE) } else { (50, LITTLE) };
-        for _ in 0..sweeps {
+        for _ in 0..if surely { 1000 } else { 50 } {
             let gain = self.sweep(&mut active);
             let settled = gains.left_after(gain) <= little;
             if settled && !surely {
@@ -219,8 +220,8 @@ pub(super) fn shrunk(v: f64, by: f64, nonnegative: bool) -> f64 {
     }
 }
 
-/// The weights that are not zero, and those that would leave it or nearly; in random order.
-fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> Vec<u32> {
+/// The weights that are not zero, and those that would leave it or nearly, in random order; and whether these are all.
+fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> (Vec<u32>, bool) {
     let prices = &newton.problem.prices;
     let (mut set, mut near) = (Vec::new(), Vec::new());
     for (j, &w) in point.weights.iter().enumerate() {
@@ -234,10 +235,11 @@ fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> Vec<u3
         }
     }
     let growth = GROWTH.max(2 * set.len());
+    let whole = near.len() <= growth;
     set.extend(steepest_of(near, growth).into_iter().map(|(_, j)| j));
     set.sort_unstable();
     Random::new(point.weights.len() as u64).shuffle(&mut set);
-    set
+    (set, whole)
 }
 
 /// At most so many of the columns, the steepest; of two as steep, the first.
