@@ -75,12 +75,12 @@ impl<V: Value> Newton<'_, V> {
         (0..rows.len()).into_par_iter().with_min_len(1024).map(one).collect()
     }
 
-    /// Weights after this share of the move; after all of it those of the model, to the bit: zeros are zeros.
+    /// Weights after this share of the move; what all of it takes to zero is zero: w + (0 − w) has no rounding.
     fn moved(&self, point: &Point, model: &Model, alpha: f64) -> Vec<f64> {
         let mut weights = point.weights.clone();
         for (k, &j) in model.set.iter().enumerate() {
             let (from, to) = (model.from[k], model.to[k]);
-            weights[j as usize] = if alpha == 1.0 { to } else { from + alpha * (to - from) };
+            weights[j as usize] = from + alpha * (to - from);
         }
         weights
     }
