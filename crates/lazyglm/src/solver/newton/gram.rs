@@ -85,7 +85,7 @@ impl Model {
             effort += side;
             if sweep == 0 {
                 first = violations;
-            } else if violations <= SHARE * first || effort > EFFORT {
+            } else if violations <= SHARE * first || effort > EFFORT || violations.is_nan() {
                 break;
             }
         }
