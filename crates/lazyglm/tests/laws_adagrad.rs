@@ -56,19 +56,22 @@ impl Drawn {
     }
 
     /// The definition: every weight at every step. The largest weight ever seen is the yardstick.
-    fn dense(&self) -> (Vec<f64>, f64, f64) {
+    fn dense(&self) -> Dense {
         let (mut w, examples, Rule { net, eta, aware }) =
             (self.start.clone(), self.problem.examples(), self.rule);
         let Units { score: u, slope: v, .. } = self.units;
         let (mut g, mut bias, mut g_bias) = (vec![0.0; w.len()], if self.bias { 0.1 } else { 0.0 }, v * v);
         let rate = |g: f64, m: f64| eta * u * m / (g + 0.01 * v * v).sqrt();
         let mut largest = w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
+        let mut on_a_kink = false;
         for i in 0..examples.len() {
             let (y, omega) = (self.problem.targets[i], self.problem.weights[i]);
             let mut x = vec![0.0; w.len()];
             examples.rows.for_each(i, |j, value| x[j] = value);
             let s = x.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + bias;
             let slope = omega * self.loss.slope(s, y);
+            let [below, above] = [-1.0, 1.0].map(|way| self.loss.slope(s + way * 1e-12 * largest, y));
+            on_a_kink |= s != 0.0 && (above - below).abs() > 1e-6;
             (0..w.len()).for_each(|j| g[j] += self.metrics[j] * (slope * x[j]).powi(2));
             let rates: Vec<f64> = (0..w.len()).map(|j| rate(g[j], self.metrics[j])).collect();
             g_bias += slope * slope;
@@ -84,8 +87,16 @@ impl Drawn {
             }
             bias -= amount * of_bias;
         }
-        (w, bias, largest)
+        Dense { weights: w, bias, largest, on_a_kink }
     }
+}
+
+struct Dense {
+    weights: Vec<f64>,
+    bias: f64,
+    largest: f64,
+    /// Whether a score came so close to a kink of the loss that a last bit decides about the step: then runs may part.
+    on_a_kink: bool,
 }
 
 proptest! {
@@ -97,9 +108,9 @@ proptest! {
         let mut lazy = drawn.lazy();
         let order: Vec<u32> = (0..steps as u32).collect();
         lazy.learn(&*drawn.loss, drawn.problem.examples(), &order).unwrap();
-        let (dense, bias, largest) = drawn.dense();
+        let Dense { weights: dense, bias, largest, on_a_kink } = drawn.dense();
+        prop_assume!(!on_a_kink);
         let apart = difference(&lazy.weights(), &dense, largest);
-        // A hinge may fall on either side of its kink by a last bit, and then runs part: none did in these draws.
         prop_assert!(apart.worst < 20.0 * tolerance(steps) && apart.worst_zero < 1e-12, "{}: {apart:?}", drawn.loss.spec());
         prop_assert!((lazy.bias() - bias).abs() < 20.0 * tolerance(steps) * bias.abs().max(1.0));
         prop_assert!(lazy.weights().iter().all(|w| *w != 0.0 || w.is_sign_positive()), "no −0");
