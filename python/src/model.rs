@@ -258,6 +258,7 @@ impl Trained {
                 features,
                 rows: self.rows,
                 epochs: self.n_iter,
+                runs: 1,
                 eta0: rate.schedule(loss)?.eta(0),
                 seconds_read: 0.0,
                 seconds_train: 0.0,

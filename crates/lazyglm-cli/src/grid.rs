@@ -120,6 +120,7 @@ fn refuse_idle(args: &Train) -> Result<()> {
         }
         Train { early_stop: Some(_), .. } => Some(("--early-stop", "all models run the same epochs")),
         Train { average: Some(_), .. } => Some(("--average", "weights of many models are their last")),
+        Train { runs: Some(_), .. } => Some(("--runs", "every model is one run")),
         Train { table_budget: Some(_), .. } => Some(("--table-budget", "there is no table")),
         _ => None,
     };

@@ -131,6 +131,7 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         early_stop: args.early_stop,
         table_budget: table_budget(args, &mut notes),
         average: average(args)?,
+        runs: args.runs.unwrap_or(1),
         interrupt: None, // a verb's that can be interrupted
     };
     Ok(Plan {

@@ -91,6 +91,24 @@ fn rows_are_held_out_and_windows_are_gone_through() {
 }
 
 #[test]
+fn the_mean_of_several_runs_is_asked_for_and_told() {
+    let folder = folder();
+    for solver in ["adagrad", "ftrl"] {
+        let report = folder.json(&format!("train a.svm --solver {solver} --runs 3 -o m --json"));
+        assert_eq!(report["runs"], 3);
+        assert!(folder.ok("inspect m").stdout.contains("mean of 3 runs"));
+        folder.refuses(&format!("train a.svm --solver {solver} --runs 0"), 2, &["--runs"]);
+    }
+    for solver in ["auto", "online", "newton", "saga"] {
+        folder.refuses(
+            &format!("train a.svm --solver {solver} --runs 3"),
+            2,
+            &["--runs", "--solver adagrad or ftrl"],
+        );
+    }
+}
+
+#[test]
 fn what_has_no_meaning_is_refused_and_said() {
     let folder = folder();
     for solver in ["adagrad", "ftrl", "saga"] {

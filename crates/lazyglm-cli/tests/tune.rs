@@ -125,6 +125,7 @@ fn wrong_grids_and_folds_are_refused_with_a_next_step() {
         ("--update dense", "--update has no meaning here"),
         ("--early-stop 2 --validation held.svm", "--early-stop has no meaning here"),
         ("--average", "--average has no meaning here"),
+        ("--runs 2", "--runs has no meaning here"),
         ("--solver newton", "--solver is for one model"),
         ("--nonnegative", "--nonnegative"),
         ("--budget 0s", "a time above 0"),

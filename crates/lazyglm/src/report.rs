@@ -59,6 +59,9 @@ pub struct Report {
     pub rows: usize,
     /// Epochs run; steps of Newton's method.
     pub epochs: u64,
+    /// How many runs the weights are the mean of, each in an order of its own.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub runs: u64,
     /// The starting rate; 0 for a solver without one.
     pub eta0: f64,
     /// Reading the data, in seconds.
@@ -77,6 +80,14 @@ pub struct Report {
     /// greatest of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heads: Option<HeadsReport>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn is_one(runs: &u64) -> bool {
+    *runs == 1
 }
 
 /// Figures of a run with a head for each class or label.

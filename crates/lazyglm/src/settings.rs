@@ -119,6 +119,8 @@ pub struct Settings {
     pub table_budget: usize,
     /// Return the mean of the weights over all steps but the first so many, instead of the last.
     pub average: Option<u64>,
+    /// The model is the mean of so many runs, each in an order of its own. Not for every solver.
+    pub runs: u64,
     /// Set while a run is going on, it ends the run: what has been learnt so far is the model.
     pub interrupt: Option<Arc<AtomicBool>>,
 }
@@ -167,6 +169,7 @@ impl Default for Settings {
             early_stop: None,
             table_budget: 1 << 17,
             average: None,
+            runs: 1,
             interrupt: None,
         }
     }

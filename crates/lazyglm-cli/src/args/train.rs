@@ -91,6 +91,9 @@ pub struct Train {
     /// Keep the mean of the weights over all steps but the first FROM (Polyak–Ruppert) instead of the last; not sparse
     #[arg(long, value_name = "FROM", num_args = 0..=1, require_equals = true, default_missing_value = "0", help_heading = "Learning")]
     pub average: Option<u64>,
+    /// Solvers adagrad and ftrl: the mean of N runs, each with an order of its own: surer on few rows [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000), help_heading = "Learning")]
+    pub runs: Option<u64>,
     /// How many steps the tables of --update table hold [default: 131072]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Learning")]
     pub table_budget: Option<u32>,

@@ -85,7 +85,10 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
             writeln!(out, "schedule {schedule}, eta0 {eta0:?}, {} epochs on {rows} rows", report.epochs)?;
         }
         solver @ ("adagrad" | "ftrl") => {
-            writeln!(out, "{solver}, eta0 {:?}, {} epochs on {rows} rows", report.eta0, report.epochs)?;
+            let mean =
+                if report.runs > 1 { format!(", mean of {} runs", report.runs) } else { String::new() };
+            let (eta0, epochs) = (report.eta0, report.epochs);
+            writeln!(out, "{solver}, eta0 {eta0:?}, {epochs} epochs on {rows} rows{mean}")?;
         }
         solver => writeln!(out, "{solver}, {} steps on {rows} rows", report.epochs)?,
     }

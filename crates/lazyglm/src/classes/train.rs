@@ -43,6 +43,9 @@ pub fn train(
     if settings.average.is_some() {
         return Err(Error::call("--average with many classes or labels", "leave it out"));
     }
+    if settings.runs != 1 {
+        return Err(Error::call("--runs with many classes or labels", "leave it out"));
+    }
     if tuned && task.kind != HeadKind::Labels {
         return Err(Error::call(
             "thresholds are for labels, of which a row has any number",
@@ -163,6 +166,7 @@ fn finish(job: &Job, fitted: Fitted, seconds_train: f64) -> Result<TrainedHeads>
         features: task.data.features.count,
         rows: task.rows(),
         epochs: history.len() as u64,
+        runs: 1,
         eta0: job.rate.eta(0),
         seconds_read: 0.0,
         seconds_train,

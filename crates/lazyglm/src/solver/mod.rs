@@ -21,6 +21,7 @@ pub mod ftrl;
 pub(crate) mod ladder;
 pub mod lanes;
 pub mod learner;
+pub mod mean;
 pub mod newton;
 pub mod online;
 pub mod orbit;

@@ -39,7 +39,7 @@ pub(super) fn bytes_of_value(narrow: bool) -> usize {
 /// Bytes a column takes with this solver.
 fn column(settings: &Settings) -> usize {
     match settings.solver.as_str() {
-        "adagrad" | "ftrl" => COLUMN + RATES,
+        "adagrad" | "ftrl" => COLUMN + RATES * settings.runs as usize,
         "saga" => COLUMN + RATES + SNAPSHOTS,
         _ => COLUMN,
     }

@@ -8,6 +8,7 @@ use crate::penalty::Method;
 use crate::settings::{Settings, UpdateName};
 use crate::solver::adagrad::{Adagrad, Rule};
 use crate::solver::ladder::{Ladder, Rung};
+use crate::solver::mean::Mean;
 use crate::solver::scales::Scales;
 use std::time::Instant;
 
@@ -46,7 +47,7 @@ pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progr
     }
     let slower = slower(rung.eta);
     let run = Run { job, settings, slower, spent: started.elapsed().as_secs_f64() };
-    let model = model.sampling_one_in(run.sampled());
+    let model = Mean::of(model.sampling_one_in(run.sampled()), settings.runs, settings.seed);
     judge(job, settings, rung.eta, run.fit(model, watch)?)
 }
 

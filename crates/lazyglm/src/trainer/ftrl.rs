@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::settings::Settings;
 use crate::solver::ftrl::Ftrl;
 use crate::solver::ladder::Rung;
+use crate::solver::mean::Mean;
 use std::time::Instant;
 
 /// Trains on rows wherever they are.
@@ -31,6 +32,6 @@ pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progr
         model = model.starting_from(&start.weights, start.bias);
     }
     let run = Run { job, settings, slower: slower(rung.eta), spent: started.elapsed().as_secs_f64() };
-    let model = model.sampling_one_in(run.sampled());
+    let model = Mean::of(model.sampling_one_in(run.sampled()), settings.runs, settings.seed);
     judge(job, settings, rung.eta, run.fit(model, watch)?)
 }

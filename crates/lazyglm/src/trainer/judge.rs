@@ -48,6 +48,7 @@ pub(super) fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -
         features: job.features,
         rows: job.blocks.rows(),
         epochs,
+        runs: settings.runs,
         eta0,
         seconds_read: 0.0,
         seconds_train: seconds,

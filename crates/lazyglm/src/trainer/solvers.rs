@@ -26,6 +26,8 @@ pub struct Solver {
     pub about: &'static str,
     /// Whether it knows factors of the penalty and bounds of weights.
     pub prices: bool,
+    /// Whether it can give the mean of several runs.
+    pub runs: bool,
     /// Does it.
     pub train: Train,
     streams: Option<TrainOn>, // if it can go through rows that are not in memory
@@ -37,6 +39,7 @@ pub static SOLVERS: &[Solver] = &[
         name: "auto",
         about: "newton where rows are in memory and the loss is smooth, else online, and then the zero test; without --l1 and --l2 it chooses them on held-out rows, and ftrl where that is better there",
         prices: true,
+        runs: false,
         train: auto::train,
         streams: Some(zeros::train),
     },
@@ -44,6 +47,7 @@ pub static SOLVERS: &[Solver] = &[
         name: "online",
         about: "stochastic steps, a row at a time, for a given number of epochs",
         prices: true,
+        runs: false,
         train: train_in_memory,
         streams: Some(online::train),
     },
@@ -51,6 +55,7 @@ pub static SOLVERS: &[Solver] = &[
         name: "newton",
         about: "the minimiser, to a proved --tolerance; rows in memory, losses without kinks",
         prices: true,
+        runs: false,
         train: newton::train,
         streams: None,
     },
@@ -58,6 +63,7 @@ pub static SOLVERS: &[Solver] = &[
         name: "adagrad",
         about: "stochastic steps with a rate for each weight, in any units; --eta0 is their common factor",
         prices: false,
+        runs: true,
         train: train_in_memory,
         streams: Some(adagrad::train),
     },
@@ -65,6 +71,7 @@ pub static SOLVERS: &[Solver] = &[
         name: "ftrl",
         about: "the best weights for all rows so far, as far as they are known (FTRL-proximal); rates as adagrad's",
         prices: false,
+        runs: true,
         train: train_in_memory,
         streams: Some(ftrl::train),
     },
@@ -72,6 +79,7 @@ pub static SOLVERS: &[Solver] = &[
         name: "saga",
         about: "steps whose noise fades (SVRG): to the minimum, at --tolerance or after --epochs; losses without kinks",
         prices: false,
+        runs: false,
         train: train_in_memory,
         streams: Some(saga::train),
     },
@@ -105,6 +113,14 @@ impl Solver {
             return Err(Error::call(
                 format!("--penalty-factor and --nonnegative are not for --solver {}", self.name),
                 "use --solver newton or online",
+            ));
+        }
+        if settings.runs != 1 && !self.runs {
+            let able: Vec<&str> =
+                SOLVERS.iter().filter(|solver| solver.runs).map(|solver| solver.name).collect();
+            return Err(Error::call(
+                format!("--runs is not for --solver {}", self.name),
+                format!("leave it out, or use --solver {}", able.join(" or ")),
             ));
         }
         let start = settings.start.as_ref().map(|start| start.weights.len());

@@ -81,8 +81,9 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     let how = match report.solver.as_str() {
         "newton" => format!("the minimiser to {:?}, by Newton's method", settings.tolerance),
         "ftrl" => format!(
-            "{} of FTRL-proximal, better there than the minimiser of any penalty tried",
-            print::counted(report.epochs, "epoch")
+            "{} of FTRL-proximal, the mean of {} runs, better there than the minimiser of any penalty tried",
+            print::counted(report.epochs, "epoch"),
+            report.runs
         ),
         _ if streams => format!("{} epochs of stochastic steps, then a test of zeros", report.epochs),
         _ => format!("{} epochs of stochastic steps, since the loss has kinks", report.epochs),
