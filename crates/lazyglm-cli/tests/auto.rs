@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Folder, classes, text};
+use lazyglm::random::Random;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -138,4 +139,32 @@ fn an_interrupted_run_keeps_what_it_has_learnt() {
     let model = folder.json("inspect m --json");
     assert_eq!(model["training"]["report"]["stop"].as_str(), Some("interrupted"), "{model}");
     folder.ok("predict m a.svm");
+}
+
+#[test]
+fn where_nothing_can_be_learnt_there_are_no_weights_and_it_says_so() {
+    // Targets that have nothing to do with the features: what is best on held-out rows is best by chance, here one in 20 times.
+    let noise = |seed: u64| {
+        let mut random = Random::new(seed);
+        let mut row = || {
+            let target = if random.below(2) == 0 { "yes" } else { "no" };
+            format!("{target} {}:1 {}:1\n", 1 + random.below(50), 51 + random.below(50))
+        };
+        Folder::with("noise.svm", (0..400).map(|_| row()).collect::<String>())
+    };
+    let mut with_weights = 0;
+    for folder in (1..=8).map(noise) {
+        let report = folder.json("train noise.svm --json");
+        let tried = report["tried"].as_array().unwrap();
+        let chosen = tried.iter().find(|point| point["chosen"] == true).unwrap();
+        if report["nonzeros"] != 0 {
+            with_weights += 1;
+            continue;
+        }
+        assert_eq!((&chosen["nonzeros"], &chosen["l1"]), (&0.into(), &report["l1"]));
+        let told = folder.ok("train noise.svm").stderr;
+        assert!(told.contains("no weights at all") && told.contains("give --l1"), "{told}");
+        assert!(!told.contains("worse than none") && !told.contains("is not below"), "{told}");
+    }
+    assert!(with_weights <= 1, "{with_weights} of 8");
 }

@@ -5,6 +5,7 @@ mod auto;
 mod epochs;
 mod follow;
 mod ftrl;
+mod held;
 mod judge;
 mod newton;
 mod online;

@@ -5,6 +5,7 @@
 //! that the ladder finds downwards; each run goes on until held-out rows have got worse twice. What is kept in the end is the mean
 //! of runs in several orders: on few rows, a single one depends much on which rows came last. There it is also what is judged.
 
+use super::held::Held;
 use super::recipe::{Seat, digits};
 use super::train_in_memory;
 use crate::penalty::ElasticNet;
@@ -29,8 +30,8 @@ pub(super) struct Follow {
     pub net: ElasticNet,
     pub eta: f64,
     pub epochs: u64,
-    /// Its held-out loss.
-    pub loss: f64,
+    /// How good it was on rows held out.
+    pub held: Held,
 }
 
 impl Follow {
@@ -60,12 +61,12 @@ pub(super) fn best(
         }
         let eta = digits(rate * found.report.eta0);
         let follow =
-            on(seats, &Follow { net: net(share), eta, epochs: EPOCHS, loss: f64::INFINITY }, settings, tried);
-        if best.as_ref().is_none_or(|best| follow.loss < best.loss) {
+            on(seats, &Follow { net: net(share), eta, epochs: EPOCHS, held: Held::LOST }, settings, tried);
+        if best.as_ref().is_none_or(|best| follow.held.loss() < best.held.loss()) {
             best = Some(follow);
         }
     }
-    best.filter(|follow| follow.loss.is_finite())
+    best.filter(|follow| follow.held.loss().is_finite())
 }
 
 /// The same penalty and rate on other rows: how many epochs, and how good.
@@ -74,25 +75,26 @@ pub(super) fn on(seats: &[Seat], like: &Follow, settings: &Settings, tried: &mut
     let settings = Settings { net: like.net, eta0: Some(like.eta), runs, ..base(settings) };
     let run = |seat: &Seat| {
         let trained = train_in_memory(&seat.learnt, Some(&seat.held), &settings, &mut |_| {}).ok()?;
-        let held_out = trained.report.validation?;
-        Some((held_out.loss, held_out.best_epoch, trained.report.nonzeros))
+        let (held, report) = (seat.judge(&trained.weights, trained.bias), trained.report);
+        Some((held, report.validation?.best_epoch, report.nonzeros))
     };
-    let runs: Option<Vec<(f64, u64, usize)>> = seats.par_iter().map(run).collect();
+    let runs: Option<Vec<(Held, u64, usize)>> = seats.par_iter().map(run).collect();
     let count = seats.len();
-    let (loss, epochs, nonzeros) = runs.map_or((f64::INFINITY, 1, 0), |runs| {
-        let sum = runs.iter().fold((0.0, 0, 0), |sum, run| (sum.0 + run.0, sum.1 + run.1, sum.2 + run.2));
-        (sum.0 / count as f64, (sum.1 as f64 / count as f64).round() as u64, sum.2 / count)
+    let (held, epochs, nonzeros) = runs.map_or((Held::LOST, 1, 0), |runs| {
+        let none = (Held::default(), 0, 0);
+        let sum = runs.iter().fold(none, |sum, run| (sum.0.and(run.0), sum.1 + run.1, sum.2 + run.2));
+        (sum.0, (sum.1 as f64 / count as f64).round() as u64, sum.2 / count)
     });
     tried.push(Tried {
         solver: "ftrl".into(),
         l1: like.net.l1,
         l2: like.net.l2,
-        loss,
+        loss: held.loss(),
         nonzeros,
         rows: seats[0].learnt.targets.len(),
         chosen: false,
     });
-    Follow { loss, epochs: epochs.max(1), ..like.clone() }
+    Follow { held, epochs: epochs.max(1), ..like.clone() }
 }
 
 fn base(settings: &Settings) -> Settings {

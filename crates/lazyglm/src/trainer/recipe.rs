@@ -10,6 +10,7 @@
 //! share finds the ray, and all of them find where on it: the more rows, the less penalty is needed.
 
 use super::follow::{self, Follow};
+use super::held::Held;
 use super::newton::STEPS;
 use super::{Progress, Stage};
 use crate::error::Result;
@@ -22,6 +23,7 @@ use crate::solver::newton::{self, Options, Problem, View};
 use crate::task::Task;
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// ρ: the middle, ℓ₁ alone, mostly ℓ₂², and between that and the middle.
@@ -42,6 +44,8 @@ const TOLERANCE: f64 = 5e-3;
 /// A model with fewer weights may be worse by this share.
 const SLACK: f64 = 1e-3;
 
+/// Of λ₁_max: no weight is worth this.
+const NOTHING: f64 = 1.01;
 /// The other candidate must be better by this share: the minimiser is known exactly, and has a proof.
 const MARGIN: f64 = 5e-3;
 
@@ -77,8 +81,9 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         all if all > 2 * SHARE && folds == 1 => (rows as u128 * SHARE as u128 / all as u128) as usize,
         _ => rows,
     };
-    let seats =
-        (0..folds).map(|fold| Seat::new(task, &order, fold * held..(fold + 1) * held, most)).collect();
+    let seats = (0..folds)
+        .map(|fold| Seat::new(task, &order, fold * held..(fold + 1) * held, most, settings.bias))
+        .collect();
     let mut walk = Walk { settings, units, seats, tried: HashMap::new(), order: Vec::new(), watch };
     let middle = walk.descend(0)?;
     let mut best = vec![(0, walk.climb(0, middle, [1, -1])?)];
@@ -93,19 +98,30 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         false => None,
     };
     if most < rows - held {
-        walk.seats = vec![Seat::new(task, &order, 0..held, rows)];
+        walk.seats = vec![Seat::new(task, &order, 0..held, rows, settings.bias)];
         walk.tried.clear();
         k = walk.climb(ray, k, [1, 1])?;
         follow = follow.map(|follow| follow::on(&walk.seats, &follow, settings, &mut walk.order));
     }
     let lowest = walk.loss(ray, k)?;
+    let held = walk.tried.get(&(ray, k)).map_or(Held::LOST, |(held, _)| *held);
     let (mut tried, mut seat) = (walk.order, walk.seats.swap_remove(0));
     let mark = |tried: &mut [Tried], solver: &str, loss: f64| {
         let point = tried.iter_mut().rfind(|point| point.solver == solver && point.loss == loss);
         point.into_iter().for_each(|point| point.chosen = true);
     };
-    if let Some(follow) = follow.filter(|follow| follow.loss < (1.0 - MARGIN) * lowest) {
-        mark(&mut tried, "ftrl", follow.loss);
+    let follow = follow.filter(|follow| follow.held.loss() < (1.0 - MARGIN) * lowest);
+    let best = follow.as_ref().map_or(held, |follow| follow.held);
+    if !best.is_better_than_nothing() && !settings.interrupted() {
+        let net = ElasticNet { l1: digits(NOTHING * units.l1), l2: 0.0 };
+        let (loss, rows) = (best.loss_of_nothing(), seat.learnt.targets.len());
+        let ElasticNet { l1, l2 } = net;
+        tried.push(Tried { solver: "newton".into(), l1, l2, loss, nonzeros: 0, rows, chosen: true });
+        let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias };
+        return Ok(Choice { how: How::Minimise(net, Arc::new(start)), tried });
+    }
+    if let Some(follow) = follow {
+        mark(&mut tried, "ftrl", follow.held.loss());
         return Ok(Choice { how: How::Follow(follow), tried });
     }
     mark(&mut tried, "newton", lowest);
@@ -136,34 +152,42 @@ fn net(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
 pub(super) struct Seat {
     pub learnt: Task,
     pub held: Task,
+    nothing: f64, // the best bias without weights
     view: View,
     at: Option<(Vec<f64>, f64)>,
 }
 
 impl Seat {
     /// Holds out a range of a shuffled order, and learns from at most so many others.
-    fn new(task: &Task, order: &[usize], held: std::ops::Range<usize>, most: usize) -> Seat {
+    fn new(task: &Task, order: &[usize], held: Range<usize>, most: usize, bias: bool) -> Seat {
         let mut out = order[held.clone()].to_vec();
         let others = order[..held.start].iter().chain(&order[held.end..]);
         let mut learnt: Vec<usize> = others.take(most).copied().collect();
         out.sort_unstable(); // as they lie in memory
         learnt.sort_unstable();
-        Seat { learnt: task.select(&learnt), held: task.select(&out), view: View::default(), at: None }
+        let (learnt, held) = (task.select(&learnt), task.select(&out));
+        let nothing = objective::null(learnt.examples(), &*task.loss, bias).bias;
+        Seat { learnt, held, nothing, view: View::default(), at: None }
     }
 
-    /// The held-out loss of the minimiser, and its non-zeros.
-    fn look(&mut self, net: ElasticNet, settings: &Settings) -> (f64, usize) {
-        let Seat { learnt, held, view, at } = self;
+    /// Judges weights on the rows held out.
+    pub fn judge(&self, weights: &[f64], bias: f64) -> Held {
+        Held::of(&self.held, weights, bias, self.nothing)
+    }
+
+    /// How good the minimiser is on the rows held out, and its non-zeros.
+    fn look(&mut self, net: ElasticNet, settings: &Settings) -> (Held, usize) {
+        let Seat { learnt, view, at, .. } = self;
         let prices = Prices { net, ..settings.prices() };
         let loss = &*learnt.loss;
         let problem = Problem { examples: learnt.examples(), loss, prices, bias: settings.bias };
         let start = at.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
         let options = Options { tolerance: TOLERANCE, steps: STEPS };
         let found = newton::solve_on(view, &problem, start, &options, &mut |_| !settings.interrupted());
-        let loss = objective::mean_loss(held.examples(), loss, &found.weights, found.bias);
+        let held = self.judge(&found.weights, found.bias);
         let nonzeros = found.weights.iter().filter(|w| **w != 0.0).count();
-        *at = Some((found.weights, found.bias));
-        (loss, nonzeros)
+        self.at = Some((found.weights, found.bias));
+        (held, nonzeros)
     }
 }
 
@@ -172,7 +196,7 @@ struct Walk<'a> {
     settings: &'a Settings,
     units: ElasticNet,
     seats: Vec<Seat>,
-    tried: HashMap<(usize, i32), (f64, usize)>,
+    tried: HashMap<(usize, i32), (Held, usize)>,
     order: Vec<Tried>,
     watch: &'a mut dyn FnMut(&Progress),
 }
@@ -180,8 +204,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// The held-out loss at one point; infinite beyond the ends.
     fn loss(&mut self, ray: usize, k: i32) -> Result<f64> {
-        if let Some((loss, _)) = self.tried.get(&(ray, k)) {
-            return Ok(*loss);
+        if let Some((held, _)) = self.tried.get(&(ray, k)) {
+            return Ok(held.loss());
         }
         if !(0..=LAST).contains(&k) || (self.settings.interrupted() && !self.tried.is_empty()) {
             return Ok(f64::INFINITY);
@@ -192,12 +216,11 @@ impl Walk<'_> {
     fn look(&mut self, ray: usize, k: i32) -> Result<f64> {
         let (net, settings) = (net(self.units, ray, k), self.settings);
         let seats = self.seats.len();
-        let looks: Vec<(f64, usize)> =
+        let looks: Vec<(Held, usize)> =
             self.seats.par_iter_mut().map(|seat| seat.look(net, settings)).collect();
-        let mean = looks.iter().map(|look| look.0).sum::<f64>() / seats as f64;
-        let loss = if mean.is_finite() { mean } else { f64::INFINITY };
-        let nonzeros = looks.iter().map(|look| look.1).sum::<usize>() / seats;
-        self.tried.insert((ray, k), (loss, nonzeros));
+        let held = looks.iter().fold(Held::default(), |sum, look| sum.and(look.0));
+        let (loss, nonzeros) = (held.loss(), looks.iter().map(|look| look.1).sum::<usize>() / seats);
+        self.tried.insert((ray, k), (held, nonzeros));
         let rows = self.seats[0].learnt.targets.len();
         self.order.push(Tried {
             solver: "newton".into(),
@@ -245,7 +268,11 @@ impl Walk<'_> {
 
     /// The fewest weights among those whose loss is nearly the lowest.
     fn sparsest(&self, points: &[(usize, i32)]) -> (usize, i32) {
-        let at = |point: &(usize, i32)| self.tried.get(point).copied().unwrap_or((f64::INFINITY, usize::MAX));
+        let at = |point: &(usize, i32)| {
+            self.tried
+                .get(point)
+                .map_or((f64::INFINITY, usize::MAX), |(held, nonzeros)| (held.loss(), *nonzeros))
+        };
         let lowest = points.iter().map(|point| at(point).0).fold(f64::INFINITY, f64::min);
         let near = points.iter().filter(|point| at(point).0 <= (1.0 + SLACK) * lowest);
         near.min_by_key(|point| at(point).1).copied().unwrap_or(points[0])

@@ -48,7 +48,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
             ),
         );
     }
-    if report.objective > report.baseline {
+    if report.objective > report.baseline + 1e-9 * report.baseline.abs() {
         let baseline = report.baseline;
         note(
             args.quiet,
@@ -58,7 +58,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
         );
     }
     let (l1, most) = (settings.net.l1, report.l1_max);
-    if l1 >= most && l1 > 0.0 && settings.factors.is_none() {
+    if l1 >= most && l1 > 0.0 && settings.factors.is_none() && !settings.choose_penalty {
         note(
             args.quiet,
             &format!("l1 = {l1:?} is not below {most:.3e}, from where on the best weights are all zero"),
@@ -70,6 +70,14 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
 fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     let Report { l1, l2, tried, .. } = report;
     let chosen = match tried.iter().find(|point| point.chosen) {
+        Some(point) if point.nonzeros == 0 => {
+            return format!(
+                "auto: none of {} models tried predicts held-out rows better than no weights at all (loss {:.5} there) by more \
+                 than chance would, so this one has none; give --l1 or --l2 to have some",
+                tried.len() - 1,
+                point.loss
+            );
+        }
         Some(point) => format!(
             "l1 {l1:?} and l2 {l2:?}, the best of {} tried on held-out rows (loss {:.5} there)",
             tried.len(),

@@ -1,0 +1,77 @@
+//! How good weights are on rows held out, and whether they are better than none.
+//!
+//! ```text
+//! gain of a row     gᵢ = ωᵢ(ℓ(b₀) − ℓ(w·x + b))
+//! better than none  ḡ > 2·s.e.(ḡ),   s.e.(ḡ) = √(Σ(gᵢ − ḡ)²)/n      for b₀ the best bias of the rows learnt from, and for b₀ = b
+//! ```
+//!
+//! Against one of them alone, a gain may be the bias's: folds of two classes as large as each other are best predicted by a
+//! score of zero, whatever was learnt.
+
+use crate::task::Task;
+use rayon::prelude::*;
+
+/// Rows that are added up one after the other: sums do not depend on threads.
+const CHUNK: usize = 1024;
+/// Standard errors that a gain must have: of some thirty candidates the best has one by chance, but hardly two.
+const SURE: f64 = 2.0;
+
+/// Sums over rows held out; those of several folds add up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Held {
+    rows: f64,
+    losses: f64,
+    gains: [f64; 2],   // against the best bias, and against the bias without its weights
+    squares: [f64; 2], // of gains
+}
+
+impl Held {
+    /// What cannot be judged.
+    pub const LOST: Held =
+        Held { rows: 1.0, losses: f64::INFINITY, gains: [f64::NEG_INFINITY; 2], squares: [0.0; 2] };
+
+    /// Judges weights on these rows; `nothing` is the best bias without any.
+    pub fn of(task: &Task, weights: &[f64], bias: f64, nothing: f64) -> Held {
+        let (examples, loss) = (task.examples(), &*task.loss);
+        let one = |i: usize| {
+            let (target, omega) = (examples.targets[i], examples.weight(i));
+            let losses = omega * loss.value(examples.rows.dot(i, weights) + bias, target);
+            let gains = [nothing, bias].map(|bias| omega * loss.value(bias, target) - losses);
+            Held { rows: 1.0, losses, gains, squares: gains.map(|gain| gain * gain) }
+        };
+        let rows: Vec<usize> = (0..examples.len()).collect();
+        let part = |rows: &[usize]| rows.iter().map(|&i| one(i)).fold(Held::default(), Held::and);
+        let parts: Vec<Held> = rows.par_chunks(CHUNK).map(part).collect();
+        let held = parts.into_iter().fold(Held::default(), Held::and);
+        if held.losses.is_finite() { held } else { Held::LOST }
+    }
+
+    pub fn and(self, other: Held) -> Held {
+        let sum = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+        Held {
+            rows: self.rows + other.rows,
+            losses: self.losses + other.losses,
+            gains: sum(self.gains, other.gains),
+            squares: sum(self.squares, other.squares),
+        }
+    }
+
+    /// The mean loss.
+    pub fn loss(&self) -> f64 {
+        self.losses / self.rows
+    }
+
+    /// That of the best bias, without weights.
+    pub fn loss_of_nothing(&self) -> f64 {
+        (self.losses + self.gains[0]) / self.rows
+    }
+
+    /// Whether the weights gain more than chance makes of nothing.
+    pub fn is_better_than_nothing(&self) -> bool {
+        self.gains.iter().zip(self.squares).all(|(gains, squares)| {
+            let mean = gains / self.rows;
+            let variance = (squares / self.rows - mean * mean).max(0.0);
+            mean > SURE * (variance / self.rows).sqrt()
+        })
+    }
+}
