@@ -3,7 +3,7 @@
 from liblinear.liblinearutil import parameter, problem, train
 
 NAME = "LIBLINEAR -s 6 -R"
-LADDER = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
+LADDER = [3e-1, 1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
 
 
 def supports(regression: bool, l2: float) -> str | None:

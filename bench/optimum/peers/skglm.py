@@ -5,7 +5,7 @@ import skglm
 from bench.optimum.peers import tiny
 
 NAME = "skglm"
-LADDER = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
+LADDER = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
 
 
 def supports(regression: bool, l2: float) -> str | None:

@@ -1,6 +1,6 @@
 //! How things are said: notes, errors and results.
 
-use lazyglm::{Error, Result};
+use lazyglm::{Error, Report, Result};
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// An error, on standard error.
@@ -32,6 +32,19 @@ pub fn result(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
 /// Standard output refused.
 pub fn cannot_print(e: io::Error) -> Error {
     Error::io("standard output", e, "the output is incomplete: check where it goes")
+}
+
+/// F, and how near its minimum it is; `rest` is what a model without weights has.
+pub fn objective(out: &mut dyn Write, report: &Report, rest: &str) -> io::Result<()> {
+    let Report { objective, loss, penalty, baseline, violation, l1_max, .. } = report;
+    writeln!(
+        out,
+        "objective  {objective:.8} = loss {loss:.8} + penalty {penalty:.8}; with {rest} alone {baseline:.8}"
+    )?;
+    writeln!(
+        out,
+        "optimum?   violation {violation:.2e} (0 at the minimum); the best weights are all zero from l1 = {l1_max:.3e} on"
+    )
 }
 
 /// A number with separators: 1,234,567.

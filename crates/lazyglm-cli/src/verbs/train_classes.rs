@@ -102,16 +102,7 @@ fn human(out: &mut dyn Write, args: &Train, task: &ClassTask, report: &Report) -
         "trained    {rows} rows × {features} features × {heads} {nouns}, {} epoch{s} in {:.3} s (read in {:.3} s)",
         report.epochs, report.seconds_train, report.seconds_read
     )?;
-    writeln!(
-        out,
-        "objective  {:.8} = loss {:.8} + penalty {:.8}; with biases alone {:.8}",
-        report.objective, report.loss, report.penalty, report.baseline
-    )?;
-    writeln!(
-        out,
-        "optimum?   violation {:.2e} (0 at the minimum); the best weights are all zero from l1 = {:.3e} on",
-        report.violation, report.l1_max
-    )?;
+    print::objective(out, report, "biases")?;
     let all = count((report.features * task.names.len()) as u64);
     writeln!(out, "non-zeros  {} of {all}", count(report.nonzeros as u64))?;
     if let Some(Validation { loss, best_epoch }) = &report.validation {

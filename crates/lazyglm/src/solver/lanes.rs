@@ -12,6 +12,7 @@
 
 use super::aim::Aim;
 use super::online::Diverged;
+use super::row_loop::ask_ahead;
 use crate::error::Result;
 use crate::kernel::{self, Frozen, Half, Lanes, Line, Pack, Weight, each};
 use crate::penalty::{ElasticNet, Method};
@@ -272,7 +273,7 @@ impl<W: Weight, P: Pack<W, L>, V: Value, const L: usize> kernel::Work for Run<'_
         let Pass { aim, rates, examples, order } = *pass;
         for (k, &i) in order.iter().enumerate() {
             let i = i as usize;
-            let soon = ask_ahead(examples, values, order, k);
+            let soon = next_ids(examples, values, order, k);
             let row = examples.rows.row(values, i);
             let scores = block.kernel.score(row, soon);
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
@@ -300,23 +301,15 @@ impl<W: Weight, P: Pack<W, L>, V: Value, const L: usize> kernel::Work for Run<'_
     }
 }
 
-/// Rows ahead whose arrays are asked for; the ids of the next row, whose weights are to be asked for.
+/// Asks for rows ahead; the ids of the next row, whose weights are to be asked for.
 #[inline(always)]
-pub(super) fn ask_ahead<'a, V: Value>(
+pub(super) fn next_ids<'a, V: Value>(
     examples: Examples<'a>,
     values: &'a [V],
     order: &[u32],
     k: usize,
 ) -> &'a [u32] {
-    const AHEAD: usize = 4;
-    if let Some(&later) = order.get(k + 2 * AHEAD) {
-        examples.rows.prefetch_span(later as usize, kernel::prefetch);
-    }
-    if let Some(&soon) = order.get(k + AHEAD) {
-        let row = examples.rows.row(values, soon as usize);
-        kernel::prefetch(row.ids);
-        kernel::prefetch(row.values);
-    }
+    ask_ahead(examples, values, order, k);
     order.get(k + 1).map_or(&[], |&next| examples.rows.row(values, next as usize).ids)
 }
 
@@ -336,7 +329,7 @@ impl<W: Weight, P: Pack<W, L>, V: Value, const L: usize> kernel::Work for Look<'
     fn run(self) {
         let Look { block, examples, values, rows, see } = self;
         for (k, &i) in rows.iter().enumerate() {
-            let soon = ask_ahead(examples, values, rows, k);
+            let soon = next_ids(examples, values, rows, k);
             let scores = block.kernel.score(examples.rows.row(values, i as usize), soon);
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
             see(i as usize, &scores[..block.count]);

@@ -77,6 +77,19 @@ pub struct Diverged {
 /// How many rows ahead memory is asked for.
 const AHEAD: usize = 4;
 
+/// Asks for the memory of rows to come after the k-th: first of where a row lies, then of the row.
+#[inline(always)]
+pub(super) fn ask_ahead<V: Value>(examples: Examples, values: &[V], order: &[u32], k: usize) {
+    if let Some(&later) = order.get(k + 2 * AHEAD) {
+        examples.rows.prefetch_span(later as usize, kernel::prefetch);
+    }
+    if let Some(&soon) = order.get(k + AHEAD) {
+        let row = examples.rows.row(values, soon as usize);
+        kernel::prefetch(row.ids);
+        kernel::prefetch(row.values);
+    }
+}
+
 /// A model that learns one row at a time, for [`learn`] to loop over.
 pub(super) trait Steps {
     /// Learns a row; its score and slope before.
@@ -119,14 +132,7 @@ impl<S: Steps, V: Value> kernel::Work for Rows<'_, S, V> {
         let Rows { model, loss, examples, values, order } = self;
         let mut sample = Sample::default();
         for (k, &i) in order.iter().enumerate() {
-            if let Some(&later) = order.get(k + 2 * AHEAD) {
-                examples.rows.prefetch_span(later as usize, kernel::prefetch);
-            }
-            if let Some(&soon) = order.get(k + AHEAD) {
-                let row = examples.rows.row(values, soon as usize);
-                kernel::prefetch(row.ids);
-                kernel::prefetch(row.values);
-            }
+            ask_ahead(examples, values, order, k);
             if let Some(&next) = order.get(k + 1) {
                 model.prefetch(|| examples.rows.row(values, next as usize));
             }

@@ -9,7 +9,7 @@
 //!
 //! Classes are lanes, as in [`super::lanes`], in as many kernels as it takes; a row's scores of all of them come first.
 
-use super::lanes::{Width, ask_ahead};
+use super::lanes::{Width, next_ids};
 use super::online::{Diverged, SAMPLED, Sample};
 use crate::kernel::{self, Half, Lanes, Line, Pack, Weight};
 use crate::penalty::{ElasticNet, Method};
@@ -159,8 +159,8 @@ fn to_probabilities(scores: &mut [f64]) -> f64 {
 /// The ids of the row to come; what it and later ones are read from is asked for.
 fn soon<'a>(examples: Examples<'a>, order: &[u32], k: usize) -> &'a [u32] {
     match examples.rows.values() {
-        ValuesRef::F32(values) => ask_ahead(examples, values, order, k),
-        ValuesRef::F64(values) => ask_ahead(examples, values, order, k),
+        ValuesRef::F32(values) => next_ids(examples, values, order, k),
+        ValuesRef::F64(values) => next_ids(examples, values, order, k),
     }
 }
 

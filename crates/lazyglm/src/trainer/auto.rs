@@ -60,9 +60,8 @@ fn with_kinks(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let examples = task.examples();
-    let pairs = (0..examples.len()).map(|i| (examples.targets[i], examples.weight(i))).collect();
-    let mut settings = for_steps(settings, &*task.loss, pairs, examples.rows.columns());
+    let pairs = objective::pooled_by_target(task.examples());
+    let mut settings = for_steps(settings, &*task.loss, pairs, task.data.rows.columns());
     let mut tried = Vec::new();
     let plain = settings.factors.is_none() && !settings.nonnegative;
     if settings.choose_penalty && plain && task.targets.len() >= 10 {

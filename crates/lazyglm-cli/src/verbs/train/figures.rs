@@ -13,26 +13,19 @@ pub(super) fn human(
 ) -> std::io::Result<()> {
     let rows = count(report.rows as u64);
     let features = count(report.features as u64);
+    let mut learnt = print::counted(report.epochs, if report.solver == "newton" { "step" } else { "epoch" });
+    if report.runs > 1 {
+        learnt += &format!(", the mean of {} runs,", report.runs);
+    }
+    let (train, read) = (report.seconds_train, report.seconds_read);
     writeln!(
         out,
-        "trained    {rows} rows × {features} features, {} in {:.3} s (read in {:.3} s)",
-        print::counted(report.epochs, if report.solver == "newton" { "step" } else { "epoch" }),
-        report.seconds_train,
-        report.seconds_read
+        "trained    {rows} rows × {features} features, {learnt} in {train:.3} s (read in {read:.3} s)"
     )?;
     if let Some([negative, positive]) = classes {
         writeln!(out, "classes    {negative} (−), {positive} (+)")?;
     }
-    writeln!(
-        out,
-        "objective  {:.8} = loss {:.8} + penalty {:.8}; with the bias alone {:.8}",
-        report.objective, report.loss, report.penalty, report.baseline
-    )?;
-    writeln!(
-        out,
-        "optimum?   violation {:.2e} (0 at the minimum); the best weights are all zero from l1 = {:.3e} on",
-        report.violation, report.l1_max
-    )?;
+    print::objective(out, report, "the bias")?;
     if let (Some(dual), Some(gap)) = (report.dual, report.relative_gap) {
         writeln!(
             out,
