@@ -24,7 +24,8 @@ use crate::task::{self, ClassWeight, Task};
 use rayon::ThreadPool;
 use sizes::{ROW, bytes_of_value, copies, is_short, threads, window};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use windows::Window;
 
 /// A file to learn from in little memory.
 ///
@@ -57,11 +58,12 @@ pub struct Stream {
     pooled: Vec<(f64, f64)>,
     order: Order,
     seed: u64,
-    narrow: bool,     // values are rounded to f32
-    short: bool,      // values take four bytes
-    window: usize,    // non-zeros, about
-    copies: usize,    // of the rows, where they are all in memory
-    pool: ThreadPool, // of its own: with few threads, few blocks are in memory
+    narrow: bool,              // values are rounded to f32
+    short: bool,               // values take four bytes
+    window: usize,             // non-zeros, about
+    copies: usize,             // of the rows, where they are all in memory
+    pool: ThreadPool,          // of its own: with few threads, few blocks are in memory
+    spare: Mutex<Vec<Window>>, // two at most: memory that was given back would not all be free for the next ones
 }
 
 /// How to open a stream.
@@ -148,6 +150,7 @@ impl Stream {
             window,
             copies: copies(settings),
             pool,
+            spare: Mutex::default(),
             kept,
         })
     }

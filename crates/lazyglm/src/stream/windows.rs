@@ -15,6 +15,7 @@ use crate::source::Block;
 use crate::task::targets_of;
 use rayon::prelude::*;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{MutexGuard, PoisonError};
 
 impl Stream {
     /// The fragments in the order of an epoch.
@@ -102,10 +103,9 @@ impl Stream {
     fn for_each(&self, groups: &[Vec<u32>], see: &mut dyn FnMut(usize, &Window) -> Result<()>) -> Result<()> {
         std::thread::scope(|scope| {
             let (full, filled): (SyncSender<Result<Window>>, Receiver<_>) = sync_channel(0);
-            let (used, empty): (SyncSender<Window>, Receiver<_>) = sync_channel(2);
             scope.spawn(move || {
                 for parts in groups {
-                    let mut window = empty.try_recv().unwrap_or_default();
+                    let mut window = self.spare().pop().unwrap_or_default();
                     let done = self.fill(parts, &mut window).map(|()| window);
                     if full.send(done).is_err() {
                         return; // nobody waits any more
@@ -115,10 +115,15 @@ impl Stream {
             for (number, window) in filled.iter().enumerate() {
                 let window = window?;
                 see(number, &window)?;
-                let _ = used.try_send(window); // its memory is used again
+                self.spare().push(window);
             }
             Ok(())
         })
+    }
+
+    /// Windows whose memory is to be used again.
+    fn spare(&self) -> MutexGuard<'_, Vec<Window>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn turn(&self, window: &Window, order: &[u32], see: &mut dyn FnMut(&Turn) -> Result<()>) -> Result<()> {
@@ -146,7 +151,7 @@ impl Stream {
 
 /// Rows of several fragments.
 #[derive(Default)]
-struct Window {
+pub(super) struct Window {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
