@@ -75,3 +75,26 @@ impl Held {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_counts_from_two_standard_errors_on_and_against_both_biases() {
+        // Gains of variance one on a hundred rows: a standard error of 0.1.
+        let held = |means: [f64; 2]| Held {
+            rows: 100.0,
+            losses: 50.0,
+            gains: means.map(|mean| 100.0 * mean),
+            squares: means.map(|mean| 100.0 * (1.0 + mean * mean)),
+        };
+        assert!(held([0.21, 0.21]).is_better_than_nothing());
+        assert!(!held([0.19, 0.5]).is_better_than_nothing());
+        assert!(!held([0.5, 0.19]).is_better_than_nothing(), "the bias's gain");
+        assert!(!Held::LOST.and(held([0.5, 0.5])).is_better_than_nothing());
+        let folds = held([0.15, 0.15]).and(held([0.15, 0.15]));
+        assert!(folds.is_better_than_nothing(), "twice the rows, an error of 0.07");
+        assert_eq!((folds.loss(), folds.loss_of_nothing()), (0.5, 0.65));
+    }
+}
