@@ -165,6 +165,9 @@ fn where_nothing_can_be_learnt_there_are_no_weights_and_it_says_so() {
         let told = folder.ok("train noise.svm").stderr;
         assert!(told.contains("no weights at all") && told.contains("give --l1"), "{told}");
         assert!(!told.contains("worse than none") && !told.contains("is not below"), "{told}");
+        folder.write("free.tsv", "1\t0\n");
+        let told = folder.ok("train noise.svm --penalty-factor free.tsv").stderr;
+        assert!(!told.contains("no weights at all"), "a weight without a price is one: {told}");
     }
     assert!(with_weights <= 1, "{with_weights} of 8");
 }

@@ -76,6 +76,7 @@ fn the_mean_of_runs_is_better_than_most_of_them_and_only_some_solvers_know_it() 
             train(&learnt, Some(&held), &settings, &mut |_| {})
                 .map(|trained| (trained.report.runs, trained.report.validation.unwrap().loss))
         };
+        assert!([0, u64::MAX].iter().all(|runs| held_out(*runs, 1).is_err()), "{}", solver.name);
         if !solver.runs {
             let refused = held_out(4, 1).unwrap_err().to_string();
             assert!(refused.contains("--runs") && refused.contains(solver.name), "{refused}");

@@ -96,11 +96,11 @@ fn comment(args: &Train, plan: &Plan, report: &Report) {
 fn human(out: &mut dyn Write, args: &Train, task: &ClassTask, report: &Report) -> io::Result<()> {
     let (rows, features) = (count(report.rows as u64), count(report.features as u64));
     let (heads, nouns) = (count(task.names.len() as u64), task.kind.nouns());
-    let s = if report.epochs == 1 { "" } else { "s" };
+    let epochs = print::counted(report.epochs, "epoch");
     writeln!(
         out,
-        "trained    {rows} rows × {features} features × {heads} {nouns}, {} epoch{s} in {:.3} s (read in {:.3} s)",
-        report.epochs, report.seconds_train, report.seconds_read
+        "trained    {rows} rows × {features} features × {heads} {nouns}, {epochs} in {:.3} s (read in {:.3} s)",
+        report.seconds_train, report.seconds_read
     )?;
     print::objective(out, report, "biases")?;
     let all = count((report.features * task.names.len()) as u64);

@@ -112,7 +112,8 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     };
     let follow = follow.filter(|follow| follow.held.loss() < (1.0 - MARGIN) * lowest);
     let best = follow.as_ref().map_or(held, |follow| follow.held);
-    if !best.is_better_than_nothing() && !settings.interrupted() {
+    // With factors, some weights may be free: what is left at λ₁_max is not nothing.
+    if settings.factors.is_none() && !best.is_better_than_nothing() && !settings.interrupted() {
         let net = ElasticNet { l1: digits(NOTHING * units.l1), l2: 0.0 };
         let (loss, rows) = (best.loss_of_nothing(), seat.learnt.targets.len());
         let ElasticNet { l1, l2 } = net;

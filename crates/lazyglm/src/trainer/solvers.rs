@@ -33,6 +33,9 @@ pub struct Solver {
     streams: Option<TrainOn>, // if it can go through rows that are not in memory
 }
 
+/// Every run has weights of its own in memory.
+const MOST_RUNS: u64 = 1000;
+
 /// Every solver there is.
 pub static SOLVERS: &[Solver] = &[
     Solver {
@@ -114,6 +117,10 @@ impl Solver {
                 format!("--penalty-factor and --nonnegative are not for --solver {}", self.name),
                 "use --solver newton or online",
             ));
+        }
+        if !(1..=MOST_RUNS).contains(&settings.runs) {
+            let hint = format!("give a number from 1 to {MOST_RUNS}");
+            return Err(Error::call(format!("the mean of {} runs", settings.runs), hint));
         }
         if settings.runs != 1 && !self.runs {
             let able: Vec<&str> =

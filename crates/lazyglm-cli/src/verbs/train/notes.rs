@@ -70,7 +70,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
 fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     let Report { l1, l2, tried, .. } = report;
     let chosen = match tried.iter().find(|point| point.chosen) {
-        Some(point) if point.nonzeros == 0 => {
+        Some(point) if point.nonzeros == 0 && report.nonzeros == 0 => {
             return format!(
                 "auto: none of {} models tried predicts held-out rows better than no weights at all (loss {:.5} there) by more \
                  than chance would, so this one has none; give --l1 or --l2 to have some",
