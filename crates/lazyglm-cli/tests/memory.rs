@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Dice, Folder, Row, classes, close, in_format, text};
+use common::{Dice, Folder, Row, classes, close, finish, in_format, text};
 use std::fmt::Write;
 
 /// Just above the least there is: several windows for the rows of [`many`].
@@ -181,6 +181,25 @@ fn a_damaged_or_stale_cache_is_made_again_before_windows_are_read_from_it() {
         assert!(folder.read("m") == model && folder.read("data.svm.lazyglm-cache") == cache);
     }
     assert!(!folder.ok(run).stderr.contains("cache"));
+}
+
+#[test]
+fn where_a_stale_cache_cannot_be_made_again_nothing_is_learnt_from_it() {
+    let full = "trap '' XFSZ; ulimit -f 8"; // files of at most a few kilobytes, as on a full disk
+    for flags in ["--memory 64M", "--memory 64M --renumber", "--memory 64M --cache c"] {
+        let folder = Folder::with("data.svm", text(&classes(4_000, 50, 1)));
+        folder.ok(&format!("train data.svm -o m {flags}"));
+        let line = format!("train data.svm -o x {flags}");
+        // No rows any more.
+        folder.write("data.svm", "# nothing\n");
+        folder.refuses(&line, 1, &["data.svm", "no rows"]);
+        // Other rows, and no room for their cache.
+        let rows: String = text(&classes(4_000, 50, 2)).lines().map(|row| format!("-{row}\n")).collect();
+        folder.write("data.svm", rows.replace("--", ""));
+        let output = finish(&mut folder.command_under(full, &line));
+        assert_eq!(output.code, 1, "{flags}: {}", output.stderr);
+        assert!(output.stderr.contains("error:") && !folder.path("x").exists(), "{flags}: {}", output.stderr);
+    }
 }
 
 #[test]

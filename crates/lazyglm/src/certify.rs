@@ -4,6 +4,7 @@
 //! each are. The problem is that of the data: features that only the model knows still cost their penalty, features
 //! that only the data have are weights of zero, which may be wrong.
 
+use crate::cache::Stamp;
 use crate::error::{Error, Place, Result};
 use crate::format::{Asked, Parsed};
 use crate::input::Input;
@@ -14,6 +15,7 @@ use crate::penalty::{ElasticNet, Prices};
 use crate::sample_weights::SampleWeights;
 use crate::scaling::{Columns, Scale};
 use crate::settings::Precision;
+use crate::source::is_stream;
 use crate::start::PenaltyFactors;
 use crate::task::{ClassWeight, targets_of};
 use crate::vocabulary::Vocabulary;
@@ -84,10 +86,19 @@ const DIRECT: u32 = 1 << 22;
 impl Certify {
     /// Goes through the data twice.
     pub fn run(&self, model: &Model, data: &Path) -> Result<Proved> {
-        if data.as_os_str() == "-" {
-            let what = "standard input can be read once, and a certificate takes two passes";
+        if is_stream(data) {
+            let what = format!("{} can be read once, and a certificate takes two passes", Place::file(data));
             return Err(Error::call(what, "put the data into a file"));
         }
+        let before = Stamp::of(data)?;
+        let proved = self.prove(model, data);
+        match Stamp::of(data)? == before {
+            true => proved,
+            false => Err(changed(data)), // whatever came of it, it is of neither the old data nor the new
+        }
+    }
+
+    fn prove(&self, model: &Model, data: &Path) -> Result<Proved> {
         let mut table = Table::of(model)?;
         let (kept, stats) = self.scores(model, data, &mut table)?;
         let with_bias = model.training.bias;
@@ -97,8 +108,9 @@ impl Certify {
         let mut gradients = vec![[0.0; 2]; table.weights.len()];
         let (mut row, mut of_bias) = (0, 0.0);
         self.pass(model, data, &mut table, &mut |block, table| {
+            gradients.resize(table.weights.len(), [0.0; 2]); // longer only if the data have changed
             for i in 0..block.rows.len() {
-                let Kept { score, target, weight } = kept[row];
+                let Kept { score, target, weight } = *kept.get(row).ok_or_else(|| changed(data))?;
                 let here = weight * model.loss.slope(score, target);
                 let balanced = weight * slopes[row];
                 of_bias += here;
@@ -110,6 +122,9 @@ impl Certify {
             }
             Ok(())
         })?;
+        if row != kept.len() || gradients.len() != factors.len() {
+            return Err(changed(data));
+        }
 
         let n = kept.len() as f64;
         let of = |k: usize, side: usize| gradients[k][side] * factors[k] / n;
@@ -134,6 +149,10 @@ impl Certify {
             let gradient: Vec<f64> = (0..weights.len()).map(|k| of(k, 1)).collect();
             let (kept, slopes, gradient) = (&kept[..], &slopes[..], &gradient[..]);
             certificate = certificate.with_dual(Dual { kept, slopes, gradient, loss: &*model.loss, prices });
+            if certificate.dual.is_none() {
+                let what = "the lower bound lies above the objective, which no rounding explains";
+                return Err(Error::data(Place::file(data), what, "check that nobody writes to the file"));
+            }
         }
         let name = match worst.1 {
             Worst::Column(column) => Some(table.name(column)),
@@ -223,6 +242,12 @@ impl Certify {
         table.naming = naming;
         done
     }
+}
+
+/// Two passes over different rows prove nothing.
+fn changed(data: &Path) -> Error {
+    let what = "the data changed while they were read";
+    Error::data(Place::file(data), what, "certify again when nobody writes to the file")
 }
 
 /// The weights of a model, and of features it does not know, by column.

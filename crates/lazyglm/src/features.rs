@@ -177,10 +177,9 @@ impl Features {
             None => rows.count_from(self.base, self.count),
             Some(Given { index, sorted: Some(_) }) => rows.count_from(0, index.len()), // they are columns by now
             Some(Given { index, sorted: None }) => {
-                rows.rename(index.len(), |id| index.partition_point(|&known| known < id) as u32)?;
+                rows.rename(index.len(), |id| index.partition_point(|&known| known < id) as u32)
             }
         }
-        Ok(())
     }
 
     /// The columns of other rows under the same names: ids are renamed, and features that have no column, or one

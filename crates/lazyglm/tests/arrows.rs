@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("features", &["format", "naming", "rows", "scaling"]),
     ("sample_weights", &["format", "number", "source"]),
     ("input", &["format", "naming", "reader", "registry", "source"]),
-    ("cache", &["format", "input", "labels", "naming", "rows", "source", "vocabulary"]),
+    ("cache", &["files", "format", "input", "labels", "naming", "rows", "source", "vocabulary"]),
     ("supply", &["cache", "files", "format", "input", "naming", "reader", "rows", "source"]),
     ("reader", &["format", "source"]),
     (
@@ -48,7 +48,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("stats", &["data", "format", "labels", "naming", "number", "random", "supply"]),
     ("format_out", &["number", "registry", "vocabulary"]),
-    ("convert", &["data", "files", "format", "format_out", "input", "naming", "supply", "vocabulary"]),
+    (
+        "convert",
+        &["data", "files", "format", "format_out", "input", "naming", "source", "supply", "vocabulary"],
+    ),
     ("task", &["data", "labels", "loss", "registry", "rows"]),
     ("blocks", &["loss", "objective", "random", "rows", "settings", "task"]),
     ("survey", &["cache", "labels", "naming", "supply"]),
@@ -61,7 +64,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "features",
             "format",
             "input",
+            "labels", // in its tests, like naming
             "loss",
+            "naming",
             "objective",
             "random",
             "rows",
@@ -148,6 +153,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "certify",
         &[
+            "cache",
             "format",
             "input",
             "model",
@@ -157,6 +163,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "sample_weights",
             "scaling",
             "settings",
+            "source",
             "start",
             "task",
             "vocabulary",

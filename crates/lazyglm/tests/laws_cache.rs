@@ -209,7 +209,8 @@ fn small() -> (Folder, Vec<u8>, String) {
     (folder, cache, expected)
 }
 
-/// Refused with `only`, with its name; made again with `auto`, with a note, and whole then.
+/// Refused with `only`, with its name; made again with `auto`, with a note, and whole then; but a file that does not begin
+/// as a cache does is left alone with `auto`, with a note.
 fn not_used(folder: &Folder, bad: &[u8], expected: &str, whole: &[u8], made_again: bool) {
     fs::write(folder.cache(), bad).unwrap();
     let refusal = load(&folder.source(), CacheMode::Only).unwrap_err();
@@ -217,6 +218,14 @@ fn not_used(folder: &Folder, bad: &[u8], expected: &str, whole: &[u8], made_agai
     if made_again {
         let data = load(&folder.source(), CacheMode::Auto).unwrap();
         assert_eq!(shown(&data), expected);
+        if !bad.starts_with(b"lazyglm cache ") {
+            assert!(
+                data.notes.len() == 1 && data.notes[0].contains("no cache of lazyglm"),
+                "{:?}",
+                data.notes
+            );
+            return assert_eq!(fs::read(folder.cache()).unwrap(), bad);
+        }
         let [about, wrote] = &data.notes[..] else { panic!("{:?}", data.notes) };
         assert!(about.contains("data.svm.lazyglm-cache") && about.contains("made again"), "{about}");
         assert!(wrote.contains("wrote"), "{wrote}");
@@ -259,11 +268,10 @@ fn the_cache_of_other_data_is_not_used() {
         file.set_modified(time + std::time::Duration::from_secs(seconds)).unwrap();
         fs::write(folder.cache(), &cache).unwrap();
     };
-    changed(SMALL, 0);
     assert!(load(&folder.source(), CacheMode::Only).is_ok(), "all as it was");
     let longer = format!("{SMALL}spam 7:1\n");
     let other = SMALL.replace("0.5", "0.6");
-    for (text, seconds) in [(SMALL, 1), (&longer, 0), (&other, 0), ("", 0)] {
+    for (text, seconds) in [(SMALL, 1), (&longer, 0), (&other, 0), ("", 0), (SMALL, 0)] {
         changed(text, seconds);
         let refusal = load(&folder.source(), CacheMode::Only).unwrap_err().to_string();
         assert!(refusal.contains("data have changed"), "{refusal}");
@@ -292,6 +300,38 @@ fn a_change_anywhere_in_a_file_of_half_a_megabyte_is_seen_at_its_ends_and_by_its
         }
         assert!(load(&folder.source(), CacheMode::Only).is_err(), "byte {at}");
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn an_edit_that_leaves_size_time_and_samples_alone_is_seen() {
+    let text = "1 1:1\n-1 2:1\n".repeat(60_000); // 780 kB, of which the samples are a third
+    let folder = Folder::with("data.svm", &text);
+    load(&folder.source(), CacheMode::Auto).unwrap();
+    let time = fs::metadata(folder.source()).unwrap().modified().unwrap();
+    for at in (4..text.len()).step_by(13 * 997) {
+        let mut bytes = text.clone().into_bytes();
+        bytes[at] = b'7';
+        fs::write(folder.source(), &bytes).unwrap();
+        fs::File::options().write(true).open(folder.source()).unwrap().set_modified(time).unwrap();
+        assert!(load(&folder.source(), CacheMode::Only).is_err(), "byte {at}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_copy_that_came_with_a_cache_is_read_itself() {
+    let (folder, cache, _) = small();
+    let other = Folder::with("data.svm", SMALL); // as if unpacked: same bytes, same times, and a cache beside it
+    let time = fs::metadata(folder.source()).unwrap().modified().unwrap();
+    fs::File::options().write(true).open(other.source()).unwrap().set_modified(time).unwrap();
+    fs::write(other.cache(), &cache).unwrap();
+    let data = load(&other.source(), CacheMode::Auto).unwrap();
+    assert!(
+        data.notes[0].contains("were copied") && data.notes[0].contains("made again"),
+        "{:?}",
+        data.notes
+    );
 }
 
 #[test]

@@ -7,7 +7,9 @@ use common::{log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{Worst, certify, mean_loss, objective};
 use lazyglm::random::Random;
-use lazyglm::{ElasticNet, Examples, Method, Prices, Rows};
+use lazyglm::{
+    Certify, Dataset, Declared, ElasticNet, Examples, Method, Model, Prices, Rows, Settings, Task, train,
+};
 use proptest::prelude::*;
 
 const COLUMNS: usize = 8;
@@ -207,4 +209,49 @@ fn without_a_penalty_there_is_no_bound_and_the_worst_place_is_named() {
     assert_eq!((proof.dual, proof.relative_gap, proof.kkt, proof.worst), (None, None, 1.5, Worst::Column(1)));
     let at_best = certify(examples, &*loss, ElasticNet::new(0.0, 0.0).unwrap(), &[0.0, 1.0 / 3.0], None);
     assert_eq!((at_best.kkt, at_best.worst), (0.0, Worst::Nowhere));
+}
+
+/// Nothing is proved of data that somebody writes to meanwhile: an error, never a gap of other rows and never a panic.
+#[test]
+fn data_that_change_between_the_passes_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data.svm");
+    let rows = |count: usize| -> String {
+        (0..count).map(|k| format!("{} {}:1 {}:0.5\n", [1, -1][k % 2], 1 + k % 7, 10 + k % 11)).collect()
+    };
+    let (short, long) = (rows(3_000), rows(9_000) + "1 4000000:1\n-1 4999999:1\n");
+    std::fs::write(&file, &short).unwrap();
+    let task = Task::new(Dataset::read(&file, Declared::default()).unwrap(), None, None, None).unwrap();
+    let net = ElasticNet::new(0.01, 0.01).unwrap();
+    let settings = Settings { net, epochs: 1, eta0: Some(0.01), ..Settings::default() };
+    let model = Model::new(&task, &settings, train(&task, None, &settings, &mut |_| {}).unwrap());
+    let certify = Certify { net, ..Certify::default() };
+    let expected = [&short, &long].map(|text| {
+        std::fs::write(&file, text).unwrap();
+        certify.run(&model, &file).unwrap().certificate.relative_gap.unwrap()
+    });
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let refused = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                [&long, &short].iter().for_each(|text| std::fs::write(&file, text).unwrap());
+            }
+        });
+        let mut refused = 0;
+        for _ in 0..300 {
+            match certify.run(&model, &file) {
+                // Unchanged from the first byte to the last: then it is one of the two, whole or cut at the writer's pace.
+                Ok(proved) => {
+                    assert!(proved.certificate.relative_gap.unwrap() > 0.1 * expected[0].min(expected[1]))
+                }
+                Err(_) => refused += 1,
+            }
+            if refused > 20 {
+                break;
+            }
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        refused
+    });
+    assert!(refused > 0, "the file changed all the time");
 }

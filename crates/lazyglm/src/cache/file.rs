@@ -16,6 +16,7 @@
 use super::fragment::{self, Scratch};
 use super::stamp::Stamp;
 use crate::error::{Error, Place, Result};
+use crate::files;
 use crate::format::{Asked, Parsed, Span};
 use crate::input::Reading;
 use crate::naming::Naming;
@@ -24,6 +25,7 @@ use crate::vocabulary::Vocabulary;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
@@ -49,6 +51,17 @@ pub(crate) struct Meta {
     pub span: Option<Span>,
     pub words: Vec<String>, // of targets
     pub shared: Vec<u32>,   // buckets with more than one name
+}
+
+impl Meta {
+    /// Whether this can be said of these fragments.
+    fn fits(&self, parts: &[Part]) -> bool {
+        let (rows, nonzeros) =
+            parts.iter().fold((0, 0), |sum, part| (sum.0 + part.rows, sum.1 + part.nonzeros));
+        let rising = self.span.is_none_or(|span| span.low.index <= span.high.index);
+        let unlabelled = self.unlabelled.is_none_or(|row| row < rows);
+        (self.rows, self.nonzeros) == (rows, nonzeros) && self.with_query <= rows && rising && unlabelled
+    }
 }
 
 /// Where a fragment is.
@@ -105,6 +118,12 @@ impl<'a> CacheWriter<'a> {
         Ok(())
     }
 
+    /// What will be said of the data as a whole, for tests that say something else.
+    #[cfg(test)]
+    pub fn forge(&mut self, tamper: impl FnOnce(&mut Meta, &mut Vec<Part>)) {
+        tamper(&mut self.meta, &mut self.parts);
+    }
+
     /// Writes the end. With an `order`, ids are places in it.
     pub fn finish(mut self, naming: &Naming, order: &[u32]) -> io::Result<()> {
         self.meta.words = self.words.iter().map(str::to_string).collect();
@@ -153,15 +172,23 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Whether a file begins as a cache of some version does.
+    /// Whether a regular file begins as a cache of some version does. Nothing else is looked into: bytes taken from a
+    /// pipe are gone.
     pub fn is_one(path: &Path) -> bool {
         let mut head = [0; 14];
-        File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && &head == b"lazyglm cache "
+        std::fs::metadata(path).is_ok_and(|found| found.is_file())
+            && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+            && &head == b"lazyglm cache "
     }
 
     /// Opens a cache: only its end is read. The error says which rule it breaks.
     pub fn open(path: &Path) -> Result<Cache> {
-        let mut file = File::open(path).map_err(|e| Error::io(path, e, "check the name of the cache"))?;
+        let file = File::open(path).map_err(|e| Error::io(path, e, "check the name of the cache"))?;
+        Cache::of(file, path)
+    }
+
+    /// A cache that is open for reading; errors call it by this name.
+    pub fn of(mut file: File, path: &Path) -> Result<Cache> {
         let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
         let mut read = |start: u64, end: u64| {
             let mut bytes = Vec::new();
@@ -197,12 +224,16 @@ impl Cache {
         let meta: Meta = serde_json::from_slice(&end[meta..]).map_err(|_| broken())?;
         let naming = naming(&end[..order], &meta).ok_or_else(broken)?;
         let order = order_of(&end[order..index], &naming, &meta).ok_or_else(broken)?;
-        let rows: usize = parts.iter().map(|part| part.rows).sum();
         let words: Vocabulary = meta.words.iter().map(String::as_str).collect();
-        if rows != meta.rows || words.len() != meta.words.len() {
+        if !meta.fits(&parts) || words.len() != meta.words.len() {
             return Err(broken());
         }
         Ok(Cache { meta, parts, naming, order, words, file, path: path.to_path_buf() })
+    }
+
+    /// The user that the open file belongs to, where files belong to users.
+    pub fn owner(&self) -> Option<u32> {
+        self.file.metadata().ok().as_ref().and_then(files::owner)
     }
 
     /// Reads the bytes of a fragment.
@@ -217,11 +248,23 @@ impl Cache {
         if XxHash3_64::oneshot(bytes) != check {
             return Err(damaged(&self.path, "the checksum of a block does not fit"));
         }
-        let limit = self.order.as_ref().map_or(ids(&self.naming), |order| order.len());
         let decoded = fragment::decode(bytes, &self.words, block, scratch);
-        let fits =
-            block.rows.len() == rows && block.rows.nonzeros() == nonzeros && block.rows.columns() <= limit;
+        let fits = block.rows.len() == rows && block.rows.nonzeros() == nonzeros && self.admits(block);
         decoded.filter(|()| fits).ok_or_else(|| damaged(&self.path, "a block breaks the rules of the format"))
+    }
+
+    /// Whether a fragment keeps what the end of the file says of all: a checksum shows damage, not malice, and others
+    /// index arrays by these ids.
+    fn admits(&self, block: &Parsed) -> bool {
+        let known = match &self.order {
+            Some(order) => 0..order.len(),
+            None => ids(&self.naming, &self.meta),
+        };
+        let meta = &self.meta;
+        block.rows.ids_are_in(known)
+            && (block.labels.len() == block.rows.len() || meta.unlabelled.is_some())
+            && (block.weights.is_empty() || meta.weighted)
+            && (block.rows.is_single() || !meta.single)
     }
 }
 
@@ -245,8 +288,10 @@ fn parts(bytes: &[u8], names: u64) -> Option<Vec<Part>> {
         let mut numbers = entry.chunks_exact(8).map(|eight| eight.try_into().map_or(0, u64::from_le_bytes));
         let mut next = || numbers.next();
         let (start, length) = (next()?, next()?);
-        let (rows, nonzeros, check) = (next()?.try_into().ok()?, next()?.try_into().ok()?, next()?);
-        if start != at || length > names {
+        let (rows, nonzeros): (usize, usize) = (next()?.try_into().ok()?, next()?.try_into().ok()?);
+        let check = next()?;
+        // A row takes a byte at least, and so does a non-zero: no sum of these can be larger than the file.
+        if start != at || length > names || rows as u64 > length || nonzeros as u64 > length {
             return None;
         }
         at = start.checked_add(length)?;
@@ -255,12 +300,14 @@ fn parts(bytes: &[u8], names: u64) -> Option<Vec<Part>> {
     (at == names).then_some(parts)
 }
 
-/// How many ids there can be.
-fn ids(naming: &Naming) -> usize {
+/// The ids there can be: indices as written lie within the span.
+fn ids(naming: &Naming, meta: &Meta) -> Range<usize> {
     match naming {
-        Naming::Indices => usize::MAX,
-        Naming::Words(words) => words.len(),
-        Naming::Buckets(buckets) => 1 << buckets.bits(),
+        Naming::Indices => {
+            meta.span.map_or(0..0, |span| span.low.index as usize..span.high.index as usize + 1)
+        }
+        Naming::Words(words) => 0..words.len(),
+        Naming::Buckets(buckets) => 0..1 << buckets.bits(),
     }
 }
 
@@ -271,7 +318,8 @@ fn order_of(bytes: &[u8], naming: &Naming, meta: &Meta) -> Option<Option<Vec<u32
     let mut sorted = order.clone();
     sorted.sort_unstable();
     let distinct = sorted.windows(2).all(|two| two[0] < two[1]);
-    let known = sorted.last().is_none_or(|&last| (last as usize) < ids(naming));
+    let known = ids(naming, meta);
+    let known = sorted.iter().all(|&id| known.contains(&(id as usize)));
     let fits = rest.is_empty() && distinct && known && (meta.asked.renumber || order.is_empty());
     fits.then(|| meta.asked.renumber.then_some(order))
 }

@@ -18,6 +18,8 @@ use std::ops::Range;
 
 const NUMBERS: u8 = 0;
 const WORDS: u8 = 1;
+/// More lines than any file has: so sums of lines and rows stay numbers of 64 bits.
+const LINES: u64 = 1 << 62;
 
 /// The bytes of some rows of a block. Words of targets get their numbers from `words`.
 pub(super) fn encode(block: &Parsed, rows: Range<usize>, words: &mut Vocabulary) -> Vec<u8> {
@@ -120,7 +122,11 @@ pub(super) fn decode(
         runs.push((from.number()?.try_into().ok()?, from.number()?));
     }
     let rising = runs.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 < two[1].1);
-    if !rising || (runs.first().is_none_or(|run| run.0 != 0) && !counts.is_empty()) || !from.bytes.is_empty()
+    let small = runs.last().is_none_or(|run| run.0 < counts.len() && run.1 < LINES);
+    if !rising
+        || !small
+        || (runs.first().is_none_or(|run| run.0 != 0) && !counts.is_empty())
+        || !from.bytes.is_empty()
     {
         return None;
     }

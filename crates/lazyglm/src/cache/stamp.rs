@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -12,12 +12,37 @@ use twox_hash::XxHash3_64;
 const SAMPLES: u64 = 16;
 const LENGTH: u64 = 1 << 14;
 
-/// Size, time and a hash of sampled blocks, first and last among them: all three must be the same.
+/// Size, times, the file's number and a hash of sampled blocks, first and last among them: all must be the same. The
+/// time of a change, unlike that of a modification, cannot be set, and another file has another number: so an edit
+/// between the samples is seen, and so is a copy that somebody sent along with a cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     size: u64,
     modified: u64, // nanoseconds since 1970
+    #[serde(default)]
+    file: Option<FileNumbers>, // none where the system has none, and in a cache of an earlier version
     sampled: u64,
+}
+
+/// What only the system can write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct FileNumbers {
+    inode: u64,
+    changed: (i64, i64), // seconds since 1970, nanoseconds
+}
+
+impl FileNumbers {
+    #[cfg(unix)]
+    fn of(found: &Metadata) -> Option<FileNumbers> {
+        use std::os::unix::fs::MetadataExt;
+        let changed = (found.ctime(), found.ctime_nsec());
+        Some(FileNumbers { inode: found.ino(), changed })
+    }
+
+    #[cfg(not(unix))]
+    fn of(_: &Metadata) -> Option<FileNumbers> {
+        None
+    }
 }
 
 impl Stamp {
@@ -35,6 +60,6 @@ impl Stamp {
             file.by_ref().take(LENGTH).read_to_end(&mut bytes).map_err(failed)?;
         }
         let modified = modified.map_or(0, |time| time.as_nanos() as u64);
-        Ok(Stamp { size, modified, sampled: XxHash3_64::oneshot(&bytes) })
+        Ok(Stamp { size, modified, file: FileNumbers::of(&found), sampled: XxHash3_64::oneshot(&bytes) })
     }
 }

@@ -3,6 +3,7 @@
 use super::work::for_each;
 use crate::error::{Error, Place, Result};
 use crate::format::Asked;
+use crate::source::is_stream;
 use crate::vocabulary::Vocabulary;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,8 +13,8 @@ const WIDEST: usize = 10_000;
 
 /// The features that occur: names in the order of their first appearance, or rising indices.
 pub(super) fn columns(from: &Path, asked: &Asked) -> Result<Vec<String>> {
-    if from.as_os_str() == "-" {
-        let what = "a table needs its columns first, and standard input cannot be read twice";
+    if is_stream(from) {
+        let what = format!("a table needs its columns first, and {} cannot be read twice", Place::file(from));
         return Err(Error::call(what, "give the data as a file, or write another format"));
     }
     let (mut names, mut indices) = (Vocabulary::default(), BTreeSet::new());

@@ -90,10 +90,15 @@ pub fn certify<'p>(
 }
 
 impl Certificate {
-    /// Adds the bound.
+    /// Adds the bound, unless it shows itself to be wrong: F is above every lower bound, so one that is above F by more
+    /// than rounding proves nothing. It is left out then.
     pub(crate) fn with_dual(self, dual: Dual) -> Certificate {
-        let dual = dual.best(self.objective);
-        Certificate { dual: Some(dual), relative_gap: Some(relative(self.objective, dual)), ..self }
+        let (bound, size) = dual.best(self.objective);
+        let rounding = 1e-9 * self.objective.abs() + 1e-12 * size;
+        if !(bound <= self.objective + rounding) {
+            return self;
+        }
+        Certificate { dual: Some(bound), relative_gap: Some(relative(self.objective, bound)), ..self }
     }
 }
 
@@ -202,12 +207,18 @@ impl Dual<'_> {
         if net.l2 > 0.0 || beyond == 0.0 { 1.0 } else { net.l1 / (net.l1 + beyond) }
     }
 
-    /// The best of some shares. D is concave in the share; near a minimum the largest share allowed is best.
-    fn best(&self, objective: f64) -> f64 {
+    /// The best of some shares, and the size of the terms that D is the sum of. D is concave in the share; near a minimum
+    /// the largest share allowed is best.
+    fn best(&self, objective: f64) -> (f64, f64) {
         let most = (0..self.gradient.len()).map(|j| self.allowed(j)).fold(1.0, f64::min);
+        let conjugate = |i: usize| {
+            let row = &self.kept[i];
+            row.weight * self.loss.conjugate(most * self.slopes[i], row.target).abs()
+        };
+        let size = sum(self.kept.len(), conjugate) / self.kept.len() as f64;
         let mut best = self.at(most).max(self.at(0.0));
         if relative(objective, best) < 1e-3 {
-            return best;
+            return (best, size);
         }
         let (mut low, mut high) = (0.0, most);
         let golden = 0.5 * (5f64.sqrt() - 1.0);
@@ -225,6 +236,6 @@ impl Dual<'_> {
                 found[1] = self.at(inner[1]);
             }
         }
-        best
+        (best, size)
     }
 }

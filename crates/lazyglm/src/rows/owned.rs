@@ -5,6 +5,7 @@ mod ids;
 use super::{RowsRef, ValuesRef, broken};
 use crate::error::Result;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The values of a block, all in one precision.
 #[derive(Clone, Debug, PartialEq)]
@@ -314,6 +315,16 @@ impl Rows {
     /// ```
     pub fn declare_columns(&mut self, columns: usize) {
         self.columns = self.columns.max(columns);
+    }
+
+    /// Whether every id lies in a range.
+    pub(crate) fn ids_are_in(&self, range: Range<usize>) -> bool {
+        // Ids rise within a row: its first and its last answer for all.
+        let first =
+            |two: &[usize]| self.ids[two[0]..two[1]].first().is_none_or(|&id| id as usize >= range.start);
+        let last =
+            |two: &[usize]| self.ids[two[0]..two[1]].last().is_none_or(|&id| (id as usize) < range.end);
+        self.offsets.windows(2).all(|two| first(two) && last(two))
     }
 
     /// How many values are stored.

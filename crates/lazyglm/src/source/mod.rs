@@ -150,6 +150,16 @@ impl Source {
     }
 }
 
+/// Whether a source can be read only once: standard input, or a pipe under the name of a file.
+///
+/// ```
+/// use lazyglm::source::is_stream;
+/// assert!(is_stream("-".as_ref()) && !is_stream("no such file".as_ref()));
+/// ```
+pub fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
 /// Calls `see` with block after block of whole lines; the last line may lack its end.
 ///
 /// ```

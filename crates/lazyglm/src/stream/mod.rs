@@ -4,6 +4,8 @@
 //! a sample of the whole file, whatever order its rows are in. Both orders are functions of the seed and the epoch.
 //! Memory holds two windows, the weights, and what is known of the features; see [`Stream::open`].
 
+#[cfg(test)]
+mod hostile;
 mod sizes;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,16 @@
 //! From the source, and into a cache.
 
-use super::{Supplied, is_stream};
-use crate::cache::{CacheWriter, Stamp};
+use super::Supplied;
+use crate::cache::{Cache, CacheWriter, Stamp};
 use crate::error::{Error, Place, Result};
 use crate::files;
 use crate::format::{Asked, Parsed};
 use crate::input::Input;
 use crate::naming::Naming;
-use std::io;
-use std::path::Path;
+use crate::source::is_stream;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 /// How values are read.
 pub(super) struct Values {
@@ -36,14 +38,15 @@ pub(super) fn from_source(
         let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
         return Ok((Supplied { reading, naming, order: None, notes: Vec::new() }, word));
     };
-    let made = write(path, asked, place, Reader { absent, threads: values.threads, alone: false }, see)?;
+    let to = Target::Named(place);
+    let made = write(path, asked, to, Reader { absent, threads: values.threads, alone: false }, see)?;
     let word = match made.written {
         _ if made.rows == 0 => None,
-        Ok(()) if made.changed => {
-            let _ = std::fs::remove_file(place);
+        Ok(_) if made.changed => {
+            to.remove();
             Some(format!("{}: the data changed while they were read: no cache was kept", place.display()))
         }
-        Ok(()) => Some(wrote(place)),
+        Ok(_) => Some(wrote(place)),
         Err(e) => Some(format!("no cache was written: {e}")),
     };
     Ok((made.supplied, word))
@@ -59,24 +62,76 @@ pub(super) fn wrote(place: &Path) -> String {
 /// written is an error: it is what was asked for.
 pub(crate) fn keep(path: &Path, asked: &Asked, place: &Path) -> Result<u64> {
     let reader = Reader { absent: Vec::new(), threads: usize::MAX, alone: true };
-    let made = write(path, asked, place, reader, &mut |_| Ok(()))?;
-    if made.rows == 0 {
-        return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
-    }
+    let to = Target::Named(&files::behind_links(place)); // somebody gave this name: a link in its place is followed
+    let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
+    made.refuse_no_rows(path)?;
     made.written?;
     if made.changed {
-        let _ = std::fs::remove_file(place);
+        to.remove();
         return Err(Error::data(Place::file(path), "the data changed while they were read", "convert again"));
     }
     Ok(made.rows)
+}
+
+/// Where a cache is written to.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Target<'a> {
+    Named(&'a Path),
+    /// A file without a name, among those of the system that are temporary.
+    Nameless,
+}
+
+impl Target<'_> {
+    /// What it is called in messages.
+    pub fn path(&self) -> PathBuf {
+        match self {
+            Target::Named(place) => place.to_path_buf(),
+            Target::Nameless => std::env::temp_dir(),
+        }
+    }
+
+    /// Writes a cache here and opens it: nobody can exchange it in between.
+    pub fn fill(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Cache> {
+        let file = match self {
+            Target::Named(place) => files::write_lightly(place, fill)?,
+            Target::Nameless => nameless(fill).map_err(|e| {
+                let hint = "make room in the folder for temporary files (TMPDIR), or use --cache FILE";
+                Error::io(self.path(), e, hint)
+            })?,
+        };
+        Cache::of(file, &self.path())
+    }
+
+    /// Takes it away again.
+    pub fn remove(&self) {
+        if let Target::Named(place) = self {
+            let _ = std::fs::remove_file(place);
+        }
+    }
+}
+
+fn nameless(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+    let mut to = BufWriter::new(tempfile::tempfile()?);
+    fill(&mut to)?;
+    Ok(to.into_inner()?)
 }
 
 /// What became of a cache.
 pub(super) struct Made {
     pub supplied: Supplied,
     pub rows: u64,
-    pub written: Result<()>,
+    pub written: Result<Cache>,
     pub changed: bool, // the source, while it was read: a cache of neither the old data nor the new is not to be kept
+}
+
+impl Made {
+    /// A file without rows has no cache.
+    pub fn refuse_no_rows(&self, path: &Path) -> Result<()> {
+        match self.rows {
+            0 => Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data")),
+            _ => Ok(()),
+        }
+    }
 }
 
 pub(super) struct Reader {
@@ -89,7 +144,7 @@ pub(super) struct Reader {
 pub(super) fn write(
     path: &Path,
     asked: &Asked,
-    place: &Path,
+    place: Target,
     reader: Reader,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<Made> {
@@ -99,7 +154,7 @@ pub(super) fn write(
     let reading = input.reading.clone();
     let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
     let (mut outcome, mut rows) = (Ok(()), 0);
-    let written = files::write_lightly(place, |to| {
+    let written = place.fill(|to| {
         let mut failed = None;
         let mut writer = CacheWriter::new(to, stamp.clone(), asked.clone(), reading.clone())?;
         outcome = input.for_each_named(reader.absent, &mut naming, &mut |block| {
@@ -108,7 +163,7 @@ pub(super) fn write(
                 && let Err(e) = writer.push(block)
             {
                 if reader.alone {
-                    return Err(Error::io(place, e, "nothing was written: check the disk"));
+                    return Err(Error::io(place.path(), e, "nothing was written: check the disk"));
                 }
                 failed = Some(e); // a full disk stops the cache, not the reading
             }

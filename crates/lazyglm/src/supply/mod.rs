@@ -9,12 +9,13 @@ pub(crate) use make::keep;
 
 use crate::cache::{Cache, Meta, Scratch, Stamp};
 use crate::error::{Error, Kind, Place, Result};
+use crate::files;
 use crate::format::{Asked, Parsed};
 use crate::input::Reading;
 use crate::naming::Naming;
 use crate::reader::{self, Make, Work};
 use crate::rows::Rows;
-use crate::source::Block;
+use crate::source::{Block, is_stream};
 use make::{Values, from_source};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,7 +55,7 @@ impl CacheMode {
     fn place(&self, source: &Path) -> Option<PathBuf> {
         match self {
             CacheMode::Off => None,
-            CacheMode::File(file) => Some(file.clone()),
+            CacheMode::File(file) => Some(files::behind_links(file)), // asked for by name: a link is followed
             CacheMode::Auto if is_stream(source) => None,
             CacheMode::Auto | CacheMode::Only => {
                 let mut name = source.as_os_str().to_owned();
@@ -63,11 +64,6 @@ impl CacheMode {
             }
         }
     }
-}
-
-/// Whether a source can be read only once: standard input, or a pipe under the name of a file.
-fn is_stream(source: &Path) -> bool {
-    source.as_os_str() == "-" || std::fs::metadata(source).is_ok_and(|found| !found.is_file())
 }
 
 /// How some rows were made, what their ids stand for, and what to tell the user.
@@ -90,30 +86,18 @@ pub(crate) fn for_each(
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
     start_over: &mut dyn FnMut(),
 ) -> Result<Supplied> {
-    let mut notes = Vec::new();
-    if Cache::is_one(path) {
-        let cache = of_cache(path, asked, &absent)?;
-        tell(&cache, see)?;
-        from_cache(&cache, rounds, usize::MAX, see)?;
-        return Ok(supplied(cache, notes));
-    }
-    let place = match mode.place(path) {
-        Some(_) if !absent.is_empty() && *mode == CacheMode::Only => {
-            let what = "--cache only with sample weights of 0, which leave rows out";
-            return Err(Error::call(what, "leave --cache only out, or the rows themselves"));
-        }
-        Some(_) if !absent.is_empty() => None, // rows are left out: that is no cache of the file
-        place => place,
-    };
     if asked.renumber && !absent.is_empty() {
         let what = "--renumber with sample weights of 0, which leave rows out";
         return Err(Error::call(what, "leave --renumber out, or the rows themselves"));
     }
-    let Some(place) = place else {
-        return anew(path, asked, None, absent, rounds, see);
-    };
-    match fresh(&place, path, asked, mode) {
-        Ok(Some(cache)) => {
+    let Lookup { found, mut notes } = look_up(path, asked, mode, &absent)?;
+    let place = match found {
+        Found::Given(cache) => {
+            tell(&cache, see)?;
+            from_cache(&cache, rounds, usize::MAX, see)?;
+            return Ok(supplied(cache, notes));
+        }
+        Found::Fresh(cache, place) => {
             tell(&cache, see)?;
             let mut stopped_by_seer = false;
             let done = from_cache(&cache, rounds, usize::MAX, &mut |block| {
@@ -125,14 +109,13 @@ pub(crate) fn for_each(
                 Err(e) => {
                     start_over();
                     notes.push(again(&e));
+                    Some(place)
                 }
             }
         }
-        Ok(None) => {}
-        Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
-        Err(e) => notes.push(again(&e)),
-    }
-    let supplied = anew(path, asked, Some(&place), absent, rounds, see)?;
+        Found::Nothing(place) => place,
+    };
+    let supplied = anew(path, asked, place.as_deref(), absent, rounds, see)?;
     notes.extend(supplied.notes);
     Ok(Supplied { notes, ..supplied })
 }
@@ -156,11 +139,10 @@ fn anew(
         let (supplied, word) = from_source(path, asked, place, absent, values, see)?;
         return Ok(Supplied { notes: word.into_iter().collect(), ..supplied });
     }
-    let Kept { cache, notes, .. } = &renumber::renumbered(path, asked, place, usize::MAX)?;
-    tell(cache, see)?;
-    from_cache(cache, rounds, usize::MAX, see)?;
-    let Meta { reading, .. } = cache.meta.clone();
-    Ok(Supplied { reading, naming: cache.naming.clone(), order: cache.order.clone(), notes: notes.clone() })
+    let Kept { cache, notes } = renumber::renumbered(path, asked, place, usize::MAX)?;
+    tell(&cache, see)?;
+    from_cache(&cache, rounds, usize::MAX, see)?;
+    Ok(supplied(cache, notes))
 }
 
 /// The same once, without a cache of its own, and with the ids of the whole even where a cache that is given as the data
@@ -180,6 +162,74 @@ pub(crate) fn for_each_once(
         }
     }
     for_each(path, asked, &CacheMode::Off, Vec::new(), false, see, &mut || {})
+}
+
+/// Where rows are to be had from.
+enum Found {
+    /// The data file is itself a cache.
+    Given(Cache),
+    /// The cache of the data, in its place.
+    Fresh(Cache, PathBuf),
+    /// The source alone; a cache may be written to this place.
+    Nothing(Option<PathBuf>),
+}
+
+/// What [`look_up`] found, and what to tell the user.
+struct Lookup {
+    found: Found,
+    notes: Vec<String>,
+}
+
+/// Decides between the data and their cache. With `absent` rows no cache is used: it would be one of other rows.
+fn look_up(path: &Path, asked: &Asked, mode: &CacheMode, absent: &[bool]) -> Result<Lookup> {
+    let mut notes = Vec::new();
+    if Cache::is_one(path) {
+        return Ok(Lookup { found: Found::Given(of_cache(path, asked, absent)?), notes });
+    }
+    let place = match mode.place(path) {
+        Some(_) if !absent.is_empty() && *mode == CacheMode::Only => {
+            let what = "--cache only with sample weights of 0, which leave rows out";
+            return Err(Error::call(what, "leave --cache only out, or the rows themselves"));
+        }
+        Some(_) if !absent.is_empty() => None,
+        place => place,
+    };
+    let Some(place) = place else { return Ok(Lookup { found: Found::Nothing(None), notes }) };
+    if *mode == CacheMode::Auto
+        && let Some(why) = not_ours(&place)
+    {
+        notes.push(format!("{}: no cache can be written there: {why}", place.display()));
+        return Ok(Lookup { found: Found::Nothing(None), notes });
+    }
+    let found = match fresh(&place, path, asked, mode) {
+        Ok(Some(cache)) => Found::Fresh(cache, place),
+        Ok(None) => Found::Nothing(Some(place)),
+        Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
+        Err(e) => {
+            notes.push(again(&e));
+            Found::Nothing(Some(place))
+        }
+    };
+    Ok(Lookup { found, notes })
+}
+
+/// Why an automatic cache must leave alone what is in its place, if anything: nobody asked for this file by name, and in
+/// a shared folder somebody else may have put it there.
+fn not_ours(place: &Path) -> Option<&'static str> {
+    match std::fs::symlink_metadata(place) {
+        Err(_) => None,
+        Ok(found) if found.is_symlink() => Some("a symbolic link is there"),
+        Ok(found) if !found.is_file() => Some("what is there is not a file"),
+        Ok(_) if !Cache::is_one(place) => Some("the file there is no cache of lazyglm"),
+        Ok(_) => None,
+    }
+}
+
+/// Whether a cache may be believed that nobody asked for by name: one of this user's, of the data's owner or the
+/// administrator's. In a shared folder anybody can write a cache that claims to be of these data.
+fn is_trusted(cache: &Cache, source: &Path) -> bool {
+    let of_source = std::fs::metadata(source).ok().as_ref().and_then(files::owner);
+    cache.owner().is_none_or(|user| files::is_me(user) || user == 0 || Some(user) == of_source)
 }
 
 /// A cache given as the data: how it was read is settled.
@@ -207,7 +257,7 @@ fn again(e: &Error) -> String {
 }
 
 /// The cache, if it is there and that of this source, read in this way; an error if it is there and cannot be used.
-pub(crate) fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode) -> Result<Option<Cache>> {
+fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode) -> Result<Option<Cache>> {
     let only = *mode == CacheMode::Only;
     if !place.exists() {
         return match only {
@@ -235,8 +285,11 @@ pub(crate) fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode
     if unseen && !only {
         return Ok(None); // a stream cannot be compared with anything: its cache is written, never read
     }
+    if *mode == CacheMode::Auto && !is_trusted(&cache, source) {
+        return Err(stale("it belongs to another user"));
+    }
     if !unseen && cache.meta.source.as_ref() != Some(&Stamp::of(source)?) {
-        return Err(stale("it was made from other data, or the data have changed since"));
+        return Err(stale("it was made from other data, or the data have changed or were copied since"));
     }
     if cache.meta.asked != *asked {
         return Err(stale("it was made with other settings for reading"));
@@ -251,7 +304,7 @@ pub(crate) fn from_cache(
     threads: usize,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
-    from_cache_as(cache, rounds, threads, &|_| {}, see)
+    from_cache_as(cache, rounds, threads, &|_| Ok(()), see)
 }
 
 /// The same, and `change` is done to the rows, there where they are decoded.
@@ -259,7 +312,7 @@ fn from_cache_as(
     cache: &Cache,
     rounds: bool,
     threads: usize,
-    change: &(dyn Fn(&mut Rows) + Sync),
+    change: &(dyn Fn(&mut Rows) -> Result<()> + Sync),
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
@@ -274,8 +327,7 @@ fn from_cache_as(
         let mut scratch = Scratch::default();
         Box::new(move |part, block, parsed| {
             cache.decode(part, block.bytes(), parsed, &mut scratch)?;
-            change(&mut parsed.rows);
-            Ok(())
+            change(&mut parsed.rows)
         })
     };
     reader::for_each(Work { take, maker: &maker, lines_before: 0, rounds, threads }, Vec::new(), see)

@@ -2,11 +2,11 @@
 //! and fewer lines of memory are touched to score a row. Ids in the cache are these numbers; what they stand for is its
 //! order, by which models and messages speak of features as they were written.
 
-use super::kept::{Kept, vanishing};
-use super::make::{Reader, write, wrote};
+use super::kept::Kept;
+use super::make::{Reader, Target, write, wrote};
 use super::{from_cache_as, tell};
 use crate::cache::{Cache, CacheWriter};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
 use crate::files;
 use crate::format::{Asked, Parsed};
 use crate::naming::Naming;
@@ -18,20 +18,18 @@ use std::path::Path;
 /// Makes a renumbered cache of a file, in this place or, if none can be kept, in one that vanishes. The rows are read
 /// once, into a cache as any other, and counted; then that is written again under the new numbers.
 pub(super) fn renumbered(path: &Path, asked: &Asked, place: Option<&Path>, threads: usize) -> Result<Kept> {
-    let (first, mut counts) = (vanishing()?, PerId::default());
+    let mut counts = PerId::default();
     let plainly = Asked { renumber: false, ..asked.clone() };
     let reader = Reader { absent: Vec::new(), threads, alone: true };
-    let made = write(path, &plainly, &first, reader, &mut |block| {
+    let made = write(path, &plainly, Target::Nameless, reader, &mut |block| {
         block.rows.ids().iter().for_each(|&id| counts.add_one(id));
         Ok(())
     })?;
-    if made.rows == 0 {
-        return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
-    }
-    made.written?;
-    let plain = Cache::open(&first)?;
+    made.refuse_no_rows(path)?;
+    let plain = made.written?;
     let (mut notes, order) = (Vec::new(), counts.by_frequency(&plain.naming));
     let ranks = counts.replaced_by_places(&order);
+    let rewrite = |to| rewrite(&plain, asked, &order, &ranks, threads, to);
     if let Some(place) = place {
         match files::check_writable(place) {
             Err(_) => notes.push(format!("{}: no cache can be written there", place.display())),
@@ -39,18 +37,16 @@ pub(super) fn renumbered(path: &Path, asked: &Asked, place: Option<&Path>, threa
                 let what = "the data changed while they were read: no cache was kept";
                 notes.push(format!("{}: {what}", place.display()));
             }
-            Ok(()) => match rewrite(&plain, asked, &order, &ranks, threads, place) {
-                Ok(()) => {
+            Ok(()) => match rewrite(Target::Named(place)) {
+                Ok(cache) => {
                     notes.push(wrote(place));
-                    return Ok(Kept { cache: Cache::open(place)?, notes, _vanishing: None });
+                    return Ok(Kept { cache, notes });
                 }
                 Err(e) => notes.push(format!("no cache was written: {e}")),
             },
         }
     }
-    let second = vanishing()?;
-    rewrite(&plain, asked, &order, &ranks, threads, &second)?;
-    Ok(Kept { cache: Cache::open(&second)?, notes, _vanishing: Some(second) })
+    Ok(Kept { cache: rewrite(Target::Nameless)?, notes })
 }
 
 /// Writes a cache again, ids being places in `order`.
@@ -60,14 +56,14 @@ fn rewrite(
     order: &[u32],
     ranks: &PerId,
     threads: usize,
-    place: &Path,
-) -> Result<()> {
-    let mut outcome = Ok(());
-    let written = files::write_lightly(place, |to| {
+    to: Target,
+) -> Result<Cache> {
+    let (place, mut outcome) = (to.path(), Ok(()));
+    let written = to.fill(|to| {
         let (source, reading) = (plain.meta.source.clone(), plain.meta.reading.clone());
         let mut writer = CacheWriter::new(to, source, asked.clone(), reading)?;
         let mut push = |block: &mut Parsed| {
-            writer.push(block).map_err(|e| Error::io(place, e, "make room on the disk, or use --cache"))
+            writer.push(block).map_err(|e| Error::io(&place, e, "make room on the disk, or use --cache"))
         };
         outcome = tell(plain, &mut push).and_then(|()| {
             from_cache_as(plain, false, threads, &|rows| rows.renumber(&|id| ranks.get(id)), &mut push)

@@ -53,7 +53,7 @@ impl Prepared {
             let options = StreamOptions { asked, declared, cache, loss, class_weight, scale, memory };
             let stream = Stream::open(&args.data, &options, &plan.settings)?;
             // A stream cannot be read again; what was kept of it can.
-            if !stream.fits() || args.data.as_os_str() == "-" {
+            if !stream.fits() || lazyglm::source::is_stream(&args.data) {
                 return From::stream(args, plan, stream).map(Prepared::One);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{Rows, Values};
 use crate::error::Result;
-use crate::rows::RowsRef;
+use crate::rows::{RowsRef, broken};
 use rayon::prelude::*;
 
 impl Rows {
@@ -28,8 +28,9 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Gives each id another number, no two of them the same, and puts the rows into the order of the numbers.
-    pub(crate) fn renumber(&mut self, number: &dyn Fn(u32) -> u32) {
+    /// Gives each id another number and puts the rows into the order of the numbers. Refuses a numbering that gives two
+    /// ids of one row the same number: the rows must not be used then.
+    pub(crate) fn renumber(&mut self, number: &dyn Fn(u32) -> u32) -> Result<()> {
         let Rows { offsets, ids, values, columns, .. } = self;
         let (mut keys, mut short, mut wide) = (Vec::new(), Vec::new(), Vec::new());
         *columns = 0;
@@ -38,6 +39,9 @@ impl Rows {
             keys.clear();
             keys.extend((0..).zip(&ids[span.clone()]).map(|(k, &id)| u64::from(number(id)) << 32 | k));
             keys.sort_unstable();
+            if keys.windows(2).any(|two| two[0] >> 32 == two[1] >> 32) {
+                return Err(broken("two ids with one number"));
+            }
             ids[span.clone()].iter_mut().zip(&keys).for_each(|(id, key)| *id = (key >> 32) as u32);
             match values {
                 Values::F32(values) => arrange(&mut values[span.clone()], &keys, &mut short),
@@ -45,14 +49,20 @@ impl Rows {
             }
             *columns = ids[span].last().map_or(0, |&last| last as usize + 1).max(*columns);
         }
+        Ok(())
     }
 
-    /// Takes `base` from every id, all of which are at least that, and declares the columns.
-    pub(crate) fn count_from(&mut self, base: u32, columns: usize) {
+    /// Takes `base` from every id and declares the columns. Refuses ids below `base` or beyond the columns: the kernel
+    /// relies on it that there are none, whatever a file says.
+    pub(crate) fn count_from(&mut self, base: u32, columns: usize) -> Result<()> {
+        if !self.ids_are_in(base as usize..columns.saturating_add(base as usize)) {
+            return Err(broken("an id that stands for no column"));
+        }
         if base > 0 {
             self.ids.par_chunks_mut(1 << 16).for_each(|ids| ids.iter_mut().for_each(|id| *id -= base));
         }
         self.columns = columns;
+        Ok(())
     }
 
     /// Renames every id by a strictly increasing map into `0..columns`, so that rows stay sorted; refuses any other.
