@@ -14,6 +14,7 @@ mod timing;
 mod verbs;
 
 use clap::Parser;
+use lazyglm::Kind;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -37,7 +38,11 @@ fn main() -> ExitCode {
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS, // `| head` has seen enough
         Err(error) => {
             print::error(&error);
-            ExitCode::from(if error.is_wrong_call() { 2 } else { 1 })
+            ExitCode::from(match error.kind() {
+                Kind::Call { .. } => 2,
+                Kind::Interrupted => 130, // what a shell calls a program that Ctrl-C has ended
+                _ => 1,
+            })
         }
     }
 }

@@ -139,6 +139,9 @@ pub enum Kind {
         /// Which knob to turn.
         hint: String,
     },
+    /// Somebody stopped the run before there was anything to keep.
+    #[error("interrupted before anything was learnt: nothing was written")]
+    Interrupted,
     /// A model file that cannot be used.
     #[error("{place}: {what}; {hint}")]
     Model {

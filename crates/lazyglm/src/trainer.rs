@@ -19,11 +19,11 @@ pub use progress::{Progress, Stage};
 pub use solvers::{SOLVERS, Solver};
 
 use crate::blocks::{Blocks, InMemory};
-use crate::error::{Place, Result};
+use crate::error::{Kind, Place, Result};
 use crate::loss::Loss;
 use crate::objective;
 use crate::penalty::{ElasticNet, Prices};
-use crate::report::Report;
+use crate::report::{Report, Stop};
 use crate::settings::Settings;
 use crate::stream::Stream;
 use crate::task::Task;
@@ -66,6 +66,10 @@ pub fn train(
     let solver = solvers::find(&settings.solver)?;
     solver.check(settings, task.data.rows.columns())?;
     let mut trained = (solver.train)(task, validation, settings, watch)?;
+    let report = &trained.report;
+    if report.stop == Stop::Interrupted && report.epochs == 0 && report.tried.is_empty() {
+        return Err(Kind::Interrupted.into()); // weights that nobody learnt are no model
+    }
     let bias = settings.bias.then_some(trained.bias);
     let net = ElasticNet { l1: trained.report.l1, l2: trained.report.l2 }; // which the solver may have chosen
     let prices = Prices { net, ..settings.prices() };

@@ -1,9 +1,9 @@
 //! What is done where nothing is said of how: a chosen penalty does not see units, and regression does not see where
 //! targets lie.
 
-use lazyglm::{ElasticNet, Precision, Settings, Task, Trained, loss, synth, train};
+use lazyglm::{ElasticNet, Kind, Precision, Settings, Stop, Task, Trained, loss, objective, synth, train};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Numbers to predict: the scores of a drawn model, and some noise.
 fn numbers(rows: usize) -> Task {
@@ -112,15 +112,62 @@ fn the_best_penalty_tried_is_the_one_that_is_kept() {
     assert!((again.objective - report.objective).abs() < 1e-6 * report.objective, "{again:?}");
 }
 
+const EVERY_WAY: [(&str, bool); 7] = [
+    ("auto", true),
+    ("auto", false),
+    ("newton", false),
+    ("online", false),
+    ("adagrad", false),
+    ("ftrl", false),
+    ("saga", false),
+];
+
 #[test]
-fn a_run_that_is_interrupted_before_it_began_still_has_an_answer() {
+fn a_run_that_is_interrupted_before_it_began_has_no_model() {
     let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
-    for (solver, choose_penalty) in [("auto", true), ("auto", false), ("newton", false), ("online", false)] {
+    for (solver, choose_penalty) in EVERY_WAY {
         let interrupt = Some(Arc::new(AtomicBool::new(true)));
         let settings = Settings { solver: solver.into(), choose_penalty, interrupt, ..Settings::default() };
-        let trained = run(&task, &settings);
-        assert!(trained.report.objective.is_finite(), "{solver}");
-        assert_eq!(trained.report.stop, lazyglm::Stop::Interrupted, "{solver}");
+        let refusal = train(&task, None, &settings, &mut |_| {}).unwrap_err();
+        assert!(matches!(refusal.kind(), Kind::Interrupted), "{solver}: {refusal}");
+    }
+}
+
+#[test]
+fn a_run_that_is_interrupted_has_weights_and_true_figures_of_them() {
+    let task = synth::documents(&synth::Shape { rows: 5_000, features: 500, ..Default::default() }).task;
+    for (solver, choose_penalty) in EVERY_WAY {
+        for looks in [1, 2, 5, 9] {
+            let interrupt = Arc::new(AtomicBool::new(false));
+            let settings = Settings {
+                solver: solver.into(),
+                choose_penalty,
+                epochs: 50,
+                interrupt: Some(interrupt.clone()),
+                ..Settings::default()
+            };
+            let mut left = looks;
+            let run = train(&task, None, &settings, &mut |_| {
+                left -= 1;
+                interrupt.fetch_or(left <= 0, Ordering::Relaxed);
+            });
+            let trained = match run {
+                Ok(trained) => trained,
+                Err(refusal) => {
+                    assert!(matches!(refusal.kind(), Kind::Interrupted), "{solver}: {refusal}");
+                    assert!(looks == 1, "{solver}: something was learnt before look {looks}");
+                    continue;
+                }
+            };
+            let report = trained.report;
+            if report.stop != Stop::Interrupted {
+                continue; // it was done before it was told
+            }
+            assert!(trained.weights.iter().any(|w| *w != 0.0), "{solver} at {looks}: no weights");
+            let net = ElasticNet { l1: report.l1, l2: report.l2 };
+            let f = objective::objective(task.examples(), &*task.loss, net, &trained.weights, trained.bias);
+            assert!((f.total() - report.objective).abs() < 1e-9 * report.objective, "{solver} at {looks}");
+        }
     }
 }
 

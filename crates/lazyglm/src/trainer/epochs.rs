@@ -63,6 +63,9 @@ impl Run<'_> {
 
     /// Learns until the epochs are over, the learner has arrived, or held-out rows get worse.
     pub fn fit(&self, mut model: impl Learner, watch: &mut dyn FnMut(&Progress)) -> Result<Fitted> {
+        if self.settings.interrupted() {
+            return Err(Kind::Interrupted.into());
+        }
         let rows = self.job.blocks.rows();
         let mut progress = Progress::start(self.settings.epochs, rows as u64);
         let (mut weights, mut best, mut history) = (Vec::new(), Best::default(), Vec::new());

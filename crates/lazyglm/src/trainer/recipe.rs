@@ -13,7 +13,7 @@ use super::follow::{self, Follow};
 use super::held::Held;
 use super::newton::STEPS;
 use super::{Progress, Stage};
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::objective::{self, NullPoint};
 use crate::penalty::{ElasticNet, Prices};
 use crate::random::Random;
@@ -84,7 +84,8 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let seats = (0..folds)
         .map(|fold| Seat::new(task, &order, fold * held..(fold + 1) * held, most, settings.bias))
         .collect();
-    let mut walk = Walk { settings, units, seats, tried: HashMap::new(), order: Vec::new(), watch };
+    let mut walk =
+        Walk { settings, units, seats, tried: HashMap::new(), order: Vec::new(), lead: None, watch };
     let middle = walk.descend(0)?;
     let mut best = vec![(0, walk.climb(0, middle, [1, -1])?)];
     for ray in 1..RAYS.len() {
@@ -100,10 +101,14 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     if most < rows - held {
         walk.seats = vec![Seat::new(task, &order, 0..held, rows, settings.bias)];
         walk.tried.clear();
+        walk.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that of other rows
         k = walk.climb(ray, k, [1, 1])?;
         follow = follow.map(|follow| follow::on(&walk.seats, &follow, settings, &mut walk.order));
     }
     let lowest = walk.loss(ray, k)?;
+    if settings.interrupted() {
+        return walk.so_far();
+    }
     let held = walk.tried.get(&(ray, k)).map_or(Held::LOST, |(held, _)| *held);
     let (mut tried, mut seat) = (walk.order, walk.seats.swap_remove(0));
     let mark = |tried: &mut [Tried], solver: &str, loss: f64| {
@@ -113,7 +118,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let follow = follow.filter(|follow| follow.held.loss() < (1.0 - MARGIN) * lowest);
     let best = follow.as_ref().map_or(held, |follow| follow.held);
     // With factors, some weights may be free: what is left at λ₁_max is not nothing.
-    if settings.factors.is_none() && !best.is_better_than_nothing() && !settings.interrupted() {
+    if settings.factors.is_none() && !best.is_better_than_nothing() {
         let net = ElasticNet { l1: digits(NOTHING * units.l1), l2: 0.0 };
         let (loss, rows) = (best.loss_of_nothing(), seat.learnt.targets.len());
         let ElasticNet { l1, l2 } = net;
@@ -192,6 +197,14 @@ impl Seat {
     }
 }
 
+/// The best so far, kept for the case that nothing better comes because the run is interrupted.
+struct Lead {
+    loss: f64,
+    number: usize, // among those tried
+    net: ElasticNet,
+    start: Arc<Start>,
+}
+
 /// What has been tried, and where.
 struct Walk<'a> {
     settings: &'a Settings,
@@ -199,6 +212,7 @@ struct Walk<'a> {
     seats: Vec<Seat>,
     tried: HashMap<(usize, i32), (Held, usize)>,
     order: Vec<Tried>,
+    lead: Option<Lead>,
     watch: &'a mut dyn FnMut(&Progress),
 }
 
@@ -222,6 +236,11 @@ impl Walk<'_> {
         let held = looks.iter().fold(Held::default(), |sum, look| sum.and(look.0));
         let (loss, nonzeros) = (held.loss(), looks.iter().map(|look| look.1).sum::<usize>() / seats);
         self.tried.insert((ray, k), (held, nonzeros));
+        if !settings.interrupted() && self.lead.as_ref().is_none_or(|lead| loss < lead.loss) {
+            let (weights, bias) = self.seats[0].at.clone().unwrap_or_default();
+            let start = Arc::new(Start { weights, bias });
+            self.lead = Some(Lead { loss, number: self.order.len(), net, start });
+        }
         let rows = self.seats[0].learnt.targets.len();
         self.order.push(Tried {
             solver: "newton".into(),
@@ -239,6 +258,13 @@ impl Walk<'_> {
         progress.stage = Stage::Choosing;
         (self.watch)(&progress);
         Ok(loss)
+    }
+
+    /// The choice of an interrupted run: the best of what was tried to the end, if anything was.
+    fn so_far(mut self) -> Result<Choice> {
+        let lead = self.lead.take().ok_or(Kind::Interrupted)?;
+        self.order[lead.number].chosen = true;
+        Ok(Choice { how: How::Minimise(lead.net, lead.start), tried: self.order })
     }
 
     /// Down a ray by decades, until it has got worse twice; the best.

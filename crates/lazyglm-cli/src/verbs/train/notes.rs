@@ -11,7 +11,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
         note(args.quiet, &did(settings, report, streams));
     }
     match report.stop {
-        Stop::Interrupted => note(args.quiet, "interrupted: this is what was learnt so far"),
+        Stop::Interrupted => note(args.quiet, &interrupted(report)),
         Stop::Steps if settings.net.is_none() => note(
             args.quiet,
             &format!(
@@ -66,6 +66,27 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
     }
 }
 
+/// What an interrupted run has reached.
+fn interrupted(report: &Report) -> String {
+    let distance = match report.relative_gap {
+        Some(gap) => format!("the minimum is at most {gap:.1e} of the objective away"),
+        None => "how far the minimum is away is not known".to_string(),
+    };
+    let tried = report.tried.iter().find(|point| point.chosen);
+    match (report.epochs, tried) {
+        (0, Some(point)) => format!(
+            "interrupted while the penalty was chosen: this is the best of {} models so far, learnt from {} of {} rows; {distance}",
+            report.tried.len(),
+            print::count(point.rows as u64),
+            print::count(report.rows as u64)
+        ),
+        (epochs, _) => {
+            let what = if report.solver == "newton" { "Newton step" } else { "epoch" };
+            format!("interrupted: this is what {} learnt; {distance}", print::counted(epochs, what))
+        }
+    }
+}
+
 /// What `auto` did.
 fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     let Report { l1, l2, tried, .. } = report;
@@ -87,6 +108,7 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
         None => "the penalty as given".to_string(),
     };
     let how = match report.solver.as_str() {
+        "newton" if report.stop == Stop::Interrupted => "Newton's method, interrupted".to_string(),
         "newton" => format!("the minimiser to {:?}, by Newton's method", settings.tolerance),
         "ftrl" => format!(
             "{} of FTRL-proximal, the mean of {} runs, better there than the minimiser of any penalty tried",
