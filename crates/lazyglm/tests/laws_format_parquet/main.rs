@@ -4,6 +4,7 @@
 
 mod columns;
 mod damaged;
+mod nested;
 mod opened;
 mod refused;
 mod tables;

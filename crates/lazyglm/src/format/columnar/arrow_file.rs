@@ -79,7 +79,7 @@ fn fits(batch: &Described, body: &[u8]) -> bool {
 }
 
 /// Bytes of the file; no more are reserved than there are.
-fn read(file: &mut File, length: u64, start: u64, size: u64) -> Wrong<Vec<u8>> {
+pub(super) fn read(file: &mut File, length: u64, start: u64, size: u64) -> Wrong<Vec<u8>> {
     if start.checked_add(size).is_none_or(|end| end > length) {
         return Err("it is cut short".to_string());
     }

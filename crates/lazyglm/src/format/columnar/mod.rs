@@ -20,6 +20,8 @@ mod arrow_file;
 #[cfg(feature = "parquet")]
 mod batches;
 #[cfg(feature = "parquet")]
+mod depth;
+#[cfg(feature = "parquet")]
 mod open;
 #[cfg(feature = "parquet")]
 mod page_checks;

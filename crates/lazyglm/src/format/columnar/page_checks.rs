@@ -93,7 +93,7 @@ fn sequence(bytes: &[u8], at: &mut usize) -> Option<u64> {
 }
 
 /// A number in groups of seven bits, the lowest first; `end` is where it ends.
-fn varint(bytes: &[u8], start: usize, end: &mut usize) -> Option<u64> {
+pub(super) fn varint(bytes: &[u8], start: usize, end: &mut usize) -> Option<u64> {
     let (mut number, mut shift) = (0u64, 0);
     for (k, &byte) in bytes.get(start..)?.iter().enumerate().take(10) {
         number |= u64::from(byte & 0x7f) << shift;

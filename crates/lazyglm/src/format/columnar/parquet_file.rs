@@ -1,15 +1,21 @@
 //! Parquet: row group after row group, page after page.
 
+use super::arrow_file::read;
 use super::batches::{Next, Table, Wrong};
+use super::depth;
 use super::pages::Group;
 use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::file::metadata::{FooterTail, ParquetMetaDataReader};
 use std::fs::File;
 use std::sync::Arc;
 
-pub(super) fn open(file: File) -> Wrong<Table> {
-    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| e.to_string())?;
+/// The magic at the end, and before it the length of the footer.
+const TAIL: u64 = 8;
+
+pub(super) fn open(mut file: File) -> Wrong<Table> {
+    let metadata = metadata(&mut file)?;
     let schema = metadata.schema().clone();
     let read = move |columns: Vec<usize>, rows: usize| -> Wrong<Next> {
         let described = metadata.parquet_schema();
@@ -21,6 +27,24 @@ pub(super) fn open(file: File) -> Wrong<Table> {
         Ok(Box::new(move || groups.next()))
     };
     Ok(Table { schema, read: Box::new(read) })
+}
+
+/// What the footer says, once its columns are known not to be nested too deep.
+fn metadata(file: &mut File) -> Wrong<ArrowReaderMetadata> {
+    let length = file.metadata().map_err(|e| e.to_string())?.len();
+    let tail = length.checked_sub(TAIL).ok_or("it is too short")?;
+    let last: [u8; TAIL as usize] =
+        read(file, length, tail, TAIL)?.try_into().map_err(|_| "it is too short")?;
+    let tail_says = FooterTail::try_new(&last).map_err(|e| e.to_string())?;
+    if tail_says.is_encrypted_footer() {
+        return Err("it is encrypted".to_string());
+    }
+    let size = tail_says.metadata_length() as u64;
+    let start = tail.checked_sub(size).ok_or("its footer is longer than the file")?;
+    let footer = read(file, length, start, size)?;
+    depth::check(&footer)?;
+    let metadata = ParquetMetaDataReader::decode_metadata(&footer).map_err(|e| e.to_string())?;
+    ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()).map_err(|e| e.to_string())
 }
 
 struct Groups {
