@@ -3,8 +3,67 @@
 //! Library code never panics on input, never prints and never exits. A program turns an [`Error`] into a
 //! message with `Display` and into an exit code with [`Error::is_wrong_call`].
 
-use std::fmt;
+use std::borrow::Cow;
+use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// Characters of a value that an error quotes.
+const QUOTED: usize = 60;
+
+/// Characters of each part of an error: the last bound, for lists of names and the like.
+const LONGEST_PART: usize = 2000;
+
+/// The text with its control characters escaped (`\\u{1b}`), so that no file can steer the terminal it is shown on.
+/// Characters that reorder a line or end one (U+202A to U+202E, U+2066 to U+2069, U+2028, U+2029) are escaped too.
+///
+/// ```
+/// use lazyglm::escaped;
+/// assert_eq!([escaped("naïve"), escaped("a\x1b[31m\n")], ["naïve", "a\\u{1b}[31m\\n"]);
+/// ```
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match steers(c) {
+            true => plain.extend(c.escape_default()),
+            false => plain.push(c),
+        }
+    }
+    Cow::Owned(plain)
+}
+
+/// A value of the input as an error quotes it: control characters escaped; of a long value, the start and its length.
+///
+/// ```
+/// use lazyglm::excerpt;
+/// assert_eq!(excerpt("2:x"), "2:x");
+/// assert_eq!(excerpt("é".repeat(500)), "é".repeat(60) + "… (1000 bytes)");
+/// ```
+pub fn excerpt(value: impl AsRef<[u8]>) -> String {
+    let value = value.as_ref();
+    let text = String::from_utf8_lossy(&value[..value.len().min(4 * QUOTED + 4)]); // a character has up to four bytes
+    match text.char_indices().nth(QUOTED) {
+        None => escaped(&text).into_owned(),
+        Some((end, _)) => {
+            let mut start = escaped(&text[..end]).into_owned();
+            let _ = write!(start, "… ({} bytes)", value.len()); // a String takes all that is written
+            start
+        }
+    }
+}
+
+/// A part of an error, whatever was put into it.
+fn bounded(part: &mut String) {
+    let end = part.char_indices().nth(LONGEST_PART).map(|(end, _)| end);
+    if end.is_none() && matches!(escaped(part), Cow::Borrowed(_)) {
+        return;
+    }
+    let rest = if end.is_some() { "…" } else { "" };
+    *part = escaped(&part[..end.unwrap_or(part.len())]).into_owned() + rest;
+}
 
 /// The result of everything in this crate that can fail.
 ///
@@ -71,7 +130,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
             Some(path) if path.as_os_str() == "-" => write!(f, "standard input")?,
-            Some(path) => write!(f, "{}", path.display())?,
+            Some(path) => write!(f, "{}", escaped(&path.to_string_lossy()))?,
             None => write!(f, "input")?,
         }
         if let Some(line) = self.line {
@@ -236,7 +295,16 @@ impl Error {
 }
 
 impl From<Kind> for Error {
-    fn from(kind: Kind) -> Error {
+    /// Every error is made here: no part of it has control characters, and none is long.
+    fn from(mut kind: Kind) -> Error {
+        match &mut kind {
+            Kind::Io { hint, .. } => bounded(hint),
+            Kind::Interrupted => {}
+            Kind::Data { what, hint, .. }
+            | Kind::Call { what, hint }
+            | Kind::Diverged { what, hint, .. }
+            | Kind::Model { what, hint, .. } => [what, hint].into_iter().for_each(bounded),
+        }
         Error(Box::new(kind))
     }
 }

@@ -1,11 +1,11 @@
 //! An opened file: its bytes and how rows are made of them.
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::format::{self, Asked, Interact, Norm, Opening, Parsed, Parser, Recipe, Text};
 use crate::naming::Naming;
 use crate::reader::{self, Make, Work};
 use crate::registry::suggest;
-use crate::source::{Block, Source};
+use crate::source::{Block, LONGEST, Source};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -48,12 +48,14 @@ impl Reading {
         }
         let Naming::Words(words) = naming else { return Ok(()) };
         for space in self.interact.iter().flatten() {
-            if !words.iter().any(|name| self.recipe.namespace(name) == space) {
-                let mut known: Vec<&str> = words.iter().map(|name| self.recipe.namespace(name)).collect();
+            if !words.iter().any(|name| *self.recipe.namespace(name) == **space) {
+                let mut known: Vec<_> = words.iter().map(|name| self.recipe.namespace(name)).collect();
                 known.sort_unstable();
                 known.dedup();
                 known.truncate(20);
-                let what = format!("--interact: no feature is of the namespace or column '{space}'");
+                let known: Vec<&str> = known.iter().map(|name| &**name).collect();
+                let space_shown = excerpt(space);
+                let what = format!("--interact: no feature is of the namespace or column '{space_shown}'");
                 return Err(Error::call(what, suggest(space, &known)));
             }
         }
@@ -69,11 +71,51 @@ impl Reading {
     }
 }
 
+/// How every version of a cache begins; `cache` is above this room, so its own mark is not at hand.
+const CACHE: &[u8] = b"lazyglm cache ";
+
+/// Reads ahead until the first bytes hold a header and a row, or two rows: how a file is read is decided by them.
+fn look_far_enough(
+    source: &mut Source,
+    file: &Path,
+    asked: &Asked,
+    known: Option<&Reading>,
+    longest: usize,
+) -> Result<()> {
+    while !source.shows_all() {
+        let ahead = source.ahead();
+        let first = source.first()?;
+        let opening = Opening { first, file, asked, known: known.map(|known| &known.recipe) };
+        let Some(start) = format::unfinished(&opening) else { return Ok(()) };
+        if ahead - start > longest {
+            let line = 1 + memchr::memchr_iter(b'\n', &first[..start]).count() as u64;
+            return Err(source.too_long(line));
+        }
+        if ahead > longest {
+            return Ok(()); // blank lines without end
+        }
+        source.look_further()?;
+    }
+    Ok(())
+}
+
 impl Input {
     /// Opens a file; one that must be read like the data of a model is read by that model's `known` way.
     pub fn open(path: &Path, asked: &Asked, known: Option<&Reading>) -> Result<Input> {
+        Input::open_within(path, asked, known, LONGEST)
+    }
+
+    /// The same, where no record may have more than `longest` bytes: a record takes several times its length in memory.
+    pub fn open_within(path: &Path, asked: &Asked, known: Option<&Reading>, longest: usize) -> Result<Input> {
         let mut source = Source::open(path)?;
+        source.refuse_longer(longest);
+        look_far_enough(&mut source, path, asked, known, longest)?;
         let first = source.first()?;
+        if first.starts_with(CACHE) {
+            let what = "this file is a cache that lazyglm wrote, not data";
+            let hint = "give the data that the cache was made from; a cache can be given to train, tune, path and stats";
+            return Err(Error::data(Place::file(path), what, hint));
+        }
         let opening = Opening { first, file: path, asked, known: known.map(|known| &known.recipe) };
         if known.is_some_and(|known| known.hash_bits.is_none()) {
             format::refuse_strange(&opening)?;

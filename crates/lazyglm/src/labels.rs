@@ -1,5 +1,6 @@
 //! Targets as written: numbers, or words when any of them is no number.
 
+use crate::error::excerpt;
 use crate::number::parse_number;
 use crate::vocabulary::Vocabulary;
 use std::collections::HashMap;
@@ -50,9 +51,8 @@ impl Labels {
     /// assert_eq!((labels.len(), labels.name(0)), (1, "2.5".to_string()));
     /// ```
     pub fn push(&mut self, text: &[u8]) -> Result<(), String> {
-        let shown = String::from_utf8_lossy(text);
         if text.iter().any(u8::is_ascii_control) {
-            return Err(format!("the target {shown:?} has a control character in it"));
+            return Err(format!("the target '{}' has a control character in it", excerpt(text)));
         }
         if let Labels::Numbers(numbers) = self {
             match parse_number(text) {
@@ -60,11 +60,11 @@ impl Labels {
                     numbers.push(number + 0.0); // −0 and 0 are one target
                     return Ok(());
                 }
-                Some(_) => return Err(format!("the target '{shown}' is not finite")),
+                Some(_) => return Err(format!("the target '{}' is not finite", excerpt(text))),
                 None => *self = Labels::to_words(numbers),
             }
         } else if parse_number(text).is_some_and(|number| !number.is_finite()) {
-            return Err(format!("the target '{shown}' is not finite"));
+            return Err(format!("the target '{}' is not finite", excerpt(text)));
         }
         self.push_word(&canonical(text));
         Ok(())

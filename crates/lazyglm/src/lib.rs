@@ -85,7 +85,7 @@ mod weights_file;
 
 pub use certify::{Certify, Proved};
 pub use data::{Dataset, Load};
-pub use error::{Error, Kind, Place, Result};
+pub use error::{Error, Kind, Place, Result, escaped, excerpt};
 pub use features::{Declared, Features};
 pub use heads::{Head, HeadKind, Heads};
 pub use input::Reading;

@@ -10,7 +10,7 @@
 //! assert_eq!(error.to_string(), "loss 'huber' cannot have delta=-1; delta is a number above 0");
 //! ```
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 
 /// One number that an entry takes.
 ///
@@ -159,6 +159,18 @@ pub fn suggest(typed: &str, names: &[&str]) -> String {
         .map(|name| (strsim::jaro_winkler(typed, name), name))
         .filter(|(nearness, _)| *nearness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0));
-    let all = names.join(", ");
-    near.map_or(format!("there are: {all}"), |(_, name)| format!("did you mean '{name}'? There are: {all}"))
+    let all = listed(names);
+    near.map_or(format!("there are: {all}"), |(_, name)| {
+        format!("did you mean '{}'? There are: {all}", excerpt(name))
+    })
 }
+
+/// Names that a message lists: the first forty, each cut to a readable length.
+pub(crate) fn listed(names: &[impl AsRef<str>]) -> String {
+    let some: Vec<String> = names.iter().take(LISTED).map(|name| excerpt(name.as_ref())).collect();
+    let more = names.len().saturating_sub(LISTED);
+    some.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+}
+
+/// How many names a message lists.
+const LISTED: usize = 40;

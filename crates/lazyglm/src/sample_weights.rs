@@ -1,6 +1,6 @@
 //! Weights of rows, from a file of their own.
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::format::Parsed;
 use crate::number::parse_number;
 use crate::source;
@@ -38,7 +38,11 @@ impl SampleWeights {
             Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
             _ => {
                 let place = Place::file(path).line(k as u64 + 1).column(1);
-                Err(Error::data(place, format!("'{line}' is no weight"), "give one number from 0 up a line"))
+                Err(Error::data(
+                    place,
+                    format!("'{}' is no weight", excerpt(line)),
+                    "give one number from 0 up a line",
+                ))
             }
         };
         Ok(SampleWeights { values: lines.map(one).collect::<Result<_>>()?, file: path.to_path_buf() })

@@ -1,6 +1,6 @@
 //! A model at work: scores for rows whose features are named as in the data.
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::format::Parsed;
 use crate::model::Model;
 use crate::naming::bucket;
@@ -189,6 +189,26 @@ impl<'a> Scorer<'a> {
         scores.iter_mut().zip(&heads.biases).for_each(|(score, bias)| *score = *score / length + bias);
     }
 
+    /// Refuses scores and predictions that are NaN or infinite: sums that leave the range of f64 say nothing of the row.
+    ///
+    /// ```
+    /// use lazyglm::{Place, Scorer};
+    /// let place = || Place::file("new.svm").line(3);
+    /// assert!(Scorer::check_finite(&[0.5, -2.0], place).is_ok());
+    /// let error = Scorer::check_finite(&[0.5, f64::NAN], place).unwrap_err().to_string();
+    /// assert!(error.starts_with("new.svm:3: the prediction for this row is NaN"));
+    /// ```
+    pub fn check_finite(scores: &[f64], place: impl FnOnce() -> Place) -> Result<()> {
+        match scores.iter().find(|score| !score.is_finite()) {
+            None => Ok(()),
+            Some(score) => {
+                let what =
+                    format!("the prediction for this row is {score}: its values are too large for the model");
+                Err(Error::data(place(), what, "scale the values down, as those in training were"))
+            }
+        }
+    }
+
     /// Shows what is held of each feature of a row, its value, and whether values are yet to be divided by the length of the
     /// row, which is returned then.
     fn walk(&mut self, rows: RowsRef, i: usize, mut see: impl FnMut(f64, f64, bool)) -> Option<f64> {
@@ -252,7 +272,7 @@ impl<'a> Scorer<'a> {
         self.unseen().map(|(name, _)| {
             Error::data(
                 place,
-                format!("feature {name} never occurred in training"),
+                format!("feature {} never occurred in training", excerpt(name)),
                 "leave --strict out to count it as zero, or train on data that have it",
             )
         })

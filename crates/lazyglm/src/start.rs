@@ -1,6 +1,6 @@
 //! What is said of weights by name, laid out on the columns of some data: a model to start from, factors of the penalty.
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::features::Features;
 use crate::model::Model;
 use crate::naming::Naming;
@@ -71,11 +71,15 @@ impl PenaltyFactors {
                 (factor.is_finite() && factor >= 0.0).then_some((name, factor))
             });
             let Some((name, factor)) = pair else {
-                let what = format!("'{line}' is no factor of a penalty");
+                let what = format!("'{}' is no factor of a penalty", excerpt(line));
                 return Err(Error::data(place, what, "write feature<TAB>factor, a number from 0 up"));
             };
             if by_name.insert(name.to_string(), factor).is_some() {
-                return Err(Error::data(place, format!("'{name}' is given a second time"), "give it once"));
+                return Err(Error::data(
+                    place,
+                    format!("'{}' is given a second time", excerpt(name)),
+                    "give it once",
+                ));
             }
         }
         Ok(PenaltyFactors { by_name, file: file.to_path_buf() })

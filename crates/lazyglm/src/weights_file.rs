@@ -2,7 +2,7 @@
 //!
 //! So weights that were found elsewhere can be put in place of a model's own.
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::model::{Model, Words};
 use crate::number::parse_number;
 use crate::source;
@@ -33,14 +33,18 @@ pub fn with_weights_of(model: &Model, file: &Path) -> Result<Model> {
         })?;
         let value = parse_number(weight.trim().as_bytes()).filter(|weight| weight.is_finite());
         let Some(weight) = value else {
-            return Err(Error::data(place(), format!("'{weight}' is no weight"), shape));
+            return Err(Error::data(place(), format!("'{}' is no weight", excerpt(weight)), shape));
         };
         let again = match name {
             "(bias)" => std::mem::replace(&mut seen_bias, true),
             _ => by_name.contains_key(name),
         };
         if again {
-            return Err(Error::data(place(), format!("'{name}' is given a second time"), "give it once"));
+            return Err(Error::data(
+                place(),
+                format!("'{}' is given a second time", excerpt(name)),
+                "give it once",
+            ));
         }
         match name {
             "(bias)" => bias = weight,
@@ -60,7 +64,7 @@ fn of_indices(model: &Model, by_name: BTreeMap<&str, (f64, u64)>, file: &Path) -
     let mut pairs = Vec::new();
     for (name, (weight, line)) in by_name {
         let index: u32 = name.parse().map_err(|_| {
-            let what = format!("'{name}' is no index, and the model knows its features by number");
+            let what = format!("'{}' is no index, and the model knows its features by number", excerpt(name));
             Error::data(Place::file(file).line(line), what, "name features as `lazyglm inspect --tsv` does")
         })?;
         pairs.push((index, weight));

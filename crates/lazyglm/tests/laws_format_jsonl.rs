@@ -257,6 +257,11 @@ fn quoted(random: &mut Random, text: &str) -> String {
     if random.below(3) > 0 { plain } else { plain.replace('a', "\\u0061").replace('/', "\\/") }
 }
 
+/// A key as it stands before the `=` of a name.
+fn escaped(key: &str) -> String {
+    key.replace('=', "\\=") + if key.ends_with('\\') { "\\" } else { "" }
+}
+
 /// Keys, each with a value of some kind: the features it makes, by hand, and its JSON.
 fn draw_row(random: &mut Random, labelled: bool) -> (Row, String) {
     let keys = ["a", "b b", "naïve", "x=1", "q\"\\", "日本/a", "", "code", "dropped", "tab\t"];
@@ -282,7 +287,7 @@ fn draw_row(random: &mut Random, labelled: bool) -> (Row, String) {
             }
             2 | 3 => {
                 let word = pick(random, &words);
-                add(format!("{key}={word}"), 1.0);
+                add(format!("{}={word}", escaped(key)), 1.0);
                 quoted(random, word)
             }
             4 => {
@@ -292,7 +297,7 @@ fn draw_row(random: &mut Random, labelled: bool) -> (Row, String) {
             5 => pick(random, &["false", "null"]).to_string(),
             6 => {
                 let items: Vec<&str> = (0..random.below(4)).map(|_| pick(random, &words)).collect();
-                items.iter().for_each(|item| add(format!("{key}={item}"), 1.0));
+                items.iter().for_each(|item| add(format!("{}={item}", escaped(key)), 1.0));
                 let items: Vec<String> = items.into_iter().map(|item| quoted(random, item)).collect();
                 format!("[{}]", items.join(pick(random, &[",", " ,\t"])))
             }

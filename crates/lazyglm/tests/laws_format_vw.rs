@@ -262,15 +262,17 @@ fn namespace(random: &mut Random, row: &mut Row, text: &mut String) {
         let feature = pick(random, &NAMES);
         let x = random.below(64) as f64 / 16.0 - 2.0;
         *text += pick(random, &[" ", "  ", "\t"]);
+        let escaped = feature.replace('^', "\\^");
+        let whole = if stem.is_empty() { feature } else { &escaped }; // without a namespace it is a whole name
         let (name, value, written) = match random.below(6) {
-            0 => (feature.to_string(), scale, feature.to_string()),
-            1 => (format!("{feature}^w"), 1.0, format!("{feature}:w")),
+            0 => (whole.to_string(), scale, feature.to_string()),
+            1 => (format!("{escaped}^w"), 1.0, format!("{feature}:w")),
             2 => {
                 unnamed += 1;
                 ((unnamed - 1).to_string(), scale * x, format!(":{x:?}"))
             }
-            3 => (feature.to_string(), scale * x, format!("{feature}:{x:e}")),
-            _ => (feature.to_string(), scale * x, format!("{feature}:{x}")),
+            3 => (whole.to_string(), scale * x, format!("{feature}:{x:e}")),
+            _ => (whole.to_string(), scale * x, format!("{feature}:{x}")),
         };
         *text += &written;
         *row.features.entry(stem.clone() + &name).or_insert(0.0) += value;

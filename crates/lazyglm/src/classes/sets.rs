@@ -1,7 +1,7 @@
 //! Targets as sets: the classes or labels of each row, by number, and their names.
 
 use crate::data::Dataset;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::labels::Labels;
 use crate::number::parse_number;
 use hashbrown::HashMap;
@@ -145,11 +145,11 @@ fn parts(word: &str, many: bool, place: impl Fn() -> Place) -> Result<Vec<String
     }
     let part = |part: &str| match (part.trim(), parse_number(part.trim().as_bytes())) {
         ("", _) => {
-            let what = format!("the labels '{word}' have an empty one among them");
+            let what = format!("the labels '{}' have an empty one among them", excerpt(word));
             Err(Error::data(place(), what, "write them with one comma between two, as in 3,17"))
         }
         (_, Some(number)) if !number.is_finite() => {
-            let what = format!("the label '{part}' is not finite");
+            let what = format!("the label '{}' is not finite", excerpt(part));
             Err(Error::data(place(), what, "labels are finite numbers or words"))
         }
         (_, Some(number)) => Ok((number + 0.0).to_string()),

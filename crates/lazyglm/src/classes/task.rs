@@ -2,7 +2,7 @@
 
 use super::sets::{self, Found, Sets};
 use crate::data::Dataset;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::heads::HeadKind;
 use crate::labels::Labels;
 use crate::loss::{self, Loss};
@@ -153,7 +153,8 @@ impl Unknown {
         let first = self.first.as_ref()?;
         let count = self.rows.len();
         Some(format!(
-            "{count} labels never occurred in training, the first of them '{first}': no head can give them"
+            "{count} labels never occurred in training, the first of them '{}': no head can give them",
+            excerpt(first)
         ))
     }
 }
@@ -183,7 +184,8 @@ pub fn sets_of(
             Ok(())
         }
         _ => {
-            let what = format!("the target '{name}' is none of the {} classes that were learnt", names.len());
+            let (name, count) = (excerpt(name), names.len());
+            let what = format!("the target '{name}' is none of the {count} classes that were learnt");
             Err(Error::data(place(i), what, "give it one of these, or remove the row"))
         }
     })
@@ -212,7 +214,7 @@ fn weigh(
             if let Some((name, _)) = pairs.iter().find(|(name, _)| !names.contains(name)) {
                 let known: Vec<&str> = names.iter().map(String::as_str).collect();
                 let hint = crate::registry::suggest(name, &known);
-                return Err(Error::call(format!("there is no class '{name}' to weigh"), hint));
+                return Err(Error::call(format!("there is no class '{}' to weigh", excerpt(name)), hint));
             }
             let weight = |class: &String| pairs.iter().find(|(name, _)| name == class).map_or(1.0, |p| p.1);
             names.iter().map(weight).collect()
@@ -234,7 +236,7 @@ fn too_few(data: &Dataset, kind: HeadKind, names: &[String]) -> Error {
             ("no row has a label: there is nothing to learn".to_string(), "give rows labels")
         }
         (_, name) => (
-            format!("every target is '{}': there is one class only", name.map_or("", String::as_str)),
+            format!("every target is '{}': there is one class only", name.map_or(String::new(), excerpt)),
             "give rows of two classes or more",
         ),
     };
@@ -249,8 +251,9 @@ fn odd_counts(kind: HeadKind, names: &[String], sets: &Sets) -> Vec<String> {
     if let Some(first) = single.first() {
         let (count, nouns) = (single.len(), kind.nouns());
         notes.push(format!(
-            "{count} of {} {nouns} have one row only, the first of them '{first}'",
-            names.len()
+            "{count} of {} {nouns} have one row only, the first of them '{}'",
+            names.len(),
+            excerpt(first)
         ));
     }
     if kind != HeadKind::Labels && 2 * names.len() > sets.ends.len() {

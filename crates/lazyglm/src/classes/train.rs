@@ -5,7 +5,7 @@ use super::coupled;
 use super::memory::Room;
 use super::rate;
 use super::task::ClassTask;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, excerpt};
 use crate::heads::{Head, HeadKind};
 use crate::objective::{self, Verdict, Verdicts};
 use crate::report::{HeadReport, HeadsReport, Report};
@@ -188,7 +188,8 @@ fn finish(job: &Job, fitted: Fitted, seconds_train: f64) -> Result<TrainedHeads>
     }
     let word = |name: &String| {
         format!(
-            "{noun} '{name}' diverged and was dropped: it has a bias alone. Lower --eta0, or scale the features down"
+            "{noun} '{}' diverged and was dropped: it has a bias alone. Lower --eta0, or scale the features down",
+            excerpt(name)
         )
     };
     let notes = dropped.iter().map(word).collect();

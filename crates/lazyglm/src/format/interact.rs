@@ -1,9 +1,10 @@
 //! Products of features: a parser behind which another one does the reading.
 //!
 //! For `--interact a*b` every feature x of namespace (or column) a and every y of b give a feature `x*y` whose value is
-//! the product of theirs. For `a*a` each unordered pair once, squares included. The data need not hold them: rows are
+//! the product of theirs (a `*` inside either name is escaped: see `names.rs`). For `a*a` each unordered pair once, squares included. The data need not hold them: rows are
 //! widened as they are read, and a cache keeps them widened.
 
+use super::names::{push_last, push_part};
 use super::{Parsed, Parser, Recipe};
 use crate::error::{Error, Place, Result};
 use crate::vocabulary::Vocabulary;
@@ -85,12 +86,14 @@ impl Interact<'_> {
 fn sides(pair: &[String; 2], names: &Vocabulary, recipe: &Recipe) -> Vec<u8> {
     let side = |name: &str| {
         let space = recipe.namespace(name);
-        u8::from(space == pair[0]) * FIRST + u8::from(space == pair[1]) * SECOND
+        u8::from(*space == *pair[0]) * FIRST + u8::from(*space == *pair[1]) * SECOND
     };
     names.iter().map(side).collect()
 }
 
 fn multiplied(names: &mut Vocabulary, x: u32, y: u32) -> u32 {
-    let name = format!("{}*{}", names.name(x), names.name(y));
+    let mut name = String::new();
+    push_part(&mut name, names.name(x), '*');
+    push_last(&mut name, names.name(y), '*');
     names.id(&name)
 }

@@ -7,8 +7,8 @@
 //!
 //! Structure is read here, so that an error points at its byte; what a number or an escape means is left to serde_json.
 
-use super::{Line, shown};
-use crate::error::{Error, Result};
+use super::Line;
+use crate::error::{Error, Result, excerpt};
 use crate::number::{parse_number, short};
 use memchr::memchr2;
 use serde::de::IgnoredAny;
@@ -68,7 +68,7 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         let key = self.string()?;
         if self.peek() != Some(b':') {
-            return Err(self.wrong(format!("no ':' follows the key '{}'", shown(key.as_bytes())), SHAPE));
+            return Err(self.wrong(format!("no ':' follows the key '{}'", excerpt(key.as_bytes())), SHAPE));
         }
         self.at += 1;
         Ok(Some((start, key)))
@@ -200,7 +200,7 @@ impl<'a> Scanner<'a> {
 
     #[cold]
     fn no_value(&self, word: &str) -> Error {
-        let shown = shown(word.as_bytes());
+        let shown = excerpt(word.as_bytes());
         match parse_number(word.as_bytes()) {
             Some(number) if !number.is_finite() => {
                 self.wrong(format!("'{shown}' is not finite"), "write null for a value that is not known")

@@ -8,15 +8,17 @@
 //! "target": …         ↦ the row's target           without it, or null: a row without a target
 //! ```
 //!
+//! A `=` inside the key of a text is escaped (see `names.rs`); a key with a number is a whole name.
+//!
 //! Refused, with the place: objects in objects, arrays of anything but text, a key said twice, NaN and infinity, and
 //! lines that are no JSON.
 
 use super::json::{Scanner, Value};
-use super::{Line, Parsed, Parser, for_each_line, shown};
-use crate::error::Result;
+use super::names::push_part;
+use super::{Line, Parsed, Parser, for_each_line};
+use crate::error::{Result, excerpt};
 use crate::vocabulary::Vocabulary;
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::path::Path;
 
 /// What a key is for.
@@ -73,7 +75,7 @@ impl Jsonl {
         while let Some((at, key)) = json.key()? {
             match self.role(&key) {
                 None => {
-                    let what = format!("the key '{}' stands twice in the object", shown(key.as_bytes()));
+                    let what = format!("the key '{}' stands twice in the object", excerpt(key.as_bytes()));
                     return Err(line.wrong(at, what, "give each key once"));
                 }
                 Some(Role::Dropped) => json.skip()?,
@@ -126,7 +128,7 @@ impl Jsonl {
                 while let Some((at, item)) = json.item()? {
                     let Value::Text(text) = item else {
                         let what =
-                            format!("the array of '{}' has an item that is no text", shown(key.as_bytes()));
+                            format!("the array of '{}' has an item that is no text", excerpt(key.as_bytes()));
                         let hint = "write items in quotes, or give each a key of its own, or --drop the key";
                         return Err(line.wrong(at, what, hint));
                     };
@@ -145,7 +147,8 @@ impl Jsonl {
 
     fn word(&mut self, key: &str, word: &str, into: &mut Parsed) {
         self.name.clear();
-        let _ = write!(self.name, "{key}={word}"); // a String takes all that is written
+        push_part(&mut self.name, key, '=');
+        self.name.push_str(word);
         self.pairs.push((into.name(&self.name), 1.0));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::json::Scanner;
 use super::{BYTE_ORDER_MARK, Opening, Parsed, Recipe, for_each_line};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::registry;
 use crate::vocabulary::Vocabulary;
 
@@ -25,7 +25,7 @@ pub(super) fn open(opening: &Opening) -> Result<Recipe> {
     let target = asked.target.clone().or_else(found);
     let Some(target) = target else {
         let what = format!("{}: no key is called {}", Place::file(opening.file), TARGETS.join(", "));
-        let some = names[..names.len().min(SHOWN)].join(", ");
+        let some = registry::listed(&names[..names.len().min(SHOWN)]);
         return Err(Error::call(what, format!("name the target with --target NAME; there are: {some}")));
     };
     for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {
@@ -34,7 +34,7 @@ pub(super) fn open(opening: &Opening) -> Result<Recipe> {
         }
     }
     if asked.drop.contains(&target) {
-        let what = format!("the key '{target}' is the target and is to be left out");
+        let what = format!("the key '{}' is the target and is to be left out", excerpt(&target));
         return Err(Error::call(what, "take it off --drop, or name another --target"));
     }
     Ok(Recipe::Jsonl { target, drop: asked.drop.clone(), categorical: asked.categorical.clone() })
@@ -47,7 +47,7 @@ const SHOWN: usize = 12;
 fn unknown(opening: &Opening, name: &str, mut names: Vec<&str>) -> Error {
     names.sort_by(|a, b| strsim::jaro_winkler(name, b).total_cmp(&strsim::jaro_winkler(name, a)));
     names.truncate(SHOWN);
-    let what = format!("{}: no key '{name}' occurs in the first lines", Place::file(opening.file));
+    let what = format!("{}: no key '{}' occurs in the first lines", Place::file(opening.file), excerpt(name));
     Error::call(what, registry::suggest(name, &names))
 }
 

@@ -18,6 +18,7 @@ mod json;
 mod jsonl;
 mod jsonl_open;
 mod lines;
+mod names;
 mod parsed;
 mod recipe;
 mod svmlight;
@@ -31,7 +32,7 @@ pub(crate) use interact::Interact;
 pub use lines::Lines;
 pub use parsed::{Found, Parsed, Span};
 pub use recipe::{Asked, Entry, Opening, Recipe, TABLE, open};
-pub(crate) use recipe::{refuse_idle, refuse_strange};
+pub(crate) use recipe::{refuse_idle, refuse_strange, unfinished};
 pub use svmlight::Svmlight;
 pub use text::{Case, Grams, Norm, Text, Worth};
 
@@ -87,11 +88,6 @@ impl Line<'_> {
         let what = format!("byte 0x{:02x} is no text", self.text[bad]);
         Err(self.wrong(bad, what, format!("this is no {format} file: give text (plain, gzip or zstd)")))
     }
-}
-
-/// The first part of a word, for messages.
-pub(crate) fn shown(word: &[u8]) -> String {
-    String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned()
 }
 
 /// What some editors put before the first line.

@@ -3,12 +3,14 @@
 use super::columnar::{self, NoStream, ParquetColumn};
 use super::csv::{self, Csv, CsvParser};
 use super::jsonl::Jsonl;
+use super::names::first_part;
 use super::text::{self, Text, TextParser};
 use super::vw::Vw;
 use super::{Parsed, Parser, Svmlight};
 use crate::error::{Error, Place, Result};
 use crate::registry;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// How to read data of one format: plain data, kept in the model, so that `predict` reads as `train` did.
@@ -88,7 +90,7 @@ pub struct Asked {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'a> {
-    /// The first bytes: whole lines, up to a megabyte; all there is if that is less.
+    /// The first bytes: whole lines, a header and a row at least; all there is if that is less.
     pub first: &'a [u8],
     /// Its name, for its ending and for messages.
     pub file: &'a Path,
@@ -239,13 +241,13 @@ impl Recipe {
     /// use lazyglm::format::Recipe;
     /// assert_eq!(Recipe::Vw.namespace("subject^lottery"), "subject");
     /// ```
-    pub fn namespace<'a>(&self, name: &'a str) -> &'a str {
+    pub fn namespace<'a>(&self, name: &'a str) -> Cow<'a, str> {
         let mark = if matches!(self, Recipe::Vw) { '^' } else { '=' };
-        match (self, name.split_once(mark)) {
-            (Recipe::Text(_), _) => "",
-            (_, Some((space, _))) => space,
-            (Recipe::Vw, None) => "",
-            (_, None) => name,
+        match (self, first_part(name, mark)) {
+            (Recipe::Text(_), _) => "".into(),
+            (_, Some(space)) => space,
+            (Recipe::Vw, None) => "".into(),
+            (_, None) => name.into(),
         }
     }
 
@@ -284,6 +286,22 @@ fn entry(opening: &Opening) -> Result<&'static Entry> {
     let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
     let unknown = || Error::call(format!("there is no format '{name}'"), registry::suggest(name, &names));
     TABLE.iter().find(|entry| entry.name == name).ok_or_else(unknown)
+}
+
+/// Where the record begins that must be seen in full before the file can be opened: how a file is read is decided by its
+/// header and a row, or by two rows. `None` if enough is there.
+pub(crate) fn unfinished(opening: &Opening) -> Option<usize> {
+    let first = opening.first;
+    match entry(opening).ok()?.name {
+        "parquet" => None,
+        "csv" => csv::unfinished(opening),
+        _ => {
+            let lines = first.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
+            let rows = lines.filter(|line| !line.trim_ascii().is_empty()).take(2).count();
+            let end = memchr::memrchr(b'\n', first).map_or(0, |at| at + 1);
+            (rows < 2).then_some(end)
+        }
+    }
 }
 
 /// Indices and names have nothing in common, so data of the one say nothing to a model of the other (hashed, they may).

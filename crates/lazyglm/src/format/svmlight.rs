@@ -6,8 +6,8 @@
 //! Refused, with the place: pairs that are no pairs, indices that are negative or above 2³² − 1, NaN and infinity,
 //! bytes that are no text.
 
-use super::{Found, Line, Parsed, Parser, shown};
-use crate::error::{Error, Result};
+use super::{Found, Line, Parsed, Parser};
+use crate::error::{Error, Result, excerpt};
 use crate::kernel;
 use crate::number::{parse_number, short};
 use crate::scan;
@@ -250,7 +250,7 @@ fn short_pair(text: &[u8]) -> Option<(u32, f64, usize)> {
 fn any_pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
     let shape = "write index:value, the index a whole number and the value a number";
     let Some(colon) = word.iter().position(|&b| b == b':') else {
-        return Err(line.wrong(start, format!("'{}' is no index:value pair", shown(word)), shape));
+        return Err(line.wrong(start, format!("'{}' is no index:value pair", excerpt(word)), shape));
     };
     let (index, value) = (&word[..colon], &word[colon + 1..]);
     if index == b"qid" {
@@ -260,13 +260,12 @@ fn any_pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>
     match parse_number(value) {
         Some(number) if number.is_finite() => Ok(Some((id, number))),
         Some(_) => {
-            let what =
-                format!("the value of feature {id}, '{}', is not finite", String::from_utf8_lossy(value));
+            let what = format!("the value of feature {id}, '{}', is not finite", excerpt(value));
             Err(line.wrong(start + colon + 1, what, "remove the pair or give it a number"))
         }
         None => Err(line.wrong(
             start + colon + 1,
-            format!("'{}' has no valid number after the colon", shown(word)),
+            format!("'{}' has no valid number after the colon", excerpt(word)),
             shape,
         )),
     }
@@ -286,7 +285,7 @@ fn digits(text: &[u8]) -> Option<u32> {
 
 #[cold]
 fn bad_index(line: &Line, start: usize, index: &[u8], shape: &str) -> Error {
-    let shown = shown(index);
+    let shown = excerpt(index);
     let all_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     match index {
         [b'-', rest @ ..] if all_digits(rest) => {

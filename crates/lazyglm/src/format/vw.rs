@@ -10,14 +10,18 @@
 //! :value ↦ namespace^k, the k-th of these in its namespace, from 0         name:word ↦ namespace^name^word, value 1
 //! ```
 //!
+//! A `^` inside a namespace, or inside a name or word of one, is escaped: see `names.rs`. A name without a namespace is a whole
+//! name: `| a^b` is the feature of `|a b`.
+//!
 //! Tolerated: no label (`predict` takes such rows, training does not), labels that are words, duplicates (summed), a
 //! namespace said twice, blank lines, CRLF, a missing last line end. The tag is read over.
 //! Refused, with the place: a base other than 0, labels with costs, numbers that are none or not finite, a line without
 //! `|`, and what Vowpal Wabbit reads in ways that surprise (a tab before the first `|`, a value that is empty).
 
+use super::names::{push_last, push_part};
 use super::vw_header::header;
-use super::{Line, Parsed, Parser, for_each_line, shown};
-use crate::error::{Error, Result};
+use super::{Line, Parsed, Parser, for_each_line};
+use crate::error::{Error, Result, excerpt};
 use crate::number::{parse_number, short};
 use memchr::memchr;
 use std::fmt::Write;
@@ -76,7 +80,7 @@ impl Vw {
         }
         into.push_row(&mut self.pairs).map_err(|id| {
             let name = into.names.as_ref().map_or("", |names| names.name(id));
-            let what = format!("the values of feature '{}' sum to infinity", shown(name.as_bytes()));
+            let what = format!("the values of feature '{}' sum to infinity", excerpt(name.as_bytes()));
             line.wrong(0, what, "scale the values down")
         })?;
         into.weigh(weight);
@@ -89,8 +93,7 @@ impl Vw {
         let mut at = name_end(bytes, start);
         self.name.clear();
         if at > start {
-            self.name.push_str(&text[start..at]);
-            self.name.push('^');
+            push_part(&mut self.name, &text[start..at], '^');
         }
         if bytes.get(at) == Some(&b':') {
             let end = value_end(bytes, at + 1);
@@ -106,17 +109,23 @@ impl Vw {
                 return Ok(at);
             }
             let end = name_end(bytes, at);
-            self.name.truncate(stem);
-            self.name.push_str(&text[at..end]);
             let (value, next) = match bytes.get(end) {
                 Some(b':') => value(line, text, at, end + 1)?,
                 _ => (Some(1.0), end),
             };
+            self.name.truncate(stem);
             let value = match value {
-                Some(number) => scale * number,
+                Some(number) if stem == 0 => {
+                    self.name.push_str(&text[at..end]); // a whole name
+                    scale * number
+                }
+                Some(number) => {
+                    push_last(&mut self.name, &text[at..end], '^');
+                    scale * number
+                }
                 None => {
-                    self.name.push('^');
-                    self.name.push_str(&text[end + 1..next]);
+                    push_part(&mut self.name, &text[at..end], '^');
+                    push_last(&mut self.name, &text[end + 1..next], '^');
                     1.0 // words are not scaled, as in Vowpal Wabbit
                 }
             };
@@ -151,7 +160,7 @@ fn value(line: &Line, text: &str, feature: usize, at: usize) -> Result<(Option<f
 fn any_value(line: &Line, text: &str, feature: usize, at: usize) -> Result<(Option<f64>, usize)> {
     let end = value_end(line.text, at);
     let word = &line.text[at..end];
-    let pair = || shown(&line.text[feature..end]);
+    let pair = || excerpt(&line.text[feature..end]);
     let hint = "write feature, feature:number or feature:word";
     match text[at..end].parse::<f64>() {
         Ok(number) if number.is_finite() => return Ok((Some(number), end)),
@@ -185,7 +194,7 @@ fn namespace_scale(line: &Line, start: usize, colon: usize, end: usize) -> Resul
         Some(number) if number.is_finite() => Ok(number),
         _ => {
             let what =
-                format!("namespace '{}' has no finite number as its scale", shown(&line.text[start..end]));
+                format!("namespace '{}' has no finite number as its scale", excerpt(&line.text[start..end]));
             Err(line.wrong(colon + 1, what, "write |namespace or |namespace:number"))
         }
     }
@@ -193,6 +202,6 @@ fn namespace_scale(line: &Line, start: usize, colon: usize, end: usize) -> Resul
 
 #[cold]
 fn too_large(line: &Line, at: usize, name: &str) -> Error {
-    let what = format!("the value of '{}' times its namespace's scale is infinite", shown(name.as_bytes()));
+    let what = format!("the value of '{}' times its namespace's scale is infinite", excerpt(name.as_bytes()));
     line.wrong(at, what, "scale the values down")
 }

@@ -4,8 +4,8 @@
 //! [label [importance [base]]] [tag]      the last word is the tag if it starts with ' or touches the |
 //! ```
 
-use super::{BYTE_ORDER_MARK, Line, Parsed, shown};
-use crate::error::{Error, Result};
+use super::{BYTE_ORDER_MARK, Line, Parsed};
+use crate::error::{Error, Result, excerpt};
 use crate::number::parse_number;
 use memchr::memchr;
 
@@ -15,17 +15,17 @@ pub(super) fn header(line: &Line, text: &str, into: &mut Parsed) -> Result<f64> 
     let number = |(at, word): (usize, &str), noun| match parse_number(word.as_bytes()) {
         Some(number) if number.is_finite() => Ok(number),
         _ => {
-            let what = format!("the {noun} '{}' is no finite number", shown(word.as_bytes()));
+            let what = format!("the {noun} '{}' is no finite number", excerpt(word.as_bytes()));
             Err(line.wrong(at, what, HEADER))
         }
     };
     let weight = if count > 1 { number(words[1], "importance")? } else { 1.0 };
     if weight < 0.0 {
-        let what = format!("the importance '{}' is negative", shown(words[1].1.as_bytes()));
+        let what = format!("the importance '{}' is negative", excerpt(words[1].1.as_bytes()));
         return Err(line.wrong(words[1].0, what, "give a number from 0 up"));
     }
     if count > 2 && number(words[2], "base")? != 0.0 {
-        let what = format!("the base '{}' is not supported", shown(words[2].1.as_bytes()));
+        let what = format!("the base '{}' is not supported", excerpt(words[2].1.as_bytes()));
         return Err(line.wrong(words[2].0, what, "leave it out or make it 0"));
     }
     match words[..count].first() {
@@ -62,7 +62,7 @@ fn words<'a>(line: &Line, text: &'a str) -> Result<([(usize, &'a str); 4], usize
 const HEADER: &str = "before the first '|' stand: label, importance, base, 'tag";
 
 fn take_label(line: &Line, at: usize, label: &str, into: &mut Parsed) -> Result<()> {
-    let shown = || shown(label.as_bytes());
+    let shown = || excerpt(label.as_bytes());
     if label.starts_with('\'') {
         return Err(line.wrong(at, format!("the tag {} stands before other words", shown()), HEADER));
     }
@@ -76,7 +76,7 @@ fn take_label(line: &Line, at: usize, label: &str, into: &mut Parsed) -> Result<
 
 #[cold]
 fn too_many(line: &Line, at: usize, word: &str) -> Error {
-    line.wrong(at, format!("'{}' is one word too many before the '|'", shown(word.as_bytes())), HEADER)
+    line.wrong(at, format!("'{}' is one word too many before the '|'", excerpt(word.as_bytes())), HEADER)
 }
 
 /// Whether the first line that is not blank has, before a bar, nothing but up to three numbers and a tag, and after it

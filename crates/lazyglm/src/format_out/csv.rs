@@ -2,7 +2,8 @@
 //! not have is 0 there, so the columns must be known before the first row.
 
 use super::jsonl::TARGET;
-use super::{Refusal, RowOut, Writer, name_of, number, shown};
+use super::{Refusal, RowOut, Writer, name_of, number};
+use crate::error::excerpt;
 use crate::vocabulary::Vocabulary;
 use std::collections::HashMap;
 
@@ -32,7 +33,7 @@ impl Writer for Csv {
         for name in &self.columns {
             let spaced = name.trim_matches([' ', '\t']) != name;
             if name.is_empty() || spaced || name == TARGET || name.contains('\0') {
-                let what = format!("a feature is called '{}', and no column can be", shown(name));
+                let what = format!("a feature is called '{}', and no column can be", excerpt(name));
                 return Err(Refusal { what, hint: "rename or --drop it, or write svmlight or jsonl" });
             }
             to.push(b',');
@@ -64,7 +65,7 @@ impl Writer for Csv {
         }
         if let Some(target) = row.target {
             if MISSING.contains(&target) || target.trim_matches([' ', '\t']) != target {
-                let what = format!("the target '{}' would read back as another, or as none", shown(target));
+                let what = format!("the target '{}' would read back as another, or as none", excerpt(target));
                 return Err(Refusal { what, hint: "rename it, or write jsonl" });
             }
             cell(target, to);

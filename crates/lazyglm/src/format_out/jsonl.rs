@@ -1,6 +1,7 @@
 //! JSON lines: `{"target": …, "feature": value, …}`. A row without a target has null there.
 
-use super::{Refusal, RowOut, Writer, name_of, number, shown};
+use super::{Refusal, RowOut, Writer, name_of, number};
+use crate::error::excerpt;
 use crate::number::parse_number;
 use crate::vocabulary::Vocabulary;
 
@@ -39,7 +40,7 @@ impl Writer for Jsonl {
 /// Text in quotes, with what must be escaped.
 fn text(text: &str, to: &mut Vec<u8>) -> Result<(), Refusal> {
     serde_json::to_writer(to, text).map_err(|e| Refusal {
-        what: format!("'{}' cannot be written as JSON: {e}", shown(text)),
+        what: format!("'{}' cannot be written as JSON: {e}", excerpt(text)),
         hint: "write another format",
     })
 }

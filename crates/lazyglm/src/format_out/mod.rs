@@ -146,12 +146,3 @@ fn number(x: f64, to: &mut Vec<u8>) {
         to.truncate(to.len() - 2);
     }
 }
-
-/// The first part of a name, for messages.
-fn shown(name: &str) -> String {
-    let mut text: String = name.chars().take(40).flat_map(char::escape_debug).collect();
-    if name.chars().nth(40).is_some() {
-        text.push('…');
-    }
-    text
-}

@@ -1,6 +1,7 @@
 //! svmlight text: `target index:value …`. Names get indices in the order of their first appearance, from 1 on.
 
-use super::{Refusal, RowOut, Writer, number, shown};
+use super::{Refusal, RowOut, Writer, number};
+use crate::error::excerpt;
 use crate::vocabulary::Vocabulary;
 use std::io::Write;
 
@@ -56,7 +57,7 @@ fn plain(target: &str) -> Result<&str, Refusal> {
     match target.contains(wrong) || target.starts_with('\u{feff}') || target.is_empty() {
         false => Ok(target),
         true => Err(Refusal {
-            what: format!("the target '{}' cannot be written as svmlight", shown(target)),
+            what: format!("the target '{}' cannot be written as svmlight", excerpt(target)),
             hint: "give it a name without spaces, ':' and '#', or write jsonl or csv",
         }),
     }

@@ -1,7 +1,8 @@
 //! Vowpal Wabbit text: `target weight | feature:value …`. All features stand in the namespace without a name, under their
 //! whole names, so that `namespace^feature` stays what it is. A weight of 1 and a value of 1 are left out.
 
-use super::{Refusal, RowOut, Writer, name_of, number, shown};
+use super::{Refusal, RowOut, Writer, name_of, number};
+use crate::error::excerpt;
 use crate::vocabulary::Vocabulary;
 
 /// The writer.
@@ -47,7 +48,7 @@ fn plain_target(target: &str) -> Result<&str, Refusal> {
     match target.contains(wrong) || target.starts_with(['\'', '\u{feff}']) || target.is_empty() {
         false => Ok(target),
         true => Err(Refusal {
-            what: format!("the target '{}' cannot be written as Vowpal Wabbit text", shown(target)),
+            what: format!("the target '{}' cannot be written as Vowpal Wabbit text", excerpt(target)),
             hint: "give it a name without spaces, '|', ':', ',' and without ' at the start, or write jsonl or csv",
         }),
     }
@@ -58,7 +59,7 @@ fn plain_name(name: &str) -> Result<&str, Refusal> {
     match name.contains(wrong) || name.is_empty() {
         false => Ok(name),
         true => Err(Refusal {
-            what: format!("the feature '{}' cannot be written as Vowpal Wabbit text", shown(name)),
+            what: format!("the feature '{}' cannot be written as Vowpal Wabbit text", excerpt(name)),
             hint: "names must not be empty, nor have spaces, '|' or ':' in them: write jsonl or svmlight",
         }),
     }

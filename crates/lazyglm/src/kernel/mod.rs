@@ -29,6 +29,7 @@ mod pack;
 mod pages;
 mod priced;
 mod rebases;
+mod standard_output;
 mod weight;
 
 pub(crate) use bytes::separators;
@@ -43,6 +44,7 @@ pub use frozen::{Frozen, FrozenMean};
 pub use lanes::Lanes;
 pub use pack::{Half, Line, Pack};
 pub use priced::Priced;
+pub use standard_output::standard_output_was_closed;
 pub use weight::Weight;
 
 /// Eight lanes in f32: half a cache line a feature.

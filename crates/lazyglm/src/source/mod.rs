@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 const BLOCK: usize = 1 << 20;
 
 /// A record longer than this is refused: it is no record, but a file without line ends.
-const LONGEST: usize = 1 << 28;
+pub(crate) const LONGEST: usize = 1 << 28;
 
 /// What some editors put before the first line.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -46,6 +46,7 @@ pub struct Source {
     reader: Box<dyn Read + Send>,
     carry: Vec<u8>, // read, but not handed on yet
     ended: bool,
+    longest: usize, // bytes that a record may have
 }
 
 /// A buffer for a block; used again and again, it is allocated once.
@@ -98,8 +99,13 @@ impl Source {
     /// assert!(error.to_string().contains("check the name"));
     /// ```
     pub fn open(path: &Path) -> Result<Source> {
-        let mut source =
-            Source { path: path.to_path_buf(), reader: open(path)?, carry: Vec::new(), ended: false };
+        let mut source = Source {
+            path: path.to_path_buf(),
+            reader: open(path)?,
+            carry: Vec::new(),
+            ended: false,
+            longest: LONGEST,
+        };
         source.first()?;
         if source.carry.starts_with(BYTE_ORDER_MARK) {
             source.skip(BYTE_ORDER_MARK.len());
@@ -107,16 +113,50 @@ impl Source {
         Ok(source)
     }
 
-    /// The bytes that come next, up to a megabyte, without taking them: whole lines, unless one is longer than that.
+    /// Refuses records of more bytes than these.
+    pub(crate) fn refuse_longer(&mut self, longest: usize) {
+        self.longest = longest;
+    }
+
+    /// The bytes that come next, without taking them: about a megabyte, or as many as [`Source::look_further`] has read.
+    /// They are whole lines, unless one line is longer than that.
     pub fn first(&mut self) -> Result<&[u8]> {
         if self.carry.is_empty() && !self.ended {
-            let mut block = Block::default();
-            let count = block.read(&mut *self.reader).map_err(|e| cannot_read(&self.path, e))?;
-            self.ended = count < BLOCK;
-            self.carry = block.bytes().to_vec();
+            self.look_further()?;
         }
         let lines = if self.ended { None } else { memchr::memrchr(b'\n', &self.carry) };
         Ok(&self.carry[..lines.map_or(self.carry.len(), |at| at + 1)])
+    }
+
+    /// Whether [`Source::first`] shows all that is left.
+    pub(crate) fn shows_all(&self) -> bool {
+        self.ended
+    }
+
+    /// How many bytes were read and not taken.
+    pub(crate) fn ahead(&self) -> usize {
+        self.carry.len()
+    }
+
+    /// Reads as many bytes again as were read and not taken, for [`Source::first`] to show.
+    pub(crate) fn look_further(&mut self) -> Result<()> {
+        let (known, more) = (self.carry.len(), self.carry.len().max(BLOCK));
+        self.carry.resize(known + more, 0);
+        let count = read_some(&mut *self.reader, &mut self.carry[known..]);
+        let count = count.map_err(|e| cannot_read(&self.path, e))?;
+        self.carry.truncate(known + count);
+        self.ended = count < more;
+        Ok(())
+    }
+
+    /// The refusal of a record that begins on this line and is longer than it may be.
+    pub(crate) fn too_long(&self, line: u64) -> Error {
+        let what = format!("the record that begins here does not end within {} MB", self.longest >> 20);
+        let hint = match self.longest {
+            LONGEST => "write one row per line, and close every quote",
+            _ => "write one row per line, and close every quote; if the record is right, raise --memory",
+        };
+        Error::data(Place::file(&self.path).line(line), what, hint)
     }
 
     /// Leaves out bytes seen by [`Source::first`].
@@ -132,7 +172,8 @@ impl Source {
         while !self.ended {
             let count = block.read(&mut *self.reader).map_err(|e| cannot_read(&self.path, e))?;
             self.ended = count < BLOCK;
-            let ask = !self.ended && block.length >= ask_at;
+            let full = block.length > self.longest;
+            let ask = !self.ended && (full || block.length >= ask_at);
             let end = if ask { whole(block.bytes()) } else { 0 };
             ask_at = if ask { 2 * block.length } else { ask_at };
             if end > 0 {
@@ -140,10 +181,8 @@ impl Source {
                 block.length = end;
                 break;
             }
-            if block.length > LONGEST {
-                let what = format!("there is no line end in {} MB", block.length >> 20);
-                let place = Place::file(&self.path).line(1); // relative to the block, like every line in it
-                return Err(Error::data(place, what, "is this a file of rows? Give one row a line"));
+            if full {
+                return Err(self.too_long(1)); // relative to the block, like every line in it
             }
         }
         Ok(block.length > 0)

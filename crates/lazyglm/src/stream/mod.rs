@@ -20,11 +20,11 @@ use crate::input::Reading;
 use crate::loss::Loss;
 use crate::scaling::{Columns, Scale, Scaling};
 use crate::settings::{Order, Precision, Settings};
-use crate::supply::{self, CacheMode, Kept};
+use crate::supply::{self, CacheMode, Kept, Limits};
 use crate::survey::Survey;
 use crate::task::{self, ClassWeight, Task};
 use rayon::ThreadPool;
-use sizes::{ROW, bytes_of_value, copies, is_short, threads, window};
+use sizes::{ROW, bytes_of_value, copies, is_short, longest_record, threads, window};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use windows::Window;
@@ -95,10 +95,11 @@ impl Stream {
     /// Opens a file, makes its cache if need be, and goes through it once to learn what is in it.
     pub fn open(path: &Path, options: &StreamOptions, settings: &Settings) -> Result<Stream> {
         let threads = threads(options.memory);
+        let limits = Limits { threads, longest: longest_record(options.memory, threads) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| Error::call(format!("no threads: {e}"), "give --threads fewer"))?;
         let look = |cache: &Cache| Survey::of(cache, path, threads);
-        let (kept, survey) = supply::kept(path, &options.asked, &options.cache, threads, look)?;
+        let (kept, survey) = supply::kept(path, &options.asked, &options.cache, limits, look)?;
         let meta = &kept.cache.meta;
         if let Some(row) = meta.unlabelled {
             let what = format!("row {} has no target", row + 1);

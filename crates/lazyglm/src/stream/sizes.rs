@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::scaling::Scaling;
 use crate::settings::{Precision, Settings};
+use crate::source::LONGEST;
 
 /// What the program itself takes.
 pub(super) const OWN: usize = 18 << 20;
@@ -30,6 +31,12 @@ pub(super) fn is_short(features: &Features, cache: &Cache, settings: &Settings) 
 /// How many threads read or decode: their blocks must not take much of the memory.
 pub(super) fn threads(memory: usize) -> usize {
     (memory / (4 * THREAD)).clamp(1, rayon::current_num_threads())
+}
+
+/// How many bytes a record may have. A record takes about ten times its length while it is parsed, in every thread, and the
+/// rows of one more wait for their turn.
+pub(super) fn longest_record(memory: usize, threads: usize) -> usize {
+    (memory / (10 * (threads + 1))).clamp(2 << 20, LONGEST)
 }
 
 pub(super) fn bytes_of_value(narrow: bool) -> usize {

@@ -2,7 +2,7 @@
 
 use super::make::{Reader, Target, write, wrote};
 use super::renumber::renumbered;
-use super::{CacheMode, Found, Lookup, again, look_up};
+use super::{CacheMode, Found, Limits, Lookup, again, look_up};
 use crate::cache::Cache;
 use crate::error::{Error, Place, Result};
 use crate::files;
@@ -23,7 +23,7 @@ pub(crate) fn kept<T>(
     path: &Path,
     asked: &Asked,
     mode: &CacheMode,
-    threads: usize,
+    limits: Limits,
     look: impl Fn(&Cache) -> Result<T>,
 ) -> Result<(Kept, T)> {
     let Lookup { found, mut notes } = look_up(path, asked, mode, &[])?;
@@ -43,8 +43,8 @@ pub(crate) fn kept<T>(
         Found::Nothing(place) => place,
     };
     let kept = match asked.renumber {
-        true => renumbered(path, asked, place.as_deref(), threads)?,
-        false => made(path, asked, place.as_deref(), threads)?,
+        true => renumbered(path, asked, place.as_deref(), limits)?,
+        false => made(path, asked, place.as_deref(), limits)?,
     };
     let found = look(&kept.cache)?;
     notes.extend(kept.notes);
@@ -52,7 +52,7 @@ pub(crate) fn kept<T>(
 }
 
 /// Makes the cache of a file, in this place if it can be written to.
-fn made(path: &Path, asked: &Asked, place: Option<&Path>, threads: usize) -> Result<Kept> {
+fn made(path: &Path, asked: &Asked, place: Option<&Path>, limits: Limits) -> Result<Kept> {
     let mut notes = Vec::new();
     let mut to = Target::Nameless;
     if let Some(place) = place {
@@ -61,7 +61,7 @@ fn made(path: &Path, asked: &Asked, place: Option<&Path>, threads: usize) -> Res
             Err(_) => notes.push(format!("{}: no cache can be written there", place.display())),
         }
     }
-    let reader = Reader { absent: Vec::new(), threads, alone: true };
+    let reader = Reader { absent: Vec::new(), limits, alone: true };
     let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
     made.refuse_no_rows(path)?;
     let cache = made.written?;

@@ -1,6 +1,6 @@
 //! From the source, and into a cache.
 
-use super::Supplied;
+use super::{Limits, Supplied};
 use crate::cache::{Cache, CacheWriter, Stamp};
 use crate::error::{Error, Place, Result};
 use crate::files;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// How values are read.
 pub(super) struct Values {
     pub rounds: bool,
-    pub threads: usize,
+    pub limits: Limits,
 }
 
 /// Rows from the source, and into a cache if there is a place for one; a word on the cache.
@@ -28,10 +28,10 @@ pub(super) fn from_source(
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<(Supplied, Option<String>)> {
     let Some(place) = place.filter(|place| files::check_writable(place).is_ok()) else {
-        let mut input = Input::open(path, asked, None)?;
+        let mut input = Input::open_within(path, asked, None, values.limits.longest)?;
         let reading = input.reading.clone();
         let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
-        input.threads = values.threads;
+        input.threads = values.limits.threads;
         // Nobody keeps the digits; but values that fall into one bucket are summed before they are rounded.
         input.rounds = values.rounds && reading.hash_bits.is_none();
         input.for_each_named(absent, &mut naming, see)?;
@@ -39,7 +39,7 @@ pub(super) fn from_source(
         return Ok((Supplied { reading, naming, order: None, notes: Vec::new() }, word));
     };
     let to = Target::Named(place);
-    let made = write(path, asked, to, Reader { absent, threads: values.threads, alone: false }, see)?;
+    let made = write(path, asked, to, Reader { absent, limits: values.limits, alone: false }, see)?;
     let word = match made.written {
         _ if made.rows == 0 => None,
         Ok(_) if made.changed => {
@@ -61,7 +61,7 @@ pub(super) fn wrote(place: &Path) -> String {
 /// Reads a source into a cache in this place, and does nothing else; how many rows it has. Here a cache that cannot be
 /// written is an error: it is what was asked for.
 pub(crate) fn keep(path: &Path, asked: &Asked, place: &Path) -> Result<u64> {
-    let reader = Reader { absent: Vec::new(), threads: usize::MAX, alone: true };
+    let reader = Reader { absent: Vec::new(), limits: Limits::NONE, alone: true };
     let to = Target::Named(&files::behind_links(place)); // somebody gave this name: a link in its place is followed
     let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
     made.refuse_no_rows(path)?;
@@ -136,7 +136,7 @@ impl Made {
 
 pub(super) struct Reader {
     pub absent: Vec<bool>,
-    pub threads: usize,
+    pub limits: Limits,
     pub alone: bool, // nobody else wants the rows: a full disk stops the reading too
 }
 
@@ -149,8 +149,8 @@ pub(super) fn write(
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<Made> {
     let stamp = if is_stream(path) { None } else { Some(Stamp::of(path)?) };
-    let mut input = Input::open(path, asked, None)?;
-    input.threads = reader.threads;
+    let mut input = Input::open_within(path, asked, None, reader.limits.longest)?;
+    input.threads = reader.limits.threads;
     let reading = input.reading.clone();
     let mut naming = reading.hash_bits.map_or(Ok(Naming::Indices), Naming::hashed)?;
     let (mut outcome, mut rows) = (Ok(()), 0);

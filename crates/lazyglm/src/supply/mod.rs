@@ -15,8 +15,9 @@ use crate::input::Reading;
 use crate::naming::Naming;
 use crate::reader::{self, Make, Work};
 use crate::rows::Rows;
-use crate::source::{Block, is_stream};
+use crate::source::{Block, LONGEST, is_stream};
 use make::{Values, from_source};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -41,13 +42,13 @@ pub enum CacheMode {
 }
 
 impl CacheMode {
-    /// `auto`, `off`, `only` or the name of a file.
-    pub fn parse(text: &str) -> CacheMode {
-        match text {
-            "auto" => CacheMode::Auto,
-            "off" => CacheMode::Off,
-            "only" => CacheMode::Only,
-            file => CacheMode::File(file.into()),
+    /// `auto`, `off`, `only` or the name of a file, which need not be UTF-8.
+    pub fn parse(text: impl AsRef<OsStr>) -> CacheMode {
+        match text.as_ref().to_str() {
+            Some("auto") => CacheMode::Auto,
+            Some("off") => CacheMode::Off,
+            Some("only") => CacheMode::Only,
+            _ => CacheMode::File(text.as_ref().into()),
         }
     }
 
@@ -64,6 +65,19 @@ impl CacheMode {
             }
         }
     }
+}
+
+/// How much is read at once: every thread holds a record and what is made of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub threads: usize,
+    /// Bytes that a record may have.
+    pub longest: usize,
+}
+
+impl Limits {
+    /// All threads, and records as long as any may be.
+    pub const NONE: Limits = Limits { threads: usize::MAX, longest: LONGEST };
 }
 
 /// How some rows were made, what their ids stand for, and what to tell the user.
@@ -135,11 +149,11 @@ fn anew(
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<Supplied> {
     if !asked.renumber {
-        let values = Values { rounds, threads: usize::MAX };
+        let values = Values { rounds, limits: Limits::NONE };
         let (supplied, word) = from_source(path, asked, place, absent, values, see)?;
         return Ok(Supplied { notes: word.into_iter().collect(), ..supplied });
     }
-    let Kept { cache, notes } = renumber::renumbered(path, asked, place, usize::MAX)?;
+    let Kept { cache, notes } = renumber::renumbered(path, asked, place, Limits::NONE)?;
     tell(&cache, see)?;
     from_cache(&cache, rounds, usize::MAX, see)?;
     Ok(supplied(cache, notes))

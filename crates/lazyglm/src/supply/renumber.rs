@@ -4,7 +4,7 @@
 
 use super::kept::Kept;
 use super::make::{Reader, Target, write, wrote};
-use super::{from_cache_as, tell};
+use super::{Limits, from_cache_as, tell};
 use crate::cache::{Cache, CacheWriter};
 use crate::error::{Error, Result};
 use crate::files;
@@ -17,10 +17,10 @@ use std::path::Path;
 
 /// Makes a renumbered cache of a file, in this place or, if none can be kept, in one that vanishes. The rows are read
 /// once, into a cache as any other, and counted; then that is written again under the new numbers.
-pub(super) fn renumbered(path: &Path, asked: &Asked, place: Option<&Path>, threads: usize) -> Result<Kept> {
+pub(super) fn renumbered(path: &Path, asked: &Asked, place: Option<&Path>, limits: Limits) -> Result<Kept> {
     let mut counts = PerId::default();
     let plainly = Asked { renumber: false, ..asked.clone() };
-    let reader = Reader { absent: Vec::new(), threads, alone: true };
+    let reader = Reader { absent: Vec::new(), limits, alone: true };
     let made = write(path, &plainly, Target::Nameless, reader, &mut |block| {
         block.rows.ids().iter().for_each(|&id| counts.add_one(id));
         Ok(())
@@ -29,7 +29,7 @@ pub(super) fn renumbered(path: &Path, asked: &Asked, place: Option<&Path>, threa
     let plain = made.written?;
     let (mut notes, order) = (Vec::new(), counts.by_frequency(&plain.naming));
     let ranks = counts.replaced_by_places(&order);
-    let rewrite = |to| rewrite(&plain, asked, &order, &ranks, threads, to);
+    let rewrite = |to| rewrite(&plain, asked, &order, &ranks, limits.threads, to);
     if let Some(place) = place {
         match files::check_writable(place) {
             Err(_) => notes.push(format!("{}: no cache can be written there", place.display())),

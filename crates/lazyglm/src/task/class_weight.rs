@@ -1,6 +1,6 @@
 //! How much each class counts.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 use crate::loss::Loss;
 use crate::registry::suggest;
 
@@ -77,7 +77,7 @@ impl ClassWeight {
                 if let Some((name, _)) = pairs.iter().find(|(name, _)| !classes.contains(name)) {
                     let names = [classes[0].as_str(), classes[1].as_str()];
                     let hint = suggest(name, &names);
-                    return Err(Error::call(format!("there is no class '{name}' to weigh"), hint));
+                    return Err(Error::call(format!("there is no class '{}' to weigh", excerpt(name)), hint));
                 }
                 let weight =
                     |class: &String| pairs.iter().find(|(name, _)| name == class).map_or(1.0, |p| p.1);

@@ -1,6 +1,6 @@
 //! Targets as numbers: ±1 for two classes, as they are otherwise; and the loss that they suggest.
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::labels::Labels;
 use crate::loss::{self, Admits, Loss};
 use std::sync::Arc;
@@ -88,8 +88,11 @@ fn signs(labels: &Labels, classes: &[String; 2], place: &dyn Fn(usize) -> Place)
 fn numbers(labels: &Labels, loss: &dyn Loss, place: &dyn Fn(usize) -> Place) -> Result<Vec<f64>> {
     let Labels::Numbers(numbers) = labels else {
         let i = (0..labels.len()).find(|&i| labels.name(i).parse::<f64>().is_err()).unwrap_or(0);
-        let what =
-            format!("the target '{}' is a word, and loss '{}' needs numbers", labels.name(i), loss.spec());
+        let what = format!(
+            "the target '{}' is a word, and loss '{}' needs numbers",
+            excerpt(labels.name(i)),
+            loss.spec()
+        );
         return Err(Error::data(place(i), what, "use a loss for classes, such as logistic"));
     };
     let negative = numbers.iter().position(|y| *y < 0.0);
@@ -102,13 +105,14 @@ fn numbers(labels: &Labels, loss: &dyn Loss, place: &dyn Fn(usize) -> Place) -> 
 }
 
 fn one_class(labels: &Labels, file: Place) -> Error {
-    let name = labels.name(0);
+    let name = excerpt(labels.name(0));
     let what = format!("every target is '{name}': there is one class only, and nothing to tell apart");
     Error::data(file, what, "give rows of two classes, or a loss for regression such as squared")
 }
 
 fn too_many_classes(labels: &Labels, file: Place) -> Error {
-    let names: Vec<String> = labels.distinct(5).into_iter().map(|(name, _)| format!("'{name}'")).collect();
+    let names: Vec<String> =
+        labels.distinct(5).into_iter().map(|(name, _)| format!("'{}'", excerpt(name))).collect();
     let more = if names.len() > 4 { ", …" } else { "" };
     let what = format!("there are more than two classes ({}{more})", names[..names.len().min(4)].join(", "));
     Error::data(
@@ -121,9 +125,9 @@ fn too_many_classes(labels: &Labels, file: Place) -> Error {
 fn stranger(labels: &Labels, i: usize, classes: &[String; 2], place: &dyn Fn(usize) -> Place) -> Error {
     let what = format!(
         "the target '{}' is none of the classes '{}' and '{}'",
-        labels.name(i),
-        classes[0],
-        classes[1]
+        excerpt(labels.name(i)),
+        excerpt(&classes[0]),
+        excerpt(&classes[1])
     );
     Error::data(place(i), what, "give it one of these classes, or remove the row")
 }

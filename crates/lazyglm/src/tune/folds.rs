@@ -1,6 +1,6 @@
 //! Which rows are held out together: a function of seed, row number and, for classes, the row's class.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 use crate::random::Random;
 use crate::task::Task;
 
@@ -37,7 +37,10 @@ impl Folds {
             let positive = task.targets.iter().filter(|y| **y > 0.0).count();
             for (name, rows) in classes.iter().zip([rows - positive, positive]) {
                 if rows < 2 {
-                    let what = format!("class '{name}' has one row: it cannot be both learnt and held out");
+                    let what = format!(
+                        "class '{}' has one row: it cannot be both learnt and held out",
+                        excerpt(name)
+                    );
                     let hint = "give it more rows, or hold out a file with --validation FILE";
                     return Err(Error::data(task.data.file(), what, hint));
                 }

@@ -47,8 +47,10 @@ fn wrong_columns_are_refused_by_name() {
         "the column 'x' holds lists of index and value: those are no names; take it off --categorical",
     );
     let nul: Columns = vec![targets(1), ("a\0", targets(1).1)];
-    let (what, rename) =
-        ("the column 'a\\0' has a NUL character in its name", "rename it, or leave it out with --drop NAME");
+    let (what, rename) = (
+        "the column 'a\\u{0}' has a NUL character in its name",
+        "rename it, or leave it out with --drop NAME",
+    );
     refused(nul, &plain, &format!("a.parquet: {what}; {rename}"));
     let twice = vec![targets(1), ("a", targets(1).1), ("a", targets(1).1)];
     refused(twice, &plain, &format!("a.parquet: the column 'a' stands twice in the file; {rename}"));

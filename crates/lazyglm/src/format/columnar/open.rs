@@ -2,8 +2,8 @@
 
 use super::batches::{Table, stream};
 use super::{Holds, ParquetColumn, types};
-use crate::error::{Error, Place, Result};
-use crate::format::{Asked, Opening, Recipe, shown};
+use crate::error::{Error, Place, Result, excerpt};
+use crate::format::{Asked, Opening, Recipe};
 use crate::registry;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::collections::{HashMap, HashSet};
@@ -39,7 +39,7 @@ fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &
     check_names(schema, |field| names.contains(field.name().as_str()), file)?;
     for ParquetColumn { name, holds } in columns {
         let wrong = |what: String, hint| Err(Error::data(Place::file(file), what, hint));
-        let (field, name) = (fields.get(name.as_str()), shown(name.as_bytes()));
+        let (field, name) = (fields.get(name.as_str()), excerpt(name.as_bytes()));
         let Some(field) = field else {
             let what = format!("the column '{name}' is missing: the model learnt from it");
             return wrong(what, "add it; where nothing is known, null will do");
@@ -64,7 +64,7 @@ fn choose(schema: &Schema, asked: &Asked, file: &Path) -> Result<Recipe> {
     let usual = || TARGETS.into_iter().find(|name| names.contains(name)).map(str::to_string);
     let Some(target) = asked.target.clone().or_else(usual) else {
         let what = format!("{}: no column is called {}", Place::file(file), TARGETS.join(", "));
-        let some = names[..names.len().min(SHOWN)].join(", ");
+        let some = registry::listed(&names[..names.len().min(SHOWN)]);
         return Err(Error::call(what, format!("name the target with --target NAME; there are: {some}")));
     };
     for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {
@@ -73,7 +73,7 @@ fn choose(schema: &Schema, asked: &Asked, file: &Path) -> Result<Recipe> {
         }
     }
     if asked.drop.contains(&target) {
-        let what = format!("the column '{target}' is the target and is to be left out");
+        let what = format!("the column '{}' is the target and is to be left out", excerpt(&target));
         return Err(Error::call(what, "take it off --drop, or name another --target"));
     }
     check_names(schema, |field| !asked.drop.contains(field.name()), file)?;
@@ -86,6 +86,7 @@ fn choose(schema: &Schema, asked: &Asked, file: &Path) -> Result<Recipe> {
     if let [ParquetColumn { holds: holds @ Holds::Pairs, .. }] = &mut columns[..] {
         *holds = Holds::Indices;
     }
+    distinct(&columns, file)?;
     Ok(Recipe::Parquet { target, columns })
 }
 
@@ -94,7 +95,7 @@ fn column(field: &Field, asked: &Asked, file: &Path) -> Result<ParquetColumn> {
     let Some(holds) = types::holds(field.data_type()) else {
         let what = format!(
             "the column '{}' is {}, of which no features can be made",
-            shown(name.as_bytes()),
+            excerpt(name.as_bytes()),
             field.data_type()
         );
         let hint = "leave it out with --drop NAME, or write numbers, text, lists of text, or lists of \
@@ -104,7 +105,8 @@ fn column(field: &Field, asked: &Asked, file: &Path) -> Result<ParquetColumn> {
     let categorical = asked.categorical.contains(&name);
     let holds = match holds {
         Holds::Pairs if categorical => {
-            let what = format!("the column '{name}' holds lists of index and value: those are no names");
+            let what =
+                format!("the column '{}' holds lists of index and value: those are no names", excerpt(&name));
             return Err(Error::call(what, "take it off --categorical"));
         }
         Holds::Numbers if categorical && *field.data_type() != DataType::Boolean => Holds::Names,
@@ -119,7 +121,7 @@ fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> R
         schema.fields().iter().filter(|field| used(field)).map(|field| field.name().as_str()).collect();
     names.sort_unstable();
     let wrong = |name: &str, what: &str| {
-        let what = format!("the column '{}' {what}", shown(name.as_bytes()).replace('\0', "\\0"));
+        let what = format!("the column '{}' {what}", excerpt(name.as_bytes()));
         Err(Error::data(Place::file(file), what, "rename it, or leave it out with --drop NAME"))
     };
     if let Some(two) = names.windows(2).find(|two| two[0] == two[1]) {
@@ -131,12 +133,36 @@ fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> R
     }
 }
 
+/// Features of two columns must not have one name: value `b` of a text column `a` is `a=b`, and so is a number column `a=b`.
+fn distinct(columns: &[ParquetColumn], file: &Path) -> Result<()> {
+    let prefix = |column: &ParquetColumn| match column.holds {
+        Holds::Names | Holds::Lists => Some(format!("{}=", column.name)),
+        Holds::Pairs => Some(format!("{}^", column.name)),
+        Holds::Numbers | Holds::Indices => None,
+    };
+    let prefixes: HashMap<String, &str> =
+        columns.iter().filter_map(|column| Some((prefix(column)?, column.name.as_str()))).collect();
+    for ParquetColumn { name, .. } in columns.iter().filter(|column| column.holds == Holds::Numbers) {
+        let mut starts = name.match_indices(['=', '^']).map(|(at, _)| &name[..=at]);
+        if let Some(other) = starts.find_map(|start| prefixes.get(start)) {
+            let (name, other) = (excerpt(name), excerpt(other));
+            let what = format!("a value of the column '{other}' could have the name of the column '{name}'");
+            return Err(Error::data(
+                Place::file(file),
+                what,
+                "rename one of them, or leave one out with --drop NAME",
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn check_target(schema: &Schema, target: &str, file: &Path) -> Result<()> {
     let field = schema.field_with_name(target).ok();
     match field.filter(|field| !types::fits(field.data_type(), Holds::Names)) {
         None => Ok(()),
         Some(field) => {
-            let what = format!("the target '{}' is {}", shown(target.as_bytes()), field.data_type());
+            let what = format!("the target '{}' is {}", excerpt(target.as_bytes()), field.data_type());
             Err(Error::data(Place::file(file), what, "targets are numbers, text, true or false"))
         }
     }
@@ -146,6 +172,6 @@ fn check_target(schema: &Schema, target: &str, file: &Path) -> Result<()> {
 fn unknown(name: &str, mut names: Vec<&str>, file: &Path) -> Error {
     names.sort_by(|a, b| strsim::jaro_winkler(name, b).total_cmp(&strsim::jaro_winkler(name, a)));
     names.truncate(SHOWN);
-    let what = format!("{}: there is no column '{name}'", Place::file(file));
+    let what = format!("{}: there is no column '{}'", Place::file(file), excerpt(name));
     Error::call(what, registry::suggest(name, &names))
 }

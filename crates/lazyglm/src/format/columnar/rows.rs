@@ -2,11 +2,13 @@
 
 use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, wholes, words};
 use super::{Holds, ParquetColumn, types};
-use crate::error::{Error, Place, Result};
-use crate::format::{Found, Parsed, shown};
+use crate::error::{Error, Place, Result, excerpt};
+use crate::format::names::push_part;
+use crate::format::{Found, Parsed};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
+use std::fmt::Write;
 use std::path::Path;
 
 /// A column of a batch, ready to be read row by row.
@@ -136,7 +138,7 @@ impl Reader<'_> {
                 for (k, item) in ranges(row).enumerate().filter(|&(_, item)| items.is_valid(item)) {
                     let x = self.finite(name, values(item))?;
                     let index = index(item).ok_or_else(|| {
-                        let what = format!("pair {} of '{}' has no index", k + 1, shown(name.as_bytes()));
+                        let what = format!("pair {} of '{}' has no index", k + 1, excerpt(name.as_bytes()));
                         self.wrong(what, "give it one, or take the pair out")
                     })?;
                     match named {
@@ -154,17 +156,18 @@ impl Reader<'_> {
         if x.is_finite() {
             return Ok(x);
         }
-        let what = format!("the value {x} in '{}' is not finite", shown(name.as_bytes()));
+        let what = format!("the value {x} in '{}' is not finite", excerpt(name.as_bytes()));
         Err(self.wrong(what, "write null for a value that is not known"))
     }
 
     fn word(&mut self, column: &str, word: &str, into: &mut Parsed) -> Result<()> {
         if word.as_bytes().contains(&0) {
-            let what = format!("the text in '{}' has a NUL character in it", shown(column.as_bytes()));
+            let what = format!("the text in '{}' has a NUL character in it", excerpt(column.as_bytes()));
             return Err(self.wrong(what, "take it out"));
         }
         self.name.clear();
-        self.name.extend([column, "=", word]);
+        push_part(&mut self.name, column, '=');
+        self.name.push_str(word);
         self.pairs.push((into.name(&self.name), 1.0));
         Ok(())
     }
@@ -172,7 +175,8 @@ impl Reader<'_> {
     fn pair(&mut self, column: &str, index: i128, x: f64, into: &mut Parsed) {
         if x != 0.0 {
             self.name.clear();
-            self.name.extend([column, "^", &index.to_string()]);
+            push_part(&mut self.name, column, '^');
+            let _ = write!(self.name, "{index}"); // a String takes all that is written
             self.pairs.push((into.name(&self.name), x));
         }
     }

@@ -10,13 +10,14 @@
 //! NULL or `?` is missing: it gives no feature, and as a target none. A cell of a number column is the feature `column`
 //! with its value; one of a category column is the feature `column=value` with value 1.
 //! Refused, with the place: names that are empty or given twice, rows with another number of cells than the header,
-//! cells of a number column that are no finite number, bytes that are no text.
+//! cells of a number column that are no finite number, bytes that are no text, a quote that is not closed, and text behind
+//! the quote that closes a cell of several lines: there, a stray quote has swallowed rows.
 
 mod open;
 mod parser;
 mod records;
 
-pub(super) use open::open;
+pub(super) use open::{open, unfinished};
 pub(super) use parser::CsvParser;
 
 use crate::number::parse_number;
@@ -130,7 +131,7 @@ fn delimiter_of(bytes: &[u8]) -> u8 {
 /// need not be.
 fn finished(delimiter: u8, bytes: &[u8]) -> usize {
     let cut = cut(delimiter, bytes);
-    if cut.inside { cut.whole } else { bytes.len() }
+    if cut.inside.is_some() { cut.whole } else { bytes.len() }
 }
 
 /// Without the mark that some editors put first.

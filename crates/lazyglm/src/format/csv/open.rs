@@ -1,11 +1,11 @@
 //! What each column is for: decided from the header, the first rows and what the caller says; or as a model has it.
 
 use super::parser::Spot;
-use super::records::Records;
+use super::records::{Records, cut};
 use super::{Column, ColumnKind, Csv, delimiter_of, finished, may_be_number, trimmed, unmarked};
-use crate::error::{Error, Place, Result};
-use crate::format::{Asked, Opening, Recipe, recipe::ending, shown};
-use crate::registry::suggest;
+use crate::error::{Error, Place, Result, excerpt};
+use crate::format::{Asked, Opening, Recipe, recipe::ending};
+use crate::registry::{listed, suggest};
 use std::collections::{HashMap, HashSet};
 
 /// Names that a target column often has.
@@ -13,8 +13,7 @@ const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
 
 /// Reads the header and says what each column is for.
 pub(in crate::format) fn open(opening: &Opening) -> Result<Recipe> {
-    let bytes = unmarked(opening.first);
-    let delimiter = if ending(opening.file) == "tsv" { b'\t' } else { delimiter_of(bytes) };
+    let (bytes, delimiter) = bytes_and_delimiter(opening);
     let mut records = Records::new(delimiter);
     let names = header(opening, bytes, &mut records)?;
     let kinds = match opening.known {
@@ -23,6 +22,20 @@ pub(in crate::format) fn open(opening: &Opening) -> Result<Recipe> {
     };
     let columns = names.into_iter().zip(kinds).map(|(name, kind)| Column { name, kind }).collect();
     Ok(Recipe::Csv(Csv { delimiter: char::from(delimiter), columns }))
+}
+
+fn bytes_and_delimiter<'a>(opening: &Opening<'a>) -> (&'a [u8], u8) {
+    let bytes = unmarked(opening.first);
+    (bytes, if ending(opening.file) == "tsv" { b'\t' } else { delimiter_of(bytes) })
+}
+
+/// Where the first record begins that is not whole, if a header and a row are not there yet.
+pub(in crate::format) fn unfinished(opening: &Opening) -> Option<usize> {
+    let (bytes, delimiter) = bytes_and_delimiter(opening);
+    let whole = cut(delimiter, bytes).whole;
+    let mut records = Records::new(delimiter);
+    let rows = (0..2).filter(|_| records.next(&bytes[..whole]).is_some()).count();
+    (rows < 2).then_some(opening.first.len() - bytes.len() + whole)
 }
 
 /// The names of the columns, none of them empty or given twice.
@@ -35,6 +48,7 @@ fn header(opening: &Opening, bytes: &[u8], records: &mut Records) -> Result<Vec<
     let line = 1 + memchr::memchr_iter(b'\n', &bytes[..record.start]).count() as u64;
     let spot = Spot { file: opening.file, line, bytes: &bytes[record.start..record.end], delimiter };
     let text = spot.utf8(&record)?;
+    spot.quotes(true)?;
     let (mut names, mut seen, mut start) = (Vec::new(), HashSet::new(), 0);
     for (k, &end) in record.ends.iter().enumerate() {
         let name = trimmed(text.get(start..end).unwrap_or_default());
@@ -44,7 +58,7 @@ fn header(opening: &Opening, bytes: &[u8], records: &mut Records) -> Result<Vec<
             return Err(spot.cell(k, what, "give it one, or write the table without it"));
         }
         if !seen.insert(name) {
-            let what = format!("two columns are named '{}'", shown(name.as_bytes()));
+            let what = format!("two columns are named '{}'", excerpt(name.as_bytes()));
             return Err(spot.cell(k, what, "give each column a name of its own"));
         }
         names.push(name.to_string());
@@ -57,7 +71,7 @@ fn matched(opening: &Opening, names: &[String], known: &Csv) -> Result<Vec<Colum
     let here: HashSet<&str> = names.iter().map(String::as_str).collect();
     let mut features = known.columns.iter().filter(|column| is_feature(column.kind));
     if let Some(missing) = features.find(|column| !here.contains(column.name.as_str())) {
-        let what = format!("there is no column '{}', which the model was trained on", missing.name);
+        let what = format!("there is no column '{}', which the model was trained on", excerpt(&missing.name));
         let hint = "add it; its cells may be empty, and the order of the columns does not matter";
         return Err(Error::data(Place::file(opening.file).line(1), what, hint));
     }
@@ -77,11 +91,13 @@ fn decided(
     let mut kinds = vec![None; names.len()];
     let mut say = |name: &str, kind, role: &str| {
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
-        let unknown = || Error::call(format!("there is no column '{name}' ({role})"), suggest(name, &all));
+        let unknown =
+            || Error::call(format!("there is no column '{}' ({role})", excerpt(name)), suggest(name, &all));
         let slot = &mut kinds[names.iter().position(|n| n == name).ok_or_else(unknown)?];
         match slot.replace(kind) {
             Some(other) if other != kind => {
-                let what = format!("column '{name}' cannot be both {} and {}", word(other), word(kind));
+                let what =
+                    format!("column '{}' cannot be both {} and {}", excerpt(name), word(other), word(kind));
                 Err(Error::call(what, "name it once among --target, --drop and --categorical"))
             }
             _ => Ok(()),
@@ -119,10 +135,12 @@ fn usual_target(opening: &Opening, names: &[String], kinds: &[Option<ColumnKind>
         return Ok(one);
     }
     let what = match found[..] {
-        [first, second, ..] => format!("both '{}' and '{}' may be the target", names[first], names[second]),
+        [first, second, ..] => {
+            format!("both '{}' and '{}' may be the target", excerpt(&names[first]), excerpt(&names[second]))
+        }
         _ => "it is not said which column is the target".to_string(),
     };
-    let hint = format!("say --target NAME, one of: {}", names.join(", "));
+    let hint = format!("say --target NAME, one of: {}", listed(names));
     Err(Error::call(format!("{}: {what}", Place::file(opening.file)), hint))
 }
 
@@ -149,6 +167,7 @@ fn distinct(names: &[String], kinds: &[ColumnKind]) -> Result<()> {
     for (name, _) in columns().filter(|(_, kind)| is_feature(**kind)) {
         let mut starts = name.match_indices('=').map(|(at, _)| &name[..at]);
         if let Some(category) = starts.find(|start| categories.contains(start)) {
+            let (category, name) = (excerpt(category), excerpt(name));
             let what = format!("a value of column '{category}' could have the name of column '{name}'");
             return Err(Error::call(what, format!("rename one of them, or say --drop {name}")));
         }

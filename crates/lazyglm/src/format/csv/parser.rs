@@ -1,9 +1,10 @@
 //! From records to rows.
 
-use super::records::{Record, Records, cell_start};
+use super::records::{Quotes, Record, Records, cell_start, quotes};
 use super::{Column, ColumnKind, Csv, is_missing, trimmed};
-use crate::error::{Error, Place, Result};
-use crate::format::{Parsed, Parser, shown};
+use crate::error::{Error, Place, Result, excerpt};
+use crate::format::names::push_part;
+use crate::format::{Parsed, Parser};
 use crate::number::parse_number;
 use memchr::{memchr, memchr_iter};
 use std::path::Path;
@@ -49,10 +50,11 @@ impl Parser for CsvParser {
             // The lines of the record before, and blank ones: a row is on the line on which its record begins.
             memchr_iter(b'\n', &block[seen..record.start]).for_each(|_| line = into.lines.begin());
             seen = record.start;
+            let spot = Spot { file, line, bytes: &block[record.start..record.end], delimiter };
+            spot.quotes(record.end == block.len())?;
             if !into.begin_row() {
                 continue;
             }
-            let spot = Spot { file, line, bytes: &block[record.start..record.end], delimiter };
             let text = spot.utf8(&record)?;
             if record.cells() != columns.len() {
                 return Err(spot.count(record.cells(), columns.len()));
@@ -99,8 +101,7 @@ impl Scratch {
                 }
                 ColumnKind::Category => {
                     self.name.clear();
-                    self.name.push_str(&column.name);
-                    self.name.push('=');
+                    push_part(&mut self.name, &column.name, '=');
                     self.name.push_str(cell);
                     self.pairs.push((into.name(&self.name), 1.0));
                 }
@@ -136,6 +137,29 @@ impl Spot<'_> {
         self.byte(cell_start(self.delimiter, self.bytes, k), what, hint)
     }
 
+    /// Refuses quotes that swallow rows: only a record of several lines, or the last one of a file, can have such.
+    #[inline]
+    pub fn quotes(&self, last: bool) -> Result<()> {
+        let several = || memchr(b'\n', self.bytes).is_some_and(|at| at + 1 < self.bytes.len());
+        if last || several() {
+            return quotes(self.delimiter, self.bytes).map_or(Ok(()), |found| Err(self.swallows(found)));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn swallows(&self, found: Quotes) -> Error {
+        let hint = "close the quote, or take it out; a quote inside a quoted cell is written as \"\"";
+        match found {
+            Quotes::Open(at) => self.byte(at, "the quote that opens here is not closed", hint),
+            Quotes::Stray(at, lines) => {
+                let lines = if lines == 1 { "1 line end".to_string() } else { format!("{lines} line ends") };
+                let what = format!("the quote that opens here closes after {lines}, and text follows it");
+                self.byte(at, what, hint)
+            }
+        }
+    }
+
     /// The record's cells as text; bytes that are none, and NUL, are refused.
     pub fn utf8<'a>(&self, record: &Record<'a>) -> Result<&'a str> {
         let bad = std::str::from_utf8(self.bytes).err().map(|e| e.valid_up_to());
@@ -163,7 +187,7 @@ impl Spot<'_> {
     #[cold]
     fn no_number(&self, k: usize, cell: &str, column: &str) -> Error {
         let what =
-            format!("'{}' in the number column '{column}' is no finite number", shown(cell.as_bytes()));
-        self.cell(k, what, format!("mend or empty the cell, or train with --categorical {column}"))
+            format!("'{}' in the number column '{}' is no finite number", excerpt(cell), excerpt(column));
+        self.cell(k, what, format!("mend or empty the cell, or train with --categorical {}", excerpt(column)))
     }
 }

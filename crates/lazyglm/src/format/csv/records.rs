@@ -127,8 +127,8 @@ pub(super) fn cell_start(delimiter: u8, record: &[u8], k: usize) -> usize {
 pub(super) struct Cut {
     /// The end of the last record that ends with LF.
     pub whole: usize,
-    /// Whether the bytes end inside quotes.
-    pub inside: bool,
+    /// Where the quote opens inside which the bytes end.
+    pub inside: Option<usize>,
 }
 
 /// Finds the last LF outside quotes. A quote opens a cell only at its start, and `""` inside is text; so one walks from
@@ -146,8 +146,9 @@ pub(super) fn cut(delimiter: u8, bytes: &[u8]) -> Cut {
             continue;
         }
         whole = last_end(outside, quote).unwrap_or(whole);
+        let open = quote;
         loop {
-            let Some(quote) = next_quote(from) else { return Cut { whole, inside: true } };
+            let Some(quote) = next_quote(from) else { return Cut { whole, inside: Some(open) } };
             from = quote + 1;
             if bytes.get(from) != Some(&b'"') {
                 break; // closed
@@ -156,5 +157,42 @@ pub(super) fn cut(delimiter: u8, bytes: &[u8]) -> Cut {
         }
         outside = from;
     }
-    Cut { whole: last_end(outside, bytes.len()).unwrap_or(whole), inside: false }
+    Cut { whole: last_end(outside, bytes.len()).unwrap_or(whole), inside: None }
+}
+
+/// What is wrong with the quotes of a record, and where the quote opens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Quotes {
+    /// The file ends inside the quotes.
+    Open(usize),
+    /// So many lines stand inside the quotes, and text behind them: two stray quotes, and rows between them.
+    Stray(usize, usize),
+}
+
+/// Looks for quotes that swallow rows.
+#[cold]
+pub(super) fn quotes(delimiter: u8, record: &[u8]) -> Option<Quotes> {
+    let ends = |byte: &u8| matches!(byte, b'\r' | b'\n') || *byte == delimiter;
+    let mut from = 0;
+    while let Some(open) = memchr(b'"', record.get(from..)?).map(|at| from + at) {
+        from = open + 1;
+        if open.checked_sub(1).is_some_and(|before| !ends(&record[before])) {
+            continue; // inside a bare cell
+        }
+        loop {
+            let rest = record.get(from..).unwrap_or_default();
+            let Some(at) = memchr(b'"', rest) else { return Some(Quotes::Open(open)) };
+            from += at + 1;
+            if record.get(from) != Some(&b'"') {
+                break; // closed
+            }
+            from += 1;
+        }
+        let lines = memchr::memchr_iter(b'\n', &record[open..from]).count();
+        let mut behind = record[from..].iter().skip_while(|byte| matches!(byte, b' ' | b'\t') && !ends(byte));
+        if lines > 0 && behind.next().is_some_and(|byte| !ends(byte)) {
+            return Some(Quotes::Stray(open, lines));
+        }
+    }
+    None
 }
