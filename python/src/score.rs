@@ -3,7 +3,7 @@
 
 use crate::errors::raised;
 use crate::matrix::{Lent, Matrix};
-use lazyglm::{Error, Place};
+use lazyglm::{Error, Place, Scorer};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -39,6 +39,10 @@ pub fn scores<'py>(
                 }
             }
         });
+        if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
+            let row = Place::file(format!("X, row {}", at / models)); // counted from 0, as Python does
+            Scorer::check_finite(&scores[at..=at], || row)?;
+        }
         Ok((matrix.rows(), scores))
     });
     let (rows, found) = found.map_err(raised)?;

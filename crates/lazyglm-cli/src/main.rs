@@ -7,6 +7,7 @@
 mod args;
 mod extras;
 mod grid;
+mod harmless;
 mod plan;
 mod print;
 mod progress;
@@ -14,24 +15,14 @@ mod timing;
 mod verbs;
 
 use clap::Parser;
-use lazyglm::Kind;
+use lazyglm::{Kind, Result};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = args::Args::parse();
-    let done = match args.verb {
-        args::Verb::Train(args) => verbs::train::run(*args),
-        args::Verb::Tune(args) => verbs::tune::run(*args),
-        args::Verb::Path(args) => verbs::path::run(*args),
-        args::Verb::Predict(args) => verbs::predict::run(&args),
-        args::Verb::Evaluate(args) => verbs::evaluate::run(&args),
-        args::Verb::Certify(args) => verbs::certify::run(&args),
-        args::Verb::Inspect(args) => verbs::inspect::run(&args),
-        args::Verb::Stats(args) => verbs::stats::run(&args),
-        args::Verb::Convert(args) => verbs::convert::run(&args),
-        args::Verb::Demo => verbs::demo::run(),
-        args::Verb::Bench(args::Bench::Paper(args)) => verbs::bench_paper::run(&args),
-        args::Verb::Bench(args::Bench::Lanes(args)) => verbs::bench_lanes::run(&args),
+    let done = match args::Args::try_parse() {
+        Ok(args) => run(args),
+        Err(told) if told.use_stderr() => told.exit(),
+        Err(told) => help(&told),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -44,5 +35,31 @@ fn main() -> ExitCode {
                 _ => 1,
             })
         }
+    }
+}
+
+/// Prints what `--help` or `--version` asks for.
+fn help(told: &clap::Error) -> Result<()> {
+    print::check_standard_output()?;
+    told.print().map_err(print::cannot_print)
+}
+
+fn run(args: args::Args) -> Result<()> {
+    if args.prints() {
+        print::check_standard_output()?;
+    }
+    match args.verb {
+        args::Verb::Train(args) => verbs::train::run(*args),
+        args::Verb::Tune(args) => verbs::tune::run(*args),
+        args::Verb::Path(args) => verbs::path::run(*args),
+        args::Verb::Predict(args) => verbs::predict::run(&args),
+        args::Verb::Evaluate(args) => verbs::evaluate::run(&args),
+        args::Verb::Certify(args) => verbs::certify::run(&args),
+        args::Verb::Inspect(args) => verbs::inspect::run(&args),
+        args::Verb::Stats(args) => verbs::stats::run(&args),
+        args::Verb::Convert(args) => verbs::convert::run(&args),
+        args::Verb::Demo => verbs::demo::run(),
+        args::Verb::Bench(args::Bench::Paper(args)) => verbs::bench_paper::run(&args),
+        args::Verb::Bench(args::Bench::Lanes(args)) => verbs::bench_lanes::run(&args),
     }
 }

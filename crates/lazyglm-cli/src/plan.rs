@@ -6,6 +6,7 @@ use lazyglm::{
     ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Precision, Result, Settings, UpdateName,
     classes, loss, schedule,
 };
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -270,12 +271,12 @@ fn one_standard_input(args: &args::Train) -> Result<()> {
 }
 
 /// A number between 0 and 1 is a share of the rows, unless a file has that name.
-fn held_out(text: &str) -> Result<HeldOut> {
-    match text.parse::<f64>() {
-        Ok(share) if !Path::new(text).exists() => match share > 0.0 && share < 1.0 {
+fn held_out(text: &OsStr) -> Result<HeldOut> {
+    match text.to_str().and_then(|text| text.parse::<f64>().ok()) {
+        Some(share) if !Path::new(text).exists() => match share > 0.0 && share < 1.0 {
             true => Ok(HeldOut::Share(share)),
             false => Err(Error::call(
-                format!("--validation {text} is no share of the rows"),
+                format!("--validation {} is no share of the rows", text.display()),
                 "give a file, or a number above 0 and below 1",
             )),
         },

@@ -1,6 +1,8 @@
 //! How things are said: notes, errors and results.
 
-use lazyglm::{Error, Report, Result};
+use crate::harmless::Harmless;
+use lazyglm::kernel::standard_output_was_closed;
+use lazyglm::{Error, Report, Result, escaped, excerpt};
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// An error, on standard error.
@@ -9,24 +11,46 @@ pub fn error(error: &Error) {
     let _ = writeln!(io::stderr(), "{on}error:{off} {error}"); // with standard error gone, there is nobody to tell
 }
 
-/// A note, on standard error, unless quiet.
+/// A note, on standard error, unless quiet. Names in it come from files, so nothing of it may steer the terminal.
 pub fn note(quiet: bool, text: &str) {
     if !quiet {
-        let _ = writeln!(io::stderr(), "note: {text}");
+        let _ = writeln!(io::stderr(), "note: {}", escaped(text));
     }
 }
 
 /// A word on features that training never saw: the first of them, and how many values they have.
 pub fn unseen_note((feature, values): (&str, u64)) -> String {
     format!(
-        "{values} values belong to features that never occurred in training, the first of them {feature}: they count as zero"
+        "{values} values belong to features that never occurred in training, the first of them {}: they count as zero",
+        excerpt(feature)
     )
 }
 
 /// Writes a result to standard output.
 pub fn result(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = standard_output();
     fill(&mut out).and_then(|()| out.flush()).map_err(cannot_print)
+}
+
+/// Refuses to start work whose result nobody can receive.
+pub fn check_standard_output() -> Result<()> {
+    match standard_output_was_closed() {
+        false => Ok(()),
+        true => {
+            let closed = io::Error::other("it is closed, and the results would be lost");
+            let hint = "leave it open, or send it to /dev/null to discard the results";
+            Err(Error::io("standard output", closed, hint))
+        }
+    }
+}
+
+/// Standard output: exactly what is written into a file or a pipe, and on a terminal nothing that steers it.
+pub fn standard_output() -> BufWriter<Box<dyn Write>> {
+    let out: Box<dyn Write> = match io::stdout().is_terminal() {
+        true => Box::new(Harmless::new(io::stdout().lock())),
+        false => Box::new(io::stdout().lock()),
+    };
+    BufWriter::with_capacity(1 << 16, out)
 }
 
 /// Standard output refused.

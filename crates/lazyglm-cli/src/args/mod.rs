@@ -34,6 +34,17 @@ pub struct Args {
     pub verb: Verb,
 }
 
+impl Args {
+    /// Whether the results go to standard output.
+    pub fn prints(&self) -> bool {
+        match &self.verb {
+            Verb::Predict(args) => args.output.as_ref().is_none_or(|path| path.as_os_str() == "-"),
+            Verb::Convert(args) => args.output.as_os_str() == "-",
+            _ => true,
+        }
+    }
+}
+
 /// What to do.
 #[derive(Subcommand)]
 pub enum Verb {

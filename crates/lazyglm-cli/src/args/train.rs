@@ -7,6 +7,7 @@ use super::values::{size, tolerance};
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
 use lazyglm::SOLVERS;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// `lazyglm train`.
@@ -100,7 +101,7 @@ pub struct Train {
 
     /// Measure the mean loss (unweighted) of held-out rows after each epoch: of a file, or of this share of the rows (0.1)
     #[arg(long, value_name = "FILE|FRACTION", help_heading = "Stopping")]
-    pub validation: Option<String>,
+    pub validation: Option<OsString>,
     /// Stop after N epochs without a better held-out loss, and keep the best
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Stopping")]
     pub early_stop: Option<u64>,
@@ -110,7 +111,7 @@ pub struct Train {
     pub reading: Reading,
     /// Keep the training data in a file that reads faster: auto (DATA.lazyglm-cache), off, only (that file and nothing else), or a file
     #[arg(long, default_value = "auto", value_name = "WHEN|FILE", help_heading = "Data")]
-    pub cache: String,
+    pub cache: OsString,
     /// Number the features by frequency in memory and in the cache: epochs are faster, above all shuffled ones, and the cache
     /// takes longer to make. The same model, but for the order of sums; it speaks of features as they are written
     #[arg(long, help_heading = "Data")]

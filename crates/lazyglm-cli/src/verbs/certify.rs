@@ -3,6 +3,7 @@
 use crate::args::Certify;
 use crate::extras::one_head;
 use crate::print::{self, count, note};
+use lazyglm::naming::one_line;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, PenaltyFactors, Proved, Result, SampleWeights, Scale, model_file,
     with_weights_of,
@@ -71,7 +72,7 @@ fn human(out: &mut dyn Write, proved: &Proved, net: ElasticNet) -> io::Result<()
         _ => writeln!(out, "dual       none: without a penalty there is no such bound")?,
     }
     match &proved.worst {
-        Some(worst) => writeln!(out, "violation  {:.3e}, at {worst}", figures.kkt),
+        Some(worst) => writeln!(out, "violation  {:.3e}, at {}", figures.kkt, one_line(worst)),
         None => writeln!(out, "violation  0"),
     }
 }

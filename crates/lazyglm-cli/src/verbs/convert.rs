@@ -2,10 +2,9 @@
 
 use crate::args::Convert;
 use crate::plan;
-use crate::print::{count, note};
+use crate::print::{count, note, standard_output};
 use crate::verbs::common::use_threads;
 use lazyglm::{Error, Result, convert, format_out};
-use std::io::{self, BufWriter};
 
 /// Runs the verb.
 pub fn run(args: &Convert) -> Result<()> {
@@ -17,7 +16,7 @@ pub fn run(args: &Convert) -> Result<()> {
     let format = format_out::find(&args.output, args.to.as_deref())?;
     use_threads(args.threads)?;
     if to_standard_output {
-        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let mut out = standard_output();
         let done = convert::convert_to(&args.data, &asked, format, &mut out)?;
         done.notes.iter().for_each(|text| note(args.quiet, text));
         return Ok(());

@@ -26,7 +26,9 @@ pub fn run(args: &Evaluate) -> Result<()> {
         }
         targets.extend(targets_of(&block.labels, &*model.loss, model.classes.as_ref(), &place)?);
         for i in 0..block.rows.len() {
-            scores.push(scorer.score(block.rows.borrow(), i));
+            let score = scorer.score(block.rows.borrow(), i);
+            Scorer::check_finite(&[score], || place(i))?;
+            scores.push(score);
             if args.strict
                 && let Some(refusal) = scorer.refusal(place(i))
             {
@@ -45,10 +47,23 @@ pub fn run(args: &Evaluate) -> Result<()> {
         .chain(unseen)
         .for_each(|text| note(args.quiet, &text));
     let figures = metrics(&*model.loss, &scores, &targets);
+    check_loss(figures.loss, args)?;
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&figures)?),
         false => human(out, &figures),
     })
+}
+
+/// A loss that is NaN or infinite is no measure of anything, and JSON has no word for it.
+pub fn check_loss(loss: f64, args: &Evaluate) -> Result<()> {
+    match loss.is_finite() {
+        true => Ok(()),
+        false => Err(Error::data(
+            Place::file(&args.data),
+            format!("the loss is {loss}: some predictions are too far from their targets for f64"),
+            "scale the values down, as those in training were",
+        )),
+    }
 }
 
 /// The figures in words; `-` where one has no meaning here.

@@ -2,9 +2,11 @@
 
 use crate::args::Evaluate;
 use crate::print::{self, count, note, unseen_note};
+use crate::verbs::evaluate::check_loss;
 use lazyglm::classes::{Unknown, sets_of};
 use lazyglm::format::Asked;
 use lazyglm::metrics::{HeadFigures, HeadMetrics, Tally};
+use lazyglm::naming::one_line;
 use lazyglm::{Error, HeadKind, Heads, Model, Place, Result, Scorer, data};
 use std::io::{self, Write};
 
@@ -31,6 +33,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
         unknown.add(strangers);
         for (i, &unknown_here) in unknown_of.iter().enumerate() {
             scorer.scores(block.rows.borrow(), i, &mut scores);
+            Scorer::check_finite(&scores, || place(i))?;
             tally.see(&scores, truth.of(i), unknown_here);
             if args.strict
                 && let Some(refusal) = scorer.refusal(place(i))
@@ -49,6 +52,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     let notes = notes.chain(scorer.unseen().map(unseen_note)).chain(unknown.note());
     notes.for_each(|text| note(args.quiet, &text));
     let figures = tally.figures();
+    check_loss(figures.loss, args)?;
     print::result(|out| match args.json {
         true => writeln!(out, "{}", json(&figures, heads.kind)?),
         false => human(out, &figures, heads.kind),
@@ -101,12 +105,13 @@ fn human(out: &mut dyn Write, figures: &HeadMetrics, kind: HeadKind) -> io::Resu
         shown.sort_by_key(|head| std::cmp::Reverse(head.support)); // stable
         shown.truncate(SHOWN);
     }
-    let width = shown.iter().map(|head| head.name.chars().count()).max().unwrap_or(0).clamp(5, 40);
+    let width = shown.iter().map(|head| one_line(&head.name).chars().count()).max().unwrap_or(0).clamp(5, 40);
     writeln!(out, "{:>width$}  precision  recall      f1  {:>8}", kind.noun(), "rows")?;
     for HeadFigures { name, precision, recall, f1, support } in &shown {
         writeln!(
             out,
-            "{name:>width$}  {precision:>9.4}  {recall:>6.4}  {f1:>6.4}  {:>8}",
+            "{:>width$}  {precision:>9.4}  {recall:>6.4}  {f1:>6.4}  {:>8}",
+            one_line(name),
             count(*support as u64)
         )?;
     }

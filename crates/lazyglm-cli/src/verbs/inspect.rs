@@ -66,7 +66,7 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
     let training = &model.training;
     writeln!(out, "loss       {}", model.loss.spec())?;
     if let Some([negative, positive]) = &model.classes {
-        writeln!(out, "classes    {negative} (−), {positive} (+)")?;
+        writeln!(out, "classes    {} (−), {} (+)", one_line(negative), one_line(positive))?;
     }
     let (features, weights) = (count(model.counting.count as u64), count(model.weights.len() as u64));
     match (&model.words, model.reading.hash_bits) {
@@ -82,6 +82,7 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
     match report.solver.as_str() {
         "online" => {
             let (schedule, eta0) = (&training.schedule, report.eta0);
+            let schedule = one_line(schedule);
             writeln!(out, "schedule {schedule}, eta0 {eta0:?}, {} epochs on {rows} rows", report.epochs)?;
         }
         solver @ ("adagrad" | "ftrl") => {
@@ -90,7 +91,7 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
             let (eta0, epochs) = (report.eta0, report.epochs);
             writeln!(out, "{solver}, eta0 {eta0:?}, {epochs} epochs on {rows} rows{mean}")?;
         }
-        solver => writeln!(out, "{solver}, {} steps on {rows} rows", report.epochs)?,
+        solver => writeln!(out, "{}, {} steps on {rows} rows", one_line(solver), report.epochs)?,
     }
     match report.objective {
         f if f.is_finite() => writeln!(out, "objective  {f:.8}")?,

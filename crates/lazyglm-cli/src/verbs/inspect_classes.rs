@@ -95,7 +95,7 @@ fn human(
         "trained    l1 {:?}, l2 {:?}, schedule {}, eta0 {:?}, {} epochs on {} rows",
         training.l1,
         training.l2,
-        training.schedule,
+        one_line(&training.schedule),
         training.report.eta0,
         training.report.epochs,
         count(training.report.rows as u64)

@@ -1,11 +1,11 @@
 //! `lazyglm predict MODEL DATA`: one line a row.
 
 use crate::args::{Predict, What};
-use crate::print::{cannot_print, note, unseen_note};
+use crate::print::{cannot_print, note, standard_output, unseen_note};
 use crate::verbs::common::refuse_same;
 use lazyglm::format::Asked;
 use lazyglm::{Error, HeadKind, Model, Output, Place, Prediction, Result, Scorer, data, files, model_file};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Runs the verb.
@@ -35,7 +35,7 @@ pub fn run(args: &Predict) -> Result<()> {
     };
     match output {
         None => {
-            let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+            let mut out = standard_output();
             job.write(&mut out, &cannot_print)?;
             out.flush().map_err(cannot_print)?;
         }
@@ -90,7 +90,8 @@ impl Job<'_> {
                 {
                     return Err(refusal);
                 }
-                line(out, self.model, self.what, &mut scores)?.map_err(failed)?;
+                Scorer::check_finite(&scores, place)?;
+                line(out, self.model, self.what, &mut scores, place)?.map_err(failed)?;
             }
             rows += block.rows.len();
             self.values += block.rows.nonzeros();
@@ -110,10 +111,19 @@ impl Job<'_> {
 }
 
 /// The prediction for a row.
-fn line(out: &mut dyn Write, model: &Model, what: Output, scores: &mut [f64]) -> Result<io::Result<()>> {
+fn line(
+    out: &mut dyn Write,
+    model: &Model,
+    what: Output,
+    scores: &mut [f64],
+    place: impl FnOnce() -> Place,
+) -> Result<io::Result<()>> {
     let Some(heads) = &model.heads else {
         return Ok(match model.predict(scores[0], what)? {
-            Prediction::Number(number) => writeln!(out, "{number:?}"),
+            Prediction::Number(number) => {
+                Scorer::check_finite(&[number], place)?; // a finite score may have an infinite exponential
+                writeln!(out, "{number:?}")
+            }
             Prediction::Class(name) => writeln!(out, "{name}"),
         });
     };
@@ -125,6 +135,7 @@ fn line(out: &mut dyn Write, model: &Model, what: Output, scores: &mut [f64]) ->
         (Output::Target, _) => writeln!(out, "{}", heads.names[heads.best(scores)]),
         (Output::Probability, _) => {
             heads.probabilities(&*model.loss, scores);
+            Scorer::check_finite(scores, place)?;
             numbers(out, scores)
         }
         (Output::Score, _) => numbers(out, scores),

@@ -7,7 +7,10 @@ use crate::print::{self, count, note};
 use crate::progress::Display;
 use crate::verbs::train::split_rows;
 use lazyglm::classes::{self, ClassTask, Room};
-use lazyglm::{Dataset, HeadKind, HeadReport, Model, Precision, Report, Result, Validation, model_file};
+use lazyglm::naming::one_line;
+use lazyglm::{
+    Dataset, HeadKind, HeadReport, Model, Place, Precision, Report, Result, Validation, model_file,
+};
 use std::io::{self, Write};
 
 /// Classes or labels that are shown one by one.
@@ -115,7 +118,7 @@ fn human(out: &mut dyn Write, args: &Train, task: &ClassTask, report: &Report) -
         writeln!(out, "held out   loss {loss:.8} ({kept})")?;
     }
     match &args.output {
-        Some(path) => writeln!(out, "model      {}\n", path.display())?,
+        Some(path) => writeln!(out, "model      {}\n", Place::file(path))?,
         None => writeln!(out, "model      not kept: add -o MODEL to write it\n")?,
     }
     table(out, task.kind, report.heads.as_ref().map_or(&[][..], |heads| &heads.heads))
@@ -128,11 +131,11 @@ fn table(out: &mut dyn Write, kind: HeadKind, heads: &[HeadReport]) -> io::Resul
         shown.sort_by_key(|head| std::cmp::Reverse(head.rows)); // stable
         shown.truncate(SHOWN);
     }
-    let width = shown.iter().map(|head| head.name.chars().count()).max().unwrap_or(0).clamp(5, 40);
+    let width = shown.iter().map(|head| one_line(&head.name).chars().count()).max().unwrap_or(0).clamp(5, 40);
     writeln!(out, "{:>width$}  {:>10}  {:>10}  {:>10}", kind.noun(), "rows", "non-zeros", "loss")?;
     for HeadReport { name, rows, nonzeros, loss } in &shown {
         let (rows, nonzeros) = (count(*rows as u64), count(*nonzeros as u64));
-        writeln!(out, "{name:>width$}  {rows:>10}  {nonzeros:>10}  {loss:>10.6}")?;
+        writeln!(out, "{:>width$}  {rows:>10}  {nonzeros:>10}  {loss:>10.6}", one_line(name))?;
     }
     let more = heads.len() - shown.len();
     if more > 0 {

@@ -7,7 +7,7 @@ use crate::progress::Display;
 use crate::verbs::common::refuse_same;
 use indicatif::{ProgressBar, ProgressStyle};
 use lazyglm::tune::{Dropped, Folds, Held, Outcome, Score, Search, Stage, search};
-use lazyglm::{Error, Model, Report, Result, Settings, Trained, files, model_file, train};
+use lazyglm::{Error, Model, Place, Report, Result, Settings, Trained, files, model_file, train};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -207,7 +207,7 @@ fn human(
                 report.objective,
                 count(report.nonzeros as u64)
             )?;
-            writeln!(out, "model      {}", path.display())
+            writeln!(out, "model      {}", Place::file(path))
         }
         _ => writeln!(
             out,

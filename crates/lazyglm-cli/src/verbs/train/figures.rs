@@ -2,7 +2,8 @@
 
 use crate::args::Train;
 use crate::print::{self, count};
-use lazyglm::{Report, Stop, Validation};
+use lazyglm::naming::one_line;
+use lazyglm::{Place, Report, Stop, Validation};
 
 /// Writes them, a line for each thing there is to say.
 pub(super) fn human(
@@ -23,7 +24,7 @@ pub(super) fn human(
         "trained    {rows} rows × {features} features, {learnt} in {train:.3} s (read in {read:.3} s)"
     )?;
     if let Some([negative, positive]) = classes {
-        writeln!(out, "classes    {negative} (−), {positive} (+)")?;
+        writeln!(out, "classes    {} (−), {} (+)", one_line(negative), one_line(positive))?;
     }
     print::objective(out, report, "the bias")?;
     if let (Some(dual), Some(gap)) = (report.dual, report.relative_gap) {
@@ -56,7 +57,7 @@ pub(super) fn human(
         writeln!(out, "held out   loss {loss:.8} ({kept})")?;
     }
     match &args.output {
-        Some(path) => writeln!(out, "model      {}", path.display()),
+        Some(path) => writeln!(out, "model      {}", Place::file(path)),
         None => writeln!(out, "model      not kept: add -o MODEL to write it"),
     }
 }
