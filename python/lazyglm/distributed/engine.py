@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as Late
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
 from typing import Any, Protocol
 
 import lazyglm
@@ -71,25 +72,81 @@ def check_version(version: str) -> None:
         )
 
 
+def bounded(call: Callable[[], Any], seconds: float, what: str) -> Any:
+    """The answer of a call that knows no timeout of its own; after ``seconds`` the call is left behind, and that is an error.
+
+    >>> bounded(lambda: 7, 60.0, "counting")
+    7
+    """
+    answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            answers.put((call(), None))
+        except BaseException as error:
+            answers.put((None, error))
+
+    Thread(target=work, daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=seconds)
+    except Empty:
+        raise EngineError(f"{what} took longer than {seconds:.0f} s, and was given up") from None
+    if error is not None:
+        raise error
+    return answer
+
+
 class Threads:
-    """Partitions in this process, and threads: for tests, and for one machine."""
+    """Partitions in this process, and threads: for tests, and for one machine. ``timeout`` bounds one step of a run, in seconds."""
 
     def __init__(self, shards: Sequence[Shard], threads: int = 1, timeout: float = 3600.0) -> None:
         if not shards:
             raise ValueError("there are no partitions: give at least one")
+        if threads < 1:
+            raise ValueError(f"threads must be at least 1, not {threads}")
         self.shards, self.count, self.threads, self.timeout = list(shards), len(shards), threads, timeout
 
     def share(self, arrays: Mapping[str, Any]) -> Any:
         return dict(arrays)
 
     def map(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> list[Any]:
-        shared = merged(tokens)
-        with ThreadPoolExecutor(self.threads) as pool:
-            calls = [pool.submit(task, shard, k, shared, told) for k, shard in enumerate(self.shards)]
+        """The answers of all partitions. The first error of a task is raised at once; tasks that have not begun are left out."""
+        shared, over = merged(tokens), Event()
+        waiting: SimpleQueue[int] = SimpleQueue()
+        done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        for k in range(self.count):
+            waiting.put(k)
+
+        def work() -> None:
+            while not over.is_set():
+                try:
+                    k = waiting.get_nowait()
+                except Empty:
+                    return
+                try:
+                    done.put((k, task(self.shards[k], k, shared, told), None))
+                except BaseException as error:
+                    done.put((k, None, error))
+
+        for _ in range(min(self.threads, self.count)):
+            Thread(target=work, daemon=True).start()  # neither a step nor the end of the process waits for a task that is late
+        try:
+            return self._gathered(done)
+        finally:
+            over.set()
+
+    def _gathered(self, done: SimpleQueue[tuple[int, Any, BaseException | None]]) -> list[Any]:
+        answers, until = [None] * self.count, time.monotonic() + self.timeout
+        for _ in range(self.count):
             try:
-                return [call.result(self.timeout) for call in calls]
-            except Late:
-                raise EngineError(f"a task took longer than {self.timeout} s: raise timeout, or cut partitions") from None
+                k, answer, error = done.get(timeout=max(until - time.monotonic(), 0.0))
+            except Empty:
+                words = f"a step took longer than {self.timeout:g} s: raise timeout, or use smaller partitions"
+                raise EngineError(words) from None
+            if error is not None:
+                raise error
+            answers[k] = answer
+        return answers
 
     def reduce(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> Answer:
         answers = self.map(task, tokens, told)
