@@ -39,7 +39,8 @@ mod _core {
     use crate::score::scores;
     #[pymodule_export]
     use crate::shard::{
-        column_stats, dual_sums, line_losses, local_pass, loss_gradient, loss_shape, slope_sums, zero_test,
+        column_stats, dual_sums, line_losses, local_pass, loss_gradient, loss_shape, second_derivatives,
+        slope_sums, zero_test,
     };
     #[pymodule_export]
     use crate::solve::{path, search, solve, solvers, starting_rate};

@@ -149,6 +149,22 @@ pub fn slope_sums<'py>(
     Ok(PyArray1::from_vec(py, sums))
 }
 
+/// ωℓ″ of each row: see [`shard::second_derivatives`].
+#[pyfunction]
+pub fn second_derivatives<'py>(
+    py: Python<'py>,
+    shard: Shard<'py>,
+    loss: &str,
+    at: Spot<'py>,
+) -> PyResult<Array<'py>> {
+    let (loss, at) = (smooth(loss)?, at.point()?);
+    let found = shard.ask(py, |examples| {
+        fits(examples, at.weights)?;
+        Ok(shard::second_derivatives(examples, &*loss, at))
+    })?;
+    Ok(PyArray1::from_vec(py, found))
+}
+
 /// Σωu, Σωℓ* of shares, and the gradient of u: see [`shard::dual_sums`].
 #[pyfunction]
 pub fn dual_sums<'py>(

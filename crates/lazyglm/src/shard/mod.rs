@@ -10,6 +10,7 @@
 //! | [`loss_gradient`] | at a point | Σωℓ, its gradient and the mean bend |
 //! | [`local_pass`] | once a round | how far one lazy pass over the shard moved the weights |
 //! | [`line_losses`] | where a step is doubted | Σωℓ at points on a segment |
+//! | [`second_derivatives`] | for a Newton step | ωℓ″ of each row, of which the shard makes its part of a Hessian |
 //! | [`slope_sums`], [`dual_sums`] | for a proof | what a bound below the minimum is made of |
 //!
 //! and [`zero_test`] is the leader's own. Answers are sums over rows, never means: they can be added.
@@ -19,6 +20,7 @@ mod dual_sums;
 mod line_losses;
 mod local_pass;
 mod loss_gradient;
+mod second_derivatives;
 mod zero_test;
 
 pub use column_stats::{ColumnStats, column_stats};
@@ -26,4 +28,5 @@ pub use dual_sums::{DualSums, Move, dual_sums, slope_sums};
 pub use line_losses::{Point, line_losses};
 pub use local_pass::{Local, Moved, drifted, local_pass};
 pub use loss_gradient::{LossGradient, loss_gradient};
+pub use second_derivatives::second_derivatives;
 pub use zero_test::zero_test;
