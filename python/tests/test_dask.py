@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore:.*rounds have passed:sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:.*not converged:sklearn.exceptions.ConvergenceWarning"),
 ]
 QUIET = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
 NET = {"penalty": "elasticnet", "alpha": 1.1e-4, "l1_ratio": 1 / 1.1}

@@ -120,7 +120,7 @@ def test_raw_counts_in_the_thousands_do_as_well_as_unit_rows():
     least = best(X, y, problem)
     found = fit(Threads(parts(X, y, 4)), problem)  # which says it is within 1e-3
     assert found.converged and found.certificate.objective / least.certificate.objective - 1 < 1e-3
-    assert found.solver == "rounds" and found.rounds < 15
+    assert found.rounds < 40
 
 
 def test_a_plane_has_the_zeros_of_its_end_and_the_way_itself():
@@ -155,7 +155,7 @@ def test_a_plane_is_judged_by_the_objective_there(data):
         ([1.0042, 1.0032, 1.0024, 1.0017, 1.0014], False),  # two thirds of 0.001: 0.002 is left
     ],
 )
-def test_it_ends_when_what_is_left_is_small_not_when_a_round_is(history, settled):
+def test_a_proof_is_tried_when_what_is_left_seems_small_not_when_a_round_is(history, settled):
     assert run._settled(State(np.zeros(1), 0.0, history=history), 1e-3) is settled
 
 
@@ -208,7 +208,7 @@ def test_every_smooth_loss(loss):
     found = fit(Threads(parts(X, y, 4)), problem, tol=1e-5, max_rounds=60)
     gap = found.certificate.objective - least.certificate.objective
     assert -1e-9 * abs(least.certificate.objective) <= gap < 2e-3 * abs(least.certificate.objective)
-    assert found.certificate.dual <= least.certificate.objective
+    assert found.certificate.dual <= least.certificate.objective * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "perceptron", "quantile:tau=0.5", "epsilon-insensitive"])

@@ -20,9 +20,10 @@ from lazyglm import _params
 from lazyglm._classifier import SGDClassifier, _gives_probabilities
 from lazyglm._regressor import SGDRegressor
 from lazyglm.dask._blocks import is_dask, labels_of, parts_of, shards_of
+from lazyglm.dask._watch import Watching
 from lazyglm.dask.engine import DaskEngine, client_of
 from lazyglm.distributed import checkpoint, tasks
-from lazyglm.distributed.run import SOLVERS, Found, fit
+from lazyglm.distributed.run import SOLVERS, Found, fit, not_converged
 from lazyglm.distributed.shard import aligned
 from lazyglm.distributed.problem import Problem
 from lazyglm.distributed.rounds import State
@@ -88,7 +89,11 @@ class DaskLinear:
         """One model after another, from where a checkpoint left off."""
         seed = 0 if self.random_state is None else self._seed()  # the same bits again, unless asked for others
         of = {"problems": [problem.told() for problem in problems], "seed": seed, "columns": columns, "solver": self.solver}
-        states: list[State] = (checkpoint.load(self.checkpoint, of) or []) if self.checkpoint is not None else []
+        states: list[State] = []
+        if self.checkpoint is not None:
+            rows = engine.map(tasks.fingerprint, [], {})
+            of = {**of, "precision": "f4" if single else "f8", "rows": rows}
+            states = checkpoint.load(self.checkpoint, of) or []
         kept, states = states, []
         found = []
         for k, problem in enumerate(problems):
@@ -98,7 +103,7 @@ class DaskLinear:
                 if self.checkpoint is not None:
                     checkpoint.save(self.checkpoint, [*before, state], of)
 
-            with _watching(self, k, len(problems)) as watch:
+            with Watching(self, k, len(problems)) as watch:
                 one = fit(
                     engine,
                     problem,
@@ -130,8 +135,9 @@ class DaskLinear:
         self.objective_history_ = histories[0] if len(found) == 1 else histories
         certificates = [one.certificate for one in found]
         self.certificate_ = certificates[0] if len(found) == 1 else certificates
-        if self.tol is not None and not all(one.converged for one in found):
-            words = "max_iter rounds have passed before the objective settled: raise max_iter, or tol"
+        self.converged_ = self.tol is not None and all(one.converged for one in found)
+        words = None if self.tol is None else not_converged(found, self.tol, "max_iter")
+        if words is not None:
             warnings.warn(words, ConvergenceWarning, stacklevel=4)
 
     def to_local(self: Any) -> Any:
@@ -164,8 +170,8 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
     """:class:`lazyglm.SGDClassifier` on Dask: linear classifiers with exact elastic-net regularisation.
 
     Parameters are those of :class:`lazyglm.SGDClassifier`; ``loss`` is ``'log_loss'`` unless given, and must have a slope that
-    does not jump (not ``hinge``). ``max_iter`` bounds the rounds, and ``tol`` ends them: when all to come promise to lower the
-    objective by less than a third of ``tol`` of it. The rate comes from the data. Further:
+    does not jump (not ``hinge``). ``max_iter`` bounds the rounds, and ``tol`` ends them: when the duality gap over all partitions is at
+    most ``tol`` of the objective. If that is not proved, a ``ConvergenceWarning`` says what was reached. The rate comes from the data. Further:
 
     Parameters
     ----------
@@ -174,7 +180,8 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
     solver : {'rounds', 'owlqn'}, default='rounds'
         Rounds of corrected local passes, or OWL-QN.
     checkpoint : path, default=None
-        Written after each round; if it is there, a run goes on from it, to the same bits.
+        File that is written after each round. If it is there, a run on the same rows and the same problem goes on from it, to the same
+        bits; the checkpoint of other rows is refused.
     timeout : float, default=3600
         Seconds one step of a round may take.
 
@@ -182,6 +189,7 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
     ----------
     coef_, intercept_, classes_, n_iter_ : as always; ``n_iter_`` counts rounds
     certificate_ : objective, a bound below it that no weights beat, and the relative gap; a list for many classes
+    converged_ : whether every certificate proves ``tol``
     objective_history_ : the objective after each round
     """
 
@@ -363,32 +371,3 @@ def _class_weights(asked: Any, classes: Any, labels: list[Any]) -> Callable[[int
         of = {label: float(asked.get(label, 1.0)) for label in classes.tolist()}
     weights = [of[label] for label in classes.tolist()]
     return lambda aim, two: (weights[0] if two else 1.0, weights[aim])
-
-
-class _watching:
-    """What is shown of a run: lines with ``verbose``, a bar with ``progress``."""
-
-    def __init__(self, estimator: Any, model: int, models: int) -> None:
-        self.estimator, self.of = estimator, f" of model {model + 1}" if models > 1 else ""
-        self.bar: Any = None
-
-    def __enter__(self) -> Any:
-        if self.estimator.progress:
-            from lazyglm._show import _bar
-
-            self.bar = _bar(self.estimator.max_iter)
-        return self.show if self.estimator.verbose or self.estimator.progress else None
-
-    def show(self, figures: dict[str, Any]) -> None:
-        if self.bar is not None:
-            self.bar.update(1)
-            self.bar.set_postfix(objective=f"{figures['objective']:.6f}", nonzeros=figures["nonzeros"])
-        if self.estimator.verbose:
-            print(
-                f"-- Round {figures['round']}{self.of}: objective {figures['objective']:.6f}, nonzeros {figures['nonzeros']}, "
-                f"{figures['solver']}, steps back {figures['rejected']}"
-            )
-
-    def __exit__(self, *error: Any) -> None:
-        if self.bar is not None:
-            self.bar.close()

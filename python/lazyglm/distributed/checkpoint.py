@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import zipfile
 from typing import Any
 
 import numpy as np
 
 from lazyglm.distributed.rounds import State
 
-VERSION = 2
-PLAIN = ("bias", "round", "rate", "rejected", "stayed", "solver", "history", "step_bias")
+VERSION = 3
+PLAIN = ("bias", "round", "rate", "rejected", "stayed", "solver", "history", "step_bias", "dual", "proof_due")
 
 
 def save(path: Any, states: list[State], of: dict[str, Any]) -> None:
-    """Writes what is known of every model of a run (one, or one a class); ``of`` says of which problem."""
+    """Writes what is known of every model of a run (one, or one per class).
+
+    ``of`` says of which problem; its ``rows`` are the fingerprints of the partitions, in their order.
+    """
     path = os.fspath(path)
     head: dict[str, Any] = {"version": VERSION, "of": of, "models": []}
     arrays: dict[str, Any] = {}
@@ -40,7 +45,7 @@ def save(path: Any, states: list[State], of: dict[str, Any]) -> None:
 
 
 def load(path: Any, of: dict[str, Any]) -> list[State] | None:
-    """The states of a run on the same problem; ``None`` if there is no file."""
+    """The states of a run on the same problem and the same rows; ``None`` if there is no file."""
     if not os.path.exists(path):
         return None
     try:
@@ -48,17 +53,55 @@ def load(path: Any, of: dict[str, Any]) -> list[State] | None:
             head = json.loads(bytes(file["head"]))
             known = head["version"] == VERSION
             states = [_state(file, k, model) for k, model in enumerate(head["models"])] if known else []
-    except (KeyError, ValueError, OSError, EOFError) as error:
+            theirs = dict(head["of"])
+    except (KeyError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} is not a checkpoint of lazyglm ({error}): remove it to start anew") from None
     if not known:
         raise ValueError(f"{path} was written by another version of lazyglm: remove it to start anew")
-    if head["of"] != json.loads(json.dumps(of)):
-        other = [name for name, value in json.loads(json.dumps(of)).items() if head["of"].get(name) != value]
-        raise ValueError(f"{path} is of another problem ({', '.join(other)} differ): remove it to start anew")
+    _check_same(path, theirs, json.loads(json.dumps(of)))
     return states
+
+
+def _check_same(path: Any, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    """Refuses the checkpoint of another problem or of other rows."""
+    differ = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
+    if differ == ["rows"]:
+        raise ValueError(
+            f"{path} is a checkpoint of other rows than these ({_which(theirs.get('rows'), ours.get('rows'))}): give "
+            "checkpoint= another path, or remove the file to start anew"
+        )
+    if differ:
+        raise ValueError(f"{path} is of another problem ({', '.join(differ)} differ): remove it to start anew")
+
+
+def _which(theirs: Any, ours: Any) -> str:
+    """In which partitions the rows differ."""
+    if not isinstance(theirs, list) or not isinstance(ours, list) or len(theirs) != len(ours):
+        counts = [len(rows) if isinstance(rows, list) else "unknown" for rows in (theirs, ours)]
+        return f"partitions: {counts[0]} there, {counts[1]} here"
+    wrong = [k for k, (one, other) in enumerate(zip(theirs, ours, strict=True)) if one != other]
+    return f"{len(wrong)} of {len(ours)} partitions differ, the first is number {wrong[0]}"
 
 
 def _state(file: Any, k: int, model: dict[str, Any]) -> State:
     pairs = [(file[f"s_{k}_{p}"], file[f"y_{k}_{p}"]) for p in range(model.pop("pairs"))]
     step = file[f"step_{k}"] if model.pop("step") else None
-    return State(weights=file[f"weights_{k}"], step=step, pairs=pairs, **model)
+    state = State(weights=file[f"weights_{k}"], step=step, pairs=pairs, **model)
+    _check(state)
+    return state
+
+
+def _check(state: State) -> None:
+    """Refuses arrays that do not fit together and numbers that are none, before they are used."""
+    columns = state.weights.size
+    lengths = [(state.weights, columns), *((array, columns + 1) for pair in state.pairs for array in pair)]
+    lengths += [] if state.step is None else [(state.step, columns)]
+    if any(array.shape != (length,) or array.dtype.kind != "f" for array, length in lengths):
+        raise ValueError("its arrays differ in length")
+    numbers = [state.bias, state.rate, state.step_bias, state.proof_due, *state.history, *([] if state.dual is None else [state.dual])]
+    if not all(isinstance(number, (int, float)) and math.isfinite(number) for number in numbers):
+        raise ValueError("it holds what is no number")
+    if state.solver not in ("rounds", "owlqn", "newton"):
+        raise ValueError(f"{state.solver!r} is not a solver")
+    if type(state.round) is not int or not 0 <= state.round < 2**63:
+        raise ValueError(f"{state.round!r} is not a number of rounds")

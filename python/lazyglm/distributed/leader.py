@@ -121,6 +121,17 @@ class Leader:
             to[(start == 0) & (np.abs(at.gradient[part]) <= quiet)] = 0.0
         return moved, at.bias + float(bias[0]) / self.rows
 
+    def hessian(self, at: At, ids: Any) -> Any:
+        """The Hessian of the mean loss along some columns and the bias, which is last: one reduction."""
+        size = len(ids) + 1
+        token = self.engine.share({"active": ids})
+        try:
+            told = {"bias": at.bias, "numbers": size * size}  # how long an answer is, where it is not as wide as the columns
+            (found,) = self._reduce(tasks.hessian, [at.token, token], told, vector=True)
+        finally:
+            self.engine.release(token)
+        return found.reshape(size, size) / self.weight
+
     def line(self, at: At, weights: Any, bias: float, thetas: list[float]) -> list[float]:
         """The objective at shares of the way to another point: numbers alone are reduced."""
         token = self.engine.share({"end": weights})

@@ -44,6 +44,8 @@ class State:
     step: Any = None  # the last one, and of the bias
     step_bias: float = 0.0
     pairs: list[Any] = field(default_factory=list)  # of OWL-QN: (s, y) in scaled coordinates
+    dual: float | None = None  # the best lower bound on the objective so far
+    proof_due: int = 0  # the round from which on a proof is tried again
 
 
 def one_round(leader: Leader, state: State, at: At, seed: int) -> At:

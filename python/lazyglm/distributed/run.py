@@ -1,4 +1,4 @@
-"""From partitions to weights: rounds until they promise little, exact zeros, and a proof."""
+"""From partitions to weights: rounds until a proof says that little is left to gain, and exact zeros."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lazyglm.distributed import owlqn
+from lazyglm.distributed import newton, owlqn
 from lazyglm.distributed.certificate import SHARES, Certificate, balance, certify, is_one_step
 from lazyglm.distributed.engine import Engine
 from lazyglm.distributed.leader import At, Leader
@@ -16,8 +16,14 @@ from lazyglm.distributed.problem import Problem
 from lazyglm.distributed.rounds import PATIENCE, State, one_round
 
 SOLVERS = ("rounds", "owlqn")
-#: Of what may be left by tol, what may be left by the promise: gains that shrink ever more slowly promise too little.
+#: The share of tol below which what seems to be left is worth a proof.
 SAFE = 1 / 3
+#: Rounds whose gains shrink by less than this factor give way to other steps once they seem to have settled and a proof has failed.
+SLOW = 0.5
+#: From this round on, rounds whose gains shrink by less than the second factor give way to OWL-QN.
+WARM, CRAWL = 12, 0.8
+#: One step of each solver; Newton's is only for the end of a run.
+STEPS = {"rounds": one_round, "owlqn": owlqn.one_iteration, "newton": newton.one_iteration}
 Watch = Callable[[dict[str, Any]], None]
 
 
@@ -28,7 +34,7 @@ class Found:
     weights: Any
     bias: float
     rounds: int
-    converged: bool
+    converged: bool  # whether the certificate proves the tolerance
     solver: str  # the one that ended the run
     rejected: int  # steps back
     history: list[float]  # the objective after each round; first at the start
@@ -54,8 +60,10 @@ def fit(
 ) -> Found:
     """Minimises a problem over all partitions of an engine.
 
-    A run ends when all rounds to come promise, by how gains have shrunk so far, to lower the objective by less than a
-    third of ``tol`` of it, or after ``max_rounds``. ``rate`` multiplies the rate, which comes from the data. ``wire`` is what vectors travel in: ``f8`` or
+    A run ends when the duality gap over all partitions is at most ``tol`` of the objective (``converged`` is true then, and only then), when no
+    step lowers the objective any more, or after ``max_rounds``. The gap is computed when gains have become small; where they hardly shrink,
+    Newton's steps take over, or those of OWL-QN if more than a thousand features are active. Without a penalty, or with ``prove=False``, nothing can be proved: the run ends when gains have
+    become small, and ``converged`` is false. ``rate`` multiplies the rate, which comes from the data. ``wire`` is what vectors travel in: ``f8`` or
     ``f4``. ``state`` is where to go on, ``after_round`` is given the state to keep, ``watch`` figures to show.
     """
     if solver not in SOLVERS:
@@ -67,8 +75,7 @@ def fit(
             state.bias = _first_bias(leader, state.weights)
         elif len(state.weights) != leader.columns:
             raise ValueError(f"the state has {len(state.weights)} weights, and the data {leader.columns} columns")
-        at, converged = _run(leader, state, max_rounds, tol, seed, after_round, watch)
-        return _end(leader, state, at, converged, prove)
+        return _run(leader, state, max_rounds, tol, seed, prove, after_round, watch)
     finally:
         leader.close()
 
@@ -79,21 +86,29 @@ def _run(
     max_rounds: int,
     tol: float | None,
     seed: int,
+    prove: bool,
     after_round: Callable[[State], None] | None,
     watch: Watch | None,
-) -> tuple[At, bool]:
-    """Rounds; where they ended, and whether because little was left to gain."""
+) -> Found:
+    """Rounds until a proof says that little is left to gain, or nothing goes on."""
     at = leader.at(state.weights, state.bias)  # the only name of it: a point that is left is let go
     state.weights = at.weights
     state.history = state.history or [at.objective]
-    converged = _settled(state, tol)
-    while state.round < max_rounds and not converged:
-        if state.solver == "rounds" and state.rejected >= PATIENCE:
+    while True:
+        if state.round >= state.proof_due and _settled(state, tol):
+            found = _end(leader, state, at, tol, prove)
+            if found.converged or found.certificate.dual is None or _is_stuck(state) or state.round >= max_rounds:
+                return found
+            _after_failed_proof(leader, state, at)
+        if state.round >= max_rounds:
+            return _end(leader, state, at, tol, prove)
+        if state.solver == "rounds" and (state.rejected >= PATIENCE or (tol is not None and _is_crawling(state))):
             state.solver = "owlqn"
-        at = (one_round if state.solver == "rounds" else owlqn.one_iteration)(leader, state, at, seed)
+        if state.solver == "newton" and newton.active(leader, at) is None:
+            state.solver = "owlqn"
+        at = STEPS[state.solver](leader, state, at, seed)
         state.round += 1
         state.history.append(at.objective)
-        converged = _settled(state, tol)
         if after_round is not None:
             after_round(state)
         if watch is not None:
@@ -108,29 +123,65 @@ def _run(
                     "reductions": leader.reductions,
                 }
             )
-    return at, converged
 
 
 def _settled(state: State, tol: float | None) -> bool:
-    """Whether all rounds to come promise to lower the objective by less than a third of tol of it.
+    """Whether rounds to come seem to lower the objective by less than a third of tol of it: a guess, that a proof is worth trying.
 
     What the last two rounds gained (OWL-QN: five iterations) over what those before gained, r, is what the next will over
-    them: r + r² + … = r/(1 − r) of the last gain is left.
+    them: r + r² + … = r/(1 − r) of the last gain is left. Gains that shrink ever more slowly make the guess too small.
     """
-    back = 2 if state.solver == "rounds" else 5
+    back = _back(state)
     if tol is None or len(state.history) <= back or (state.solver == "rounds" and state.stayed):
         return False
-    first, before, now = state.history[max(-1 - 2 * back, -len(state.history))], state.history[-1 - back], state.history[-1]
-    gained, earlier = before - now, first - before
+    earlier, gained = _gains(state)
+    now = state.history[-1]
     if gained > tol * abs(now):
         return False
+    if state.solver == "newton":  # gains that shrink faster than any factor
+        return True
     if gained <= 0 or len(state.history) <= 2 * back:
         return gained <= 0
     return gained < earlier and gained * gained / (earlier - gained) <= SAFE * tol * abs(now)
 
 
-def _end(leader: Leader, state: State, at: At, converged: bool, prove: bool) -> Found:
-    """Exact zeros by the gradient at the last point, unless they cost more than a round may; and a proof."""
+def _back(state: State) -> int:
+    return {"rounds": 2, "owlqn": 5, "newton": 1}[state.solver]
+
+
+def _gains(state: State) -> tuple[float, float]:
+    """What the objective fell by in the last rounds but some, and in the last ones."""
+    back = _back(state)
+    first, before, now = state.history[max(-1 - 2 * back, -len(state.history))], state.history[-1 - back], state.history[-1]
+    return first - before, before - now
+
+
+def _is_crawling(state: State) -> bool:
+    """Whether rounds gain a little less each time, after those that learn most: OWL-QN has a memory for such valleys."""
+    earlier, gained = _gains(state) if state.round >= WARM else (0.0, 0.0)
+    return not state.stayed and 0 < CRAWL * earlier < gained
+
+
+def _is_stuck(state: State) -> bool:
+    """Whether two iterations of OWL-QN, the second without its memory, found no way down: numbers are too coarse for more."""
+    return state.solver == "owlqn" and len(state.history) > 2 and state.history[-3] == state.history[-1]
+
+
+def _after_failed_proof(leader: Leader, state: State, at: At) -> None:
+    """Goes on. Where gains hardly shrink, Newton's steps take over, or OWL-QN's if there are too many active features.
+
+    Proofs cost passes, so the next one waits for some rounds.
+    """
+    earlier, gained = _gains(state)
+    if state.solver == "newton":
+        state.solver = "newton" if gained > 0 else "owlqn"
+    elif state.solver == "owlqn" or gained > SLOW * earlier:
+        state.solver = "owlqn" if newton.active(leader, at) is None else "newton"
+    state.proof_due = state.round + (1 if state.solver == "newton" else max(_back(state), state.round // 8))
+
+
+def _end(leader: Leader, state: State, at: At, tol: float | None, prove: bool) -> Found:
+    """The point with exact zeros by its gradient, unless they cost more than a round may; and what is proved of it."""
     weights = leader.zero_test(at)
     objective, known = at.objective, None
     if not np.array_equal(weights, at.weights):
@@ -138,18 +189,19 @@ def _end(leader: Leader, state: State, at: At, converged: bool, prove: bool) -> 
             tested, *known = leader.end(at, weights, SHARES)
         else:
             (tested,) = leader.line(at, weights, at.bias, [1.0])
-        if tested <= objective * (1 + 1e-3):
+        if tested <= objective + abs(objective) * (1e-3 if tol is None else min(1e-3, 0.1 * tol)):
             objective = tested
         else:
             weights, known = at.weights, None
-    leader.leave(at)
-    at.gradient = None  # all is known of it
-    certificate = certify(leader, weights, at.bias, objective, known) if prove else Certificate(objective, None, None)
+    certificate = Certificate(objective, None, None)
+    if prove:
+        certificate = certify(leader, weights, at.bias, objective, known, least=state.dual, tol=tol)
+        state.dual = certificate.dual
     return Found(
         weights=weights,
         bias=at.bias,
         rounds=state.round,
-        converged=converged,
+        converged=tol is not None and certificate.proves(tol),
         solver=state.solver,
         rejected=state.rejected,
         history=list(state.history),
@@ -169,3 +221,18 @@ def _first_bias(leader: Leader, weights: Any) -> float:
     finally:
         leader.engine.release(token)
     return 0.0 if found is None else float(0.5 * (found[0] + found[1]))
+
+
+def not_converged(found: list[Found], tol: float, rounds_name: str) -> str | None:
+    """What to warn of where a proof is missing, with the figure that was reached; ``None`` if all models have converged."""
+    missing = [one for one in found if not one.converged]
+    if not missing:
+        return None
+    which = "not converged" if len(found) == 1 else f"{len(missing)} of {len(found)} models have not converged"
+    if missing[0].certificate.relative_gap is None:
+        return f"{which}: without a penalty there is no lower bound on the objective, so convergence cannot be proved; add a penalty"
+    reached = max(one.certificate.relative_gap or 0.0 for one in missing)
+    return (
+        f"{which}: after {max(one.rounds for one in missing)} rounds the relative duality gap is {reached:.2g}, and tol is {tol:g}; "
+        f"raise {rounds_name} or tol, scale the features, or raise the penalty"
+    )

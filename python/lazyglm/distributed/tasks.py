@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from lazyglm import _core
 from lazyglm.distributed.plane import Way
@@ -22,6 +23,11 @@ def shape(shard: Any, number: int, shared: Shared, told: Told) -> tuple[int, int
     return shard.rows, shard.columns, shard.values.dtype == np.float32, __version__
 
 
+def fingerprint(shard: Any, number: int, shared: Shared, told: Told) -> str:
+    """A fingerprint of all bits of a partition: what tells the rows of a checkpoint from others."""
+    return str(shard.digest())
+
+
 def statistics(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
     """Rows, their weight, partitions with rows; rows that hold a column, and its squares."""
     rows, weight, counts, squares = _core.column_stats(lesson(shard, told))
@@ -32,6 +38,25 @@ def gradient(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, 
     """Loss, slope of the bias and bend; the gradient."""
     sums, gradient = _core.loss_gradient(lesson(shard, told), told["loss"], _point(shared, "weights", told["bias"]))
     return np.array(sums), gradient.astype(told["wire"], copy=False)
+
+
+def hessian(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
+    """The Hessian of the loss along the columns in ``active`` (sorted) and the bias, row by row."""
+    active = shared["active"]
+    size = len(active) + 1
+    found = np.zeros((size, size))
+    if shard.rows and size > 1:
+        bends = _core.second_derivatives(lesson(shard, told), told["loss"], _point(shared, "weights", told["bias"]))
+        places = np.minimum(np.searchsorted(active, shard.ids), size - 2)
+        held = active[places] == shard.ids
+        ends = np.concatenate([[0], np.cumsum(held)])[shard.offsets.astype(np.int64)]
+        values = shard.values[held].astype(np.float64)
+        X = sp.csr_array((values, places[held], ends), shape=(shard.rows, size - 1))
+        bent = sp.csr_array((values * np.repeat(bends, np.diff(ends)), X.indices, X.indptr), shape=X.shape)
+        found[:-1, :-1] = (X.T @ bent).toarray()
+        found[-1, :-1] = found[:-1, -1] = X.T @ bends
+        found[-1, -1] = bends.sum()
+    return (found.ravel(),)
 
 
 def start(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
