@@ -8,24 +8,33 @@ from concurrent.futures import CancelledError
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import Any, NoReturn
 
 import dask
 from distributed import Client, Future, default_client, wait
-from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 import lazyglm
-from lazyglm.distributed.engine import Answer, EngineError, Task, add, check_version, merged, tree
+from lazyglm.distributed.engine import Answer, EngineError, Task, add, bounded, check_version, merged, tree
 
 #: Seconds without any worker after which a run is given up: restarted workers are back well before. Dask's configuration
 #: may say otherwise, as ``lazyglm.without-workers``.
 ALONE = 30.0
+#: Seconds in which the scheduler must say which workers there are.
+SILENT = 60.0
 #: How often a step is asked for again when what it needs was lost with its workers.
 ATTEMPTS = 5
-#: What is raised when data or a connection were lost, and not by a task itself.
-LOST = (CancelledError, FutureCancelledError, CommClosedError, TimeoutError, OSError, KeyError)
+#: What Dask itself raises when data or a connection were lost. A task may raise the same: that is a :class:`TaskError`.
+LOST = (CancelledError, CommClosedError, OSError, KeyError)
+
+
+class TaskError(Exception):
+    """What a task raised itself: reported as it is, and never tried again."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class Token:
@@ -47,7 +56,7 @@ class DaskEngine:
 
     def share(self, arrays: Mapping[str, Any]) -> Any:
         token = Token(arrays)
-        self._attempt(lambda: self._send(token))
+        self._attempt(partial(self._send, token))
         return token
 
     def map(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> list[Any]:
@@ -78,17 +87,18 @@ class DaskEngine:
             for k, shard in enumerate(self.shards)
         ]
 
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
-        return self.client.submit(function, *arguments, pure=False)
+    def _submit(self, function: Callable[..., Any], *arguments: Any, workers: list[str] | None = None) -> Future:
+        """A task, if possible on one of some workers."""
+        return self.client.submit(function, *arguments, pure=False, workers=workers, allow_other_workers=workers is not None)
 
     def _ask(self, tokens: Sequence[Any], start: Callable[[], list[Future]]) -> list[Any]:
-        def step() -> list[Any]:
+        def step(until: float) -> list[Any]:
             for token in tokens:
                 if token.future is None or token.future.status in ("cancelled", "lost", "error"):
-                    self._send(token)
+                    self._send(token, until)
             futures = start()
-            self._wait(futures)
-            return [future.result(timeout=self.timeout) for future in futures]
+            self._wait(futures, until)
+            return self._gathered(futures, until)
 
         def forget() -> None:
             for token in tokens:
@@ -96,19 +106,17 @@ class DaskEngine:
 
         return self._attempt(step, forget)
 
-    def _attempt(self, step: Callable[[], Any], forget: Callable[[], None] = lambda: None) -> Any:
-        """A step; again, from what the leader has, if what it needs was lost."""
+    def _attempt(self, step: Callable[[float], Any], forget: Callable[[], None] = lambda: None) -> Any:
+        """A step, told when it must be over; again, from what the leader has, if what it needs was lost."""
+        until = time.monotonic() + self.timeout
         for attempt in range(ATTEMPTS):
             self._check_client()
             try:
-                return step()
-            except KilledWorker as error:
-                raise EngineError(
-                    f"a task was on several workers when they died ({error}): look into their logs; too little memory for a "
-                    "partition is the usual cause: make partitions smaller"
-                ) from error
+                return step(until)
             except EngineError:
                 raise
+            except TaskError as own:
+                _raise_own(own.error)
             except LOST as error:
                 self._check_client()
                 if attempt == ATTEMPTS - 1:
@@ -120,43 +128,89 @@ class DaskEngine:
                 raise
         raise AssertionError("unreachable")
 
-    def _send(self, token: Token) -> None:
+    def _send(self, token: Token, until: float) -> None:
+        """Sends arrays to one worker, from which all others fetch them.
+
+        Not by ``broadcast=True``: a worker that dies meanwhile is asked for ever by Dask's scheduler, which does nothing else until then.
+        """
         self._wait_for_workers()
         # hash=False: equal arrays of other rounds must not share a key that is being released.
-        send = partial(self.client.scatter, [token.arrays], broadcast=True, hash=False, timeout=ALONE)
-        token.future = bounded(send, self.timeout, "sending weights to the workers")[0]
+        send = partial(self.client.scatter, [token.arrays], hash=False, timeout=ALONE)
+        (token.future,) = self._polled(send, until)
+        self._wait([self._submit(_nothing, token.future, workers=[one]) for one in self._addresses()], until)
 
     # Waiting
 
-    def _wait(self, futures: list[Future]) -> None:
-        started, alone = time.monotonic(), None
+    def _wait(self, futures: list[Future], until: float) -> None:
+        """Until all tasks have ended; the error of one is raised at once."""
+        alone = None
         while True:
             try:
                 with self.client.as_current():  # `wait` asks the current client, which may be another one
                     wait(futures, timeout=1.0)
-                return
             except TimeoutError:
-                pass
-            self._check_client()
-            now = time.monotonic()
-            alone = None if self._workers() else alone or now
-            if alone is not None and now - alone > self.alone:
-                raise EngineError(self._no_workers())
-            if now - started > self.timeout:
-                raise EngineError(f"a step took longer than {self.timeout:.0f} s: raise timeout, or use smaller partitions")
+                for future in futures:
+                    _check_task(future)
+                alone = self._check_progress(until, alone)
+                continue
+            for future in futures:
+                _check_task(future)
+            return
+
+    def _gathered(self, futures: list[Future], until: float) -> list[Any]:
+        """Answers of tasks that have ended. Those whose worker dies now are computed again by Dask."""
+        try:
+            return list(self._polled(partial(self.client.gather, futures), until))
+        except LOST:
+            for future in futures:
+                _check_task(future)
+            raise
+
+    def _polled(self, call: Callable[[], Any], until: float) -> Any:
+        """A call of the client that knows no timeout of its own, while the cluster is looked at every second."""
+        answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                answers.put((call(), None))
+            except BaseException as error:
+                answers.put((None, error))
+
+        Thread(target=work, daemon=True).start()
+        alone = None
+        while True:
+            try:
+                answer, error = answers.get(timeout=1.0)
+            except Empty:
+                alone = self._check_progress(until, alone)
+                continue
+            if error is not None:
+                raise error
+            return answer
+
+    def _check_progress(self, until: float, alone: float | None) -> float | None:
+        """Raises an error if nothing more can be expected; since when there have been no workers, otherwise."""
+        self._check_client()
+        now = time.monotonic()
+        alone = None if self._addresses() else alone or now
+        if alone is not None and now - alone > self.alone:
+            raise EngineError(self._no_workers())
+        if now > until:
+            raise EngineError(f"a step took longer than {self.timeout:g} s: raise timeout, or use smaller partitions")
+        return alone
 
     def _wait_for_workers(self) -> None:
         started = time.monotonic()
-        while not self._workers():
+        while not self._addresses():
             self._check_client()
             if time.monotonic() - started > self.alone:
                 raise EngineError(self._no_workers())
             time.sleep(0.2)
 
-    def _workers(self) -> int:
-        info = bounded(self.client.scheduler_info, ALONE, "asking the scheduler for its workers")
+    def _addresses(self) -> list[str]:
+        info = bounded(self.client.scheduler_info, SILENT, "asking the scheduler for its workers")
         self.seen = self.seen or bool(info["workers"])
-        return len(info["workers"])
+        return list(info["workers"])
 
     def _no_workers(self) -> str:
         address = self.client.scheduler.address if self.client.scheduler else "the scheduler"
@@ -168,24 +222,22 @@ class DaskEngine:
             raise EngineError(f"the client was closed, or lost its scheduler, in the middle of a run ({self.client.status})")
 
 
-def bounded(call: Callable[[], Any], seconds: float, what: str) -> Any:
-    """A call of the client that knows no timeout of its own, given up after some time."""
-    answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
-
-    def work() -> None:
-        try:
-            answers.put((call(), None))
-        except BaseException as error:
-            answers.put((None, error))
-
-    Thread(target=work, daemon=True).start()
-    try:
-        answer, error = answers.get(timeout=seconds)
-    except Empty:
-        raise EngineError(f"{what} took longer than {seconds:.0f} s: is the scheduler alive?") from None
+def _check_task(future: Future) -> None:
+    """Raises what a task raised, or what became of it. Data that were lost are no error of a task."""
+    if future.status != "error":
+        return
+    error = future.exception(timeout=ALONE)
+    if isinstance(error, KilledWorker):
+        raise EngineError(
+            f"a task was on several workers when they died ({error}): look into their logs; too little memory for a "
+            "partition is the usual cause: make partitions smaller"
+        ) from error
     if error is not None:
-        raise error
-    return answer
+        raise TaskError(error)
+
+
+def _raise_own(error: BaseException) -> NoReturn:
+    raise error from None
 
 
 def client_of(client: Any) -> Client:
@@ -205,6 +257,10 @@ def _submitted(client: Client, shard: Any) -> Future:
 def _run(task: Task, shard: Any, number: int, told: Mapping[str, Any], version: str, *shared: Any) -> Any:
     check_version(version)
     return task(shard, number, merged(shared), told)
+
+
+def _nothing(arrays: Any) -> None:
+    """On a worker: nothing; the arrays have been fetched for it, and are there for tasks to come."""
 
 
 def _added(*answers: Answer) -> Answer:
