@@ -96,12 +96,12 @@ def _run(
     state.history = state.history or [at.objective]
     while True:
         if state.round >= state.proof_due and _settled(state, tol):
-            found = _end(leader, state, at, tol, prove)
+            found = _end(leader, state, at, tol, prove, last=state.round >= max_rounds)
             if found.converged or found.certificate.dual is None or _is_stuck(state) or state.round >= max_rounds:
                 return found
             _after_failed_proof(leader, state, at)
         if state.round >= max_rounds:
-            return _end(leader, state, at, tol, prove)
+            return _end(leader, state, at, tol, prove, last=True)
         if state.solver == "rounds" and (state.rejected >= PATIENCE or (tol is not None and _is_crawling(state))):
             state.solver = "owlqn"
         if state.solver == "newton" and newton.active(leader, at) is None:
@@ -180,8 +180,11 @@ def _after_failed_proof(leader: Leader, state: State, at: At) -> None:
     state.proof_due = state.round + (1 if state.solver == "newton" else max(_back(state), state.round // 8))
 
 
-def _end(leader: Leader, state: State, at: At, tol: float | None, prove: bool) -> Found:
-    """The point with exact zeros by its gradient, unless they cost more than a round may; and what is proved of it."""
+def _end(leader: Leader, state: State, at: At, tol: float | None, prove: bool, *, last: bool) -> Found:
+    """The point with exact zeros by its gradient, unless they cost more than a round may; and what is proved of it.
+
+    The ``last`` point is left before the proof: the leader may have few vectors to spare.
+    """
     weights = leader.zero_test(at)
     objective, known = at.objective, None
     if not np.array_equal(weights, at.weights):
@@ -193,6 +196,9 @@ def _end(leader: Leader, state: State, at: At, tol: float | None, prove: bool) -
             objective = tested
         else:
             weights, known = at.weights, None
+    if last:
+        leader.leave(at)
+        at.gradient = None
     certificate = Certificate(objective, None, None)
     if prove:
         certificate = certify(leader, weights, at.bias, objective, known, least=state.dual, tol=tol)
