@@ -24,7 +24,7 @@ from lazyglm.spark import LazyGLMClassificationModel, LazyGLMClassifier, LazyGLM
 
 pytestmark = [
     pytest.mark.filterwarnings("default"),  # of Spark's own making
-    pytest.mark.filterwarnings("ignore:.*rounds have passed:sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:.*not converged:sklearn.exceptions.ConvergenceWarning"),
 ]
 #: One round, without what takes more passes: 9 jobs.
 SHORT = {"maxIter": 1, "fitIntercept": False, "standardization": False, "regParam": 1e-3, "elasticNetParam": 0.5}

@@ -21,7 +21,7 @@ from test_spark import SHORT, framed, made
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have no tests
 pytestmark = [
     pytest.mark.filterwarnings("default"),
-    pytest.mark.filterwarnings("ignore:.*rounds have passed:sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:.*not converged:sklearn.exceptions.ConvergenceWarning"),
 ]
 TOLD = Problem("logistic", l1=1e-3, intercept=False).told(wire="f8")
 
@@ -35,7 +35,7 @@ def on_executors(spark, call, *arguments):
 
     def work(_):
         time.sleep(0.5)  # so that both are asked
-        yield _store.place(), call(*arguments)
+        yield _store.base(), call(*arguments)
 
     until, answers = time.monotonic() + 60, {}
     while len(answers) < 2:
@@ -45,13 +45,12 @@ def on_executors(spark, call, *arguments):
 
 
 def kept(run):
-    there = os.listdir(_store.place()) if os.path.exists(_store.place()) else []
-    return [name for name in there if name.startswith(run)]
+    return os.listdir(_store.place(run)) if os.path.exists(_store.place(run)) else []
 
 
 def lost(run):
     for name in kept(run):
-        os.remove(os.path.join(_store.place(), name))
+        os.remove(os.path.join(_store.place(run), name))
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +83,27 @@ def test_shards_that_are_lost_are_made_again_and_all_are_removed_in_the_end(spar
         assert time.monotonic() < until
 
 
+@pytest.mark.parametrize("kind", [KeyError, OSError, MemoryError])
+def test_the_error_of_a_task_is_raised_at_once_as_it_is(spark, rows, tmp_path, kind):
+    calls, name = str(tmp_path / "calls"), kind.__name__
+
+    def task(shard, number, shared, told):
+        with open(calls, "a") as file:
+            file.write("x")
+        raise getattr(__import__("builtins"), name)("of the task itself")
+
+    asked = asking(spark, rows.select(F.unwrap_udt("features").alias("features"), "label").where(F.spark_partition_id() == 0))
+    try:
+        asked.pack()
+        asked.recipe = asked.recipe._replace(columns=60)
+        with pytest.raises(kind, match="of the task itself"):
+            asked.map(task, [], {})
+    finally:
+        asked.close()
+    with open(calls) as file:
+        assert len(file.read()) == 4  # once per partition: Spark would try each four times
+
+
 def test_rows_that_change_are_noticed(spark, rows):
     def other(batches):
         for batch in batches:
@@ -111,6 +131,8 @@ def test_a_fit_goes_on_from_its_checkpoint_to_the_same_bits(rows, tmp_path):
     assert rest.objectiveHistory == whole.objectiveHistory
     with pytest.raises(ValueError, match="is of another problem"):
         LazyGLMClassifier(**{**SHORT, "regParam": 1e-2}, checkpoint=path).fit(rows)
+    with pytest.raises(ValueError, match=r"run\.npz is a checkpoint of other rows than these \(2 of 4 partitions differ"):
+        LazyGLMClassifier(**SHORT, checkpoint=path).fit(rows.withColumn("label", F.when(F.spark_partition_id() < 2, 1 - F.col("label")).otherwise(F.col("label"))))
 
 
 def test_a_connect_session_finds_the_same_bits(tmp_path):

@@ -33,8 +33,8 @@ class LazyGLMClassifier(LinearParams, ProbabilisticClassifier, DefaultParamsWrit
     with σ the standard deviation of each feature, or 1 with ``standardization=False``; the intercept is free. Labels are
     0, 1, ...; more than two classes are learnt one against the rest.
 
-    Parameters are MLlib's, but for: ``tol`` ends the rounds when all to come promise to lower the objective by less than a
-    third of ``tol`` of it (default 1e-4); ``solver`` is ``rounds`` or ``owlqn``; ``loss`` is ``log_loss``, ``squared_hinge``, ``modified_huber`` or another smooth one,
+    Parameters are MLlib's, but for: ``tol`` ends the rounds when the duality gap over all partitions is at most
+    ``tol`` of the objective (default 1e-4), and a warning says so if that is not reached; ``solver`` is ``rounds`` or ``owlqn``; ``loss`` is ``log_loss``, ``squared_hinge``, ``modified_huber`` or another smooth one,
     ``epsilon`` a width of some; ``timeout`` bounds one pass over the rows, in seconds; ``checkpoint`` is a file of the driver, written after each
     round: if it is there, a fit of the same rows goes on from it, to the same bits. Probabilities need ``log_loss`` or ``modified_huber``.
     """

@@ -205,6 +205,13 @@ class ModelWriter(MLWriter):
         frame.coalesce(1).write.parquet(os.path.join(path, "data"))
 
 
+def _check_head(head: Head, columns: int, path: str) -> None:
+    """Refuses weights that are not one per id, and ids that do not rise or are no features of the model."""
+    ids = head.ids
+    if ids.shape != head.values.shape or (np.diff(ids) <= 0).any() or (len(ids) and not (0 <= ids[0] and ids[-1] < columns)):
+        raise ValueError(f"{path} is damaged: its weights do not fit {columns} features; save the model again")
+
+
 class ModelReader(MLReader[Any]):
     """Reads what :class:`ModelWriter` wrote."""
 
@@ -217,11 +224,14 @@ class ModelReader(MLReader[Any]):
         if "numFeatures" not in metadata or metadata["class"] != f"lazyglm.spark.{self.cls.__name__}":
             raise ValueError(f"{path} holds a {metadata['class']}, and not a {self.cls.__name__}")
         rows = sorted(self.sparkSession.read.parquet(os.path.join(path, "data")).collect(), key=lambda row: row["head"])
+        columns = metadata["numFeatures"]
         heads = [
             Head(np.array(row["ids"], np.int32), np.array(row["weights"], np.float64), row["bias"], report)
             for row, report in zip(rows, metadata["reports"], strict=True)
         ]
-        model = self.cls(heads, metadata["numFeatures"])
+        for head in heads:
+            _check_head(head, columns, path)
+        model = self.cls(heads, columns)
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazyglm.distributed import Problem, checkpoint, fit, tasks
 from lazyglm.distributed.rounds import State
-from lazyglm.distributed.run import Found
+from lazyglm.distributed.run import Found, not_converged
 from lazyglm.spark import _scale
 from lazyglm.spark._worker import Kept
 from lazyglm.spark.engine import SparkEngine
@@ -46,11 +46,12 @@ def solved(
         names, factors = _narrowed(engine, columns), None
         if estimator.getStandardization():
             factors = _standardised(engine)
-        heads = [_head(found, names, factors) for found in _all(estimator, engine, problems)]
+        found = _all(estimator, engine, problems)
+        heads = [_head(one, names, factors) for one in found]
     finally:
         engine.close()
-    if not all(head.report["converged"] for head in heads):
-        words = "maxIter rounds have passed before the objective settled: raise maxIter, or tol"
+    words = not_converged([one for one in found if one is not None], estimator.getTol(), "maxIter")
+    if words is not None:
         warnings.warn(words, ConvergenceWarning, stacklevel=4)
     return heads, columns
 

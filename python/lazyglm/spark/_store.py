@@ -1,55 +1,49 @@
 """Shards as files beside Spark's own blocks, mapped into the memory of every Python worker of an executor.
 
-A file is the length of its head (8 bytes), the head in JSON, and the arrays, each from a multiple of 64 bytes on:
-
-    {"columns": 50000, "arrays": [["<u8", 1000], ["<u4", 60000], ["<f8", 60000], ["<f8", 1000], null]}
-
-It is written under another name and renamed: who finds a file finds all of it. Spark removes the place with the executor; what runs
-that are over have left there is removed when the next one begins.
+A file holds the bytes of :mod:`lazyglm.distributed.shard_bytes`. It is written under another name and renamed: who finds a file finds
+all of it. The files of a run lie in a folder of its own, named after the random number of the run, readable by us alone. Spark removes
+its directories with the executor; what runs that are over have left is removed when the next one begins.
 """
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
+import shutil
+import stat
 import tempfile
-import zlib
 from collections.abc import Iterable
-from typing import Any
-
-import numpy as np
 
 from lazyglm.distributed.engine import EngineError
 from lazyglm.distributed.shard import Shard
+from lazyglm.distributed.shard_bytes import decoded, encoded
 
-ALIGNED = 64
+PREFIX = "lazyglm-"
 
 
-def place() -> str:
-    """The directory of the shards of an executor: where Spark has its own temporary files."""
-    return os.path.join(os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir(), "lazyglm")
+def base() -> str:
+    """The directory in which Spark has its own temporary files, or that of the system."""
+    return os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir()
+
+
+def place(run: str) -> str:
+    """The folder of the shards of a run on this executor. The name holds 256 random bits: nobody can make it before us."""
+    return os.path.join(base(), f"{PREFIX}{run}")
 
 
 def path_of(run: str, part: int, stage: int) -> str:
-    """Of a partition of a run, changed so many times. A run is named ``leader-number``."""
-    return os.path.join(place(), f"{run}-{part}-{stage}.shard")
+    """The file of a partition of a run, changed so many times. A run is named ``leader-number``."""
+    return os.path.join(place(run), f"{part}-{stage}.shard")
 
 
 def write(path: str, shard: Shard) -> None:
     """Keeps a shard."""
-    arrays = [None if array is None else np.ascontiguousarray(array) for array in _arrays(shard)]
-    told = [None if array is None else [array.dtype.str, len(array)] for array in arrays]
-    head = json.dumps({"columns": shard.columns, "arrays": told}).encode()
     partial = f"{path}.part-{os.getpid()}"
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        _make_private(os.path.dirname(path))
         with open(partial, "wb") as file:
-            file.write(len(head).to_bytes(8, "little") + head)
-            for array in arrays:
-                if array is not None:
-                    file.write(bytes(-file.tell() % ALIGNED))
-                    file.write(array.data)
+            for piece in encoded(shard):
+                file.write(piece)
         os.replace(partial, path)
     except OSError as error:
         _remove(partial)
@@ -59,51 +53,63 @@ def write(path: str, shard: Shard) -> None:
 def read(path: str) -> Shard | None:
     """A shard that lies in the file, not in this process; ``None`` if there is no file."""
     try:
+        _check_private(os.path.dirname(path))
         with open(path, "rb") as file:
-            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         return None
-    at = 8 + int.from_bytes(data[:8], "little")
-    head = json.loads(bytes(data[8:at]))
-    arrays: list[Any] = []
-    for told in head["arrays"]:
-        if told is None:
-            arrays.append(None)
-            continue
-        at += -at % ALIGNED
-        array = np.frombuffer(data, np.dtype(told[0]), told[1], at) if told[1] else np.zeros(0, np.dtype(told[0]))
-        arrays.append(array)
-        at += array.nbytes
-    offsets, ids, values, targets, weights = arrays
-    return Shard(offsets, ids, values, head["columns"], targets, weights)
-
-
-def digest(shard: Shard) -> int:
-    """Of all bits of a shard: another one is another shard."""
-    found = zlib.crc32(str(shard.columns).encode())
-    for array in _arrays(shard):
-        found = zlib.crc32(b"-" if array is None else np.ascontiguousarray(array).data, found)
-    return found
+    except ValueError:
+        raise EngineError(f"{path} is empty: it was changed by another program; fit again") from None
+    try:
+        return Shard(**decoded(data, whole=False))
+    except ValueError as error:
+        raise EngineError(f"{path} was changed by another program ({error}); fit again") from None
 
 
 def remove(run: str, part: int) -> None:
-    """All that is kept of a partition of a run here."""
-    for name in _names():
-        if name.startswith(f"{run}-{part}-"):
-            _remove(os.path.join(place(), name))
+    """Removes all that is kept of a partition of a run here, and the folder after the last of them."""
+    folder = place(run)
+    for name in _names(folder):
+        if name.startswith(f"{part}-"):
+            _remove(os.path.join(folder, name))
+    try:
+        os.rmdir(folder)
+    except OSError:  # another partition is still there
+        pass
 
 
 def sweep(leader: str, alive: Iterable[str]) -> None:
     """Removes what runs of a leader have left that are not alive any more: of partitions that were moved in the meantime."""
-    for name in _names():
-        run = "-".join(name.split("-")[:2])
-        if run.startswith(f"{leader}-") and run not in alive:
-            _remove(os.path.join(place(), name))
+    kept = {f"{PREFIX}{run}" for run in alive}
+    for name in _names(base()):
+        if name.startswith(f"{PREFIX}{leader}-") and name not in kept:
+            shutil.rmtree(os.path.join(base(), name), ignore_errors=True)
 
 
-def _names() -> list[str]:
+def _make_private(folder: str) -> None:
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
     try:
-        return os.listdir(place())
+        os.mkdir(folder, mode=0o700)
+    except FileExistsError:  # made by another worker of this executor
+        pass
+    _check_private(folder)
+
+
+def _check_private(folder: str) -> None:
+    """Refuses a folder that others own or may write to."""
+    found = os.lstat(folder)
+    if os.name != "posix":  # owners and modes are others there
+        return
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise EngineError(
+            f"{folder} is not a folder of ours alone (owner {found.st_uid}, mode {stat.S_IMODE(found.st_mode):o}): "
+            "another user or program made it; remove it, or set spark.local.dir to a directory that others cannot write to"
+        )
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
     except OSError:
         return []
 
@@ -113,7 +119,3 @@ def _remove(path: str) -> None:
         os.remove(path)
     except OSError:  # another worker was faster
         pass
-
-
-def _arrays(shard: Shard) -> tuple[Any, ...]:
-    return shard.offsets, shard.ids, shard.values, shard.targets, shard.weights

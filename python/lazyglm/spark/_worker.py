@@ -19,6 +19,7 @@ from lazyglm.distributed.engine import EngineError, Task, add, check_version, me
 from lazyglm.distributed.shard import Shard, pack
 from lazyglm.spark import _store, _wire
 from lazyglm.spark._vectors import VectorError, csr
+from lazyglm.spark._wire import Missing
 
 #: A shard, or an answer: of which partition, which piece of it, and whether it is an error instead.
 SCHEMA = "part int, piece int, failed boolean, data binary"
@@ -39,15 +40,18 @@ class Kept:
     """What the leader knows of a partition that was packed, and where its shard is."""
 
     path: str
-    digest: int
+    digest: str
     rows: int
     columns: int
     labels: Any
     ahead: Any = None  # an answer that will be asked for next
 
+    def to_bytes(self) -> bytes:
+        return _wire.dumps((self.path, self.digest, self.rows, self.columns, self.labels, self.ahead))
 
-class Missing(Exception):
-    """The answer of a worker that has no shard of a partition: the leader asks again, with the rows."""
+    @staticmethod
+    def of_bytes(data: bytes) -> Kept:
+        return Kept(*_wire.loads(data))
 
 
 class Recipe(NamedTuple):
@@ -95,8 +99,8 @@ def packing(recipe: Recipe, task: Task, told: Mapping[str, Any]) -> Callable[[Ba
     def pack_and_ask(batches: Batches, part: int) -> bytes:
         shard, kept = _packed_and_kept(batches, part, recipe)
         if 0 < shard.columns <= NARROW:
-            kept = replace(kept, ahead=task(shard, part, {}, told))
-        return _wire.dumps(kept)
+            kept = replace(kept, ahead=_done(task, shard, part, [], told))
+        return kept.to_bytes()
 
     return work
 
@@ -109,12 +113,12 @@ def answering(task: Task, told: Mapping[str, Any], sent: Sequence[Any], recipe: 
             if failed:
                 yield from _rows(part, data, failed=True)
                 continue
-            yield from _answered(part, partial(_asked, task, told, sent, recipe, part, _wire.loads(data).path))
+            yield from _answered(part, partial(_asked, task, told, sent, recipe, part, Kept.of_bytes(data).path))
 
     return work
 
 
-def answering_anew(task: Task, told: Mapping[str, Any], sent: Sequence[Any], recipe: Recipe, digests: Mapping[int, int]) -> Any:
+def answering_anew(task: Task, told: Mapping[str, Any], sent: Sequence[Any], recipe: Recipe, digests: Mapping[int, str]) -> Any:
     """The same answers from the rows, of some partitions: their shards are packed again, and kept here."""
 
     def work(batches: Batches) -> Batches:
@@ -144,11 +148,7 @@ def slicing(answers: Callable[[Batches], Batches], size: int) -> Any:
             if failed:
                 yield _batch(SLICED, part, -1, True, data)
                 continue
-            answer = _wire.loads(data)
-            if isinstance(answer, Missing):
-                yield _batch(SLICED, part, -1, True, data)
-                continue
-            for k, array in enumerate(answer):
+            for k, array in enumerate(_wire.loads(data)):
                 for s in range(max(-(-len(array) // size), 1)):
                     yield _batch(SLICED, part, k * SLOTS + s, False, _wire.dumps(array[s * size : (s + 1) * size]))
 
@@ -173,7 +173,7 @@ def _packed_and_kept(batches: Batches, part: int, recipe: Recipe) -> tuple[Shard
     path = _store.path_of(recipe.run, part, 0)
     _store.write(path, shard)
     labels = np.unique(shard.targets, return_counts=True) if recipe.classes else None
-    return shard, Kept(path, _store.digest(shard), shard.rows, shard.columns, labels)
+    return shard, Kept(path, shard.digest(), shard.rows, shard.columns, labels)
 
 
 def _packed(batches: Batches, part: int, features: str, classes: bool) -> Shard:
@@ -211,19 +211,33 @@ def _packed(batches: Batches, part: int, features: str, classes: bool) -> Shard:
 def _asked(task: Task, told: Any, sent: Sequence[Any], recipe: Recipe, part: int, path: str) -> bytes:
     check_version(recipe.version)
     shard = recipe.kept(path, part)
-    answer = Missing() if shard is None else task(shard, part, merged([_received(one) for one in sent]), told)
-    return _wire.dumps(answer)
+    if shard is None:
+        raise Missing(path)
+    return _wire.dumps(_done(task, shard, part, sent, told))
 
 
 def _asked_anew(
-    task: Task, told: Any, sent: Sequence[Any], recipe: Recipe, part: int, batches: Batches, digest: int
+    task: Task, told: Any, sent: Sequence[Any], recipe: Recipe, part: int, batches: Batches, digest: str
 ) -> bytes:
     shard, kept = _packed_and_kept(batches, part, recipe)
     if kept.digest != digest:
         raise EngineError(
             f"partition {part} has other rows than before: the frame changes each time it is computed; cache it, or write it and read it"
         )
-    return _wire.dumps(task(recipe.changed(shard, part), part, merged([_received(one) for one in sent]), told))
+    return _wire.dumps(_done(task, recipe.changed(shard, part), part, sent, told))
+
+
+class TaskError(Exception):
+    """What a task raised itself, as the cause: an answer, and nothing that Spark should try again."""
+
+
+def _done(task: Task, shard: Shard, part: int, sent: Sequence[Any], told: Any) -> Any:
+    """The answer of a task."""
+    shared = merged([_received(one) for one in sent])
+    try:
+        return task(shard, part, shared, told)
+    except Exception as error:
+        raise TaskError from error
 
 
 def _received(sent: Any) -> Any:
@@ -234,8 +248,10 @@ def _received(sent: Any) -> Any:
 def _answered(part: int, call: Callable[[], bytes]) -> Batches:
     try:
         data, failed = call(), False
-    except (ValueError, TypeError, EngineError) as error:  # of the data; what else is raised is Spark's to try again
-        data, failed = _wire.dumps(error.with_traceback(None)), True
+    except TaskError as error:
+        data, failed = _wire.dumps_error(error.__cause__ or error), True
+    except (ValueError, TypeError, EngineError, Missing) as error:  # of the data; what else is raised is Spark's to try again
+        data, failed = _wire.dumps_error(error), True
     yield from _rows(part, data, failed=failed)
 
 

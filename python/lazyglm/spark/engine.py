@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from pyspark.storagelevel import StorageLevel
 
 import lazyglm
 from lazyglm.distributed import tasks
-from lazyglm.distributed.engine import FAN, Answer, EngineError, Task, add, tree
+from lazyglm.distributed.engine import FAN, Answer, EngineError, Task, add, bounded, tree
 from lazyglm.distributed.shard import pack
 from lazyglm.spark import _wire, _worker
 
@@ -42,9 +42,12 @@ ALIVE: set[str] = set()
 class Token:
     """Arrays as bytes. Few travel with the function; more by broadcast, unless this is Spark Connect, which has none."""
 
-    def __init__(self, context: Any, arrays: Mapping[str, Any]) -> None:
+    def __init__(self, session: Any, context: Any, arrays: Mapping[str, Any], timeout: float) -> None:
         data = _wire.dumps(dict(arrays))
-        self.broadcast = None if context is None or len(data) <= SMALL else context.broadcast(data)
+        self.broadcast = None
+        if context is not None and len(data) > SMALL:
+            inherit: Any = inheritable_thread_target(session)
+            self.broadcast = bounded(inherit(lambda: context.broadcast(data)), timeout, "giving weights to Spark for a broadcast")
         self.sent = data if self.broadcast is None else self.broadcast
 
 
@@ -73,19 +76,19 @@ class SparkEngine:
 
     def pack(self) -> list[_worker.Kept]:
         """What is known of each partition, once it is packed."""
-        self.parts = self._answers(self.keys)
+        self.parts = self._answers(self.keys, read=_worker.Kept.of_bytes)
         self.count = len(self.parts)
         return self.parts
 
     def share(self, arrays: Mapping[str, Any]) -> Any:
-        return Token(self.context, arrays)
+        return Token(self.session, self.context, arrays, self.timeout)
 
     def map(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> list[Any]:
         if not tokens and not self.changes and (task, told) == self.first and all(kept.ahead for kept in self.parts if kept.rows):
             return [kept.ahead if kept.rows else self._of_nothing() for kept in self.parts]
         asked = (task, dict(told), [token.sent for token in tokens], self.recipe)
         answers = self._answers(self.keys.mapInArrow(_worker.answering(*asked), _worker.SCHEMA))
-        digests = {k: self.parts[k].digest for k, answer in enumerate(answers) if isinstance(answer, _worker.Missing)}
+        digests = {k: self.parts[k].digest for k, answer in enumerate(answers) if isinstance(answer, _wire.Missing)}
         if digests:
             rows = self.rows.where(F.spark_partition_id().isin(list(digests)))
             anew = rows.mapInArrow(_worker.answering_anew(*asked, digests), _worker.SCHEMA)
@@ -132,30 +135,31 @@ class SparkEngine:
         task, told = self.first
         return task(pack(sp.csr_array((0, self.recipe.columns)), np.zeros(0)), 0, {}, told)
 
-    def _answers(self, frame: Any, parts: Sequence[int] | None = None) -> list[Any]:
-        """The answers in a frame, of all partitions or of some, in their order."""
+    def _answers(self, frame: Any, parts: Sequence[int] | None = None, read: Callable[[bytes], Any] = _wire.loads) -> list[Any]:
+        """The answers in a frame, of all partitions or of some, in their order; ``Missing`` is one of them."""
         table = self._collected(frame).sort_by([("part", "ascending"), ("piece", "ascending")])
         answers: list[Any] = []
         found: list[int] = []
         for part, data, failed in _worker.joined(iter(table.to_batches())):
-            if failed:
-                raise _wire.loads(data)
+            answer = _wire.loads_error(data) if failed else read(data)
+            if failed and not isinstance(answer, _wire.Missing):
+                raise answer
             found.append(part)
-            answers.append(_wire.loads(data))
+            answers.append(answer)
         if found != list(parts or range(self.count or len(found))):
             raise EngineError(f"partitions {found} gave an answer, and others did not: the frame changes each time it is computed")
         return answers
 
     def _is_large(self, task: Task, told: Mapping[str, Any]) -> bool:
         numbers_alone = task in (tasks.line_losses, tasks.slope_sums) or told.get("vector") is False
-        return not numbers_alone and self.count * (self.recipe.columns or 0) * 8 > TO_LEADER
+        return not numbers_alone and self.count * told.get("numbers", self.recipe.columns or 0) * 8 > TO_LEADER
 
     def _reduced_there(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> Answer:
         """The same tree by groups of partitions, slice by slice: no place holds more than some slices."""
         asked = (task, dict(told), [token.sent for token in tokens], self.recipe)
         try:
             return self._added(self.keys.mapInArrow(_worker.slicing(_worker.answering(*asked), SLICE), _worker.SLICED))
-        except _worker.Missing:
+        except _wire.Missing:
             digests = {k: kept.digest for k, kept in enumerate(self.parts)}
             anew = _worker.slicing(_worker.answering_anew(*asked, digests), SLICE)
             return self._added(self.rows.mapInArrow(anew, _worker.SLICED))
@@ -168,7 +172,7 @@ class SparkEngine:
         arrays: dict[int, list[Any]] = {}
         for slot, failed, data in zip(table["slot"].to_pylist(), table["failed"].to_pylist(), table["data"], strict=True):
             if failed:
-                raise _wire.loads(data.as_py())
+                raise _wire.loads_error(data.as_py())
             arrays.setdefault(slot // _worker.SLOTS, []).append(_wire.loads(data.as_py()))
         return tuple(np.concatenate(arrays[k]) for k in sorted(arrays))
 
@@ -199,17 +203,29 @@ class SparkEngine:
         return table
 
     def _waited(self, answers: Any) -> tuple[Any, Any]:
-        started, alone = time.monotonic(), None
-        while True:
-            try:
-                return answers.get(timeout=1.0)
-            except Empty:
-                now = time.monotonic()
-            alone = (alone or now) if self._has_no_executors() else None
-            if alone is not None and now - alone > ALONE:
-                raise EngineError(f"no executors for {ALONE:.0f} s: all have died, or none was given to the application: look into their logs")
-            if now - started > self.timeout:
-                raise EngineError(f"a step took longer than {self.timeout:.0f} s: raise timeout, or use smaller partitions")
+        """The first answer; an error if no executor is left, or the time is over. Executors are counted by another thread: a JVM may hang."""
+        started, over = time.monotonic(), Event()
+        since: list[float | None] = [None]
+
+        def count() -> None:
+            while not over.wait(1.0):
+                since[0] = (since[0] or time.monotonic()) if self._has_no_executors() else None
+
+        inherit: Any = inheritable_thread_target(self.session)
+        Thread(target=inherit(count), daemon=True).start()
+        try:
+            while True:
+                try:
+                    return answers.get(timeout=1.0)
+                except Empty:
+                    now, alone = time.monotonic(), since[0]
+                if alone is not None and now - alone > ALONE:
+                    words = "all have died, or none was given to the application: look into their logs"
+                    raise EngineError(f"no executors for {ALONE:.0f} s: {words}")
+                if now - started > self.timeout:
+                    raise EngineError(f"a step took longer than {self.timeout:.0f} s: raise timeout, or use smaller partitions")
+        finally:
+            over.set()
 
     def _has_no_executors(self) -> bool:
         if self.context is None or str(self.context.master).startswith("local["):
@@ -220,8 +236,10 @@ class SparkEngine:
             return False
 
     def _interrupt(self, tag: str) -> None:
+        """Asks Spark to end the jobs of a tag; nobody waits for long."""
+        inherit: Any = inheritable_thread_target(self.session)
         try:
-            self.session.interruptTag(tag)
+            bounded(inherit(lambda: self.session.interruptTag(tag)), 10.0, "ending a job")
         except Exception:  # the session may be what is gone; what is being raised says more
             pass
 
