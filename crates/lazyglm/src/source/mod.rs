@@ -151,7 +151,8 @@ impl Source {
 
     /// The refusal of a record that begins on this line and is longer than it may be.
     pub(crate) fn too_long(&self, line: u64) -> Error {
-        let what = format!("the record that begins here does not end within {} MB", self.longest >> 20);
+        let megabytes = self.longest as f64 / f64::from(1 << 20);
+        let what = format!("the record that begins here does not end within {megabytes:.1} MB");
         let hint = match self.longest {
             LONGEST => "write one row per line, and close every quote",
             _ => "write one row per line, and close every quote; if the record is right, raise --memory",

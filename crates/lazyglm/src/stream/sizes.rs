@@ -33,10 +33,10 @@ pub(super) fn threads(memory: usize) -> usize {
     (memory / (4 * THREAD)).clamp(1, rayon::current_num_threads())
 }
 
-/// How many bytes a record may have. A record takes about ten times its length while it is parsed, in every thread, and the
-/// rows of one more wait for their turn.
+/// How many bytes a record may have. A record takes some twenty times its length while it is parsed, in every thread: its
+/// text, what was found in it, its rows, and those of the records that wait for their turn.
 pub(super) fn longest_record(memory: usize, threads: usize) -> usize {
-    (memory / (10 * (threads + 1))).clamp(2 << 20, LONGEST)
+    (memory / (20 * (threads + 1))).clamp(1 << 20, LONGEST)
 }
 
 pub(super) fn bytes_of_value(narrow: bool) -> usize {
