@@ -118,7 +118,7 @@ impl Source {
         self.longest = longest;
     }
 
-    /// The bytes that come next, without taking them: about a megabyte, or as many as [`Source::look_further`] has read.
+    /// The bytes that come next, without taking them: about a megabyte, or more where the first record is longer.
     /// They are whole lines, unless one line is longer than that.
     pub fn first(&mut self) -> Result<&[u8]> {
         if self.carry.is_empty() && !self.ended {
