@@ -97,6 +97,7 @@ impl Course<'_> {
             };
             refuse_infinite(&weights, learner.bias(), learner.steps(), number)?;
             let score = self.held_out.map(|rows| self.score(rows, lesson, &weights, learner.bias()));
+            lesson.changed.check()?;
             outcome.scores.extend(score);
             let penalty = if self.rate.aggression().is_some() { 0.0 } else { learner.net.value(&weights) };
             let objective = loss + penalty; // scikit-learn's passive-aggressive rates go by the loss alone

@@ -6,13 +6,16 @@
 //! | CSR, 64-bit indices, or unsorted, or with duplicates | [`Matrix::Loose`]: a window of rows at a time is put in order |
 //! | dense | [`Matrix::Dense32`], [`Matrix::Dense64`]: the same, without its zeros |
 //!
-//! Everything is checked in the call that uses it.
+//! Everything is checked in the call that uses it. Another thread of Python may write to the arrays while the call lasts, for
+//! it does not hold the interpreter's lock: so ids are looked at again where they are used, and [`Changed`] says what came of it.
 
 use lazyglm::{Error, Place, Result, RowsRef, ValuesRef};
 use numpy::ndarray::ArrayView2;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The arrays of a matrix, kept from being written to (by Rust) for as long as they are lent.
 pub enum Lent<'py> {
@@ -75,13 +78,46 @@ pub enum Ids<'a> {
     Wide(&'a [i64]),
 }
 
+/// Whether the arrays of a matrix were seen to have changed since they were checked.
+#[derive(Default)]
+pub struct Changed(AtomicBool);
+
+impl Changed {
+    /// Does something with the matrix. What panics, since a number that was checked is another one a moment later, is an error.
+    pub fn guard<T, E: From<Error>>(
+        &self,
+        work: impl FnOnce() -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+            self.check()?;
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no reason was given");
+            let what = format!("learning broke off ({said})");
+            let hint =
+                "do not write to X or y in another thread during the call; if nothing does, report this";
+            Err(refused(&what, hint).into())
+        })
+    }
+
+    /// An error if they have.
+    pub fn check(&self) -> Result<()> {
+        match self.0.load(Ordering::Relaxed) {
+            false => Ok(()),
+            true => Err(refused(
+                "its indices changed while it was read",
+                "do not write to X in another thread during the call, or pass a copy",
+            )),
+        }
+    }
+}
+
 /// A matrix whose every index has been checked.
 #[derive(Clone, Copy)]
 pub enum Matrix<'a> {
     /// Rows as the library wants them.
     Sorted(RowsRef<'a>),
-    /// CSR whose rows must be put in order first.
-    Loose(Csr<'a>),
+    /// CSR whose rows must be put in order first; and whether it was seen to change.
+    Loose(Csr<'a>, &'a Changed),
     /// Dense, single precision.
     Dense32(ArrayView2<'a, f32>),
     /// Dense, double precision.
@@ -128,9 +164,9 @@ impl Lent<'_> {
 
 impl<'a> Slices<'a> {
     /// Checks every index and every value.
-    pub fn checked(self) -> Result<Matrix<'a>> {
+    pub fn checked(self, changed: &'a Changed) -> Result<Matrix<'a>> {
         let matrix = match self {
-            Slices::Csr(csr) => csr.checked()?,
+            Slices::Csr(csr) => csr.checked(changed)?,
             Slices::Dense32(dense) => {
                 finite(dense.iter().all(|x| x.is_finite()))?;
                 Matrix::Dense32(dense)
@@ -148,7 +184,7 @@ impl<'a> Slices<'a> {
 }
 
 impl<'a> Csr<'a> {
-    fn checked(mut self) -> Result<Matrix<'a>> {
+    fn checked(mut self, changed: &'a Changed) -> Result<Matrix<'a>> {
         let (count, values) = match (self.ids, self.values) {
             (Ids::Narrow(ids), ValuesRef::F32(values)) => (ids.len(), values.len()),
             (Ids::Narrow(ids), ValuesRef::F64(values)) => (ids.len(), values.len()),
@@ -164,7 +200,7 @@ impl<'a> Csr<'a> {
         if let Ids::Narrow(ids) = self.ids
             && let Ok(rows) = RowsRef::new(self.offsets, ids, self.values, self.columns)
         {
-            return Ok(Matrix::Sorted(rows));
+            return Ok(Matrix::Sorted(rows.shared(&changed.0)));
         }
         if let Some(row) = self.offsets.windows(2).position(|two| two[0] > two[1]) {
             return Err(refused(&format!("indptr falls at row {row}"), "build the matrix again"));
@@ -186,7 +222,29 @@ impl<'a> Csr<'a> {
             ValuesRef::F32(values) => values.iter().all(|x| x.is_finite()),
             ValuesRef::F64(values) => values.iter().all(|x| x.is_finite()),
         })?;
-        Ok(Matrix::Loose(self))
+        Ok(Matrix::Loose(self, changed))
+    }
+
+    /// Calls `see(column, value)` for what is stored in a row, as long as that is in range.
+    pub fn for_each<V: Copy>(
+        &self,
+        values: &[V],
+        row: usize,
+        changed: &Changed,
+        mut see: impl FnMut(u32, V),
+    ) {
+        let (start, end) = (self.offsets[row], self.offsets[row + 1]);
+        let Some(values) = values.get(start..end) else { return changed.0.store(true, Ordering::Relaxed) };
+        for (k, &x) in (start..end).zip(values) {
+            let id = match self.ids {
+                Ids::Narrow(ids) => ids.get(k).map(|&id| u64::from(id)),
+                Ids::Wide(ids) => ids.get(k).map(|&id| id as u64), // a negative one is far above
+            };
+            match id {
+                Some(id) if id < self.columns as u64 => see(id as u32, x),
+                _ => changed.0.store(true, Ordering::Relaxed),
+            }
+        }
     }
 
     fn cut(self, end: usize) -> Csr<'a> {
@@ -209,7 +267,7 @@ impl Matrix<'_> {
     pub fn rows(&self) -> usize {
         match self {
             Matrix::Sorted(rows) => rows.len(),
-            Matrix::Loose(csr) => csr.offsets.len() - 1,
+            Matrix::Loose(csr, _) => csr.offsets.len() - 1,
             Matrix::Dense32(dense) => dense.nrows(),
             Matrix::Dense64(dense) => dense.nrows(),
         }
@@ -219,7 +277,7 @@ impl Matrix<'_> {
     pub fn columns(&self) -> usize {
         match self {
             Matrix::Sorted(rows) => rows.columns(),
-            Matrix::Loose(csr) => csr.columns,
+            Matrix::Loose(csr, _) => csr.columns,
             Matrix::Dense32(dense) => dense.ncols(),
             Matrix::Dense64(dense) => dense.ncols(),
         }
@@ -229,18 +287,12 @@ impl Matrix<'_> {
     pub fn for_each(&self, row: usize, mut see: impl FnMut(usize, f64)) {
         match self {
             Matrix::Sorted(rows) => rows.for_each(row, see),
-            Matrix::Loose(csr) => {
-                for k in csr.offsets[row]..csr.offsets[row + 1] {
-                    let id = match csr.ids {
-                        Ids::Narrow(ids) => ids[k] as usize,
-                        Ids::Wide(ids) => ids[k] as usize,
-                    };
-                    match csr.values {
-                        ValuesRef::F32(values) => see(id, f64::from(values[k])),
-                        ValuesRef::F64(values) => see(id, values[k]),
-                    }
+            Matrix::Loose(csr, changed) => match csr.values {
+                ValuesRef::F32(values) => {
+                    csr.for_each(values, row, changed, |id, x| see(id as usize, f64::from(x)));
                 }
-            }
+                ValuesRef::F64(values) => csr.for_each(values, row, changed, |id, x| see(id as usize, x)),
+            },
             Matrix::Dense32(dense) => {
                 dense.row(row).iter().enumerate().for_each(|(j, &x)| see(j, f64::from(x)))
             }

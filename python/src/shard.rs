@@ -3,7 +3,7 @@
 //! A shard is `(matrix, targets, weights or None)`, its rows in order (see `lazyglm.distributed`); answers are new arrays.
 
 use crate::errors::raised;
-use crate::matrix::{Lent, Matrix};
+use crate::matrix::{Changed, Lent, Matrix};
 use lazyglm::shard::{self, Local, Move, Point};
 use lazyglm::{ElasticNet, Error, Examples, Loss, Place, Prices, Result, loss};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -39,11 +39,21 @@ pub struct Told<'py> {
 impl Shard<'_> {
     /// Checks everything and answers, without the lock of Python.
     fn ask<T: Send>(&self, py: Python, answer: impl FnOnce(Examples) -> Result<T> + Send) -> PyResult<T> {
+        let changed = Changed::default();
         let (slices, targets) = (self.0.slices()?, self.1.as_slice()?);
         let weights = self.2.as_ref().map(|weights| weights.as_slice()).transpose()?;
-        let found = py.detach(|| match slices.checked()? {
-            Matrix::Sorted(rows) => answer(Examples::new(rows, targets, weights)?),
-            _ => Err(refused("the rows of a shard are not in order", "make it by lazyglm.distributed.pack")),
+        let found = py.detach(|| {
+            changed.guard(|| {
+                let found = match slices.checked(&changed)? {
+                    Matrix::Sorted(rows) => answer(Examples::new(rows, targets, weights)?),
+                    _ => Err(refused(
+                        "the rows of a shard are not in order",
+                        "make it by lazyglm.distributed.pack",
+                    )),
+                };
+                changed.check()?;
+                found
+            })
         });
         found.map_err(raised)
     }

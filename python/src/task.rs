@@ -5,7 +5,7 @@
 //! a process that Python forks later misses no threads.
 
 use crate::errors::{Halt, raised};
-use crate::matrix::Lent;
+use crate::matrix::{Changed, Lent};
 use crate::teach::check_targets;
 use crate::window::Lesson;
 use lazyglm::{
@@ -92,30 +92,33 @@ impl Task {
         loss: &str,
         heads: usize,
     ) -> PyResult<Task> {
+        let changed = Changed::default();
         let slices = x.slices()?;
         let targets = y.as_slice()?;
         let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
         let made = py.detach(|| {
-            let loss = loss::parse(loss)?;
-            let matrix = slices.checked()?;
-            let lesson = Lesson { matrix, targets, weights };
-            lesson.check_lengths()?;
-            check_targets(targets, &*loss, heads)?;
-            let features = Features::columns_from(0, matrix.columns());
-            let aimed = if heads > 1 { aimed(targets, 0) } else { targets.to_vec() };
-            let rows = copied(&Lesson { weights: None, ..lesson })?;
-            let data = Dataset::made(rows, Labels::Numbers(aimed), features);
-            let present: Vec<f64> = weights.unwrap_or(&[]).iter().copied().filter(|w| *w > 0.0).collect();
-            let mean_weight = match weights {
-                None => 1.0,
-                Some(_) => present.iter().sum::<f64>() / present.len() as f64,
-            };
-            let codes = (heads > 1).then(|| {
-                let present = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
-                (0..targets.len()).filter(present).map(|row| targets[row]).collect()
-            });
-            let task = lazyglm::Task::new(data, Some(loss), weights.map(<[f64]>::to_vec), None)?;
-            Ok(Task { task: Arc::new(task), codes, heads, mean_weight })
+            changed.guard(|| {
+                let loss = loss::parse(loss)?;
+                let matrix = slices.checked(&changed)?;
+                let lesson = Lesson { matrix, targets, weights, changed: &changed };
+                lesson.check_lengths()?;
+                check_targets(targets, &*loss, heads)?;
+                let features = Features::columns_from(0, matrix.columns());
+                let aimed = if heads > 1 { aimed(targets, 0) } else { targets.to_vec() };
+                let rows = copied(&Lesson { weights: None, ..lesson })?;
+                let data = Dataset::made(rows, Labels::Numbers(aimed), features);
+                let present: Vec<f64> = weights.unwrap_or(&[]).iter().copied().filter(|w| *w > 0.0).collect();
+                let mean_weight = match weights {
+                    None => 1.0,
+                    Some(_) => present.iter().sum::<f64>() / present.len() as f64,
+                };
+                let codes = (heads > 1).then(|| {
+                    let present = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
+                    (0..targets.len()).filter(present).map(|row| targets[row]).collect()
+                });
+                let task = lazyglm::Task::new(data, Some(loss), weights.map(<[f64]>::to_vec), None)?;
+                Ok(Task { task: Arc::new(task), codes, heads, mean_weight })
+            })
         });
         made.map_err(raised)
     }

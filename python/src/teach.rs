@@ -4,7 +4,7 @@ use crate::clipped::clipped;
 use crate::course::{Course, Epoch, Outcome};
 use crate::errors::{Halt, raised};
 use crate::learner::Learner;
-use crate::matrix::{Lent, Matrix};
+use crate::matrix::{Changed, Lent};
 use crate::rate::Rate;
 use crate::together;
 use crate::units::{Look, Unit, look_for_signals, side_by_side, units};
@@ -55,6 +55,7 @@ pub fn learn(
     options: Options,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<(Vec<f64>, Vec<f64>)>> {
+    let changed = Changed::default();
     let slices = x.slices()?;
     let targets = y.as_slice()?;
     let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
@@ -64,42 +65,39 @@ pub fn learn(
     let held: Vec<&mut Learner> = held.iter_mut().map(|learner| &mut **learner).collect();
     let loss = clipped(loss::parse(&options.loss).map_err(raised)?);
     let outcomes = py.detach(|| {
-        let matrix = slices.checked()?;
-        let (rows, held_rows) = split(&matrix, targets, weights, held_out)?;
-        check_targets(targets, &*loss, held.len())?;
-        let course = Course {
-            loss: &*loss,
-            rate: Rate {
-                name: &options.learning_rate,
-                eta0: options.eta0,
-                alpha: options.alpha,
-                power_t: options.power_t,
-            },
-            epochs: options.epochs,
-            tol: options.tol,
-            patience: options.patience,
-            shuffle: options.shuffle,
-            seed: options.seed,
-            rows: rows.as_deref(),
-            held_out: held_rows.as_deref(),
-            watched: watch.is_some(),
-        };
-        let lesson = Lesson { matrix, targets, weights };
-        all(held, &lesson, &course, class_weights.as_deref(), options.threads, watch.as_ref())
+        changed.guard(|| {
+            let matrix = slices.checked(&changed)?;
+            let lesson = Lesson { matrix, targets, weights, changed: &changed };
+            let (rows, held_rows) = split(&lesson, held_out)?;
+            check_targets(targets, &*loss, held.len())?;
+            let course = Course {
+                loss: &*loss,
+                rate: Rate {
+                    name: &options.learning_rate,
+                    eta0: options.eta0,
+                    alpha: options.alpha,
+                    power_t: options.power_t,
+                },
+                epochs: options.epochs,
+                tol: options.tol,
+                patience: options.patience,
+                shuffle: options.shuffle,
+                seed: options.seed,
+                rows: rows.as_deref(),
+                held_out: held_rows.as_deref(),
+                watched: watch.is_some(),
+            };
+            all(held, &lesson, &course, class_weights.as_deref(), options.threads, watch.as_ref())
+        })
     })?;
     Ok(outcomes.into_iter().map(|outcome| (outcome.losses, outcome.scores)).collect())
 }
 
 /// The rows to learn, if not all, and those held out: rows of weight zero are as if absent.
 #[expect(clippy::type_complexity, reason = "two lists")]
-fn split(
-    matrix: &Matrix,
-    targets: &[f64],
-    weights: Option<&[f64]>,
-    held_out: Option<&[bool]>,
-) -> Result<(Option<Vec<u32>>, Option<Vec<u32>>)> {
-    let n = matrix.rows();
-    Lesson { matrix: *matrix, targets, weights }.check_lengths()?;
+fn split(lesson: &Lesson, held_out: Option<&[bool]>) -> Result<(Option<Vec<u32>>, Option<Vec<u32>>)> {
+    let (n, weights) = (lesson.matrix.rows(), lesson.weights);
+    lesson.check_lengths()?;
     if held_out.is_some_and(|held_out| held_out.len() != n) {
         let what = format!("X has {n} rows, and as many are not held out or learnt");
         return Err(Error::data(Place::file("y"), what, "say it of each row"));
@@ -195,6 +193,6 @@ fn teach(
         targets.iter().enumerate().map(|(row, &y)| given(row) * of_class(y)).collect()
     });
     let weights = weights.as_deref().or(lesson.weights);
-    let lesson = Lesson { matrix: lesson.matrix, targets: &targets, weights };
+    let lesson = Lesson { targets: &targets, weights, ..*lesson };
     course.run(learner, &lesson, look, watch)
 }

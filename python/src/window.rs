@@ -3,7 +3,7 @@
 //! The library learns rows whose ids rise, and any split of an order into calls gives the same bits. So a matrix that is
 //! not of that kind need not be copied: some thousand rows are, over and over, into the same memory.
 
-use crate::matrix::{Csr, Ids, Matrix};
+use crate::matrix::{Changed, Csr, Matrix};
 use lazyglm::{Error, Examples, Place, Result, RowsRef, Value, ValuesRef};
 use numpy::ndarray::ArrayView2;
 
@@ -21,6 +21,8 @@ pub struct Lesson<'m, 'a> {
     pub targets: &'a [f64],
     /// A weight each, unless all are one.
     pub weights: Option<&'a [f64]>,
+    /// Whether the matrix was seen to change.
+    pub changed: &'m Changed,
 }
 
 /// Puts a row, in order, behind what is there.
@@ -64,14 +66,20 @@ impl Lesson<'_, '_> {
         match self.matrix {
             Matrix::Sorted(rows) => {
                 let examples = Examples { rows, targets: self.targets, weights: self.weights }; // rows of weight 0 are not in `order`
-                order.chunks(STRIDE).try_for_each(|part| see(examples, part))
+                order.chunks(STRIDE).try_for_each(|part| {
+                    let seen = see(examples, part);
+                    self.changed.check()?; // rather this than what came of it
+                    seen
+                })
             }
-            Matrix::Loose(csr) => match csr.values {
-                ValuesRef::F32(values) => {
-                    self.windows(order, &|row, pairs| gather(csr, values, row, pairs, |x| x as f32), see)
-                }
+            Matrix::Loose(csr, changed) => match csr.values {
+                ValuesRef::F32(values) => self.windows(
+                    order,
+                    &|row, pairs| gather(csr, values, row, changed, pairs, |x| x as f32),
+                    see,
+                ),
                 ValuesRef::F64(values) => {
-                    self.windows(order, &|row, pairs| gather(csr, values, row, pairs, |x| x), see)
+                    self.windows(order, &|row, pairs| gather(csr, values, row, changed, pairs, |x| x), see)
                 }
             },
             Matrix::Dense32(dense) => {
@@ -92,6 +100,7 @@ impl Lesson<'_, '_> {
         let mut window = Window::default();
         while !order.is_empty() {
             let taken = window.fill(self, order, gather);
+            self.changed.check()?;
             order = &order[taken..];
             let rows = window.rows(self.matrix.columns())?;
             let weights = self.weights.map(|_| &window.weights[..]);
@@ -151,13 +160,15 @@ impl Lend for f64 {
 }
 
 /// A row in order, its duplicates summed.
-fn gather<V: Value>(csr: Csr, values: &[V], row: usize, pairs: &mut Vec<(u32, V)>, narrow: fn(f64) -> V) {
-    let span = csr.offsets[row]..csr.offsets[row + 1];
-    let values = &values[span.clone()];
-    match csr.ids {
-        Ids::Narrow(ids) => pairs.extend(ids[span].iter().copied().zip(values.iter().copied())),
-        Ids::Wide(ids) => pairs.extend(ids[span].iter().map(|&id| id as u32).zip(values.iter().copied())),
-    }
+fn gather<V: Value>(
+    csr: Csr,
+    values: &[V],
+    row: usize,
+    changed: &Changed,
+    pairs: &mut Vec<(u32, V)>,
+    narrow: fn(f64) -> V,
+) {
+    csr.for_each(values, row, changed, |id, x| pairs.push((id, x)));
     if pairs.windows(2).all(|two| two[0].0 < two[1].0) {
         return;
     }

@@ -12,7 +12,7 @@
 //! is settled; sums are kept in two numbers each, for what matters are differences of nearby ones. In f64 throughout.
 //! Means of weights that were not always zero are not zero: an averaged model is not sparse.
 
-use super::folded::check;
+use super::folded::{check, within};
 use crate::ledger::Ledger;
 use crate::penalty::{ElasticNet, Method};
 use crate::rows::{Row, Value};
@@ -126,7 +126,7 @@ impl Update for Averaged {
         check(&self.stored, row);
         let now = self.lines.len() as u32 - 1;
         let mut score = 0.0;
-        for (j, x) in row.iter() {
+        for (j, x) in row.iter().map(|(j, x)| (within(&self.stored, j as u32), x)) {
             self.sums[j] += self.missing(j);
             self.seen[j] = now;
             score += self.ledger.settle(self.stored[j]) * x;
@@ -136,6 +136,7 @@ impl Update for Averaged {
 
     fn pull<V: Value>(&mut self, row: Row<V>, amount: f64) {
         for (j, x) in row.iter() {
+            let j = within(&self.stored, j as u32);
             let pulled = self.ledger.settle(self.stored[j]) - amount * x;
             self.stored[j] = if pulled == 0.0 { 0.0 } else { self.ledger.store(pulled) };
         }

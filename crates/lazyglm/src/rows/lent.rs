@@ -2,6 +2,7 @@
 
 use super::broken;
 use crate::error::Result;
+use std::sync::atomic::AtomicBool;
 
 /// A number a value can be stored in: `f32` or `f64`.
 ///
@@ -128,6 +129,7 @@ pub struct RowsRef<'a> {
     pub(super) ids: &'a [u32],
     pub(super) values: ValuesRef<'a>,
     pub(super) columns: usize,
+    pub(super) shared: Option<&'a AtomicBool>, // see shared.rs
 }
 
 impl<'a> RowsRef<'a> {
@@ -164,7 +166,7 @@ impl<'a> RowsRef<'a> {
         if !finite {
             return Err(broken("a value that is not finite"));
         }
-        Ok(RowsRef { offsets, ids, values, columns })
+        Ok(RowsRef { offsets, ids, values, columns, shared: None })
     }
 
     /// Lends arrays that came from rows that were checked.
@@ -174,7 +176,7 @@ impl<'a> RowsRef<'a> {
         values: ValuesRef<'a>,
         columns: usize,
     ) -> RowsRef<'a> {
-        RowsRef { offsets, ids, values, columns }
+        RowsRef { offsets, ids, values, columns, shared: None }
     }
 
     /// How many rows there are.
@@ -232,7 +234,7 @@ impl<'a> RowsRef<'a> {
     where
         'a: 'v,
     {
-        let span = self.offsets[i]..self.offsets[i + 1];
+        let span = self.span(i);
         Row { ids: &self.ids[span.clone()], values: &values[span] }
     }
 
@@ -252,9 +254,11 @@ impl<'a> RowsRef<'a> {
     /// assert_eq!(square, 25.0);
     /// ```
     pub fn for_each(&self, i: usize, mut see: impl FnMut(usize, f64)) {
-        match self.values {
-            ValuesRef::F32(v) => self.row(v, i).iter().for_each(|(j, x)| see(j, x)),
-            ValuesRef::F64(v) => self.row(v, i).iter().for_each(|(j, x)| see(j, x)),
+        match (self.values, self.shared) {
+            (ValuesRef::F32(v), None) => self.row(v, i).iter().for_each(|(j, x)| see(j, x)),
+            (ValuesRef::F64(v), None) => self.row(v, i).iter().for_each(|(j, x)| see(j, x)),
+            (ValuesRef::F32(v), Some(changed)) => self.for_each_in_range(self.row(v, i), changed, see),
+            (ValuesRef::F64(v), Some(changed)) => self.for_each_in_range(self.row(v, i), changed, see),
         }
     }
 
@@ -266,6 +270,11 @@ impl<'a> RowsRef<'a> {
     /// assert_eq!(rows.borrow().dot(0, &[1.0, 100.0, 0.5]), 1.0);
     /// ```
     pub fn dot(&self, i: usize, weights: &[f64]) -> f64 {
+        if self.shared.is_some() {
+            let mut sum = -0.0; // as `Iterator::sum` begins
+            self.for_each(i, |j, x| sum += x * weights[j]);
+            return sum;
+        }
         match self.values {
             ValuesRef::F32(v) => self.row(v, i).dot(weights),
             ValuesRef::F64(v) => self.row(v, i).dot(weights),

@@ -10,10 +10,12 @@
 mod examples;
 mod lent;
 mod owned;
+mod shared;
 
 pub use examples::Examples;
 pub use lent::{Row, RowsRef, Value, ValuesRef};
 pub use owned::Rows;
+pub(crate) use shared::PrivateIds;
 
 use crate::error::{Error, Place};
 

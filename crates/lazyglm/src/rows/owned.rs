@@ -95,7 +95,7 @@ impl Rows {
 
     fn push_values(&mut self, pairs: &[(u32, f64)]) {
         if let Values::F32(narrow) = &mut self.values {
-            let fits = |x: f64| if self.rounds { (x as f32).is_finite() } else { f64::from(x as f32) == x };
+            let fits = |x: f64| if self.rounds { rounds_well(x) } else { f64::from(x as f32) == x };
             if pairs.iter().all(|&(_, x)| fits(x)) {
                 return narrow.extend(pairs.iter().map(|&(_, x)| x as f32));
             }
@@ -114,7 +114,7 @@ impl Rows {
         if let Values::F32(narrow) = &mut self.values {
             // No early exit: this way it is done several at a time.
             let fits = match self.rounds {
-                true => values.iter().fold(true, |fits, &x| fits & (x as f32).is_finite()),
+                true => values.iter().fold(true, |fits, &x| fits & rounds_well(x)),
                 false => values.iter().fold(true, |fits, &x| fits & (f64::from(x as f32) == x)),
             };
             match fits {
@@ -140,7 +140,7 @@ impl Rows {
         }
     }
 
-    /// From now on, values are rounded to `f32` unless they are too large for it: then they are kept wide.
+    /// From now on, values are rounded to `f32` unless they are too large or too small for it: then they are kept wide.
     pub(crate) fn round(&mut self) {
         self.rounds = true;
     }
@@ -374,6 +374,13 @@ impl Rows {
             Values::F32(v) => ValuesRef::F32(v),
             Values::F64(v) => ValuesRef::F64(v),
         };
-        RowsRef { offsets: &self.offsets, ids: &self.ids, values, columns: self.columns }
+        RowsRef { offsets: &self.offsets, ids: &self.ids, values, columns: self.columns, shared: None }
     }
+}
+
+/// Whether `f32` has a number near this one: neither infinity nor, for another number, zero.
+#[inline]
+fn rounds_well(x: f64) -> bool {
+    let narrow = x as f32;
+    narrow.is_finite() & ((narrow != 0.0) | (x == 0.0))
 }

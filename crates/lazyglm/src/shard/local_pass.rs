@@ -19,7 +19,7 @@ use super::Point;
 use crate::loss::Loss;
 use crate::penalty::{ElasticNet, Method, Prices};
 use crate::random::permutation;
-use crate::rows::{Examples, Row, Value, ValuesRef};
+use crate::rows::{Examples, PrivateIds, Row, Value, ValuesRef};
 
 /// What a pass is told.
 #[derive(Clone, Copy, Debug)]
@@ -73,11 +73,16 @@ pub struct Moved {
 pub fn local_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> Moved {
     let before = slopes(examples, loss, local.at);
     let mut pass = Pass::new(examples, local);
+    let mut private = PrivateIds::of(examples.rows);
     for (t, &i) in permutation(examples.len(), local.seed, 0).iter().enumerate() {
         let (i, t) = (i as usize, t as u32);
         match examples.rows.values() {
-            ValuesRef::F32(values) => pass.step(examples.rows.row(values, i), t, i, before[i], loss),
-            ValuesRef::F64(values) => pass.step(examples.rows.row(values, i), t, i, before[i], loss),
+            ValuesRef::F32(values) => {
+                pass.step(private.row(examples.rows.row(values, i)), t, i, before[i], loss)
+            }
+            ValuesRef::F64(values) => {
+                pass.step(private.row(examples.rows.row(values, i)), t, i, before[i], loss)
+            }
         }
     }
     pass.end()
@@ -104,7 +109,7 @@ const NOWHERE: u32 = u32::MAX;
 impl<'a> Pass<'a> {
     fn new(examples: Examples<'a>, local: &Local<'a>) -> Pass<'a> {
         let mut paid = vec![NOWHERE; local.at.weights.len()];
-        examples.rows.ids().iter().for_each(|&id| paid[id as usize] = 0);
+        (0..examples.len()).for_each(|i| examples.rows.for_each(i, |j, _| paid[j] = 0));
         let weights = (0..paid.len()).map(|j| start(local, j)).collect();
         Pass { examples, local: *local, weights, paid, bias: local.at.bias }
     }
@@ -113,7 +118,7 @@ impl<'a> Pass<'a> {
     #[inline]
     fn settled(&self, j: usize, t: u32) -> f64 {
         let Local { metric, eta, prices, gradient, .. } = self.local;
-        drifted(prices.at(j), eta * metric[j], gradient[j], t - self.paid[j], self.weights[j])
+        drifted(prices.at(j), eta * metric[j], gradient[j], t.wrapping_sub(self.paid[j]), self.weights[j]) // rows that are shared may change, and hold others
     }
 
     /// Step `t`, at row `i`.

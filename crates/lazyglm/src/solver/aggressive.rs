@@ -11,7 +11,7 @@
 
 use super::online::{Diverged, Online, Sample};
 use crate::loss::Loss;
-use crate::rows::{Examples, Row, Value, ValuesRef};
+use crate::rows::{Examples, PrivateIds, Row, Value, ValuesRef};
 use crate::update::Update;
 
 /// How far a step goes.
@@ -68,14 +68,14 @@ impl<U: Update> Online<U> {
         examples: Examples,
         order: &[u32],
     ) -> Result<Sample, Diverged> {
-        let mut sample = Sample::default();
+        let (mut sample, mut private) = (Sample::default(), PrivateIds::of(examples.rows));
         for i in order.iter().map(|&i| i as usize) {
             let one = match examples.rows.values() {
                 ValuesRef::F32(values) => {
-                    self.meet(loss, aggression, examples, examples.rows.row(values, i), i)
+                    self.meet(loss, aggression, examples, private.row(examples.rows.row(values, i)), i)
                 }
                 ValuesRef::F64(values) => {
-                    self.meet(loss, aggression, examples, examples.rows.row(values, i), i)
+                    self.meet(loss, aggression, examples, private.row(examples.rows.row(values, i)), i)
                 }
             };
             sample = sample.and(one?);

@@ -16,7 +16,7 @@ use super::row_loop::ask_ahead;
 use crate::error::Result;
 use crate::kernel::{self, Frozen, Half, Lanes, Line, Pack, Weight, each};
 use crate::penalty::{ElasticNet, Method};
-use crate::rows::{Examples, Value, ValuesRef};
+use crate::rows::{Examples, PrivateIds, Value, ValuesRef};
 use crate::schedule::Schedule;
 
 /// A block of lanes, whatever their number and precision.
@@ -271,10 +271,11 @@ impl<W: Weight, P: Pack<W, L>, V: Value, const L: usize> kernel::Work for Run<'_
     fn run(self) {
         let Run { block, pass, values } = self;
         let Pass { aim, rates, examples, order } = *pass;
+        let mut private = PrivateIds::of(examples.rows);
         for (k, &i) in order.iter().enumerate() {
             let i = i as usize;
             let soon = next_ids(examples, values, order, k);
-            let row = examples.rows.row(values, i);
+            let row = private.row(examples.rows.row(values, i));
             let scores = block.kernel.score(row, soon);
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
             let (weight, mut slopes) = (examples.weight(i), [0.0; L]);
@@ -328,9 +329,10 @@ impl<W: Weight, P: Pack<W, L>, V: Value, const L: usize> kernel::Work for Look<'
     #[inline(always)]
     fn run(self) {
         let Look { block, examples, values, rows, see } = self;
+        let mut private = PrivateIds::of(examples.rows);
         for (k, &i) in rows.iter().enumerate() {
             let soon = next_ids(examples, values, rows, k);
-            let scores = block.kernel.score(examples.rows.row(values, i as usize), soon);
+            let scores = block.kernel.score(private.row(examples.rows.row(values, i as usize)), soon);
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
             see(i as usize, &scores[..block.count]);
         }

@@ -138,7 +138,8 @@ impl<S: Steps, V: Value> kernel::Work for Rows<'_, S, V> {
             }
             let i = i as usize;
             let (target, weight) = (examples.targets[i], examples.weight(i));
-            let (score, slope) = model.row(loss, examples.rows.row(values, i), target, weight);
+            let row = examples.rows.in_range(examples.rows.row(values, i));
+            let (score, slope) = model.row(loss, row, target, weight);
             let (t, sampled) = model.clock();
             if !(score.is_finite() && slope.is_finite()) {
                 return Err(Diverged { row: i, t: *t, score, slope });
