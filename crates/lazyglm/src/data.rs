@@ -9,6 +9,8 @@
 //! assert_eq!(data.place(1).line, Some(4), "errors name the line in the file");
 //! ```
 
+mod vanished;
+
 use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};
 use crate::format::{Asked, Lines, Parsed};
@@ -23,6 +25,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use vanished::Vanished;
 
 /// A data set as read, before anything is known of loss or weights.
 ///
@@ -80,16 +83,22 @@ impl Dataset {
     /// ```
     pub fn load(path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
         let absent = load.weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
-        let all = RefCell::new(Parsed::default());
+        let (all, vanished) = (RefCell::new(Parsed::default()), RefCell::new(Vanished::default()));
         // Pages that are never written to cost nothing: rather too much room than arrays that have to move.
         let likely =
             std::fs::metadata(path).map_or(0, |found| found.len() as usize / LEAST_PAIR).min(MOST_EXPECTED);
         all.borrow_mut().rows.expect(likely, &kernel::ask_for_huge_pages);
         let see = &mut |block: &mut Parsed| {
             let mut all = all.borrow_mut();
+            if load.narrow {
+                vanished.borrow_mut().note(&block.rows, all.rows.nonzeros());
+            }
             all.append(block, load.narrow).map_err(|row| too_large(path, all.lines.of(row)))
         };
-        let start_over = &mut || all.borrow_mut().clear_all();
+        let start_over = &mut || {
+            all.borrow_mut().clear_all();
+            vanished.borrow_mut().clear();
+        };
         let supplied =
             supply::for_each(path, &load.asked, &load.cache, absent, load.narrow, see, start_over)?;
         let (Supplied { reading, naming, order, notes }, mut parsed) = (supplied, all.into_inner());
@@ -98,6 +107,7 @@ impl Dataset {
         load.declared.check(&naming)?;
         let (rows, span) = (&mut parsed.rows, parsed.span);
         let mut features = Features::of(rows, naming, order, span, load.declared, path)?;
+        vanished.borrow().check(&parsed, &features, path)?;
         features.scaling = Arc::new(scaling(&parsed.rows, reading.idf(), load.scale));
         features.scaling.apply(&mut parsed.rows, load.narrow);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;

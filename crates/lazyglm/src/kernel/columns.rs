@@ -12,7 +12,11 @@ pub(crate) struct Columns<V> {
     offsets: Vec<usize>,
     entries: Vec<(u32, V)>, // rows below `height`
     height: usize,
+    units: Option<Vec<f64>>, // see `unit`
 }
+
+/// Columns whose values are all of such a size are copied as they are: four bytes have room for their squares.
+const USUAL: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
 impl<V: Value> Columns<V> {
     /// The columns of some rows, whose values are `values`.
@@ -39,7 +43,24 @@ impl<V: Value> Columns<V> {
         unsafe {
             entries.set_len(rows.nonzeros());
         }
-        Columns { offsets, entries, height }
+        let usual = values.iter().all(|x| x.wide() == 0.0 || USUAL.contains(&x.wide().abs()));
+        let mut columns = Columns { offsets, entries, height, units: None };
+        columns.units = (!usual).then(|| (0..width).map(|j| columns.unit_of(j)).collect());
+        columns
+    }
+
+    /// A power of two: times this, the values of a column can be copied in four bytes, and be squared. One for values of a
+    /// usual size.
+    pub fn unit(&self, j: usize) -> f64 {
+        self.units.as_ref().map_or(1.0, |units| units[j])
+    }
+
+    fn unit_of(&self, j: usize) -> f64 {
+        let largest = self.column(j).iter().fold(0.0, |most: f64, (_, x)| most.max(x.wide().abs()));
+        if largest == 0.0 || USUAL.contains(&largest) {
+            return 1.0;
+        }
+        2f64.powi(-(largest.log2().floor() as i32).clamp(-1022, 1022))
     }
 
     /// How many non-zeros a column has.
@@ -79,7 +100,7 @@ impl<V: Value> Columns<V> {
         self.column(j).iter().for_each(|(i, x)| vector[*i as usize] += a * x.wide());
     }
 
-    /// These columns times √a, in the rows that `place` gives a number in `roots` (√a of those rows), in four bytes a value;
+    /// These columns, each times its unit and √a, in the rows that `place` gives a number in `roots` (√a of those rows), in four bytes a value;
     /// and of each column Σ xᵢ²·aᵢ over the rows kept and over the others.
     pub fn narrowed(
         &self,
@@ -94,13 +115,15 @@ impl<V: Value> Columns<V> {
         offsets.push(0);
         let mut squares = Vec::with_capacity(columns.len());
         for &j in columns {
+            let unit = self.unit(j as usize);
             let mut square = [0.0; 2];
             for &(i, x) in self.column(j as usize) {
-                let (to, wide) = (place[i as usize], x.wide());
+                let (to, wide) = (place[i as usize], unit * x.wide());
                 let root = roots.get(to as usize);
                 square[usize::from(root.is_none())] += wide * wide * a[i as usize];
                 if let Some(root) = root {
-                    entries.push((to, x.narrow() * root));
+                    let narrow = if unit == 1.0 { x.narrow() } else { wide as f32 };
+                    entries.push((to, narrow * root));
                 }
             }
             squares.push(square);

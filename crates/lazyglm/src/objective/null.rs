@@ -9,6 +9,9 @@ use crate::loss::{Admits, Loss};
 use crate::rows::Examples;
 use rayon::prelude::*;
 
+/// A gradient above this share of what it could be at most is not made of rounding errors.
+const SURE: f64 = 1e-6;
+
 /// What can be said without any weights, and so before they are learnt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Nothing {
@@ -33,15 +36,46 @@ pub(crate) struct NullPoint {
 pub(crate) fn null(examples: Examples, loss: &dyn Loss, with_bias: bool) -> NullPoint {
     let null = Null::new(&pooled_by_target(examples), loss, with_bias);
     let mut gradient = vec![0.0; examples.rows.columns()];
+    let (mut slopes, mut largest) = (0.0, 0.0f64);
     for i in 0..examples.len() {
         let slope = examples.weight(i) * null.slope(loss, examples.targets[i]);
         if slope != 0.0 {
-            examples.rows.for_each(i, |j, x| gradient[j] += slope * x);
+            slopes += slope.abs();
+            examples.rows.for_each(i, |j, x| {
+                gradient[j] += slope * x;
+                largest = largest.max(x.abs());
+            });
         }
+    }
+    // Mostly some slope is far above rounding errors, and the rows need not be seen again.
+    let most = gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
+    if most <= SURE * slopes * largest {
+        silence(&mut gradient, examples, loss, &null);
     }
     let n = examples.len() as f64;
     gradient.iter_mut().for_each(|g| *g /= n);
     NullPoint { bias: null.bias(), baseline: null.baseline, gradient }
+}
+
+/// Sets to zero what is no more than rounding errors make of a gradient that is zero:
+///
+/// ```text
+/// |Σᵢ ωᵢ∂ℓᵢxᵢⱼ| ≤ ε(8 + √n)·Σᵢ ωᵢ(|∂ℓᵢ| + ∂²ℓᵢ·|b|)·|xᵢⱼ|         b: its last digit moves a slope by ε·∂²ℓ·|b|
+/// ```
+///
+/// A column that is the same in all rows has such a gradient, since the bias is at its best.
+fn silence(gradient: &mut [f64], examples: Examples, loss: &dyn Loss, null: &Null) {
+    let (bias, mut sizes) = (null.bias(), vec![0.0; gradient.len()]);
+    for i in 0..examples.len() {
+        let target = examples.targets[i];
+        let bend = loss.bend(bias, target).unwrap_or(0.0);
+        let size = examples.weight(i) * (null.slope(loss, target).abs() + bend * bias.abs());
+        examples.rows.for_each(i, |j, x| sizes[j] += size * x.abs());
+    }
+    let noise = f64::EPSILON * (8.0 + (examples.len() as f64).sqrt());
+    for (g, size) in gradient.iter_mut().zip(sizes) {
+        *g = if g.abs() <= noise * size { 0.0 } else { *g };
+    }
 }
 
 /// The model without weights, its bias at its best: slopes there are a mixture of those at `low` and `high`.

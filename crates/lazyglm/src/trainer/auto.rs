@@ -60,13 +60,20 @@ fn with_kinks(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
+    let warm = settings.start.is_some();
     let pairs = objective::pooled_by_target(task.examples());
     let mut settings = for_steps(settings, &*task.loss, pairs, task.data.rows.columns());
     let mut tried = Vec::new();
+    let null = objective::null(task.examples(), &*task.loss, settings.bias);
+    if !warm && null.gradient.iter().all(|g| *g == 0.0) {
+        return newton::of_bias_alone(task, validation, &settings, null.bias); // the minimum, whatever the penalty
+    }
     let plain = settings.factors.is_none() && !settings.nonnegative;
     if settings.choose_penalty && plain && task.targets.len() >= 10 {
-        let (best, all) = search_lanes(task, &settings)?;
-        (settings.net, settings.eta0, tried) = (best.point.net, Some(best.point.eta0), all);
+        let found = search_lanes(task, &settings)?;
+        if let Some((best, all)) = found {
+            (settings.net, settings.eta0, tried) = (best.point.net, Some(best.point.eta0), all);
+        }
     }
     let mut trained = train_in_memory(task, validation, &settings, watch)?;
     trained.report.tried = tried;
@@ -89,8 +96,9 @@ pub(super) fn for_steps(
     settings
 }
 
-/// The best of a grid of penalties and rates, a fifth of the rows held out.
-fn search_lanes(task: &Task, settings: &Settings) -> Result<(Score, Vec<Tried>)> {
+/// The best of a grid of penalties and rates, a fifth of the rows held out; `None` where held-out loss cannot choose a
+/// penalty, since it is zero without weights (the perceptron's is), or no weight has a gradient.
+fn search_lanes(task: &Task, settings: &Settings) -> Result<Option<(Score, Vec<Tried>)>> {
     let order = random::permutation(task.targets.len(), settings.seed ^ 0x0A07, 0);
     let rows = |part: &[u32]| {
         let mut rows: Vec<usize> = part.iter().map(|&i| i as usize).collect();
@@ -99,7 +107,12 @@ fn search_lanes(task: &Task, settings: &Settings) -> Result<(Score, Vec<Tried>)>
     };
     let (held, learnt) = order.split_at(order.len() / 5);
     let (held, learnt) = (rows(held), rows(learnt));
-    let units = recipe::units(&objective::null(learnt.examples(), &*task.loss, settings.bias));
+    let null = objective::null(learnt.examples(), &*task.loss, settings.bias);
+    let units = recipe::units(&null);
+    let zero = task.loss.admits() == Admits::Classes && null.baseline < 1e-9;
+    if zero || !(units.l1 > 0.0 && units.l2.is_finite()) {
+        return Ok(None);
+    }
     let settings = Settings { precision: Precision::F32, ..settings.clone() };
     let net = ElasticNet { l1: SHARES[1] * units.l1, l2: SHARES[1] * units.l2 };
     let eta0 = rate(&learnt, &Settings { net, eta0: None, ..settings.clone() })?;
@@ -126,5 +139,5 @@ fn search_lanes(task: &Task, settings: &Settings) -> Result<(Score, Vec<Tried>)>
         rows: learnt.targets.len(),
         chosen: k == found.best,
     };
-    Ok((found.scores[found.best], found.scores.iter().enumerate().map(tried).collect()))
+    Ok(Some((found.scores[found.best], found.scores.iter().enumerate().map(tried).collect())))
 }

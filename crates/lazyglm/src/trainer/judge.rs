@@ -27,7 +27,10 @@ pub(super) fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -
                 epoch: epochs,
                 step: epochs * job.blocks.rows() as u64,
                 what: format!("the {name} of what was learnt is {figure}"),
-                hint: format!("lower --eta0 (it was {eta0:?}) or scale the features down"),
+                hint: match eta0 > 0.0 {
+                    true => format!("lower --eta0 (it was {eta0:?}) or scale the features down"),
+                    false => "scale the features down, and targets as well if they are numbers".to_string(),
+                },
             }
             .into());
         }

@@ -67,10 +67,31 @@ pub(super) fn train(
         validation: held_out,
         history: Vec::new(),
     };
-    let (_, nothing) = channel(); // nobody is at it: it is found out when it is needed
-    let blocks = InMemory { task, order: settings.order, seed: settings.seed, nothing };
-    let job = Job { blocks: &blocks, loss, features: task.data.features.count, validation };
-    let mut trained = judge(&job, settings, 0.0, fitted)?;
+    let mut trained = judged(task, validation, settings, fitted)?;
     trained.report.promise = Some(found.promise).filter(|promise| promise.is_finite());
     Ok(trained)
+}
+
+/// A model of a bias alone, where that is known to be the minimum: no weight has a gradient.
+pub(super) fn of_bias_alone(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    bias: f64,
+) -> Result<Trained> {
+    let weights = vec![0.0; task.data.rows.columns()];
+    let held_out = validation.map(|held| {
+        let loss = objective::mean_loss(held.examples(), &*held.loss, &weights, bias);
+        Validation { loss, best_epoch: 0 }
+    });
+    let (stop, history) = (Stop::Gap, Vec::new());
+    let fitted = Fitted { weights, bias, epochs: 0, stop, seconds: 0.0, validation: held_out, history };
+    judged(task, validation, settings, fitted)
+}
+
+fn judged(task: &Task, validation: Option<&Task>, settings: &Settings, fitted: Fitted) -> Result<Trained> {
+    let (_, nothing) = channel(); // nobody is at it: it is found out when it is needed
+    let blocks = InMemory { task, order: settings.order, seed: settings.seed, nothing };
+    let job = Job { blocks: &blocks, loss: &*task.loss, features: task.data.features.count, validation };
+    judge(&job, settings, 0.0, fitted)
 }

@@ -34,7 +34,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
         "adagrad" | "ftrl" => true,
         _ => false,
     };
-    if has_rate && settings.eta0.is_none() && report.tried.is_empty() {
+    if has_rate && settings.eta0.is_none() && report.tried.is_empty() && report.eta0 > 0.0 {
         note(
             args.quiet,
             &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0),
@@ -48,7 +48,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
             ),
         );
     }
-    if report.objective > report.baseline + 1e-9 * report.baseline.abs() {
+    if report.objective > report.baseline + 1e-9 * report.baseline.abs() + f64::MIN_POSITIVE {
         let baseline = report.baseline;
         note(
             args.quiet,
@@ -91,6 +91,11 @@ fn interrupted(report: &Report) -> String {
 fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     let Report { l1, l2, tried, .. } = report;
     let chosen = match tried.iter().find(|point| point.chosen) {
+        None if report.nonzeros == 0 && report.l1_max == 0.0 => {
+            return "auto: no feature tells targets apart (l1_max is 0), so this model is a bias alone, which is the minimum \
+                    for any penalty"
+                .to_string();
+        }
         Some(point) if point.nonzeros == 0 && report.nonzeros == 0 => {
             return format!(
                 "auto: none of {} models tried predicts held-out rows better than no weights at all (loss {:.5} there) by more \
@@ -109,7 +114,10 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     };
     let how = match report.solver.as_str() {
         "newton" if report.stop == Stop::Interrupted => "Newton's method, interrupted".to_string(),
-        "newton" => format!("the minimiser to {:?}, by Newton's method", settings.tolerance),
+        "newton" if matches!(report.stop, Stop::Gap | Stop::Promise) => {
+            format!("the minimiser to {:?}, by Newton's method", settings.tolerance)
+        }
+        "newton" => format!("Newton's method, which did not reach the tolerance of {:?}", settings.tolerance),
         "ftrl" => format!(
             "{} of FTRL-proximal, the mean of {} runs, better there than the minimiser of any penalty tried",
             print::counted(report.epochs, "epoch"),

@@ -144,7 +144,8 @@ impl<V: Value> Newton<'_, V> {
         let factors = prices.factors.map(of);
         let prices = Prices { factors: factors.as_deref(), ..prices };
         let problem = Problem { examples: Examples { rows, ..examples }, loss, prices, bias };
-        let newton = Newton { problem: &problem, values: &part.values, options: within, n: self.n };
+        let newton =
+            Newton { problem: &problem, values: &part.values, options: within, n: self.n, work: self.work };
         let start = newton.point_at(of(&point.weights), point.bias, &part.columns);
         newton.descend(start, &part.columns, guard, 0, watch)
     }

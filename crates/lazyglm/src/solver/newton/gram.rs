@@ -13,8 +13,11 @@ const WIDEST: usize = 512;
 const LONGEST: usize = 24;
 /// Sweeps are cheap: they end when violations are this share of the first,
 const SHARE: f64 = 1e-4;
-/// or have touched so many numbers.
+/// or have touched so many numbers,
 const EFFORT: usize = 200_000_000;
+/// or after so many sweeps: columns that depend on each other leave A without an inverse, and rounding errors in the
+/// gradient then keep violations from falling at all.
+const SWEEPS: usize = 2000;
 
 /// A, row by row.
 pub(super) struct Gram {
@@ -48,15 +51,15 @@ impl Gram {
 }
 
 impl Model {
-    /// Descends on A until the violations are a small share of the first ones.
-    pub(super) fn solve_gram(&mut self, gram: &Gram) {
+    /// Descends on A until the violations are a small share of the first ones; returns how many numbers it touched.
+    pub(super) fn solve_gram(&mut self, gram: &Gram, most: usize) -> usize {
         let (side, width) = (gram.side, self.set.len());
         let mut q = vec![0.0; side];
         let (mut first, mut effort) = (0.0, 0);
         let add = |q: &mut [f64], k: usize, by: f64| {
             q.iter_mut().zip(gram.line(k)).for_each(|(q, a)| *q += by * a);
         };
-        for sweep in 0.. {
+        for sweep in 0..SWEEPS {
             let mut violations = 0.0;
             for k in 0..width {
                 let net = self.prices[k];
@@ -85,11 +88,12 @@ impl Model {
             effort += side;
             if sweep == 0 {
                 first = violations;
-            } else if violations <= SHARE * first || effort > EFFORT || violations.is_nan() {
+            } else if violations <= SHARE * first || effort > EFFORT.min(most) || violations.is_nan() {
                 break;
             }
         }
         let curved: f64 = (0..width).map(|k| (self.to[k] - self.from[k]) * q[k]).sum();
         self.promised = (-self.descent() - 0.5 * (curved + self.bias * q[width])).max(0.0);
+        effort
     }
 }

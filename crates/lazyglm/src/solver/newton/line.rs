@@ -63,13 +63,13 @@ impl<V: Value> Newton<'_, V> {
         if nonzeros < rows.nonzeros() / 2 {
             let mut along = vec![model.bias; rows.len()];
             for k in changed {
-                columns.add(model.set[k] as usize, model.to[k] - model.from[k], &mut along);
+                columns.add(model.set[k] as usize, model.moved(k), &mut along);
             }
             return along;
         }
         let mut move_of = vec![0.0; rows.columns()];
         for k in changed {
-            move_of[model.set[k] as usize] = model.to[k] - model.from[k];
+            move_of[model.set[k] as usize] = model.moved(k);
         }
         let one = |i: usize| rows.row(self.values, i).dot(&move_of) + model.bias;
         (0..rows.len()).into_par_iter().with_min_len(1024).map(one).collect()
@@ -80,7 +80,7 @@ impl<V: Value> Newton<'_, V> {
         let mut weights = point.weights.clone();
         for (k, &j) in model.set.iter().enumerate() {
             let (from, to) = (model.from[k], model.to[k]);
-            weights[j as usize] = from + alpha * (to - from);
+            weights[j as usize] = model.units[k] * (from + alpha * (to - from));
         }
         weights
     }

@@ -132,7 +132,7 @@ pub fn solve(
     options: &Options,
     watch: &mut dyn FnMut(&Look) -> bool,
 ) -> Solution {
-    solve_on(&View::default(), problem, start, options, watch)
+    solve_on(&View::default(), problem, start, options, usize::MAX, watch)
 }
 
 /// Rows seen by column: made when a solve first needs it, kept for other penalties on the same rows.
@@ -142,17 +142,19 @@ pub(crate) struct View {
     wide: OnceLock<Columns<f64>>,
 }
 
-/// The same as [`solve`], with a view that other solves on these rows may have made.
+/// The same as [`solve`], with a view that other solves on these rows may have made. Ends with [`Stop::Steps`] once it has
+/// touched `work` numbers: a bound that does not depend on the clock.
 pub(crate) fn solve_on(
     view: &View,
     problem: &Problem,
     start: Option<(&[f64], f64)>,
     options: &Options,
+    work: usize,
     watch: &mut dyn FnMut(&Look) -> bool,
 ) -> Solution {
     match problem.examples.rows.values() {
-        ValuesRef::F32(values) => Newton::new(problem, values, options).run(&view.narrow, start, watch),
-        ValuesRef::F64(values) => Newton::new(problem, values, options).run(&view.wide, start, watch),
+        ValuesRef::F32(values) => Newton::new(problem, values, options, work).run(&view.narrow, start, watch),
+        ValuesRef::F64(values) => Newton::new(problem, values, options, work).run(&view.wide, start, watch),
     }
 }
 
@@ -161,6 +163,7 @@ struct Newton<'a, V> {
     values: &'a [V],
     options: &'a Options,
     n: f64,
+    work: usize, // numbers that may be touched
 }
 
 /// How the curvature is kept from being too small.
@@ -176,8 +179,8 @@ impl Guard {
 }
 
 impl<'a, V: Value> Newton<'a, V> {
-    fn new(problem: &'a Problem<'a>, values: &'a [V], options: &'a Options) -> Newton<'a, V> {
-        Newton { problem, values, options, n: problem.examples.len() as f64 }
+    fn new(problem: &'a Problem<'a>, values: &'a [V], options: &'a Options, work: usize) -> Newton<'a, V> {
+        Newton { problem, values, options, n: problem.examples.len() as f64, work }
     }
 
     fn run(
@@ -217,6 +220,7 @@ impl<'a, V: Value> Newton<'a, V> {
         watch: &mut dyn FnMut(&Look) -> bool,
     ) -> Solution {
         let (mut promise, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
+        let mut work = self.work;
         for step in steps..self.options.steps {
             let gap = self.relative_gap(&point);
             let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
@@ -230,6 +234,9 @@ impl<'a, V: Value> Newton<'a, V> {
             if !go_on {
                 return point.solved(Stop::Told, step, promise);
             }
+            if work == 0 {
+                return point.solved(Stop::Steps, step, promise);
+            }
             let most = self.largest_violation(&point);
             self.guard_curvature(&mut point, guard, most);
             let mut model = Model::build(self, &point, columns, most);
@@ -239,14 +246,15 @@ impl<'a, V: Value> Newton<'a, V> {
                 false if promise > FAR => FAR_LITTLE,
                 false => LITTLE,
             };
-            model.solve(little, surely);
+            let touched = model.solve(little, surely, work);
+            work = work.saturating_sub(touched + self.problem.examples.rows.nonzeros() + point.weights.len());
             let last = promise;
             promise = model.promised / point.value.abs().max(f64::MIN_POSITIVE);
             slow = promise > SLOW * last;
             let before = point.value;
             let alpha = self.take(&mut point, &model, columns, guard);
             margin = match surely {
-                _ if alpha < 1.0 || !model.whole => 0.0,
+                _ if alpha < 1.0 || !model.whole || model.stuck => 0.0,
                 true => MARGIN,
                 false => UNSURE,
             };

@@ -5,6 +5,7 @@
 //!      = Σₖ gₖ(vₖ − wₖ) + ½‖t‖² + n·R(v)                            its slope without λ₁: gₖ + x̃ₖᵀt + nλ₂vₖ
 //! ```
 //!
+//! Where values are far from one in size, all of it is in other units (`units`): xₖ times uₖ, wₖ/uₖ, gₖuₖ, λ₁uₖ, λ₂uₖ².
 //! X̃ is what is copied, so that a sweep reads one vector, not two. Rows of small Dᵢ are left out of the sums by column: their part of the diagonal is kept (`rest`).
 
 use super::Newton;
@@ -20,6 +21,8 @@ use crate::rows::Value;
 const FAINT: f64 = 4e-3;
 /// Where sweeps gain more than this share of what the one before gained, a way along the face is worth its passes.
 const SLOW: f64 = 0.5;
+/// What a way along the face costs, in passes over the columns.
+const FACE_PASSES: usize = 10;
 /// The working set grows by at most so many, or by twice the weights that are not zero.
 const GROWTH: usize = 1000;
 
@@ -29,7 +32,11 @@ pub(super) struct Model {
     pub set: Vec<u32>,
     /// and whether they are all that would.
     pub whole: bool,
-    /// Where they were.
+    /// By what to multiply `from` and `to`, to have weights.
+    pub units: Vec<f64>,
+    /// Whether some weight would move and cannot, since the model has no curvature there.
+    pub stuck: bool,
+    /// Where they were, in the model's units.
     pub from: Vec<f64>,
     /// Where they are.
     pub to: Vec<f64>,
@@ -65,16 +72,24 @@ impl Model {
             }
         }
         let (narrow, squares) = columns.narrowed(&set, &place, &roots, &point.bends);
-        let of = |from: &[f64]| -> Vec<f64> { set.iter().map(|&j| from[j as usize]).collect() };
-        let times_n = |&j: &u32| {
+        let units: Vec<f64> = set.iter().map(|&j| columns.unit(j as usize)).collect();
+        let from: Vec<f64> =
+            set.iter().zip(&units).map(|(&j, unit)| point.weights[j as usize] / unit).collect();
+        let gradient = set.iter().zip(&units).map(|(&j, unit)| unit * point.gradient[j as usize]).collect();
+        let times_n = |(&j, unit): (&u32, &f64)| {
             let ElasticNet { l1, l2 } = prices.at(j as usize);
-            ElasticNet { l1: newton.n * l1, l2: newton.n * l2 }
+            // Not infinite: infinity times a weight of zero is no number.
+            let [l1, l2] = [newton.n * l1 * unit, newton.n * l2 * unit * unit].map(|l| l.min(f64::MAX));
+            ElasticNet { l1, l2 }
         };
-        Model {
-            from: of(&point.weights),
-            to: of(&point.weights),
-            gradient: of(&point.gradient),
-            prices: set.iter().map(times_n).collect(),
+        let prices_of_set = set.iter().zip(&units).map(times_n).collect();
+        let mut model = Model {
+            to: from.clone(),
+            from,
+            gradient,
+            prices: prices_of_set,
+            units,
+            stuck: false,
             set,
             whole,
             bias: 0.0,
@@ -86,7 +101,15 @@ impl Model {
             tilt: vec![0.0; roots.len()],
             roots,
             of_bias,
-        }
+        };
+        let stuck = |k: usize| model.bend(k) <= 0.0 && model.gradient[k].abs() > model.prices[k].l1;
+        model.stuck = (0..model.set.len()).any(stuck);
+        model
+    }
+
+    /// The move of weight `k`, in its own units.
+    pub fn moved(&self, k: usize) -> f64 {
+        self.units[k] * (self.to[k] - self.from[k])
     }
 
     /// The slope of Q, without λ₁, at weight `k`.
@@ -115,18 +138,19 @@ impl Model {
 
     /// Descends until what is left to gain, judged by how the gains of sweeps fall, is this share of what was gained.
     /// `surely`: not by the sweeps' word alone. They may gain little where they go slowly; a way along the face would find
-    /// what they leave.
-    pub fn solve(&mut self, little: f64, surely: bool) {
+    /// what they leave. Ends early once it has touched `most` numbers; returns how many it touched.
+    pub fn solve(&mut self, little: f64, surely: bool, most: usize) -> usize {
         if Gram::pays(self) {
             let gram = Gram::of(self);
-            return self.solve_gram(&gram);
+            return self.columns.nonzeros() + self.solve_gram(&gram, most);
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
-        let (mut gains, mut rows, mut since) = (Gains::default(), None, 0);
+        let (mut gains, mut rows, mut since, mut touched) = (Gains::default(), None, 0, 0);
         for _ in 0..if surely { 1000 } else { 50 } {
             let gain = self.sweep(&mut active);
             let settled = gains.left_after(gain) <= little;
-            if settled && !surely {
+            touched += self.columns.nonzeros() + self.tilt.len();
+            if (settled && !surely) || touched >= most {
                 break;
             }
             since += 1;
@@ -134,6 +158,7 @@ impl Model {
                 let rows = rows.get_or_insert_with(|| NarrowRows::of(&self.columns));
                 let gain = self.go_along_face(rows);
                 gains.jumped(gain);
+                touched += FACE_PASSES * self.columns.nonzeros();
                 since = 1;
                 if settled && gain <= little * gains.all {
                     break;
@@ -141,6 +166,7 @@ impl Model {
             }
         }
         self.promised = self.promise().max(0.0);
+        touched
     }
 
     /// The bias, then each weight that is active, to its best; what that gained. Weights that stay at zero become inactive.

@@ -57,7 +57,8 @@ impl<V: Value> Newton<'_, V> {
         let mut weights = point.weights.clone();
         for (&j, [_, square]) in kept.iter().zip(&squares) {
             let j = j as usize;
-            if (square * weights[j] - point.gradient[j]).abs() <= l1 {
+            let unit = columns.unit(j);
+            if (square * (weights[j] / unit) - unit * point.gradient[j]).abs() <= unit * l1 {
                 weights[j] = 0.0;
             }
         }
