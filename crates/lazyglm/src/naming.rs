@@ -8,9 +8,12 @@
 //! assert_eq!(bucket(word.as_bytes(), bits), bucket(word.as_bytes(), bits), "today and in every version to come");
 //! ```
 
+mod marks;
+
 use crate::error::{Error, Result};
 use crate::format::Parsed;
 use crate::vocabulary::Vocabulary;
+use marks::Marks;
 use std::borrow::Cow;
 use twox_hash::XxHash3_64;
 
@@ -67,7 +70,7 @@ pub enum Naming {
 #[derive(Clone, Debug)]
 pub struct Buckets {
     bits: u32,
-    marks: Vec<u32>, // 0: empty; 1: more than one name; else a mark of the only name
+    marks: Marks, // 0: empty; 1: more than one name; else a mark of the only name
 }
 
 impl Buckets {
@@ -78,28 +81,29 @@ impl Buckets {
 
     /// Whether more than one name fell into a bucket (but for names alike in all 64 bits of their hash).
     pub fn is_shared(&self, bucket: u32) -> bool {
-        self.marks.get(bucket as usize) == Some(&1)
+        self.marks.get(bucket) == 1
     }
 
     /// The buckets that more than one name fell into.
     pub(crate) fn shared(&self) -> Vec<u32> {
-        (0..self.marks.len() as u32).filter(|&bucket| self.is_shared(bucket)).collect()
+        self.marks.with(1).collect()
     }
 
     /// Says that more than one name fell into these; false if there are no such buckets.
     pub(crate) fn share(&mut self, shared: &[u32]) -> bool {
-        shared.iter().all(|&bucket| self.marks.get_mut(bucket as usize).map(|mark| *mark = 1).is_some())
+        shared.iter().all(|&bucket| self.marks.get_mut(bucket).map(|mark| *mark = 1).is_some())
     }
 
     /// Notes a name; its bucket.
     fn meet(&mut self, name: &[u8]) -> u32 {
         let hash = XxHash3_64::oneshot(name);
         let (bucket, mark) = ((hash >> (64 - self.bits)) as u32, (hash as u32).max(2));
-        let seen = &mut self.marks[bucket as usize];
-        if *seen == 0 {
-            *seen = mark;
-        } else if *seen != mark {
-            *seen = 1;
+        if let Some(seen) = self.marks.get_mut(bucket) {
+            match *seen {
+                0 => *seen = mark,
+                other if other != mark => *seen = 1,
+                _ => (),
+            }
         }
         bucket
     }
@@ -109,7 +113,7 @@ impl Naming {
     /// 2^bits buckets.
     pub fn hashed(bits: u32) -> Result<Naming> {
         match bits {
-            1..=30 => Ok(Naming::Buckets(Buckets { bits, marks: vec![0; 1 << bits] })),
+            1..=30 => Ok(Naming::Buckets(Buckets { bits, marks: Marks::new(1 << bits) })),
             _ => Err(Error::call(format!("there are no 2^{bits} buckets"), "give --hash-bits from 1 to 30")),
         }
     }
