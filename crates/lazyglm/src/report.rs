@@ -22,6 +22,7 @@ pub struct Report {
     #[serde(with = "measured")]
     pub loss: f64,
     /// λ₁‖w‖₁ + ½λ₂‖w‖².
+    #[serde(with = "measured")]
     pub penalty: f64,
     /// F without any weights: see [`crate::objective::baseline`].
     #[serde(with = "measured")]
@@ -40,10 +41,10 @@ pub struct Report {
     #[serde(default)]
     pub promise: Option<f64>,
     /// λ₁ and λ₂, as given or as chosen.
-    #[serde(default)]
+    #[serde(default, with = "measured")]
     pub l1: f64,
     /// The same.
-    #[serde(default)]
+    #[serde(default, with = "measured")]
     pub l2: f64,
     /// Where the penalty was chosen: what was tried, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -63,6 +64,7 @@ pub struct Report {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub runs: u64,
     /// The starting rate; 0 for a solver without one.
+    #[serde(with = "measured")]
     pub eta0: f64,
     /// Reading the data, in seconds.
     pub seconds_read: f64,
@@ -124,6 +126,7 @@ pub struct HeadReport {
     /// Its weights that are not zero.
     pub nonzeros: usize,
     /// Its part of the mean loss; with softmax, that of its own rows.
+    #[serde(with = "measured")]
     pub loss: f64,
 }
 
@@ -143,8 +146,10 @@ pub struct Tried {
     /// How it was learnt.
     pub solver: String,
     /// λ₁.
+    #[serde(with = "measured")]
     pub l1: f64,
     /// λ₂.
+    #[serde(with = "measured")]
     pub l2: f64,
     /// The mean loss of rows that were held out from it.
     #[serde(with = "measured")]
@@ -213,6 +218,7 @@ pub enum Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validation {
     /// Mean held-out loss of the model returned.
+    #[serde(with = "measured")]
     pub loss: f64,
     /// The epoch (from 1) with the lowest held-out loss.
     pub best_epoch: u64,

@@ -5,7 +5,9 @@ mod common;
 use common::{log_uniform, sign};
 use lazyglm::format::{Parsed, Parser, Svmlight};
 use lazyglm::random::Random;
-use lazyglm::{ElasticNet, Labels, Model, Settings, ValuesRef, loss, model_file, number, synth, train};
+use lazyglm::{
+    ElasticNet, Labels, Model, Settings, Tried, Validation, ValuesRef, loss, model_file, number, synth, train,
+};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -322,4 +324,40 @@ fn figures_that_were_not_measured_read_back_as_such() {
     let back = model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).unwrap().training.report;
     assert!(back.objective.is_nan());
     assert_eq!(back.violation, measured);
+}
+
+#[test]
+fn figures_that_are_not_finite_are_kept_as_none_and_a_penalty_that_is_not_is_refused() {
+    let task = synth::documents(&synth::Shape { rows: 50, features: 20, ..Default::default() }).task;
+    let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    let mut model = Model::new(&task, &Settings::default(), trained);
+    let report = &mut model.training.report;
+    (report.penalty, report.eta0, report.l1, report.l2) = (f64::INFINITY, f64::NAN, f64::INFINITY, f64::NAN);
+    report.validation = Some(Validation { loss: f64::INFINITY, best_epoch: 1 });
+    report.tried = vec![Tried {
+        solver: "newton".into(),
+        l1: f64::INFINITY,
+        l2: f64::NEG_INFINITY,
+        loss: f64::INFINITY,
+        nonzeros: 0,
+        rows: 1,
+        chosen: true,
+    }];
+    let read = model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).unwrap();
+    let report = &read.training.report;
+    assert!([report.penalty, report.eta0, report.l1, report.l2].iter().all(|figure| figure.is_nan()));
+    assert!(report.tried[0].loss.is_nan() && report.validation.unwrap().loss.is_nan());
+
+    type Spoil = fn(&mut Model);
+    let spoils: [Spoil; 3] = [
+        |model| model.training.l1 = f64::INFINITY,
+        |model| model.bias = f64::NAN,
+        |model| model.weights[0] = f64::INFINITY,
+    ];
+    for spoil in spoils {
+        let mut model = model.clone();
+        spoil(&mut model);
+        let error = model_file::to_bytes(&model).unwrap_err().to_string();
+        assert!(error.contains("this model cannot be kept"), "{error}");
+    }
 }

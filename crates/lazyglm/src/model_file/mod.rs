@@ -116,6 +116,23 @@ pub fn load(path: &Path) -> Result<Model> {
     })
 }
 
+/// Refuses what could be written and never be read again: JSON has no infinity, and a weight must be a number.
+fn refuse_infinite(model: &Model) -> Result<()> {
+    let biases = model.heads.iter().flat_map(|heads| &heads.biases);
+    let mut weights = model.weights.iter().chain([&model.bias]).chain(biases);
+    let what = match &model.training {
+        Training { l1, l2, .. } if !(l1.is_finite() && l2.is_finite()) => {
+            format!("its penalty is l1 {l1}, l2 {l2}")
+        }
+        _ => match weights.find(|w| !w.is_finite()) {
+            Some(weight) => format!("a weight or a bias of it is {weight}"),
+            None => return Ok(()),
+        },
+    };
+    let hint = "lower the penalty or the rate, or scale the features down, and train again";
+    Err(Error::call(format!("this model cannot be kept: {what}"), hint))
+}
+
 /// The bytes of a model file.
 ///
 /// ```
@@ -128,6 +145,7 @@ pub fn load(path: &Path) -> Result<Model> {
 /// assert_eq!(bytes(), bytes(), "the same run, the same bytes");
 /// ```
 pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
+    refuse_infinite(model)?;
     let header = Header {
         format: match &model.heads {
             Some(_) => 3,
