@@ -1,0 +1,171 @@
+//! `train` with nothing said of how: what it chooses, what it does, and what it says.
+
+use crate::common::{Folder, classes, text};
+use lazyglm::random::Random;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+fn folder() -> Folder {
+    Folder::with("a.svm", text(&classes(600, 40, 1)))
+}
+
+#[test]
+fn without_a_penalty_it_chooses_one_by_held_out_loss_and_minimises() {
+    let folder = folder();
+    let report = folder.json("train a.svm -o m --json --quiet");
+    assert_eq!(
+        (report["solver"].as_str(), report["stop"].as_str()),
+        (Some("newton"), Some("gap")),
+        "{report}"
+    );
+    let tried = report["tried"].as_array().unwrap();
+    let chosen: Vec<_> = tried.iter().filter(|point| point["chosen"] == true).collect();
+    assert_eq!(chosen.len(), 1);
+    assert_eq!((&chosen[0]["l1"], &chosen[0]["l2"]), (&report["l1"], &report["l2"]));
+    let lowest = tried.iter().map(|point| point["loss"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
+    assert!(tried.len() > 5 && chosen[0]["loss"].as_f64().unwrap() <= 1.006 * lowest, "{report}");
+    // The model says which penalty it has, and the proof is for that one.
+    let inspected = folder.json("inspect m --json");
+    assert_eq!(inspected["training"]["l1"], report["l1"], "{inspected}");
+    assert!(folder.json("certify m a.svm --json")["relative_gap"].as_f64() <= Some(2e-4));
+    assert!(report["relative_gap"].as_f64() <= Some(2e-4), "{report}");
+    let again = folder.json("train a.svm --json --quiet");
+    assert_eq!(
+        (&again["l1"], &again["objective"]),
+        (&report["l1"], &report["objective"]),
+        "the same each time"
+    );
+    let said = folder.ok("train a.svm").stderr;
+    assert!(said.contains("auto: l1 ") && said.contains("tried on held-out rows"), "{said}");
+}
+
+#[test]
+fn other_units_of_the_features_change_the_weights_alone() {
+    let rows = classes(400, 30, 2);
+    let folder = Folder::with("a.svm", text(&rows));
+    let scaled: Vec<_> = rows
+        .iter()
+        .map(|(target, row)| (*target, row.iter().map(|(j, x)| (*j, 1024.0 * x)).collect::<Vec<_>>()))
+        .collect();
+    folder.write("b.svm", text(&scaled));
+    let [a, b] =
+        ["a", "b"].map(|name| folder.json(&format!("train {name}.svm --json --quiet --tolerance 1e-8")));
+    let [fa, fb] = [&a, &b].map(|report| report["loss"].as_f64().unwrap());
+    assert!((fa - fb).abs() < 1e-3 * fa, "{a}\n{b}");
+}
+
+#[test]
+fn with_a_penalty_it_minimises_and_what_is_said_of_steps_means_online() {
+    let folder = folder();
+    let report = folder.json("train a.svm --l1 1e-3 --json --quiet");
+    assert_eq!((report["solver"].as_str(), report["l1"].as_f64()), (Some("newton"), Some(1e-3)), "{report}");
+    assert!(report.get("tried").is_none());
+    let flags = [
+        "--epochs 5",
+        "--eta0 0.1",
+        "--order sequential",
+        "--update dense",
+        "--schedule cosine",
+        "--method fobos",
+    ];
+    for flag in flags {
+        let report = folder.json(&format!("train a.svm {flag} --json --quiet"));
+        assert_eq!(
+            (report["solver"].as_str(), report["l1"].as_f64()),
+            (Some("online"), Some(1e-6)),
+            "{flag}"
+        );
+    }
+    let [asked, silent] = ["--solver online", "--epochs 5"]
+        .map(|flag| folder.json(&format!("train a.svm {flag} --json --quiet")));
+    assert_eq!(asked["objective"], silent["objective"]);
+}
+
+#[test]
+fn a_loss_with_kinks_is_learnt_online_by_the_best_of_a_grid() {
+    let folder = folder();
+    let report = folder.json("train a.svm --loss hinge --json --quiet");
+    assert_eq!(report["solver"].as_str(), Some("online"));
+    assert!(report["tried"].as_array().unwrap().len() > 10, "{report}");
+    let said = folder.ok("train a.svm --loss hinge --l1 1e-4").stderr;
+    assert!(said.contains("since the loss has kinks"), "{said}");
+}
+
+#[test]
+fn rows_on_disk_get_exact_zeros_and_a_lower_objective() {
+    let folder = Folder::with("a.svm", text(&classes(30_000, 3_000, 3)));
+    let flags = "--memory 40M --l1 3e-4 --l2 1e-4 --json --quiet";
+    let online = folder.json(&format!("train a.svm --solver online {flags}"));
+    let tested = folder.json(&format!("train a.svm {flags}"));
+    let [few, many] = [&tested, &online].map(|report| report["nonzeros"].as_u64().unwrap());
+    assert!(few < many && tested["objective"].as_f64() < online["objective"].as_f64(), "{online}\n{tested}");
+    let newton = folder.json("train a.svm --solver newton --l1 3e-4 --l2 1e-4 --json --quiet");
+    assert!(tested["objective"].as_f64() >= newton["dual"].as_f64(), "{newton}");
+}
+
+#[test]
+fn too_few_rows_to_hold_some_out_are_no_reason_to_fail() {
+    let folder = Folder::with("a.svm", "1 1:1\n-1 2:1\n1 1:2\n");
+    let report = folder.json("train a.svm --json --quiet");
+    assert!(report["objective"].as_f64() <= report["baseline"].as_f64(), "{report}");
+    folder.write("b.svm", "1 1:1\n-1 1:1\n".repeat(50)); // a feature that says nothing
+    assert_eq!(folder.json("train b.svm --json --quiet")["nonzeros"].as_u64(), Some(0));
+    folder.write("c.svm", "1 1:1 2:1\n-1 1:1 3:1\n".repeat(50)); // told apart without an error; a column that is constant
+    assert!(folder.json("train c.svm --json --quiet")["loss"].as_f64() < Some(0.5));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_what_it_has_learnt() {
+    let folder = Folder::with("a.svm", text(&classes(20_000, 300, 4)));
+    let line = "train a.svm -o m --epochs 1000000 --eta0 0.01";
+    let mut child = folder.command(line).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _ = child.kill();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let model = folder.json("inspect m --json");
+    assert_eq!(model["training"]["report"]["stop"].as_str(), Some("interrupted"), "{model}");
+    folder.ok("predict m a.svm");
+}
+
+#[test]
+fn where_nothing_can_be_learnt_there_are_no_weights_and_it_says_so() {
+    // Targets that have nothing to do with the features: what is best on held-out rows is best by chance, here one in 20 times.
+    let noise = |seed: u64| {
+        let mut random = Random::new(seed);
+        let mut row = || {
+            let target = if random.below(2) == 0 { "yes" } else { "no" };
+            format!("{target} {}:1 {}:1\n", 1 + random.below(50), 51 + random.below(50))
+        };
+        Folder::with("noise.svm", (0..400).map(|_| row()).collect::<String>())
+    };
+    let mut with_weights = 0;
+    for folder in (1..=8).map(noise) {
+        let report = folder.json("train noise.svm --json");
+        let tried = report["tried"].as_array().unwrap();
+        let chosen = tried.iter().find(|point| point["chosen"] == true).unwrap();
+        if report["nonzeros"] != 0 {
+            with_weights += 1;
+            continue;
+        }
+        assert_eq!((&chosen["nonzeros"], &chosen["l1"]), (&0.into(), &report["l1"]));
+        let told = folder.ok("train noise.svm").stderr;
+        assert!(told.contains("no weights at all") && told.contains("give --l1"), "{told}");
+        assert!(!told.contains("worse than none") && !told.contains("is not below"), "{told}");
+        folder.write("free.tsv", "1\t0\n");
+        let told = folder.ok("train noise.svm --penalty-factor free.tsv").stderr;
+        assert!(!told.contains("no weights at all"), "a weight without a price is one: {told}");
+    }
+    assert!(with_weights <= 1, "{with_weights} of 8");
+}

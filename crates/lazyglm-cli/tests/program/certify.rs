@@ -1,0 +1,108 @@
+//! `lazyglm certify`: the same figures as in training, from a model file and the data alone.
+
+use crate::common::Folder;
+use serde_json::Value;
+
+/// Counts of words, some of which speak for a class.
+fn rows(count: usize) -> String {
+    let mut text = String::new();
+    let mut state = 7u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    for _ in 0..count {
+        let class = draw(2);
+        let first = 1 + class * 3 + draw(4);
+        let second = 10 + draw(30);
+        let value = 1 + draw(5);
+        text += &format!("{} {first}:{value} {second}:1.5\n", if class == 1 { "yes" } else { "no" });
+    }
+    text
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value}"))
+}
+
+fn near(a: f64, b: f64, to: f64) {
+    assert!((a - b).abs() <= to * a.abs().max(1e-9), "{a} {b}");
+}
+
+#[test]
+fn it_says_what_training_said_whatever_the_format_and_the_scale() {
+    let folder = Folder::with("a.svm", rows(400));
+    folder.ok("convert a.svm a.vw");
+    let text: String = rows(300)
+        .lines()
+        .map(|line| format!("{}\n", line.replacen(' ', "\t", 1).replace(':', " ")))
+        .collect();
+    folder.write("a.txt", text);
+    for flags in [
+        "a.svm",
+        "a.svm --scale std",
+        "a.svm --scale maxabs --precision f64",
+        "a.svm --hash-bits 4",
+        "a.svm --class-weight yes=3",
+        "a.svm --no-bias --loss squared-hinge",
+        "a.vw --loss hinge",
+        "a.txt",
+        "a.txt --text idf=yes",
+        "a.txt --text idf=yes,norm=none",
+        "a.txt --text idf=yes,norm=none --scale maxabs",
+    ] {
+        let trained =
+            folder.json(&format!("train {flags} --l1 1e-3 --l2 1e-3 --epochs 20 -o m --json --quiet"));
+        let data = flags.split(' ').next().unwrap();
+        let kept: Vec<&str> = ["--scale std", "--scale maxabs", "--class-weight yes=3"]
+            .into_iter()
+            .filter(|flag| flags.contains(flag))
+            .collect();
+        let proved = folder.json(&format!("certify m {data} {} --json --quiet", kept.join(" ")));
+        near(number(&trained, "objective"), number(&proved, "objective"), 1e-7);
+        near(number(&trained, "dual"), number(&proved, "dual"), 1e-6);
+        near(number(&trained, "violation"), number(&proved, "kkt"), 1e-4);
+        assert!(number(&trained, "relative_gap") < 0.9 || flags.contains("hinge"), "{flags}: {trained}");
+    }
+}
+
+#[test]
+fn weights_from_elsewhere_are_judged_by_the_same_rule() {
+    let folder = Folder::with("a.svm", rows(300));
+    folder.ok("train a.svm --l1 1e-2 -o m --quiet");
+    let own = folder.json("certify m a.svm --json");
+    folder.write("w.tsv", folder.ok("inspect m --tsv").stdout);
+    assert_eq!(folder.json("certify m a.svm --weights w.tsv --json"), own);
+    folder.write("none.tsv", "(bias)\t0\n");
+    let none = folder.json("certify m a.svm --weights none.tsv --json");
+    near(number(&none, "objective"), std::f64::consts::LN_2, 1e-12);
+    assert!(number(&none, "dual") <= number(&own, "objective"));
+    folder.write("far.tsv", "1\t5\n4000000000\t1\n");
+    let far = folder.json("certify m a.svm --weights far.tsv --json");
+    assert!(number(&far, "objective") > number(&own, "objective"));
+    folder.refuses("certify m a.svm --weights a.svm", 1, &["a.svm:1", "no tab"]);
+    folder.write("word.tsv", "spam\t1\n");
+    folder.refuses("certify m a.svm --weights word.tsv", 1, &["word.tsv:1", "'spam' is no index"]);
+    folder.write("twice.tsv", "1\t1\n1\t2\n");
+    folder.refuses("certify m a.svm --weights twice.tsv", 1, &["twice.tsv:2", "second time"]);
+}
+
+#[test]
+fn sample_weights_and_other_penalties_are_part_of_the_problem() {
+    let folder = Folder::with("a.svm", rows(200));
+    let weights: String = (0..200).map(|k| format!("{}\n", k % 4)).collect();
+    folder.write("weights", weights);
+    let trained = folder.json("train a.svm --sample-weights weights --l1 1e-2 --l2 0 -o m --json --quiet");
+    let proved = folder.json("certify m a.svm --sample-weights weights --json");
+    near(number(&trained, "objective"), number(&proved, "objective"), 1e-7);
+    near(number(&trained, "dual"), number(&proved, "dual"), 1e-6);
+    assert!(folder.ok("certify m a.svm").stderr.contains("rows had weights in training"));
+    let unpenalised = folder.json("certify m a.svm --l1 0 --l2 0 --json --quiet");
+    assert_eq!((&unpenalised["dual"], &unpenalised["relative_gap"]), (&Value::Null, &Value::Null));
+    assert!(number(&unpenalised, "kkt") > 0.0 && unpenalised["worst"].is_string());
+    folder.write("few", "1\n2\n");
+    folder.refuses("certify m a.svm --sample-weights few", 1, &["2 sample weights for the 200 rows"]);
+    folder.refuses("certify m -", 2, &["standard input can be read once"]);
+    folder.refuses("certify m a.svm --l1 -1", 2, &["l1 = -1 is no penalty"]);
+    assert!(folder.ok("certify m a.svm --quiet").stdout.contains("no weights are below it"));
+}

@@ -1,0 +1,34 @@
+//! All tests of the program in one: linked once, and run side by side.
+
+mod auto;
+mod bad_formats;
+mod bad_input;
+mod bad_model;
+mod cache;
+mod certify;
+mod classes;
+mod common;
+mod contract;
+mod convert;
+mod data;
+mod hostile;
+mod memory;
+mod names;
+mod newton;
+#[cfg(unix)]
+mod pipes;
+mod predictions;
+mod scaling;
+#[cfg(unix)]
+mod shared_folder;
+mod shown;
+#[cfg(unix)]
+mod signals;
+mod solvers;
+mod stats;
+mod threads;
+mod tune;
+mod updates;
+mod validation;
+mod weights;
+mod wrong_calls;

@@ -1,0 +1,89 @@
+//! `--scale`, `--interact` and idf: what training does to values, predictions and held-out rows must see too.
+
+use crate::common::Folder;
+
+const PEOPLE: &str = "city,age,income,label\nparis,31,1000,yes\nrome,52,2000,no\nparis,44,1500,yes\nberlin,23,700,no\nrome,18,900,no\nparis,61,3000,yes\nberlin,35,1200,yes\nrome,41,800,no\n";
+const MAILS: &str = "ham\tsee you at lunch\nspam\twin a prize now now\nham\tlunch is at noon\nspam\tprize prize for you\nham\tthe report is late\nspam\tclaim the prize\n";
+
+fn figure(value: &serde_json::Value) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+#[test]
+fn held_out_rows_and_evaluation_see_values_as_training_did() {
+    let folder = Folder::with("people.csv", PEOPLE);
+    folder.write("mails.txt", MAILS);
+    let runs = [
+        ("people.csv", "--scale maxabs"),
+        ("people.csv", "--scale std --interact city*age"),
+        ("people.csv", "--interact age*age --interact city*income --scale maxabs"),
+        ("mails.txt", "--text idf=yes"),
+        ("mails.txt", "--text idf=yes,norm=none,value=tf"),
+        ("mails.txt", "--text idf=yes --scale std"),
+        ("mails.txt", "--text chars=2-3 --scale maxabs"),
+    ];
+    for (file, flags) in runs {
+        for precision in ["f32", "f64"] {
+            let line = format!("train {file} -o m --epochs 20 --precision {precision} --json {flags}");
+            let report = folder.json(&format!("{line} --validation {file}"));
+            let evaluated = folder.json(&format!("evaluate m {file} --json"));
+            let (held_out, loss) = (figure(&report["validation"]["loss"]), figure(&evaluated["loss"]));
+            assert!((held_out - loss).abs() < 2e-5 * (1.0 + loss), "{line}: {held_out} against {loss}");
+            assert!((figure(&report["loss"]) - loss).abs() < 2e-5 * (1.0 + loss), "{line}: {report}");
+        }
+    }
+}
+
+#[test]
+fn scaled_training_is_training_on_scaled_data_with_weights_in_original_units() {
+    let plain = "1 1:1 2:300\n-1 1:2 3:4\n1 2:900 3:1\n-1 1:4 3:2\n";
+    let scaled = "1 1:0.25 2:0.3333333333333333\n-1 1:0.5 3:1\n1 2:1 3:0.25\n-1 1:1 3:0.5\n";
+    let folder = Folder::with("plain.svm", plain);
+    folder.write("scaled.svm", scaled);
+    let flags = "--precision f64 --eta0 0.5 --epochs 30 --l1 1e-3 --l2 1e-3";
+    folder.ok(&format!("train plain.svm -o a --scale maxabs {flags}"));
+    folder.ok(&format!("train scaled.svm -o b {flags}"));
+    let ((bias, a), (other_bias, b)) = (folder.weights("a"), folder.weights("b"));
+    assert!((bias - other_bias).abs() < 1e-12);
+    let largest = [4.0, 900.0, 4.0];
+    for ((index, w), (_, v)) in a.iter().zip(&b) {
+        assert!((w * largest[*index as usize - 1] - v).abs() < 1e-12, "{index}: {w} and {v}");
+    }
+}
+
+#[test]
+fn products_are_named_and_squares_are_among_them() {
+    let folder = Folder::with("people.csv", PEOPLE);
+    folder.ok("train people.csv -o m --interact age*age --interact city*income --l1 0 --l2 0 --scale std");
+    let told = folder.ok("inspect m --all --tsv").stdout;
+    for name in ["age*age", "city=paris*income", "city=rome", "income"] {
+        assert!(told.lines().any(|line| line.split('\t').next() == Some(name)), "no {name} in\n{told}");
+    }
+    assert!(!told.contains("city=paris*age"), "{told}");
+}
+
+#[test]
+fn flags_that_mean_nothing_for_the_data_are_refused() {
+    let folder = Folder::with("data.svm", "1 1:1\n-1 2:1\n");
+    folder.write("people.csv", PEOPLE);
+    folder.write("mails.txt", MAILS);
+    folder.refuses("train data.svm --target y", 2, &["--target", "svmlight"]);
+    folder.refuses("train data.svm --interact a*b", 2, &["--interact", "svmlight"]);
+    folder.refuses("train mails.txt --interact a*b", 2, &["--interact", "text"]);
+    folder.refuses("train people.csv --text idf=yes", 2, &["--text", "csv"]);
+    folder.refuses("train people.csv --interact cty*age", 2, &["cty", "city"]);
+    folder.refuses("train people.csv --interact age", 2, &["--interact"]);
+    folder.refuses("train people.csv --scale minmax", 2, &["minmax", "maxabs"]);
+    folder.refuses("train people.csv --features 9", 2, &["--features"]);
+    folder.refuses("train mails.txt --text idf=yes --hash-bits 8", 2, &["idf", "--hash-bits"]);
+}
+
+#[test]
+fn a_cache_can_be_given_as_the_data() {
+    let folder = Folder::with("people.csv", PEOPLE);
+    folder.ok("train people.csv -o m --cache kept");
+    folder.ok("train kept -o again");
+    assert_eq!(folder.read("m"), folder.read("again"));
+    assert_eq!(folder.json("stats kept --json")["rows"], 8);
+    folder.refuses("train kept --drop age", 2, &["kept", "cache"]);
+}

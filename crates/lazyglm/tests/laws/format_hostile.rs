@@ -1,0 +1,140 @@
+//! Laws of hostile input: quotes that swallow rows, nesting without end, names that would be taken for one another,
+//! records of megabytes, values that would steer a terminal.
+
+use crate::common::reading::{error, read, read_in_blocks, recipe};
+use lazyglm::data::for_each_block;
+use lazyglm::format::Asked;
+use lazyglm::random::Random;
+use lazyglm::{Error, Place, escaped, excerpt};
+use std::collections::BTreeMap;
+
+fn names(text: &str, file: &str, asked: &Asked) -> Vec<Vec<String>> {
+    let read = read(text.as_bytes(), file, asked).expect("rows");
+    read.rows.iter().map(|(_, features)| features.keys().cloned().collect()).collect()
+}
+
+#[test]
+fn an_unclosed_quote_is_an_error_where_it_opens_in_any_blocks() {
+    let random = &mut Random::new(1);
+    for (file, delimiter) in [("a.csv", ','), ("a.tsv", '\t'), ("b.csv", ';')] {
+        for case in 0..300 {
+            let (before, after) = (random.below(30), random.below(30));
+            let column = random.below(2) as usize;
+            let row = |quote: &str| match column {
+                0 => format!("{quote}red{delimiter}1\n"),
+                _ => format!("red{delimiter}{quote}1\n"),
+            };
+            let mut text = format!("a{delimiter}y\n");
+            (0..before).for_each(|k| {
+                text += &if k % 3 == 0 { row("").replace("red", "\"r\ne\"\"d\"") } else { row("") }
+            });
+            let line = text.matches('\n').count() + 1;
+            text += &row("\"");
+            (0..after).for_each(|_| text += &row("").replace("red", "r\"\"d"));
+            let place = format!("{file}:{line}:{}: the quote that opens here is not closed", [1, 5][column]);
+            let opened = recipe(text.as_bytes(), file, &Asked::default(), None).expect("a table");
+            let size = 1 + random.below(80) as usize;
+            let told = read_in_blocks(text.as_bytes(), file, &opened, size).expect_err("refused").to_string();
+            assert!(told.starts_with(&place), "case {case}: {told}\n{text}");
+        }
+    }
+    let header =
+        error(b"a,\"b\n1,2\n3,4\n", "a.csv", &Asked { target: Some("a".into()), ..Asked::default() });
+    assert!(header.starts_with("a.csv:1:3: the quote that opens here is not closed"), "{header}");
+}
+
+#[test]
+fn text_behind_the_quote_that_closes_a_cell_of_several_lines_is_an_error() {
+    for (cell, fine) in [
+        ("\"red\ngreen\"", true),
+        ("\"red\ngreen\" ", true),
+        ("\"red\"\"\n\"\"green\"", true),
+        ("\"red\"green", true), // on one line it is what others make of it
+        ("\"red\ngreen\"blue", false),
+        ("\"red\n\n\ngreen\"\tblue", false),
+    ] {
+        let text = format!("a,y\nplain,1\n{cell},0\nplain,1\n");
+        match (read(text.as_bytes(), "a.csv", &Asked::default()), fine) {
+            (Ok(read), true) => assert_eq!(read.rows.len(), 3, "{cell:?}"),
+            (Err(told), false) => {
+                assert!(
+                    told.to_string().starts_with("a.csv:3:1: the quote that opens here closes after"),
+                    "{told}"
+                );
+            }
+            (other, _) => panic!("{cell:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn json_nested_without_end_is_an_error_or_passed_over() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        let deep = open.repeat(200_000) + "1" + &close.repeat(200_000);
+        let text = format!("{{\"y\": 1, \"a\": {deep}}}\n");
+        let told = error(text.as_bytes(), "a.jsonl", &Asked::default());
+        assert!(told.starts_with("a.jsonl:1:"), "{told}");
+        let asked = Asked { drop: vec!["a".into()], ..Asked::default() };
+        let _ = read(text.as_bytes(), "a.jsonl", &asked); // rows or an error
+        let _ = read(&text.as_bytes()[..150_000], "a.jsonl", &asked);
+    }
+}
+
+#[test]
+fn features_of_different_namespaces_or_keys_have_different_names() {
+    let vw = "1 |a b^c\n1 |a^b c\n1 |a b:c\n1 |a^b:1 c^d\n1 |a b^c^d\n1 |a^b^c d\n1 |a\\ b^c\n1 |a\\^b c\n";
+    let json = r#"{"y": 1, "a": "b=c"}
+{"y": 1, "a=b": "c"}
+{"y": 1, "a\\": "b=c"}
+{"y": 1, "a\\=b": "c"}
+{"y": 1, "a\\\\": "=c"}
+"#;
+    for (text, file) in [(vw, "a.vw"), (json, "a.jsonl")] {
+        let mut seen = BTreeMap::new();
+        for (row, names) in names(text, file, &Asked::default()).into_iter().enumerate() {
+            for name in names {
+                if let Some(other) = seen.insert(name.clone(), row) {
+                    panic!("{file}: rows {other} and {row} share '{name}'");
+                }
+            }
+        }
+    }
+    assert_eq!(names("1 |a b\n1 | a^b\n", "a.vw", &Asked::default()), [["a^b"], ["a^b"]], "a whole name");
+    assert_eq!(names("1 |a b^c\n", "a.vw", &Asked::default()), [["a^b\\^c"]]);
+}
+
+#[test]
+fn products_of_different_features_have_different_names_and_namespaces_are_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.vw");
+    std::fs::write(&file, "1 |a^b p |c q*r\n1 |a^b p*q |c r\n").expect("a file");
+    let asked = Asked { interact: vec![["a^b".into(), "c".into()]], ..Asked::default() };
+    let mut products = Vec::new();
+    for_each_block(&file, &asked, None, |block| {
+        let names = block.names.as_ref().expect("names");
+        products.extend(names.iter().filter(|name| name.matches('^').count() == 3).map(str::to_string));
+        Ok(())
+    })
+    .expect("rows");
+    assert_eq!(products, ["a\\^b^p*c^q\\*r", "a\\^b^p\\*q*c^r"]);
+}
+
+#[test]
+fn errors_have_no_control_characters_and_no_long_parts() {
+    let hostile = "\x1b[31m\r\n\u{9b}\u{202e}".repeat(10_000);
+    let place = Place::file("a\x1b[2Jb.svm").line(3);
+    for told in [
+        Error::data(place.clone(), hostile.clone(), hostile.clone()),
+        Error::call(hostile.clone(), "x".repeat(1_000_000)),
+        Error::io("a\x07b", std::io::ErrorKind::NotFound.into(), hostile.clone()),
+    ] {
+        let told = told.to_string();
+        assert!(!told.contains(|c: char| c.is_control() || c == '\u{202e}'), "{:?}", &told[..200]);
+        assert!(told.len() < 50_000, "{} bytes", told.len());
+    }
+    assert_eq!(excerpt(b"\xff\x00a"), "\u{fffd}\\u{0}a");
+    assert_eq!(excerpt("y".repeat(60)), "y".repeat(60));
+    assert_eq!(excerpt("y".repeat(61)), "y".repeat(60) + "… (61 bytes)");
+    assert_eq!(excerpt("\u{1b}".repeat(1000)).len(), 60 * 6 + "… (1000 bytes)".len());
+    assert_eq!(escaped("tab\tand 日本"), "tab\\tand 日本");
+}

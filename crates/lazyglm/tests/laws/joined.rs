@@ -1,0 +1,62 @@
+//! A law of lanes: models that learn alone, then together, then alone again have the bits of models that were always alone.
+
+use crate::common::{METHODS, log_uniform, net, rows};
+use lazyglm::kernel::Folded;
+use lazyglm::random::Random;
+use lazyglm::schedule::{Setting, Spec};
+use lazyglm::solver::aim::Same;
+use lazyglm::solver::lanes::{Joined, Pass};
+use lazyglm::solver::online::{Online, Rule};
+use lazyglm::update::Update;
+use lazyglm::{Examples, loss};
+use proptest::prelude::*;
+
+const COLUMNS: usize = 150;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn joining_and_parting_change_no_bit(seed in any::<u64>(), count in 1usize..=8, cuts in 1usize..5) {
+        let mut random = Random::new(seed);
+        let (rows, method) = (rows(&mut random, 200, COLUMNS), METHODS[random.below(2) as usize]);
+        let nets: Vec<_> = (0..count).map(|_| net(&mut random, 0.3, 0.3)).collect();
+        let targets: Vec<f64> = (0..200).map(|_| crate::common::sign(&mut random)).collect();
+        let examples = Examples::new(rows.borrow(), &targets, None).unwrap();
+        let order: Vec<u32> = (0..200).map(|_| random.below(200) as u32).collect();
+        let setting = Setting { eta0: log_uniform(&mut random, 1e-2, 1.0), l2: 0.0, rows: Some(200), epochs: 1 };
+        let schedule = Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap();
+        let loss = loss::parse("logistic").unwrap();
+        let rule = Rule { loss: &*loss, schedule: &*schedule };
+        let new = |l: usize| Online::new(Folded::<f64>::new(vec![0.0; COLUMNS], nets[l], method), true);
+        let mut always: Vec<Online<Folded<f64>>> = (0..count).map(new).collect();
+        let mut sometimes: Vec<Online<Folded<f64>>> = (0..count).map(new).collect();
+        for (k, part) in order.chunks(200 / cuts).enumerate() {
+            let learn = |models: &mut Vec<Online<Folded<f64>>>| {
+                models.iter_mut().all(|model| model.learn(&rule, examples, part).is_ok())
+            };
+            prop_assert!(learn(&mut always));
+            if k % 2 == 1 {
+                prop_assert!(learn(&mut sometimes));
+                continue;
+            }
+            let frozen: Vec<_> = sometimes.iter().map(|model| model.update.freeze()).collect();
+            let biases: Vec<f64> = sometimes.iter().map(|model| model.bias).collect();
+            let mut joined = Joined::new(&frozen, &biases, sometimes[0].t, &nets, method, true).unwrap();
+            let (now, later) = part.split_at(part.len() / 2);
+            let aim = Same { loss: &*loss, targets: &targets };
+            joined.block().learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: now });
+            let mut joined = joined.select(&(0..count).collect::<Vec<_>>());
+            joined.block().learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: later });
+            for (l, model) in sometimes.iter_mut().enumerate() {
+                let (frozen, bias) = joined.part(l);
+                model.update = Folded::thaw(frozen, nets[l], method).unwrap();
+                (model.bias, model.t) = (bias, model.t + part.len() as u64);
+            }
+        }
+        for (a, b) in always.iter().zip(&sometimes) {
+            prop_assert_eq!(a.update.weights(), b.update.weights());
+            prop_assert_eq!((a.bias.to_bits(), a.t), (b.bias.to_bits(), b.t));
+        }
+    }
+}

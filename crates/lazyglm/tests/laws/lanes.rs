@@ -1,0 +1,193 @@
+//! Laws of lanes: each lane is the model it would be alone.
+
+use crate::common::{METHODS, OpenLoop, difference, log_uniform, net};
+use lazyglm::kernel::{Folded, Lanes16};
+use lazyglm::random::{Random, permutation};
+use lazyglm::reference::Dense;
+use lazyglm::schedule::{Schedule, Setting, Spec};
+use lazyglm::solver::aim::{OneVsRest, Same};
+use lazyglm::solver::lanes::{Pass, Width, block};
+use lazyglm::solver::online::{Online, Rule};
+use lazyglm::update::Update;
+use lazyglm::{ElasticNet, Examples, Method, Row, Value, ValuesRef, loss, schedule, synth};
+use proptest::prelude::*;
+
+const FEATURES: usize = 120;
+
+/// A run of some lanes, and of each of them alone.
+struct Race<'a> {
+    examples: Examples<'a>,
+    loss: &'a dyn lazyglm::Loss,
+    nets: Vec<ElasticNet>,
+    method: Method,
+    rates: Vec<Box<dyn Schedule>>,
+    order: Vec<u32>,
+    cuts: Vec<usize>,
+}
+
+type Weights = (Vec<f64>, f64);
+
+impl Race<'_> {
+    fn together(&self, width: Width, aim: &dyn lazyglm::solver::aim::Aim) -> Vec<Option<Weights>> {
+        let mut block = block(FEATURES, &self.nets, self.method, true, width);
+        let rates: Vec<&dyn Schedule> = self.rates.iter().map(|rate| &**rate).collect();
+        let mut rest = &self.order[..];
+        for &cut in &self.cuts {
+            let (now, later) = rest.split_at(cut.min(rest.len()));
+            block.learn(&Pass { aim, rates: &rates, examples: self.examples, order: now });
+            let _looked: Vec<f64> = block.weights(0).collect();
+            block.score(self.examples, &self.order[..5], &mut |_, _| {});
+            rest = later;
+        }
+        block.learn(&Pass { aim, rates: &rates, examples: self.examples, order: rest });
+        (0..self.nets.len())
+            .map(|lane| {
+                block.diverged(lane).is_none().then(|| (block.weights(lane).collect(), block.bias(lane)))
+            })
+            .collect()
+    }
+
+    fn alone<U: Update>(&self, lane: usize, targets: &[f64], update: U) -> Option<Weights> {
+        let rate = if self.rates.len() == 1 { &self.rates[0] } else { &self.rates[lane] };
+        let rule = Rule { loss: self.loss, schedule: &**rate };
+        let mut model = Online::new(update, true);
+        let examples = Examples { targets, ..self.examples };
+        model.learn(&rule, examples, &self.order).ok()?;
+        Some((model.update.weights(), model.bias))
+    }
+}
+
+fn bits(weights: &Option<Weights>) -> Option<(Vec<u64>, u64)> {
+    weights.as_ref().map(|(w, b)| (w.iter().map(|w| w.to_bits()).collect(), b.to_bits()))
+}
+
+fn one<V: Value>(lanes: &mut Lanes16, dense: &mut [Dense<true>], row: Row<V>, amounts: &[f64; 16]) {
+    lanes.score(row, &[]);
+    if amounts[0] != 0.0 {
+        lanes.pull(row, amounts, &[false; 16]);
+        dense.iter_mut().zip(amounts).for_each(|(dense, &amount)| dense.pull(row, amount));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_lane_in_f64_has_the_bits_of_a_model_alone(seed in any::<u64>(), lanes in 1usize..=8) {
+        let mut random = Random::new(seed);
+        let shape = synth::Shape { rows: 400, features: FEATURES, words: 8.0, planted: 10, seed: seed % 16 };
+        let task = synth::documents(&shape).task;
+        let loss = &loss::TABLE[random.below(loss::TABLE.len() as u64) as usize];
+        let loss = loss::parse(loss.name).unwrap();
+        let targets: Vec<f64> = match loss.admits() {
+            loss::Admits::Classes => task.targets.clone(),
+            loss::Admits::Reals => task.targets.iter().map(|y| 2.0 * y + 0.5).collect(),
+            loss::Admits::NonNegative => task.targets.iter().map(|y| y + 1.0).collect(),
+        };
+        let method = METHODS[random.below(2) as usize];
+        let schedule = &schedule::TABLE[random.below(schedule::TABLE.len() as u64) as usize];
+        let spec = Spec::parse(schedule.name).unwrap();
+        let own_rates = random.below(2) == 0;
+        let nets: Vec<ElasticNet> = (0..lanes).map(|_| net(&mut random, 1.0, 0.5)).collect();
+        let mut rate = |l2: f64| {
+            let setting = Setting { eta0: log_uniform(&mut random, 1e-3, 1.0), l2: l2.max(1e-3), rows: Some(400), epochs: 2 };
+            spec.resolve(&setting).unwrap()
+        };
+        let rates: Vec<_> = if own_rates { nets.iter().map(|net| rate(net.l2)).collect() } else { vec![rate(0.1)] };
+        let fits = |lane: usize| rates[if own_rates { lane } else { 0 }].eta(0) * nets[lane].l2 < 0.9;
+        prop_assume!(method == Method::Fobos || (0..lanes).all(fits));
+        let order: Vec<u32> = (0..3).flat_map(|epoch| permutation(400, seed, epoch)).collect();
+        let cuts = (0..random.below(4)).map(|_| random.below(300) as usize).collect();
+        let weights: Option<Vec<f64>> =
+            (random.below(2) == 0).then(|| (0..400).map(|_| log_uniform(&mut random, 0.1, 10.0)).collect());
+        let examples = Examples { targets: &targets, weights: weights.as_deref(), ..task.examples() };
+        let race = Race { examples, loss: &*loss, nets, method, rates, order, cuts };
+        let together = race.together(Width::Wide, &Same { loss: &*loss, targets: &targets });
+        for (lane, together) in together.iter().enumerate() {
+            let start = || vec![0.0; FEATURES];
+            let alone = race.alone(lane, &targets, Folded::<f64>::new(start(), race.nets[lane], method));
+            prop_assert_eq!(bits(together), bits(&alone), "lane {}, loss {}", lane, loss.spec());
+        }
+    }
+
+    #[test]
+    fn a_lane_in_f32_stays_as_near_to_dense_updates_as_a_model_alone(seed in any::<u64>(), steps in 1usize..1500) {
+        let mut random = Random::new(seed);
+        let method = METHODS[random.below(2) as usize];
+        let run = OpenLoop::draw(&mut random, steps, method, false);
+        let columns = run.start.len();
+        let nets: Vec<ElasticNet> = (0..16)
+            .map(|_| ElasticNet { l1: run.net.l1 * log_uniform(&mut random, 1e-3, 1.0), l2: run.net.l2 * random.uniform() })
+            .collect();
+        let mut lanes = Lanes16::new(columns, &nets, method);
+        let mut dense: Vec<_> = nets.iter().map(|&net| Dense::<true>::new(vec![0.0; columns], net, method)).collect();
+        let (rows, mut largest) = (run.rows.borrow(), 0.0f64);
+        for t in 0..steps {
+            let factor = |lane: usize| run.amounts[t] * (1.0 + lane as f64);
+            let amounts: [f64; 16] = std::array::from_fn(factor);
+            match rows.values() {
+                ValuesRef::F32(values) => one(&mut lanes, &mut dense, rows.row(values, t), &amounts),
+                ValuesRef::F64(values) => one(&mut lanes, &mut dense, rows.row(values, t), &amounts),
+            }
+            lanes.charge([run.etas[t]; 16], rows.nonzeros() / steps);
+            dense.iter_mut().for_each(|dense| dense.charge(run.etas[t]));
+            largest = dense.iter().flat_map(|dense| dense.weights()).fold(largest, |most, w| most.max(w.abs()));
+        }
+        for (lane, dense) in dense.iter().enumerate() {
+            let worst = difference(&lanes.weights(lane), &dense.weights(), largest.max(f64::MIN_POSITIVE)).worst;
+            prop_assert!(worst <= 1e-5, "lane {lane}: {worst:e}");
+        }
+    }
+
+    #[test]
+    fn a_label_in_a_lane_is_learnt_as_if_it_were_the_only_one(seed in any::<u64>(), first in 0u32..5) {
+        let mut random = Random::new(seed);
+        let shape = synth::Shape { rows: 300, features: FEATURES, words: 8.0, planted: 10, seed: seed % 16 };
+        let task = synth::documents(&shape).task;
+        let (mut ends, mut ids) = (Vec::new(), Vec::new());
+        for _ in 0..300 {
+            ids.extend((0..12).filter(|_| random.below(4) == 0));
+            ends.push(ids.len());
+        }
+        let loss = loss::parse(["logistic", "hinge"][random.below(2) as usize]).unwrap();
+        let nets = vec![net(&mut random, 0.1, 0.1); 6];
+        let setting = Setting { eta0: 0.3, l2: 0.0, rows: Some(300), epochs: 1 };
+        let rates = vec![Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap()];
+        let order = permutation(300, seed, 0);
+        let race = Race { examples: task.examples(), loss: &*loss, nets, method: Method::Fobos, rates, order, cuts: vec![] };
+        let together = race.together(Width::Wide, &OneVsRest { loss: &*loss, ends: &ends, ids: &ids, first });
+        for (lane, together) in together.iter().enumerate() {
+            let has = |i: usize| ids[if i == 0 { 0 } else { ends[i - 1] }..ends[i]].contains(&(first + lane as u32));
+            let targets: Vec<f64> = (0..300).map(|i| if has(i) { 1.0 } else { -1.0 }).collect();
+            let alone = race.alone(lane, &targets, Folded::<f64>::new(vec![0.0; FEATURES], race.nets[lane], Method::Fobos));
+            prop_assert_eq!(bits(together), bits(&alone));
+        }
+    }
+}
+
+#[test]
+fn a_lane_that_diverges_is_taken_out_and_the_others_go_on() {
+    let task = synth::documents(&synth::Shape { rows: 400, features: FEATURES, ..Default::default() }).task;
+    let loss = loss::parse("squared").unwrap();
+    let rates = [0.01, 1e6, 0.001].map(|eta0| {
+        let setting = Setting { eta0, l2: 0.0, rows: Some(400), epochs: 1 };
+        Spec::parse("constant").unwrap().resolve(&setting).unwrap()
+    });
+    let (nets, order) = (vec![ElasticNet { l1: 1e-3, l2: 0.0 }; 3], permutation(400, 1, 0));
+    let race = Race {
+        examples: task.examples(),
+        loss: &*loss,
+        nets,
+        method: Method::Fobos,
+        rates: rates.into(),
+        order,
+        cuts: vec![100],
+    };
+    let together = race.together(Width::Wide, &Same { loss: &*loss, targets: &task.targets });
+    assert!(together[1].is_none(), "a rate of a million");
+    for lane in [0, 2] {
+        let update = Folded::<f64>::new(vec![0.0; FEATURES], race.nets[lane], Method::Fobos);
+        assert_eq!(bits(&together[lane]), bits(&race.alone(lane, &task.targets, update)));
+        assert!(together[lane].is_some());
+    }
+}

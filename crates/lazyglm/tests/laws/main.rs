@@ -1,0 +1,36 @@
+//! All laws of the library in one program: linked once, and run side by side.
+
+mod adagrad;
+mod aggressive;
+mod arrows;
+mod auto;
+mod average;
+mod cache;
+mod chunks;
+mod classes;
+mod common;
+mod convert;
+mod exact;
+mod file;
+mod format_csv;
+mod format_hostile;
+mod format_jsonl;
+mod format_text;
+mod format_vw;
+mod ftrl;
+mod gap;
+mod joined;
+mod lanes;
+mod loss;
+mod mean;
+mod newton;
+mod objective;
+mod paper;
+mod priced;
+mod renumber;
+mod saga;
+mod schedule;
+mod shard;
+mod shrink;
+mod toy;
+mod tune;

@@ -1,0 +1,83 @@
+//! Prices: stochastic steps with a penalty factor for each weight, and with weights that must not be below zero, equal
+//! dense ones that step every weight at every step, zeros included.
+
+use crate::common::{METHODS, OpenLoop, difference, tolerance};
+use lazyglm::kernel::{Folded, Priced};
+use lazyglm::random::Random;
+use lazyglm::reference::Dense;
+use lazyglm::{ElasticNet, Prices, Settings, UpdateName, synth, train};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn lazy_equals_dense_whatever_each_weight_costs(seed in any::<u64>(), steps in 1usize..400, nonnegative in any::<bool>(), no_l2 in any::<bool>()) {
+        let mut random = Random::new(seed);
+        let method = METHODS[random.below(2) as usize];
+        let run = OpenLoop::draw(&mut random, steps, method, false);
+        let kinds = [0.0, 0.25, 0.5, 1.0];
+        let factors: Vec<f64> = run.start.iter().map(|_| kinds[random.below(4) as usize]).collect();
+        let net = if no_l2 { ElasticNet { l2: 0.0, ..run.net } } else { run.net };
+        let prices = Prices { net, factors: Some(&factors), nonnegative };
+        let start: Vec<f64> = run.start.iter().map(|w| if nonnegative { w.abs() } else { *w }).collect();
+        let dense = run.run(Dense::<true>::priced(start.clone(), &prices, method));
+        let lazy = run.run(Priced::new(start.clone(), &prices, method).unwrap());
+        let scale = run.largest(Dense::<true>::priced(start, &prices, method));
+        let found = difference(&lazy, &dense, scale);
+        prop_assert!(found.worst <= tolerance(steps) && found.worst_zero <= tolerance(steps), "{found:?}");
+        prop_assert!(!nonnegative || lazy.iter().all(|w| *w >= 0.0));
+    }
+
+    #[test]
+    fn a_price_of_one_for_all_is_the_plain_penalty(seed in any::<u64>(), steps in 1usize..200) {
+        let mut random = Random::new(seed);
+        let method = METHODS[random.below(2) as usize];
+        let run = OpenLoop::draw(&mut random, steps, method, false);
+        let plain = run.run(Folded::<f64>::new(run.start.clone(), run.net, method));
+        let ones = vec![1.0; run.start.len()];
+        let prices = Prices { factors: Some(&ones), ..Prices::of(run.net) };
+        let priced = run.run(Priced::new(run.start.clone(), &prices, method).unwrap());
+        let scale = run.largest(Dense::<true>::new(run.start.clone(), run.net, method));
+        let found = difference(&priced, &plain, scale);
+        prop_assert!(found.worst <= tolerance(steps) && found.worst_zero <= tolerance(steps), "{found:?}");
+    }
+}
+
+#[test]
+fn whole_runs_agree_and_free_weights_are_free() {
+    let task = synth::documents(&synth::Shape { rows: 600, features: 80, ..Default::default() }).task;
+    let factors: Vec<f64> = (0..80).map(|j| f64::from(j % 3)).collect();
+    let run = |update, l1| {
+        let net = ElasticNet { l1, l2: 1e-3 };
+        let settings = Settings {
+            net,
+            update,
+            factors: Some(Arc::new(factors.clone())),
+            nonnegative: true,
+            eta0: Some(0.2),
+            ..Settings::default()
+        };
+        train(&task, None, &settings, &mut |_| {}).unwrap()
+    };
+    let (lazy, dense) = (run(UpdateName::Lazy, 1e-3), run(UpdateName::Dense, 1e-3));
+    for (a, b) in lazy.weights.iter().zip(&dense.weights) {
+        assert!((a - b).abs() < 1e-12 && (*a == 0.0) == (*b == 0.0), "{a} {b}");
+    }
+    let dear = run(UpdateName::Lazy, 10.0).weights;
+    let alive: Vec<usize> = (0..80).filter(|&j| dear[j] != 0.0).collect();
+    assert!(
+        !alive.is_empty() && alive.iter().all(|j| j % 3 == 0),
+        "only weights of factor 0 live: {alive:?}"
+    );
+}
+
+#[test]
+fn too_many_prices_are_refused_in_words() {
+    let factors: Vec<f64> = (0..5000).map(f64::from).collect();
+    let of = |l2| Prices { factors: Some(&factors), ..Prices::of(ElasticNet { l1: 1.0, l2 }) };
+    let refused = Priced::new(vec![0.0; 5000], &of(1.0), lazyglm::Method::Fobos).err().unwrap();
+    assert!(refused.to_string().contains("5000 different penalty factors"), "{refused}");
+    assert!(Priced::new(vec![0.0; 5000], &of(0.0), lazyglm::Method::Fobos).is_ok());
+}

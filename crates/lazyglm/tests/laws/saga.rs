@@ -1,0 +1,249 @@
+//! Laws of variance-reduced steps: many drifting steps at once are many steps; lazy is dense; it ends at the minimum.
+
+use crate::common::problem::{Problem, losses, one_of};
+use crate::common::{difference, log_uniform, net, sign, tolerance};
+use lazyglm::loss::{self, Loss};
+use lazyglm::objective::objective;
+use lazyglm::random::Random;
+use lazyglm::solver::learner::Learner;
+use lazyglm::solver::orbit::drift;
+use lazyglm::solver::saga::{Rule, Saga};
+use lazyglm::solver::scales::Scales;
+use lazyglm::{ElasticNet, Examples, Method, Settings, Stop, synth, train};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// One step with a slope of its own: the definition.
+fn step(net: ElasticNet, eta: f64, slope: f64, weight: f64) -> f64 {
+    Method::Fobos.step(net, eta, weight - eta * slope)
+}
+
+fn smooth() -> impl Iterator<Item = Arc<dyn Loss>> {
+    losses().filter(|loss| loss.bend(0.0, 1.0).is_some() && loss.curvature().is_some())
+}
+
+struct Drawn {
+    problem: Problem,
+    loss: Arc<dyn Loss>,
+    start: Vec<f64>,
+    rule: Rule,
+    bias: bool,
+}
+
+impl Drawn {
+    fn new(seed: u64, count: usize) -> Drawn {
+        let random = &mut Random::new(seed);
+        let loss = one_of(random, smooth());
+        let columns = 1 + random.below(30) as usize;
+        let rule =
+            Rule { net: net(random, 0.3, 3.0), step: log_uniform(random, 0.02, 2.0), tolerance: 1e-9, seed };
+        Drawn {
+            problem: Problem::draw(random, &*loss, count, columns),
+            start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 3.0)).collect(),
+            rule,
+            bias: random.below(3) > 0,
+            loss,
+        }
+    }
+
+    fn lazy(&self) -> Saga {
+        Saga::new(self.rule, Scales::of(self.problem.examples()).spreads(), self.bias)
+            .starting_from(&self.start, 0.1)
+    }
+
+    fn fit(&self, model: &mut Saga, epochs: u64, mut learn: impl FnMut(&mut Saga, &[u32])) {
+        let order: Vec<u32> = (0..self.problem.targets.len() as u32).collect();
+        for _ in 0..epochs {
+            let mut pass = |see: &mut dyn FnMut(Examples)| {
+                see(self.problem.examples());
+                Ok(())
+            };
+            model.look(&*self.loss, &mut pass).unwrap();
+            let visits = model.visits(self.problem.examples(), &order).unwrap();
+            learn(model, &visits);
+        }
+    }
+
+    /// The definition: every weight at every visit. The largest weight ever seen is the yardstick.
+    fn dense(&self, epochs: u64) -> (Vec<f64>, f64, f64) {
+        let (examples, d, n) = (self.problem.examples(), self.start.len(), self.problem.targets.len());
+        let x: Vec<Vec<f64>> = (0..n)
+            .map(|i| {
+                let mut row = vec![0.0; d];
+                examples.rows.for_each(i, |j, value| row[j] = value);
+                row
+            })
+            .collect();
+        let swift: Vec<f64> =
+            Scales::of(examples).spreads().iter().map(|m| f64::from((1.0 / m) as f32)).collect();
+        let of_bias = if self.bias { 1.0 } else { 0.0 };
+        let length = |i: usize| {
+            self.problem.weights[i] * ((0..d).map(|j| x[i][j].powi(2) * swift[j]).sum::<f64>() + of_bias)
+        };
+        let mean = (0..n).map(length).sum::<f64>() / n as f64;
+        let factor = self.rule.step / (self.loss.curvature().unwrap() * mean);
+        let (mut w, mut b) = (self.start.clone(), 0.1 * of_bias);
+        let (mut random, mut largest) = (Random::new(self.rule.seed), 0.0f64);
+        let slope = |w: &[f64], b: f64, i: usize| {
+            self.loss.slope((0..d).map(|j| x[i][j] * w[j]).sum::<f64>() + b, self.problem.targets[i])
+        };
+        let value = |w: &[f64], b: f64| objective(examples, &*self.loss, self.rule.net, w, b).total();
+        let (mut old, mut old_b, mut factor) = (w.clone(), b, factor);
+        for epoch in 0..epochs {
+            if epoch == 0 || value(&w, b) <= value(&old, old_b) {
+                (old, old_b) = (w.clone(), b);
+            } else {
+                (w, b, factor) = (old.clone(), old_b, 0.5 * factor);
+            }
+            let slopes: Vec<f64> = (0..n).map(|i| slope(&old, old_b, i)).collect();
+            let all = |of: &dyn Fn(usize) -> f64| {
+                (0..n).map(|i| self.problem.weights[i] * slopes[i] * of(i)).sum::<f64>() / n as f64
+            };
+            let gradient: Vec<f64> = (0..d).map(|j| all(&|i| x[i][j])).collect();
+            let of_bias = of_bias * all(&|_| 1.0);
+            let mut visits = Vec::new();
+            for i in 0..n {
+                let times = length(i) / mean;
+                let rounded = times.floor() as usize + usize::from(random.uniform() < times - times.floor());
+                visits.extend(std::iter::repeat_n(i, rounded));
+            }
+            random.shuffle(&mut visits);
+            for i in visits {
+                let amount = self.problem.weights[i] * mean / length(i) * (slope(&w, b, i) - slopes[i]);
+                for j in 0..d {
+                    w[j] = step(self.rule.net, factor * swift[j], gradient[j] + amount * x[i][j], w[j]);
+                    largest = largest.max(w[j].abs());
+                }
+                b -= if self.bias { factor * (amount + of_bias) } else { 0.0 };
+            }
+        }
+        (w, b, largest.max(1e-3))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn many_drifting_steps_at_once_are_many_steps(seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        let (net, eta) = (net(&mut random, 1.0, 30.0), log_uniform(&mut random, 1e-4, 2.0));
+        let w = if random.below(8) == 0 { 0.0 } else { sign(&mut random) * log_uniform(&mut random, 1e-4, 10.0) };
+        let g = match random.below(8) {
+            0 => net.l1, // ties
+            1 => -net.l1,
+            2 => 0.0,
+            _ => sign(&mut random) * log_uniform(&mut random, 1e-3, 3.0),
+        };
+        let n = log_uniform(&mut random, 1.0, 1000.0) as u64;
+        let (mut dense, mut largest) = (w, w.abs());
+        for _ in 0..n {
+            dense = step(net, eta, g, dense);
+            largest = largest.max(dense.abs());
+        }
+        let at_once = drift(net, eta, g, n as f64, w);
+        prop_assert!((at_once - dense).abs() <= 4.0 * tolerance(n as usize) * largest, "{net:?} eta {eta} g {g} n {n} w {w}: {at_once} {dense}");
+        if (at_once == 0.0) != (dense == 0.0) {
+            prop_assert!(at_once.abs().max(dense.abs()) <= 1e-12 * largest, "{at_once} {dense}");
+        }
+    }
+}
+
+#[test]
+fn every_way_of_meeting_zero_was_drawn() {
+    let net = ElasticNet { l1: 0.5, l2: 0.25 };
+    let cases = [
+        (1.0, -0.6, "goes up"),
+        (1.0, 0.2, "sticks at zero"),
+        (1.0, 2.0, "jumps over zero"),
+        (0.0, 2.0, "leaves zero downwards"),
+        (0.0, 0.5, "stays there"),
+        (-1.0, -2.0, "crosses upwards"),
+    ];
+    for (w, g, way) in cases {
+        let dense = (0..40).fold(w, |w, _| step(net, 0.1, g, w));
+        assert!((drift(net, 0.1, g, 40.0, w) - dense).abs() < 1e-13, "{way}");
+        assert_eq!(drift(net, 0.1, g, 40.0, w) == 0.0, dense == 0.0, "{way}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn lazy_is_dense(seed in any::<u64>(), count in 2usize..80, epochs in 1u64..4) {
+        let drawn = Drawn::new(seed, count);
+        let mut lazy = drawn.lazy();
+        drawn.fit(&mut lazy, epochs, |model, order| {
+            model.learn(&*drawn.loss, drawn.problem.examples(), order).unwrap();
+        });
+        let (dense, bias, largest) = drawn.dense(epochs);
+        let apart = difference(&lazy.weights(), &dense, largest);
+        prop_assert!(apart.worst < 1e-10 && apart.worst_zero < 1e-10, "{}: {apart:?}", drawn.loss.spec());
+        prop_assert!((lazy.bias() - bias).abs() < 1e-10 * bias.abs().max(1.0), "{} {bias}", lazy.bias());
+    }
+
+    #[test]
+    fn any_chunks_give_the_bits_of_one_fit_and_looking_changes_none(seed in any::<u64>(), size in 1usize..60) {
+        let drawn = Drawn::new(seed, 60);
+        let (mut whole, mut parts) = (drawn.lazy(), drawn.lazy());
+        drawn.fit(&mut whole, 3, |model, order| {
+            model.learn(&*drawn.loss, drawn.problem.examples(), order).unwrap();
+        });
+        drawn.fit(&mut parts, 3, |model, order| {
+            for part in order.chunks(size) {
+                model.learn(&*drawn.loss, drawn.problem.examples(), part).unwrap();
+                let _looked = model.weights();
+            }
+        });
+        prop_assert_eq!(whole.weights(), parts.weights());
+        prop_assert_eq!(whole.bias(), parts.bias());
+    }
+}
+
+#[test]
+fn it_ends_at_the_minimum_with_its_zeros() {
+    let task = synth::documents(&synth::Shape { rows: 1_000, features: 150, ..Default::default() }).task;
+    for (l1, l2) in [(3e-3, 3e-3), (3e-3, 0.0), (0.0, 1e-2)] {
+        let fit = |solver: &str| {
+            let net = ElasticNet { l1, l2 };
+            let settings = Settings {
+                solver: solver.into(),
+                net,
+                tolerance: 1e-6,
+                epochs: 2_000,
+                ..Settings::default()
+            };
+            train(&task, None, &settings, &mut |_| {}).unwrap()
+        };
+        let (found, best) = (fit("saga"), fit("newton"));
+        let (f, least) = (found.report.objective, best.report.objective);
+        assert!((f - least).abs() <= 2e-6 * least, "l1 {l1} l2 {l2}: {f} {least} {:?}", found.report.stop);
+        assert_eq!(found.report.stop, if l2 > 0.0 { Stop::Gap } else { Stop::Promise });
+        assert!(found.report.nonzeros.abs_diff(best.report.nonzeros) <= 1);
+    }
+}
+
+#[test]
+fn numbers_are_learnt_too_and_kinks_are_refused() {
+    let mut data = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    data.targets.iter_mut().enumerate().for_each(|(i, y)| *y = *y * 3.0 + (i % 7) as f64);
+    for name in ["squared", "huber"] {
+        data.loss = loss::parse(name).unwrap();
+        let fit = |solver: &str| {
+            let net = ElasticNet { l1: 1e-2, l2: 1e-2 };
+            let settings =
+                Settings { solver: solver.into(), net, tolerance: 1e-5, epochs: 500, ..Settings::default() };
+            train(&data, None, &settings, &mut |_| {}).unwrap().report
+        };
+        let (found, best) = (fit("saga"), fit("newton"));
+        assert!((found.objective - best.objective).abs() <= 2e-5 * best.objective, "{name}");
+    }
+    for name in ["quantile", "poisson"] {
+        data.loss = loss::parse(name).unwrap();
+        let settings = Settings { solver: "saga".into(), ..Settings::default() };
+        assert!(
+            train(&data, None, &settings, &mut |_| {}).unwrap_err().to_string().contains("without kinks")
+        );
+    }
+}
