@@ -7,7 +7,10 @@ use lazyglm::{
 };
 use std::time::{Duration, Instant};
 
-fn task(rows: &[(f64, Vec<(u32, f64)>)], columns: usize, loss: &str) -> Task {
+/// A target and a row.
+type Example = (f64, Vec<(u32, f64)>);
+
+fn task(rows: &[Example], columns: usize, loss: &str) -> Task {
     let mut all = Rows::new();
     rows.iter().for_each(|(_, row)| all.push(row).unwrap());
     all.declare_columns(columns);
@@ -25,7 +28,7 @@ fn run(task: &Task, settings: &Settings) -> Trained {
 }
 
 /// Sets of rows with a name: targets are ±1, so that every loss but Poisson's admits them.
-fn toys() -> Vec<(&'static str, Vec<(f64, Vec<(u32, f64)>)>)> {
+fn toys() -> Vec<(&'static str, Vec<Example>)> {
     let mut random = Random::new(3);
     let same = |ones: usize, others: usize, row: [f64; 3]| -> Vec<_> {
         let row: Vec<(u32, f64)> = (0..).zip(row).collect();
