@@ -88,6 +88,7 @@ struct Format {
 /// assert_eq!(model_file::load(&path).unwrap().weights, model.weights);
 /// ```
 pub fn save(model: &Model, path: &Path) -> Result<()> {
+    refuse_infinite(model)?;
     let bytes = to_bytes(model)?;
     files::write_whole(path, |to| to.write_all(&bytes))
 }
@@ -145,7 +146,6 @@ fn refuse_infinite(model: &Model) -> Result<()> {
 /// assert_eq!(bytes(), bytes(), "the same run, the same bytes");
 /// ```
 pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
-    refuse_infinite(model)?;
     let header = Header {
         format: match &model.heads {
             Some(_) => 3,
