@@ -11,6 +11,7 @@
 
 mod vanished;
 
+use crate::cache::Cache;
 use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};
 use crate::format::{Asked, Lines, Parsed};
@@ -55,6 +56,9 @@ pub struct Dataset {
     lines: Lines,
 }
 
+/// Takes up a block of rows.
+type See<'a> = dyn FnMut(&mut Parsed) -> Result<()> + 'a;
+
 impl Dataset {
     /// Reads a file of training data.
     ///
@@ -82,6 +86,23 @@ impl Dataset {
     /// assert_eq!((data.rows.len(), data.features.count, kept.unwrap()), (2, 2, vec![1.0, 2.0]));
     /// ```
     pub fn load(path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
+        Dataset::gather(path, load, |absent, see, start_over| {
+            supply::for_each(path, &load.asked, &load.cache, absent, load.narrow, see, start_over)
+        })
+    }
+
+    /// The same of a cache that is open, made of this file in the way that `load` says.
+    pub(crate) fn of_cache(cache: &Cache, path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
+        Dataset::gather(path, load, |absent, see, _| {
+            supply::for_each_of(cache, path, &absent, load.narrow, see)
+        })
+    }
+
+    fn gather(
+        path: &Path,
+        load: &Load,
+        supply: impl FnOnce(Vec<bool>, &mut See, &mut dyn FnMut()) -> Result<Supplied>,
+    ) -> Result<(Dataset, Option<Vec<f64>>)> {
         let absent = load.weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
         let (all, vanished) = (RefCell::new(Parsed::default()), RefCell::new(Vanished::default()));
         // Pages that are never written to cost nothing: rather too much room than arrays that have to move.
@@ -99,8 +120,7 @@ impl Dataset {
             all.borrow_mut().clear_all();
             vanished.borrow_mut().clear();
         };
-        let supplied =
-            supply::for_each(path, &load.asked, &load.cache, absent, load.narrow, see, start_over)?;
+        let supplied = supply(absent, see, start_over)?;
         let (Supplied { reading, naming, order, notes }, mut parsed) = (supplied, all.into_inner());
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
         reading.check(&naming)?;

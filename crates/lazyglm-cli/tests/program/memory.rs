@@ -331,3 +331,18 @@ fn standard_input_can_be_read_with_a_limit() {
     let output = folder.run_on(data.as_bytes(), "train - -o m --memory 1G");
     assert_eq!(output.code, 0, "{}", output.stderr);
 }
+
+#[test]
+fn standard_input_gives_the_model_that_the_file_gives() {
+    let rows = text(&classes(400, 30, 1));
+    let folder = Folder::with("a.svm", rows.clone());
+    // What fits is learnt in memory, with a penalty chosen and a certificate; what does not, a window at a time.
+    for flags in ["--memory 60M", "--memory 60M --validation 0.2", "--memory 60M --solver online --eta0 0.1"]
+    {
+        let file = folder.ok(&format!("train a.svm -o file {flags} --cache off --quiet"));
+        let input = folder.run_on(rows.as_bytes(), &format!("train - -o input {flags} --quiet"));
+        assert_eq!(input.code, 0, "{}", input.stderr);
+        let model = |name: &str| std::fs::read(folder.path(name)).unwrap();
+        assert!(model("file") == model("input"), "{flags}\n{}\n{}", file.stdout, input.stdout);
+    }
+}

@@ -39,6 +39,9 @@ fn every_verb_reads_all_rows_of_a_pipe() {
     for line in [
         "train pipe -o got",
         "train pipe -o got --cache c",
+        "train pipe -o got --memory 64M",
+        "train pipe -o got --memory 64M --cache c",
+        "train pipe -o got --memory 64M --renumber",
         "train pipe -o got --renumber",
         "train data.svm -o got --validation pipe",
         "stats pipe",

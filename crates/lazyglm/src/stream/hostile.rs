@@ -4,7 +4,6 @@
 use super::*;
 use crate::blocks::Blocks;
 use crate::cache::{CacheWriter, Meta, Part};
-use crate::data::Load;
 use crate::format::{Found, Parsed, Span};
 use crate::naming::Naming;
 use crate::rows::Rows;

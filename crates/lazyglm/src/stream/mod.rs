@@ -12,7 +12,7 @@ mod tests;
 mod windows;
 
 use crate::cache::Cache;
-use crate::data::Dataset;
+use crate::data::{Dataset, Load};
 use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};
 use crate::format::Asked;
@@ -20,6 +20,7 @@ use crate::input::Reading;
 use crate::loss::Loss;
 use crate::scaling::{Columns, Scale, Scaling};
 use crate::settings::{Order, Precision, Settings};
+use crate::source::is_stream;
 use crate::supply::{self, CacheMode, Kept, Limits};
 use crate::survey::Survey;
 use crate::task::{self, ClassWeight, Task};
@@ -180,6 +181,23 @@ impl Stream {
         let targets = Task::targets_like(&data, &*self.loss, self.classes.as_ref())?;
         let (loss, classes, notes) = (self.loss.clone(), self.classes.clone(), data.notes.clone());
         Ok(Task { data, loss, targets, weights: None, classes, notes })
+    }
+
+    /// All rows in memory: from their file, or, of a pipe, which can be read only once, from what was kept of it.
+    ///
+    /// ```
+    /// use lazyglm::{Load, Settings, Stream, StreamOptions};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-stream-load.svm");
+    /// std::fs::write(&file, "1 1:1\n-1 2:1\n").unwrap();
+    /// let options = StreamOptions { memory: 1 << 26, ..Default::default() };
+    /// let stream = Stream::open(&file, &options, &Settings::default()).unwrap();
+    /// assert_eq!(stream.load(&Load::default()).unwrap().0.rows.len(), 2);
+    /// ```
+    pub fn load(&self, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
+        match is_stream(&self.file) {
+            true => Dataset::of_cache(self.cache(), &self.file, load),
+            false => Dataset::load(&self.file, load),
+        }
     }
 
     fn cache(&self) -> &Cache {

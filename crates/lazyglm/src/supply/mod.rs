@@ -159,6 +159,25 @@ fn anew(
     Ok(supplied(cache, notes))
 }
 
+/// The same of a cache that is open, and stands for a source that can be read only once.
+pub(crate) fn for_each_of(
+    cache: &Cache,
+    path: &Path,
+    absent: &[bool],
+    rounds: bool,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<Supplied> {
+    if !absent.is_empty() {
+        let what = format!("sample weights of 0, which leave rows out, with {}", Place::file(path));
+        return Err(Error::call(what, "put the data into a file, or leave the rows themselves out"));
+    }
+    tell(cache, see)?;
+    from_cache(cache, rounds, usize::MAX, see)?;
+    let Cache { meta, naming, order, .. } = cache;
+    let (reading, naming, order) = (meta.reading.clone(), naming.clone(), order.clone());
+    Ok(Supplied { reading, naming, order, notes: Vec::new() })
+}
+
 /// The same once, without a cache of its own, and with the ids of the whole even where a cache that is given as the data
 /// has others.
 pub(crate) fn for_each_once(

@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "data",
         &[
+            "cache",
             "features",
             "format",
             "input",

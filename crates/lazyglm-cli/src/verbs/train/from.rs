@@ -47,20 +47,24 @@ impl Prepared {
         let cache = CacheMode::parse(&args.cache);
         let scale = Scale::parse(&args.scale)?;
         let many = args.multilabel || args.multiclass.is_some();
+        let mut surveyed = None;
         if let Some(memory) = args.memory.filter(|_| !many) {
             let (loss, class_weight) = (plan.loss.clone(), plan.class_weight.clone());
             let (asked, cache) = (asked.clone(), cache.clone());
             let options = StreamOptions { asked, declared, cache, loss, class_weight, scale, memory };
             let stream = Stream::open(&args.data, &options, &plan.settings)?;
-            // A stream cannot be read again; what was kept of it can.
-            if !stream.fits() || lazyglm::source::is_stream(&args.data) {
+            if !stream.fits() {
                 return From::stream(args, plan, stream).map(Prepared::One);
             }
+            surveyed = Some(stream);
         }
         let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
         let narrow = plan.settings.precision == Precision::F32;
-        let (data, weights) =
-            Dataset::load(&args.data, &Load { asked, declared, weights, narrow, cache, scale })?;
+        let load = Load { asked, declared, weights, narrow, cache, scale };
+        let (data, weights) = match &surveyed {
+            Some(stream) => stream.load(&load)?, // a pipe cannot be read again; what was kept of it can
+            None => Dataset::load(&args.data, &load)?,
+        };
         if let Some((kind, word)) = plan.classes.kind(&data, plan.loss.as_deref())? {
             word.iter().for_each(|text| note(args.quiet, text));
             return Many::prepare(args, plan, data, kind, weights).map(|many| Prepared::Many(Box::new(many)));
