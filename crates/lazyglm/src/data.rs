@@ -18,6 +18,7 @@ use crate::format::{Asked, Lines, Parsed};
 use crate::input::{Input, Reading};
 use crate::kernel;
 use crate::labels::Labels;
+use crate::memory::{self, Left};
 use crate::rows::Rows;
 use crate::sample_weights::SampleWeights;
 use crate::scaling::{Columns, Scale, Scaling};
@@ -108,9 +109,16 @@ impl Dataset {
         // Pages that are never written to cost nothing: rather too much room than arrays that have to move.
         let likely =
             std::fs::metadata(path).map_or(0, |found| found.len() as usize / LEAST_PAIR).min(MOST_EXPECTED);
+        // Where addresses are limited, a quarter of them at most: others are needed as well.
+        let likely = memory::most_addresses().map_or(likely, |most| likely.min(most / 32));
         all.borrow_mut().rows.expect(likely, &kernel::ask_for_huge_pages);
+        let left = Left::now();
         let see = &mut |block: &mut Parsed| {
             let mut all = all.borrow_mut();
+            left.check(all.rows.bytes() + block.rows.bytes())?;
+            if !all.rows.make_room(&block.rows, load.narrow) {
+                return Err(memory::out_of_memory("the rows"));
+            }
             if load.narrow {
                 vanished.borrow_mut().note(&block.rows, all.rows.nonzeros());
             }

@@ -48,6 +48,7 @@ pub mod kernel;
 mod labels;
 pub mod ledger;
 pub mod loss;
+mod memory;
 pub mod metrics;
 mod model;
 pub mod model_file;

@@ -21,6 +21,7 @@ pub use solvers::{SOLVERS, Solver};
 use crate::blocks::{Blocks, InMemory};
 use crate::error::{Kind, Place, Result};
 use crate::loss::Loss;
+use crate::memory;
 use crate::objective;
 use crate::penalty::{ElasticNet, Prices};
 use crate::report::{Report, Stop};
@@ -65,6 +66,7 @@ pub fn train(
 ) -> Result<Trained> {
     let solver = solvers::find(&settings.solver)?;
     solver.check(settings, task.data.rows.columns())?;
+    memory::ask_for(16 * task.data.rows.columns(), "the weights")?;
     let mut trained = (solver.train)(task, validation, settings, watch)?;
     let report = &trained.report;
     if report.stop == Stop::Interrupted && report.epochs == 0 && report.tried.is_empty() {

@@ -346,3 +346,32 @@ fn standard_input_gives_the_model_that_the_file_gives() {
         assert!(model("file") == model("input"), "{flags}\n{}\n{}", file.stdout, input.stdout);
     }
 }
+
+#[test]
+fn more_rows_than_memory_holds_end_in_an_error_that_names_the_flag() {
+    let row: String = (1..1000).map(|id| format!(" {id}:1")).collect();
+    let rows: String = (0..6000).map(|i| format!("{}{row}\n", if i % 2 == 0 { "1" } else { "-1" })).collect();
+    let folder = Folder::with("a.svm", rows);
+    std::fs::write(folder.path("few.svm"), text(&classes(40, 5, 1))).unwrap();
+    // 48 MB of rows, and as much again by columns.
+    for kilobytes in [80_000, 130_000] {
+        let limit = format!("ulimit -v {kilobytes}");
+        let under = |line: &str| common::finish(&mut folder.command_under(&limit, line));
+        let output = under("train a.svm --cache off --threads 1 -o m");
+        assert!(output.code == 1 || output.code == 2, "{} {}", output.code, output.stderr);
+        assert!(output.stderr.contains("do not fit into memory; give --memory"), "{}", output.stderr);
+        assert!(!folder.path("m").exists());
+        let output = under("train few.svm --cache off --threads 1");
+        assert_eq!(output.code, 0, "{kilobytes}: {}", output.stderr);
+    }
+}
+
+#[test]
+fn a_small_model_takes_little_memory_however_many_buckets_it_claims() {
+    let folder = Folder::with("a.vw", "1 | cheap pills\n-1 | dinner tomorrow\n".repeat(20));
+    folder.ok("train a.vw --hash-bits 30 --l1 1e-3 --l2 0 -o m --cache off --quiet");
+    for line in ["predict m a.vw", "evaluate m a.vw", "inspect m", "certify m a.vw"] {
+        let output = common::finish(&mut folder.command_under("ulimit -v 500000", line));
+        assert_eq!(output.code, 0, "{line}: {}", output.stderr);
+    }
+}

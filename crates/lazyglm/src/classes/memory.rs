@@ -6,6 +6,7 @@
 use super::task::ClassTask;
 use crate::error::{Error, Result};
 use crate::heads::{Head, HeadKind};
+use crate::memory::available;
 use crate::objective::Verdicts;
 use crate::settings::Precision;
 use crate::solver::lanes::Width;
@@ -101,11 +102,4 @@ pub(super) fn too_many_weights(limit: usize, heads: usize, of: usize) -> Error {
         format!("the weights of {heads} of {of} heads do not fit into {}", mb(limit)),
         "raise --l1, which makes more of them zero, or --memory",
     )
-}
-
-/// What the machine can still give, in bytes, where it says so.
-pub fn available() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    line.split_whitespace().nth(1)?.parse::<usize>().ok()?.checked_mul(1024)
 }

@@ -25,8 +25,9 @@ mod task;
 mod thresholds;
 mod train;
 
+pub use crate::memory::available;
 pub use ask::Asked;
-pub use memory::{Room, available};
+pub use memory::Room;
 pub use sets::Sets;
 pub use task::{ClassTask, Unknown, sets_of};
 pub use train::{TrainedHeads, train};

@@ -1,6 +1,7 @@
 //! Rows that own their arrays.
 
 mod ids;
+mod room;
 
 use super::{RowsRef, ValuesRef, broken};
 use crate::error::Result;

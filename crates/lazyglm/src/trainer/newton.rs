@@ -5,6 +5,7 @@ use super::judge::judge;
 use super::{Job, Progress, Stage, Trained};
 use crate::blocks::InMemory;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::objective;
 use crate::report::{Stop, Validation};
 use crate::settings::Settings;
@@ -30,6 +31,9 @@ pub(super) fn train(
             "use --solver online, or a smooth relative: squared-hinge, huber, squared-epsilon-insensitive",
         ));
     }
+    // The view by columns is as large as the rows, and there are some numbers for each row and column.
+    let (nonzeros, columns) = (task.data.rows.nonzeros(), task.data.rows.columns());
+    memory::ask_for(16 * nonzeros + 32 * (columns + task.targets.len()), "rows, columns and weights")?;
     let prices = settings.prices();
     let start = settings.start.as_ref().map(|start| (start.weights.as_slice(), start.bias));
     let problem = Problem { examples: task.examples(), loss, prices, bias: settings.bias };
