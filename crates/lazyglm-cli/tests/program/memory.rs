@@ -205,12 +205,12 @@ fn sizes_that_are_none_or_too_small_are_refused() {
     let folder = Folder::with("data.svm", text(&classes(50, 10, 1)));
     for size in ["2X", "-1", "0", "", "M", "1e99", "nan", "2G2", "-5M", "0.0001"] {
         let mut command = folder.command("train data.svm -o m");
-        let output = crate::common::finish(command.arg(format!("--memory={size}")));
+        let output = finish(command.arg(format!("--memory={size}")));
         assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{size}: {}", output.stderr);
         assert!(output.stderr.contains("--memory"), "{size}: {}", output.stderr);
     }
     let mut command = folder.command("train data.svm -o m --memory -1");
-    assert_eq!(crate::common::finish(&mut command).code, 2);
+    assert_eq!(finish(&mut command).code, 2);
     for size in ["1", "1K", "10M", "25M"] {
         let output = folder.run(&format!("train data.svm -o m --memory {size}"));
         assert_eq!(output.code, 2, "{size}: {}", output.stderr);
@@ -356,7 +356,7 @@ fn more_rows_than_memory_holds_end_in_an_error_that_names_the_flag() {
     // 48 MB of rows, and as much again by columns.
     for kilobytes in [80_000, 130_000] {
         let limit = format!("ulimit -v {kilobytes}");
-        let under = |line: &str| common::finish(&mut folder.command_under(&limit, line));
+        let under = |line: &str| finish(&mut folder.command_under(&limit, line));
         let output = under("train a.svm --cache off --threads 1 -o m");
         assert!(output.code == 1 || output.code == 2, "{} {}", output.code, output.stderr);
         assert!(output.stderr.contains("do not fit into memory; give --memory"), "{}", output.stderr);
@@ -371,7 +371,7 @@ fn a_small_model_takes_little_memory_however_many_buckets_it_claims() {
     let folder = Folder::with("a.vw", "1 | cheap pills\n-1 | dinner tomorrow\n".repeat(20));
     folder.ok("train a.vw --hash-bits 30 --l1 1e-3 --l2 0 -o m --cache off --quiet");
     for line in ["predict m a.vw", "evaluate m a.vw", "inspect m", "certify m a.vw"] {
-        let output = common::finish(&mut folder.command_under("ulimit -v 500000", line));
+        let output = finish(&mut folder.command_under("ulimit -v 500000", line));
         assert_eq!(output.code, 0, "{line}: {}", output.stderr);
     }
 }

@@ -95,7 +95,8 @@ impl Certificate {
     pub(crate) fn with_dual(self, dual: Dual) -> Certificate {
         let (bound, size) = dual.best(self.objective);
         let rounding = 1e-9 * self.objective.abs() + 1e-12 * size;
-        if !(bound <= self.objective + rounding) {
+        let proves = bound <= self.objective + rounding; // NaN does not
+        if !proves {
             return self;
         }
         Certificate { dual: Some(bound), relative_gap: Some(relative(self.objective, bound)), ..self }

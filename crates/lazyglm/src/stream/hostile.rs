@@ -24,6 +24,9 @@ fn honest() -> Parsed {
     block
 }
 
+/// Changes what the end of a file says.
+type Tamper = fn(&mut Meta, &mut Vec<Part>);
+
 struct Forged<'a> {
     block: Parsed,
     order: &'a [u32],
@@ -84,8 +87,7 @@ fn an_honest_cache_of_these_rows_is_read() {
 
 #[test]
 fn what_the_end_of_a_file_says_falsely_is_refused() {
-    type Tamper = (&'static str, fn(&mut Meta, &mut Vec<Part>));
-    let lies: [Tamper; 15] = [
+    let lies: [(&str, Tamper); 15] = [
         ("a lowest index above one that occurs", |meta, _| meta.span = span(4, 8)),
         ("a highest index below one that occurs", |meta, _| meta.span = span(3, 7)),
         ("a span of one index", |meta, _| meta.span = span(9, 9)),
@@ -137,7 +139,7 @@ fn fragments_that_break_what_is_said_of_them_are_refused() {
     let mut wide = honest();
     wide.rows = Rows::new();
     (0..50).for_each(|_| wide.rows.push(&[(3, 0.1), (8, 0.5)]).unwrap());
-    let forged: [(&str, Parsed, fn(&mut Meta, &mut Vec<Part>)); 3] = [
+    let forged: [(&str, Parsed, Tamper); 3] = [
         ("rows without a target", few_targets, |_, _| {}),
         ("weights that nobody mentions", weighted, |meta, _| meta.weighted = false),
         ("values that do not fit into four bytes", wide, |meta, _| meta.single = true),
