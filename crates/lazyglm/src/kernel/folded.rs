@@ -264,5 +264,6 @@ pub(super) fn write<W>(weights: &mut [W], id: u32, value: W) {
 #[inline(always)]
 pub(super) fn within<W>(weights: &[W], id: u32) -> usize {
     // A row that has ids has passed `check`, so there is a last weight; with none, this would be out of bounds.
-    (id as usize).min(weights.len().saturating_sub(1))
+    let last = weights.len().saturating_sub(1).min(u32::MAX as usize) as u32; // in four bytes: twice as many at a time
+    id.min(last) as usize
 }
