@@ -123,7 +123,7 @@ def main() -> None:
             started = time.monotonic()
             ours = call(binary, "train", learn, "--validation", judge)
             seconds = time.monotonic() - started
-            online = call(binary, "train", learn, "--validation", judge, "--solver", "online")
+            online = call(binary, "train", learn, "--validation", judge, "--solver", "sgd")
             if ours is None or online is None or ours.get("heads"):
                 print(f"{path.stem:<18} not of two classes or of numbers, or it cannot be read")
                 continue

@@ -42,9 +42,9 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
         What weights are kept in; None goes by the data.
     progress : bool, default=False
         Show a progress bar (with tqdm, if it is installed).
-    solver : str, default='online'
-        'online' takes stochastic steps, a row at a time. 'newton' finds the minimum to a proved ``tolerance`` (losses without
-        kinks). Every solver of the program is known by its name. Those other than 'online' copy the rows, choose rates
+    solver : str, default='sgd'
+        'sgd' takes stochastic steps, one row at a time. 'newton' finds the minimum to a proved ``tolerance`` (losses without
+        kinks). Every solver of the program is known by its name. Those other than 'sgd' copy the rows, choose rates
         themselves, and ignore ``tol``.
     tolerance : float, default=1e-4
         The relative distance from the minimum at which a solver that finds it may stop.
@@ -52,7 +52,7 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
         Divide each feature by its largest magnitude, or by its standard deviation, while learning: the penalty then falls on
         the weights of the scaled features. ``coef_`` is in the units of the data.
     penalty_factor : array-like of shape (n_features,) or None, default=None
-        A factor of the penalty for each feature (0: free); not for solver='online'.
+        A factor of the penalty for each feature (0: free); not for solver='sgd'.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
     loss_history_ : ndarray, or one a class
         The mean loss of the rows of each epoch, each before it was learnt.
     dual_gap_ : float, one a class, or None
-        The relative duality gap: no weights have an objective that is lower by a larger share. None with solver='online', which
+        The relative duality gap: no weights have an objective that is lower by a larger share. None with solver='sgd', which
         does not look at all rows at the end (see :meth:`duality_gap`), and where there is no bound.
     validation_history_ : ndarray, one a class, or None
         With early stopping: the score on the rows held out, after each epoch.
@@ -118,7 +118,7 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
         method: str = "fobos",
         precision: str | None = None,
         progress: bool = False,
-        solver: str = "online",
+        solver: str = "sgd",
         tolerance: float = 1e-4,
         scale: str | None = None,
         penalty_factor: Any = None,

@@ -39,8 +39,8 @@ _PARAMETERS = """
         The rate over time: a schedule of the program (cosine, constant, inverse, inverse-sqrt, ...).
     eta0 : float or None, default=None
         The starting rate; None finds one on a sample of the rows.
-    solver : str, default='online'
-        What learns all rows in the end, with the penalty chosen. The search itself is always online.
+    solver : str, default='sgd'
+        What learns all rows in the end, with the penalty chosen. The search itself always uses 'sgd'.
     tolerance : float, default=1e-4
         For solvers that find the minimum.
     fit_intercept, shuffle, epsilon, {more}method, precision, n_jobs, random_state
@@ -109,7 +109,7 @@ class ElasticNetClassifierCV(ClassifierMixin, ElasticNetCV):
         class_weight: dict[Any, float] | str | None = None,
         method: str = "fobos",
         precision: str | None = None,
-        solver: str = "online",
+        solver: str = "sgd",
         tolerance: float = 1e-4,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -209,7 +209,7 @@ class ElasticNetRegressorCV(RegressorMixin, ElasticNetCV):
         quantile: float = 0.5,
         method: str = "fobos",
         precision: str | None = None,
-        solver: str = "online",
+        solver: str = "sgd",
         tolerance: float = 1e-4,
         n_jobs: int | None = None,
         random_state: Any = None,

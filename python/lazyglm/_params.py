@@ -54,9 +54,18 @@ def factors(value: Any) -> bool:
     return value is None or (np.ndim(value) == 1 and not isinstance(value, (str, dict)))
 
 
-#: The solvers of the library, and those among them that know factors of the penalty. (The online one here learns rows that are lent: without.)
+#: The solvers of the library by name.
 SOLVERS = tuple(name for name, _ in solvers())
-WITH_FACTORS = tuple(name for name, prices in solvers() if prices and name != "online")
+#: The solvers that know a factor of the penalty for each feature. Here "sgd" learns from arrays that are lent, without factors.
+WITH_FACTORS = tuple(name for name, factors in solvers() if factors and name != "sgd")
+#: What solvers were called in earlier versions.
+FORMER_NAMES = {"online": "sgd", "saga": "svrg"}
+
+
+def solver_of(estimator: Any) -> str:
+    """The solver of an estimator by its present name."""
+    return FORMER_NAMES.get(estimator.solver, estimator.solver)
+
 
 BOOLEAN: Rule = (_is_bool, "True or False")
 
@@ -81,7 +90,7 @@ COMMON: dict[str, Rule] = {
     "method": one_of("fobos", "sgd"),
     "precision": one_of("f32", "f64", None),
     "progress": BOOLEAN,
-    "solver": one_of(*SOLVERS),
+    "solver": one_of(*SOLVERS, *FORMER_NAMES),
     "tolerance": real(0, open_low=True),
     "scale": one_of("maxabs", "std", None),
     "penalty_factor": (factors, "one number a feature, or None"),
@@ -103,12 +112,13 @@ def check(estimator: Any, rules: dict[str, Rule]) -> None:
     check_alone(estimator, rules)
     if estimator.penalty == "elasticnet" and estimator.l1_ratio is None:
         raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
-    if estimator.penalty_factor is not None and estimator.solver not in WITH_FACTORS:
+    solver = solver_of(estimator)
+    if estimator.penalty_factor is not None and solver not in WITH_FACTORS:
         names = " or ".join(f"solver={name!r}" for name in WITH_FACTORS)
         raise ValueError(f"penalty_factor is not for solver={estimator.solver!r}: use {names}")
-    if estimator.solver != "online" and (estimator.early_stopping or estimator.average):
-        raise ValueError(f"early_stopping and average are for solver='online', not for {estimator.solver!r}")
-    if estimator.solver != "online":
+    if solver != "sgd" and (estimator.early_stopping or estimator.average):
+        raise ValueError(f"early_stopping and average are for solver='sgd', not for {estimator.solver!r}")
+    if solver != "sgd":
         return
     if estimator.learning_rate == "optimal" and estimator.alpha == 0:
         raise ValueError("alpha must be > 0 since learning_rate is 'optimal': its rate is 1/(alpha (t0 + t))")

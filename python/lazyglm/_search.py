@@ -32,7 +32,7 @@ RULES: dict[str, _params.Rule] = {
     "epsilon": _params.real(0),
     "method": _params.one_of("fobos", "sgd"),
     "precision": _params.one_of("f32", "f64", None),
-    "solver": _params.one_of(*_params.SOLVERS),
+    "solver": _params.one_of(*_params.SOLVERS, *_params.FORMER_NAMES),
     "tolerance": _params.real(0, open_low=True),
     "n_jobs": _params.or_none((_params._is_int, "an integer")),
 }
@@ -133,7 +133,7 @@ class ElasticNetCV(PathPlots, BaseEstimator):
         return {
             "l1": 0.0,
             "l2": 0.0,
-            "solver": "online",
+            "solver": "sgd",
             "tolerance": float(self.tolerance),
             "method": self.method,
             "schedule": self.schedule,
@@ -182,7 +182,7 @@ class ElasticNetCV(PathPlots, BaseEstimator):
         """Learns all rows with what was chosen."""
         l1, l2 = self.l1_ratio_ * self.alpha_, (1 - self.l1_ratio_) * self.alpha_
         asked = {**asked, "l1": l1, "l2": l2, "solver": self.solver}
-        if self.solver != "online":
+        if _params.solver_of(self) != "sgd":
             asked |= {"eta0": None, "single": self.precision == "f32"}
         found = [solve(task, head, asked) for head in range(aim.models)]
         model, opened = self._model(alpha=self.alpha_, l1_ratio=self.l1_ratio_), model

@@ -148,13 +148,13 @@ class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
         _params.check(self, self._rules)
         if for_partial_fit and self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
-        if for_partial_fit and (self.solver != "online" or self.scale is not None):
-            raise ValueError("partial_fit goes on row by row: it is for solver='online' and scale=None")
+        if for_partial_fit and (_params.solver_of(self) != "sgd" or self.scale is not None):
+            raise ValueError("partial_fit goes on row by row: it is for solver='sgd' and scale=None")
 
     def fit(
         self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
     ) -> Any:
-        """Learns X and y, or the file X: with ``solver="online"`` until it improves no more or ``max_iter`` epochs have passed."""
+        """Learns X and y, or the file X: with ``solver="sgd"`` until it improves no more or ``max_iter`` epochs have passed."""
         self._check_params()
         X, y, sample_weight = self._opened(X, y, sample_weight)
         X, y = validated(self, X, y, with_y=True, reset=True, **self._checks)
@@ -163,7 +163,7 @@ class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         start = self._start(aim.models, X.shape[1], coef_init, intercept_init)
-        if self.solver == "online":
+        if _params.solver_of(self) == "sgd":
             self._fit_online(X, y, aim, *start)
         else:
             self._fit_solver(X, aim, None if coef_init is None and intercept_init is None else start)
@@ -328,7 +328,7 @@ class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
         self.validation_history_ = None if not self.early_stopping else held[0] if len(held) == 1 else held
 
     def _warn_after_fit(self) -> None:
-        if self.solver != "online":
+        if _params.solver_of(self) != "sgd":
             return
         if self.tol is not None and self.n_iter_ == self.max_iter:
             warnings.warn(

@@ -1,4 +1,4 @@
-"""Solvers other than the online one, scales, and what can be proved of a model."""
+"""Solvers other than SGD, scales, and what can be proved of a model."""
 
 import os
 import warnings

@@ -262,7 +262,7 @@ impl Trained {
                 eta0: rate.schedule(loss)?.eta(0),
                 seconds_read: 0.0,
                 seconds_train: 0.0,
-                solver: self.solver.clone(),
+                solver: self.solver.parse()?,
                 stop: Stop::Epochs,
                 validation: None,
                 history: self.losses.iter().map(history).collect(),

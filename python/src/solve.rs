@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 /// The names of the solvers there are, and whether each knows factors of the penalty.
 #[pyfunction]
 pub fn solvers() -> Vec<(&'static str, bool)> {
-    SOLVERS.iter().map(|solver| (solver.name, solver.prices)).collect()
+    SOLVERS.iter().map(|row| (row.solver.name(), row.factors)).collect()
 }
 
 /// Trains one head: `weights`, `bias` and what the report says.

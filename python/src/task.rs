@@ -50,7 +50,7 @@ impl Asked {
         let start = |(weights, bias): &(Vec<f64>, f64)| Start { weights: weights.clone(), bias: *bias };
         Ok(Settings {
             net: ElasticNet::new(self.l1, self.l2)?,
-            solver: self.solver.clone(),
+            solver: self.solver.parse()?,
             tolerance: self.tolerance,
             start: self.start.as_ref().map(|given| Arc::new(start(given))),
             factors: self.factors.clone().map(Arc::new),

@@ -66,7 +66,7 @@ def test_the_gap_says_how_far_stochastic_steps_got():
     assert SGDClassifier("log_loss", penalty=None, learning_rate="constant").fit(X, y).duality_gap(X, y) is None
 
 
-@pytest.mark.parametrize("solver", ["online", "newton"])
+@pytest.mark.parametrize("solver", ["sgd", "newton"])
 @pytest.mark.parametrize("make", [sp.csr_matrix, lambda X: X.toarray()])
 @pytest.mark.parametrize("scale", ["maxabs", "std"])
 def test_scales_are_those_of_the_columns(solver, make, scale):
@@ -100,7 +100,7 @@ def test_factors_of_the_penalty():
 def test_every_solver_of_the_library_has_its_name_here():
     X, y = data()
     names = [name for name, _ in solvers()]
-    assert {"online", "newton"} <= set(names)
+    assert {"sgd", "newton"} <= set(names)
     for name in names:
         for estimator in (SGDClassifier("log_loss"), SGDRegressor()):
             model = clone(estimator).set_params(solver=name, alpha=1e-3, max_iter=20, tol=None, random_state=0).fit(X, y)
@@ -112,7 +112,7 @@ def test_every_solver_of_the_library_has_its_name_here():
 def test_what_does_not_go_together_is_refused():
     X, y = data()
     for options in ({"early_stopping": True}, {"average": True}):
-        with pytest.raises(ValueError, match="online"):
+        with pytest.raises(ValueError, match="sgd"):
             SGDClassifier("log_loss", solver="newton", **options).fit(X, y)
     with pytest.raises(ValueError, match="partial_fit"):
         SGDClassifier("log_loss", solver="newton").partial_fit(X, y, classes=[0, 1])
@@ -128,7 +128,7 @@ def test_a_start_and_going_on():
     again = model.fit(X, y)
     assert again.n_iter_ <= 1
     before = model.coef_.copy()
-    model.set_params(solver="online", shuffle=False).partial_fit(X[:5], y[:5])
+    model.set_params(solver="sgd", shuffle=False).partial_fit(X[:5], y[:5])
     assert not np.array_equal(model.coef_, before)
 
 
@@ -150,3 +150,11 @@ def test_solving_is_the_programs(tmp_path):
     ours.save(tmp_path / "ours")
     shown = subprocess.run([PROGRAM, "inspect", str(tmp_path / "ours"), "--json"], capture_output=True, text=True).stdout
     assert '"newton"' in shown
+
+
+def test_former_names_of_solvers_still_work():
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    for former, present in [("online", "sgd"), ("saga", "svrg")]:
+        old, new = (SGDClassifier(solver=name, random_state=0).fit(X, y) for name in (former, present))
+        assert np.array_equal(old.coef_, new.coef_)
+        assert old.get_params()["solver"] == former

@@ -2,7 +2,7 @@
 
 use crate::args::Train;
 use crate::print::note;
-use lazyglm::{Error, Features, Model, PenaltyFactors, Result, Settings, model_file, start_of};
+use lazyglm::{Error, Features, Model, PenaltyFactors, Result, Settings, TargetKind, model_file, start_of};
 use std::sync::Arc;
 
 /// The settings, with what stands in files laid out on the columns of the data.
@@ -48,13 +48,17 @@ pub fn extras(
 /// Refuses what is for one model alone, where many are learnt at once.
 pub fn refuse_for_many(args: &Train) -> Result<()> {
     let flag = match args {
-        Train { solver: Some(solver), .. } if !["online", "auto"].contains(&solver.as_str()) => "--solver",
+        Train { solver: Some(solver), .. }
+            if !solver.capabilities().targets.contains(&TargetKind::Classes) =>
+        {
+            "--solver"
+        }
         Train { start: Some(_), .. } => "--start",
         Train { penalty_factor: Some(_), .. } => "--penalty-factor",
         Train { nonnegative: true, .. } => "--nonnegative",
         _ => return Ok(()),
     };
-    let what = format!("{flag} is for one model, and here many are learnt at once, online");
+    let what = format!("{flag} is for one model, and here many are learnt at once, by sgd");
     Err(Error::call(what, "leave it out, or train one model: two classes, one penalty"))
 }
 

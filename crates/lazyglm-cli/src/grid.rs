@@ -8,7 +8,7 @@ use crate::verbs::common::use_threads;
 use crate::verbs::train::From;
 use lazyglm::classes::available;
 use lazyglm::tune::{Numbers, Point, points};
-use lazyglm::{ElasticNet, Error, Result, Settings, Task, objective, rate};
+use lazyglm::{ElasticNet, Error, Result, Settings, Solver, Task, objective, rate};
 use std::time::Instant;
 
 /// λ₁ goes from where all weights are zero down to this share of it, in so many steps, unless a grid is given.
@@ -45,7 +45,7 @@ impl Grid {
         let most = |numbers: &[f64]| numbers.iter().copied().fold(0.0, f64::max);
         let strongest = ElasticNet { l1: l1.as_ref().map_or(0.0, |l1| most(l1.values())), l2: most(&l2) };
         let plan = &plan::plan(args, (strongest, rates.first().copied()))?;
-        let settings = &Settings { solver: "online".into(), choose_penalty: false, ..plan.settings.clone() };
+        let settings = &Settings { solver: Solver::Sgd, choose_penalty: false, ..plan.settings.clone() };
         for &eta0 in &rates {
             settings.method.check(strongest, eta0)?;
         }

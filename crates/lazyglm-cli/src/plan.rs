@@ -3,8 +3,8 @@
 use crate::args;
 use lazyglm::format::Asked;
 use lazyglm::{
-    ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Precision, Result, Settings, UpdateName,
-    classes, loss, schedule,
+    ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Precision, Request, Result, Settings,
+    Solver, Steps, TargetKind, UpdateName, classes, loss, schedule,
 };
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -79,6 +79,7 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
         "auto" => None,
         text => Some(loss::parse(text).map_err(|e| with_auto(e, text))?),
     };
+    check_solver(args, loss.as_deref())?;
     let schedule = schedule::Spec::parse(args.schedule.as_deref().unwrap_or("cosine"))?;
     if eta0.is_some() && !schedule.uses_eta0() {
         return Err(Error::call(
@@ -99,11 +100,11 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
     if args.early_stop.is_some() && args.validation.is_none() {
         return Err(Error::call("--early-stop without --validation", "say on which rows: --validation 0.1"));
     }
-    let choose_penalty = args.solver() == "auto" && args.l1.is_none() && args.l2.is_none();
+    let choose_penalty = args.solver() == Solver::Auto && args.l1.is_none() && args.l2.is_none();
     let settings = Settings {
         net,
         choose_penalty,
-        solver: args.solver().into(),
+        solver: args.solver(),
         tolerance: args.tolerance.unwrap_or(if choose_penalty {
             1e-3
         } else {
@@ -151,54 +152,70 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
     })
 }
 
-/// Epochs of --solver saga, unless it reaches the tolerance before.
-const SAGA_EPOCHS: u64 = 100;
+/// Epochs of --solver svrg, unless it reaches the tolerance before.
+const SVRG_EPOCHS: u64 = 100;
 
-/// What is about another solver than the one asked for.
+/// What is about another solver than the one asked for. Flags that would change the result are refused; those without any
+/// effect are named in a note.
 fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
     let solver = args.solver();
-    if solver == "online" {
-        if args.tolerance.is_some() {
-            notes.push("--tolerance has no meaning with --solver online, which makes --epochs".into());
+    let can = solver.capabilities();
+    if args.tolerance.is_some() && !can.tolerance {
+        notes.push(format!("--tolerance has no meaning with --solver {solver}, which makes --epochs"));
+    }
+    match can.steps {
+        Steps::OwnRates => for_rates_of_weights(args),
+        Steps::None if args.early_stop.is_some() => {
+            let what = format!("--early-stop has no meaning with --solver {solver}");
+            Err(Error::call(what, "leave it out: it stops at --tolerance"))
         }
-        return Ok(());
+        Steps::None => {
+            let idle = |flag: &&str| format!("{flag} has no meaning with --solver {solver}");
+            notes.extend(args.of_steps().iter().map(idle));
+            Ok(())
+        }
+        _ => Ok(()),
     }
-    if ["adagrad", "ftrl", "saga"].contains(&solver) {
-        return for_rates_of_weights(args, notes);
-    }
-    if args.early_stop.is_some() {
-        let what = format!("--early-stop has no meaning with --solver {solver}");
-        return Err(Error::call(what, "leave it out: it stops at --tolerance"));
-    }
-    for flag in args.of_steps() {
-        notes.push(format!("{flag} has no meaning with --solver {solver}"));
-    }
-    Ok(())
+}
+
+/// Refuses what no solver of this name can do, before any data are read.
+fn check_solver(args: &args::Train, loss: Option<&dyn Loss>) -> Result<()> {
+    let targets = match (args.multilabel, args.multiclass) {
+        (true, _) => Some(TargetKind::Labels),
+        (false, Some(_)) => Some(TargetKind::Classes),
+        (false, None) => None,
+    };
+    args.solver().check(&Request {
+        loss,
+        targets,
+        factors: args.penalty_factor.is_some(),
+        bounds: args.nonnegative,
+        runs: args.runs.is_some_and(|runs| runs != 1),
+        ..Request::default()
+    })
 }
 
 /// A run that may stop by itself is given more of them.
 fn epochs(args: &args::Train) -> u64 {
-    let default = if args.solver() == "saga" { SAGA_EPOCHS } else { Settings::default().epochs };
+    let default = if args.solver() == Solver::Svrg { SVRG_EPOCHS } else { Settings::default().epochs };
     args.epochs.unwrap_or(default)
 }
 
 /// With a rate for each weight there is no schedule, and one way to pay the penalty.
-fn for_rates_of_weights(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
-    let solver = args.solver();
+fn for_rates_of_weights(args: &args::Train) -> Result<()> {
     let others = [
         ("--schedule", args.schedule.is_some(), "each weight has a rate of its own"),
         ("--method", matches!(args.method, Some(args::Method::Sgd)), "its steps are proximal"),
         ("--update", !matches!(args.update, None | Some(args::Update::Lazy)), "it has a lazy way of its own"),
         ("--average", args.average.is_some(), "it gives the weights of the last step"),
     ];
-    if let Some((flag, _, why)) = others.iter().find(|(_, given, _)| *given) {
-        let what = format!("{flag} is not for --solver {solver}: {why}");
-        return Err(Error::call(what, format!("leave {flag} out, or use --solver online")));
+    match others.iter().find(|(_, given, _)| *given) {
+        None => Ok(()),
+        Some((flag, _, why)) => {
+            let what = format!("{flag} is not for --solver {}: {why}", args.solver());
+            Err(Error::call(what, format!("leave {flag} out, or use --solver sgd")))
+        }
     }
-    if args.tolerance.is_some() && solver != "saga" {
-        notes.push(format!("--tolerance has no meaning with --solver {solver}, which makes --epochs"));
-    }
-    Ok(())
 }
 
 /// The loss table does not know the word auto; the list of what can be typed should.

@@ -1,5 +1,6 @@
 //! What a training run has to say: plain data, printed elsewhere.
 
+use crate::solvers::Solver;
 use serde::{Deserialize, Serialize};
 
 /// Figures of a finished run. What has not been measured, because the rows were not at hand any more, is NaN.
@@ -71,7 +72,7 @@ pub struct Report {
     /// From the first row learnt to weights settled, in seconds.
     pub seconds_train: f64,
     /// The solver.
-    pub solver: String,
+    pub solver: Solver,
     /// Why it stopped.
     pub stop: Stop,
     /// Held-out figures.
@@ -133,9 +134,9 @@ pub struct HeadReport {
 /// A penalty that was tried.
 ///
 /// ```
-/// use lazyglm::{Settings, synth, train};
+/// use lazyglm::{Settings, Solver, synth, train};
 /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
-/// let settings = Settings { solver: "auto".into(), choose_penalty: true, ..Settings::default() };
+/// let settings = Settings { solver: Solver::Auto, choose_penalty: true, ..Settings::default() };
 /// let report = train(&task, None, &settings, &mut |_| {}).unwrap().report;
 /// let chosen = report.tried.iter().find(|point| point.chosen).unwrap();
 /// assert_eq!((chosen.l1, chosen.l2), (report.l1, report.l2));
@@ -144,7 +145,7 @@ pub struct HeadReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// How it was learnt.
-    pub solver: String,
+    pub solver: Solver,
     /// λ₁.
     #[serde(with = "measured")]
     pub l1: f64,

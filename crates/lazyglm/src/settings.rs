@@ -2,6 +2,7 @@
 
 use crate::penalty::{ElasticNet, Method, Prices};
 use crate::schedule::Spec;
+use crate::solvers::Solver;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,8 +86,8 @@ pub struct Settings {
     pub net: ElasticNet,
     /// Whether λ₁ and λ₂ are to be chosen on held-out rows, whatever `net` says. For the solver `auto` alone.
     pub choose_penalty: bool,
-    /// The algorithm: a name of [`crate::SOLVERS`].
-    pub solver: String,
+    /// The algorithm.
+    pub solver: Solver,
     /// The relative distance from the minimum at which a solver that finds it may stop.
     pub tolerance: f64,
     /// Where to start, by column; at zero if not given.
@@ -152,7 +153,7 @@ impl Default for Settings {
         Settings {
             net: ElasticNet { l1: 1e-6, l2: 1e-6 },
             choose_penalty: false,
-            solver: "online".into(),
+            solver: Solver::Sgd,
             tolerance: 1e-4,
             start: None,
             factors: None,

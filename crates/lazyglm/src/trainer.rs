@@ -16,7 +16,6 @@ mod solvers;
 mod zeros;
 
 pub use progress::{Progress, Stage};
-pub use solvers::{SOLVERS, Solver};
 
 use crate::blocks::{Blocks, InMemory};
 use crate::error::{Kind, Place, Result};
@@ -64,10 +63,9 @@ pub fn train(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let solver = solvers::find(&settings.solver)?;
-    solver.check(settings, task.data.rows.columns())?;
+    solvers::check(settings, &*task.loss, task.data.rows.columns(), false)?;
     memory::ask_for(16 * task.data.rows.columns(), "the weights")?;
-    let mut trained = (solver.train)(task, validation, settings, watch)?;
+    let mut trained = solvers::in_memory(settings.solver)(task, validation, settings, watch)?;
     let report = &trained.report;
     if report.stop == Stop::Interrupted && report.epochs == 0 && report.tried.is_empty() {
         return Err(Kind::Interrupted.into()); // weights that nobody learnt are no model
@@ -100,7 +98,7 @@ fn train_in_memory(
                 let _ = send.send(objective::nothing(task.examples(), &*task.loss, settings.bias));
             })),
         }
-        solvers::find(&settings.solver)?.on(&job, settings, watch)
+        solvers::on(&job, settings, watch)
     })
 }
 
@@ -120,10 +118,9 @@ pub fn train_stream(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let solver = solvers::find(&settings.solver)?;
-    solver.check(settings, stream.features.columns())?;
+    solvers::check(settings, &*stream.loss, stream.features.columns(), true)?;
     let job = Job { blocks: stream, loss: &*stream.loss, features: stream.features.count, validation };
-    solver.on(&job, settings, watch)
+    solvers::on(&job, settings, watch)
 }
 
 /// The starting rate that [`train`] would begin with on this task: the one given, or the best of the ladder. NaN for a

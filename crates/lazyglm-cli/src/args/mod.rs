@@ -12,6 +12,7 @@ pub use choices::{Method, Multiclass, Order, Precision, Thresholds, Update};
 pub use data::{Convert, Reading, Stats};
 pub use model::{Certify, Evaluate, Inspect, Predict, What};
 pub use search::{Choose, Path, Tune};
+pub use tables::Table;
 pub use train::Train;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -66,6 +67,11 @@ pub enum Verb {
     Stats(Stats),
     /// Write data in another format: svmlight, vw, jsonl, csv or lazyglm's cache
     Convert(Convert),
+    /// List solvers and what they can do, losses, schedules or formats
+    List {
+        /// Which table.
+        table: Table,
+    },
     /// Show the main job on made data: train, evaluate, lazy against dense
     Demo,
     /// Benchmarks

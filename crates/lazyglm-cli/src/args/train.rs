@@ -5,8 +5,7 @@ use super::data::Reading;
 use super::tables::names;
 use super::values::{size, tolerance};
 use clap::Args as ClapArgs;
-use clap::builder::PossibleValuesParser;
-use lazyglm::SOLVERS;
+use lazyglm::Solver;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -58,10 +57,10 @@ pub struct Train {
     /// Start from the weights of this model instead of zero
     #[arg(long, value_name = "MODEL", help_heading = "Learning")]
     pub start: Option<PathBuf>,
-    /// The algorithm: one of those below [default: auto; online if --update, --method, --schedule, --eta0, --epochs, --order,
+    /// The algorithm: one of those below [default: auto; sgd if --update, --method, --schedule, --eta0, --epochs, --order,
     /// --average or --early-stop is given]
-    #[arg(long, value_name = "S", value_parser = PossibleValuesParser::new(SOLVERS.iter().map(|solver| solver.name)), hide_possible_values = true, help_heading = "Learning")]
-    pub solver: Option<String>,
+    #[arg(long, value_name = "S", help_heading = "Learning")]
+    pub solver: Option<Solver>,
     /// Solvers that find the minimum: stop at this relative distance from it [default: 1e-4; 1e-3 where the penalty is chosen]
     #[arg(long, value_name = "X", value_parser = tolerance, help_heading = "Learning", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
@@ -77,7 +76,7 @@ pub struct Train {
     /// The starting rate, or auto: the best of many rehearsed on a sample of the rows [default: auto]
     #[arg(long, value_name = "X|auto", help_heading = "Learning", allow_negative_numbers = true)]
     pub eta0: Option<String>,
-    /// How many times to go through the rows [default: 5; --solver saga: up to 100]
+    /// How many times to go through the rows [default: 5; --solver svrg: up to 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Learning")]
     pub epochs: Option<u64>,
     /// The order of rows, anew for each epoch or as in the file [default: shuffled]
@@ -169,8 +168,8 @@ impl Train {
     }
 
     /// The algorithm: the one asked for; else the one that what was said of steps is about; else auto.
-    pub fn solver(&self) -> &str {
-        let silent = if self.of_steps().is_empty() { "auto" } else { "online" };
-        self.solver.as_deref().unwrap_or(silent)
+    pub fn solver(&self) -> Solver {
+        let silent = if self.of_steps().is_empty() { Solver::Auto } else { Solver::Sgd };
+        self.solver.unwrap_or(silent)
     }
 }

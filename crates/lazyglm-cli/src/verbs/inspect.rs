@@ -4,7 +4,7 @@ use crate::args::Inspect;
 use crate::print::{self, count};
 use crate::verbs::inspect_classes;
 use lazyglm::naming::one_line;
-use lazyglm::{Model, Result, model_file};
+use lazyglm::{Model, Result, Solver, model_file};
 use serde_json::json;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -79,19 +79,19 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
     }
     let (report, rows) = (&training.report, count(training.report.rows as u64));
     write!(out, "trained    l1 {:?}, l2 {:?}, ", training.l1, training.l2)?;
-    match report.solver.as_str() {
-        "online" => {
+    match report.solver {
+        Solver::Sgd => {
             let (schedule, eta0) = (&training.schedule, report.eta0);
             let schedule = one_line(schedule);
             writeln!(out, "schedule {schedule}, eta0 {eta0:?}, {} epochs on {rows} rows", report.epochs)?;
         }
-        solver @ ("adagrad" | "ftrl") => {
+        solver @ (Solver::Adagrad | Solver::Ftrl) => {
             let mean =
                 if report.runs > 1 { format!(", mean of {} runs", report.runs) } else { String::new() };
             let (eta0, epochs) = (report.eta0, report.epochs);
             writeln!(out, "{solver}, eta0 {eta0:?}, {epochs} epochs on {rows} rows{mean}")?;
         }
-        solver => writeln!(out, "{}, {} steps on {rows} rows", one_line(solver), report.epochs)?,
+        solver => writeln!(out, "{solver}, {} steps on {rows} rows", report.epochs)?,
     }
     match report.objective {
         f if f.is_finite() => writeln!(out, "objective  {f:.8}")?,

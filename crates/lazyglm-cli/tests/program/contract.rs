@@ -36,7 +36,7 @@ fn train_prints_one_json_object_with_the_keys_of_the_contract() {
         assert!(report[key].is_u64(), "{key} is a whole number: {}", report[key]);
     }
     assert!(report["dual"].is_number() && report["relative_gap"].as_f64() >= Some(0.0));
-    assert_eq!(report["solver"], "online");
+    assert_eq!(report["solver"], "sgd");
     assert_eq!(report["stop"], "epochs");
     assert!(report.as_object().expect("an object").contains_key("validation"));
     assert_eq!(report["validation"], Value::Null);

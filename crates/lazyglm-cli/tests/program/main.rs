@@ -12,6 +12,7 @@ mod contract;
 mod convert;
 mod data;
 mod hostile;
+mod list;
 mod memory;
 mod names;
 mod newton;

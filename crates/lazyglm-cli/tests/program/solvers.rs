@@ -10,8 +10,8 @@ fn folder() -> Folder {
 fn each_learns_and_says_so() {
     let folder = folder();
     let online = folder.json("train a.svm --l1 1e-3 --l2 1e-3 --epochs 20 --json --quiet");
-    for solver in ["adagrad", "ftrl", "saga"] {
-        let epochs = if solver == "saga" { "" } else { "--epochs 20" };
+    for solver in ["adagrad", "ftrl", "svrg"] {
+        let epochs = if solver == "svrg" { "" } else { "--epochs 20" };
         let call = format!("train a.svm --solver {solver} --l1 1e-3 --l2 1e-3 {epochs} -o {solver}");
         let report = folder.json(&format!("{call} --json --quiet"));
         assert_eq!(report["solver"].as_str(), Some(solver));
@@ -22,7 +22,7 @@ fn each_learns_and_says_so() {
         assert!(output.stdout.contains("epochs in"), "{}", output.stdout);
         assert_eq!(
             output.stderr.contains("the best of many rehearsed"),
-            solver != "saga",
+            solver != "svrg",
             "{}",
             output.stderr
         );
@@ -74,7 +74,7 @@ fn the_minimum_is_reached_at_the_tolerance() {
 fn rows_are_held_out_and_windows_are_gone_through() {
     let folder = Folder::with("a.svm", text(&classes(4_000, 60, 1)));
     folder.write("b.svm", text(&classes(400, 60, 2)));
-    for solver in ["adagrad", "ftrl", "saga"] {
+    for solver in ["adagrad", "ftrl", "svrg"] {
         let stop = format!(
             "train a.svm --solver {solver} --validation b.svm --early-stop 2 --epochs 30 --json --quiet"
         );
@@ -97,7 +97,7 @@ fn the_mean_of_several_runs_is_asked_for_and_told() {
         assert!(folder.ok("inspect m").stdout.contains("mean of 3 runs"));
         folder.refuses(&format!("train a.svm --solver {solver} --runs 0"), 2, &["--runs"]);
     }
-    for solver in ["auto", "online", "newton", "saga"] {
+    for solver in ["auto", "sgd", "newton", "svrg"] {
         folder.refuses(
             &format!("train a.svm --solver {solver} --runs 3"),
             2,
@@ -109,10 +109,10 @@ fn the_mean_of_several_runs_is_asked_for_and_told() {
 #[test]
 fn what_has_no_meaning_is_refused_and_said() {
     let folder = folder();
-    for solver in ["adagrad", "ftrl", "saga"] {
+    for solver in ["adagrad", "ftrl", "svrg"] {
         for flag in ["--schedule inverse", "--method sgd", "--update table", "--average"] {
             let name = flag.split(' ').next().unwrap();
-            folder.refuses(&format!("train a.svm --solver {solver} {flag}"), 2, &[name, "--solver online"]);
+            folder.refuses(&format!("train a.svm --solver {solver} {flag}"), 2, &[name, "--solver sgd"]);
         }
         folder.refuses(&format!("train a.svm --solver {solver} --nonnegative"), 2, &["--solver newton"]);
         folder.refuses(&format!("train a.svm --solver {solver} --eta0 -1"), 2, &["is no rate"]);
@@ -132,7 +132,7 @@ fn numbers_of_any_size_are_learnt() {
             format!("{} 1:{} 2:{}\n", unit * (5.0 + a - 2.0 * b), 1e4 * (1.0 + a), 1e-4 * (1.0 + b))
         };
         folder.write(name, (0..600).map(row).collect::<String>());
-        for solver in ["adagrad", "ftrl", "saga"] {
+        for solver in ["adagrad", "ftrl", "svrg"] {
             let call = format!(
                 "train {name} --format svmlight --loss squared --solver {solver} --l1 0 --l2 0 --epochs 60 --json --quiet"
             );

@@ -50,7 +50,7 @@ fn a_typo_in_a_verb_a_flag_or_a_value_gets_the_nearest_name() {
         ("train data.svm --update dense-sparse-predct", "'dense-sparse-predict'"),
         ("train data.svm --order shufled", "'shuffled'"),
         ("train data.svm --precision f46", "f64"),
-        ("train data.svm --solver onlin", "'online'"),
+        ("train data.svm --solver newtn", "'newton'"),
         ("predict m data.svm --as scor", "'score'"),
         ("predict m data.svm --strct", "'--strict'"),
         ("evaluate m data.svm --jsn", "'--json'"),

@@ -10,6 +10,7 @@ use crate::heads::{Head, HeadKind};
 use crate::objective::{self, Verdict, Verdicts};
 use crate::report::{HeadReport, HeadsReport, Report};
 use crate::settings::{Settings, UpdateName};
+use crate::solvers::Solver;
 use crate::trainer::{Progress, Stage};
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -170,7 +171,7 @@ fn finish(job: &Job, fitted: Fitted, seconds_train: f64) -> Result<TrainedHeads>
         eta0: job.rate.eta(0),
         seconds_read: 0.0,
         seconds_train,
-        solver: "online".into(),
+        solver: Solver::Sgd,
         stop,
         validation,
         history,

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::features::Features;
 use crate::scaling::Scaling;
 use crate::settings::{Precision, Settings};
+use crate::solvers::Solver;
 use crate::source::LONGEST;
 
 /// What the program itself takes.
@@ -45,9 +46,9 @@ pub(super) fn bytes_of_value(narrow: bool) -> usize {
 
 /// Bytes a column takes with this solver.
 fn column(settings: &Settings) -> usize {
-    match settings.solver.as_str() {
-        "adagrad" | "ftrl" => COLUMN + RATES * settings.runs as usize,
-        "saga" => COLUMN + RATES + SNAPSHOTS,
+    match settings.solver {
+        Solver::Adagrad | Solver::Ftrl => COLUMN + RATES * settings.runs as usize,
+        Solver::Svrg => COLUMN + RATES + SNAPSHOTS,
         _ => COLUMN,
     }
 }
@@ -55,10 +56,10 @@ fn column(settings: &Settings) -> usize {
 /// How many times a solver has rows in memory when it has all of them: to see them by column takes as much again, and to
 /// choose a penalty, the part that is learnt from meanwhile.
 pub(super) fn copies(settings: &Settings) -> usize {
-    match settings.solver.as_str() {
-        "newton" => 2,
-        "auto" if settings.choose_penalty => 3,
-        "auto" => 2,
+    match settings.solver {
+        Solver::Newton => 2,
+        Solver::Auto if settings.choose_penalty => 3,
+        Solver::Auto => 2,
         _ => 1,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::blocks::{Blocks, Turn};
+use crate::solvers::Solver;
 use std::fmt::Write;
 
 const ROWS: usize = 60_000;
@@ -124,16 +125,19 @@ fn a_solver_that_wants_rows_twice_is_given_windows_sooner() {
     let folder = tempfile::tempdir().unwrap();
     let file = file(folder.path());
     let options = StreamOptions { memory: 64 << 20, cache: CacheMode::Auto, ..StreamOptions::default() };
-    let fits = |solver: &str, choose_penalty: bool, copies: usize| {
-        let settings = Settings { solver: solver.into(), choose_penalty, ..Settings::default() };
+    let fits = |solver: Solver, choose_penalty: bool, copies: usize| {
+        let settings = Settings { solver, choose_penalty, ..Settings::default() };
         let stream = Stream::open(&file, &options, &settings).unwrap();
         let rows = 5 * ROWS + ROWS * ROW / stream.bytes_of_value();
         // Just room for so many copies.
         Stream { window: copies * rows / 2, ..stream }.fits()
     };
-    for (solver, choose, copies) in
-        [("online", false, 1), ("newton", false, 2), ("auto", false, 2), ("auto", true, 3)]
-    {
+    for (solver, choose, copies) in [
+        (Solver::Sgd, false, 1),
+        (Solver::Newton, false, 2),
+        (Solver::Auto, false, 2),
+        (Solver::Auto, true, 3),
+    ] {
         assert!(fits(solver, choose, copies), "{solver}");
         assert!(copies == 1 || !fits(solver, choose, copies - 1), "{solver}");
     }

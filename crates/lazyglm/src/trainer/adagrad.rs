@@ -83,7 +83,7 @@ pub(super) fn slower(eta: f64) -> String {
 
 /// Refuses what is said of steps with one rate for all weights.
 pub(super) fn refuse_online_ways(settings: &Settings) -> Result<()> {
-    let name = &settings.solver;
+    let name = settings.solver;
     let (what, next) = match settings {
         Settings { method: Method::Sgd, .. } => {
             ("--method sgd", "it makes proximal steps: leave --method out")
@@ -94,5 +94,5 @@ pub(super) fn refuse_online_ways(settings: &Settings) -> Result<()> {
         Settings { average: Some(_), .. } => ("--average", "leave it out"),
         _ => return Ok(()),
     };
-    Err(Error::call(format!("{what} is for --solver online, not for {name}"), next))
+    Err(Error::call(format!("{what} is for --solver sgd, not for {name}"), next))
 }

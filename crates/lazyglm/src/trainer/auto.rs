@@ -16,6 +16,7 @@ use crate::penalty::ElasticNet;
 use crate::random;
 use crate::report::Tried;
 use crate::settings::{Precision, Settings, Start};
+use crate::solvers::Solver;
 use crate::task::Task;
 use crate::tune::{Held, Score, Search, points, search};
 use std::sync::Arc;
@@ -37,7 +38,7 @@ pub(super) fn train(
     if task.loss.bend(0.0, 1.0).is_none() {
         return with_kinks(task, validation, settings, watch);
     }
-    let mut settings = Settings { solver: "newton".into(), ..settings.clone() };
+    let mut settings = Settings { solver: Solver::Newton, ..settings.clone() };
     if !settings.choose_penalty {
         return newton::train(task, validation, &settings, watch);
     }
@@ -88,7 +89,7 @@ pub(super) fn for_steps(
     targets: Vec<(f64, f64)>,
     columns: usize,
 ) -> Settings {
-    let mut settings = Settings { solver: "online".into(), ..settings.clone() };
+    let mut settings = Settings { solver: Solver::Sgd, ..settings.clone() };
     if settings.start.is_none() && settings.bias && loss.admits() != Admits::Classes {
         let bias = objective::starting_bias(loss, targets);
         settings.start = Some(Arc::new(Start { weights: vec![0.0; columns], bias }));
@@ -131,7 +132,7 @@ fn search_lanes(task: &Task, settings: &Settings) -> Result<Option<(Score, Vec<T
         &mut |_| {},
     )?;
     let tried = |(k, score): (usize, &Score)| Tried {
-        solver: "online".into(),
+        solver: Solver::Sgd,
         l1: score.point.net.l1,
         l2: score.point.net.l2,
         loss: score.mean,

@@ -11,6 +11,7 @@ use super::train_in_memory;
 use crate::penalty::ElasticNet;
 use crate::report::Tried;
 use crate::settings::Settings;
+use crate::solvers::Solver;
 use rayon::prelude::*;
 
 /// In the units of the recipe, on its middle ray: weak ones, since stopping early is most of the penalty.
@@ -37,7 +38,7 @@ pub(super) struct Follow {
 impl Follow {
     /// The settings of its run.
     pub fn settings(&self, settings: &Settings) -> Settings {
-        let solver = "ftrl".to_string();
+        let solver = Solver::Ftrl;
         let (net, eta0, epochs) = (self.net, Some(self.eta), self.epochs);
         Settings { net, solver, eta0, epochs, runs: RUNS, early_stop: None, start: None, ..settings.clone() }
     }
@@ -86,7 +87,7 @@ pub(super) fn on(seats: &[Seat], like: &Follow, settings: &Settings, tried: &mut
         (sum.0, (sum.1 as f64 / count as f64).round() as u64, sum.2 / count)
     });
     tried.push(Tried {
-        solver: "ftrl".into(),
+        solver: Solver::Ftrl,
         l1: like.net.l1,
         l2: like.net.l2,
         loss: held.loss(),
@@ -99,7 +100,7 @@ pub(super) fn on(seats: &[Seat], like: &Follow, settings: &Settings, tried: &mut
 
 fn base(settings: &Settings) -> Settings {
     Settings {
-        solver: "ftrl".into(),
+        solver: Solver::Ftrl,
         epochs: EPOCHS,
         early_stop: Some(PATIENCE),
         start: None,

@@ -55,7 +55,7 @@ pub(super) fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -
         eta0,
         seconds_read: 0.0,
         seconds_train: seconds,
-        solver: settings.solver.clone(),
+        solver: settings.solver,
         promise: None,
         stop,
         validation,

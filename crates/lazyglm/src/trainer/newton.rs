@@ -4,7 +4,7 @@ use super::epochs::Fitted;
 use super::judge::judge;
 use super::{Job, Progress, Stage, Trained};
 use crate::blocks::InMemory;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory;
 use crate::objective;
 use crate::report::{Stop, Validation};
@@ -25,12 +25,6 @@ pub(super) fn train(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
     let loss = &*task.loss;
-    if loss.bend(0.0, 1.0).is_none() {
-        return Err(Error::call(
-            format!("--solver newton needs a loss without kinks, and '{}' has some", loss.spec()),
-            "use --solver online, or a smooth relative: squared-hinge, huber, squared-epsilon-insensitive",
-        ));
-    }
     // The view by columns is as large as the rows, and there are some numbers for each row and column.
     let (nonzeros, columns) = (task.data.rows.nonzeros(), task.data.rows.columns());
     memory::ask_for(16 * nonzeros + 32 * (columns + task.targets.len()), "rows, columns and weights")?;

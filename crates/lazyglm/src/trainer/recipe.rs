@@ -20,6 +20,7 @@ use crate::random::Random;
 use crate::report::Tried;
 use crate::settings::{Settings, Start};
 use crate::solver::newton::{self, Options, Problem, View};
+use crate::solvers::Solver;
 use crate::task::Task;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -115,7 +116,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     }
     let held = walk.tried.get(&(ray, k)).map_or(Held::LOST, |(held, _)| *held);
     let (mut tried, mut seat) = (walk.order, walk.seats.swap_remove(0));
-    let mark = |tried: &mut [Tried], solver: &str, loss: f64| {
+    let mark = |tried: &mut [Tried], solver: Solver, loss: f64| {
         let point = tried.iter_mut().rfind(|point| point.solver == solver && point.loss == loss);
         point.into_iter().for_each(|point| point.chosen = true);
     };
@@ -126,15 +127,15 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         let net = ElasticNet { l1: digits(NOTHING * units.l1), l2: 0.0 };
         let (loss, rows) = (best.loss_of_nothing(), seat.learnt.targets.len());
         let ElasticNet { l1, l2 } = net;
-        tried.push(Tried { solver: "newton".into(), l1, l2, loss, nonzeros: 0, rows, chosen: true });
+        tried.push(Tried { solver: Solver::Newton, l1, l2, loss, nonzeros: 0, rows, chosen: true });
         let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias };
         return Ok(Choice { how: How::Minimise(net, Arc::new(start)), tried });
     }
     if let Some(follow) = follow {
-        mark(&mut tried, "ftrl", follow.held.loss());
+        mark(&mut tried, Solver::Ftrl, follow.held.loss());
         return Ok(Choice { how: How::Follow(follow), tried });
     }
-    mark(&mut tried, "newton", lowest);
+    mark(&mut tried, Solver::Newton, lowest);
     let net = net(units, ray, k);
     seat.look(net, settings); // the last look may have been at another penalty
     let (weights, bias) = seat.at.unwrap_or_default();
@@ -248,7 +249,7 @@ impl Walk<'_> {
         }
         let rows = self.seats[0].learnt.targets.len();
         self.order.push(Tried {
-            solver: "newton".into(),
+            solver: Solver::Newton,
             l1: net.l1,
             l2: net.l2,
             loss,

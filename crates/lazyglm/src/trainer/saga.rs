@@ -4,7 +4,7 @@ use super::adagrad::{refuse_online_ways, scales, slower};
 use super::epochs::Run;
 use super::judge::judge;
 use super::{Job, Progress, Trained};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::settings::Settings;
 use crate::solver::adagrad::{self, Adagrad};
 use crate::solver::learner::Learner;
@@ -20,15 +20,6 @@ const FIRST: f64 = 0.1;
 /// Trains on rows wherever they are.
 pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     refuse_online_ways(settings)?;
-    if job.loss.bend(0.0, 1.0).is_none() || job.loss.curvature().is_none() {
-        return Err(Error::call(
-            format!(
-                "--solver saga needs a loss without kinks and of bounded curvature, and '{}' is none",
-                job.loss.spec()
-            ),
-            "use --solver adagrad, or a smooth relative: squared-hinge, huber, squared-epsilon-insensitive",
-        ));
-    }
     let started = Instant::now();
     let scales = scales(job)?;
     let step = settings.eta0.unwrap_or(STEP);

@@ -1,152 +1,80 @@
-//! The algorithms there are, by name. To add one: a file that trains a task, and its line in [`SOLVERS`].
+//! Where the code of each solver is, and the checks of its settings. What a solver can do stands in [`crate::solvers`].
 
 use super::{Job, Progress, Trained, adagrad, auto, ftrl, newton, online, saga, train_in_memory, zeros};
 use crate::error::{Error, Result};
-use crate::registry::suggest;
+use crate::loss::Loss;
 use crate::settings::Settings;
+use crate::solvers::{Request, Solver};
 use crate::task::Task;
 
-/// Trains a task; held-out rows are measured if there are any.
-pub type Train = fn(&Task, Option<&Task>, &Settings, &mut dyn FnMut(&Progress)) -> Result<Trained>;
+/// Trains on rows in memory; held-out rows, settings, progress.
+type Train = fn(&Task, Option<&Task>, &Settings, &mut dyn FnMut(&Progress)) -> Result<Trained>;
 
-/// The same on rows wherever they are.
+/// Trains on rows wherever they are.
 type TrainOn = fn(&Job, &Settings, &mut dyn FnMut(&Progress)) -> Result<Trained>;
 
-/// An algorithm.
-///
-/// ```
-/// use lazyglm::SOLVERS;
-/// let names: Vec<&str> = SOLVERS.iter().map(|solver| solver.name).collect();
-/// assert_eq!(names, ["auto", "online", "newton", "adagrad", "ftrl", "saga"]);
-/// ```
-pub struct Solver {
-    /// As it is asked for.
-    pub name: &'static str,
-    /// What it does.
-    pub about: &'static str,
-    /// Whether it knows factors of the penalty and bounds of weights.
-    pub prices: bool,
-    /// Whether it can give the mean of several runs.
-    pub runs: bool,
-    /// Does it.
-    pub train: Train,
-    streams: Option<TrainOn>, // if it can go through rows that are not in memory
-}
-
-/// Every run has weights of its own in memory.
+/// More than anybody has the memory for.
 const MOST_RUNS: u64 = 1000;
 
-/// Every solver there is.
-pub static SOLVERS: &[Solver] = &[
-    Solver {
-        name: "auto",
-        about: "newton where rows are in memory and the loss is smooth, else online, and then the zero test; without --l1 and --l2 it chooses them on held-out rows, and ftrl where that is better there",
-        prices: true,
-        runs: false,
-        train: auto::train,
-        streams: Some(zeros::train),
-    },
-    Solver {
-        name: "online",
-        about: "stochastic steps, a row at a time, for a given number of epochs",
-        prices: true,
-        runs: false,
-        train: train_in_memory,
-        streams: Some(online::train),
-    },
-    Solver {
-        name: "newton",
-        about: "the minimiser, to a proved --tolerance; rows in memory, losses without kinks",
-        prices: true,
-        runs: false,
-        train: newton::train,
-        streams: None,
-    },
-    Solver {
-        name: "adagrad",
-        about: "stochastic steps with a rate for each weight, in any units; --eta0 is their common factor",
-        prices: false,
-        runs: true,
-        train: train_in_memory,
-        streams: Some(adagrad::train),
-    },
-    Solver {
-        name: "ftrl",
-        about: "the best weights for all rows so far, as far as they are known (FTRL-proximal); rates as adagrad's",
-        prices: false,
-        runs: true,
-        train: train_in_memory,
-        streams: Some(ftrl::train),
-    },
-    Solver {
-        name: "saga",
-        about: "steps whose noise fades (SVRG): to the minimum, at --tolerance or after --epochs; losses without kinks",
-        prices: false,
-        runs: false,
-        train: train_in_memory,
-        streams: Some(saga::train),
-    },
-];
-
-impl Solver {
-    /// Whether it can go through rows that are not in memory.
-    pub fn streams(&self) -> bool {
-        self.streams.is_some()
+/// The code that trains on rows in memory.
+pub(super) fn in_memory(solver: Solver) -> Train {
+    match solver {
+        Solver::Auto => auto::train,
+        Solver::Newton => newton::train,
+        Solver::Sgd | Solver::Adagrad | Solver::Ftrl | Solver::Svrg => train_in_memory,
     }
+}
 
-    /// Trains on rows wherever they are.
-    pub(super) fn on(
-        &self,
-        job: &Job,
-        settings: &Settings,
-        watch: &mut dyn FnMut(&Progress),
-    ) -> Result<Trained> {
-        let Some(train) = self.streams else {
-            return Err(Error::call(
-                format!("--solver {} needs all rows in memory, and they do not fit into --memory", self.name),
-                "raise --memory, or use --solver online",
-            ));
-        };
-        train(job, settings, watch)
+/// The code that goes through rows wherever they are, if the solver has any.
+fn anywhere(solver: Solver) -> Option<TrainOn> {
+    match solver {
+        Solver::Auto => Some(zeros::train),
+        Solver::Sgd => Some(online::train),
+        Solver::Newton => None,
+        Solver::Adagrad => Some(adagrad::train),
+        Solver::Ftrl => Some(ftrl::train),
+        Solver::Svrg => Some(saga::train),
     }
+}
 
-    /// Refuses what it does not know, and arrays of another length than there are columns.
-    pub(super) fn check(&self, settings: &Settings, columns: usize) -> Result<()> {
-        if (settings.factors.is_some() || settings.nonnegative) && !self.prices {
-            return Err(Error::call(
-                format!("--penalty-factor and --nonnegative are not for --solver {}", self.name),
-                "use --solver newton or online",
-            ));
-        }
-        if !(1..=MOST_RUNS).contains(&settings.runs) {
-            let hint = format!("give a number from 1 to {MOST_RUNS}");
-            return Err(Error::call(format!("the mean of {} runs", settings.runs), hint));
-        }
-        if settings.runs != 1 && !self.runs {
-            let able: Vec<&str> =
-                SOLVERS.iter().filter(|solver| solver.runs).map(|solver| solver.name).collect();
-            return Err(Error::call(
-                format!("--runs is not for --solver {}", self.name),
-                format!("leave it out, or use --solver {}", able.join(" or ")),
-            ));
-        }
-        let start = settings.start.as_ref().map(|start| start.weights.len());
-        let factors = settings.factors.as_ref().map(|factors| factors.len());
-        match [start, factors].into_iter().flatten().find(|length| *length != columns) {
-            None => Ok(()),
-            Some(length) => Err(Error::call(
-                format!("a start or factors for {length} columns, and there are {columns}"),
-                "give one number a column",
-            )),
+/// Trains on rows wherever they are.
+pub(super) fn on(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    match anywhere(settings.solver) {
+        Some(train) => train(job, settings, watch),
+        None => {
+            settings.solver.check(&Request { on_disk: true, ..wanted(job.loss, settings) }).and_then(|()| {
+                let what = format!("--solver {} needs all rows in memory", settings.solver);
+                Err(Error::call(what, "raise --memory, or use --solver sgd"))
+            })
         }
     }
 }
 
-/// The solver of this name.
-pub(super) fn find(name: &str) -> Result<&'static Solver> {
-    let names: Vec<&str> = SOLVERS.iter().map(|solver| solver.name).collect();
-    SOLVERS
-        .iter()
-        .find(|solver| solver.name == name)
-        .ok_or_else(|| Error::call(format!("there is no solver '{name}'"), suggest(name, &names)))
+/// What these settings want of their solver.
+fn wanted<'a>(loss: &'a dyn Loss, settings: &Settings) -> Request<'a> {
+    Request {
+        loss: Some(loss),
+        factors: settings.factors.is_some(),
+        bounds: settings.nonnegative,
+        runs: settings.runs != 1,
+        ..Request::default()
+    }
+}
+
+/// Refuses what the solver cannot do, and arrays of another length than there are columns.
+pub(super) fn check(settings: &Settings, loss: &dyn Loss, columns: usize, on_disk: bool) -> Result<()> {
+    if !(1..=MOST_RUNS).contains(&settings.runs) {
+        let hint = format!("give a number from 1 to {MOST_RUNS}");
+        return Err(Error::call(format!("the mean of {} runs", settings.runs), hint));
+    }
+    settings.solver.check(&Request { on_disk, ..wanted(loss, settings) })?;
+    let start = settings.start.as_ref().map(|start| start.weights.len());
+    let factors = settings.factors.as_ref().map(|factors| factors.len());
+    match [start, factors].into_iter().flatten().find(|length| *length != columns) {
+        None => Ok(()),
+        Some(length) => Err(Error::call(
+            format!("a start or factors for {length} columns, and there are {columns}"),
+            "give one number per column",
+        )),
+    }
 }

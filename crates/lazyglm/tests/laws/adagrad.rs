@@ -8,7 +8,7 @@ use lazyglm::solver::adagrad::{Adagrad, Rule};
 use lazyglm::solver::learner::Learner;
 use lazyglm::solver::orbit;
 use lazyglm::solver::scales::{Scales, Units};
-use lazyglm::{ElasticNet, Examples, Method, Rows, Settings, synth, train};
+use lazyglm::{ElasticNet, Examples, Method, Rows, Settings, Solver, synth, train};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -197,14 +197,14 @@ fn a_rate_is_found_and_the_given_one_is_taken() {
     let part = |from, to| all.select(&(from..to).collect::<Vec<_>>());
     let (task, held_out) = (part(0, 2_000), part(2_000, 3_000));
     let fit = |solver: &str, eta0| {
-        let settings = Settings { solver: solver.into(), eta0, ..Settings::default() };
+        let settings = Settings { solver: solver.parse().unwrap(), eta0, ..Settings::default() };
         let report = train(&task, Some(&held_out), &settings, &mut |_| {}).unwrap().report;
         (report.validation.unwrap().loss, report)
     };
     assert_eq!(fit("adagrad", Some(0.3)).1.eta0, 0.3);
     let (loss, found) = fit("adagrad", None);
     assert!(loss < fit("adagrad", Some(1e-4)).0 && loss < fit("adagrad", Some(30.0)).0);
-    assert_eq!((found.solver.as_str(), found.epochs, found.history.len()), ("adagrad", 5, 5));
+    assert_eq!((found.solver.name(), found.epochs, found.history.len()), ("adagrad", 5, 5));
     let online = fit("online", None).0;
     assert!(loss < 1.25 * online, "{loss} {online}");
 }
@@ -212,7 +212,7 @@ fn a_rate_is_found_and_the_given_one_is_taken() {
 #[test]
 fn what_has_no_meaning_is_refused() {
     let task = synth::documents(&synth::Shape { rows: 50, features: 20, ..Default::default() }).task;
-    let base = Settings { solver: "adagrad".into(), ..Settings::default() };
+    let base = Settings { solver: Solver::Adagrad, ..Settings::default() };
     for settings in [
         Settings { method: Method::Sgd, ..base.clone() },
         Settings { update: lazyglm::UpdateName::Table, ..base.clone() },

@@ -1,7 +1,9 @@
 //! What is done where nothing is said of how: a chosen penalty does not see units, and regression does not see where
 //! targets lie.
 
-use lazyglm::{ElasticNet, Kind, Precision, Settings, Stop, Task, Trained, loss, objective, synth, train};
+use lazyglm::{
+    ElasticNet, Kind, Precision, Settings, Solver, Stop, Task, Trained, loss, objective, synth, train,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,7 +25,7 @@ fn moved(task: &Task, times: f64, plus: f64) -> Task {
 }
 
 fn auto() -> Settings {
-    Settings { solver: "auto".into(), choose_penalty: true, tolerance: 1e-9, ..Settings::default() }
+    Settings { solver: Solver::Auto, choose_penalty: true, tolerance: 1e-9, ..Settings::default() }
 }
 
 fn run(task: &Task, settings: &Settings) -> Trained {
@@ -64,7 +66,7 @@ fn steps_for_a_loss_with_kinks_begin_at_the_middle_so_where_targets_lie_does_not
     let task = Task { loss: loss::parse("quantile").unwrap(), ..numbers(600) };
     let settings = Settings { choose_penalty: false, precision: Precision::F64, eta0: Some(0.02), ..auto() };
     let (one, other) = (run(&task, &settings), run(&moved(&task, 1.0, 4096.0), &settings));
-    assert_eq!((one.report.solver.as_str(), one.report.eta0), ("online", 0.02));
+    assert_eq!((one.report.solver, one.report.eta0), (Solver::Sgd, 0.02));
     for (a, b) in one.weights.iter().zip(&other.weights) {
         assert!((a - b).abs() < 1e-9, "{a} {b}");
     }
@@ -78,29 +80,32 @@ fn the_best_penalty_tried_is_the_one_that_is_kept() {
     let chosen: Vec<_> = report.tried.iter().filter(|point| point.chosen).collect();
     let lowest = report.tried.iter().map(|point| point.loss).fold(f64::INFINITY, f64::min);
     assert!(chosen.len() == 1 && chosen[0].loss <= 1.006 * lowest, "{:?}", report.tried);
-    let best_of = |solver: &str| {
+    let best_of = |solver: Solver| {
         let of = report.tried.iter().filter(|point| point.solver == solver).map(|point| point.loss);
         of.fold(f64::INFINITY, f64::min)
     };
-    match report.solver.as_str() {
-        "newton" => {
+    match report.solver {
+        Solver::Newton => {
             assert!(
                 report.promise.unwrap_or(0.0) < 1e-9 || report.relative_gap.unwrap() < 1e-8,
                 "{report:?}"
             );
             assert!(report.l2 == 0.0 || report.relative_gap.unwrap() < 1e-6, "the proof is of that penalty");
         }
-        "ftrl" => {
+        Solver::Ftrl => {
             let tried = &report.tried;
-            assert!(best_of("ftrl") < 0.996 * best_of("newton"), "only if it is clearly better: {tried:?}");
+            assert!(
+                best_of(Solver::Ftrl) < 0.996 * best_of(Solver::Newton),
+                "only if it is clearly better: {tried:?}"
+            );
             assert!(report.runs > 1, "a mean: {report:?}");
         }
         other => panic!("{other}"),
     }
-    assert!(best_of("ftrl").is_finite() && best_of("newton").is_finite(), "both were tried");
+    assert!(best_of(Solver::Ftrl).is_finite() && best_of(Solver::Newton).is_finite(), "both were tried");
     // The program can make the same model of what the report says.
     let same = Settings {
-        solver: report.solver.clone(),
+        solver: report.solver,
         choose_penalty: false,
         net: ElasticNet { l1: report.l1, l2: report.l2 },
         eta0: Some(report.eta0).filter(|eta0| *eta0 > 0.0),
@@ -112,14 +117,14 @@ fn the_best_penalty_tried_is_the_one_that_is_kept() {
     assert!((again.objective - report.objective).abs() < 1e-6 * report.objective, "{again:?}");
 }
 
-const EVERY_WAY: [(&str, bool); 7] = [
-    ("auto", true),
-    ("auto", false),
-    ("newton", false),
-    ("online", false),
-    ("adagrad", false),
-    ("ftrl", false),
-    ("saga", false),
+const EVERY_WAY: [(Solver, bool); 7] = [
+    (Solver::Auto, true),
+    (Solver::Auto, false),
+    (Solver::Newton, false),
+    (Solver::Sgd, false),
+    (Solver::Adagrad, false),
+    (Solver::Ftrl, false),
+    (Solver::Svrg, false),
 ];
 
 #[test]
@@ -127,7 +132,7 @@ fn a_run_that_is_interrupted_before_it_began_has_no_model() {
     let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
     for (solver, choose_penalty) in EVERY_WAY {
         let interrupt = Some(Arc::new(AtomicBool::new(true)));
-        let settings = Settings { solver: solver.into(), choose_penalty, interrupt, ..Settings::default() };
+        let settings = Settings { solver, choose_penalty, interrupt, ..Settings::default() };
         let refusal = train(&task, None, &settings, &mut |_| {}).unwrap_err();
         assert!(matches!(refusal.kind(), Kind::Interrupted), "{solver}: {refusal}");
     }
@@ -140,7 +145,7 @@ fn a_run_that_is_interrupted_has_weights_and_true_figures_of_them() {
         for looks in [1, 2, 5, 9] {
             let interrupt = Arc::new(AtomicBool::new(false));
             let settings = Settings {
-                solver: solver.into(),
+                solver,
                 choose_penalty,
                 epochs: 50,
                 interrupt: Some(interrupt.clone()),

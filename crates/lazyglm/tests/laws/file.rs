@@ -4,7 +4,8 @@ use crate::common::{log_uniform, sign};
 use lazyglm::format::{Parsed, Parser, Svmlight};
 use lazyglm::random::Random;
 use lazyglm::{
-    ElasticNet, Labels, Model, Settings, Tried, Validation, ValuesRef, loss, model_file, number, synth, train,
+    ElasticNet, Labels, Model, Settings, Solver, Tried, Validation, ValuesRef, loss, model_file, number,
+    synth, train,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -333,7 +334,7 @@ fn figures_that_are_not_finite_are_kept_as_none_and_a_penalty_that_is_not_is_ref
     (report.penalty, report.eta0, report.l1, report.l2) = (f64::INFINITY, f64::NAN, f64::INFINITY, f64::NAN);
     report.validation = Some(Validation { loss: f64::INFINITY, best_epoch: 1 });
     report.tried = vec![Tried {
-        solver: "newton".into(),
+        solver: Solver::Newton,
         l1: f64::INFINITY,
         l2: f64::NEG_INFINITY,
         loss: f64::INFINITY,

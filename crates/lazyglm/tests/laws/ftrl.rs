@@ -115,7 +115,8 @@ fn the_penalty_is_that_of_the_objective() {
     let most = objective::l1_max(task.examples(), &*task.loss, true);
     let fit = |solver: &str, l1: f64, eta0| {
         let net = ElasticNet { l1, l2: 1e-3 };
-        let settings = Settings { solver: solver.into(), net, eta0, epochs: 20, ..Settings::default() };
+        let settings =
+            Settings { solver: solver.parse().unwrap(), net, eta0, epochs: 20, ..Settings::default() };
         train(&task, None, &settings, &mut |_| {}).unwrap().report
     };
     assert_eq!(fit("ftrl", 2.0 * most, Some(0.1)).nonzeros, 0);

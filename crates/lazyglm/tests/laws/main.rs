@@ -32,5 +32,6 @@ mod saga;
 mod schedule;
 mod shard;
 mod shrink;
+mod solvers;
 mod toy;
 mod tune;

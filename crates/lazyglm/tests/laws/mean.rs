@@ -69,20 +69,20 @@ fn the_mean_of_runs_is_better_than_most_of_them_and_only_some_solvers_know_it() 
     let [learnt, held] = [0..300, 300..400].map(|rows| whole.select(&rows.collect::<Vec<usize>>()));
     for solver in SOLVERS {
         let held_out = |runs, seed| {
-            let (solver, eta0) = (solver.name.to_string(), Some(0.5));
+            let (solver, eta0) = (solver.solver, Some(0.5));
             let settings = Settings { solver, eta0, runs, seed, epochs: 1, ..Settings::default() };
             train(&learnt, Some(&held), &settings, &mut |_| {})
                 .map(|trained| (trained.report.runs, trained.report.validation.unwrap().loss))
         };
-        assert!([0, u64::MAX].iter().all(|runs| held_out(*runs, 1).is_err()), "{}", solver.name);
+        assert!([0, u64::MAX].iter().all(|runs| held_out(*runs, 1).is_err()), "{}", solver.solver.name());
         if !solver.runs {
             let refused = held_out(4, 1).unwrap_err().to_string();
-            assert!(refused.contains("--runs") && refused.contains(solver.name), "{refused}");
+            assert!(refused.contains("--runs") && refused.contains(solver.solver.name()), "{refused}");
             continue;
         }
         let single: Vec<f64> = (1..=8).map(|seed| held_out(1, seed).unwrap().1).collect();
         let (runs, mean) = held_out(8, 1).unwrap();
         let middle = single.iter().sum::<f64>() / 8.0;
-        assert!(runs == 8 && mean < middle, "{}: {mean} {single:?}", solver.name);
+        assert!(runs == 8 && mean < middle, "{}: {mean} {single:?}", solver.solver.name());
     }
 }

@@ -9,7 +9,7 @@ use lazyglm::solver::learner::Learner;
 use lazyglm::solver::orbit::drift;
 use lazyglm::solver::saga::{Rule, Saga};
 use lazyglm::solver::scales::Scales;
-use lazyglm::{ElasticNet, Examples, Method, Settings, Stop, synth, train};
+use lazyglm::{ElasticNet, Examples, Method, Settings, Solver, Stop, synth, train};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -208,7 +208,7 @@ fn it_ends_at_the_minimum_with_its_zeros() {
         let fit = |solver: &str| {
             let net = ElasticNet { l1, l2 };
             let settings = Settings {
-                solver: solver.into(),
+                solver: solver.parse().unwrap(),
                 net,
                 tolerance: 1e-6,
                 epochs: 2_000,
@@ -232,8 +232,13 @@ fn numbers_are_learnt_too_and_kinks_are_refused() {
         data.loss = loss::parse(name).unwrap();
         let fit = |solver: &str| {
             let net = ElasticNet { l1: 1e-2, l2: 1e-2 };
-            let settings =
-                Settings { solver: solver.into(), net, tolerance: 1e-5, epochs: 500, ..Settings::default() };
+            let settings = Settings {
+                solver: solver.parse().unwrap(),
+                net,
+                tolerance: 1e-5,
+                epochs: 500,
+                ..Settings::default()
+            };
             train(&data, None, &settings, &mut |_| {}).unwrap().report
         };
         let (found, best) = (fit("saga"), fit("newton"));
@@ -241,7 +246,7 @@ fn numbers_are_learnt_too_and_kinks_are_refused() {
     }
     for name in ["quantile", "poisson"] {
         data.loss = loss::parse(name).unwrap();
-        let settings = Settings { solver: "saga".into(), ..Settings::default() };
+        let settings = Settings { solver: Solver::Svrg, ..Settings::default() };
         assert!(
             train(&data, None, &settings, &mut |_| {}).unwrap_err().to_string().contains("without kinks")
         );

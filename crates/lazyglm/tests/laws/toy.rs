@@ -3,7 +3,8 @@
 use lazyglm::loss::{self, Admits};
 use lazyglm::random::Random;
 use lazyglm::{
-    Dataset, ElasticNet, Features, Labels, Load, Precision, Rows, Settings, Stop, Task, Trained, train,
+    Dataset, ElasticNet, Features, Labels, Load, Precision, Rows, Settings, Solver, Stop, Task, Trained,
+    train,
 };
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ fn task(rows: &[Example], columns: usize, loss: &str) -> Task {
 }
 
 fn auto() -> Settings {
-    Settings { solver: "auto".into(), choose_penalty: true, precision: Precision::F64, ..Settings::default() }
+    Settings { solver: Solver::Auto, choose_penalty: true, precision: Precision::F64, ..Settings::default() }
 }
 
 fn run(task: &Task, settings: &Settings) -> Trained {
@@ -65,7 +66,7 @@ fn no_loss_takes_long_on_toy_data_nor_ends_above_the_bias_alone() {
             let rows: Vec<_> = rows.iter().map(|(y, row)| (y + shift, row.clone())).collect();
             let report = run(&task(&rows, 3, entry.name), &auto()).report;
             let smooth = loss::parse(entry.name).unwrap().bend(0.0, 1.0).is_some();
-            if smooth && report.solver == "newton" {
+            if smooth && report.solver == Solver::Newton {
                 let above = report.objective - report.baseline;
                 assert!(above <= 1e-9 * report.baseline.abs(), "{name}, {}: {report:?}", entry.name);
             }

@@ -3,7 +3,7 @@
 use crate::args::Train;
 use crate::print::{self, count};
 use lazyglm::naming::one_line;
-use lazyglm::{Place, Report, Stop, Validation};
+use lazyglm::{Place, Report, Solver, Stop, Validation};
 
 /// Writes them, a line for each thing there is to say.
 pub(super) fn human(
@@ -14,7 +14,8 @@ pub(super) fn human(
 ) -> std::io::Result<()> {
     let rows = count(report.rows as u64);
     let features = count(report.features as u64);
-    let mut learnt = print::counted(report.epochs, if report.solver == "newton" { "step" } else { "epoch" });
+    let mut learnt =
+        print::counted(report.epochs, if report.solver == Solver::Newton { "step" } else { "epoch" });
     if report.runs > 1 {
         learnt += &format!(", the mean of {} runs,", report.runs);
     }
@@ -45,7 +46,7 @@ pub(super) fn human(
         _ => None,
     };
     stopped.iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;
-    if let Some(validation) = report.validation.filter(|_| report.solver == "newton") {
+    if let Some(validation) = report.validation.filter(|_| report.solver == Solver::Newton) {
         writeln!(out, "held out   loss {:.8}", validation.loss)?;
     } else if let Some(validation) = &report.validation {
         let Validation { loss, best_epoch } = validation;

@@ -2,12 +2,12 @@
 
 use crate::args::Train;
 use crate::print::{self, note};
-use lazyglm::{Report, Settings, Stop, Trained};
+use lazyglm::{Report, Settings, Solver, Stop, Trained};
 
 /// Says all there is to say.
 pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, streams: bool) {
     let report = &trained.report;
-    if settings.solver == "auto" {
+    if settings.solver == Solver::Auto {
         note(args.quiet, &did(settings, report, streams));
     }
     match report.stop {
@@ -29,9 +29,9 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
         ),
         _ => {}
     }
-    let has_rate = match report.solver.as_str() {
-        "online" => report.tried.is_empty() && settings.schedule.uses_eta0(),
-        "adagrad" | "ftrl" => true,
+    let has_rate = match report.solver {
+        Solver::Sgd => report.tried.is_empty() && settings.schedule.uses_eta0(),
+        Solver::Adagrad | Solver::Ftrl => true,
         _ => false,
     };
     if has_rate && settings.eta0.is_none() && report.tried.is_empty() && report.eta0 > 0.0 {
@@ -81,7 +81,7 @@ fn interrupted(report: &Report) -> String {
             print::count(report.rows as u64)
         ),
         (epochs, _) => {
-            let what = if report.solver == "newton" { "Newton step" } else { "epoch" };
+            let what = if report.solver == Solver::Newton { "Newton step" } else { "epoch" };
             format!("interrupted: this is what {} learnt; {distance}", print::counted(epochs, what))
         }
     }
@@ -112,13 +112,15 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
         None if settings.choose_penalty => format!("l1 {l1:?} and l2 {l2:?}, since none was given"),
         None => "the penalty as given".to_string(),
     };
-    let how = match report.solver.as_str() {
-        "newton" if report.stop == Stop::Interrupted => "Newton's method, interrupted".to_string(),
-        "newton" if matches!(report.stop, Stop::Gap | Stop::Promise) => {
+    let how = match report.solver {
+        Solver::Newton if report.stop == Stop::Interrupted => "Newton's method, interrupted".to_string(),
+        Solver::Newton if matches!(report.stop, Stop::Gap | Stop::Promise) => {
             format!("the minimiser to {:?}, by Newton's method", settings.tolerance)
         }
-        "newton" => format!("Newton's method, which did not reach the tolerance of {:?}", settings.tolerance),
-        "ftrl" => format!(
+        Solver::Newton => {
+            format!("Newton's method, which did not reach the tolerance of {:?}", settings.tolerance)
+        }
+        Solver::Ftrl => format!(
             "{} of FTRL-proximal, the mean of {} runs, better there than the minimiser of any penalty tried",
             print::counted(report.epochs, "epoch"),
             report.runs

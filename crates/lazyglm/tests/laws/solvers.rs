@@ -1,0 +1,129 @@
+//! The table of solvers is true: what it allows is learnt, and what it does not allow is refused with a way out.
+
+use lazyglm::format::Asked;
+use lazyglm::loss::{self, Admits};
+use lazyglm::{
+    CacheMode, Dataset, Declared, Kind, Losses, Request, Result, SOLVERS, Settings, Solver, Stream,
+    StreamOptions, TargetKind, Task, train, train_stream,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows whose targets suit a loss.
+fn file(folder: &Path, admits: Admits) -> std::path::PathBuf {
+    let target = |k: usize| match admits {
+        Admits::Classes => ["1", "-1"][k % 2].to_string(),
+        Admits::NonNegative => (k % 4).to_string(),
+        Admits::Reals => (0.5 * (k % 5) as f64 - 1.0).to_string(),
+    };
+    let row = |k: usize| format!("{} {}:1 {}:0.5 9:{}\n", target(k), 1 + k % 4, 5 + k % 3, 1 + k % 2);
+    let path = folder.join(format!("{admits:?}.svm"));
+    std::fs::write(&path, (0..120).map(row).collect::<String>()).unwrap();
+    path
+}
+
+/// Learns in memory or through windows.
+fn learn(file: &Path, settings: &Settings, loss: &str, on_disk: bool) -> Result<Solver> {
+    let loss = Some(loss::parse(loss)?);
+    if on_disk {
+        let (asked, declared, cache) = (Asked::default(), Declared::default(), CacheMode::Off);
+        let options = StreamOptions { asked, declared, cache, loss, memory: 64 << 20, ..Default::default() };
+        let stream = Stream::open(file, &options, settings)?;
+        return train_stream(&stream, None, settings, &mut |_| {}).map(|trained| trained.report.solver);
+    }
+    let task = Task::new(Dataset::read(file, Declared::default())?, loss, None, None)?;
+    train(&task, None, settings, &mut |_| {}).map(|trained| trained.report.solver)
+}
+
+#[test]
+fn every_cell_of_the_table_is_true() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cells = 0;
+    for row in SOLVERS {
+        for entry in loss::TABLE {
+            let loss = loss::parse(entry.name).unwrap();
+            let file = file(folder.path(), loss.admits());
+            for (on_disk, factors, bounds, runs) in
+                (0..16).map(|k| (k & 1 > 0, k & 2 > 0, k & 4 > 0, k & 8 > 0))
+            {
+                let settings = Settings {
+                    solver: row.solver,
+                    epochs: 2,
+                    eta0: (row.solver != Solver::Auto).then_some(0.01),
+                    factors: factors.then(|| Arc::new(vec![1.0, 0.5, 0.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0])),
+                    nonnegative: bounds,
+                    runs: if runs { 2 } else { 1 },
+                    ..Settings::default()
+                };
+                let wanted =
+                    Request { loss: Some(&*loss), on_disk, factors, bounds, runs, ..Request::default() };
+                let allowed = row.solver.check(&wanted);
+                let done = learn(&file, &settings, entry.name, on_disk);
+                let cell = format!("{} {} {on_disk} {factors} {bounds} {runs}", row.solver, entry.name);
+                match (&allowed, done) {
+                    (Ok(()), Ok(_)) => {}
+                    (Err(refusal), Err(told)) => {
+                        assert!(matches!(told.kind(), Kind::Call { .. }), "{cell}: {told}");
+                        assert_eq!(refusal.to_string(), told.to_string(), "{cell}");
+                    }
+                    (allowed, done) => panic!("{cell}: the table says {allowed:?}, and training {done:?}"),
+                }
+                cells += 1;
+            }
+        }
+    }
+    assert_eq!(cells, SOLVERS.len() * loss::TABLE.len() * 16);
+}
+
+#[test]
+fn a_refusal_names_a_solver_that_can_do_it_if_there_is_one() {
+    for row in SOLVERS {
+        for entry in loss::TABLE {
+            let loss = loss::parse(entry.name).unwrap();
+            for (targets, runs, factors) in [
+                (TargetKind::Single, false, false),
+                (TargetKind::Single, true, false),
+                (TargetKind::Single, true, true),
+                (TargetKind::Classes, false, true),
+                (TargetKind::Labels, false, false),
+            ] {
+                let wanted = Request {
+                    loss: Some(&*loss),
+                    targets: Some(targets),
+                    runs,
+                    factors,
+                    ..Request::default()
+                };
+                let Err(refusal) = row.solver.check(&wanted) else { continue };
+                let able = SOLVERS.iter().find(|other| other.solver.check(&wanted).is_ok());
+                let text = refusal.to_string();
+                match able {
+                    Some(able) => assert!(text.contains(&format!("use --solver {}", able.solver)), "{text}"),
+                    None => assert!(text.contains("no solver can do all of this"), "{text}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_solver_has_a_row_and_a_name_that_leads_back_to_it() {
+    for row in SOLVERS {
+        assert_eq!(row.solver.capabilities().solver, row.solver);
+        assert_eq!(row.solver.name().parse::<Solver>().unwrap(), row.solver);
+        let json = serde_json::to_string(&row.solver).unwrap();
+        assert_eq!(
+            (json.as_str(), serde_json::from_str::<Solver>(&json).unwrap()),
+            (format!("\"{}\"", row.solver).as_str(), row.solver)
+        );
+        let smooth =
+            loss::TABLE.iter().filter(|entry| row.losses.include(&*loss::parse(entry.name).unwrap()));
+        assert_eq!(smooth.count() == loss::TABLE.len(), row.losses == Losses::Any, "{}", row.solver);
+    }
+    // As models and scripts of the first version call them.
+    for (old, solver) in [("online", Solver::Sgd), ("saga", Solver::Svrg)] {
+        assert_eq!(old.parse::<Solver>().unwrap(), solver);
+        assert_eq!(serde_json::from_str::<Solver>(&format!("\"{old}\"")).unwrap(), solver);
+    }
+    assert!("newtn".parse::<Solver>().unwrap_err().to_string().contains("did you mean 'newton'"));
+}
