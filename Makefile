@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-distributed bench-spark \
+.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-distributed bench-spark \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -23,6 +23,11 @@ test:                   ## everything the gate checks
 	cargo clippy -p lazyglm --features parquet --test laws_format_parquet --quiet -- -D warnings
 	cargo test -p lazyglm --features parquet --test laws_format_parquet --quiet
 	$(MAKE) python-test
+
+check:                  ## the inner loop: format, clippy, the laws and the tests inside the library; no program, no wheel
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo test -p lazyglm --lib --test laws --quiet
 
 python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment of its own, and pytest on it
 	cd python && cargo fmt --check

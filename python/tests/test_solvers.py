@@ -155,6 +155,6 @@ def test_solving_is_the_programs(tmp_path):
 def test_former_names_of_solvers_still_work():
     X, y = np.eye(4), np.array([0, 1, 0, 1])
     for former, present in [("online", "sgd"), ("saga", "svrg")]:
-        old, new = (SGDClassifier(solver=name, random_state=0).fit(X, y) for name in (former, present))
+        old, new = (SGDClassifier("log_loss", solver=name, random_state=0).fit(X, y) for name in (former, present))
         assert np.array_equal(old.coef_, new.coef_)
         assert old.get_params()["solver"] == former

@@ -14,10 +14,14 @@
 
 use crate::error::{Error, Result};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// Rights of a new file: the system takes its umask off.
+const NEW: u32 = 0o666;
+/// Rights of a file that only its owner may write to.
+const OWN: u32 = 0o644;
 /// How names of unfinished files begin; six letters or digits follow.
 const PREFIX: &str = ".lazyglm-";
 /// An unfinished file that nobody has written to for so long was left by a run that was killed.
@@ -41,10 +45,19 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
         return fill(&mut direct).and_then(|()| direct.flush()).map_err(failed_at(path));
     }
     let target = behind_links(path);
-    let draft = Draft::filled(&target, fill).map_err(failed)?;
+    let draft = Draft::filled(&target, NEW, fill).map_err(failed)?;
+    if let Ok(old) = fs::symlink_metadata(&target) {
+        draft.take_rights(&old).map_err(failed_at(path))?;
+    }
     draft.file().sync_all().map_err(failed_at(path))?;
     draft.become_file(&target).map_err(failed_at(path))?;
-    sync_folder(&target).map_err(failed_at(path))
+    sync_folder(&target).map_err(|e| {
+        Error::io(
+            path,
+            e,
+            "the file is written, but after a power failure the old one may be back: check the disk",
+        )
+    })
 }
 
 /// The same for a file that can be made again and shows when it is damaged: nobody waits for the disk. A symbolic link
@@ -56,7 +69,24 @@ pub(crate) fn write_lightly(
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(failed_at(path)(io::Error::other("there is something that is not a file")));
     }
-    Draft::filled(path, fill).and_then(|draft| draft.become_file(path)).map_err(failed_at(path))
+    Draft::filled(path, OWN, fill).and_then(|draft| draft.become_file(path)).map_err(failed_at(path))
+}
+
+/// Opens a regular file for reading. A symbolic link is not followed, and nobody waits for a pipe.
+#[cfg(unix)]
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(open(path, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 fn failed_at(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
@@ -71,21 +101,32 @@ enum Draft {
 }
 
 impl Draft {
-    /// An empty file in the folder of the target, with the rights of the file it will replace, or of any new file.
-    fn new(target: &Path) -> io::Result<Draft> {
-        let draft = match unnamed(&folder(target)) {
+    /// An empty file in the folder of the target, with these rights.
+    fn new(target: &Path, rights: u32) -> io::Result<Draft> {
+        Ok(match unnamed(&folder(target), rights) {
             Some(file) => Draft::Unnamed(file),
-            None => Draft::Named(names().tempfile_in(folder(target))?),
-        };
-        if let Ok(old) = fs::metadata(target) {
-            draft.file().set_permissions(old.permissions())?;
-        }
-        Ok(draft)
+            None => Draft::Named(names(rights).tempfile_in(folder(target))?),
+        })
     }
 
-    fn filled(target: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Draft> {
+    /// Takes over the rights of the file that will be replaced, but not to run as its owner.
+    fn take_rights(&self, old: &fs::Metadata) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            return self.file().set_permissions(fs::Permissions::from_mode(old.permissions().mode() & 0o777));
+        }
+        #[cfg(not(unix))]
+        self.file().set_permissions(old.permissions())
+    }
+
+    fn filled(
+        target: &Path,
+        rights: u32,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Draft> {
         remove_stale(&folder(target));
-        let draft = Draft::new(target)?;
+        let draft = Draft::new(target, rights)?;
         let mut buffer = BufWriter::new(draft.file());
         fill(&mut buffer)?;
         buffer.flush()?;
@@ -105,32 +146,49 @@ impl Draft {
         let named = match self {
             Draft::Named(named) => named,
             // A link cannot replace a file, and a rename can: so a name of its own first.
-            Draft::Unnamed(file) => names().make_in(folder(target), |name| {
-                give_name(&file, name)?;
-                file.try_clone()
-            })?,
+            Draft::Unnamed(file) => {
+                let given = names(NEW).make_in(folder(target), |name| {
+                    give_name(&file, name)?;
+                    file.try_clone()
+                });
+                match given {
+                    Ok(named) => named,
+                    Err(_) => copied(file, target)?, // links may be forbidden here
+                }
+            }
         };
         named.persist(target).map_err(|e| e.error)
     }
 }
 
-fn names() -> tempfile::Builder<'static, 'static> {
+/// The same bytes in a file with a name.
+fn copied(mut from: File, target: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut named = names(OWN).tempfile_in(folder(target))?;
+    named.as_file().set_permissions(from.metadata()?.permissions())?;
+    from.seek(SeekFrom::Start(0))?;
+    io::copy(&mut from, named.as_file_mut())?;
+    named.as_file().sync_all()?;
+    Ok(named)
+}
+
+fn names(rights: u32) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666)); // the system takes its umask off
+        builder.permissions(fs::Permissions::from_mode(rights)); // the system takes its umask off
     }
+    let _ = rights;
     builder
 }
 
 /// A file without a name, if the system has that and can give it one later.
 #[cfg(target_os = "linux")]
-fn unnamed(folder: &Path) -> Option<File> {
+fn unnamed(folder: &Path, rights: u32) -> Option<File> {
     use rustix::fs::{Mode, OFlags, open};
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = File::from(open(folder, flags, Mode::from_raw_mode(0o666)).ok()?);
+    let file = File::from(open(folder, flags, Mode::from_raw_mode(rights)).ok()?);
     handle(&file).exists().then_some(file)
 }
 
@@ -148,7 +206,7 @@ fn give_name(file: &File, name: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn unnamed(_: &Path) -> Option<File> {
+fn unnamed(_: &Path, _: u32) -> Option<File> {
     None
 }
 
@@ -186,6 +244,19 @@ pub(crate) fn owner(found: &fs::Metadata) -> Option<u32> {
 #[cfg(unix)]
 pub(crate) fn is_me(user: u32) -> bool {
     rustix::process::geteuid().as_raw() == user
+}
+
+/// Whether a file can be written to by everybody, or by another group than that of its source.
+#[cfg(unix)]
+pub(crate) fn others_may_write(found: &fs::Metadata, source: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let by_group = found.mode() & 0o020 != 0 && found.gid() != source.gid();
+    found.mode() & 0o002 != 0 || by_group
+}
+
+#[cfg(not(unix))]
+pub(crate) fn others_may_write(_: &fs::Metadata, _: &fs::Metadata) -> bool {
+    false
 }
 
 #[cfg(not(unix))]
@@ -231,7 +302,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
         Ok(found) if !found.is_file() => Ok(()),
-        _ => Draft::new(&behind_links(path)).map(|_| ()).map_err(failed),
+        _ => Draft::new(&behind_links(path), NEW).map(|_| ()).map_err(failed),
     }
 }
 
@@ -299,11 +370,41 @@ mod tests {
     fn a_named_draft_becomes_the_file_as_well() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new");
-        let draft = Draft::Named(names().tempfile_in(folder.path()).unwrap());
+        let draft = Draft::Named(names(NEW).tempfile_in(folder.path()).unwrap());
         draft.file().write_all(b"text").unwrap();
         draft.become_file(&path).unwrap();
         assert_eq!(
             (names_in(folder.path()), fs::read(&path).unwrap()),
+            (vec!["new".into()], b"text".to_vec())
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn rights_are_kept_but_not_those_to_run_as_the_owner_and_a_light_file_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
+        let set = |mode: u32| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        fs::write(&path, "old").unwrap();
+        set(0o6640);
+        write_whole(&path, |to| to.write_all(b"new")).unwrap();
+        assert_eq!(mode(), 0o640);
+        set(0o6666);
+        write_lightly(&path, |to| to.write_all(b"new")).unwrap();
+        assert_eq!(mode() & !0o044, 0o600);
+    }
+
+    #[test]
+    fn what_is_copied_because_links_are_forbidden_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = tempfile::tempfile_in(folder.path()).unwrap();
+        file.write_all(b"text").unwrap();
+        let target = folder.path().join("new");
+        copied(file, &target).unwrap().persist(&target).unwrap();
+        assert_eq!(
+            (names_in(folder.path()), fs::read(&target).unwrap()),
             (vec!["new".into()], b"text".to_vec())
         );
     }

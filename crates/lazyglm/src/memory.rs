@@ -9,14 +9,28 @@ use std::fs::read_to_string;
 /// What the machine can still give, in bytes, where it says so.
 pub fn available() -> Option<usize> {
     let text = read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    line.split_whitespace().nth(1)?.parse::<usize>().ok()?.checked_mul(1024)
+    let kilobytes = figure(&text, "MemAvailable:")?.saturating_add(figure(&text, "SwapFree:").unwrap_or(0));
+    kilobytes.checked_mul(1024)
+}
+
+/// The number behind a word at the start of a line.
+fn figure(text: &str, word: &str) -> Option<usize> {
+    let line = text.lines().find(|line| line.split_whitespace().next() == Some(word))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// What a container leaves, where there is one with a limit.
 fn left_in_container() -> Option<usize> {
-    let number = |file: &str| read_to_string(file).ok()?.trim().parse::<usize>().ok();
-    Some(number("/sys/fs/cgroup/memory.max")?.saturating_sub(number("/sys/fs/cgroup/memory.current")?))
+    let text = |file: &str| read_to_string(format!("/sys/fs/cgroup/{file}")).ok();
+    left_of(&text("memory.max")?, &text("memory.current")?, &text("memory.stat").unwrap_or_default())
+}
+
+/// The limit less what is in use. Files that the system keeps in memory are in use only until somebody needs the room.
+fn left_of(most: &str, current: &str, stat: &str) -> Option<usize> {
+    let [most, current] = [most, current].map(|text| text.trim().parse::<usize>().ok());
+    let given_back =
+        ["inactive_file", "active_file", "slab_reclaimable"].map(|word| figure(stat, word).unwrap_or(0));
+    Some(most?.saturating_sub(current?.saturating_sub(given_back.iter().sum())))
 }
 
 /// The most addresses that this process may have, where that is limited (`ulimit -v`).
@@ -70,6 +84,15 @@ pub(crate) fn out_of_memory(what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_the_system_keeps_in_memory_do_not_count_as_used() {
+        let stat = "anon 100\nfile 800\ninactive_file 500\nactive_file 300\nslab_reclaimable 50\n";
+        assert_eq!(left_of("1000\n", "990\n", stat), Some(860));
+        assert_eq!(left_of("1000\n", "990\n", ""), Some(10));
+        assert_eq!(left_of("max\n", "990\n", stat), None);
+        assert_eq!(figure("MemAvailable:   12 kB\nSwapFree: 3 kB\n", "SwapFree:"), Some(3));
+    }
 
     #[test]
     fn more_than_there_is_is_an_error_that_names_the_way_out() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -148,7 +149,7 @@ class DaskEngine:
             try:
                 with self.client.as_current():  # `wait` asks the current client, which may be another one
                     wait(futures, timeout=1.0)
-            except TimeoutError:
+            except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
                 for future in futures:
                     _check_task(future)
                 alone = self._check_progress(until, alone)

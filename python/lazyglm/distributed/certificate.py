@@ -83,7 +83,12 @@ def certify(
 
 
 def _certificate(objective: float, dual: float, least: float | None) -> Certificate:
-    best = min(dual if least is None else max(dual, least), objective)  # above it by rounding alone
+    """The certificate of the higher of two bounds. A bound above the objective by more than rounding is wrong and proves nothing."""
+    rounding = 1e-9 * abs(objective)
+    bounds = [bound for bound in (dual, least) if bound is not None and bound <= objective + rounding]
+    if not bounds:
+        return Certificate(objective, None, None)
+    best = min(max(bounds), objective)
     gap = max(objective - best, 0.0)
     return Certificate(objective, best, gap / abs(objective) if gap else 0.0)
 

@@ -88,6 +88,7 @@ def _state(file: Any, k: int, model: dict[str, Any]) -> State:
     step = file[f"step_{k}"] if model.pop("step") else None
     state = State(weights=file[f"weights_{k}"], step=step, pairs=pairs, **model)
     _check(state)
+    state.dual = None  # a bound is proved anew: nothing is believed because a file says so
     return state
 
 
@@ -98,6 +99,8 @@ def _check(state: State) -> None:
     lengths += [] if state.step is None else [(state.step, columns)]
     if any(array.shape != (length,) or array.dtype.kind != "f" for array, length in lengths):
         raise ValueError("its arrays differ in length")
+    if not all(np.isfinite(array).all() for array, _ in lengths):
+        raise ValueError("its arrays hold what is no number")
     numbers = [state.bias, state.rate, state.step_bias, state.proof_due, *state.history, *([] if state.dual is None else [state.dual])]
     if not all(isinstance(number, (int, float)) and math.isfinite(number) for number in numbers):
         raise ValueError("it holds what is no number")

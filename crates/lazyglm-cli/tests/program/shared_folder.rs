@@ -55,6 +55,24 @@ fn a_link_that_was_asked_for_by_name_is_followed() {
 }
 
 #[test]
+fn a_cache_that_others_may_write_to_is_not_believed_and_a_new_one_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    folder.ok("train data.svm");
+    fs::set_permissions(folder.path(CACHE), fs::Permissions::from_mode(0o666)).unwrap();
+    let told = folder.ok("train data.svm").stderr;
+    assert!(told.contains("others may write to it") && told.contains("made again"), "{told}");
+    let mode = fs::metadata(folder.path(CACHE)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7022, 0, "{mode:o}");
+    // A file that somebody put there passes nothing on to the one that replaces it.
+    folder.write(CACHE, "lazyglm cache 9 nonsense");
+    fs::set_permissions(folder.path(CACHE), fs::Permissions::from_mode(0o6666)).unwrap();
+    folder.ok("train data.svm");
+    let mode = fs::metadata(folder.path(CACHE)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7022, 0, "{mode:o}");
+}
+
+#[test]
 fn a_cache_of_another_user_is_not_believed() {
     let folder = folder();
     folder.ok("train data.svm");

@@ -2,6 +2,7 @@
 //! interrupted run is true.
 
 use crate::common::{Folder, classes, text};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -51,38 +52,43 @@ fn a_run_that_is_ended_while_it_writes_leaves_nothing_behind() {
     }
 }
 
+/// Starts a run, interrupts it once it has printed this, and waits for the end: the code, and all that it said.
+fn interrupted_after(folder: &Folder, line: &str, word: &str) -> (Option<i32>, String) {
+    let mut child = folder.command(line).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while told.read_line(&mut said).unwrap() > 0 && !said.contains(word) {}
+    send("-INT", &child);
+    told.read_to_string(&mut said).unwrap();
+    (child.wait().unwrap().code(), said)
+}
+
 #[test]
 fn an_interruption_never_puts_a_model_of_no_weights_in_the_place_of_another() {
     let folder = Folder::with("data.svm", text(&classes(40_000, 3_000, 4)));
-    folder.ok("train data.svm -o old --solver online --epochs 1");
+    folder.ok("train data.svm -o old --solver sgd --epochs 1");
     let old = folder.read("old");
-    let mut seen = [0; 2];
-    for wait in [30, 60, 100, 150, 220, 300, 400, 600, 900, 1400, 2000] {
-        std::fs::copy(folder.path("old"), folder.path("m")).unwrap();
-        let child = folder
-            .command("train data.svm -o m")
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        sleep(Duration::from_millis(wait));
-        send("-INT", &child);
-        let (code, told) = end(child);
-        assert!(!told.contains("none of 0 models"), "{told}");
-        if folder.read("m") == old {
-            seen[0] += 1;
-            assert_ne!(code, Some(0), "{told}");
-            continue;
-        }
+    let fresh = || drop(std::fs::copy(folder.path("old"), folder.path("m")).unwrap());
+    // Before anything was learnt: the data are known, and no penalty has been tried.
+    fresh();
+    let (code, told) = interrupted_after(&folder, "train data.svm -o m", "note: loss");
+    assert!(folder.read("m") == old && code != Some(0), "{told}");
+    assert!(!told.contains("none of 0 models"), "{told}");
+    // While penalties are tried, and in the last descent.
+    for word in ["penalty 1 ", "penalty 3 ", "penalty 8 ", "step 1 "] {
+        fresh();
+        let (code, told) = interrupted_after(&folder, "train data.svm -o m", word);
+        assert!(folder.read("m") != old, "{word}: something was learnt\n{told}");
         let model = folder.json("inspect m --json");
         let report = &model["training"]["report"];
-        assert!(report["nonzeros"].as_u64() > Some(0), "{told}");
-        if report["stop"] == "interrupted" {
-            seen[1] += 1;
-            assert_eq!(code, Some(130), "{told}");
-            assert!(told.contains("interrupted") && told.contains("of the objective away"), "{told}");
-            assert!(!told.contains("the minimiser to"), "{told}");
+        assert!(report["nonzeros"].as_u64() > Some(0), "{word}: {told}");
+        assert!(!told.contains("none of 0 models"), "{told}");
+        if report["stop"] != "interrupted" {
+            assert!(word == "step 1 " && code == Some(0), "{word}: {told}"); // it was done before it was told
+            continue;
         }
+        assert_eq!(code, Some(130), "{told}");
+        assert!(told.contains("interrupted") && told.contains("of the objective away"), "{told}");
+        assert!(!told.contains("the minimiser to"), "{told}");
     }
-    assert!(seen[0] > 0 && seen[1] > 0, "neither early nor late: {seen:?}");
 }

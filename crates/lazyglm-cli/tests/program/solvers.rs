@@ -114,7 +114,7 @@ fn what_has_no_meaning_is_refused_and_said() {
             let name = flag.split(' ').next().unwrap();
             folder.refuses(&format!("train a.svm --solver {solver} {flag}"), 2, &[name, "--solver sgd"]);
         }
-        folder.refuses(&format!("train a.svm --solver {solver} --nonnegative"), 2, &["--solver newton"]);
+        folder.refuses(&format!("train a.svm --solver {solver} --nonnegative"), 2, &["--solver auto or sgd"]);
         folder.refuses(&format!("train a.svm --solver {solver} --eta0 -1"), 2, &["is no rate"]);
     }
     folder.refuses("train a.svm --solver saga --loss hinge", 2, &["without kinks", "squared-hinge"]);

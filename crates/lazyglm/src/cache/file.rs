@@ -16,7 +16,6 @@
 use super::fragment::{self, Scratch};
 use super::stamp::Stamp;
 use crate::error::{Error, Place, Result};
-use crate::files;
 use crate::format::{Asked, Parsed, Span};
 use crate::input::Reading;
 use crate::naming::Naming;
@@ -231,9 +230,9 @@ impl Cache {
         Ok(Cache { meta, parts, naming, order, words, file, path: path.to_path_buf() })
     }
 
-    /// The user that the open file belongs to, where files belong to users.
-    pub fn owner(&self) -> Option<u32> {
-        self.file.metadata().ok().as_ref().and_then(files::owner)
+    /// What the system says of the open file.
+    pub fn metadata(&self) -> Option<std::fs::Metadata> {
+        self.file.metadata().ok()
     }
 
     /// Reads the bytes of a fragment.

@@ -4,7 +4,7 @@ use super::make::{Reader, Target, write, wrote};
 use super::renumber::renumbered;
 use super::{CacheMode, Found, Limits, Lookup, again, look_up};
 use crate::cache::Cache;
-use crate::error::{Error, Place, Result};
+use crate::error::Result;
 use crate::files;
 use crate::format::Asked;
 use std::path::Path;
@@ -64,12 +64,8 @@ fn made(path: &Path, asked: &Asked, place: Option<&Path>, limits: Limits) -> Res
     let reader = Reader { absent: Vec::new(), limits, alone: true };
     let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
     made.refuse_no_rows(path)?;
+    made.refuse_change(path).inspect_err(|_| to.remove())?;
     let cache = made.written?;
-    if made.changed {
-        to.remove();
-        let what = "the data changed while they were read";
-        return Err(Error::data(Place::file(path), what, "train again when the file is complete"));
-    }
     notes.extend(place.filter(|_| to != Target::Nameless).map(wrote));
     Ok(Kept { cache, notes })
 }

@@ -65,11 +65,8 @@ pub(crate) fn keep(path: &Path, asked: &Asked, place: &Path) -> Result<u64> {
     let to = Target::Named(&files::behind_links(place)); // somebody gave this name: a link in its place is followed
     let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
     made.refuse_no_rows(path)?;
+    made.refuse_change(path).inspect_err(|_| to.remove())?;
     made.written?;
-    if made.changed {
-        to.remove();
-        return Err(Error::data(Place::file(path), "the data changed while they were read", "convert again"));
-    }
     Ok(made.rows)
 }
 
@@ -125,6 +122,15 @@ pub(super) struct Made {
 }
 
 impl Made {
+    /// Rows of neither the old data nor the new are not to be learnt from.
+    pub fn refuse_change(&self, path: &Path) -> Result<()> {
+        let what = "the data changed while they were read";
+        match self.changed {
+            true => Err(Error::data(Place::file(path), what, "read them again when the file is complete")),
+            false => Ok(()),
+        }
+    }
+
     /// A file without rows has no cache.
     pub fn refuse_no_rows(&self, path: &Path) -> Result<()> {
         match self.rows {

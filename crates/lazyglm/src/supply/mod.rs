@@ -259,10 +259,12 @@ fn not_ours(place: &Path) -> Option<&'static str> {
 }
 
 /// Whether a cache may be believed that nobody asked for by name: one of this user's, of the data's owner or the
-/// administrator's. In a shared folder anybody can write a cache that claims to be of these data.
+/// administrator's, that nobody else may write to. In a shared folder anybody can write a cache that claims to be of these
+/// data.
 fn is_trusted(cache: &Cache, source: &Path) -> bool {
-    let of_source = std::fs::metadata(source).ok().as_ref().and_then(files::owner);
-    cache.owner().is_none_or(|user| files::is_me(user) || user == 0 || Some(user) == of_source)
+    let (Some(cache), Ok(source)) = (cache.metadata(), std::fs::metadata(source)) else { return false };
+    let mine = |user: u32| files::is_me(user) || user == 0 || Some(user) == files::owner(&source);
+    files::owner(&cache).is_none_or(mine) && !files::others_may_write(&cache, &source)
 }
 
 /// A cache given as the data: how it was read is settled.
@@ -309,7 +311,13 @@ fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode) -> Result
             hint,
         ));
     }
-    let cache = Cache::open(place)?;
+    let cache = match mode {
+        CacheMode::Auto => {
+            let hint = "check what is there, or use --cache off";
+            Cache::of(files::open_regular(place).map_err(|e| Error::io(place, e, hint))?, place)?
+        }
+        _ => Cache::open(place)?,
+    };
     let stale = |what: &str| {
         let hint = "leave --cache only out: the cache is then made again";
         Error::data(Place::file(place), format!("the cache cannot be used: {what}"), hint)
@@ -319,7 +327,7 @@ fn fresh(place: &Path, source: &Path, asked: &Asked, mode: &CacheMode) -> Result
         return Ok(None); // a stream cannot be compared with anything: its cache is written, never read
     }
     if *mode == CacheMode::Auto && !is_trusted(&cache, source) {
-        return Err(stale("it belongs to another user"));
+        return Err(stale("it belongs to another user, or others may write to it"));
     }
     if !unseen && cache.meta.source.as_ref() != Some(&Stamp::of(source)?) {
         return Err(stale("it was made from other data, or the data have changed or were copied since"));

@@ -26,6 +26,7 @@ pub(super) fn renumbered(path: &Path, asked: &Asked, place: Option<&Path>, limit
         Ok(())
     })?;
     made.refuse_no_rows(path)?;
+    made.refuse_change(path)?;
     let plain = made.written?;
     let (mut notes, order) = (Vec::new(), counts.by_frequency(&plain.naming));
     let ranks = counts.replaced_by_places(&order);
@@ -33,10 +34,6 @@ pub(super) fn renumbered(path: &Path, asked: &Asked, place: Option<&Path>, limit
     if let Some(place) = place {
         match files::check_writable(place) {
             Err(_) => notes.push(format!("{}: no cache can be written there", place.display())),
-            Ok(()) if made.changed => {
-                let what = "the data changed while they were read: no cache was kept";
-                notes.push(format!("{}: {what}", place.display()));
-            }
             Ok(()) => match rewrite(Target::Named(place)) {
                 Ok(cache) => {
                     notes.push(wrote(place));

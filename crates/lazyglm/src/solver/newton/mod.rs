@@ -254,7 +254,7 @@ impl<'a, V: Value> Newton<'a, V> {
             let before = point.value;
             let alpha = self.take(&mut point, &model, columns, guard);
             margin = match surely {
-                _ if alpha < 1.0 || !model.whole || model.stuck => 0.0,
+                _ if alpha < 1.0 || !model.whole || model.stuck || model.unsolved => 0.0,
                 true => MARGIN,
                 false => UNSURE,
             };

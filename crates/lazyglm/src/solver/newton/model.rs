@@ -36,6 +36,8 @@ pub(super) struct Model {
     pub units: Vec<f64>,
     /// Whether some weight would move and cannot, since the model has no curvature there.
     pub stuck: bool,
+    /// Whether the descent gave up before it was near the least Q: what is promised says nothing then.
+    pub unsolved: bool,
     /// Where they were, in the model's units.
     pub from: Vec<f64>,
     /// Where they are.
@@ -90,6 +92,7 @@ impl Model {
             prices: prices_of_set,
             units,
             stuck: false,
+            unsolved: false,
             set,
             whole,
             bias: 0.0,
@@ -150,7 +153,11 @@ impl Model {
             let gain = self.sweep(&mut active);
             let settled = gains.left_after(gain) <= little;
             touched += self.columns.nonzeros() + self.tilt.len();
-            if (settled && !surely) || touched >= most {
+            if settled && !surely {
+                break;
+            }
+            if touched >= most {
+                self.unsolved = !settled;
                 break;
             }
             since += 1;
