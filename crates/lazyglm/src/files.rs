@@ -114,7 +114,7 @@ impl Draft {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            return self.file().set_permissions(fs::Permissions::from_mode(old.permissions().mode() & 0o777));
+            self.file().set_permissions(fs::Permissions::from_mode(old.permissions().mode() & 0o777))
         }
         #[cfg(not(unix))]
         self.file().set_permissions(old.permissions())
