@@ -13,6 +13,7 @@ mod load;
 mod vanished;
 
 pub use load::Load;
+pub(crate) use vanished::vanishes;
 
 use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};

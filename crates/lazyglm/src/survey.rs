@@ -23,6 +23,8 @@ pub(crate) struct Survey {
     pub weights: Vec<f64>,
     /// Which ids (indices as written, words, buckets) occur.
     pub occurs: Vec<bool>,
+    /// An id all of whose values f32 would round to zero, if there is one.
+    pub vanishing: Option<u32>,
 }
 
 impl Survey {
@@ -36,12 +38,18 @@ impl Survey {
             let what = format!("indices go up to {}, too far for --memory", ids - 1);
             return Err(Error::data(Place::file(file), what, "renumber the features, or use --hash-bits 24"));
         }
-        let mut occurs = vec![false; ids];
+        let (mut occurs, single) = (vec![false; ids], cache.meta.single);
+        let mut survives = if single { Vec::new() } else { vec![false; ids] };
         let (mut numbers, mut words) = (Sums::default(), BTreeMap::<String, (usize, f64)>::new());
-        supply::from_cache(cache, true, threads, &mut |block| {
+        supply::from_cache(cache, single, threads, &mut |block| {
             let order = cache.order.as_deref();
             let id_of = |id: u32| order.map_or(id, |order| order[id as usize]);
             block.rows.ids().iter().for_each(|&id| occurs[id_of(id) as usize] = true);
+            if !single {
+                let rows = block.rows.borrow();
+                let mut see = |id: usize, x: f64| survives[id_of(id as u32) as usize] |= x as f32 != 0.0;
+                (0..rows.len()).for_each(|i| rows.for_each(i, &mut see));
+            }
             let weight = |i: usize| block.weights.get(i).copied().unwrap_or(1.0);
             match &block.labels {
                 Labels::Numbers(targets) => {
@@ -56,8 +64,11 @@ impl Survey {
             }
             Ok(())
         })?;
+        let lost =
+            |(id, (occurs, survives)): (usize, (&bool, &bool))| (*occurs && !survives).then_some(id as u32);
+        let vanishing = occurs.iter().zip(&survives).enumerate().find_map(lost);
         let mut survey =
-            Survey { labels: Labels::default(), counts: Vec::new(), weights: Vec::new(), occurs };
+            Survey { vanishing, labels: Labels::default(), counts: Vec::new(), weights: Vec::new(), occurs };
         if words.is_empty() {
             survey.labels = Labels::Numbers(numbers.sums.values().map(|sum| sum.0).collect());
             (survey.counts, survey.weights) = numbers.sums.values().map(|sum| (sum.1, sum.2)).unzip();

@@ -201,6 +201,17 @@ fn where_a_stale_cache_cannot_be_made_again_nothing_is_learnt_from_it() {
 }
 
 #[test]
+fn a_feature_that_f32_would_lose_is_refused_in_windows_too() {
+    let rows = |k: usize| format!("{} 1:{}e-300 2:0.{} 3:1e-50\n", [1, -1][k % 2], 1 + k % 9, 1 + k % 7);
+    let folder = Folder::with("data.svm", (0..300).map(rows).collect::<String>() + "1 3:0.5\n");
+    for flags in ["", "--memory 64M"] {
+        let told = ["feature 1 ", "too small for f32", "--precision f64"];
+        folder.refuses(&format!("train data.svm -o m --epochs 1 {flags}"), 1, &told);
+        folder.ok(&format!("train data.svm -o m --epochs 1 --precision f64 {flags}"));
+    }
+}
+
+#[test]
 fn sizes_that_are_none_or_too_small_are_refused() {
     let folder = Folder::with("data.svm", text(&classes(50, 10, 1)));
     for size in ["2X", "-1", "0", "", "M", "1e99", "nan", "2G2", "-5M", "0.0001"] {
@@ -371,7 +382,8 @@ fn a_small_model_takes_little_memory_however_many_buckets_it_claims() {
     let folder = Folder::with("a.vw", "1 | cheap pills\n-1 | dinner tomorrow\n".repeat(20));
     folder.ok("train a.vw --hash-bits 30 --l1 1e-3 --l2 0 -o m --cache off --quiet");
     for line in ["predict m a.vw", "evaluate m a.vw", "inspect m", "certify m a.vw"] {
-        let output = finish(&mut folder.command_under("ulimit -v 500000", line));
+        // Kilobytes: a quarter of what all buckets would take, and room for what every thread reserves.
+        let output = finish(&mut folder.command_under("ulimit -v 1000000", line));
         assert_eq!(output.code, 0, "{line}: {}", output.stderr);
     }
 }

@@ -3,7 +3,7 @@
 //! A single value that is rounded to zero does no harm beside larger ones of its feature. A feature that has no others would
 //! be lost without a word, and the optimum found without it would be that of other data.
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, excerpt};
 use crate::features::Features;
 use crate::format::Parsed;
 use crate::rows::{Rows, ValuesRef};
@@ -49,10 +49,12 @@ impl Vanished {
         };
         let row = rows.offsets().partition_point(|&end| end <= place) - 1;
         let name = features.name(rows.ids()[place] as usize);
-        Err(Error::data(
-            Place::file(file).line(parsed.lines.of(row)),
-            format!("every value of feature {name} is too small for f32 (1e-45)"),
-            "scale the feature up, or train with --precision f64",
-        ))
+        Err(vanishes(Place::file(file).line(parsed.lines.of(row)), &name))
     }
+}
+
+/// The error.
+pub(crate) fn vanishes(place: Place, feature: &str) -> Error {
+    let what = format!("every value of feature {} is too small for f32 (1e-45)", excerpt(feature));
+    Error::data(place, what, "scale the feature up, or train with --precision f64")
 }

@@ -12,7 +12,7 @@ mod tests;
 mod windows;
 
 use crate::cache::Cache;
-use crate::data::{Dataset, Load};
+use crate::data::{Dataset, Load, vanishes};
 use crate::error::{Error, Place, Result};
 use crate::features::{Declared, Features};
 use crate::format::Asked;
@@ -108,6 +108,10 @@ impl Stream {
         }
         let (naming, order, span) = (kept.cache.naming.clone(), kept.cache.order.clone(), meta.span);
         meta.reading.check(&naming)?;
+        let narrow = settings.precision == Precision::F32;
+        if let Some(id) = survey.vanishing.filter(|_| narrow) {
+            return Err(vanishes(Place::file(path), &naming.text(id)));
+        }
         options.declared.check(&naming)?;
         let mut features = Features::surveyed(naming, order, span, options.declared, path, &survey.occurs)?;
         features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
@@ -149,7 +153,7 @@ impl Stream {
             pooled,
             order,
             seed,
-            narrow: settings.precision == Precision::F32,
+            narrow,
             short,
             window,
             copies: copies(settings),
