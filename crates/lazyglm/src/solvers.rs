@@ -133,7 +133,7 @@ use TargetKind::{Classes, Labels, Single};
 pub static SOLVERS: &[Capabilities] = &[
     Capabilities {
         solver: Solver::Auto,
-        about: "newton where rows are in memory and the loss is smooth, else sgd, and then the zero test; without --l1 and --l2 it chooses them on held-out rows, and ftrl where that is better there",
+        about: "chooses for you: newton if the rows are in memory and the loss is smooth, else sgd; without --l1 and --l2 it chooses the penalty on held-out rows, and ftrl if that predicts them better",
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,

@@ -236,7 +236,10 @@ def not_converged(found: list[Found], tol: float, rounds_name: str) -> str | Non
         return None
     which = "not converged" if len(found) == 1 else f"{len(missing)} of {len(found)} models have not converged"
     if missing[0].certificate.relative_gap is None:
-        return f"{which}: without a penalty there is no lower bound on the objective, so convergence cannot be proved; add a penalty"
+        return (
+            f"{which}: no lower bound on the objective is known, so convergence cannot be proved; without a penalty there is no lower "
+            "bound: add a penalty, and do not turn proofs off"
+        )
     reached = max(one.certificate.relative_gap or 0.0 for one in missing)
     return (
         f"{which}: after {max(one.rounds for one in missing)} rounds the relative duality gap is {reached:.2g}, and tol is {tol:g}; "

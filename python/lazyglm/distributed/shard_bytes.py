@@ -81,7 +81,7 @@ def digest(shard: Any) -> str:
 
 
 def _head(data: Any) -> tuple[int, list[Any], int]:
-    """The number of columns, what is said of each array, and where the arrays begin."""
+    """Reads the head: the number of columns, the type and length of each array, and the offset of the first array."""
     start = len(MAGIC) + 8
     if len(data) < start or bytes(data[: len(MAGIC)]) != MAGIC:
         raise _damaged("they do not begin with 'lgshard1'")

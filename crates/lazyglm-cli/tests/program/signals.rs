@@ -1,5 +1,5 @@
-//! Signals: nothing unfinished is left behind, an old model is replaced by a better one only, and what is said of an
-//! interrupted run is true.
+//! Signals: a run that is ended leaves no unfinished file, an interrupted run keeps the old model unless it has learnt
+//! something, and its notes are true.
 
 use crate::common::{Folder, classes, text};
 use std::io::{BufRead, BufReader, Read};

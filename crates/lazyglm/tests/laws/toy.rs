@@ -1,4 +1,4 @@
-//! Data with little or nothing in them: what is done where nothing is said of how is done soon, and what is said of it is true.
+//! Toy and degenerate data: the default solver ends after little work, and its report is true.
 
 use lazyglm::loss::{self, Admits};
 use lazyglm::random::Random;
