@@ -9,7 +9,7 @@ const STEEPEST: f64 = 1e12;
 
 /// The loss to learn with.
 pub fn clipped(loss: Arc<dyn Loss>) -> Arc<dyn Loss> {
-    if loss.steepest() > STEEPEST { Arc::new(Clipped(loss)) } else { loss }
+    if loss.gradient_bound() > STEEPEST { Arc::new(Clipped(loss)) } else { loss }
 }
 
 #[derive(Debug)]
@@ -32,8 +32,8 @@ impl Loss for Clipped {
         self.0.conjugate(slope, target)
     }
 
-    fn link(&self, score: f64) -> f64 {
-        self.0.link(score)
+    fn inverse_link(&self, score: f64) -> f64 {
+        self.0.inverse_link(score)
     }
 
     fn admits(&self) -> Admits {

@@ -11,8 +11,8 @@ use crate::learner::Learner;
 use crate::rate::Rate;
 use crate::window::Lesson;
 use lazyglm::loss::Admits;
-use lazyglm::solver::online::{Diverged, Rule, Sample};
-use lazyglm::{Kind, Loss, Place, random};
+use lazyglm::optim::sgd::{Diverged, Rule, Sample};
+use lazyglm::{Kind, Loss, Place, util::random};
 
 /// How to go through the rows.
 pub struct Course<'a> {
@@ -87,7 +87,7 @@ impl Course<'_> {
         let mut progress = Progress::default();
         for number in 1..=self.epochs {
             let schedule = Rate { eta0, ..self.rate }.schedule(self.loss)?;
-            learner.method.check(learner.net, schedule.eta(learner.steps()))?;
+            learner.method.check(learner.penalty, schedule.eta(learner.steps()))?;
             let rule = Rule { loss: self.loss, schedule: &*schedule };
             let loss = self.epoch(learner, lesson, &rule, look)?;
             outcome.losses.push(loss);
@@ -99,7 +99,8 @@ impl Course<'_> {
             let score = self.held_out.map(|rows| self.score(rows, lesson, &weights, learner.bias()));
             lesson.changed.check()?;
             outcome.scores.extend(score);
-            let penalty = if self.rate.aggression().is_some() { 0.0 } else { learner.net.value(&weights) };
+            let penalty =
+                if self.rate.aggression().is_some() { 0.0 } else { learner.penalty.value(&weights) };
             let objective = loss + penalty; // scikit-learn's passive-aggressive rates go by the loss alone
             if self.watched {
                 watch(&epoch(number, (loss, objective, score), &weights, learner.bias(), learner.steps()))?;
@@ -176,7 +177,7 @@ impl Course<'_> {
             total += weight(row);
             hit += if (score > 0.0) == (target > 0.0) { weight(row) } else { 0.0 };
             sum += weight(row) * target;
-            predicted.push(self.loss.link(score));
+            predicted.push(self.loss.inverse_link(score));
         }
         if classes {
             return hit / total;

@@ -1,9 +1,9 @@
 //! Where a learner starts, and all that its weights were, as plain numbers for pickle.
 
 use crate::errors::raised;
-use lazyglm::kernel::{Averaged, Folded, Frozen, FrozenMean, Weight};
-use lazyglm::solver::online::Online;
-use lazyglm::update::Update;
+use lazyglm::optim::kernel::{AverageState, Averaged, Folded, FrameState, Weight};
+use lazyglm::optim::sgd::Online;
+use lazyglm::optim::update::Update;
 use lazyglm::{ElasticNet, Error, Method, Result};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -13,9 +13,9 @@ use pyo3::prelude::*;
 type State<F, M> = ((f64, f64, bool), (bool, bool), (u64, f64), (f64, u64, u64), Option<F>, Option<M>);
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Lent<'py> = PyReadonlyArray1<'py, f64>;
-/// Of [`Frozen`].
+/// Of [`FrameState`].
 pub type FoldedState<A> = (A, [f64; 4], [f64; 4], u64, Option<Vec<u32>>);
-/// Of [`FrozenMean`].
+/// Of [`AverageState`].
 pub type MeanState<A> = ([A; 3], Vec<u32>, [f64; 4], u64, u64);
 /// On its way out.
 pub type Kept<'py> = State<FoldedState<Array<'py>>, MeanState<Array<'py>>>;
@@ -33,31 +33,31 @@ pub enum Start {
 /// All that a learner's weights were.
 pub enum Frame {
     /// Without a mean.
-    Folded(Frozen),
+    Folded(FrameState),
     /// With one.
-    Mean(FrozenMean),
+    RunAverage(AverageState),
 }
 
 impl Frame {
     /// Weights without a mean.
-    pub fn thaw<W: Weight, const PENALTY: bool>(
+    pub fn from_state<W: Weight, const PENALTY: bool>(
         self,
-        net: ElasticNet,
+        penalty: ElasticNet,
         method: Method,
     ) -> Result<Folded<W, PENALTY>>
     where
         Folded<W, PENALTY>: Update,
     {
         match self {
-            Frame::Folded(frozen) => Folded::thaw(frozen, net, method),
-            Frame::Mean(_) => Err(mixed()),
+            Frame::Folded(frozen) => Folded::from_state(frozen, penalty, method),
+            Frame::RunAverage(_) => Err(mixed()),
         }
     }
 
     /// Weights with a mean.
-    pub fn parted(self, net: ElasticNet, method: Method) -> Result<Averaged> {
+    pub fn parted(self, penalty: ElasticNet, method: Method) -> Result<Averaged> {
         match self {
-            Frame::Mean(parts) => Averaged::thaw(parts, net, method),
+            Frame::RunAverage(parts) => Averaged::from_state(parts, penalty, method),
             Frame::Folded(_) => Err(mixed()),
         }
     }
@@ -68,10 +68,10 @@ impl Frame {
     pub fn kept(self, py: Python) -> (Option<FoldedState<Array>>, Option<MeanState<Array>>) {
         let array = |numbers| PyArray1::from_vec(py, numbers);
         match self {
-            Frame::Folded(Frozen { stored, totals, rebase, touched, alone }) => {
+            Frame::Folded(FrameState { stored, totals, rebase, touched, alone }) => {
                 (Some((array(stored), totals, rebase, touched, alone)), None)
             }
-            Frame::Mean(FrozenMean { stored, sums, seen, lines, totals, steps, from }) => {
+            Frame::RunAverage(AverageState { stored, sums, seen, lines, totals, steps, from }) => {
                 (None, Some(([stored, sums, lines].map(array), seen, totals, steps, from)))
             }
         }
@@ -82,11 +82,11 @@ impl Frame {
         let list = |array: &Lent| Ok::<_, PyErr>(array.as_slice()?.to_vec());
         match (folded, mean) {
             (Some((stored, totals, rebase, touched, alone)), None) => {
-                Ok(Frame::Folded(Frozen { stored: list(&stored)?, totals, rebase, touched, alone }))
+                Ok(Frame::Folded(FrameState { stored: list(&stored)?, totals, rebase, touched, alone }))
             }
             (None, Some(([stored, sums, lines], seen, totals, steps, from))) => {
                 let [stored, sums, lines] = [list(&stored)?, list(&sums)?, list(&lines)?];
-                Ok(Frame::Mean(FrozenMean { stored, sums, seen, lines, totals, steps, from }))
+                Ok(Frame::RunAverage(AverageState { stored, sums, seen, lines, totals, steps, from }))
             }
             _ => Err(raised(mixed())),
         }
@@ -106,11 +106,11 @@ impl Start {
         self,
         intercept: bool,
         new: impl FnOnce(Vec<f64>) -> U,
-        thaw: impl FnOnce(Frame) -> Result<U>,
+        from_state: impl FnOnce(Frame) -> Result<U>,
     ) -> Result<Online<U>> {
         let (update, bias, t) = match self {
             Start::Weights(weights, bias) => (new(weights), bias, 0),
-            Start::Frame(frame, bias, t) => (thaw(frame)?, bias, t),
+            Start::Frame(frame, bias, t) => (from_state(frame)?, bias, t),
         };
         let mut online = Online::new(update, intercept).sampling_one_in(1);
         (online.bias, online.t) = (bias, t);

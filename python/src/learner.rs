@@ -3,10 +3,10 @@
 
 use crate::errors::raised;
 use crate::frame::{Frame, Kept, Restored, Start};
-use lazyglm::kernel::{Averaged, Folded, Frozen};
-use lazyglm::solver::aggressive::Aggression;
-use lazyglm::solver::online::{Diverged, Online, Rule, Sample};
-use lazyglm::update::Update;
+use lazyglm::optim::kernel::{Averaged, Folded, FrameState};
+use lazyglm::optim::passive_aggressive::PassiveAggressive;
+use lazyglm::optim::sgd::{Diverged, Online, Rule, Sample};
+use lazyglm::optim::update::Update;
 use lazyglm::{ElasticNet, Examples, Method, Result};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -19,7 +19,7 @@ enum Weights {
     Double(Online<Folded<f64>>),
     SingleFree(Online<Folded<f32, false>>),
     DoubleFree(Online<Folded<f64, false>>),
-    Mean(Online<Averaged>),
+    RunAverage(Online<Averaged>),
 }
 
 /// The same for each of them.
@@ -30,7 +30,7 @@ macro_rules! each {
             Weights::Double($model) => $do,
             Weights::SingleFree($model) => $do,
             Weights::DoubleFree($model) => $do,
-            Weights::Mean($model) => $do,
+            Weights::RunAverage($model) => $do,
         }
     };
 }
@@ -48,7 +48,7 @@ impl Weights {
 pub struct Learner {
     weights: Weights,
     /// λ₁ and λ₂.
-    pub net: ElasticNet,
+    pub penalty: ElasticNet,
     /// SGD or FoBoS.
     pub method: Method,
     /// Epochs begun: orders are functions of seed and epoch.
@@ -62,51 +62,51 @@ pub struct Learner {
 
 impl Learner {
     fn of(
-        net: ElasticNet,
+        penalty: ElasticNet,
         method: Method,
         single: bool,
         intercept: bool,
         average: u64,
         start: Start,
     ) -> Result<Learner> {
-        let weights = match (average, single, net.is_none()) {
+        let weights = match (average, single, penalty.is_none()) {
             (0, true, false) => Weights::Single(start.online(
                 intercept,
-                |w| Folded::new(w, net, method),
-                |f| f.thaw(net, method),
+                |w| Folded::new(w, penalty, method),
+                |f| f.from_state(penalty, method),
             )?),
             (0, false, false) => Weights::Double(start.online(
                 intercept,
-                |w| Folded::new(w, net, method),
-                |f| f.thaw(net, method),
+                |w| Folded::new(w, penalty, method),
+                |f| f.from_state(penalty, method),
             )?),
             (0, true, true) => Weights::SingleFree(start.online(
                 intercept,
-                |w| Folded::new(w, net, method),
-                |f| f.thaw(net, method),
+                |w| Folded::new(w, penalty, method),
+                |f| f.from_state(penalty, method),
             )?),
             (0, false, true) => Weights::DoubleFree(start.online(
                 intercept,
-                |w| Folded::new(w, net, method),
-                |f| f.thaw(net, method),
+                |w| Folded::new(w, penalty, method),
+                |f| f.from_state(penalty, method),
             )?),
             _ => {
-                let new = |weights| Averaged::new(weights, net, method, average - 1);
-                Weights::Mean(start.online(intercept, new, |frame| frame.parted(net, method))?)
+                let new = |weights| Averaged::new(weights, penalty, method, average - 1);
+                Weights::RunAverage(start.online(intercept, new, |frame| frame.parted(penalty, method))?)
             }
         };
-        Ok(Learner { weights, net, method, epochs: 0, single, intercept, average, biases: 0.0 })
+        Ok(Learner { weights, penalty, method, epochs: 0, single, intercept, average, biases: 0.0 })
     }
 
     /// Learns rows in this order, at the rule's rate or as far as each asks.
     pub fn learn(
         &mut self,
         rule: &Rule,
-        aggression: Option<Aggression>,
+        aggression: Option<PassiveAggressive>,
         examples: Examples,
         order: &[u32],
     ) -> std::result::Result<Sample, Diverged> {
-        if let Weights::Mean(model) = &mut self.weights {
+        if let Weights::RunAverage(model) = &mut self.weights {
             let mut sample = Sample::default();
             for row in order {
                 let before = model.t;
@@ -120,19 +120,19 @@ impl Learner {
     }
 
     /// What it holds, if it can be a lane among others without losing a bit: weights in eight bytes, and no mean.
-    pub fn lane(&self) -> Option<Frozen> {
+    pub fn lane(&self) -> Option<FrameState> {
         match &self.weights {
-            Weights::Double(model) => Some(model.update.freeze()),
-            Weights::DoubleFree(model) => Some(model.update.freeze()),
+            Weights::Double(model) => Some(model.update.state()),
+            Weights::DoubleFree(model) => Some(model.update.state()),
             _ => None,
         }
     }
 
     /// Goes on from what it held as a lane.
-    pub fn part(&mut self, frozen: Frozen, bias: f64, t: u64, epochs: u64) -> Result<()> {
+    pub fn part(&mut self, frozen: FrameState, bias: f64, t: u64, epochs: u64) -> Result<()> {
         let start = Start::Frame(Frame::Folded(frozen), bias, t);
-        let Learner { net, method, single, intercept, average, .. } = *self;
-        *self = Learner { epochs, ..Learner::of(net, method, single, intercept, average, start)? };
+        let Learner { penalty, method, single, intercept, average, .. } = *self;
+        *self = Learner { epochs, ..Learner::of(penalty, method, single, intercept, average, start)? };
         Ok(())
     }
 
@@ -149,7 +149,7 @@ impl Learner {
     /// Every weight as it is now.
     pub fn settled(&self) -> Vec<f64> {
         match &self.weights {
-            Weights::Mean(model) => model.update.latest(),
+            Weights::RunAverage(model) => model.update.latest(),
             others => others.read(),
         }
     }
@@ -168,13 +168,13 @@ impl Learner {
 fn one<U: Update>(
     model: &mut Online<U>,
     rule: &Rule,
-    aggression: Option<Aggression>,
+    aggression: Option<PassiveAggressive>,
     examples: Examples,
     order: &[u32],
 ) -> std::result::Result<Sample, Diverged> {
     match aggression {
         None => model.learn(rule, examples, order),
-        Some(aggression) => model.learn_aggressively(rule.loss, aggression, examples, order),
+        Some(aggression) => model.learn_passive_aggressive(rule.loss, aggression, examples, order),
     }
 }
 
@@ -196,7 +196,7 @@ impl Learner {
         intercept: bool,
         average: u64,
     ) -> PyResult<Learner> {
-        let net = ElasticNet::new(l1, l2).map_err(raised)?;
+        let penalty = ElasticNet::new(l1, l2).map_err(raised)?;
         let method = match method {
             "fobos" => Method::Fobos,
             "sgd" => Method::Sgd,
@@ -212,7 +212,7 @@ impl Learner {
         }
         let start = Start::Weights(start, bias);
         let first = if average > 0 { average.saturating_sub(t).max(1) } else { 0 }; // of its own steps
-        let mut learner = Learner::of(net, method, single, intercept, first, start).map_err(raised)?;
+        let mut learner = Learner::of(penalty, method, single, intercept, first, start).map_err(raised)?;
         (learner.epochs, learner.average) = (epochs, average);
         each!(&mut learner.weights, model => model.t = t);
         Ok(learner)
@@ -227,7 +227,9 @@ impl Learner {
     #[getter(bias)]
     fn bias_or_mean(&self) -> f64 {
         match &self.weights {
-            Weights::Mean(model) if model.update.counted() > 0 => self.biases / model.update.counted() as f64,
+            Weights::RunAverage(model) if model.update.counted() > 0 => {
+                self.biases / model.update.counted() as f64
+            }
             _ => self.bias(),
         }
     }
@@ -253,20 +255,20 @@ impl Learner {
     #[getter]
     fn made_with(&self) -> (f64, f64, &'static str, bool, bool, u64) {
         let method = if self.method == Method::Sgd { "sgd" } else { "fobos" };
-        (self.net.l1, self.net.l2, method, self.single, self.intercept, self.average)
+        (self.penalty.l1, self.penalty.l2, method, self.single, self.intercept, self.average)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Learner>) -> PyResult<(Bound<'py, PyAny>, (Kept<'py>,))> {
         let learner = slf.borrow();
         let frame = match &learner.weights {
-            Weights::Single(model) => Frame::Folded(model.update.freeze()),
-            Weights::Double(model) => Frame::Folded(model.update.freeze()),
-            Weights::SingleFree(model) => Frame::Folded(model.update.freeze()),
-            Weights::DoubleFree(model) => Frame::Folded(model.update.freeze()),
-            Weights::Mean(model) => Frame::Mean(model.update.freeze()),
+            Weights::Single(model) => Frame::Folded(model.update.state()),
+            Weights::Double(model) => Frame::Folded(model.update.state()),
+            Weights::SingleFree(model) => Frame::Folded(model.update.state()),
+            Weights::DoubleFree(model) => Frame::Folded(model.update.state()),
+            Weights::RunAverage(model) => Frame::RunAverage(model.update.state()),
         };
         let (folded, mean) = frame.kept(slf.py());
-        let made = (learner.net.l1, learner.net.l2, learner.method == Method::Sgd);
+        let made = (learner.penalty.l1, learner.penalty.l2, learner.method == Method::Sgd);
         let now = (learner.bias(), learner.steps(), learner.epochs);
         let state =
             (made, (learner.single, learner.intercept), (learner.average, learner.biases), now, folded, mean);
@@ -277,10 +279,10 @@ impl Learner {
     #[staticmethod]
     fn restored(state: Restored) -> PyResult<Learner> {
         let ((l1, l2, sgd), (single, intercept), (average, biases), (bias, t, epochs), folded, mean) = state;
-        let net = ElasticNet::new(l1, l2).map_err(raised)?;
+        let penalty = ElasticNet::new(l1, l2).map_err(raised)?;
         let method = if sgd { Method::Sgd } else { Method::Fobos };
         let start = Start::Frame(Frame::restored(folded, mean)?, bias, t);
-        let learner = Learner::of(net, method, single, intercept, average, start).map_err(raised)?;
+        let learner = Learner::of(penalty, method, single, intercept, average, start).map_err(raised)?;
         Ok(Learner { epochs, biases, ..learner })
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::errors::raised;
 use crate::rate::Rate;
-use lazyglm::format::{Asked, Column, ColumnKind, Csv, Recipe};
+use lazyglm::data::format::{Column, ColumnKind, Csv, FormatSpec, ReadOptions};
 use lazyglm::{
-    Counting, ElasticNet, Error, HeadKind, Heads, Method, Model, Order, Precision, Reading, Report, Result,
-    Scorer, Seen, Stop, Training, UpdateName, Vocabulary, Words, data, loss, model_file,
+    Counting, ElasticNet, Error, HeadKind, Heads, Method, Model, Order, Precision, ReadConfig, Report,
+    Result, Scorer, Seen, Stop, Training, UpdateName, Vocabulary, Words, data::dataset, loss,
 };
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -56,7 +56,7 @@ pub struct Trained {
 #[pyfunction]
 pub fn save_model(py: Python, path: PathBuf, linear: Linear) -> PyResult<()> {
     let model = linear.model().map_err(raised)?;
-    py.detach(|| model_file::save(&model, &path)).map_err(raised)
+    py.detach(|| model.save(&path)).map_err(raised)
 }
 
 /// The scores of the rows of a file, read as the training data were: head after head for each row.
@@ -70,7 +70,7 @@ pub fn score_file<'py>(
     let scores = py.detach(|| {
         let (mut scorer, mut scores) = (Scorer::new(&model), Vec::new());
         let mut of_row = Vec::new();
-        data::for_each_block(&path, &Asked::default(), Some(&model.reading), |block| {
+        dataset::for_each_block(&path, &ReadOptions::default(), Some(&model.reading), |block| {
             scorer.meet(block)?;
             for row in 0..block.rows.len() {
                 scorer.scores(block.rows.borrow(), row, &mut of_row);
@@ -86,7 +86,7 @@ pub fn score_file<'py>(
 /// Reads a model file: weights, and how they were trained.
 #[pyfunction]
 pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let model = py.detach(|| model_file::load(&path)).map_err(raised)?;
+    let model = py.detach(|| Model::load(&path)).map_err(raised)?;
     let read = PyDict::new(py);
     read.set_item("features", PyArray1::from_slice(py, &model.features))?;
     read.set_item("weights", PyArray1::from_slice(py, &model.weights))?;
@@ -200,21 +200,21 @@ impl Linear<'_> {
     }
 
     /// As the training file was read; named columns of a table in memory as those of a CSV file.
-    fn reading(&self) -> Result<Reading> {
+    fn reading(&self) -> Result<ReadConfig> {
         if let Some(text) = &self.reading {
             let wrong = |e| Error::call(format!("how to read files is not understood: {e}"), "report this");
             return serde_json::from_str(text).map_err(wrong);
         }
         let column = |name: &String| Column { name: name.clone(), kind: ColumnKind::Number };
         let table = |names: &Vec<String>| Csv { delimiter: ',', columns: names.iter().map(column).collect() };
-        let recipe = self.names.as_ref().map(|names| Recipe::Csv(table(names)));
-        Ok(Reading { recipe: recipe.unwrap_or_default(), ..Reading::default() })
+        let recipe = self.names.as_ref().map(|names| FormatSpec::Csv(table(names)));
+        Ok(ReadConfig { recipe: recipe.unwrap_or_default(), ..ReadConfig::default() })
     }
 }
 
 impl Trained {
     fn training(&self, loss: &dyn lazyglm::Loss, coef: &[f64], features: usize) -> Result<Training> {
-        let net = ElasticNet::new(self.l1, self.l2)?;
+        let penalty = ElasticNet::new(self.l1, self.l2)?;
         let Trained { eta0, alpha, power_t, .. } = *self;
         let rate = Rate { name: &self.learning_rate, eta0, alpha, power_t };
         let history = |loss: &f64| lazyglm::Epoch {
@@ -222,8 +222,8 @@ impl Trained {
             validation_loss: None,
         };
         Ok(Training {
-            l1: net.l1,
-            l2: net.l2,
+            l1: penalty.l1,
+            l2: penalty.l2,
             method: if self.method == "sgd" { Method::Sgd } else { Method::Fobos },
             update: UpdateName::Lazy,
             schedule: match &self.schedule {
@@ -248,12 +248,12 @@ impl Trained {
                 l1_max: f64::NAN,
                 dual: None,
                 relative_gap: None,
-                promise: None,
-                l1: net.l1,
-                l2: net.l2,
+                predicted_decrease: None,
+                l1: penalty.l1,
+                l2: penalty.l2,
                 tried: Vec::new(),
                 heads: None,
-                penalty: net.value(coef),
+                penalty: penalty.value(coef),
                 nonzeros: coef.iter().filter(|w| **w != 0.0).count(),
                 features,
                 rows: self.rows,

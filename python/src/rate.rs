@@ -9,8 +9,8 @@
 //!
 //! All are schedules of the library's table, so a model file can name them.
 
+use lazyglm::optim::passive_aggressive::PassiveAggressive;
 use lazyglm::schedule::{Schedule, Setting, Spec};
-use lazyglm::solver::aggressive::Aggression;
 use lazyglm::{Error, Loss, Result};
 
 /// How a learning rate is asked for.
@@ -45,10 +45,10 @@ impl Rate<'_> {
     }
 
     /// How far steps go, if that is up to the row.
-    pub fn aggression(&self) -> Option<Aggression> {
+    pub fn aggression(&self) -> Option<PassiveAggressive> {
         match self.name {
-            "pa1" => Some(Aggression::Capped(self.eta0)),
-            "pa2" => Some(Aggression::Softened(self.eta0)),
+            "pa1" => Some(PassiveAggressive::Pa1(self.eta0)),
+            "pa2" => Some(PassiveAggressive::Pa2(self.eta0)),
             _ => None,
         }
     }

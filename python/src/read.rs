@@ -1,8 +1,8 @@
 //! A file of any format that the library reads, as arrays.
 
 use crate::errors::raised;
-use lazyglm::format::{Asked, Recipe, Text};
-use lazyglm::naming::Naming;
+use lazyglm::data::feature_ids::FeatureIds;
+use lazyglm::data::format::{FormatSpec, ReadOptions, Text};
 use lazyglm::{Dataset, Declared, Error, Labels, Load, Result, ValuesRef};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
@@ -27,14 +27,14 @@ pub struct Said {
 /// Reads a file: `indptr`, `indices`, `data`, `columns`, `labels`, `weights`, `names`, `base` and `reading`.
 #[pyfunction]
 pub fn read_file<'py>(py: Python<'py>, path: PathBuf, said: Said) -> PyResult<Bound<'py, PyDict>> {
-    let asked = Asked {
+    let asked = ReadOptions {
         format: said.format,
         target: said.target,
         drop: said.drop,
         categorical: said.categorical,
         text: said.text,
         hash_bits: said.hash_bits,
-        ..Asked::default()
+        ..ReadOptions::default()
     };
     let declared = Declared { base: said.index_base, count: said.n_features };
     let load = Load { asked, declared, ..Load::default() };
@@ -56,7 +56,7 @@ pub fn read_file<'py>(py: Python<'py>, path: PathBuf, said: Said) -> PyResult<Bo
     read.set_item("labels", labels)?;
     read.set_item("weights", data.weights.as_ref().map(|weights| PyArray1::from_slice(py, weights)))?;
     let names: Option<Vec<&str>> = match &*features.naming {
-        Naming::Words(words) => Some(words.iter().collect()),
+        FeatureIds::Words(words) => Some(words.iter().collect()),
         _ => None,
     };
     read.set_item("names", names)?;
@@ -71,7 +71,7 @@ pub fn read_file<'py>(py: Python<'py>, path: PathBuf, said: Said) -> PyResult<Bo
 /// Words weighed by idf need the idf of each in the model; the program keeps it, arrays have no place for it.
 fn plain(data: Dataset) -> Result<Dataset> {
     match &data.reading.recipe {
-        Recipe::Text(Text { idf: true, .. }) => Err(Error::call(
+        FormatSpec::Text(Text { idf: true, .. }) => Err(Error::call(
             "idf=yes is not for data that become arrays",
             "leave it out, or use scikit-learn's TfidfTransformer on the rows",
         )),

@@ -4,8 +4,8 @@
 
 use crate::errors::raised;
 use crate::matrix::{Changed, Lent, Matrix};
-use lazyglm::shard::{self, Local, Move, Point};
-use lazyglm::{ElasticNet, Error, Examples, Loss, Place, Prices, Result, loss};
+use lazyglm::optim::shard::{self, Local, Move, Point};
+use lazyglm::{ElasticNet, Error, Examples, Loss, Place, Result, WeightedPenalty, loss};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -86,7 +86,7 @@ pub fn loss_gradient<'py>(
         fits(examples, at.weights)?;
         Ok(shard::loss_gradient(examples, &*loss, at.weights, at.bias))
     })?;
-    Ok(([sums.loss, sums.slopes, sums.bends], PyArray1::from_vec(py, sums.gradient)))
+    Ok(([sums.loss, sums.slopes, sums.second_derivatives], PyArray1::from_vec(py, sums.gradient)))
 }
 
 /// How far one pass moves the weights and the bias: see [`shard::local_pass`].
@@ -107,7 +107,7 @@ pub fn local_pass<'py>(
         metric: told.metric.as_slice()?,
         bias_metric: told.bias_metric,
         eta: told.eta,
-        prices: Prices::of(ElasticNet::new(told.l1, told.l2).map_err(raised)?),
+        weighted_penalty: WeightedPenalty::of(ElasticNet::new(told.l1, told.l2).map_err(raised)?),
         weight_scale: told.weight_scale,
         seed: told.seed,
     };
@@ -206,14 +206,14 @@ pub fn zero_test<'py>(
 ) -> PyResult<Array<'py>> {
     let mut weights = weights.as_slice()?.to_vec();
     let (gradient, curvature) = (gradient.as_slice()?, curvature.as_slice()?);
-    let prices = Prices::of(ElasticNet::new(l1, l2).map_err(raised)?);
+    let weighted_penalty = WeightedPenalty::of(ElasticNet::new(l1, l2).map_err(raised)?);
     if gradient.len() != weights.len() || curvature.len() != weights.len() {
         return Err(raised(refused(
             "weights, gradient and curvature differ in length",
             "give one each a column",
         )));
     }
-    py.detach(|| shard::zero_test(&mut weights, gradient, curvature, &prices));
+    py.detach(|| shard::zero_test(&mut weights, gradient, curvature, &weighted_penalty));
     Ok(PyArray1::from_vec(py, weights))
 }
 

@@ -2,8 +2,8 @@
 
 use crate::errors::raised;
 use crate::task::{Asked, Task};
-use lazyglm::classes::available;
-use lazyglm::tune::{self, Dropped, Folds, Held, Outcome, Point, Score, Search};
+use lazyglm::train::classes::available;
+use lazyglm::train::search::{self as tune, Dropped, Folds, Held, Outcome, Point, Score, Search};
 use lazyglm::{ElasticNet, Error, Result, SOLVERS, Settings, Stop};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -59,13 +59,13 @@ pub fn starting_rate(py: Python, task: &mut Task, head: usize, asked: Asked) -> 
 pub fn search<'py>(
     py: Python<'py>,
     task: &mut Task,
-    nets: Vec<(f64, f64)>,
+    penalties: Vec<(f64, f64)>,
     folds: PyReadonlyArray1<u16>,
     halving: bool,
     asked: Asked,
 ) -> PyResult<Bound<'py, PyDict>> {
     let settings = asked.settings().map_err(raised)?;
-    let points = points(&nets, asked_rate(&settings)).map_err(raised)?;
+    let points = points(&penalties, asked_rate(&settings)).map_err(raised)?;
     let folds = Folds::given(folds.as_slice()?.to_vec()).map_err(raised)?;
     let mut outcomes = Vec::with_capacity(task.heads);
     for head in 0..task.heads {
@@ -110,12 +110,12 @@ pub fn path<'py>(
     py: Python<'py>,
     task: &mut Task,
     head: usize,
-    nets: Vec<(f64, f64)>,
+    penalties: Vec<(f64, f64)>,
     asked: Asked,
 ) -> PyResult<Vec<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, f64)>> {
     task.aim(head);
     let settings = asked.settings().map_err(raised)?;
-    let points = points(&nets, asked_rate(&settings)).map_err(raised)?;
+    let points = points(&penalties, asked_rate(&settings)).map_err(raised)?;
     let stops =
         task.run(py, asked.threads, move |task, _| tune::path(task, None, &settings, &points, room()))?;
     let arrays = stops.into_iter().map(|stop| {
@@ -129,8 +129,8 @@ fn asked_rate(settings: &Settings) -> f64 {
     settings.eta0.unwrap_or(f64::NAN)
 }
 
-fn points(nets: &[(f64, f64)], eta0: f64) -> Result<Vec<Point>> {
-    nets.iter().map(|&(l1, l2)| Ok(Point { net: ElasticNet::new(l1, l2)?, eta0 })).collect()
+fn points(penalties: &[(f64, f64)], eta0: f64) -> Result<Vec<Point>> {
+    penalties.iter().map(|&(l1, l2)| Ok(Point { penalty: ElasticNet::new(l1, l2)?, eta0 })).collect()
 }
 
 fn folds_differ(task: &lazyglm::Task, folds: &Folds) -> bool {

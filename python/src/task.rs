@@ -49,7 +49,7 @@ impl Asked {
     pub fn settings(&self) -> Result<Settings> {
         let start = |(weights, bias): &(Vec<f64>, f64)| Start { weights: weights.clone(), bias: *bias };
         Ok(Settings {
-            net: ElasticNet::new(self.l1, self.l2)?,
+            penalty: ElasticNet::new(self.l1, self.l2)?,
             solver: self.solver.parse()?,
             tolerance: self.tolerance,
             start: self.start.as_ref().map(|given| Arc::new(start(given))),
@@ -160,7 +160,7 @@ impl Task {
         }
         let bias = settings.bias.then_some(bias);
         let proved = self.run(py, asked.threads, move |task, _| {
-            Ok(objective::certify(task.examples(), &*task.loss, settings.prices(), &weights, bias))
+            Ok(objective::certify(task.examples(), &*task.loss, settings.weighted_penalty(), &weights, bias))
         })?;
         Ok(proved.relative_gap)
     }

@@ -8,15 +8,15 @@ use crate::errors::Halt;
 use crate::learner::Learner;
 use crate::rate::Rate;
 use crate::window::Lesson;
+use lazyglm::optim::lane_loss::LaneLoss;
+use lazyglm::optim::lanes::{Joined, Pass};
 use lazyglm::schedule::Schedule;
-use lazyglm::solver::aim::Aim;
-use lazyglm::solver::lanes::{Joined, Pass, Width};
-use lazyglm::{ElasticNet, Examples, Loss, Result};
+use lazyglm::{ElasticNet, Examples, Loss, Precision, Result};
 use std::sync::Mutex;
 
 /// The most learners that go together.
 pub fn most() -> usize {
-    Width::Wide.most()
+    Precision::F64.most_lanes()
 }
 
 /// One class: its number, the weight of its rows, and what learns it.
@@ -51,7 +51,7 @@ struct Rest<'a> {
     heard: &'a Mutex<Vec<(f64, f64)>>, // Σ ωℓ and Σ ω
 }
 
-impl Aim for Rest<'_> {
+impl LaneLoss for Rest<'_> {
     fn slopes(&self, i: usize, scores: &[f64], slopes: &mut [f64]) {
         let (target, given) = (self.examples.targets[i], self.examples.weight(i));
         let Ok(mut heard) = self.heard.lock() else { return };
@@ -116,7 +116,7 @@ pub fn run(
             let weights: Vec<f64> = joined.block().weights(l).collect();
             let bias = joined.block().bias(l);
             refuse_infinite(&weights, bias, t, number)?;
-            let objective = means[l] + classes[k].learner.net.value(&weights);
+            let objective = means[l] + classes[k].learner.penalty.value(&weights);
             if course.watched {
                 watch(classes[k].code, &epoch(number, (means[l], objective, None), &weights, bias, t))?;
             }
@@ -144,9 +144,9 @@ pub fn run(
 fn join(classes: &[Class]) -> Result<Joined> {
     let frozen: Vec<_> = classes.iter().filter_map(|class| class.learner.lane()).collect();
     let biases: Vec<f64> = classes.iter().map(|class| class.learner.bias()).collect();
-    let nets: Vec<ElasticNet> = classes.iter().map(|class| class.learner.net).collect();
+    let penalties: Vec<ElasticNet> = classes.iter().map(|class| class.learner.penalty).collect();
     let first = &classes[0].learner;
-    Joined::new(&frozen, &biases, first.steps(), &nets, first.method, first.has_intercept())
+    Joined::new(&frozen, &biases, first.steps(), &penalties, first.method, first.has_intercept())
 }
 
 fn of(classes: &[Class], racing: &[usize]) -> Vec<(f64, f64)> {
@@ -163,7 +163,7 @@ fn rates(
 ) -> Result<Vec<Box<dyn Schedule>>> {
     let rate = |&k: &usize| {
         let schedule = Rate { eta0: lanes[k].eta0, ..course.rate }.schedule(course.loss)?;
-        classes[k].learner.method.check(classes[k].learner.net, schedule.eta(t))?;
+        classes[k].learner.method.check(classes[k].learner.penalty, schedule.eta(t))?;
         Ok(schedule)
     };
     racing.iter().map(rate).collect()

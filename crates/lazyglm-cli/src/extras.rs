@@ -2,7 +2,7 @@
 
 use crate::args::Train;
 use crate::print::note;
-use lazyglm::{Error, Features, Model, PenaltyFactors, Result, Settings, TargetKind, model_file, start_of};
+use lazyglm::{Error, Features, Model, PenaltyFactors, Result, Settings, TargetKind, start_of};
 use std::sync::Arc;
 
 /// The settings, with what stands in files laid out on the columns of the data.
@@ -14,7 +14,7 @@ pub fn extras(
 ) -> Result<Settings> {
     let mut settings = settings.clone();
     if let Some(file) = &args.start {
-        let model = one_head(model_file::load(file)?)?;
+        let model = one_head(Model::load(file)?)?;
         if model.classes.as_ref() != classes {
             let what = format!("--start {}: it tells other classes apart than these data", file.display());
             return Err(Error::call(what, "give a model of the same classes"));

@@ -6,8 +6,8 @@ use crate::plan;
 use crate::print::{count, note};
 use crate::verbs::common::use_threads;
 use crate::verbs::train::From;
-use lazyglm::classes::available;
-use lazyglm::tune::{Numbers, Point, points};
+use lazyglm::train::classes::available;
+use lazyglm::train::search::{Numbers, Point, points};
 use lazyglm::{ElasticNet, Error, Result, Settings, Solver, Task, objective, rate};
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ impl Grid {
         refuse_for_many(args)?;
         let [l1, l2] = [&args.l1, &args.l2].map(|text| text.as_deref().map(Numbers::parse).transpose());
         let (l1, l2) = (l1?, l2?);
-        let l2 = l2.map_or(vec![Settings::default().net.l2], |numbers| numbers.values().to_vec());
+        let l2 = l2.map_or(vec![Settings::default().penalty.l2], |numbers| numbers.values().to_vec());
         let rates = rates(args.eta0())?;
         let most = |numbers: &[f64]| numbers.iter().copied().fold(0.0, f64::max);
         let strongest = ElasticNet { l1: l1.as_ref().map_or(0.0, |l1| most(l1.values())), l2: most(&l2) };
@@ -84,14 +84,14 @@ impl Grid {
     /// The settings of one point.
     pub fn at(&self, point: &Point) -> Settings {
         let eta0 = Some(point.eta0).filter(|eta0| !eta0.is_nan());
-        Settings { net: point.net, eta0, ..self.settings.clone() }
+        Settings { penalty: point.penalty, eta0, ..self.settings.clone() }
     }
 }
 
 /// The ladder is tried with a penalty from the middle of the grid.
 fn auto_rate(args: &Train, task: &Task, settings: &Settings, l1: &Numbers, l2: f64) -> Result<f64> {
-    let net = ElasticNet { l1: l1.values()[(l1.values().len() - 1) / 2], l2 };
-    let eta0 = rate(task, &Settings { net, eta0: None, ..settings.clone() })?;
+    let penalty = ElasticNet { l1: l1.values()[(l1.values().len() - 1) / 2], l2 };
+    let eta0 = rate(task, &Settings { penalty, eta0: None, ..settings.clone() })?;
     if settings.schedule.uses_eta0() {
         note(
             args.quiet,

@@ -1,10 +1,10 @@
 //! What was typed, and what it means: numbers checked, names looked up, combinations that make no sense refused.
 
 use crate::args;
-use lazyglm::format::Asked;
+use lazyglm::data::format::ReadOptions;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Precision, Request, Result, Settings,
-    Solver, Steps, TargetKind, UpdateName, classes, loss, schedule,
+    Solver, Steps, TargetKind, UpdateName, loss, schedule, train::classes,
 };
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub enum HeldOut {
 }
 
 /// What is said of the data.
-pub fn asked(args: &args::Reading) -> Result<Asked> {
+pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
     let pair = |text: &String| match text.split_once('*') {
         Some((a, b)) if !a.is_empty() && !b.is_empty() && !b.contains('*') => {
             Ok([a.to_string(), b.to_string()])
@@ -45,7 +45,7 @@ pub fn asked(args: &args::Reading) -> Result<Asked> {
             "write two namespaces: --interact 'a*b'",
         )),
     };
-    Ok(Asked {
+    Ok(ReadOptions {
         format: args.format.clone(),
         target: args.target.clone(),
         drop: args.drop.clone(),
@@ -60,7 +60,7 @@ pub fn asked(args: &args::Reading) -> Result<Asked> {
 /// The penalty and the rate of `train`: one of each.
 pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
     let number = |name: &str, text: &Option<String>| match text.as_deref().map(str::parse::<f64>) {
-        None => Ok(Settings::default().net.l1),
+        None => Ok(Settings::default().penalty.l1),
         Some(Ok(number)) => Ok(number),
         Some(Err(_)) => Err(Error::call(
             format!("--{name} {} is no number", text.as_deref().unwrap_or_default()),
@@ -71,7 +71,7 @@ pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
 }
 
 /// Makes a plan of what was typed, for a penalty and a rate.
-pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Result<Plan> {
+pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> Result<Plan> {
     one_standard_input(args)?;
     let mut notes = Vec::new();
     for_solver(args, &mut notes)?;
@@ -93,16 +93,16 @@ pub fn plan(args: &args::Train, (net, eta0): (ElasticNet, Option<f64>)) -> Resul
     };
     let epochs = epochs(args);
     if let Some(eta0) = eta0 {
-        method.check(net, eta0)?;
+        method.check(penalty, eta0)?;
     }
     // Some rows are known to come: what is wrong with the schedule whatever their number is a wrong call at once.
-    schedule.resolve(&schedule::Setting { eta0: 1.0, l2: net.l2, rows: Some(1), epochs })?;
+    schedule.resolve(&schedule::Setting { eta0: 1.0, l2: penalty.l2, rows: Some(1), epochs })?;
     if args.early_stop.is_some() && args.validation.is_none() {
         return Err(Error::call("--early-stop without --validation", "say on which rows: --validation 0.1"));
     }
     let choose_penalty = args.solver() == Solver::Auto && args.l1.is_none() && args.l2.is_none();
     let settings = Settings {
-        net,
+        penalty,
         choose_penalty,
         solver: args.solver(),
         tolerance: args.tolerance.unwrap_or(if choose_penalty {
@@ -224,7 +224,9 @@ fn with_auto(e: Error, text: &str) -> Error {
     let name = text.split(':').next().unwrap_or(text);
     match names.contains(&name) {
         true => e,
-        false => Error::call(format!("there is no loss '{name}'"), lazyglm::registry::suggest(name, &names)),
+        false => {
+            Error::call(format!("there is no loss '{name}'"), lazyglm::util::registry::suggest(name, &names))
+        }
     }
 }
 

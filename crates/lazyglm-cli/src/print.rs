@@ -1,7 +1,7 @@
 //! How things are said: notes, errors and results.
 
 use crate::harmless::Harmless;
-use lazyglm::kernel::standard_output_was_closed;
+use lazyglm::simd::standard_output_was_closed;
 use lazyglm::{Error, Report, Result, escaped, excerpt};
 use std::io::{self, BufWriter, IsTerminal, Write};
 

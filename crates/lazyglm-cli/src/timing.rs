@@ -1,11 +1,11 @@
 //! One epoch under the clock, for the demo and the benchmark.
 
+use lazyglm::optim::lane_loss::Same;
+use lazyglm::optim::lanes::{self, Pass};
+use lazyglm::optim::sgd::{Online, Rule};
+use lazyglm::optim::update::Update;
 use lazyglm::schedule::{Setting, Spec};
-use lazyglm::solver::aim::Same;
-use lazyglm::solver::lanes::{self, Pass, Width};
-use lazyglm::solver::online::{Online, Rule};
-use lazyglm::update::Update;
-use lazyglm::{ElasticNet, Error, Method, Result, Task};
+use lazyglm::{ElasticNet, Error, Method, Precision, Result, Task};
 use std::time::Instant;
 
 /// What came of it.
@@ -36,15 +36,15 @@ pub fn learn<U: Update>(task: &Task, rows: usize, eta0: f64, update: U) -> Resul
 pub fn learn_lanes(
     task: &Task,
     eta0: f64,
-    nets: &[ElasticNet],
+    penalties: &[ElasticNet],
     method: Method,
-    width: Width,
+    width: Precision,
 ) -> Result<Timed> {
     let setting = Setting { eta0, l2: 0.0, rows: Some(task.targets.len() as u64), epochs: 1 };
     let schedule = Spec::parse("inverse-sqrt")?.resolve(&setting)?;
     let order: Vec<u32> = (0..task.targets.len() as u32).collect();
     let (examples, aim) = (task.examples(), Same { loss: &*task.loss, targets: &task.targets });
-    let mut block = lanes::block(examples.rows.columns(), nets, method, true, width);
+    let mut block = lanes::block(examples.rows.columns(), penalties, method, true, width);
     let started = Instant::now();
     block.learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: &order });
     let weights = block.weights(0).collect();

@@ -5,13 +5,13 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use lazyglm::kernel::Folded;
 use lazyglm::objective::objective;
-use lazyglm::reference::{Dense, Table};
+use lazyglm::optim::kernel::Folded;
+use lazyglm::optim::reference::{Dense, Table};
+use lazyglm::optim::sgd::{Online, Rule};
+use lazyglm::optim::update::Update;
 use lazyglm::schedule::{Setting, Spec};
-use lazyglm::solver::online::{Online, Rule};
 use lazyglm::synth::{PAPER, Shape, documents};
-use lazyglm::update::Update;
 use lazyglm::{ElasticNet, Method, Task};
 use std::sync::OnceLock;
 

@@ -2,7 +2,7 @@
 //!
 //! Run it with `cargo run --release -p lazyglm --example spam`.
 
-use lazyglm::{Dataset, Declared, ElasticNet, Model, Output, Scorer, Settings, Task, model_file, train};
+use lazyglm::{Dataset, Declared, ElasticNet, Model, Output, Scorer, Settings, Task, train};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -15,20 +15,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::write(&file, mail)?;
 
     let task = Task::new(Dataset::read(&file, Declared::default())?, None, None, None)?;
-    let settings = Settings { net: ElasticNet::new(0.01, 0.0)?, ..Settings::default() };
+    let settings = Settings { penalty: ElasticNet::new(0.01, 0.0)?, ..Settings::default() };
     let trained = train(&task, None, &settings, &mut |_| {})?;
     println!(
         "objective {:.4}, {} of 3 weights are not zero",
         trained.report.objective, trained.report.nonzeros
     );
-    model_file::save(&Model::new(&task, &settings, trained), &kept)?;
+    Model::new(&task, &settings, trained).save(&kept)?;
 
-    let model = model_file::load(&kept)?;
+    let model = Model::load(&kept)?;
     for (feature, weight) in model.features.iter().zip(&model.weights) {
         println!("feature {feature}: {weight:+.3}");
     }
     let mut scorer = Scorer::new(&model);
-    lazyglm::data::for_each_block(&file, &Default::default(), Some(&model.reading), |block| {
+    lazyglm::data::dataset::for_each_block(&file, &Default::default(), Some(&model.reading), |block| {
         scorer.meet(block)?;
         let score = scorer.score(block.rows.borrow(), 0);
         println!("first mail: {:?}", model.predict(score, Output::Target)?);

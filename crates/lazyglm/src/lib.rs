@@ -4,10 +4,10 @@
 //! regularisation shrinks all d weights. This crate touches only the p weights of the row and gets the same
 //! weights, zeros included, as if it had updated all d at every step. The idea is that of "Efficient Elastic
 //! Net Regularization for Sparse Linear Models" (Lipton & Elkan 2015), corrected (its Theorem 1 is wrong) and
-//! taken further: no tables, no time stamps, two numbers for all weights together ([`ledger`]).
+//! taken further: no tables, no time stamps, two numbers for all weights together ([`optim::ledger`]).
 //!
 //! ```
-//! use lazyglm::{Dataset, Declared, Model, Output, Prediction, Scorer, Settings, Task, model_file, train};
+//! use lazyglm::{Dataset, Declared, Model, Output, Prediction, Scorer, Settings, Task, model::file, train};
 //!
 //! // Two kinds of rows: feature 1 speaks for class "spam", feature 2 for class "ham"; feature 3 says nothing.
 //! let folder = std::env::temp_dir().join("lazyglm-doc-lib");
@@ -22,90 +22,58 @@
 //! assert!(trained.report.objective < 0.5);
 //!
 //! let model = Model::new(&task, &settings, trained);
-//! model_file::save(&model, &folder.join("mail.model"))?;
-//! let model = model_file::load(&folder.join("mail.model"))?;
+//! model.save(&folder.join("mail.model"))?;
+//! let model = Model::load(&folder.join("mail.model"))?;
 //! let score = Scorer::new(&model).score(Dataset::read(&file, Declared { base: Some(0), count: None })?.rows.borrow(), 0);
 //! assert_eq!(model.predict(score, Output::Target)?, Prediction::Class("spam"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The rooms and who may import whom: `ARCHITECTURE.md`. The formulas: `MATHS.md`.
+//! The modules and their dependencies: `ARCHITECTURE.md`. The formulas: `MATHS.md`.
 
-mod blocks;
-mod cache;
-mod certify;
-pub mod classes;
-pub mod convert;
+#[doc(hidden)]
 pub mod data;
-mod error;
-mod features;
-pub mod files;
-pub mod format;
-pub mod format_out;
-mod heads;
-mod input;
-pub mod kernel;
-mod labels;
-pub mod ledger;
-pub mod loss;
-mod memory;
-pub mod metrics;
-mod model;
-pub mod model_file;
-pub mod naming;
-pub mod number;
-pub mod objective;
-mod penalty;
-pub mod random;
-mod reader;
-pub mod reference;
-pub mod registry;
-mod report;
-mod rows;
-mod sample_weights;
-mod scaling;
-mod scan;
-pub mod schedule;
-mod scorer;
-mod settings;
-pub mod shard;
-pub mod solver;
-mod solvers;
-pub mod source;
-mod start;
-pub mod stats;
-mod stream;
-mod supply;
-mod survey;
-pub mod synth;
-mod task;
-mod trainer;
-pub mod tune;
-pub mod update;
-mod vocabulary;
-mod weights_file;
+#[doc(hidden)]
+pub mod eval;
+#[doc(hidden)]
+pub mod model;
+#[doc(hidden)]
+pub mod optim;
+#[doc(hidden)]
+pub mod problem;
+#[doc(hidden)]
+pub mod simd;
+#[doc(hidden)]
+pub mod train;
+#[doc(hidden)]
+pub mod util;
 
-pub use certify::{Certify, Proved};
-pub use data::{Dataset, Load};
-pub use error::{Error, Kind, Place, Result, escaped, excerpt};
-pub use features::{Declared, Features};
-pub use heads::{Head, HeadKind, Heads};
-pub use input::Reading;
-pub use labels::Labels;
-pub use loss::Loss;
+pub use data::convert;
+pub use data::dataset::{Dataset, Load};
+pub use data::features::{Declared, Features};
+pub use data::labels::Labels;
+pub use data::loader::CacheMode;
+pub use data::read_config::ReadConfig;
+pub use data::rows::{Examples, Row, Rows, RowsRef, Value, ValuesRef};
+pub use data::sample_weights::SampleWeights;
+pub use data::scaling::{Columns, Scale};
+pub use data::stats;
+pub use data::vocabulary::Vocabulary;
+pub use eval::objective;
+pub use model::report::{Epoch, HeadReport, HeadsReport, Report, Stop, Tried, Validation};
+pub use model::scorer::Scorer;
+pub use model::warm_start::{PenaltyFactors, start_of};
+pub use model::weights_table::with_weights_of;
 pub use model::{Counting, Model, Output, Prediction, Seen, Training, Words};
-pub use penalty::{ElasticNet, Method, Prices};
-pub use report::{Epoch, HeadReport, HeadsReport, Report, Stop, Tried, Validation};
-pub use rows::{Examples, Row, Rows, RowsRef, Value, ValuesRef};
-pub use sample_weights::SampleWeights;
-pub use scaling::{Columns, Scale};
-pub use scorer::Scorer;
-pub use settings::{Order, Precision, Settings, Start, UpdateName};
-pub use solvers::{Capabilities, Losses, Request, SOLVERS, Solver, Steps, TargetKind};
-pub use start::{PenaltyFactors, start_of};
-pub use stream::{Stream, StreamOptions};
-pub use supply::CacheMode;
-pub use task::{ClassWeight, Task, targets_of};
-pub use trainer::{Progress, Stage, Trained, rate, train, train_stream};
-pub use vocabulary::Vocabulary;
-pub use weights_file::with_weights_of;
+pub use problem::heads::{Head, HeadKind, Heads};
+pub use problem::loss::{self, Loss};
+pub use problem::penalty::{ElasticNet, Method, WeightedPenalty};
+pub use problem::schedule;
+pub use problem::settings::{Order, Precision, Settings, Start, UpdateName};
+pub use problem::solvers::{Capabilities, Losses, Request, SOLVERS, Solver, Steps, TargetKind};
+pub use problem::synth;
+pub use problem::task::{ClassWeight, Task, targets_of};
+pub use problem::windows::{Stream, StreamOptions};
+pub use train::certify::{Certify, Proved};
+pub use train::{Progress, Stage, Trained, rate, train, train_stream};
+pub use util::error::{Error, Kind, Place, Result, escaped, excerpt};

@@ -2,8 +2,8 @@
 //!
 //! `make test` tries some ten thousand inputs a format, `make fuzz` ten million (CASES=N, SEED=N and FORMAT=F in the environment).
 
-use lazyglm::format::{Asked, Opening, Parsed, TABLE, open};
-use lazyglm::random::Random;
+use lazyglm::data::format::{Opening, Parsed, ReadOptions, TABLE, open};
+use lazyglm::util::random::Random;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ fn input(format: &str, random: &mut Random) -> Vec<u8> {
 
 /// Opens and reads the bytes, cut into blocks somewhere.
 fn read(format: &str, bytes: &[u8], random: &mut Random) {
-    let asked = Asked { format: Some(format.to_string()), ..Asked::default() };
+    let asked = ReadOptions { format: Some(format.to_string()), ..ReadOptions::default() };
     let file = Path::new("fuzz");
     let Ok(recipe) = open(&Opening { first: bytes, file, asked: &asked, known: None }) else { return };
     let header = recipe.header(bytes).min(bytes.len());

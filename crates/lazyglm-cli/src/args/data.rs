@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// How to read data.
 #[derive(ClapArgs)]
-pub struct Reading {
+pub struct ReadConfig {
     /// The format: one of those below [default: by name, or first bytes]
     #[arg(long, value_name = "F", help_heading = "Data")]
     pub format: Option<String>,
@@ -39,7 +39,7 @@ pub struct Stats {
     pub data: PathBuf,
     /// How to read the data.
     #[command(flatten)]
-    pub reading: Reading,
+    pub reading: ReadConfig,
     /// Threads for reading [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
     pub threads: Option<u32>,
@@ -66,7 +66,7 @@ pub struct Convert {
     pub to: Option<String>,
     /// How to read the data.
     #[command(flatten)]
-    pub reading: Reading,
+    pub reading: ReadConfig,
     /// Threads for reading [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
     pub threads: Option<u32>,

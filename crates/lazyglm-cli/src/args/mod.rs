@@ -9,7 +9,7 @@ mod train;
 mod values;
 
 pub use choices::{Method, Multiclass, Order, Precision, Thresholds, Update};
-pub use data::{Convert, Reading, Stats};
+pub use data::{Convert, ReadConfig, Stats};
 pub use model::{Certify, Evaluate, Inspect, Predict, What};
 pub use search::{Choose, Path, Tune};
 pub use tables::Table;

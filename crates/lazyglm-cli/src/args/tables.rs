@@ -1,7 +1,7 @@
 //! The tables of the library: for `lazyglm list`, and for the end of the help.
 
 use clap::ValueEnum;
-use lazyglm::{Capabilities, Losses, SOLVERS, TargetKind, format, format_out, loss, schedule};
+use lazyglm::{Capabilities, Losses, SOLVERS, TargetKind, data::format, data::format::write, loss, schedule};
 
 /// A table that can be listed.
 #[derive(Clone, Copy, ValueEnum)]
@@ -39,7 +39,7 @@ pub(super) fn names() -> String {
     )
 }
 
-type Keys<'a> = &'a [lazyglm::registry::Key];
+type Keys<'a> = &'a [lazyglm::util::registry::Key];
 
 fn line(name: &str, formula: &str, keys: Keys, wide: usize) -> String {
     let keys: Vec<String> = keys.iter().map(|key| format!("{}={}", key.name, key.default)).collect();
@@ -127,12 +127,9 @@ pub(super) fn formats() -> String {
 
 /// The table of formats that can be written.
 pub(super) fn formats_out() -> String {
-    let line = |format: &format_out::Format| {
+    let line = |format: &write::Format| {
         let ending = format!(".{}", format.endings[0]);
         format!("  {:<10} {ending:<15} {}\n", format.name, format.about)
     };
-    format!(
-        "Formats to write, with their endings:\n{}",
-        format_out::TABLE.iter().map(line).collect::<String>()
-    )
+    format!("Formats to write, with their endings:\n{}", write::TABLE.iter().map(line).collect::<String>())
 }

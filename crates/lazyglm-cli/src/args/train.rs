@@ -1,7 +1,7 @@
 //! `lazyglm train`: its flags, in the groups that the help shows. `tune` and `path` take them, too.
 
 use super::choices::{Method, Multiclass, Order, Precision, Thresholds, Update};
-use super::data::Reading;
+use super::data::ReadConfig;
 use super::tables::names;
 use super::values::{size, tolerance};
 use clap::Args as ClapArgs;
@@ -107,7 +107,7 @@ pub struct Train {
 
     /// How to read the data.
     #[command(flatten)]
-    pub reading: Reading,
+    pub reading: ReadConfig,
     /// Keep the training data in a file that reads faster: auto (DATA.lazyglm-cache), off, only (that file and nothing else), or a file
     #[arg(long, default_value = "auto", value_name = "WHEN|FILE", help_heading = "Data")]
     pub cache: OsString,

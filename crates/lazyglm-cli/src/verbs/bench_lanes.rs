@@ -5,9 +5,9 @@
 use crate::args::BenchPaper;
 use crate::print::{self, count};
 use crate::timing::{learn, learn_lanes};
-use lazyglm::kernel::Folded;
+use lazyglm::Precision;
 use lazyglm::objective::objective;
-use lazyglm::solver::lanes::Width;
+use lazyglm::optim::kernel::Folded;
 use lazyglm::synth::{PAPER, Shape, documents};
 use lazyglm::{ElasticNet, Method, Result, Task};
 use serde_json::json;
@@ -26,7 +26,7 @@ struct Contender {
 }
 
 /// λ₁ of lane l: a decade in eight steps, and the first is the same for everybody.
-fn nets(lanes: usize) -> Vec<ElasticNet> {
+fn penalties(lanes: usize) -> Vec<ElasticNet> {
     (0..lanes).map(|l| ElasticNet { l1: 1e-6 * 10f64.powf(l as f64 / 8.0), l2: L2 }).collect()
 }
 
@@ -80,15 +80,15 @@ pub fn run(args: &BenchPaper) -> Result<()> {
 
 fn race(task: &Task) -> Result<Vec<Contender>> {
     let start = || vec![0.0; task.examples().rows.columns()];
-    let (all, net, method) = (task.targets.len(), nets(1)[0], Method::Fobos);
+    let (all, penalty, method) = (task.targets.len(), penalties(1)[0], Method::Fobos);
     let mut contenders: Vec<Contender> = Vec::new();
     for _ in 0..ROUNDS {
         let round = [
-            ("one, f32", 1, learn(task, all, ETA0, Folded::<f32>::new(start(), net, method))?),
-            ("one, f64", 1, learn(task, all, ETA0, Folded::<f64>::new(start(), net, method))?),
-            ("8 lanes, f32", 8, learn_lanes(task, ETA0, &nets(8), method, Width::Narrow)?),
-            ("16 lanes, f32", 16, learn_lanes(task, ETA0, &nets(16), method, Width::Narrow)?),
-            ("8 lanes, f64", 8, learn_lanes(task, ETA0, &nets(8), method, Width::Wide)?),
+            ("one, f32", 1, learn(task, all, ETA0, Folded::<f32>::new(start(), penalty, method))?),
+            ("one, f64", 1, learn(task, all, ETA0, Folded::<f64>::new(start(), penalty, method))?),
+            ("8 lanes, f32", 8, learn_lanes(task, ETA0, &penalties(8), method, Precision::F32)?),
+            ("16 lanes, f32", 16, learn_lanes(task, ETA0, &penalties(16), method, Precision::F32)?),
+            ("8 lanes, f64", 8, learn_lanes(task, ETA0, &penalties(8), method, Precision::F64)?),
         ];
         for (k, (name, lanes, run)) in round.into_iter().enumerate() {
             match contenders.get_mut(k) {
@@ -97,7 +97,8 @@ fn race(task: &Task) -> Result<Vec<Contender>> {
                     name,
                     lanes,
                     seconds: run.seconds,
-                    objective: objective(task.examples(), &*task.loss, net, &run.weights, run.bias).total(),
+                    objective: objective(task.examples(), &*task.loss, penalty, &run.weights, run.bias)
+                        .total(),
                     nonzeros: run.weights.iter().filter(|w| **w != 0.0).count(),
                 }),
             }

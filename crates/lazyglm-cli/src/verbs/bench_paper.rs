@@ -5,9 +5,9 @@
 use crate::args::BenchPaper;
 use crate::print::{self, count};
 use crate::timing::learn;
-use lazyglm::kernel::Folded;
 use lazyglm::objective::objective;
-use lazyglm::reference::{Dense, Table};
+use lazyglm::optim::kernel::Folded;
+use lazyglm::optim::reference::{Dense, Table};
 use lazyglm::synth::{PAPER, Shape, documents};
 use lazyglm::{ElasticNet, Method, Result, Task};
 use serde_json::{Value, json};

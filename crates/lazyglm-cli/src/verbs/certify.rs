@@ -3,9 +3,9 @@
 use crate::args::Certify;
 use crate::extras::one_head;
 use crate::print::{self, count, note};
-use lazyglm::naming::one_line;
+use lazyglm::data::feature_ids::one_line;
 use lazyglm::{
-    ClassWeight, ElasticNet, Error, PenaltyFactors, Proved, Result, SampleWeights, Scale, model_file,
+    ClassWeight, ElasticNet, Error, Model, PenaltyFactors, Proved, Result, SampleWeights, Scale,
     with_weights_of,
 };
 use serde_json::json;
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 /// Runs the verb.
 pub fn run(args: &Certify) -> Result<()> {
-    let model = one_head(model_file::load(&args.model)?)?;
+    let model = one_head(Model::load(&args.model)?)?;
     let model = match &args.weights {
         Some(file) => with_weights_of(&model, file)?,
         None => model,
@@ -22,10 +22,11 @@ pub fn run(args: &Certify) -> Result<()> {
         let what = "the weights have a bias, and the model was trained with --no-bias";
         return Err(Error::call(what, "take the line (bias) out, or give a model of the same problem"));
     }
-    let net = ElasticNet::new(args.l1.unwrap_or(model.training.l1), args.l2.unwrap_or(model.training.l2))?;
+    let penalty =
+        ElasticNet::new(args.l1.unwrap_or(model.training.l1), args.l2.unwrap_or(model.training.l2))?;
     let certify = lazyglm::Certify {
         format: args.format.clone(),
-        net,
+        penalty,
         factors: args.penalty_factor.as_deref().map(PenaltyFactors::read).transpose()?,
         nonnegative: args.nonnegative,
         scale: Scale::parse(&args.scale)?,
@@ -51,18 +52,18 @@ pub fn run(args: &Certify) -> Result<()> {
                 "relative_gap": figures.relative_gap,
                 "kkt": figures.kkt,
                 "worst": proved.worst,
-                "l1": net.l1,
-                "l2": net.l2,
+                "l1": penalty.l1,
+                "l2": penalty.l2,
                 "rows": proved.rows,
             })
         ),
-        false => human(out, &proved, net),
+        false => human(out, &proved, penalty),
     })
 }
 
-fn human(out: &mut dyn Write, proved: &Proved, net: ElasticNet) -> io::Result<()> {
+fn human(out: &mut dyn Write, proved: &Proved, penalty: ElasticNet) -> io::Result<()> {
     let figures = &proved.certificate;
-    let (l1, l2, rows) = (net.l1, net.l2, count(proved.rows as u64));
+    let (l1, l2, rows) = (penalty.l1, penalty.l2, count(proved.rows as u64));
     writeln!(out, "objective  {:.10} on {rows} rows, l1 {l1:?}, l2 {l2:?}", figures.objective)?;
     match (figures.dual, figures.relative_gap) {
         (Some(dual), Some(gap)) => {

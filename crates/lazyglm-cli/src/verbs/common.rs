@@ -1,6 +1,6 @@
 //! What several verbs do before they begin.
 
-use lazyglm::{Error, Result, files};
+use lazyglm::{Error, Result, util::files};
 use std::path::Path;
 
 /// Says how many threads there are, if that was asked for.

@@ -4,7 +4,7 @@ use crate::args::Convert;
 use crate::plan;
 use crate::print::{count, note, standard_output};
 use crate::verbs::common::use_threads;
-use lazyglm::{Error, Result, convert, format_out};
+use lazyglm::{Error, Result, convert, data::format::write};
 
 /// Runs the verb.
 pub fn run(args: &Convert) -> Result<()> {
@@ -13,7 +13,7 @@ pub fn run(args: &Convert) -> Result<()> {
     if to_standard_output && args.to.is_none() {
         return Err(Error::call("standard output has no ending that says a format", "say it: --to svmlight"));
     }
-    let format = format_out::find(&args.output, args.to.as_deref())?;
+    let format = write::find(&args.output, args.to.as_deref())?;
     use_threads(args.threads)?;
     if to_standard_output {
         let mut out = standard_output();

@@ -4,9 +4,9 @@ use crate::print::{self, count};
 use crate::progress::Display;
 use crate::timing;
 use crate::verbs::evaluate;
-use lazyglm::kernel::Folded;
-use lazyglm::metrics::metrics;
-use lazyglm::reference::Dense;
+use lazyglm::eval::metrics::metrics;
+use lazyglm::optim::kernel::Folded;
+use lazyglm::optim::reference::Dense;
 use lazyglm::synth::{Shape, documents};
 use lazyglm::{ElasticNet, Result, Settings, Task, train};
 use std::time::Instant;
@@ -37,7 +37,7 @@ pub fn run() -> Result<()> {
         )
     })?;
 
-    let settings = Settings { net: ElasticNet::new(1e-4, 1e-5)?, ..Settings::default() };
+    let settings = Settings { penalty: ElasticNet::new(1e-4, 1e-5)?, ..Settings::default() };
     let mut display = Display::new(false);
     let trained = train(&task, None, &settings, &mut |progress| display.see(progress));
     display.finish();
@@ -70,7 +70,7 @@ pub fn run() -> Result<()> {
         writeln!(out, "On the held-out documents:")?;
         evaluate::human(out, &figures)
     })?;
-    side_by_side(&task, settings.net, report.eta0)
+    side_by_side(&task, settings.penalty, report.eta0)
 }
 
 struct Found {
@@ -89,11 +89,11 @@ fn found(weights: &[f64], truth: &[(usize, f64)]) -> Found {
 }
 
 /// The same rows, once updating only what a row touches and once updating every weight.
-fn side_by_side(task: &Task, net: ElasticNet, eta0: f64) -> Result<()> {
+fn side_by_side(task: &Task, penalty: ElasticNet, eta0: f64) -> Result<()> {
     let start = || vec![0.0; task.examples().rows.columns()];
     let method = Settings::default().method;
-    let lazy = timing::learn(task, SIDE_BY_SIDE, eta0, Folded::<f64>::new(start(), net, method))?;
-    let dense = timing::learn(task, SIDE_BY_SIDE, eta0, Dense::<false>::new(start(), net, method))?;
+    let lazy = timing::learn(task, SIDE_BY_SIDE, eta0, Folded::<f64>::new(start(), penalty, method))?;
+    let dense = timing::learn(task, SIDE_BY_SIDE, eta0, Dense::<false>::new(start(), penalty, method))?;
     let pairs = || lazy.weights.iter().zip(&dense.weights);
     let difference = pairs().map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     let zeros = pairs().filter(|(a, b)| (**a == 0.0) != (**b == 0.0)).count();

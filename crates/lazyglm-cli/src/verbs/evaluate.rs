@@ -3,21 +3,21 @@
 use crate::args::Evaluate;
 use crate::print::{self, count, note, unseen_note};
 use crate::verbs::evaluate_classes;
-use lazyglm::format::Asked;
-use lazyglm::metrics::{ByKind, Metrics, metrics};
-use lazyglm::{Error, Place, Result, Scorer, data, model_file, targets_of};
+use lazyglm::data::format::ReadOptions;
+use lazyglm::eval::metrics::{ByKind, Metrics, metrics};
+use lazyglm::{Error, Model, Place, Result, Scorer, data::dataset, targets_of};
 use std::io::{self, Write};
 
 /// Runs the verb.
 pub fn run(args: &Evaluate) -> Result<()> {
-    let model = model_file::load(&args.model)?;
+    let model = Model::load(&args.model)?;
     if let Some(heads) = &model.heads {
         return evaluate_classes::run(args, &model, heads);
     }
     let mut scorer = Scorer::new(&model);
     let (mut scores, mut targets, mut with_query) = (Vec::new(), Vec::new(), 0);
-    let asked = Asked { format: args.format.clone(), ..Asked::default() };
-    data::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
+    let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
+    dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
         scorer.meet(block)?;
         let place = |i: usize| Place::file(&args.data).line(block.lines.of(i));
         if let Some(row) = block.unlabelled {
@@ -42,7 +42,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
         return Err(Error::data(Place::file(&args.data), "there are no rows in it", "give a file with data"));
     }
     let unseen = scorer.unseen().map(unseen_note);
-    data::query_note(&args.data, with_query)
+    dataset::query_note(&args.data, with_query)
         .into_iter()
         .chain(unseen)
         .for_each(|text| note(args.quiet, &text));

@@ -3,11 +3,11 @@
 use crate::args::Evaluate;
 use crate::print::{self, count, note, unseen_note};
 use crate::verbs::evaluate::check_loss;
-use lazyglm::classes::{Unknown, sets_of};
-use lazyglm::format::Asked;
-use lazyglm::metrics::{HeadFigures, HeadMetrics, Tally};
-use lazyglm::naming::one_line;
-use lazyglm::{Error, HeadKind, Heads, Model, Place, Result, Scorer, data};
+use lazyglm::data::feature_ids::one_line;
+use lazyglm::data::format::ReadOptions;
+use lazyglm::eval::metrics::{HeadFigures, HeadMetrics, Tally};
+use lazyglm::train::classes::{Unknown, sets_of};
+use lazyglm::{Error, HeadKind, Heads, Model, Place, Result, Scorer, data::dataset};
 use std::io::{self, Write};
 
 /// Classes or labels that are shown one by one.
@@ -18,8 +18,8 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     let (mut scorer, mut tally) = (Scorer::new(model), Tally::new(heads, &*model.loss));
     let (mut scores, mut with_query, mut rows) = (Vec::new(), 0, 0);
     let mut unknown = Unknown::default();
-    let asked = Asked { format: args.format.clone(), ..Asked::default() };
-    data::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
+    let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
+    dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
         scorer.meet(block)?;
         let place = |i: usize| Place::file(&args.data).line(block.lines.of(i));
         if let (Some(row), false) = (block.unlabelled, heads.kind == HeadKind::Labels) {
@@ -48,7 +48,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     if rows == 0 {
         return Err(Error::data(Place::file(&args.data), "there are no rows in it", "give a file with data"));
     }
-    let notes = data::query_note(&args.data, with_query).into_iter();
+    let notes = dataset::query_note(&args.data, with_query).into_iter();
     let notes = notes.chain(scorer.unseen().map(unseen_note)).chain(unknown.note());
     notes.for_each(|text| note(args.quiet, &text));
     let figures = tally.figures();

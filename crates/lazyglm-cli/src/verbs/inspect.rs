@@ -3,15 +3,15 @@
 use crate::args::Inspect;
 use crate::print::{self, count};
 use crate::verbs::inspect_classes;
-use lazyglm::naming::one_line;
-use lazyglm::{Model, Result, Solver, model_file};
+use lazyglm::data::feature_ids::one_line;
+use lazyglm::{Model, Result, Solver};
 use serde_json::json;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Runs the verb.
 pub fn run(args: &Inspect) -> Result<()> {
-    let model = model_file::load(&args.model)?;
+    let model = Model::load(&args.model)?;
     if let Some(heads) = &model.heads {
         return inspect_classes::run(args, &model, heads);
     }

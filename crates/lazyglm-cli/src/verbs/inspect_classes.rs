@@ -2,7 +2,7 @@
 
 use crate::args::Inspect;
 use crate::print::{self, count};
-use lazyglm::naming::one_line;
+use lazyglm::data::feature_ids::one_line;
 use lazyglm::{Heads, Model, Result};
 use serde_json::json;
 use std::borrow::Cow;

@@ -4,9 +4,9 @@ use crate::args::Path;
 use crate::grid::Grid;
 use crate::print::{self, count, note};
 use crate::verbs::common::refuse_same;
-use lazyglm::naming::one_line;
-use lazyglm::tune::{Stop, path};
-use lazyglm::{Error, Result, files};
+use lazyglm::data::feature_ids::one_line;
+use lazyglm::train::search::{Stop, path};
+use lazyglm::{Error, Result, util::files};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -26,7 +26,7 @@ pub fn run(args: Path) -> Result<()> {
     let seconds = grid.started.elapsed().as_secs_f64();
     for stop in &stops {
         if let Some(step) = stop.diverged {
-            let (l1, l2) = (stop.point.net.l1, stop.point.net.l2);
+            let (l1, l2) = (stop.point.penalty.l1, stop.point.penalty.l2);
             note(
                 args.train.quiet,
                 &format!("l1 {l1:?}, l2 {l2:?} left the finite numbers at step {step}: it has no weights"),
@@ -58,10 +58,10 @@ fn weights(grid: &Grid, stop: &Stop) -> Vec<(String, f64)> {
 fn coefficients(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
     writeln!(out, "l1,l2,feature,weight")?;
     for stop in stops {
-        let net = stop.point.net;
-        writeln!(out, "{:?},{:?},(bias),{:?}", net.l1, net.l2, stop.bias)?;
+        let penalty = stop.point.penalty;
+        writeln!(out, "{:?},{:?},(bias),{:?}", penalty.l1, penalty.l2, stop.bias)?;
         for (name, weight) in weights(grid, stop) {
-            writeln!(out, "{:?},{:?},{},{weight:?}", net.l1, net.l2, quoted(&name))?;
+            writeln!(out, "{:?},{:?},{},{weight:?}", penalty.l1, penalty.l2, quoted(&name))?;
         }
     }
     Ok(())
@@ -78,10 +78,16 @@ fn quoted(name: &str) -> String {
 fn csv(out: &mut dyn Write, stops: &[Stop]) -> io::Result<()> {
     writeln!(out, "l1,l2,nonzeros,loss,objective,validation_loss")?;
     stops.iter().try_for_each(|stop| {
-        let net = stop.point.net;
+        let penalty = stop.point.penalty;
         let held_out = stop.validation_loss.map_or(String::new(), |loss| format!("{loss:?}"));
         let (loss, objective) = (stop.objective.loss, stop.objective.total());
-        writeln!(out, "{:?},{:?},{},{loss:?},{objective:?},{held_out}", net.l1, net.l2, stop.weights.len())
+        writeln!(
+            out,
+            "{:?},{:?},{},{loss:?},{objective:?},{held_out}",
+            penalty.l1,
+            penalty.l2,
+            stop.weights.len()
+        )
     })
 }
 
@@ -93,14 +99,14 @@ fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop], seconds: f64) -> io::
         "l1", "l2", "non-zeros", "loss", "objective"
     )?;
     for stop in stops {
-        let (net, f) = (stop.point.net, stop.objective);
+        let (penalty, f) = (stop.point.penalty, stop.objective);
         let nonzeros = count(stop.weights.len() as u64);
         let held_out = stop.validation_loss.map_or(String::new(), |loss| format!(" {loss:>11.6}"));
         writeln!(
             out,
             "{:>10.3e} {:>10.3e} {nonzeros:>11} {:>12.6} {:>12.6}{held_out}",
-            net.l1,
-            net.l2,
+            penalty.l1,
+            penalty.l2,
             f.loss,
             f.total()
         )?;
@@ -118,7 +124,7 @@ fn as_json(grid: &Grid, stops: &[Stop], seconds: f64) -> Value {
         let weights: Vec<Value> =
             weights(grid, stop).into_iter().map(|(name, w)| json!({"feature": name, "weight": w})).collect();
         json!({
-            "l1": stop.point.net.l1, "l2": stop.point.net.l2, "nonzeros": stop.weights.len(),
+            "l1": stop.point.penalty.l1, "l2": stop.point.penalty.l2, "nonzeros": stop.weights.len(),
             "loss": stop.objective.loss, "objective": stop.objective.total(),
             "validation_loss": stop.validation_loss, "bias": stop.bias, "weights": weights,
         })

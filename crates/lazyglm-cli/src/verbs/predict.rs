@@ -3,8 +3,10 @@
 use crate::args::{Predict, What};
 use crate::print::{cannot_print, note, standard_output, unseen_note};
 use crate::verbs::common::refuse_same;
-use lazyglm::format::Asked;
-use lazyglm::{Error, HeadKind, Model, Output, Place, Prediction, Result, Scorer, data, files, model_file};
+use lazyglm::data::format::ReadOptions;
+use lazyglm::{
+    Error, HeadKind, Model, Output, Place, Prediction, Result, Scorer, data::dataset, util::files,
+};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -15,7 +17,7 @@ pub fn run(args: &Predict) -> Result<()> {
         refuse_same(path, &args.data)?;
         refuse_same(path, &args.model)?;
     }
-    let model = model_file::load(&args.model)?;
+    let model = Model::load(&args.model)?;
     let what = match args.what {
         None => model.usual_output(),
         Some(What::Probability) => Output::Probability,
@@ -27,7 +29,7 @@ pub fn run(args: &Predict) -> Result<()> {
         model: &model,
         what,
         data: &args.data,
-        asked: Asked { format: args.format.clone(), ..Asked::default() },
+        asked: ReadOptions { format: args.format.clone(), ..ReadOptions::default() },
         strict: args.strict,
         with_query: 0,
         values: 0,
@@ -54,7 +56,7 @@ pub fn run(args: &Predict) -> Result<()> {
             }
         }
     }
-    let notes = data::query_note(&args.data, job.with_query).into_iter().chain(job.unseen);
+    let notes = dataset::query_note(&args.data, job.with_query).into_iter().chain(job.unseen);
     notes.for_each(|text| note(args.quiet, &text));
     if job.values == 0 {
         note(args.quiet, "no row has a feature: if these are no such data, the predictions mean nothing");
@@ -66,7 +68,7 @@ struct Job<'a> {
     model: &'a Model,
     what: Output,
     data: &'a Path,
-    asked: Asked,
+    asked: ReadOptions,
     strict: bool,
     with_query: usize,
     values: usize,
@@ -80,7 +82,7 @@ impl Job<'_> {
         if let (Some(heads), Output::Probability | Output::Score) = (&self.model.heads, self.what) {
             writeln!(out, "{}", heads.names.join("\t")).map_err(failed)?;
         }
-        data::for_each_block(self.data, &self.asked, Some(&self.model.reading), |block| {
+        dataset::for_each_block(self.data, &self.asked, Some(&self.model.reading), |block| {
             scorer.meet(block)?;
             for i in 0..block.rows.len() {
                 scorer.scores(block.rows.borrow(), i, &mut scores);

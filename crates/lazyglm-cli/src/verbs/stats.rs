@@ -5,7 +5,7 @@ use crate::plan;
 use crate::print::{self, count, note};
 use crate::verbs::common::use_threads;
 use lazyglm::Result;
-use lazyglm::naming::one_line;
+use lazyglm::data::feature_ids::one_line;
 use lazyglm::stats::{L1Max, Stats, TargetStats, stats};
 use std::io::{self, Write};
 

@@ -16,7 +16,7 @@ use crate::progress::Display;
 use crate::verbs::common::{refuse_same, use_threads};
 use figures::human;
 use from::Prepared;
-use lazyglm::{CacheMode, ElasticNet, Error, Result, Stop, files, model_file};
+use lazyglm::{CacheMode, ElasticNet, Error, Result, Stop, util::files};
 use notes::comment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,12 +60,12 @@ pub fn run(args: Train) -> Result<()> {
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
     let report = trained.report.clone();
-    settings.net = ElasticNet { l1: report.l1, l2: report.l2 }; // which may have been chosen
+    settings.penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // which may have been chosen
     comment(&args, &settings, &trained, matches!(from, From::Stream(..)));
     if args.output.is_some() || args.reading.hash_bits.is_some() {
         let model = from.model(&settings, trained);
         from.collisions(&model).iter().for_each(|text| note(args.quiet, text));
-        args.output.iter().try_for_each(|path| model_file::save(&model, path))?;
+        args.output.iter().try_for_each(|path| model.save(path))?;
     }
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&report)?),

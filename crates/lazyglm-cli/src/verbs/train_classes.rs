@@ -6,11 +6,9 @@ use crate::plan::{HeldOut, Plan};
 use crate::print::{self, count, note};
 use crate::progress::Display;
 use crate::verbs::train::split_rows;
-use lazyglm::classes::{self, ClassTask, Room};
-use lazyglm::naming::one_line;
-use lazyglm::{
-    Dataset, HeadKind, HeadReport, Model, Place, Precision, Report, Result, Validation, model_file,
-};
+use lazyglm::data::feature_ids::one_line;
+use lazyglm::train::classes::{self, ClassTask, Room};
+use lazyglm::{Dataset, HeadKind, HeadReport, Model, Place, Precision, Report, Result, Validation};
 use std::io::{self, Write};
 
 /// Classes or labels that are shown one by one.
@@ -67,7 +65,7 @@ impl Many {
         let report = trained.report.clone();
         comment(args, plan, &report);
         if let Some(path) = &args.output {
-            model_file::save(&Model::of_classes(task, settings, trained), path)?;
+            Model::of_classes(task, settings, trained).save(path)?;
         }
         print::result(|out| match args.json {
             true => writeln!(out, "{}", serde_json::to_value(&report)?),
@@ -88,7 +86,7 @@ fn comment(args: &Train, plan: &Plan, report: &Report) {
         );
         note(args.quiet, &text);
     }
-    let (l1, most) = (plan.settings.net.l1, report.l1_max);
+    let (l1, most) = (plan.settings.penalty.l1, report.l1_max);
     if l1 >= most && l1 > 0.0 {
         let text =
             format!("l1 = {l1:?} is not below {most:.3e}, from where on the best weights are all zero");

@@ -6,8 +6,8 @@ use crate::print::{self, count, note};
 use crate::progress::Display;
 use crate::verbs::common::refuse_same;
 use indicatif::{ProgressBar, ProgressStyle};
-use lazyglm::tune::{Dropped, Folds, Held, Outcome, Score, Search, Stage, search};
-use lazyglm::{Error, Model, Place, Report, Result, Settings, Trained, files, model_file, train};
+use lazyglm::train::search::{Dropped, Folds, Held, Outcome, Score, Search, Stage, search};
+use lazyglm::{Error, Model, Place, Report, Result, Settings, Trained, train, util::files};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -75,7 +75,7 @@ pub fn run(args: Tune) -> Result<()> {
 fn save(grid: &Grid, settings: &Settings, mut trained: Trained, path: &std::path::Path) -> Result<Trained> {
     trained.report.seconds_read = grid.seconds_read;
     let model = Model::new(&grid.task, settings, trained.clone());
-    model_file::save(&model, path)?;
+    model.save(path)?;
     Ok(trained)
 }
 
@@ -132,7 +132,7 @@ fn comment(args: &Tune, grid: &Grid, outcome: &Outcome) {
     }
     for score in &outcome.scores {
         if let Some(Dropped::Diverged { fold, at }) = score.dropped {
-            let (l1, l2, eta0) = (score.point.net.l1, score.point.net.l2, score.point.eta0);
+            let (l1, l2, eta0) = (score.point.penalty.l1, score.point.penalty.l2, score.point.eta0);
             let place = at.map_or(String::new(), |(row, step)| {
                 format!(" at {} (step {step})", grid.task.data.place(row))
             });
@@ -144,8 +144,8 @@ fn comment(args: &Tune, grid: &Grid, outcome: &Outcome) {
     if outcome.stopped {
         say("--budget was up before all epochs were learnt: the best so far");
     }
-    let best = outcome.scores[outcome.best].point.net.l1;
-    let tried: Vec<f64> = grid.points.iter().map(|point| point.net.l1).collect();
+    let best = outcome.scores[outcome.best].point.penalty.l1;
+    let tried: Vec<f64> = grid.points.iter().map(|point| point.penalty.l1).collect();
     let (low, high) = tried.iter().fold((f64::INFINITY, 0.0f64), |(a, b), &l1| (a.min(l1), b.max(l1)));
     if low < high && (best == low || best == high) {
         let end = if best == low { "lowest" } else { "highest" };
@@ -180,8 +180,8 @@ fn human(
         writeln!(
             out,
             "{:>10.3e} {:>10.3e}{} {:>12.6} {:>10.6} {:>11} {}",
-            score.point.net.l1,
-            score.point.net.l2,
+            score.point.penalty.l1,
+            score.point.penalty.l2,
             rate(score),
             score.mean,
             score.se,
@@ -198,12 +198,12 @@ fn human(
     )?;
     match (report, &args.train.output) {
         (Some(report), Some(path)) => {
-            let net = outcome.scores[chosen].point.net;
+            let penalty = outcome.scores[chosen].point.penalty;
             writeln!(
                 out,
                 "refitted   l1 {:?}, l2 {:?}: objective {:.8}, {} non-zeros",
-                net.l1,
-                net.l2,
+                penalty.l1,
+                penalty.l2,
                 report.objective,
                 count(report.nonzeros as u64)
             )?;
@@ -231,7 +231,7 @@ fn as_json(grid: &Grid, outcome: &Outcome, chosen: usize, report: Option<&Report
             }
         };
         json!({
-            "l1": score.point.net.l1, "l2": score.point.net.l2, "eta0": finite(score.point.eta0),
+            "l1": score.point.penalty.l1, "l2": score.point.penalty.l2, "eta0": finite(score.point.eta0),
             "mean": finite(score.mean), "se": finite(score.se), "nonzeros": score.nonzeros,
             "epochs": score.epochs, "dropped": dropped,
         })

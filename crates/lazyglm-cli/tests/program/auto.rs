@@ -1,7 +1,7 @@
 //! `train` with nothing said of how: what it chooses, what it does, and what it says.
 
 use crate::common::{Folder, classes, text};
-use lazyglm::random::Random;
+use lazyglm::util::random::Random;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 

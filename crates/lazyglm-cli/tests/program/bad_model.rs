@@ -1,7 +1,7 @@
 //! Model files that are cut, damaged, strange or too new are refused, and a full disk harms none.
 
 use crate::common::{Folder, classes, finish, text};
-use lazyglm::model_file::{from_bytes, to_bytes};
+use lazyglm::Model;
 use std::fs::File;
 
 /// A folder with data and a small model `m` of them.
@@ -31,11 +31,11 @@ fn refused_by_all(folder: &Folder, bytes: &[u8], parts: &[&str]) {
 fn a_model_flipped_in_any_one_bit_is_refused() {
     let folder = folder();
     let mut bytes = folder.read("m");
-    assert!(from_bytes(&bytes).is_ok());
+    assert!(Model::from_bytes(&bytes).is_ok());
     for at in 0..bytes.len() {
         for bit in 0..8 {
             bytes[at] ^= 1 << bit;
-            assert!(from_bytes(&bytes).is_err(), "byte {at}, bit {bit}");
+            assert!(Model::from_bytes(&bytes).is_err(), "byte {at}, bit {bit}");
             bytes[at] ^= 1 << bit;
         }
     }
@@ -51,14 +51,14 @@ fn a_model_cut_short_or_lengthened_is_refused() {
     let folder = folder();
     let bytes = folder.read("m");
     for length in 0..bytes.len() {
-        assert!(from_bytes(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+        assert!(Model::from_bytes(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
     }
     for length in [0, 1, 7, 8, 9, 100, bytes.len() / 2, bytes.len() - 8, bytes.len() - 1] {
         refused_by_all(&folder, &bytes[..length], &["cut short"]);
     }
     for more in ["\0", "\n", "more than this"] {
         let longer = [&bytes, more.as_bytes()].concat();
-        assert!(from_bytes(&longer).is_err());
+        assert!(Model::from_bytes(&longer).is_err());
         refused_by_all(&folder, &longer, &[]);
     }
 }
@@ -86,8 +86,8 @@ fn what_is_no_model_is_refused() {
 #[test]
 fn a_model_whose_numbers_break_a_rule_is_refused_even_with_a_fitting_checksum() {
     let folder = folder();
-    let good = || from_bytes(&folder.read("m")).expect("a model");
-    assert!(good().features.len() > 2 && from_bytes(&to_bytes(&good()).expect("bytes")).is_ok());
+    let good = || Model::from_bytes(&folder.read("m")).expect("a model");
+    assert!(good().features.len() > 2 && Model::from_bytes(&good().to_bytes().expect("bytes")).is_ok());
     type Spoil = fn(&mut lazyglm::Model);
     let spoils: [(&str, Spoil); 9] = [
         ("a weight that is NaN", |m| m.weights[1] = f64::NAN),
@@ -103,8 +103,8 @@ fn a_model_whose_numbers_break_a_rule_is_refused_even_with_a_fitting_checksum() 
     for (what, spoil) in spoils {
         let mut model = good();
         spoil(&mut model);
-        let Ok(bytes) = to_bytes(&model) else { continue }; // refused even earlier
-        assert!(from_bytes(&bytes).is_err(), "{what}");
+        let Ok(bytes) = model.to_bytes() else { continue }; // refused even earlier
+        assert!(Model::from_bytes(&bytes).is_err(), "{what}");
         refused_by_all(&folder, &bytes, &["rule"]);
     }
 }
@@ -113,7 +113,7 @@ fn a_model_whose_numbers_break_a_rule_is_refused_even_with_a_fitting_checksum() 
 fn a_model_read_back_is_the_model_written() {
     let folder = folder();
     let bytes = folder.read("m");
-    let again = to_bytes(&from_bytes(&bytes).expect("a model")).expect("bytes");
+    let again = Model::from_bytes(&bytes).expect("a model").to_bytes().expect("bytes");
     let at = (0..bytes.len()).find(|&at| again.get(at) != bytes.get(at)).unwrap_or(0);
     let around = |bytes: &[u8]| String::from_utf8_lossy(&bytes[at.saturating_sub(40)..][..60]).into_owned();
     assert!(again == bytes, "at byte {at}:\n{}\n{}", around(&bytes), around(&again));

@@ -1,6 +1,7 @@
 //! The contract of the program: verbs, flags, keys, exit codes, and what goes where.
 
 use crate::common::{Folder, classes, close, finish, logistic, numbers, text};
+use lazyglm::Model;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -143,7 +144,7 @@ fn without_an_output_nothing_is_written() {
 fn inspect_all_tsv_is_the_bias_and_then_every_weight_to_the_last_bit() {
     let folder = folder();
     folder.ok("train data.svm -o m --precision f64 --l1 0.002");
-    let model = lazyglm::model_file::load(&folder.path("m")).expect("a model");
+    let model = Model::load(&folder.path("m")).expect("a model");
     let mut expected = format!("(bias)\t{:?}\n", model.bias);
     for (feature, weight) in model.features.iter().zip(&model.weights) {
         expected += &format!("{feature}\t{weight:?}\n");
@@ -252,7 +253,7 @@ fn output_into_a_closed_pipe_ends_quietly() {
         assert_eq!(child.wait().expect("an end").code(), Some(0), "{line}: {said}");
         assert_eq!(said, "", "{line}");
     }
-    assert!(lazyglm::model_file::load(&folder.path("m2")).is_ok(), "the model is kept all the same");
+    assert!(Model::load(&folder.path("m2")).is_ok(), "the model is kept all the same");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `predict` and `evaluate`: one line a row, and figures that another count confirms.
 
 use crate::common::{Folder, classes, close, logistic, numbers, text};
-use lazyglm::{Dataset, Declared, Scorer, model_file};
+use lazyglm::{Dataset, Declared, Model, Scorer};
 use serde_json::Value;
 
 fn folder() -> Folder {
@@ -17,7 +17,7 @@ fn lines(text: &str) -> Vec<f64> {
 #[test]
 fn predict_prints_one_line_a_row_to_the_last_bit() {
     let folder = folder();
-    let model = model_file::load(&folder.path("m")).expect("a model");
+    let model = Model::load(&folder.path("m")).expect("a model");
     let data =
         Dataset::read(&folder.path("data.svm"), Declared { base: Some(0), count: None }).expect("data");
     let mut scorer = Scorer::new(&model);

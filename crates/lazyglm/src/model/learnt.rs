@@ -1,10 +1,10 @@
 //! What a run has learnt, column by column, as a model keeps it.
 
-use crate::classes::{ClassTask, TrainedHeads};
-use crate::features::Features;
-use crate::heads::{Head, Heads};
-use crate::report::Report;
-use crate::trainer::Trained;
+use crate::data::features::Features;
+use crate::model::report::Report;
+use crate::problem::heads::{Head, Heads};
+use crate::train::Trained;
+use crate::train::classes::{ClassTask, TrainedHeads};
 
 /// What was learnt, zeros left out.
 pub(super) struct Learnt {

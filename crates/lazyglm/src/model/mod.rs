@@ -1,9 +1,14 @@
 //! A model: the weights that are not zero, by name, and what is needed to use them.
 
+pub mod file;
 mod learnt;
 mod predict;
+pub mod report;
+pub mod scorer;
 mod seen;
 mod training;
+pub mod warm_start;
+pub mod weights_table;
 mod words;
 
 pub use predict::{Output, Prediction};
@@ -12,16 +17,16 @@ pub use training::{Counting, Training};
 pub use words::Words;
 
 use self::learnt::Learnt;
-use crate::classes::{ClassTask, TrainedHeads};
-use crate::features::Features;
-use crate::heads::Heads;
-use crate::input::Reading;
-use crate::loss::Loss;
-use crate::naming::Naming;
-use crate::settings::Settings;
-use crate::stream::Stream;
-use crate::task::Task;
-use crate::trainer::Trained;
+use crate::data::feature_ids::FeatureIds;
+use crate::data::features::Features;
+use crate::data::read_config::ReadConfig;
+use crate::problem::heads::Heads;
+use crate::problem::loss::Loss;
+use crate::problem::settings::Settings;
+use crate::problem::task::Task;
+use crate::problem::windows::Stream;
+use crate::train::Trained;
+use crate::train::classes::{ClassTask, TrainedHeads};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -54,7 +59,7 @@ pub struct Model {
     /// The words that features stand for, if they do.
     pub words: Option<Words>,
     /// How rows were made of the data.
-    pub reading: Reading,
+    pub reading: ReadConfig,
     /// How the data counted features.
     pub counting: Counting,
     /// How it was trained.
@@ -68,7 +73,7 @@ struct Origin<'a> {
     loss: &'a Arc<dyn Loss>,
     classes: &'a Option<[String; 2]>,
     weighted: bool,
-    reading: &'a Reading,
+    reading: &'a ReadConfig,
 }
 
 impl Model {
@@ -100,7 +105,7 @@ impl Model {
     /// The same for a run with many classes or labels.
     ///
     /// ```
-    /// use lazyglm::{Dataset, Declared, HeadKind, Model, Settings, classes::{ClassTask, Room, train}};
+    /// use lazyglm::{Dataset, Declared, HeadKind, Model, Settings, train::classes::{ClassTask, Room, train}};
     /// let file = std::env::temp_dir().join("lazyglm-doc-model-classes.svm");
     /// std::fs::write(&file, "a 1:1\nb 2:1\nc 5:1\n".repeat(50)).unwrap();
     /// let data = Dataset::read(&file, Declared::default()).unwrap();
@@ -146,7 +151,7 @@ impl Model {
         let mut features: Vec<u32> = columns.into_iter().map(|column| names.index(column)).collect();
         let mut seen = Seen::of(names, origin.occurs);
         let mut words = None;
-        if let Naming::Words(all) = &*names.naming {
+        if let FeatureIds::Words(all) = &*names.naming {
             words = Some(Words::of(names, all, &features));
             features = (0..features.len() as u32).collect();
             seen = Seen { runs: features.last().map(|&last| (0, last)).into_iter().collect() };

@@ -1,8 +1,8 @@
 //! What is made of a score: a probability, a class or a number.
 
 use super::Model;
-use crate::error::{Error, Result};
-use crate::loss::Admits;
+use crate::problem::loss::Admits;
+use crate::util::error::{Error, Result};
 
 /// What to make of a score.
 ///
@@ -59,7 +59,7 @@ impl Model {
         match what {
             Output::Score => Ok(Prediction::Number(score)),
             Output::Probability if self.loss.gives_probability() => {
-                Ok(Prediction::Number(self.loss.link(score)))
+                Ok(Prediction::Number(self.loss.inverse_link(score)))
             }
             Output::Probability => Err(Error::call(
                 format!("loss '{}' gives no probabilities", self.loss.spec()),
@@ -69,7 +69,7 @@ impl Model {
                 let classes = self.classes.as_ref().map(|c| c[usize::from(score > 0.0)].as_str());
                 Ok(Prediction::Class(classes.unwrap_or_default()))
             }
-            Output::Target => Ok(Prediction::Number(self.loss.link(score))),
+            Output::Target => Ok(Prediction::Number(self.loss.inverse_link(score))),
         }
     }
 

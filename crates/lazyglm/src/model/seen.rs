@@ -1,6 +1,6 @@
 //! The features that occurred in training, also those without a weight.
 
-use crate::features::Features;
+use crate::data::features::Features;
 
 /// A set of features, as runs of neighbouring indices.
 ///

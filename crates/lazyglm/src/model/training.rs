@@ -1,8 +1,8 @@
 //! How a model was trained, and how its data counted features: what is kept to be told, not to predict.
 
-use crate::penalty::Method;
-use crate::report::Report;
-use crate::settings::{Order, Precision, Settings, UpdateName};
+use crate::model::report::Report;
+use crate::problem::penalty::Method;
+use crate::problem::settings::{Order, Precision, Settings, UpdateName};
 use serde::{Deserialize, Serialize};
 
 /// How training data counted features.
@@ -71,8 +71,8 @@ impl Training {
     /// What is kept of the settings and the figures of a run.
     pub(super) fn of(settings: &Settings, weighted: bool, report: Report) -> Training {
         Training {
-            l1: settings.net.l1,
-            l2: settings.net.l2,
+            l1: settings.penalty.l1,
+            l2: settings.penalty.l2,
             method: settings.method,
             update: settings.update,
             schedule: settings.schedule.text().to_string(),

@@ -1,7 +1,7 @@
 //! The words of a model whose features have names: those with a weight, and marks of those without.
 
-use crate::features::Features;
-use crate::vocabulary::Vocabulary;
+use crate::data::features::Features;
+use crate::data::vocabulary::Vocabulary;
 use twox_hash::XxHash3_64;
 
 /// The words of a model whose features have names.

@@ -1,13 +1,13 @@
 //! Laws of AdaGrad: lazy is dense, zeros included, whatever the chunks; units do not matter; sliding never overshoots.
 
 use crate::common::problem::{Problem, learns_alike_in_chunks, losses, one_of};
-use crate::common::{difference, log_uniform, net, rows, sign, tolerance};
+use crate::common::{difference, log_uniform, penalty, rows, sign, tolerance};
 use lazyglm::loss::{self, Admits, Loss};
-use lazyglm::random::Random;
-use lazyglm::solver::adagrad::{Adagrad, Rule};
-use lazyglm::solver::learner::Learner;
-use lazyglm::solver::orbit;
-use lazyglm::solver::scales::{Scales, Units};
+use lazyglm::optim::adagrad::{Adagrad, Rule};
+use lazyglm::optim::learner::Learner;
+use lazyglm::optim::prox_steps;
+use lazyglm::optim::scales::{Scales, Units};
+use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Method, Rows, Settings, Solver, synth, train};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Drawn {
         let poisson = loss.admits() == Admits::NonNegative; // e^s overflows: rates must be low
         let columns = 1 + random.below(40) as usize;
         let rule = Rule {
-            net: net(random, 0.3, 30.0),
+            penalty: penalty(random, 0.3, 30.0),
             eta: log_uniform(random, 1e-3, if poisson { 0.02 } else { 1.0 }),
             aware: random.below(2) == 0,
         };
@@ -55,7 +55,7 @@ impl Drawn {
 
     /// The definition: every weight at every step. The largest weight ever seen is the yardstick.
     fn dense(&self) -> Dense {
-        let (mut w, examples, Rule { net, eta, aware }) =
+        let (mut w, examples, Rule { penalty, eta, aware }) =
             (self.start.clone(), self.problem.examples(), self.rule);
         let Units { score: u, slope: v, .. } = self.units;
         let (mut g, mut bias, mut g_bias) = (vec![0.0; w.len()], if self.bias { 0.1 } else { 0.0 }, v * v);
@@ -80,7 +80,7 @@ impl Drawn {
                 _ => slope,
             };
             for j in 0..w.len() {
-                w[j] = Method::Fobos.step(net, rates[j], w[j] - amount * rates[j] * x[j]);
+                w[j] = Method::Fobos.step(penalty, rates[j], w[j] - amount * rates[j] * x[j]);
                 largest = largest.max(w[j].abs());
             }
             bias -= amount * of_bias;
@@ -123,13 +123,13 @@ proptest! {
     #[test]
     fn many_steps_at_once_are_many_steps(seed in any::<u64>(), n in 0u64..5000) {
         let mut random = Random::new(seed);
-        let (net, eta) = (net(&mut random, 1.0, 1e3), log_uniform(&mut random, 1e-9, 10.0));
+        let (penalty, eta) = (penalty(&mut random, 1.0, 1e3), log_uniform(&mut random, 1e-9, 10.0));
         let w = sign(&mut random) * log_uniform(&mut random, 1e-6, 1e3);
-        let dense = (0..n).fold(w, |w, _| Method::Fobos.step(net, eta, w));
-        let at_once = orbit::shrink(net, eta, n as f64, w);
-        prop_assert!((at_once - dense).abs() <= tolerance(n as usize) * w.abs(), "{net:?} {eta} {n} {w}: {at_once} {dense}");
+        let dense = (0..n).fold(w, |w, _| Method::Fobos.step(penalty, eta, w));
+        let at_once = prox_steps::shrink(penalty, eta, n as f64, w);
+        prop_assert!((at_once - dense).abs() <= tolerance(n as usize) * w.abs(), "{penalty:?} {eta} {n} {w}: {at_once} {dense}");
         let (a, b) = (random.below(n + 1), n);
-        let in_two = orbit::shrink(net, eta, (b - a) as f64, orbit::shrink(net, eta, a as f64, w));
+        let in_two = prox_steps::shrink(penalty, eta, (b - a) as f64, prox_steps::shrink(penalty, eta, a as f64, w));
         prop_assert!((at_once - in_two).abs() <= 1e-13 * w.abs(), "a semigroup");
     }
 
@@ -140,7 +140,7 @@ proptest! {
         let classes = loss.admits() == Admits::Classes;
         let powers: Vec<i32> = (0..20).map(|_| random.below(60) as i32 - 30).collect();
         let of_target = if classes { 1.0 } else { 2f64.powi(random.below(40) as i32 - 20) };
-        let (plain, net) = (rows(random, 200, 20), ElasticNet { l1: 0.0, l2: 0.0 });
+        let (plain, penalty) = (rows(random, 200, 20), ElasticNet { l1: 0.0, l2: 0.0 });
         let targets: Vec<f64> = (0..200).map(|_| if classes { sign(random) } else { 3.0 + random.uniform() }).collect();
         let mut scaled = Rows::new();
         for i in 0..200 {
@@ -152,7 +152,7 @@ proptest! {
         let other: Vec<f64> = targets.iter().map(|y| y * of_target).collect();
         let fit = |rows: &Rows, targets: &[f64]| {
             let examples = Examples::new(rows.borrow(), targets, None).unwrap();
-            let (scales, rule) = (Scales::of(examples), Rule { net, eta: 0.1, aware: seed % 2 == 0 });
+            let (scales, rule) = (Scales::of(examples), Rule { penalty, eta: 0.1, aware: seed % 2 == 0 });
             let mut model = Adagrad::new(rule, scales.max(), scales.units(&*loss, true), true);
             model.learn(&*loss, examples, &(0..200).collect::<Vec<_>>()).unwrap();
             (model.weights(), model.bias())

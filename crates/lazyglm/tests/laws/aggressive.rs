@@ -1,13 +1,13 @@
 //! Laws of passive-aggressive steps: as far as the row asks and no further; lazy = dense; any chunks, the same bits.
 
-use crate::common::{METHODS, log_uniform, net, rows};
-use lazyglm::kernel::Folded;
+use crate::common::{METHODS, log_uniform, penalty, rows};
 use lazyglm::loss;
-use lazyglm::random::Random;
-use lazyglm::reference::Dense;
-use lazyglm::solver::aggressive::Aggression;
-use lazyglm::solver::online::Online;
-use lazyglm::update::Update;
+use lazyglm::optim::kernel::Folded;
+use lazyglm::optim::passive_aggressive::PassiveAggressive;
+use lazyglm::optim::reference::Dense;
+use lazyglm::optim::sgd::Online;
+use lazyglm::optim::update::Update;
+use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Method, Rows};
 use proptest::prelude::*;
 
@@ -25,20 +25,20 @@ fn targets(random: &mut Random, loss: &str, count: usize) -> Vec<f64> {
 fn learnt<U: Update>(
     update: U,
     loss: &str,
-    how: Aggression,
+    how: PassiveAggressive,
     examples: Examples,
     parts: &[&[u32]],
 ) -> (Vec<f64>, f64) {
     let loss = loss::parse(loss).unwrap();
     let mut model = Online::new(update, true);
     for part in parts {
-        model.learn_aggressively(&*loss, how, examples, part).unwrap();
+        model.learn_passive_aggressive(&*loss, how, examples, part).unwrap();
     }
     (model.update.weights(), model.bias)
 }
 
 /// What a row costs before a step and after it, without a penalty or a bias.
-fn before_and_after(random: &mut Random, name: &str, how: Aggression) -> (f64, f64, f64) {
+fn before_and_after(random: &mut Random, name: &str, how: PassiveAggressive) -> (f64, f64, f64) {
     let loss = loss::parse(name).unwrap();
     let row: Vec<(u32, f64)> =
         (0..4).map(|j| (j, crate::common::sign(random) * log_uniform(random, 0.1, 10.0))).collect();
@@ -51,7 +51,7 @@ fn before_and_after(random: &mut Random, name: &str, how: Aggression) -> (f64, f
     let cost = |weights: &[f64]| loss.value(one.borrow().dot(0, weights), targets[0]);
     let update = Dense::<true>::new(start.clone(), ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
     let mut model = Online::new(update, false);
-    model.learn_aggressively(&*loss, how, examples, &[0]).unwrap();
+    model.learn_passive_aggressive(&*loss, how, examples, &[0]).unwrap();
     (cost(&start), cost(&model.update.weights()), row.iter().map(|(_, x)| x * x).sum())
 }
 
@@ -63,10 +63,10 @@ proptest! {
         let mut random = Random::new(seed);
         let c = log_uniform(&mut random, 1e-3, 10.0);
         for name in LOSSES {
-            let (before, after, square) = before_and_after(&mut random, name, Aggression::Capped(c));
+            let (before, after, square) = before_and_after(&mut random, name, PassiveAggressive::Pa1(c));
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * (1.0 + before);
             prop_assert!(close(after, (before - c * square).max(0.0)), "PA-I, {}: {} to {}", name, before, after);
-            let (before, after, square) = before_and_after(&mut random, name, Aggression::Softened(c));
+            let (before, after, square) = before_and_after(&mut random, name, PassiveAggressive::Pa2(c));
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * (1.0 + before);
             let left = before / (1.0 + 2.0 * c * square); // ℓ − τ‖x‖²
             prop_assert!(close(after, left), "PA-II, {}: {} to {}, not {}", name, before, after, left);
@@ -77,15 +77,15 @@ proptest! {
     fn lazy_is_dense_and_chunks_change_no_bit(seed in any::<u64>(), cut in 0usize..60) {
         let mut random = Random::new(seed);
         let (rows, c) = (rows(&mut random, 60, COLUMNS), log_uniform(&mut random, 1e-2, 1.0));
-        let (net, method) = (net(&mut random, 0.1, 0.1), METHODS[random.below(2) as usize]);
-        prop_assume!(method.check(net, c).is_ok());
+        let (penalty, method) = (penalty(&mut random, 0.1, 0.1), METHODS[random.below(2) as usize]);
+        prop_assume!(method.check(penalty, c).is_ok());
         let order: Vec<u32> = (0..60).map(|_| random.below(60) as u32).collect();
-        let how = [Aggression::Capped(c), Aggression::Softened(c)][random.below(2) as usize];
+        let how = [PassiveAggressive::Pa1(c), PassiveAggressive::Pa2(c)][random.below(2) as usize];
         for name in LOSSES {
             let targets = targets(&mut random, name, 60);
             let examples = Examples::new(rows.borrow(), &targets, None).unwrap();
-            let lazy = || Folded::<f64>::new(vec![0.0; COLUMNS], net, method);
-            let dense = Dense::<false>::new(vec![0.0; COLUMNS], net, method);
+            let lazy = || Folded::<f64>::new(vec![0.0; COLUMNS], penalty, method);
+            let dense = Dense::<false>::new(vec![0.0; COLUMNS], penalty, method);
             let (weights, bias) = learnt(lazy(), name, how, examples, &[&order]);
             let (truth, true_bias) = learnt(dense, name, how, examples, &[&order]);
             let size = 1.0 + truth.iter().fold(true_bias.abs(), |most, w| most.max(w.abs()));
@@ -107,6 +107,6 @@ fn every_weight_pays_at_rate_c_also_where_the_row_is_right() {
     one.declare_columns(2);
     let examples = Examples::new(one.borrow(), &[1.0, 1.0], None).unwrap();
     let update = Folded::<f64>::new(vec![2.0, -3.0], ElasticNet::new(0.5, 0.0).unwrap(), Method::Fobos);
-    let (weights, bias) = learnt(update, "hinge", Aggression::Capped(0.25), examples, &[&[0, 1]]);
+    let (weights, bias) = learnt(update, "hinge", PassiveAggressive::Pa1(0.25), examples, &[&[0, 1]]);
     assert_eq!((weights, bias), (vec![1.875, -2.875], 0.0));
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Numbers to predict: the scores of a drawn model, and some noise.
 fn numbers(rows: usize) -> Task {
     let mut task = synth::documents(&synth::Shape { rows, features: 120, ..Default::default() }).task;
-    let mut random = lazyglm::random::Random::new(5);
+    let mut random = lazyglm::util::random::Random::new(5);
     let truth: Vec<f64> = (0..120).map(|j| if j % 4 == 0 { random.uniform() - 0.5 } else { 0.0 }).collect();
     let noise: Vec<f64> = (0..rows).map(|_| random.uniform() - 0.5).collect();
     task.targets = (0..rows).map(|i| task.data.rows.borrow().dot(i, &truth) + noise[i]).collect();
@@ -53,7 +53,7 @@ fn other_units_of_targets_are_other_units_of_weights() {
         assert!((1000.0 * a - b).abs() < 20.0 * most, "{a} {b}");
     }
     // With the penalty given in the user's units, to the last digits.
-    let given = |l1| Settings { net: ElasticNet { l1, l2: 1e-3 }, choose_penalty: false, ..auto() };
+    let given = |l1| Settings { penalty: ElasticNet { l1, l2: 1e-3 }, choose_penalty: false, ..auto() };
     let (one, other) = (run(&task, &given(1e-3)), run(&moved(&task, 1024.0, -512.0), &given(1.024)));
     for (a, b) in one.weights.iter().zip(&other.weights) {
         assert!((1024.0 * a - b).abs() < 1e-4 * 1024.0 * most && (*a == 0.0) == (*b == 0.0), "{a} {b}");
@@ -87,7 +87,7 @@ fn the_best_penalty_tried_is_the_one_that_is_kept() {
     match report.solver {
         Solver::Newton => {
             assert!(
-                report.promise.unwrap_or(0.0) < 1e-9 || report.relative_gap.unwrap() < 1e-8,
+                report.predicted_decrease.unwrap_or(0.0) < 1e-9 || report.relative_gap.unwrap() < 1e-8,
                 "{report:?}"
             );
             assert!(report.l2 == 0.0 || report.relative_gap.unwrap() < 1e-6, "the proof is of that penalty");
@@ -107,7 +107,7 @@ fn the_best_penalty_tried_is_the_one_that_is_kept() {
     let same = Settings {
         solver: report.solver,
         choose_penalty: false,
-        net: ElasticNet { l1: report.l1, l2: report.l2 },
+        penalty: ElasticNet { l1: report.l1, l2: report.l2 },
         eta0: Some(report.eta0).filter(|eta0| *eta0 > 0.0),
         epochs: report.epochs.max(1),
         runs: report.runs,
@@ -169,8 +169,9 @@ fn a_run_that_is_interrupted_has_weights_and_true_figures_of_them() {
                 continue; // it was done before it was told
             }
             assert!(trained.weights.iter().any(|w| *w != 0.0), "{solver} at {looks}: no weights");
-            let net = ElasticNet { l1: report.l1, l2: report.l2 };
-            let f = objective::objective(task.examples(), &*task.loss, net, &trained.weights, trained.bias);
+            let penalty = ElasticNet { l1: report.l1, l2: report.l2 };
+            let f =
+                objective::objective(task.examples(), &*task.loss, penalty, &trained.weights, trained.bias);
             assert!((f.total() - report.objective).abs() < 1e-9 * report.objective, "{solver} at {looks}");
         }
     }

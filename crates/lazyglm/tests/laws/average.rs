@@ -1,12 +1,12 @@
 //! Law of averaging: the mean of iterates under lazy updates is the mean of dense ones.
 
-use crate::common::{METHODS, OpenLoop, Yardstick, log_uniform, net};
-use lazyglm::kernel::Averaged;
-use lazyglm::random::Random;
-use lazyglm::reference::Dense;
+use crate::common::{METHODS, OpenLoop, Yardstick, log_uniform, penalty};
+use lazyglm::optim::kernel::Averaged;
+use lazyglm::optim::reference::Dense;
+use lazyglm::optim::sgd::{Online, Rule};
+use lazyglm::optim::update::Update;
 use lazyglm::schedule::{Setting, Spec};
-use lazyglm::solver::online::{Online, Rule};
-use lazyglm::update::Update;
+use lazyglm::util::random::Random;
 use lazyglm::{Row, Settings, Value, loss, synth, train};
 use proptest::prelude::*;
 
@@ -50,10 +50,10 @@ proptest! {
         let run = OpenLoop::draw(&mut random, steps, method, seed % 3 == 0);
         let from = if random.below(2) == 0 { 0 } else { random.below(steps as u64 + 10) };
         let sums = vec![0.0; run.start.len()];
-        let truth = DenseMean { dense: Dense::new(run.start.clone(), run.net, method), sums, steps: 0, from };
+        let truth = DenseMean { dense: Dense::new(run.start.clone(), run.penalty, method), sums, steps: 0, from };
         let largest = std::rc::Rc::new(std::cell::Cell::new(run.start.iter().fold(0.0f64, |l, w| l.max(w.abs()))));
-        let _ = run.run(Yardstick { inner: Dense::<true>::new(run.start.clone(), run.net, method), largest: largest.clone() });
-        let (lazy, dense) = (run.run(Averaged::new(run.start.clone(), run.net, method, from)), run.run(truth));
+        let _ = run.run(Yardstick { inner: Dense::<true>::new(run.start.clone(), run.penalty, method), largest: largest.clone() });
+        let (lazy, dense) = (run.run(Averaged::new(run.start.clone(), run.penalty, method, from)), run.run(truth));
         for (j, (a, b)) in lazy.iter().zip(&dense).enumerate() {
             prop_assert!((a - b).abs() <= 1e-10 * largest.get(), "weight {j}: {a} and {b}, largest {}", largest.get());
         }
@@ -63,13 +63,13 @@ proptest! {
     fn a_model_learns_the_same_and_chunks_change_no_bit(seed in any::<u64>()) {
         let mut random = Random::new(seed);
         let task = synth::documents(&synth::Shape { rows: 300, features: 80, words: 8.0, planted: 10, seed: seed % 9 }).task;
-        let (net, method) = (net(&mut random, 0.1, 0.1), METHODS[random.below(2) as usize]);
+        let (penalty, method) = (penalty(&mut random, 0.1, 0.1), METHODS[random.below(2) as usize]);
         let loss = loss::parse("logistic").unwrap();
         let setting = Setting { eta0: log_uniform(&mut random, 0.01, 1.0), l2: 0.0, rows: Some(300), epochs: 1 };
         let schedule = Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap();
         let rule = Rule { loss: &*loss, schedule: &*schedule };
         let order: Vec<u32> = (0..300).collect();
-        let mut whole = Online::new(Averaged::new(vec![0.0; 80], net, method, 20), true).averaging_from(20);
+        let mut whole = Online::new(Averaged::new(vec![0.0; 80], penalty, method, 20), true).averaging_from(20);
         let mut parts = whole.clone();
         whole.learn(&rule, task.examples(), &order).unwrap();
         for part in order.chunks(1 + random.below(100) as usize) {
@@ -78,7 +78,7 @@ proptest! {
         }
         prop_assert_eq!(whole.update.weights(), parts.update.weights());
         prop_assert_eq!(whole.mean_bias().to_bits(), parts.mean_bias().to_bits());
-        let dense = DenseMean { dense: Dense::new(vec![0.0; 80], net, method), sums: vec![0.0; 80], steps: 0, from: 20 };
+        let dense = DenseMean { dense: Dense::new(vec![0.0; 80], penalty, method), sums: vec![0.0; 80], steps: 0, from: 20 };
         let mut dense = Online::new(dense, true).averaging_from(20);
         dense.learn(&rule, task.examples(), &order).unwrap();
         for (a, b) in whole.update.weights().iter().zip(dense.update.weights()) {

@@ -1,8 +1,8 @@
 //! Laws of the cache: what is read from it is what is read from the text, bit for bit; and a cache that is not that of
 //! the text, or not whole, is never read.
 
-use lazyglm::format::Asked;
-use lazyglm::random::Random;
+use lazyglm::data::format::ReadOptions;
+use lazyglm::util::random::Random;
 use lazyglm::{CacheMode, Dataset, Declared, Load, Result, Settings, Task, train};
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -185,7 +185,11 @@ fn every_format_reads_the_same_from_a_cache() {
         for hash_bits in [Some(1), Some(10)] {
             let folder = Folder::with(name, text);
             let hashed = |cache| {
-                let load = Load { asked: Asked { hash_bits, ..Asked::default() }, cache, ..Load::default() };
+                let load = Load {
+                    asked: ReadOptions { hash_bits, ..ReadOptions::default() },
+                    cache,
+                    ..Load::default()
+                };
                 shown(&Dataset::load(&folder.source(), &load).unwrap().0)
             };
             let off = hashed(CacheMode::Off);

@@ -1,12 +1,12 @@
 //! Laws of chunking: fit = any chunking = stop and go on; looking changes nothing; a row of weight zero is absent.
 
-use crate::common::{METHODS, log_uniform, net};
-use lazyglm::kernel::{Averaged, Folded};
-use lazyglm::random::Random;
-use lazyglm::reference::Table;
+use crate::common::{METHODS, log_uniform, penalty};
+use lazyglm::optim::kernel::{Averaged, Folded};
+use lazyglm::optim::reference::Table;
+use lazyglm::optim::sgd::{Online, Rule};
+use lazyglm::optim::update::Update;
 use lazyglm::schedule::{Setting, Spec};
-use lazyglm::solver::online::{Online, Rule};
-use lazyglm::update::Update;
+use lazyglm::util::random::Random;
 use lazyglm::{ClassWeight, Settings, Task, synth, train};
 use proptest::prelude::*;
 
@@ -35,19 +35,19 @@ proptest! {
     #[test]
     fn any_chunks_give_the_bits_of_one_fit(seed in any::<u64>(), cuts in 1u64..20) {
         let mut random = Random::new(seed);
-        let (task, net) = (task(seed % 20), net(&mut random, 0.1, 0.1));
+        let (task, penalty) = (task(seed % 20), penalty(&mut random, 0.1, 0.1));
         let method = METHODS[random.below(2) as usize];
-        let setting = Setting { eta0: log_uniform(&mut random, 1e-3, 1.0), l2: net.l2, rows: Some(300), epochs: 1 };
+        let setting = Setting { eta0: log_uniform(&mut random, 1e-3, 1.0), l2: penalty.l2, rows: Some(300), epochs: 1 };
         let schedule = Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap();
         let rule = Rule { loss: &*task.loss, schedule: &*schedule };
         let start = || vec![0.0; 80];
         for cuts in [1, cuts] {
-            let lazy = || Folded::<f32>::new(start(), net, method);
+            let lazy = || Folded::<f32>::new(start(), penalty, method);
             prop_assert_eq!(
                 learn(&mut random, &task, &rule, lazy(), 0),
                 learn(&mut random, &task, &rule, lazy(), cuts)
             );
-            let table = || Table::new(start(), net, method, 37, None);
+            let table = || Table::new(start(), penalty, method, 37, None);
             prop_assert_eq!(
                 learn(&mut random, &task, &rule, table(), 0),
                 learn(&mut random, &task, &rule, table(), cuts)
@@ -58,30 +58,30 @@ proptest! {
     #[test]
     fn a_frozen_frame_goes_on_to_the_bit(seed in any::<u64>(), cut in 0usize..300) {
         let mut random = Random::new(seed);
-        let (task, net) = (task(seed % 20), net(&mut random, 0.1, 0.1));
+        let (task, penalty) = (task(seed % 20), penalty(&mut random, 0.1, 0.1));
         let method = METHODS[random.below(2) as usize];
-        let setting = Setting { eta0: log_uniform(&mut random, 1e-3, 1.0), l2: net.l2, rows: Some(300), epochs: 1 };
+        let setting = Setting { eta0: log_uniform(&mut random, 1e-3, 1.0), l2: penalty.l2, rows: Some(300), epochs: 1 };
         let schedule = Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap();
         let rule = Rule { loss: &*task.loss, schedule: &*schedule };
         let order: Vec<u32> = (0..300).collect();
-        let mut whole = Online::new(Folded::<f32>::new(vec![0.0; 80], net, method), true);
+        let mut whole = Online::new(Folded::<f32>::new(vec![0.0; 80], penalty, method), true);
         whole.learn(&rule, task.examples(), &order[..cut]).unwrap();
-        let mut thawed = Online::new(Folded::<f32>::thaw(whole.update.freeze(), net, method).unwrap(), true);
+        let mut thawed = Online::new(Folded::<f32>::from_state(whole.update.state(), penalty, method).unwrap(), true);
         (thawed.bias, thawed.t) = (whole.bias, whole.t);
         for model in [&mut whole, &mut thawed] {
             model.learn(&rule, task.examples(), &order[cut..]).unwrap();
         }
-        prop_assert_eq!(whole.update.freeze(), thawed.update.freeze());
+        prop_assert_eq!(whole.update.state(), thawed.update.state());
         prop_assert_eq!(whole.bias, thawed.bias);
 
-        let mut whole = Online::new(Averaged::new(vec![0.0; 80], net, method, seed % 100), true);
+        let mut whole = Online::new(Averaged::new(vec![0.0; 80], penalty, method, seed % 100), true);
         whole.learn(&rule, task.examples(), &order[..cut]).unwrap();
-        let mut thawed = Online::new(Averaged::thaw(whole.update.freeze(), net, method).unwrap(), true);
+        let mut thawed = Online::new(Averaged::from_state(whole.update.state(), penalty, method).unwrap(), true);
         (thawed.bias, thawed.t) = (whole.bias, whole.t);
         for model in [&mut whole, &mut thawed] {
             model.learn(&rule, task.examples(), &order[cut..]).unwrap();
         }
-        prop_assert_eq!(whole.update.freeze(), thawed.update.freeze());
+        prop_assert_eq!(whole.update.state(), thawed.update.state());
     }
 
     #[test]

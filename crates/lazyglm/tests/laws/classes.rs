@@ -1,19 +1,18 @@
 //! Laws of many classes and labels: a softmax is the dense one, a head is the model it would be alone, the judge agrees with
 //! the judge of one model, and what is kept in a file comes back.
 
-use crate::common::{METHODS, log_uniform, net, rows, tolerance};
-use lazyglm::classes::{ClassTask, Room, TrainedHeads, train};
-use lazyglm::kernel::Folded;
-use lazyglm::objective::{self, Verdicts, of_heads};
-use lazyglm::random::{Random, permutation};
+use crate::common::{METHODS, log_uniform, penalty, rows, tolerance};
+use lazyglm::objective::{self, HeadsEvaluation, of_heads};
+use lazyglm::optim::kernel::Folded;
+use lazyglm::optim::sgd::{Online, Rule};
+use lazyglm::optim::softmax::Softmax;
+use lazyglm::optim::update::Update;
 use lazyglm::schedule::{Schedule, Setting, Spec};
-use lazyglm::solver::lanes::Width;
-use lazyglm::solver::online::{Online, Rule};
-use lazyglm::solver::softmax::Softmax;
-use lazyglm::update::Update;
+use lazyglm::train::classes::{ClassTask, Room, TrainedHeads, train};
+use lazyglm::util::random::{Random, permutation};
 use lazyglm::{
     Dataset, ElasticNet, Examples, Features, Head, HeadKind, Labels, Method, Model, Precision, Rows, Scorer,
-    Settings, loss, model_file,
+    Settings, loss,
 };
 use proptest::prelude::*;
 
@@ -24,7 +23,7 @@ struct Dense<'a> {
     rows: &'a Rows,
     classes: &'a [u32],
     weights: Option<&'a [f64]>,
-    net: ElasticNet,
+    penalty: ElasticNet,
     method: Method,
     with_bias: bool,
 }
@@ -44,7 +43,7 @@ impl Dense<'_> {
                 self.rows.borrow().for_each(i, |j, x| w[c][j] -= eta * slope * x);
                 b[c] -= if self.with_bias { eta * slope } else { 0.0 };
                 for w in &mut w[c] {
-                    *w = self.method.step(self.net, eta, *w);
+                    *w = self.method.step(self.penalty, eta, *w);
                     largest = largest.max(w.abs());
                 }
             }
@@ -53,11 +52,11 @@ impl Dense<'_> {
     }
 }
 
-fn rate(random: &mut Random, net: ElasticNet, rows: usize) -> Box<dyn Schedule> {
-    let most = if net.l2 > 0.0 { 0.3 / net.l2.max(1.0) } else { 0.3 };
+fn rate(random: &mut Random, penalty: ElasticNet, rows: usize) -> Box<dyn Schedule> {
+    let most = if penalty.l2 > 0.0 { 0.3 / penalty.l2.max(1.0) } else { 0.3 };
     let setting = Setting {
         eta0: log_uniform(random, 1e-3, most),
-        l2: net.l2.max(1e-3),
+        l2: penalty.l2.max(1e-3),
         rows: Some(rows as u64),
         epochs: 2,
     };
@@ -91,8 +90,8 @@ fn fit(task: &ClassTask, settings: &Settings) -> TrainedHeads {
 }
 
 fn wide(random: &mut Random, eta0: f64) -> Settings {
-    let net = net(random, 0.02, 0.1);
-    Settings { net, precision: Precision::F64, eta0: Some(eta0), epochs: 2, ..Settings::default() }
+    let penalty = penalty(random, 0.02, 0.1);
+    Settings { penalty, precision: Precision::F64, eta0: Some(eta0), epochs: 2, ..Settings::default() }
 }
 
 fn dense(head: &Head) -> Vec<f64> {
@@ -106,15 +105,15 @@ fn targets(task: &ClassTask, head: usize) -> Vec<f64> {
     (0..task.rows()).map(|i| if task.sets.has(i, head) { 1.0 } else { -1.0 }).collect()
 }
 
-fn judged<'a>(task: &'a ClassTask, net: ElasticNet, with_bias: bool) -> Verdicts<'a> {
+fn judged<'a>(task: &'a ClassTask, penalty: ElasticNet, with_bias: bool) -> HeadsEvaluation<'a> {
     let (ends, ids) = (&task.sets.ends[..], &task.sets.ids[..]);
-    Verdicts {
+    HeadsEvaluation {
         examples: task.examples(),
         ends,
         ids,
         kind: task.kind,
         loss: &*task.loss,
-        net,
+        penalty,
         with_bias,
         at_once: 2,
     }
@@ -127,18 +126,18 @@ proptest! {
     fn a_softmax_is_the_dense_one_zeros_included(seed in any::<u64>(), count in 2usize..40, n in 40usize..250) {
         let mut random = Random::new(seed);
         let (method, with_bias) = (METHODS[random.below(2) as usize], random.below(3) > 0);
-        let net = net(&mut random, 0.05, 0.5);
+        let penalty = penalty(&mut random, 0.05, 0.5);
         let rows = rows(&mut random, n, COLUMNS);
         let classes: Vec<u32> = (0..n).map(|_| random.below(count as u64) as u32).collect();
         let weights: Option<Vec<f64>> = (random.below(2) == 0).then(|| (0..n).map(|_| log_uniform(&mut random, 0.1, 3.0)).collect());
-        let rate = rate(&mut random, net, n);
+        let rate = rate(&mut random, penalty, n);
         let order: Vec<u32> = (0..2).flat_map(|epoch| permutation(n, seed, epoch)).collect();
-        let slow = Dense { rows: &rows, classes: &classes, weights: weights.as_deref(), net, method, with_bias };
+        let slow = Dense { rows: &rows, classes: &classes, weights: weights.as_deref(), penalty, method, with_bias };
         let (expected, biases, largest) = slow.learn(count, &*rate, &order);
         let scale = largest.max(f64::MIN_POSITIVE);
         let examples = Examples { rows: rows.borrow(), targets: &[], weights: weights.as_deref() };
-        for (width, allowed) in [(Width::Wide, 100.0 * tolerance(order.len())), (Width::Narrow, 1e-4)] {
-            let mut model = Softmax::new(COLUMNS, count, net, method, with_bias, width);
+        for (width, allowed) in [(Precision::F64, 100.0 * tolerance(order.len())), (Precision::F32, 1e-4)] {
+            let mut model = Softmax::new(COLUMNS, count, penalty, method, with_bias, width);
             let cut = random.below(order.len() as u64) as usize; // any split into calls
             model.learn(&*rate, examples, &classes, &order[..cut]).unwrap();
             model.learn(&*rate, examples, &classes, &order[cut..]).unwrap();
@@ -158,12 +157,12 @@ proptest! {
         let task = task(&mut random, kind, count, 150);
         let settings = wide(&mut random, 0.2);
         let trained = fit(&task, &settings);
-        let setting = Setting { eta0: 0.2, l2: settings.net.l2, rows: Some(150), epochs: 2 };
+        let setting = Setting { eta0: 0.2, l2: settings.penalty.l2, rows: Some(150), epochs: 2 };
         let rate = settings.schedule.resolve(&setting).unwrap();
         for (k, head) in trained.heads.iter().enumerate() {
             let targets = targets(&task, k);
             let examples = Examples { targets: &targets, ..task.examples() };
-            let mut alone = Online::new(Folded::<f64>::new(vec![0.0; COLUMNS], settings.net, settings.method), true);
+            let mut alone = Online::new(Folded::<f64>::new(vec![0.0; COLUMNS], settings.penalty, settings.method), true);
             for epoch in 0..2 {
                 let rule = Rule { loss: &*task.loss, schedule: &*rate };
                 alone.learn(&rule, examples, &permutation(150, settings.seed, epoch)).unwrap();
@@ -181,11 +180,11 @@ proptest! {
         task.weights = Some((0..120).map(|i| if i % 2 == 0 { 0.5 } else { 1.5 }).collect());
         let settings = Settings { bias, ..wide(&mut random, 0.05) };
         let trained = fit(&task, &settings);
-        let verdicts = of_heads(&judged(&task, settings.net, bias), &trained.heads);
+        let verdicts = of_heads(&judged(&task, settings.penalty, bias), &trained.heads);
         for (k, (found, head)) in verdicts.iter().zip(&trained.heads).enumerate() {
             let targets = targets(&task, k);
             let examples = Examples { targets: &targets, ..task.examples() };
-            let alone = objective::verdict(examples, &*task.loss, settings.net, &dense(head), bias.then_some(head.bias));
+            let alone = objective::verdict(examples, &*task.loss, settings.penalty, &dense(head), bias.then_some(head.bias));
             for (a, b) in [
                 (found.objective.total(), alone.objective.total()),
                 (found.violation, alone.violation),
@@ -266,8 +265,8 @@ proptest! {
         trained.thresholds = labels.then(|| (0..count).map(|k| 0.1 * k as f64 - 0.2).collect());
         let heads = trained.heads.clone();
         let model = Model::of_classes(&task, &settings, trained);
-        let bytes = model_file::to_bytes(&model).unwrap();
-        let back = model_file::from_bytes(&bytes).unwrap();
+        let bytes = model.to_bytes().unwrap();
+        let back = Model::from_bytes(&bytes).unwrap();
         prop_assert_eq!(&back.heads, &model.heads);
         prop_assert_eq!((&back.weights, &back.features), (&model.weights, &model.features));
         let (mut scorer, mut scores) = (Scorer::new(&back), Vec::new());
@@ -281,7 +280,7 @@ proptest! {
         for at in 0..40 {
             let mut damaged = bytes.clone();
             damaged[(at * 7919 + seed as usize % 7919) % bytes.len()] ^= 1 << (at % 8);
-            prop_assert!(model_file::from_bytes(&damaged).is_err(), "a bit is flipped");
+            prop_assert!(Model::from_bytes(&damaged).is_err(), "a bit is flipped");
         }
     }
 }
@@ -296,7 +295,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             pool.install(|| {
                 let room = Room { at_once: threads, ..Room::plan(&task, settings.precision, None).unwrap() };
                 let trained = train(&task, None, &settings, room, false, &mut |_| {}).unwrap();
-                model_file::to_bytes(&Model::of_classes(&task, &settings, trained)).unwrap()
+                Model::of_classes(&task, &settings, trained).to_bytes().unwrap()
             })
         };
         assert_eq!(bytes(1), bytes(3), "{kind:?}");
@@ -318,12 +317,12 @@ fn a_head_stops_at_its_own_best_epoch_as_a_model_alone_would() {
     };
     let room = Room::plan(&learnt, settings.precision, None).unwrap();
     let trained = train(&learnt, Some(&held_out), &settings, room, false, &mut |_| {}).unwrap();
-    let setting = Setting { eta0: 1.0, l2: settings.net.l2, rows: Some(300), epochs: 12 };
+    let setting = Setting { eta0: 1.0, l2: settings.penalty.l2, rows: Some(300), epochs: 12 };
     let rate = settings.schedule.resolve(&setting).unwrap();
     for k in 0..10 {
         let (own, theirs) = (targets(&learnt, k), targets(&held_out, k));
         let mut alone =
-            Online::new(Folded::<f64>::new(vec![0.0; COLUMNS], settings.net, settings.method), true);
+            Online::new(Folded::<f64>::new(vec![0.0; COLUMNS], settings.penalty, settings.method), true);
         let mut best = (f64::INFINITY, 0, Vec::new());
         for epoch in 0..12 {
             let rule = Rule { loss: &*learnt.loss, schedule: &*rate };
@@ -360,18 +359,18 @@ fn what_breaks_a_rule_of_heads_is_no_model() {
             (heads.kind, heads.thresholds) = (HeadKind::Ovr, Some(vec![0.0; 4]))
         }),
     ];
-    assert!(model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).is_ok());
+    assert!(Model::from_bytes(&model.to_bytes().unwrap()).is_ok());
     for (what, breaks) in breaks {
         let mut broken = model.clone();
         breaks(broken.heads.as_mut().unwrap());
-        let bytes = match model_file::to_bytes(&broken) {
+        let bytes = match broken.to_bytes() {
             Ok(bytes) => bytes,
             Err(refusal) => {
                 assert!(what == "a bias that is no number", "{what}: {refusal}");
                 continue; // such a model is not even written
             }
         };
-        let refusal = model_file::from_bytes(&bytes).expect_err(what);
+        let refusal = Model::from_bytes(&bytes).expect_err(what);
         assert!(refusal.0.contains("breaks a rule"), "{what}: {}", refusal.0);
     }
 }

@@ -1,8 +1,8 @@
 //! Laws of conversion: what is written in another format reads back as the same rows, to the last bit.
 
 use lazyglm::convert::{Converted, convert};
-use lazyglm::format::Asked;
-use lazyglm::{CacheMode, Dataset, Load, data, format_out};
+use lazyglm::data::format::ReadOptions;
+use lazyglm::{CacheMode, Dataset, Load, data::dataset, data::format::write};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -14,7 +14,7 @@ type Row = (Option<String>, f64, BTreeMap<String, u64>);
 /// The rows of a file, as the library reads them.
 fn read(path: &Path) -> Vec<Row> {
     let mut rows = Vec::new();
-    data::for_each_block(path, &Asked::default(), None, |block| {
+    dataset::for_each_block(path, &ReadOptions::default(), None, |block| {
         for i in 0..block.rows.len() {
             let mut features = BTreeMap::new();
             block.rows.borrow().for_each(i, |id, x| {
@@ -33,7 +33,7 @@ fn read(path: &Path) -> Vec<Row> {
 }
 
 fn to(from: &Path, to: &Path) -> lazyglm::Result<Converted> {
-    convert(from, &Asked::default(), to, format_out::find(to, None)?)
+    convert(from, &ReadOptions::default(), to, write::find(to, None)?)
 }
 
 /// The rows of a file once it was converted; names that became indices are names again.

@@ -7,13 +7,13 @@ use crate::common::problem::target;
 use crate::common::{
     Difference, METHODS, OpenLoop, Yardstick, difference, log_uniform, rows, sign, tolerance,
 };
-use lazyglm::kernel::Folded;
 use lazyglm::loss;
-use lazyglm::random::Random;
-use lazyglm::reference::{Dense, Table};
+use lazyglm::optim::kernel::Folded;
+use lazyglm::optim::reference::{Dense, Table};
+use lazyglm::optim::sgd::{Online, Rule};
+use lazyglm::optim::update::Update;
 use lazyglm::schedule::{self, Setting, Spec};
-use lazyglm::solver::online::{Online, Rule};
-use lazyglm::update::Update;
+use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Loss, Method, Rows};
 use proptest::prelude::*;
 use std::{cell::Cell, rc::Rc};
@@ -22,7 +22,7 @@ use std::{cell::Cell, rc::Rc};
 fn truth(run: &OpenLoop) -> (Vec<f64>, f64) {
     let start = run.start.iter().fold(0.0, |largest: f64, w| largest.max(w.abs()));
     let largest = Rc::new(Cell::new(start));
-    let dense = Dense::<true>::new(run.start.clone(), run.net, run.method);
+    let dense = Dense::<true>::new(run.start.clone(), run.penalty, run.method);
     let weights = run.run(Yardstick { inner: dense, largest: largest.clone() });
     (weights, largest.get())
 }
@@ -42,15 +42,15 @@ proptest! {
         let method = METHODS[random.below(2) as usize];
         let run = OpenLoop::draw(&mut random, steps, method, constant);
         let (dense, scale) = truth(&run);
-        let (start, net) = (|| run.start.clone(), run.net);
-        let lazy = run.run(Folded::<f64>::new(start(), net, method));
+        let (start, penalty) = (|| run.start.clone(), run.penalty);
+        let lazy = run.run(Folded::<f64>::new(start(), penalty, method));
         check("lazy", &difference(&lazy, &dense, scale), tolerance(steps))?;
-        let table = run.run(Table::new(start(), net, method, 1 << 17, None));
+        let table = run.run(Table::new(start(), penalty, method, 1 << 17, None));
         check("table", &difference(&table, &dense, scale), tolerance(steps))?;
-        let full = run.run(Dense::<false>::new(start(), net, method));
+        let full = run.run(Dense::<false>::new(start(), penalty, method));
         prop_assert_eq!(&full, &dense, "dense predictions do not matter when slopes are given");
         if constant {
-            let closed = run.run(Table::new(start(), net, method, 1, Some(run.etas[0])));
+            let closed = run.run(Table::new(start(), penalty, method, 1, Some(run.etas[0])));
             check("table at a constant rate", &difference(&closed, &dense, scale), tolerance(steps))?;
         }
     }
@@ -61,10 +61,10 @@ proptest! {
         let method = METHODS[random.below(2) as usize];
         let run = OpenLoop::draw(&mut random, steps, method, false);
         let (dense, scale) = truth(&run);
-        let table = run.run(Table::new(run.start.clone(), run.net, method, budget, None));
+        let table = run.run(Table::new(run.start.clone(), run.penalty, method, budget, None));
         check("table", &difference(&table, &dense, scale), tolerance(steps))?;
         for times in [10.0, 1e3, f64::INFINITY] {
-            let lazy = run.run(Folded::<f64>::new(run.start.clone(), run.net, method).rebasing_early(times));
+            let lazy = run.run(Folded::<f64>::new(run.start.clone(), run.penalty, method).rebasing_early(times));
             check("lazy", &difference(&lazy, &dense, scale), tolerance(steps))?;
         }
     }
@@ -77,9 +77,9 @@ proptest! {
         // Twenty more features, with weights from an earlier model and no row that has them.
         run.start.extend((0..20).map(|_| sign(&mut random) * log_uniform(&mut random, 1e-6, 1e3)));
         let (dense, scale) = truth(&run);
-        let lazy = run.run(Folded::<f64>::new(run.start.clone(), run.net, method));
+        let lazy = run.run(Folded::<f64>::new(run.start.clone(), run.penalty, method));
         check("lazy", &difference(&lazy, &dense, scale), tolerance(steps))?;
-        let table = run.run(Table::new(run.start.clone(), run.net, method, 64, None));
+        let table = run.run(Table::new(run.start.clone(), run.penalty, method, 64, None));
         check("table", &difference(&table, &dense, scale), tolerance(steps))?;
     }
 
@@ -89,7 +89,7 @@ proptest! {
         let method = METHODS[random.below(2) as usize];
         let run = OpenLoop::draw(&mut random, steps, method, false);
         let (dense, scale) = truth(&run);
-        let lazy = run.run(Folded::<f32>::new(run.start.clone(), run.net, method));
+        let lazy = run.run(Folded::<f32>::new(run.start.clone(), run.penalty, method));
         let worst = difference(&lazy, &dense, scale).worst;
         prop_assert!(worst <= 1e-5, "{worst:e}");
     }
@@ -103,8 +103,8 @@ fn on_fixed_seeds_no_zero_differs_at_all() {
         let run = OpenLoop::draw(&mut random, 500, method, seed % 3 == 0);
         let (dense, scale) = truth(&run);
         for (name, weights) in [
-            ("lazy", run.run(Folded::<f64>::new(run.start.clone(), run.net, method))),
-            ("table", run.run(Table::new(run.start.clone(), run.net, method, 100, None))),
+            ("lazy", run.run(Folded::<f64>::new(run.start.clone(), run.penalty, method))),
+            ("table", run.run(Table::new(run.start.clone(), run.penalty, method, 100, None))),
         ] {
             let found = difference(&weights, &dense, scale);
             assert!(found.zeros == 0 && found.worst <= tolerance(500), "seed {seed}, {name}: {found:?}");
@@ -117,7 +117,7 @@ const LARGEST_SCORE: f64 = 3.0;
 
 /// Neither slope nor curvature has a bound.
 fn unbounded(loss: &dyn Loss) -> bool {
-    loss.steepest().is_infinite() && loss.curvature().is_none()
+    loss.gradient_bound().is_infinite() && loss.curvature().is_none()
 }
 
 /// A learnt run: rows and targets with η·curvature·‖x‖² ≤ 1, so that errors do not grow by themselves.
@@ -175,7 +175,7 @@ impl ClosedLoop {
     }
 }
 
-fn nets(l1: f64, l2: f64) -> [ElasticNet; 4] {
+fn penalties(l1: f64, l2: f64) -> [ElasticNet; 4] {
     [(0.0, 0.0), (l1, 0.0), (0.0, l2), (l1, l2)].map(|(l1, l2)| ElasticNet::new(l1, l2).unwrap())
 }
 
@@ -187,17 +187,17 @@ fn closed_loop_lazy_and_table_equal_dense_for_every_loss_schedule_method_and_pen
         let loss = loss::parse(loss.name).unwrap();
         for (k, schedule) in schedule::TABLE.iter().enumerate() {
             for (m, method) in METHODS.into_iter().enumerate() {
-                for (n, net) in nets(3e-3, 3e-2).into_iter().enumerate() {
+                for (n, penalty) in penalties(3e-3, 3e-2).into_iter().enumerate() {
                     let bottou = schedule.name == "bottou";
-                    if bottou && net.l2 == 0.0 {
+                    if bottou && penalty.l2 == 0.0 {
                         continue;
                     }
                     // A draw that comes near a kink is drawn again.
                     let id = (((seed * 8 + k) * 2 + m) * 4 + n) as u64;
                     let found = (0..50).find_map(|again| {
-                        one_closed_loop(id * 1000 + again, steps, &*loss, schedule.name, method, net)
+                        one_closed_loop(id * 1000 + again, steps, &*loss, schedule.name, method, penalty)
                     });
-                    let name = format!("{} {} {method:?} {net:?}", loss.spec(), schedule.name);
+                    let name = format!("{} {} {method:?} {penalty:?}", loss.spec(), schedule.name);
                     let found = found.unwrap_or_else(|| panic!("{name}: every draw met a kink"));
                     assert!(found.worst <= tolerance(steps), "{name}: {found:?}");
                     runs += 1;
@@ -217,29 +217,29 @@ fn one_closed_loop(
     loss: &dyn Loss,
     schedule: &str,
     method: Method,
-    net: ElasticNet,
+    penalty: ElasticNet,
 ) -> Option<Difference> {
     let mut random = Random::new(seed);
     let run = ClosedLoop::draw(&mut random, steps, loss);
     let safe = run.safe_rate(loss);
     // bottou has no eta0: its t0 makes the first rate safe.
     let text = if schedule == "bottou" {
-        format!("bottou:t0={}", 1.0 / (net.l2 * safe) + 1.0)
+        format!("bottou:t0={}", 1.0 / (penalty.l2 * safe) + 1.0)
     } else {
         schedule.to_string()
     };
-    let setting = Setting { eta0: safe, l2: net.l2, rows: Some(steps as u64 / 4), epochs: 4 };
+    let setting = Setting { eta0: safe, l2: penalty.l2, rows: Some(steps as u64 / 4), epochs: 4 };
     let schedule = Spec::parse(&text).unwrap().resolve(&setting).unwrap();
     let rule = Rule { loss, schedule: &*schedule };
     let warm: Vec<f64> = (0..30).map(|_| sign(&mut random) * log_uniform(&mut random, 1e-4, 1.0)).collect();
     let start = || warm.clone();
-    let (dense, bias) = run.learn(&rule, Dense::<true>::new(start(), net, method))?;
+    let (dense, bias) = run.learn(&rule, Dense::<true>::new(start(), penalty, method))?;
     let scale = dense.iter().chain(&warm).fold(0.0, |largest: f64, w| largest.max(w.abs()));
     let constant = schedule.is_constant().then_some(safe);
     let others = [
-        run.learn(&rule, Folded::<f64>::new(start(), net, method))?,
-        run.learn(&rule, Table::new(start(), net, method, 60, constant))?,
-        run.learn(&rule, Dense::<false>::new(start(), net, method))?,
+        run.learn(&rule, Folded::<f64>::new(start(), penalty, method))?,
+        run.learn(&rule, Table::new(start(), penalty, method, 60, constant))?,
+        run.learn(&rule, Dense::<false>::new(start(), penalty, method))?,
     ];
     let mut worst = Difference::default();
     for (weights, other_bias) in others {
@@ -256,9 +256,9 @@ fn f32_stays_within_1e_5_of_f64_dense_for_a_hundred_thousand_steps() {
     let steps = 100_000;
     let loss = loss::parse("logistic").unwrap();
     // A small and a large debt, with and without λ₂; the rate is constant, so the debt grows all the time.
-    let nets = [(1e-6, 1e-6), (1e-4, 0.0), (3e-3, 0.0), (3e-2, 0.0), (3e-3, 1e-3), (0.0, 1e-3)];
-    for (seed, (l1, l2)) in nets.into_iter().enumerate() {
-        let net = ElasticNet::new(l1, l2).unwrap();
+    let penalties = [(1e-6, 1e-6), (1e-4, 0.0), (3e-3, 0.0), (3e-2, 0.0), (3e-3, 1e-3), (0.0, 1e-3)];
+    for (seed, (l1, l2)) in penalties.into_iter().enumerate() {
+        let penalty = ElasticNet::new(l1, l2).unwrap();
         for (name, method) in [("constant", Method::Fobos), ("cosine", Method::Sgd)] {
             let mut random = Random::new(seed as u64);
             let made = rows(&mut random, steps, 100);
@@ -274,17 +274,17 @@ fn f32_stays_within_1e_5_of_f64_dense_for_a_hundred_thousand_steps() {
             let rule = Rule { loss: &*loss, schedule: &*schedule };
             let order: Vec<u32> = (0..steps as u32).collect();
             let examples = Examples::new(made.borrow(), &targets, None).unwrap();
-            let mut dense = Online::new(Dense::<true>::new(vec![0.0; 100], net, method), true);
+            let mut dense = Online::new(Dense::<true>::new(vec![0.0; 100], penalty, method), true);
             dense.learn(&rule, examples, &order).unwrap();
             let narrow = made.clone().narrowed().unwrap();
             let examples = Examples::new(narrow.borrow(), &targets, None).unwrap();
-            let mut lazy = Online::new(Folded::<f32>::new(vec![0.0; 100], net, method), true);
+            let mut lazy = Online::new(Folded::<f32>::new(vec![0.0; 100], penalty, method), true);
             lazy.learn(&rule, examples, &order).unwrap();
 
             let dense = dense.update.weights();
             let scale = dense.iter().fold(0.0, |largest: f64, w| largest.max(w.abs()));
             let found = difference(&lazy.update.weights(), &dense, scale);
-            assert!(found.worst <= 1e-5, "{net:?} {name}: {found:?}, largest weight {scale}");
+            assert!(found.worst <= 1e-5, "{penalty:?} {name}: {found:?}, largest weight {scale}");
         }
     }
 }
@@ -298,45 +298,45 @@ proptest! {
         let loss = loss::parse(loss::TABLE[random.below(loss::TABLE.len() as u64) as usize].name).unwrap();
         let schedule = schedule::TABLE[random.below(schedule::TABLE.len() as u64) as usize].name;
         let method = METHODS[random.below(2) as usize];
-        let net = crate::common::net(&mut random, 0.1, 1.0);
-        prop_assume!(schedule != "bottou" || net.l2 > 0.0);
-        let found = one_closed_loop(random.bits(), steps, &*loss, schedule, method, net);
+        let penalty = crate::common::penalty(&mut random, 0.1, 1.0);
+        prop_assume!(schedule != "bottou" || penalty.l2 > 0.0);
+        let found = one_closed_loop(random.bits(), steps, &*loss, schedule, method, penalty);
         prop_assume!(found.is_some()); // a row near a kink: drawn again
         let found = found.unwrap();
-        prop_assert!(found.worst <= tolerance(steps), "{} {schedule} {method:?} {net:?}: {found:?}", loss.spec());
-        prop_assert!(found.worst_zero <= tolerance(steps), "{} {schedule} {method:?} {net:?}: {found:?}", loss.spec());
+        prop_assert!(found.worst <= tolerance(steps), "{} {schedule} {method:?} {penalty:?}: {found:?}", loss.spec());
+        prop_assert!(found.worst_zero <= tolerance(steps), "{} {schedule} {method:?} {penalty:?}: {found:?}", loss.spec());
     }
 }
 
 /// Rows of eight neighbours among `columns`, each kick of size ηλ₁ × a draw up to `life` steps: so long it lives.
 fn kicks(columns: usize, steps: usize, eta: impl Fn(usize) -> f64, life: impl Fn(usize) -> f64) -> OpenLoop {
     let mut random = Random::new(9);
-    let net = ElasticNet::new(0.02, 0.0).unwrap();
+    let penalty = ElasticNet::new(0.02, 0.0).unwrap();
     let mut rows = Rows::new();
     let (mut amounts, mut etas) = (Vec::new(), Vec::new());
     for t in 0..steps {
         let first = random.below(columns as u64 - 8) as u32;
         let row: Vec<(u32, f64)> = (first..first + 8).map(|id| (id, sign(&mut random))).collect();
         rows.push(&row).unwrap();
-        amounts.push(net.l1 * eta(t) * life(t) * random.uniform());
+        amounts.push(penalty.l1 * eta(t) * life(t) * random.uniform());
         etas.push(eta(t));
     }
     rows.declare_columns(columns);
-    OpenLoop { rows, start: vec![0.0; columns], amounts, etas, net, method: Method::Fobos }
+    OpenLoop { rows, start: vec![0.0; columns], amounts, etas, penalty, method: Method::Fobos }
 }
 
 /// How far f32 is from the truth, relative to the weights of the end, not to any there were before.
 fn f32_error(run: &OpenLoop, truth: &[f64]) -> f64 {
     let scale = truth.iter().fold(0.0, |largest: f64, w| largest.max(w.abs()));
     assert!(scale > 0.0, "something is alive at the end");
-    difference(&run.run(Folded::<f32>::new(run.start.clone(), run.net, run.method)), truth, scale).worst
+    difference(&run.run(Folded::<f32>::new(run.start.clone(), run.penalty, run.method)), truth, scale).worst
 }
 
 #[test]
 fn f32_keeps_its_digits_when_weights_die_young() {
     // For thousands of steps no kick outlives its own step; then some do.
     let run = kicks(3_000, 12_000, |_| 0.1, |t| if t + 30 > 12_000 { 30.0 } else { 1.0 });
-    let dense = run.run(Dense::<true>::new(run.start.clone(), run.net, run.method));
+    let dense = run.run(Dense::<true>::new(run.start.clone(), run.penalty, run.method));
     let error = f32_error(&run, &dense);
     assert!(error <= 1e-5, "{error:e}");
 }
@@ -351,7 +351,7 @@ fn f32_keeps_its_digits_under_a_debt_of_a_thousand_weights_and_when_all_fade() {
     let cosine = |t: usize| 0.05 * (1.0 + (std::f64::consts::PI * t as f64 / steps as f64).cos());
     let ending = |l2: f64| {
         let run = kicks(200_000, steps, cosine, |_| 300.0);
-        OpenLoop { net: ElasticNet::new(run.net.l1, l2).unwrap(), ..run }
+        OpenLoop { penalty: ElasticNet::new(run.penalty.l1, l2).unwrap(), ..run }
     };
     let runs = [
         ("short lives", short_lives),
@@ -360,7 +360,7 @@ fn f32_keeps_its_digits_under_a_debt_of_a_thousand_weights_and_when_all_fade() {
         ("ending, l2", ending(0.1)),
     ];
     for (name, run) in runs {
-        let wide = run.run(Folded::<f64>::new(run.start.clone(), run.net, run.method));
+        let wide = run.run(Folded::<f64>::new(run.start.clone(), run.penalty, run.method));
         let error = f32_error(&run, &wide);
         assert!(error <= 1e-5, "{name}: {error:e}");
     }

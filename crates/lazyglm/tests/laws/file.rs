@@ -1,11 +1,11 @@
 //! Laws of files: what is written reads back, and no bytes whatever make a parser panic.
 
 use crate::common::{log_uniform, sign};
-use lazyglm::format::{Parsed, Parser, Svmlight};
-use lazyglm::random::Random;
+use lazyglm::data::format::{Parsed, Parser, Svmlight};
+use lazyglm::util::random::Random;
 use lazyglm::{
-    ElasticNet, Labels, Model, Settings, Solver, Tried, Validation, ValuesRef, loss, model_file, number,
-    synth, train,
+    ElasticNet, Labels, Model, Settings, Solver, Tried, Validation, ValuesRef, loss, synth, train,
+    util::number,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -109,7 +109,7 @@ proptest! {
     #[test]
     fn any_bytes_are_rows_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = parse(&bytes);
-        let _ = model_file::from_bytes(&bytes);
+        let _ = Model::from_bytes(&bytes);
     }
 
     #[test]
@@ -164,8 +164,8 @@ fn small_model(loss_name: &str, seed: u64) -> Model {
         task.targets.iter_mut().for_each(|y| *y = y.max(0.0));
         task.classes = None;
     }
-    let net = ElasticNet::new(1e-3, 1e-3).unwrap();
-    let settings = Settings { net, epochs: 1, ..Settings::default() };
+    let penalty = ElasticNet::new(1e-3, 1e-3).unwrap();
+    let settings = Settings { penalty, epochs: 1, ..Settings::default() };
     let trained = train(&task, None, &settings, &mut |_| {}).unwrap();
     Model::new(&task, &settings, trained)
 }
@@ -174,38 +174,38 @@ fn small_model(loss_name: &str, seed: u64) -> Model {
 fn a_model_reads_back_as_written_for_every_loss() {
     for (seed, entry) in loss::TABLE.iter().enumerate() {
         let model = small_model(entry.name, seed as u64);
-        let bytes = model_file::to_bytes(&model).unwrap();
-        let back = model_file::from_bytes(&bytes).unwrap();
+        let bytes = model.to_bytes().unwrap();
+        let back = Model::from_bytes(&bytes).unwrap();
         assert_eq!((&back.features, &back.weights, back.bias), (&model.features, &model.weights, model.bias));
         assert_eq!(
             (back.loss.spec(), &back.classes, &back.seen),
             (model.loss.spec(), &model.classes, &model.seen)
         );
         assert_eq!((&back.training, back.counting), (&model.training, model.counting));
-        assert_eq!(model_file::to_bytes(&back).unwrap(), bytes, "and writes the same bytes again");
+        assert_eq!(back.to_bytes().unwrap(), bytes, "and writes the same bytes again");
     }
 }
 
 #[test]
 fn a_model_with_any_one_bit_flipped_is_refused() {
-    let bytes = model_file::to_bytes(&small_model("logistic", 1)).unwrap();
+    let bytes = small_model("logistic", 1).to_bytes().unwrap();
     let mut flipped = bytes.clone();
     for bit in 0..8 * bytes.len() {
         flipped[bit / 8] ^= 1 << (bit % 8);
-        assert!(model_file::from_bytes(&flipped).is_err(), "bit {bit}");
+        assert!(Model::from_bytes(&flipped).is_err(), "bit {bit}");
         flipped[bit / 8] ^= 1 << (bit % 8);
     }
-    assert!((0..bytes.len()).all(|length| model_file::from_bytes(&bytes[..length]).is_err()), "cut short");
-    assert!(model_file::from_bytes(&[&bytes[..], b"x"].concat()).is_err(), "too long");
+    assert!((0..bytes.len()).all(|length| Model::from_bytes(&bytes[..length]).is_err()), "cut short");
+    assert!(Model::from_bytes(&[&bytes[..], b"x"].concat()).is_err(), "too long");
 }
 
 #[test]
 fn a_model_of_a_newer_format_says_so() {
-    let bytes = model_file::to_bytes(&small_model("logistic", 1)).unwrap();
+    let bytes = small_model("logistic", 1).to_bytes().unwrap();
     let at = bytes.windows(12).position(|w| w == br#"\"format\":1"#).unwrap();
     let mut newer = bytes.clone();
     newer[at + 11] = b'7';
-    let (what, hint) = model_file::from_bytes(&newer).unwrap_err();
+    let (what, hint) = Model::from_bytes(&newer).unwrap_err();
     assert!(what.contains("format 7") && hint.contains("newer"), "{what}; {hint}");
 }
 
@@ -226,7 +226,7 @@ fn rows_renamed_wrongly_stay_as_they_were() {
 fn a_small_file_cannot_ask_for_much_memory() {
     let mut model = small_model("logistic", 1);
     model.seen.runs = vec![(0, u32::MAX)];
-    let model = model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).unwrap();
+    let model = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
     let mut rows = lazyglm::Rows::new();
     rows.push(&[(model.features[0], 1.0), (4_000_000_000, 1.0)]).unwrap();
     let mut scorer = lazyglm::Scorer::new(&model); // 32 GB, if it had an entry for each feature seen
@@ -239,7 +239,7 @@ fn class_names_that_would_break_lines_are_refused() {
     for classes in [["a", "a"], ["a\nb", "c"], ["\u{1b}[31m", "c"], ["", "c"]] {
         let mut model = small_model("logistic", 1);
         model.classes = Some(classes.map(String::from));
-        assert!(model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).is_err(), "{classes:?}");
+        assert!(Model::from_bytes(&model.to_bytes().unwrap()).is_err(), "{classes:?}");
     }
     let error = parse(b"\x1b[31mred 1:1\n").unwrap_err().to_string();
     assert!(error.starts_with("test.svm:1:1:") && error.contains("control character"), "{error}");
@@ -320,7 +320,7 @@ fn figures_that_were_not_measured_read_back_as_such() {
     let mut model = Model::new(&task, &Settings::default(), trained);
     let measured = model.training.report.violation;
     model.training.report.objective = f64::NAN;
-    let back = model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).unwrap().training.report;
+    let back = Model::from_bytes(&model.to_bytes().unwrap()).unwrap().training.report;
     assert!(back.objective.is_nan());
     assert_eq!(back.violation, measured);
 }
@@ -342,7 +342,7 @@ fn figures_that_are_not_finite_are_kept_as_none_and_a_penalty_that_is_not_is_ref
         rows: 1,
         chosen: true,
     }];
-    let read = model_file::from_bytes(&model_file::to_bytes(&model).unwrap()).unwrap();
+    let read = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
     let report = &read.training.report;
     assert!([report.penalty, report.eta0, report.l1, report.l2].iter().all(|figure| figure.is_nan()));
     assert!(report.tried[0].loss.is_nan() && report.validation.unwrap().loss.is_nan());
@@ -357,7 +357,7 @@ fn figures_that_are_not_finite_are_kept_as_none_and_a_penalty_that_is_not_is_ref
         let mut model = model.clone();
         spoil(&mut model);
         let path = std::env::temp_dir().join(format!("lazyglm-laws-file-{}.model", std::process::id()));
-        let error = model_file::save(&model, &path).unwrap_err().to_string();
+        let error = model.save(&path).unwrap_err().to_string();
         assert!(error.contains("this model cannot be kept") && !path.exists(), "{error}");
     }
 }

@@ -1,23 +1,23 @@
 //! Laws of tables: what is written reads back, in blocks of any size, and every error has its place and a next step.
 
 use crate::common::reading::{error, read, read_in_blocks, recipe};
-use lazyglm::format::{Asked, ColumnKind, Parsed, Recipe};
+use lazyglm::data::format::{ColumnKind, FormatSpec, Parsed, ReadOptions};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 const PEOPLE: &[u8] = b"age,city,label\n31,Oslo,yes\n,Bergen,no\n0,NA,yes\n";
 
-fn asked() -> Asked {
-    Asked::default()
+fn asked() -> ReadOptions {
+    ReadOptions::default()
 }
 
-fn with_target(target: &str) -> Asked {
-    Asked { target: Some(target.into()), ..asked() }
+fn with_target(target: &str) -> ReadOptions {
+    ReadOptions { target: Some(target.into()), ..asked() }
 }
 
-fn kinds(bytes: &[u8], file: &str, asked: &Asked) -> Vec<ColumnKind> {
-    let Recipe::Csv(csv) = recipe(bytes, file, asked, None).unwrap() else { panic!("no table") };
+fn kinds(bytes: &[u8], file: &str, asked: &ReadOptions) -> Vec<ColumnKind> {
+    let FormatSpec::Csv(csv) = recipe(bytes, file, asked, None).unwrap() else { panic!("no table") };
     csv.columns.iter().map(|column| column.kind).collect()
 }
 
@@ -48,7 +48,7 @@ fn spaces_around_cells_are_no_part_of_them() {
 #[test]
 fn the_delimiter_is_the_most_frequent_one_outside_quotes() {
     let delimiter = |bytes: &[u8], file: &str| match recipe(bytes, file, &asked(), None).unwrap() {
-        Recipe::Csv(csv) => csv.delimiter,
+        FormatSpec::Csv(csv) => csv.delimiter,
         other => panic!("{other:?}"),
     };
     assert_eq!(delimiter(b"y,a;b,c\n", "t.csv"), ',');
@@ -65,14 +65,14 @@ fn roles_of_columns() {
     use ColumnKind::{Category, Dropped, Number, Target};
     let table = b"id,zip,age,y\nx7,0150,3,1\n";
     assert_eq!(kinds(table, "t.csv", &asked()), [Category, Number, Number, Target]);
-    let all = Asked { drop: vec!["id".into()], categorical: vec!["zip".into()], ..asked() };
+    let all = ReadOptions { drop: vec!["id".into()], categorical: vec!["zip".into()], ..asked() };
     assert_eq!(kinds(table, "t.csv", &all), [Dropped, Category, Number, Target]);
     assert_eq!(read(table, "t.csv", &all).unwrap().features(0), [("age", 3.0), ("zip=0150", 1.0)]);
     assert_eq!(kinds(table, "t.csv", &with_target("age")), [Category, Number, Target, Number]);
     for usual in ["target", "label", "y", "class", "Class"] {
         assert_eq!(kinds(format!("a,{usual}\n1,2\n").as_bytes(), "t.csv", &asked()), [Number, Target]);
     }
-    let drop_y = Asked { drop: vec!["y".into()], ..asked() };
+    let drop_y = ReadOptions { drop: vec!["y".into()], ..asked() };
     assert_eq!(
         kinds(b"y,label\n1,2\n", "t.csv", &drop_y),
         [Dropped, Target],
@@ -94,7 +94,7 @@ fn roles_of_columns() {
 
 #[test]
 fn roles_that_cannot_be_are_refused() {
-    let call = |bytes: &[u8], asked: &Asked| {
+    let call = |bytes: &[u8], asked: &ReadOptions| {
         let error = recipe(bytes, "t.csv", asked, None).unwrap_err();
         assert!(error.is_wrong_call(), "{error}");
         error.to_string()
@@ -105,16 +105,16 @@ fn roles_that_cannot_be_are_refused() {
     assert_eq!(both, "t.csv: both 'y' and 'class' may be the target; say --target NAME, one of: x, y, class");
     let typo = "did you mean 'label'? There are: age, city, label";
     assert_eq!(call(PEOPLE, &with_target("lable")), format!("there is no column 'lable' (--target); {typo}"));
-    let drop = |name: &str| Asked { drop: vec![name.into()], ..asked() };
+    let drop = |name: &str| ReadOptions { drop: vec![name.into()], ..asked() };
     assert!(
         call(PEOPLE, &drop("citi")).starts_with("there is no column 'citi' (--drop); did you mean 'city'?")
     );
-    let names = |name: &str| Asked { categorical: vec![name.into()], ..asked() };
+    let names = |name: &str| ReadOptions { categorical: vec![name.into()], ..asked() };
     assert!(
         call(PEOPLE, &names("agee"))
             .starts_with("there is no column 'agee' (--categorical); did you mean 'age'?")
     );
-    let twice = Asked { drop: vec!["age".into()], categorical: vec!["age".into()], ..asked() };
+    let twice = ReadOptions { drop: vec!["age".into()], categorical: vec!["age".into()], ..asked() };
     let hint = "name it once among --target, --drop and --categorical";
     assert_eq!(call(PEOPLE, &twice), format!("column 'age' cannot be both dropped and categorical; {hint}"));
     let clash = call(b"color,color=red,y\nblue,1,1\n", &asked());
@@ -216,8 +216,8 @@ fn a_model_s_columns_are_found_by_name() {
         json.starts_with(r#"{"format":"csv","delimiter":",","columns":[{"name":"age","kind":"number"}"#),
         "{json}"
     );
-    assert_eq!(serde_json::from_str::<Recipe>(&json).unwrap(), trained);
-    let dropped = Asked { drop: vec!["city".into()], ..asked() };
+    assert_eq!(serde_json::from_str::<FormatSpec>(&json).unwrap(), trained);
+    let dropped = ReadOptions { drop: vec!["city".into()], ..asked() };
     let trained = recipe(PEOPLE, "people.csv", &dropped, None).unwrap();
     assert!(
         recipe(b"age\n1\n", "new.csv", &asked(), Some(&trained)).is_ok(),
@@ -338,7 +338,7 @@ proptest! {
         let bytes = written(&names, &rows, delimiter, crlf);
         let file = if delimiter == b'\t' { "t.tsv" } else { "t.csv" };
         let opened = recipe(&bytes, file, &with_target(&names[0]), None).unwrap();
-        prop_assert!(matches!(&opened, Recipe::Csv(csv) if csv.delimiter == char::from(delimiter)));
+        prop_assert!(matches!(&opened, FormatSpec::Csv(csv) if csv.delimiter == char::from(delimiter)));
         let read = read_in_blocks(&bytes, file, &opened, bytes.len()).unwrap();
         prop_assert_eq!(&read.labels, &rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>());
         let features: Vec<_> = read.rows.iter().map(|row| row.1.clone()).collect();
@@ -384,7 +384,7 @@ proptest! {
         cut in 0usize..200, tsv in any::<bool>(),
     ) {
         let file = if tsv { "t.tsv" } else { "t.csv" };
-        let named = Asked { format: Some("csv".into()), ..asked() };
+        let named = ReadOptions { format: Some("csv".into()), ..asked() };
         let first = recipe(PEOPLE, "people.csv", &asked(), None).unwrap();
         let _ = recipe(&bytes, file, &asked(), None);
         let known = recipe(&bytes, file, &named, Some(&first)).unwrap_or(first);

@@ -2,13 +2,13 @@
 //! records of megabytes, values that would steer a terminal.
 
 use crate::common::reading::{error, read, read_in_blocks, recipe};
-use lazyglm::data::for_each_block;
-use lazyglm::format::Asked;
-use lazyglm::random::Random;
+use lazyglm::data::dataset::for_each_block;
+use lazyglm::data::format::ReadOptions;
+use lazyglm::util::random::Random;
 use lazyglm::{Error, Place, escaped, excerpt};
 use std::collections::BTreeMap;
 
-fn names(text: &str, file: &str, asked: &Asked) -> Vec<Vec<String>> {
+fn names(text: &str, file: &str, asked: &ReadOptions) -> Vec<Vec<String>> {
     let read = read(text.as_bytes(), file, asked).expect("rows");
     read.rows.iter().map(|(_, features)| features.keys().cloned().collect()).collect()
 }
@@ -32,14 +32,17 @@ fn an_unclosed_quote_is_an_error_where_it_opens_in_any_blocks() {
             text += &row("\"");
             (0..after).for_each(|_| text += &row("").replace("red", "r\"\"d"));
             let place = format!("{file}:{line}:{}: the quote that opens here is not closed", [1, 5][column]);
-            let opened = recipe(text.as_bytes(), file, &Asked::default(), None).expect("a table");
+            let opened = recipe(text.as_bytes(), file, &ReadOptions::default(), None).expect("a table");
             let size = 1 + random.below(80) as usize;
             let told = read_in_blocks(text.as_bytes(), file, &opened, size).expect_err("refused").to_string();
             assert!(told.starts_with(&place), "case {case}: {told}\n{text}");
         }
     }
-    let header =
-        error(b"a,\"b\n1,2\n3,4\n", "a.csv", &Asked { target: Some("a".into()), ..Asked::default() });
+    let header = error(
+        b"a,\"b\n1,2\n3,4\n",
+        "a.csv",
+        &ReadOptions { target: Some("a".into()), ..ReadOptions::default() },
+    );
     assert!(header.starts_with("a.csv:1:3: the quote that opens here is not closed"), "{header}");
 }
 
@@ -54,7 +57,7 @@ fn text_behind_the_quote_that_closes_a_cell_of_several_lines_is_an_error() {
         ("\"red\n\n\ngreen\"\tblue", false),
     ] {
         let text = format!("a,y\nplain,1\n{cell},0\nplain,1\n");
-        match (read(text.as_bytes(), "a.csv", &Asked::default()), fine) {
+        match (read(text.as_bytes(), "a.csv", &ReadOptions::default()), fine) {
             (Ok(read), true) => assert_eq!(read.rows.len(), 3, "{cell:?}"),
             (Err(told), false) => {
                 assert!(
@@ -72,9 +75,9 @@ fn json_nested_without_end_is_an_error_or_passed_over() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let deep = open.repeat(200_000) + "1" + &close.repeat(200_000);
         let text = format!("{{\"y\": 1, \"a\": {deep}}}\n");
-        let told = error(text.as_bytes(), "a.jsonl", &Asked::default());
+        let told = error(text.as_bytes(), "a.jsonl", &ReadOptions::default());
         assert!(told.starts_with("a.jsonl:1:"), "{told}");
-        let asked = Asked { drop: vec!["a".into()], ..Asked::default() };
+        let asked = ReadOptions { drop: vec!["a".into()], ..ReadOptions::default() };
         let _ = read(text.as_bytes(), "a.jsonl", &asked); // rows or an error
         let _ = read(&text.as_bytes()[..150_000], "a.jsonl", &asked);
     }
@@ -91,7 +94,7 @@ fn features_of_different_namespaces_or_keys_have_different_names() {
 "#;
     for (text, file) in [(vw, "a.vw"), (json, "a.jsonl")] {
         let mut seen = BTreeMap::new();
-        for (row, names) in names(text, file, &Asked::default()).into_iter().enumerate() {
+        for (row, names) in names(text, file, &ReadOptions::default()).into_iter().enumerate() {
             for name in names {
                 if let Some(other) = seen.insert(name.clone(), row) {
                     panic!("{file}: rows {other} and {row} share '{name}'");
@@ -99,8 +102,12 @@ fn features_of_different_namespaces_or_keys_have_different_names() {
             }
         }
     }
-    assert_eq!(names("1 |a b\n1 | a^b\n", "a.vw", &Asked::default()), [["a^b"], ["a^b"]], "a whole name");
-    assert_eq!(names("1 |a b^c\n", "a.vw", &Asked::default()), [["a^b\\^c"]]);
+    assert_eq!(
+        names("1 |a b\n1 | a^b\n", "a.vw", &ReadOptions::default()),
+        [["a^b"], ["a^b"]],
+        "a whole name"
+    );
+    assert_eq!(names("1 |a b^c\n", "a.vw", &ReadOptions::default()), [["a^b\\^c"]]);
 }
 
 #[test]
@@ -108,7 +115,7 @@ fn products_of_different_features_have_different_names_and_namespaces_are_found(
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a.vw");
     std::fs::write(&file, "1 |a^b p |c q*r\n1 |a^b p*q |c r\n").expect("a file");
-    let asked = Asked { interact: vec![["a^b".into(), "c".into()]], ..Asked::default() };
+    let asked = ReadOptions { interact: vec![["a^b".into(), "c".into()]], ..ReadOptions::default() };
     let mut products = Vec::new();
     for_each_block(&file, &asked, None, |block| {
         let names = block.names.as_ref().expect("names");

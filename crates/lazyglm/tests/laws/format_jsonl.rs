@@ -1,17 +1,17 @@
 //! Laws of JSON lines: what each kind of value becomes, what is refused and where, and that rows read back as written.
 
-use lazyglm::format::{Asked, Opening, Parsed, Recipe, open};
-use lazyglm::random::Random;
+use lazyglm::data::format::{FormatSpec, Opening, Parsed, ReadOptions, open};
+use lazyglm::util::random::Random;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-fn recipe(target: &str, drop: &[&str], categorical: &[&str]) -> Recipe {
+fn recipe(target: &str, drop: &[&str], categorical: &[&str]) -> FormatSpec {
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
-    Recipe::Jsonl { target: target.to_string(), drop: owned(drop), categorical: owned(categorical) }
+    FormatSpec::Jsonl { target: target.to_string(), drop: owned(drop), categorical: owned(categorical) }
 }
 
-fn parse_as(recipe: &Recipe, text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {
+fn parse_as(recipe: &FormatSpec, text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {
     let mut parsed = Parsed::default();
     recipe.parser().parse(text.as_ref(), Path::new("a.jsonl"), &mut parsed).map(|()| parsed)
 }
@@ -177,14 +177,19 @@ fn wrong_text_is_refused_with_its_place() {
     refused(b"{\"a\": \"\0\"}", 8, "byte 0x00 is no text", text);
 }
 
-fn opened(first: &str, file: &str, asked: &Asked, known: Option<&Recipe>) -> Result<Recipe, String> {
+fn opened(
+    first: &str,
+    file: &str,
+    asked: &ReadOptions,
+    known: Option<&FormatSpec>,
+) -> Result<FormatSpec, String> {
     let opening = Opening { first: first.as_bytes(), file: file.as_ref(), asked, known };
     open(&opening).map_err(|error| error.to_string())
 }
 
 #[test]
 fn the_target_is_as_asked_or_the_first_usual_name() {
-    let asked = Asked::default();
+    let asked = ReadOptions::default();
     let target = |first: &str| opened(first, "a.jsonl", &asked, None);
     assert_eq!(target("{\"y\": 1, \"label\": 2}").unwrap(), recipe("label", &[], &[]));
     assert_eq!(
@@ -199,7 +204,7 @@ fn the_target_is_as_asked_or_the_first_usual_name() {
     );
     assert!(target("").is_ok() && target("\n").is_ok(), "that there are no rows is said elsewhere");
     assert!(target("{\"y\": 1}\n{\"y\"").unwrap_err().starts_with("a.jsonl:2:5: no ':' follows"));
-    let asked = Asked { target: Some("price".into()), ..Asked::default() };
+    let asked = ReadOptions { target: Some("price".into()), ..ReadOptions::default() };
     assert_eq!(
         opened("{\"y\": 1, \"price\": 2}", "a.jsonl", &asked, None).unwrap(),
         recipe("price", &[], &[])
@@ -213,29 +218,37 @@ fn names_that_never_occur_are_refused_with_a_suggestion() {
         "a.jsonl: no key 'pirce' occurs in the first lines; did you mean 'price'? There are: price, city, y";
     let name = || vec!["pirce".to_string()];
     for asked in [
-        Asked { target: Some("pirce".into()), ..Asked::default() },
-        Asked { drop: name(), ..Asked::default() },
-        Asked { categorical: name(), ..Asked::default() },
+        ReadOptions { target: Some("pirce".into()), ..ReadOptions::default() },
+        ReadOptions { drop: name(), ..ReadOptions::default() },
+        ReadOptions { categorical: name(), ..ReadOptions::default() },
     ] {
         assert_eq!(opened(first, "a.jsonl", &asked, None).unwrap_err(), unknown);
         let known = recipe("other", &["gone"], &[]);
         assert_eq!(opened(first, "a.jsonl", &asked, Some(&known)).unwrap(), known, "a model's recipe stands");
     }
-    let asked = Asked { drop: vec!["city".into()], categorical: vec!["price".into()], ..Asked::default() };
+    let asked = ReadOptions {
+        drop: vec!["city".into()],
+        categorical: vec!["price".into()],
+        ..ReadOptions::default()
+    };
     assert_eq!(opened(first, "a.jsonl", &asked, None).unwrap(), recipe("y", &["city"], &["price"]));
-    let asked = Asked { drop: vec!["y".into()], ..Asked::default() };
+    let asked = ReadOptions { drop: vec!["y".into()], ..ReadOptions::default() };
     let both =
         "the key 'y' is the target and is to be left out; take it off --drop, or name another --target";
     assert_eq!(opened(first, "a.jsonl", &asked, None).unwrap_err(), both);
     let many: String = (0..1000).map(|k| format!("\"key{k}\": 1, ")).collect();
-    let error =
-        opened(&format!("{{{many}\"y\": 1}}"), "a.jsonl", &Asked { drop: name(), ..Asked::default() }, None);
+    let error = opened(
+        &format!("{{{many}\"y\": 1}}"),
+        "a.jsonl",
+        &ReadOptions { drop: name(), ..ReadOptions::default() },
+        None,
+    );
     assert!(error.unwrap_err().len() < 300, "a long list of keys is cut");
 }
 
 #[test]
 fn it_is_recognised_by_its_ending_or_its_first_byte() {
-    let asked = Asked::default();
+    let asked = ReadOptions::default();
     for (first, file) in
         [("{\"y\": 1}", "mail"), ("\u{feff}\n {\"y\": 1}", "mail"), ("", "a.ndjson.gz"), ("", "a.json")]
     {
@@ -244,7 +257,7 @@ fn it_is_recognised_by_its_ending_or_its_first_byte() {
     assert_ne!(opened("1 3:1", "mail", &asked, None).unwrap().name(), "jsonl");
     let text = serde_json::to_string(&recipe("y", &["a"], &[])).unwrap();
     assert_eq!(text, r#"{"format":"jsonl","target":"y","drop":["a"],"categorical":[]}"#);
-    assert_eq!(serde_json::from_str::<Recipe>(&text).unwrap(), recipe("y", &["a"], &[]));
+    assert_eq!(serde_json::from_str::<FormatSpec>(&text).unwrap(), recipe("y", &["a"], &[]));
 }
 
 fn pick<'a>(random: &mut Random, words: &[&'a str]) -> &'a str {
@@ -370,7 +383,7 @@ proptest! {
         if let Err(error) = parse(&text) {
             prop_assert!(error.to_string().starts_with("a.jsonl:"), "{error}");
         }
-        let _ = opened(&text, "a", &Asked::default(), None);
+        let _ = opened(&text, "a", &ReadOptions::default(), None);
     }
 
     /// Whatever we take, serde_json takes too: we are not laxer than JSON.

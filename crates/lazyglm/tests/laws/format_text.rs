@@ -1,13 +1,13 @@
 //! Laws of labelled text: terms as a plain reference finds them, blocks of any size, errors with a place and a next step.
 
 use crate::common::reading::{error, read, read_in_blocks, recipe};
-use lazyglm::format::{Asked, Case, Grams, Norm, Opening, Parsed, Recipe, Text, Worth, open};
+use lazyglm::data::format::{Case, FormatSpec, Grams, Norm, Opening, Parsed, ReadOptions, Text, Worth, open};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-fn asked(text: &str) -> Asked {
-    Asked { text: Some(text.into()), ..Asked::default() }
+fn asked(text: &str) -> ReadOptions {
+    ReadOptions { text: Some(text.into()), ..ReadOptions::default() }
 }
 
 fn features(line: &str, text: &str) -> Vec<(String, f64)> {
@@ -81,7 +81,7 @@ fn labels_of_both_kinds() {
     assert_eq!((all.features(1), all.features(2)), (vec![("win", 1.0)], vec![("both", 1.0)]));
     assert_eq!((all.features(3), all.unlabelled), (vec![], None));
     let mut parsed = Parsed::default();
-    Recipe::Text(Text::default()).parser().parse(b"x\t", Path::new("t"), &mut parsed).unwrap();
+    FormatSpec::Text(Text::default()).parser().parse(b"x\t", Path::new("t"), &mut parsed).unwrap();
     assert!(
         parsed.names.is_some_and(|names| names.is_empty()),
         "features have names, even where there are none"
@@ -156,13 +156,13 @@ fn a_model_s_options_are_kept_and_lines_may_be_text_alone() {
         norm: Norm::None,
         bare: false,
     };
-    assert_eq!(trained, Recipe::Text(data.clone()));
+    assert_eq!(trained, FormatSpec::Text(data.clone()));
     let json = serde_json::to_string(&trained).unwrap();
     assert!(json.starts_with(r#"{"format":"text","words":{"from":1,"to":3},"#), "{json}");
-    assert_eq!(serde_json::from_str::<Recipe>(&json).unwrap(), trained);
+    assert_eq!(serde_json::from_str::<FormatSpec>(&json).unwrap(), trained);
     let new = b"just words\nham\tand a label\n";
     let opened = recipe(new, "-", &asked("words=1"), Some(&trained)).unwrap();
-    assert_eq!(opened, Recipe::Text(Text { bare: true, ..data }));
+    assert_eq!(opened, FormatSpec::Text(Text { bare: true, ..data }));
     let read = read_in_blocks(new, "-", &opened, 100).unwrap();
     assert_eq!((read.rows.len(), read.unlabelled, &read.labels[..]), (2, Some(0), &["ham".to_string()][..]));
 }
@@ -170,7 +170,7 @@ fn a_model_s_options_are_kept_and_lines_may_be_text_alone() {
 #[test]
 fn text_is_recognised() {
     let name = |bytes: &[u8], file: &str| {
-        let asked = Asked { target: Some("y".into()), ..Asked::default() };
+        let asked = ReadOptions { target: Some("y".into()), ..ReadOptions::default() };
         recipe(bytes, file, &asked, None)
             .map_or_else(|error| error.to_string(), |recipe| recipe.name().into())
     };
@@ -256,7 +256,7 @@ proptest! {
     #[test]
     fn terms_are_those_of_the_reference(text in "[abAÉéİß1 .,'’\u{301}東]{0,40}", recipe in any_recipe()) {
         let line = format!("x\t{text}");
-        let read = read_in_blocks(line.as_bytes(), "t.txt", &Recipe::Text(recipe.clone()), 1000).unwrap();
+        let read = read_in_blocks(line.as_bytes(), "t.txt", &FormatSpec::Text(recipe.clone()), 1000).unwrap();
         let worth = |tf: f64| match recipe.value {
             Worth::Tf => tf,
             Worth::Binary => 1.0,
@@ -280,7 +280,7 @@ proptest! {
         lines in prop::collection::vec("(__label__[ab] |[ab]\t|\t|)[a-d ']{0,40}(\r|)", 0..20),
         size in 1usize..200, recipe in any_recipe(),
     ) {
-        let (bytes, recipe) = (lines.join("\n").into_bytes(), Recipe::Text(recipe));
+        let (bytes, recipe) = (lines.join("\n").into_bytes(), FormatSpec::Text(recipe));
         let whole = read_in_blocks(&bytes, "t.txt", &recipe, bytes.len()).unwrap();
         prop_assert_eq!(read_in_blocks(&bytes, "t.txt", &recipe, size).unwrap(), whole);
     }
@@ -294,11 +294,11 @@ proptest! {
         ],
         cut in 0usize..200, data in any_recipe(), options in "(words|chars|case|[a=,1-])*",
     ) {
-        let named = Asked { format: Some("text".into()), ..asked(&options) };
+        let named = ReadOptions { format: Some("text".into()), ..asked(&options) };
         let _ = recipe(&bytes, "t.txt", &named, None);
-        let _ = recipe(&bytes, "data", &Asked::default(), None);
+        let _ = recipe(&bytes, "data", &ReadOptions::default(), None);
         for bare in [true, false] {
-            let opened = Recipe::Text(Text { bare, ..data.clone() });
+            let opened = FormatSpec::Text(Text { bare, ..data.clone() });
             prop_assert!(opened.header(&bytes) <= bytes.len() && opened.whole(&bytes) <= bytes.len());
             let _ = opened.parser().parse(&bytes[cut.min(bytes.len())..], Path::new("t"), &mut Parsed::default());
             let _ = read_in_blocks(&bytes, "t.txt", &opened, cut);
@@ -308,7 +308,7 @@ proptest! {
 
 #[test]
 fn a_header_is_no_row() {
-    let asked = Asked::default();
+    let asked = ReadOptions::default();
     let header = |first: &str| {
         let opening =
             Opening { first: first.as_bytes(), file: "sms.txt".as_ref(), asked: &asked, known: None };

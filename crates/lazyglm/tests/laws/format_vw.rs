@@ -1,14 +1,14 @@
 //! Laws of Vowpal Wabbit text: every rule of its grammar, what is refused and where, and that rows read back as written.
 
-use lazyglm::format::{Asked, Opening, Parsed, Recipe, open};
-use lazyglm::random::Random;
+use lazyglm::data::format::{FormatSpec, Opening, Parsed, ReadOptions, open};
+use lazyglm::util::random::Random;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 fn parse(text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {
     let mut parsed = Parsed::default();
-    Recipe::Vw.parser().parse(text.as_ref(), Path::new("a.vw"), &mut parsed).map(|()| parsed)
+    FormatSpec::Vw.parser().parse(text.as_ref(), Path::new("a.vw"), &mut parsed).map(|()| parsed)
 }
 
 /// A row by names: what must not depend on numbers given to them.
@@ -116,7 +116,7 @@ fn blank_lines_are_no_rows_and_keep_their_numbers() {
 #[test]
 fn rows_can_be_passed_over_unread() {
     let mut parsed = Parsed { absent: vec![false, true], ..Parsed::default() };
-    Recipe::Vw.parser().parse(b"1 2 |f a\nno bar\n3 |f b\n", "a.vw".as_ref(), &mut parsed).unwrap();
+    FormatSpec::Vw.parser().parse(b"1 2 |f a\nno bar\n3 |f b\n", "a.vw".as_ref(), &mut parsed).unwrap();
     assert_eq!((parsed.rows.len(), parsed.file_rows, parsed.lines.of(1)), (2, 3, 3));
     assert_eq!((parsed.weights, parsed.labels.name(1)), (vec![2.0, 1.0], "3".to_string()));
 }
@@ -184,7 +184,7 @@ fn bytes_that_are_no_text_are_refused_with_their_place() {
 #[test]
 fn it_is_recognised_by_its_ending_or_its_first_line() {
     let format = |first: &str, file: &str| {
-        let asked = Asked { target: Some("x".into()), ..Asked::default() };
+        let asked = ReadOptions { target: Some("x".into()), ..ReadOptions::default() };
         let opening = Opening { first: first.as_bytes(), file: file.as_ref(), asked: &asked, known: None };
         open(&opening).map(|recipe| recipe.name())
     };
@@ -305,11 +305,11 @@ proptest! {
             }
             *blocks.last_mut().unwrap() += line;
         }
-        let (mut reused, mut read) = (Recipe::Vw.parser(), Vec::new());
+        let (mut reused, mut read) = (FormatSpec::Vw.parser(), Vec::new());
         for block in blocks {
             let mut parsed = Parsed::default();
             if random.below(2) == 0 {
-                reused = Recipe::Vw.parser();
+                reused = FormatSpec::Vw.parser();
             }
             reused.parse(block.as_bytes(), Path::new("a.vw"), &mut parsed).unwrap();
             read.extend(rows(&parsed));
@@ -328,7 +328,7 @@ proptest! {
         if let Err(error) = parse(&text) {
             prop_assert!(error.to_string().starts_with("a.vw:"), "{error}");
         }
-        let asked = Asked::default();
+        let asked = ReadOptions::default();
         let _ = open(&Opening { first: text.as_bytes(), file: "a".as_ref(), asked: &asked, known: None });
     }
 }

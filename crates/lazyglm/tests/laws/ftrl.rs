@@ -1,12 +1,12 @@
 //! Laws of FTRL-proximal: its weights are the leader's by definition, zeros included, whatever the chunks.
 
 use crate::common::problem::{Problem, learns_alike_in_chunks, losses, one_of};
-use crate::common::{difference, log_uniform, net, sign, tolerance};
+use crate::common::{difference, log_uniform, penalty, sign, tolerance};
 use lazyglm::loss::{Admits, Loss};
-use lazyglm::random::Random;
-use lazyglm::solver::ftrl::Ftrl;
-use lazyglm::solver::learner::Learner;
-use lazyglm::solver::scales::Units;
+use lazyglm::optim::ftrl::Ftrl;
+use lazyglm::optim::learner::Learner;
+use lazyglm::optim::scales::Units;
+use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Settings, objective, synth, train};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ struct Drawn {
     loss: Arc<dyn Loss>,
     metrics: Vec<f64>,
     start: Vec<f64>,
-    net: ElasticNet,
+    penalty: ElasticNet,
     eta: f64,
     units: Units,
     bias: bool,
@@ -31,7 +31,7 @@ impl Drawn {
             problem: Problem::draw(random, &*loss, count, columns),
             metrics: (0..columns).map(|_| log_uniform(random, 0.05, 5.0)).collect(),
             start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 3.0)).collect(),
-            net: net(random, 0.3, 30.0),
+            penalty: penalty(random, 0.3, 30.0),
             eta: log_uniform(random, 1e-3, 0.5),
             units: Units {
                 score: log_uniform(random, 0.3, 3.0),
@@ -44,7 +44,7 @@ impl Drawn {
     }
 
     fn lazy(&self) -> Ftrl {
-        let model = Ftrl::new(self.net, self.eta, self.metrics.clone(), self.units, self.bias);
+        let model = Ftrl::new(self.penalty, self.eta, self.metrics.clone(), self.units, self.bias);
         model.starting_from(&self.start, 0.1)
     }
 
@@ -75,8 +75,8 @@ impl Drawn {
                 sigmas[j] += sigma;
                 pulls[j] += sigma * w[j];
                 let steep = pulls[j] - slopes[j]; // minus the slope of the smooth part at 0
-                w[j] = match steep.abs() - k * self.net.l1 {
-                    over if over > 0.0 => over.copysign(steep) / (sigmas[j] + k * self.net.l2),
+                w[j] = match steep.abs() - k * self.penalty.l1 {
+                    over if over > 0.0 => over.copysign(steep) / (sigmas[j] + k * self.penalty.l2),
                     _ => 0.0,
                 };
                 largest = largest.max(w[j].abs());
@@ -114,9 +114,9 @@ fn the_penalty_is_that_of_the_objective() {
     let task = synth::documents(&synth::Shape { rows: 2_000, features: 200, ..Default::default() }).task;
     let most = objective::l1_max(task.examples(), &*task.loss, true);
     let fit = |solver: &str, l1: f64, eta0| {
-        let net = ElasticNet { l1, l2: 1e-3 };
+        let penalty = ElasticNet { l1, l2: 1e-3 };
         let settings =
-            Settings { solver: solver.parse().unwrap(), net, eta0, epochs: 20, ..Settings::default() };
+            Settings { solver: solver.parse().unwrap(), penalty, eta0, epochs: 20, ..Settings::default() };
         train(&task, None, &settings, &mut |_| {}).unwrap().report
     };
     assert_eq!(fit("ftrl", 2.0 * most, Some(0.1)).nonzeros, 0);

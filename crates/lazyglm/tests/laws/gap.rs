@@ -4,9 +4,10 @@ use crate::common::problem::Problem;
 use crate::common::{log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{Worst, certify, mean_loss, objective};
-use lazyglm::random::Random;
+use lazyglm::util::random::Random;
 use lazyglm::{
-    Certify, Dataset, Declared, ElasticNet, Examples, Method, Model, Prices, Rows, Settings, Task, train,
+    Certify, Dataset, Declared, ElasticNet, Examples, Method, Model, Rows, Settings, Task, WeightedPenalty,
+    train,
 };
 use proptest::prelude::*;
 
@@ -39,15 +40,15 @@ fn some_weights(random: &mut Random, most: f64) -> Vec<f64> {
 fn low<'p>(
     examples: Examples,
     loss: &dyn Loss,
-    prices: impl Into<Prices<'p>>,
+    weighted_penalty: impl Into<WeightedPenalty<'p>>,
     bias: bool,
     steps: usize,
 ) -> (Vec<f64>, f64) {
-    let prices = prices.into();
+    let weighted_penalty = weighted_penalty.into();
     let n = examples.len() as f64;
-    let f = |w: &[f64], b: f64| mean_loss(examples, loss, w, b) + prices.value(w);
-    let step = |j: usize, rate: f64, w: f64| match Method::Fobos.step(prices.at(j), rate, w) {
-        w if prices.nonnegative => w.max(0.0),
+    let f = |w: &[f64], b: f64| mean_loss(examples, loss, w, b) + weighted_penalty.value(w);
+    let step = |j: usize, rate: f64, w: f64| match Method::Fobos.step(weighted_penalty.at(j), rate, w) {
+        w if weighted_penalty.nonnegative => w.max(0.0),
         w => w,
     };
     let (mut w, mut b) = (vec![0.0; COLUMNS], 0.0);
@@ -86,24 +87,24 @@ proptest! {
             let loss = loss::parse(entry.name).unwrap();
             let problem = extreme(&mut random, &*loss);
             let examples = if random.below(2) == 0 { problem.examples() } else { problem.unweighted() };
-            let net = match crate::common::net(&mut random, 1.0, 1.0) {
-                net if net.is_none() => ElasticNet { l1: 1e-3, l2: 0.0 },
-                net => net,
+            let penalty = match crate::common::penalty(&mut random, 1.0, 1.0) {
+                penalty if penalty.is_none() => ElasticNet { l1: 1e-3, l2: 0.0 },
+                penalty => penalty,
             };
             for with_bias in [false, true] {
-                let at = |w: &[f64], b: f64| objective(examples, &*loss, net, w, b).total();
+                let at = |w: &[f64], b: f64| objective(examples, &*loss, penalty, w, b).total();
                 let mut points: Vec<(Vec<f64>, f64)> = vec![(vec![0.0; COLUMNS], 0.0)];
-                points.push(low(examples, &*loss, net, with_bias, 300));
+                points.push(low(examples, &*loss, penalty, with_bias, 300));
                 for most in [0.01, 1.0] {
                     let b = if with_bias { sign(&mut random) * log_uniform(&mut random, 1e-3, 5.0) } else { 0.0 };
                     points.push((some_weights(&mut random, most), b));
                 }
                 let least = points.iter().map(|(w, b)| at(w, *b)).fold(f64::INFINITY, f64::min);
                 for (w, b) in &points {
-                    let proof = certify(examples, &*loss, net, w, with_bias.then_some(*b));
+                    let proof = certify(examples, &*loss, penalty, w, with_bias.then_some(*b));
                     let (dual, gap) = (proof.dual.unwrap(), proof.relative_gap.unwrap());
                     let slack = 1e-11 * (1.0 + least.abs() + proof.objective.abs());
-                    prop_assert!(dual <= least + slack, "{}: {net:?} bias {with_bias}: D {dual} F {least}", entry.name);
+                    prop_assert!(dual <= least + slack, "{}: {penalty:?} bias {with_bias}: D {dual} F {least}", entry.name);
                     prop_assert!(dual.is_finite() && gap >= 0.0);
                     prop_assert!(gap * proof.objective.abs() >= proof.objective - least - slack, "{}", entry.name);
                     prop_assert!((proof.objective - at(w, *b)).abs() <= slack);
@@ -123,24 +124,24 @@ proptest! {
             let loss = loss::parse(entry.name).unwrap();
             let problem = extreme(&mut random, &*loss);
             let examples = problem.examples();
-            let net = ElasticNet { l1: log_uniform(&mut random, 1e-4, 1.0), l2: [0.0, 0.1][random.below(2) as usize] };
+            let penalty = ElasticNet { l1: log_uniform(&mut random, 1e-4, 1.0), l2: [0.0, 0.1][random.below(2) as usize] };
             let free = random.below(3) == 0;
             let factor = |random: &mut Random| if free && random.below(4) == 0 { 0.0 } else { log_uniform(random, 0.1, 10.0) };
             let factors: Vec<f64> = (0..COLUMNS).map(|_| factor(&mut random)).collect();
             let nonnegative = random.below(2) == 0;
-            let prices = Prices { net, factors: Some(&factors), nonnegative };
-            let mut points = vec![low(examples, &*loss, prices, true, 300)];
+            let weighted_penalty = WeightedPenalty { penalty, factors: Some(&factors), nonnegative };
+            let mut points = vec![low(examples, &*loss, weighted_penalty, true, 300)];
             let mut some = some_weights(&mut random, 1.0);
             if nonnegative {
                 some.iter_mut().for_each(|w| *w = w.abs());
             }
             points.push((some, 0.3));
-            let at = |w: &[f64], b: f64| mean_loss(examples, &*loss, w, b) + prices.value(w);
+            let at = |w: &[f64], b: f64| mean_loss(examples, &*loss, w, b) + weighted_penalty.value(w);
             let least = points.iter().map(|(w, b)| at(w, *b)).fold(f64::INFINITY, f64::min);
             for (w, b) in &points {
-                let proof = certify(examples, &*loss, prices, w, Some(*b));
+                let proof = certify(examples, &*loss, weighted_penalty, w, Some(*b));
                 let slack = 1e-11 * (1.0 + least.abs() + proof.objective.abs());
-                prop_assert!(proof.dual.unwrap() <= least + slack, "{} {prices:?}: {proof:?} {least}", entry.name);
+                prop_assert!(proof.dual.unwrap() <= least + slack, "{} {weighted_penalty:?}: {proof:?} {least}", entry.name);
                 prop_assert!((proof.objective - at(w, *b)).abs() <= slack);
             }
         }
@@ -171,10 +172,10 @@ fn at_the_minimum_the_gap_closes() {
                         .collect(),
                     weights: vec![1.0; 40],
                 };
-            let (examples, net) = (problem.unweighted(), ElasticNet::new(l1, l2).unwrap());
-            let (w, b) = low(examples, &*loss, net, true, 200_000);
-            let proof = certify(examples, &*loss, net, &w, Some(b));
-            assert!(proof.relative_gap.unwrap() < 1e-5, "{name}, {net:?}: {proof:?}");
+            let (examples, penalty) = (problem.unweighted(), ElasticNet::new(l1, l2).unwrap());
+            let (w, b) = low(examples, &*loss, penalty, true, 200_000);
+            let proof = certify(examples, &*loss, penalty, &w, Some(b));
+            assert!(proof.relative_gap.unwrap() < 1e-5, "{name}, {penalty:?}: {proof:?}");
         }
     }
 }
@@ -188,10 +189,10 @@ fn a_wrong_bias_is_moved_before_anything_is_proved() {
         targets: (0..60).map(|k| if k % 3 == 0 { 1.0 } else { -1.0 }).collect(),
         weights: vec![1.0; 60],
     };
-    let (examples, net) = (problem.unweighted(), ElasticNet::new(0.02, 0.01).unwrap());
-    let (w, b) = low(examples, &*loss, net, true, 50_000);
-    let right = certify(examples, &*loss, net, &w, Some(b));
-    let wrong = certify(examples, &*loss, net, &w, Some(b + 3.0));
+    let (examples, penalty) = (problem.unweighted(), ElasticNet::new(0.02, 0.01).unwrap());
+    let (w, b) = low(examples, &*loss, penalty, true, 50_000);
+    let right = certify(examples, &*loss, penalty, &w, Some(b));
+    let wrong = certify(examples, &*loss, penalty, &w, Some(b + 3.0));
     assert!((right.dual.unwrap() - wrong.dual.unwrap()).abs() < 1e-7, "{right:?} {wrong:?}");
     assert_eq!(wrong.worst, Worst::Bias);
 }
@@ -220,10 +221,10 @@ fn data_that_change_between_the_passes_are_refused() {
     let (short, long) = (rows(3_000), rows(9_000) + "1 4000000:1\n-1 4999999:1\n");
     std::fs::write(&file, &short).unwrap();
     let task = Task::new(Dataset::read(&file, Declared::default()).unwrap(), None, None, None).unwrap();
-    let net = ElasticNet::new(0.01, 0.01).unwrap();
-    let settings = Settings { net, epochs: 1, eta0: Some(0.01), ..Settings::default() };
+    let penalty = ElasticNet::new(0.01, 0.01).unwrap();
+    let settings = Settings { penalty, epochs: 1, eta0: Some(0.01), ..Settings::default() };
     let model = Model::new(&task, &settings, train(&task, None, &settings, &mut |_| {}).unwrap());
-    let certify = Certify { net, ..Certify::default() };
+    let certify = Certify { penalty, ..Certify::default() };
     let expected = [&short, &long].map(|text| {
         std::fs::write(&file, text).unwrap();
         certify.run(&model, &file).unwrap().certificate.relative_gap.unwrap()

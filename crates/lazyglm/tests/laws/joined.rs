@@ -1,13 +1,13 @@
 //! A law of lanes: models that learn alone, then together, then alone again have the bits of models that were always alone.
 
-use crate::common::{METHODS, log_uniform, net, rows};
-use lazyglm::kernel::Folded;
-use lazyglm::random::Random;
+use crate::common::{METHODS, log_uniform, penalty, rows};
+use lazyglm::optim::kernel::Folded;
+use lazyglm::optim::lane_loss::Same;
+use lazyglm::optim::lanes::{Joined, Pass};
+use lazyglm::optim::sgd::{Online, Rule};
+use lazyglm::optim::update::Update;
 use lazyglm::schedule::{Setting, Spec};
-use lazyglm::solver::aim::Same;
-use lazyglm::solver::lanes::{Joined, Pass};
-use lazyglm::solver::online::{Online, Rule};
-use lazyglm::update::Update;
+use lazyglm::util::random::Random;
 use lazyglm::{Examples, loss};
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ proptest! {
     fn joining_and_parting_change_no_bit(seed in any::<u64>(), count in 1usize..=8, cuts in 1usize..5) {
         let mut random = Random::new(seed);
         let (rows, method) = (rows(&mut random, 200, COLUMNS), METHODS[random.below(2) as usize]);
-        let nets: Vec<_> = (0..count).map(|_| net(&mut random, 0.3, 0.3)).collect();
+        let penalties: Vec<_> = (0..count).map(|_| penalty(&mut random, 0.3, 0.3)).collect();
         let targets: Vec<f64> = (0..200).map(|_| crate::common::sign(&mut random)).collect();
         let examples = Examples::new(rows.borrow(), &targets, None).unwrap();
         let order: Vec<u32> = (0..200).map(|_| random.below(200) as u32).collect();
@@ -28,7 +28,7 @@ proptest! {
         let schedule = Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap();
         let loss = loss::parse("logistic").unwrap();
         let rule = Rule { loss: &*loss, schedule: &*schedule };
-        let new = |l: usize| Online::new(Folded::<f64>::new(vec![0.0; COLUMNS], nets[l], method), true);
+        let new = |l: usize| Online::new(Folded::<f64>::new(vec![0.0; COLUMNS], penalties[l], method), true);
         let mut always: Vec<Online<Folded<f64>>> = (0..count).map(new).collect();
         let mut sometimes: Vec<Online<Folded<f64>>> = (0..count).map(new).collect();
         for (k, part) in order.chunks(200 / cuts).enumerate() {
@@ -40,9 +40,9 @@ proptest! {
                 prop_assert!(learn(&mut sometimes));
                 continue;
             }
-            let frozen: Vec<_> = sometimes.iter().map(|model| model.update.freeze()).collect();
+            let frozen: Vec<_> = sometimes.iter().map(|model| model.update.state()).collect();
             let biases: Vec<f64> = sometimes.iter().map(|model| model.bias).collect();
-            let mut joined = Joined::new(&frozen, &biases, sometimes[0].t, &nets, method, true).unwrap();
+            let mut joined = Joined::new(&frozen, &biases, sometimes[0].t, &penalties, method, true).unwrap();
             let (now, later) = part.split_at(part.len() / 2);
             let aim = Same { loss: &*loss, targets: &targets };
             joined.block().learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: now });
@@ -50,7 +50,7 @@ proptest! {
             joined.block().learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: later });
             for (l, model) in sometimes.iter_mut().enumerate() {
                 let (frozen, bias) = joined.part(l);
-                model.update = Folded::thaw(frozen, nets[l], method).unwrap();
+                model.update = Folded::from_state(frozen, penalties[l], method).unwrap();
                 (model.bias, model.t) = (bias, model.t + part.len() as u64);
             }
         }

@@ -1,24 +1,25 @@
 //! Laws of lanes: each lane is the model it would be alone.
 
-use crate::common::{METHODS, OpenLoop, difference, log_uniform, net};
-use lazyglm::kernel::{Folded, Lanes16};
-use lazyglm::random::{Random, permutation};
-use lazyglm::reference::Dense;
+use crate::common::{METHODS, OpenLoop, difference, log_uniform, penalty};
+use lazyglm::Precision;
+use lazyglm::optim::kernel::{Folded, Lanes16};
+use lazyglm::optim::lane_loss::{OneVsRest, Same};
+use lazyglm::optim::lanes::{Pass, block};
+use lazyglm::optim::reference::Dense;
+use lazyglm::optim::sgd::{Online, Rule};
+use lazyglm::optim::update::Update;
 use lazyglm::schedule::{Schedule, Setting, Spec};
-use lazyglm::solver::aim::{OneVsRest, Same};
-use lazyglm::solver::lanes::{Pass, Width, block};
-use lazyglm::solver::online::{Online, Rule};
-use lazyglm::update::Update;
+use lazyglm::util::random::{Random, permutation};
 use lazyglm::{ElasticNet, Examples, Method, Row, Value, ValuesRef, loss, schedule, synth};
 use proptest::prelude::*;
 
 const FEATURES: usize = 120;
 
 /// A run of some lanes, and of each of them alone.
-struct Race<'a> {
+struct HalvingSearch<'a> {
     examples: Examples<'a>,
     loss: &'a dyn lazyglm::Loss,
-    nets: Vec<ElasticNet>,
+    penalties: Vec<ElasticNet>,
     method: Method,
     rates: Vec<Box<dyn Schedule>>,
     order: Vec<u32>,
@@ -27,9 +28,13 @@ struct Race<'a> {
 
 type Weights = (Vec<f64>, f64);
 
-impl Race<'_> {
-    fn together(&self, width: Width, aim: &dyn lazyglm::solver::aim::Aim) -> Vec<Option<Weights>> {
-        let mut block = block(FEATURES, &self.nets, self.method, true, width);
+impl HalvingSearch<'_> {
+    fn together(
+        &self,
+        width: Precision,
+        aim: &dyn lazyglm::optim::lane_loss::LaneLoss,
+    ) -> Vec<Option<Weights>> {
+        let mut block = block(FEATURES, &self.penalties, self.method, true, width);
         let rates: Vec<&dyn Schedule> = self.rates.iter().map(|rate| &**rate).collect();
         let mut rest = &self.order[..];
         for &cut in &self.cuts {
@@ -40,7 +45,7 @@ impl Race<'_> {
             rest = later;
         }
         block.learn(&Pass { aim, rates: &rates, examples: self.examples, order: rest });
-        (0..self.nets.len())
+        (0..self.penalties.len())
             .map(|lane| {
                 block.diverged(lane).is_none().then(|| (block.weights(lane).collect(), block.bias(lane)))
             })
@@ -88,24 +93,24 @@ proptest! {
         let schedule = &schedule::TABLE[random.below(schedule::TABLE.len() as u64) as usize];
         let spec = Spec::parse(schedule.name).unwrap();
         let own_rates = random.below(2) == 0;
-        let nets: Vec<ElasticNet> = (0..lanes).map(|_| net(&mut random, 1.0, 0.5)).collect();
+        let penalties: Vec<ElasticNet> = (0..lanes).map(|_| penalty(&mut random, 1.0, 0.5)).collect();
         let mut rate = |l2: f64| {
             let setting = Setting { eta0: log_uniform(&mut random, 1e-3, 1.0), l2: l2.max(1e-3), rows: Some(400), epochs: 2 };
             spec.resolve(&setting).unwrap()
         };
-        let rates: Vec<_> = if own_rates { nets.iter().map(|net| rate(net.l2)).collect() } else { vec![rate(0.1)] };
-        let fits = |lane: usize| rates[if own_rates { lane } else { 0 }].eta(0) * nets[lane].l2 < 0.9;
+        let rates: Vec<_> = if own_rates { penalties.iter().map(|penalty| rate(penalty.l2)).collect() } else { vec![rate(0.1)] };
+        let fits = |lane: usize| rates[if own_rates { lane } else { 0 }].eta(0) * penalties[lane].l2 < 0.9;
         prop_assume!(method == Method::Fobos || (0..lanes).all(fits));
         let order: Vec<u32> = (0..3).flat_map(|epoch| permutation(400, seed, epoch)).collect();
         let cuts = (0..random.below(4)).map(|_| random.below(300) as usize).collect();
         let weights: Option<Vec<f64>> =
             (random.below(2) == 0).then(|| (0..400).map(|_| log_uniform(&mut random, 0.1, 10.0)).collect());
         let examples = Examples { targets: &targets, weights: weights.as_deref(), ..task.examples() };
-        let race = Race { examples, loss: &*loss, nets, method, rates, order, cuts };
-        let together = race.together(Width::Wide, &Same { loss: &*loss, targets: &targets });
+        let race = HalvingSearch { examples, loss: &*loss, penalties, method, rates, order, cuts };
+        let together = race.together(Precision::F64, &Same { loss: &*loss, targets: &targets });
         for (lane, together) in together.iter().enumerate() {
             let start = || vec![0.0; FEATURES];
-            let alone = race.alone(lane, &targets, Folded::<f64>::new(start(), race.nets[lane], method));
+            let alone = race.alone(lane, &targets, Folded::<f64>::new(start(), race.penalties[lane], method));
             prop_assert_eq!(bits(together), bits(&alone), "lane {}, loss {}", lane, loss.spec());
         }
     }
@@ -116,11 +121,11 @@ proptest! {
         let method = METHODS[random.below(2) as usize];
         let run = OpenLoop::draw(&mut random, steps, method, false);
         let columns = run.start.len();
-        let nets: Vec<ElasticNet> = (0..16)
-            .map(|_| ElasticNet { l1: run.net.l1 * log_uniform(&mut random, 1e-3, 1.0), l2: run.net.l2 * random.uniform() })
+        let penalties: Vec<ElasticNet> = (0..16)
+            .map(|_| ElasticNet { l1: run.penalty.l1 * log_uniform(&mut random, 1e-3, 1.0), l2: run.penalty.l2 * random.uniform() })
             .collect();
-        let mut lanes = Lanes16::new(columns, &nets, method);
-        let mut dense: Vec<_> = nets.iter().map(|&net| Dense::<true>::new(vec![0.0; columns], net, method)).collect();
+        let mut lanes = Lanes16::new(columns, &penalties, method);
+        let mut dense: Vec<_> = penalties.iter().map(|&penalty| Dense::<true>::new(vec![0.0; columns], penalty, method)).collect();
         let (rows, mut largest) = (run.rows.borrow(), 0.0f64);
         for t in 0..steps {
             let factor = |lane: usize| run.amounts[t] * (1.0 + lane as f64);
@@ -150,16 +155,16 @@ proptest! {
             ends.push(ids.len());
         }
         let loss = loss::parse(["logistic", "hinge"][random.below(2) as usize]).unwrap();
-        let nets = vec![net(&mut random, 0.1, 0.1); 6];
+        let penalties = vec![penalty(&mut random, 0.1, 0.1); 6];
         let setting = Setting { eta0: 0.3, l2: 0.0, rows: Some(300), epochs: 1 };
         let rates = vec![Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap()];
         let order = permutation(300, seed, 0);
-        let race = Race { examples: task.examples(), loss: &*loss, nets, method: Method::Fobos, rates, order, cuts: vec![] };
-        let together = race.together(Width::Wide, &OneVsRest { loss: &*loss, ends: &ends, ids: &ids, first });
+        let race = HalvingSearch { examples: task.examples(), loss: &*loss, penalties, method: Method::Fobos, rates, order, cuts: vec![] };
+        let together = race.together(Precision::F64, &OneVsRest { loss: &*loss, ends: &ends, ids: &ids, first });
         for (lane, together) in together.iter().enumerate() {
             let has = |i: usize| ids[if i == 0 { 0 } else { ends[i - 1] }..ends[i]].contains(&(first + lane as u32));
             let targets: Vec<f64> = (0..300).map(|i| if has(i) { 1.0 } else { -1.0 }).collect();
-            let alone = race.alone(lane, &targets, Folded::<f64>::new(vec![0.0; FEATURES], race.nets[lane], Method::Fobos));
+            let alone = race.alone(lane, &targets, Folded::<f64>::new(vec![0.0; FEATURES], race.penalties[lane], Method::Fobos));
             prop_assert_eq!(bits(together), bits(&alone));
         }
     }
@@ -173,20 +178,20 @@ fn a_lane_that_diverges_is_taken_out_and_the_others_go_on() {
         let setting = Setting { eta0, l2: 0.0, rows: Some(400), epochs: 1 };
         Spec::parse("constant").unwrap().resolve(&setting).unwrap()
     });
-    let (nets, order) = (vec![ElasticNet { l1: 1e-3, l2: 0.0 }; 3], permutation(400, 1, 0));
-    let race = Race {
+    let (penalties, order) = (vec![ElasticNet { l1: 1e-3, l2: 0.0 }; 3], permutation(400, 1, 0));
+    let race = HalvingSearch {
         examples: task.examples(),
         loss: &*loss,
-        nets,
+        penalties,
         method: Method::Fobos,
         rates: rates.into(),
         order,
         cuts: vec![100],
     };
-    let together = race.together(Width::Wide, &Same { loss: &*loss, targets: &task.targets });
+    let together = race.together(Precision::F64, &Same { loss: &*loss, targets: &task.targets });
     assert!(together[1].is_none(), "a rate of a million");
     for lane in [0, 2] {
-        let update = Folded::<f64>::new(vec![0.0; FEATURES], race.nets[lane], Method::Fobos);
+        let update = Folded::<f64>::new(vec![0.0; FEATURES], race.penalties[lane], Method::Fobos);
         assert_eq!(bits(&together[lane]), bits(&race.alone(lane, &task.targets, update)));
         assert!(together[lane].is_some());
     }

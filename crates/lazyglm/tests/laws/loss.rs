@@ -2,7 +2,7 @@
 
 use crate::common::log_uniform;
 use lazyglm::loss::{self, Admits, Loss};
-use lazyglm::random::Random;
+use lazyglm::util::random::Random;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ proptest! {
             if let Some(curvature) = loss.curvature() {
                 prop_assert!(rise <= curvature * (high - low) * (1.0 + 1e-12) + 1e-12, "{}", loss.spec());
             }
-            prop_assert!(loss.slope(a, y).abs() <= loss.steepest(), "{}", loss.spec());
+            prop_assert!(loss.slope(a, y).abs() <= loss.gradient_bound(), "{}", loss.spec());
         }
     }
 
@@ -70,16 +70,16 @@ proptest! {
         for loss in losses() {
             let (s, y) = (score(&mut random), target(&*loss, &mut random));
             let spec = loss.spec();
-            prop_assert_eq!(loss.bend(s, y).is_some(), loss.kinks(y).is_empty(), "{}", &spec);
-            let Some(bend) = loss.bend(s, y) else { continue };
+            prop_assert_eq!(loss.second_derivative(s, y).is_some(), loss.kinks(y).is_empty(), "{}", &spec);
+            let Some(second_derivative) = loss.second_derivative(s, y) else { continue };
             let [value, slope, same] = loss.taylor(s, y);
-            let off = (value - loss.value(s, y)).abs() + (slope - loss.slope(s, y)).abs() + (same - bend).abs();
-            prop_assert!(off <= 1e-14 * (1.0 + value.abs() + slope.abs() + bend), "{}: {}", &spec, off);
+            let off = (value - loss.value(s, y)).abs() + (slope - loss.slope(s, y)).abs() + (same - second_derivative).abs();
+            prop_assert!(off <= 1e-14 * (1.0 + value.abs() + slope.abs() + second_derivative), "{}: {}", &spec, off);
             let h = 1e-6 * s.abs().max(1e-2);
-            let near = |s: f64| loss.bend(s, y).unwrap();
-            if (near(s - h) - near(s + h)).abs() < 1e-3 * (1.0 + bend) { // not at a corner of the slope
+            let near = |s: f64| loss.second_derivative(s, y).unwrap();
+            if (near(s - h) - near(s + h)).abs() < 1e-3 * (1.0 + second_derivative) { // not at a corner of the slope
                 let numeric = (loss.slope(s + h, y) - loss.slope(s - h, y)) / (2.0 * h);
-                prop_assert!((numeric - bend).abs() <= 1e-4 * (1.0 + bend), "{}: {} {}: {}", &spec, s, y, numeric);
+                prop_assert!((numeric - second_derivative).abs() <= 1e-4 * (1.0 + second_derivative), "{}: {} {}: {}", &spec, s, y, numeric);
             }
             if let Some(above) = loss.majoriser(s, y) {
                 let v = score(&mut random);
@@ -151,12 +151,12 @@ fn a_loss_reads_back_as_it_is_written() {
 #[test]
 fn links_give_probabilities_or_predictions() {
     for loss in losses().iter().filter(|loss| loss.gives_probability()) {
-        assert_eq!(loss.link(0.0), 0.5, "{}", loss.spec());
-        assert!([-50.0, -1.0, 1.0, 50.0].iter().all(|&s| (0.0..=1.0).contains(&loss.link(s))));
-        assert!(loss.link(1.0) > loss.link(-1.0));
+        assert_eq!(loss.inverse_link(0.0), 0.5, "{}", loss.spec());
+        assert!([-50.0, -1.0, 1.0, 50.0].iter().all(|&s| (0.0..=1.0).contains(&loss.inverse_link(s))));
+        assert!(loss.inverse_link(1.0) > loss.inverse_link(-1.0));
     }
-    assert_eq!(loss::parse("poisson").unwrap().link(1.0), 1f64.exp());
-    assert_eq!(loss::parse("squared").unwrap().link(1.25), 1.25);
+    assert_eq!(loss::parse("poisson").unwrap().inverse_link(1.0), 1f64.exp());
+    assert_eq!(loss::parse("squared").unwrap().inverse_link(1.25), 1.25);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Laws of the mean of several runs: it is their mean, whatever the chunks, and one run is that run.
 
 use crate::common::problem::{Problem, learns_alike_in_chunks};
-use crate::common::{log_uniform, net};
-use lazyglm::random::{Random, permutation};
-use lazyglm::solver::ftrl::Ftrl;
-use lazyglm::solver::learner::Learner;
-use lazyglm::solver::mean::Mean;
-use lazyglm::solver::scales::Scales;
+use crate::common::{log_uniform, penalty};
+use lazyglm::optim::ftrl::Ftrl;
+use lazyglm::optim::learner::Learner;
+use lazyglm::optim::run_average::RunAverage;
+use lazyglm::optim::scales::Scales;
+use lazyglm::util::random::{Random, permutation};
 use lazyglm::{SOLVERS, Settings, loss, synth, train};
 use proptest::prelude::*;
 
@@ -17,8 +17,8 @@ fn drawn(random: &mut Random) -> (Problem, Ftrl) {
     let loss = loss::parse("logistic").unwrap();
     let problem = Problem::draw(random, &*loss, ROWS, 20);
     let scales = Scales::of(problem.examples());
-    let (net, eta) = (net(random, 1e-2, 1e-2), log_uniform(random, 1e-2, 1.0));
-    let model = Ftrl::new(net, eta, scales.rms(), scales.units(&*loss, true), true);
+    let (penalty, eta) = (penalty(random, 1e-2, 1e-2), log_uniform(random, 1e-2, 1.0));
+    let model = Ftrl::new(penalty, eta, scales.rms(), scales.units(&*loss, true), true);
     (problem, model)
 }
 
@@ -31,7 +31,7 @@ proptest! {
         let (problem, model) = drawn(random);
         let (examples, loss) = (problem.examples(), loss::parse("logistic").unwrap());
         let orders = [0, 1].map(|epoch| permutation(ROWS, seed, epoch));
-        let mut mean = Mean::of(model.clone(), runs, seed);
+        let mut mean = RunAverage::of(model.clone(), runs, seed);
         for order in &orders {
             mean.learn(&*loss, examples, order).unwrap();
         }
@@ -58,7 +58,7 @@ proptest! {
     fn any_chunks_give_the_bits_of_one_fit_and_looking_changes_none(seed in any::<u64>(), cuts in 1u64..20) {
         let random = &mut Random::new(seed);
         let ((problem, model), loss) = (drawn(random), loss::parse("logistic").unwrap());
-        learns_alike_in_chunks(|| Mean::of(model.clone(), 3, seed), &*loss, problem.examples(), random, cuts);
+        learns_alike_in_chunks(|| RunAverage::of(model.clone(), 3, seed), &*loss, problem.examples(), random, cuts);
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::common::{log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{certify, l1_max, objective, violation};
-use lazyglm::random::Random;
-use lazyglm::solver::newton::{Options, Problem, Solution, Stop, solve};
-use lazyglm::{ElasticNet, Examples, Prices, Rows, synth};
+use lazyglm::optim::newton::{Options, Problem, Solution, Stop, solve};
+use lazyglm::util::random::Random;
+use lazyglm::{ElasticNet, Examples, Rows, WeightedPenalty, synth};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -35,20 +35,31 @@ impl Made {
         Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
     }
 
-    fn solve(&self, net: ElasticNet, bias: bool, tolerance: f64, start: Option<(&[f64], f64)>) -> Solution {
-        let problem = Problem { examples: self.examples(), loss: &*self.loss, prices: Prices::of(net), bias };
+    fn solve(
+        &self,
+        penalty: ElasticNet,
+        bias: bool,
+        tolerance: f64,
+        start: Option<(&[f64], f64)>,
+    ) -> Solution {
+        let problem = Problem {
+            examples: self.examples(),
+            loss: &*self.loss,
+            weighted_penalty: WeightedPenalty::of(penalty),
+            bias,
+        };
         solve(&problem, start, &Options { tolerance, steps: 300 }, &mut |_| true)
     }
 
-    fn value(&self, net: ElasticNet, found: &Solution) -> f64 {
-        objective(self.examples(), &*self.loss, net, &found.weights, found.bias).total()
+    fn value(&self, penalty: ElasticNet, found: &Solution) -> f64 {
+        objective(self.examples(), &*self.loss, penalty, &found.weights, found.bias).total()
     }
 }
 
 fn smooth() -> Vec<Arc<dyn Loss>> {
     let all = loss::TABLE.iter().map(|entry| loss::parse(entry.name).unwrap());
     let smooth: Vec<_> = all.filter(|loss| loss.kinks(1.0).is_empty()).collect();
-    assert!(smooth.len() >= 7 && smooth.iter().all(|loss| loss.bend(0.3, 1.0).is_some()));
+    assert!(smooth.len() >= 7 && smooth.iter().all(|loss| loss.second_derivative(0.3, 1.0).is_some()));
     smooth
 }
 
@@ -66,21 +77,21 @@ proptest! {
                 let most = l1_max(made.examples(), &*made.loss, bias);
                 let l1 = most * log_uniform(&mut random, 0.01, 0.9);
                 let l2 = log_uniform(&mut random, 1e-3, 1.0);
-                for net in [ElasticNet { l1, l2: 0.0 }, ElasticNet { l1, l2 }, ElasticNet { l1: 0.0, l2 }] {
-                    let found = made.solve(net, bias, 1e-8, None);
-                    let proof = certify(made.examples(), &*made.loss, net, &found.weights, bias.then_some(found.bias));
+                for penalty in [ElasticNet { l1, l2: 0.0 }, ElasticNet { l1, l2 }, ElasticNet { l1: 0.0, l2 }] {
+                    let found = made.solve(penalty, bias, 1e-8, None);
+                    let proof = certify(made.examples(), &*made.loss, penalty, &found.weights, bias.then_some(found.bias));
                     let gap = proof.relative_gap.unwrap();
-                    prop_assert!(found.stop != Stop::Steps, "{spec} {net:?} bias {bias}: {found:?}");
-                    if net.l2 > 0.0 && found.stop == Stop::Gap {
-                        prop_assert!(gap <= 2e-8, "{spec} {net:?} bias {bias}: {gap} {found:?}");
+                    prop_assert!(found.stop != Stop::Steps, "{spec} {penalty:?} bias {bias}: {found:?}");
+                    if penalty.l2 > 0.0 && found.stop == Stop::Gap {
+                        prop_assert!(gap <= 2e-8, "{spec} {penalty:?} bias {bias}: {gap} {found:?}");
                     }
                     // F is second order in the violation: a gap of 10⁻⁴ at λ₂ = 0 is far below that in distance.
-                    prop_assert!(gap <= 1e-3, "{spec} {net:?} bias {bias}: {gap} {:?} {}", found.stop, found.steps);
+                    prop_assert!(gap <= 1e-3, "{spec} {penalty:?} bias {bias}: {gap} {:?} {}", found.stop, found.steps);
                     // From somewhere else, the same minimum.
                     let start: Vec<f64> = (0..columns).map(|_| sign(&mut random) * random.uniform()).collect();
-                    let again = made.solve(net, bias, 1e-8, Some((&start, 0.7)));
-                    let (a, b) = (made.value(net, &found), made.value(net, &again));
-                    prop_assert!((a - b).abs() <= 1e-7 * a.abs(), "{spec} {net:?} bias {bias}: {a} {b} {:?}", again.stop);
+                    let again = made.solve(penalty, bias, 1e-8, Some((&start, 0.7)));
+                    let (a, b) = (made.value(penalty, &found), made.value(penalty, &again));
+                    prop_assert!((a - b).abs() <= 1e-7 * a.abs(), "{spec} {penalty:?} bias {bias}: {a} {b} {:?}", again.stop);
                 }
             }
         }
@@ -94,25 +105,27 @@ fn wide_problems_go_through_sweeps_and_end_at_the_same_proof() {
         // More weights than a dense matrix is made for, and enough rows for a start by passes.
         let made = Made::draw(&mut random, loss::parse(name).unwrap(), 3000, 3000);
         let most = l1_max(made.examples(), &*made.loss, true);
-        let net = |share: f64, l2: f64| ElasticNet { l1: most / share, l2 };
-        for net in [net(200.0, 0.0), net(200.0, 1e-3), net(1000.0, 0.0), net(1000.0, 1e-3)] {
-            let found = made.solve(net, true, 1e-7, None);
+        let penalty = |share: f64, l2: f64| ElasticNet { l1: most / share, l2 };
+        for penalty in
+            [penalty(200.0, 0.0), penalty(200.0, 1e-3), penalty(1000.0, 0.0), penalty(1000.0, 1e-3)]
+        {
+            let found = made.solve(penalty, true, 1e-7, None);
             let nonzeros = found.weights.iter().filter(|w| **w != 0.0).count();
             assert!(nonzeros > 600, "{name}: {nonzeros} weights");
-            let proof = certify(made.examples(), &*made.loss, net, &found.weights, Some(found.bias));
-            let limit = if net.l2 > 0.0 { 2e-7 } else { 0.5 };
+            let proof = certify(made.examples(), &*made.loss, penalty, &found.weights, Some(found.bias));
+            let limit = if penalty.l2 > 0.0 { 2e-7 } else { 0.5 };
             assert!(
                 proof.relative_gap.unwrap() <= limit,
-                "{name} {net:?}: {proof:?} {:?} {}",
+                "{name} {penalty:?}: {proof:?} {:?} {}",
                 found.stop,
                 found.steps
             );
-            let finer = made.solve(net, true, 1e-11, Some((&found.weights, found.bias)));
-            let (a, b) = (made.value(net, &found), made.value(net, &finer));
-            assert!(a - b <= 1e-7 * a, "{name} {net:?}: stopped {} too early", (a - b) / a);
+            let finer = made.solve(penalty, true, 1e-11, Some((&found.weights, found.bias)));
+            let (a, b) = (made.value(penalty, &found), made.value(penalty, &finer));
+            assert!(a - b <= 1e-7 * a, "{name} {penalty:?}: stopped {} too early", (a - b) / a);
             for tolerance in [1e-1, 1e-3, 1e-5] {
-                let a = made.value(net, &made.solve(net, true, tolerance, None));
-                assert!(a - b <= tolerance * a, "{name} {net:?} {tolerance}: {} too early", (a - b) / a);
+                let a = made.value(penalty, &made.solve(penalty, true, tolerance, None));
+                assert!(a - b <= tolerance * a, "{name} {penalty:?} {tolerance}: {} too early", (a - b) / a);
             }
             let zeros = |found: &Solution| found.weights.iter().map(|w| *w == 0.0).collect::<Vec<_>>();
             let differ = zeros(&found).iter().zip(zeros(&finer)).filter(|(a, b)| **a != *b).count();
@@ -128,13 +141,15 @@ fn factors_and_bounds_end_at_their_own_minimum() {
         for columns in [12, 900] {
             let made = Made::draw(&mut random, loss.clone(), 400, columns);
             let factors: Vec<f64> = (0..columns).map(|_| log_uniform(&mut random, 0.2, 5.0)).collect();
-            let net = ElasticNet { l1: l1_max(made.examples(), &*loss, true) / 50.0, l2: 0.01 };
+            let penalty = ElasticNet { l1: l1_max(made.examples(), &*loss, true) / 50.0, l2: 0.01 };
             for nonnegative in [false, true] {
-                let prices = Prices { net, factors: Some(&factors), nonnegative };
-                let problem = Problem { examples: made.examples(), loss: &*loss, prices, bias: true };
+                let weighted_penalty = WeightedPenalty { penalty, factors: Some(&factors), nonnegative };
+                let problem =
+                    Problem { examples: made.examples(), loss: &*loss, weighted_penalty, bias: true };
                 let found = solve(&problem, None, &Options { tolerance: 1e-8, steps: 300 }, &mut |_| true);
                 assert!(!nonnegative || found.weights.iter().all(|w| *w >= 0.0), "{}", loss.spec());
-                let proof = certify(made.examples(), &*loss, prices, &found.weights, Some(found.bias));
+                let proof =
+                    certify(made.examples(), &*loss, weighted_penalty, &found.weights, Some(found.bias));
                 let gap = proof.relative_gap.unwrap();
                 assert!(
                     gap < 1e-6,
@@ -156,9 +171,9 @@ fn at_l1_max_the_model_of_zeros_comes_at_once() {
         let zero = made.solve(ElasticNet { l1: most * (1.0 + 1e-9), l2: 0.0 }, true, 1e-6, None);
         assert_eq!((zero.stop, zero.steps), (Stop::Gap, 0), "{}", made.loss.spec());
         assert!(zero.weights.iter().all(|w| *w == 0.0));
-        let net = ElasticNet { l1: most, l2: 0.0 };
+        let penalty = ElasticNet { l1: most, l2: 0.0 };
         assert!(
-            violation(made.examples(), &*made.loss, net, &zero.weights, Some(zero.bias))
+            violation(made.examples(), &*made.loss, penalty, &zero.weights, Some(zero.bias))
                 < 1e-6 * most.max(1.0)
         );
         let some = made.solve(ElasticNet { l1: most * 0.9, l2: 0.0 }, true, 1e-6, None);
@@ -173,12 +188,13 @@ fn a_separable_problem_without_a_penalty_ends_at_the_limit_with_finite_weights()
     let targets: Vec<f64> = (0..40).map(|k| [1.0, -1.0][k % 2]).collect();
     let examples = Examples::new(rows.borrow(), &targets, None).unwrap();
     let loss = loss::parse("logistic").unwrap();
-    let net = ElasticNet { l1: 0.0, l2: 0.0 };
-    let problem = Problem { examples, loss: &*loss, prices: Prices::of(net), bias: true };
+    let penalty = ElasticNet { l1: 0.0, l2: 0.0 };
+    let problem =
+        Problem { examples, loss: &*loss, weighted_penalty: WeightedPenalty::of(penalty), bias: true };
     let found = solve(&problem, None, &Options { tolerance: 1e-4, steps: 30 }, &mut |_| true);
     assert_eq!(found.stop, Stop::Steps);
     assert!(found.weights.iter().all(|w| w.is_finite()));
-    assert!(objective(examples, &*loss, net, &found.weights, found.bias).total() < 1e-3);
+    assert!(objective(examples, &*loss, penalty, &found.weights, found.bias).total() < 1e-3);
 }
 
 #[test]
@@ -200,12 +216,17 @@ fn constant_and_twin_columns_empty_rows_and_empty_columns_do_no_harm() {
         };
         let examples = Examples::new(rows.borrow(), &targets, None).unwrap();
         for (l1, l2) in [(1e-3, 0.0), (1e-3, 1e-3), (0.0, 1e-3), (0.0, 0.0)] {
-            let (net, spec) = (ElasticNet { l1, l2 }, loss.spec());
-            let problem = Problem { examples, loss: &*loss, prices: Prices::of(net), bias: true };
+            let (penalty, spec) = (ElasticNet { l1, l2 }, loss.spec());
+            let problem = Problem {
+                examples,
+                loss: &*loss,
+                weighted_penalty: WeightedPenalty::of(penalty),
+                bias: true,
+            };
             let found = solve(&problem, None, &Options { tolerance: 1e-8, steps: 300 }, &mut |_| true);
-            assert_eq!((found.weights[3], found.weights[4]), (0.0, 0.0), "{spec} {net:?}");
-            let kkt = violation(examples, &*loss, net, &found.weights, Some(found.bias));
-            assert!(kkt < 1e-3 && found.stop != Stop::Steps, "{spec} {net:?}: {kkt} {found:?}");
+            assert_eq!((found.weights[3], found.weights[4]), (0.0, 0.0), "{spec} {penalty:?}");
+            let kkt = violation(examples, &*loss, penalty, &found.weights, Some(found.bias));
+            assert!(kkt < 1e-3 && found.stop != Stop::Steps, "{spec} {penalty:?}: {kkt} {found:?}");
         }
     }
 }
@@ -224,17 +245,24 @@ fn a_tolerance_beyond_the_precision_ends_and_says_so() {
 fn the_same_bits_on_any_number_of_threads_and_a_watcher_can_end_it() {
     let mut random = Random::new(12);
     let made = Made::draw(&mut random, loss::parse("logistic").unwrap(), 9000, 200);
-    let net = ElasticNet { l1: 1e-4, l2: 1e-5 };
+    let penalty = ElasticNet { l1: 1e-4, l2: 1e-5 };
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| made.solve(net, true, 1e-6, None).weights)
+        pool.install(|| made.solve(penalty, true, 1e-6, None).weights)
     };
     assert!(on(1) == on(2) && on(1) == on(3));
-    let problem =
-        Problem { examples: made.examples(), loss: &*made.loss, prices: Prices::of(net), bias: true };
+    let problem = Problem {
+        examples: made.examples(),
+        loss: &*made.loss,
+        weighted_penalty: WeightedPenalty::of(penalty),
+        bias: true,
+    };
     let told = solve(&problem, None, &Options { tolerance: 1e-9, steps: 300 }, &mut |look| look.steps < 1);
     assert_eq!((told.stop, told.steps), (Stop::Told, 1));
-    assert!(made.value(net, &told) < objective(made.examples(), &*made.loss, net, &[0.0; 200], 0.0).total());
+    assert!(
+        made.value(penalty, &told)
+            < objective(made.examples(), &*made.loss, penalty, &[0.0; 200], 0.0).total()
+    );
 }
 
 /// Data large enough for the way by few columns. A start, though it is nothing, takes the way by all of them.
@@ -249,21 +277,21 @@ fn few_columns_end_where_all_do() {
     for (share, l2, factors, nonnegative) in
         [(0.5, 0.0, None, false), (0.2, 1e-3, None, false), (0.5, 1e-3, Some(&factors[..]), true)]
     {
-        let net = ElasticNet::new(share * most, l2).unwrap();
-        let prices = Prices { net, factors, nonnegative };
-        let problem = Problem { examples: task.examples(), loss: &*task.loss, prices, bias: true };
+        let penalty = ElasticNet::new(share * most, l2).unwrap();
+        let weighted_penalty = WeightedPenalty { penalty, factors, nonnegative };
+        let problem = Problem { examples: task.examples(), loss: &*task.loss, weighted_penalty, bias: true };
         let options = Options { tolerance: 1e-8, steps: 200 };
         let few = solve(&problem, None, &options, &mut |_| true);
         let all = solve(&problem, Some((&nothing, 0.0)), &options, &mut |_| true);
-        assert!(matches!(few.stop, Stop::Gap | Stop::Promise), "{:?}", few.stop);
+        assert!(matches!(few.stop, Stop::Gap | Stop::PredictedDecrease), "{:?}", few.stop);
         assert!(few.weights.iter().filter(|w| **w != 0.0).count() > 2);
         for (j, (a, b)) in few.weights.iter().zip(&all.weights).enumerate() {
             let near = (a - b).abs() < 1e-5 && (*a == 0.0) == (*b == 0.0);
             assert!(near, "l1 {share} of the largest: weight {j} is {a} by few columns, {b} by all");
         }
     }
-    let prices = Prices::of(ElasticNet::new(0.2 * most, 0.0).unwrap());
-    let problem = Problem { examples: task.examples(), loss: &*task.loss, prices, bias: true };
+    let weighted_penalty = WeightedPenalty::of(ElasticNet::new(0.2 * most, 0.0).unwrap());
+    let problem = Problem { examples: task.examples(), loss: &*task.loss, weighted_penalty, bias: true };
     let told = solve(&problem, None, &Options { tolerance: 1e-8, steps: 200 }, &mut |look| look.steps < 1);
     assert_eq!((told.stop, told.steps), (Stop::Told, 1), "told to stop, it stops");
 }
@@ -297,16 +325,21 @@ fn nearly_dependent_columns_are_solved_or_nothing_is_claimed() {
             (0..300).map(|i| rows.borrow().dot(i, &truth) + 1e-3 * (random.uniform() - 0.5)).collect();
         let noise = 1e-6 / 12.0 / 2.0; // ½·E[noise²]: the least squares are below that
         for (l1, l2) in [(0.0, 0.0), (0.0, 1e-12), (1e-9, 0.0)] {
-            let net = ElasticNet::new(l1, l2).unwrap();
+            let penalty = ElasticNet::new(l1, l2).unwrap();
             let examples = Examples::new(rows.borrow(), &targets, None).unwrap();
             let loss = loss::parse("squared").unwrap();
-            let problem = Problem { examples, loss: &*loss, prices: Prices::from(net), bias: true };
+            let problem = Problem {
+                examples,
+                loss: &*loss,
+                weighted_penalty: WeightedPenalty::from(penalty),
+                bias: true,
+            };
             let options = Options { tolerance: 1e-4, steps: 200 };
             let found = solve(&problem, None, &options, &mut |_| true);
-            let f = objective(examples, &*loss, net, &found.weights, found.bias).total();
-            let claimed = matches!(found.stop, Stop::Gap | Stop::Promise);
+            let f = objective(examples, &*loss, penalty, &found.weights, found.bias).total();
+            let claimed = matches!(found.stop, Stop::Gap | Stop::PredictedDecrease);
             assert!(
-                !claimed || f < 1.05 * noise + net.value(&truth),
+                !claimed || f < 1.05 * noise + penalty.value(&truth),
                 "{which} {l1} {l2}: {:?} at {f}",
                 found.stop
             );

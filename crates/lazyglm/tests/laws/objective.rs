@@ -3,7 +3,7 @@
 use crate::common::problem::Problem;
 use crate::common::{log_uniform, sign};
 use lazyglm::loss::{self, Admits, Loss};
-use lazyglm::random::Random;
+use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Method, Rows, objective};
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ fn few_rows(random: &mut Random, loss: &dyn Loss) -> Problem {
 
 impl Problem {
     /// F by the formula, written out.
-    fn by_hand(&self, loss: &dyn Loss, net: ElasticNet, w: &[f64], b: f64) -> f64 {
+    fn by_hand(&self, loss: &dyn Loss, penalty: ElasticNet, w: &[f64], b: f64) -> f64 {
         let mut sum = 0.0;
         for i in 0..self.targets.len() {
             let mut score = b;
@@ -22,11 +22,11 @@ impl Problem {
         }
         let l1: f64 = w.iter().map(|w| w.abs()).sum();
         let l2: f64 = w.iter().map(|w| w * w).sum();
-        sum / self.targets.len() as f64 + net.l1 * l1 + 0.5 * net.l2 * l2
+        sum / self.targets.len() as f64 + penalty.l1 * l1 + 0.5 * penalty.l2 * l2
     }
 
     /// The minimiser, by plain proximal gradient steps on all rows: slow and sure, for smooth losses.
-    fn minimise(&self, loss: &dyn Loss, net: ElasticNet) -> (Vec<f64>, f64) {
+    fn minimise(&self, loss: &dyn Loss, penalty: ElasticNet) -> (Vec<f64>, f64) {
         let (mut w, mut b) = (vec![0.0; 8], 0.0);
         let n = self.targets.len() as f64;
         let eta = 0.02;
@@ -39,7 +39,7 @@ impl Problem {
                 of_bias += g;
             }
             for (w, g) in w.iter_mut().zip(&gradient) {
-                *w = Method::Fobos.step(net, eta, *w - eta * g);
+                *w = Method::Fobos.step(penalty, eta, *w - eta * g);
             }
             b -= eta * of_bias;
         }
@@ -56,12 +56,12 @@ proptest! {
         for entry in loss::TABLE {
             let loss = loss::parse(entry.name).unwrap();
             let problem = few_rows(&mut random, &*loss);
-            let net = crate::common::net(&mut random, 1.0, 1.0);
+            let penalty = crate::common::penalty(&mut random, 1.0, 1.0);
             let w: Vec<f64> = (0..8).map(|_| sign(&mut random) * log_uniform(&mut random, 1e-3, 1.0)).collect();
-            let f = objective::objective(problem.examples(), &*loss, net, &w, 0.3);
-            let by_hand = problem.by_hand(&*loss, net, &w, 0.3);
+            let f = objective::objective(problem.examples(), &*loss, penalty, &w, 0.3);
+            let by_hand = problem.by_hand(&*loss, penalty, &w, 0.3);
             prop_assert!((f.total() - by_hand).abs() <= 1e-12 * by_hand.abs().max(1.0), "{}", entry.name);
-            prop_assert!((f.penalty - net.value(&w)).abs() < 1e-15 * f.penalty.max(1.0));
+            prop_assert!((f.penalty - penalty.value(&w)).abs() < 1e-15 * f.penalty.max(1.0));
         }
     }
 
@@ -82,12 +82,12 @@ proptest! {
             }
             let best = 0.5 * (low + high);
             // No small move off zero pays at λ₁_max; that holds for losses with a kink as well.
-            let net = ElasticNet::new(most * (1.0 + 1e-6), 0.0).unwrap();
+            let penalty = ElasticNet::new(most * (1.0 + 1e-6), 0.0).unwrap();
             for j in 0..8 {
                 for step in [1e-3, -1e-3] {
                     let mut w = [0.0; 8];
                     w[j] = step;
-                    let moved = problem.by_hand(&*loss, net, &w, best);
+                    let moved = problem.by_hand(&*loss, penalty, &w, best);
                     prop_assert!(moved >= f(best) - 1e-9, "{}: weight {j} wants to leave zero", entry.name);
                 }
             }
@@ -105,16 +105,16 @@ fn the_violation_vanishes_at_the_minimum_and_only_there() {
     for name in ["logistic", "squared", "squared-hinge", "modified-huber", "huber"] {
         let loss = loss::parse(name).unwrap();
         let problem = few_rows(&mut Random::new(11), &*loss);
-        let net = ElasticNet::new(0.05, 0.01).unwrap();
-        let (mut w, b) = problem.minimise(&*loss, net);
-        let at_minimum = objective::violation(problem.examples(), &*loss, net, &w, Some(b));
+        let penalty = ElasticNet::new(0.05, 0.01).unwrap();
+        let (mut w, b) = problem.minimise(&*loss, penalty);
+        let at_minimum = objective::violation(problem.examples(), &*loss, penalty, &w, Some(b));
         assert!(at_minimum < 1e-8, "{name}: {at_minimum}");
         let zeros = w.iter().filter(|w| **w == 0.0).count();
         assert!((1..8).contains(&zeros), "{name}: {zeros} zeros make a test of both kinds of conditions");
-        let f = objective::objective(problem.examples(), &*loss, net, &w, b).total();
+        let f = objective::objective(problem.examples(), &*loss, penalty, &w, b).total();
         w[0] += 0.05;
-        assert!(objective::violation(problem.examples(), &*loss, net, &w, Some(b)) > 1e-3, "{name}");
-        assert!(objective::objective(problem.examples(), &*loss, net, &w, b).total() > f, "{name}");
+        assert!(objective::violation(problem.examples(), &*loss, penalty, &w, Some(b)) > 1e-3, "{name}");
+        assert!(objective::objective(problem.examples(), &*loss, penalty, &w, b).total() > f, "{name}");
     }
 }
 
@@ -153,7 +153,7 @@ impl Slow<'_> {
         gradient
     }
 
-    fn violation(&self, net: ElasticNet, w: &[f64], b: Option<f64>) -> f64 {
+    fn violation(&self, penalty: ElasticNet, w: &[f64], b: Option<f64>) -> f64 {
         let slope = |i: usize| {
             let score = self.examples.rows.dot(i, w) + b.unwrap_or(0.0);
             self.loss.slope(score, self.examples.targets[i])
@@ -161,8 +161,8 @@ impl Slow<'_> {
         let mut worst = b.map_or(0.0, |_| (self.sum(slope) / self.examples.len() as f64).abs());
         for (w, g) in w.iter().zip(self.gradient(slope)) {
             let off = match *w {
-                0.0 => (g.abs() - net.l1).max(0.0),
-                w => (g + net.l2 * w + if w > 0.0 { net.l1 } else { -net.l1 }).abs(),
+                0.0 => (g.abs() - penalty.l1).max(0.0),
+                w => (g + penalty.l2 * w + if w > 0.0 { penalty.l1 } else { -penalty.l1 }).abs(),
             };
             worst = worst.max(off);
         }
@@ -216,26 +216,26 @@ proptest! {
             // Now and then more than one chunk of rows, and more than one gradient side by side.
             let count = if (seed as usize + k).is_multiple_of(7) { 9000 } else { 2 + random.below(60) as usize };
             let problem = many_rows(&mut random, &*loss, count, columns);
-            let net = crate::common::net(&mut random, 1.0, 1.0);
+            let penalty = crate::common::penalty(&mut random, 1.0, 1.0);
             let w = weights_with_zeros(&mut random, columns);
             let examples = if random.below(2) == 0 { problem.examples() } else { problem.unweighted() };
             let slow = Slow { examples, loss: &*loss, columns };
             for bias in [None, Some(0.3)] {
-                let verdict = objective::verdict(examples, &*loss, net, &w, bias);
+                let verdict = objective::verdict(examples, &*loss, penalty, &w, bias);
                 let (l1_max, baseline) = slow.at_zero(bias.is_some());
                 let score = |i: usize| examples.rows.dot(i, &w) + bias.unwrap_or(0.0);
                 let mean = slow.sum(|i| loss.value(score(i), problem.targets[i])) / count as f64;
                 for (what, fast, slow) in [
                     ("loss", verdict.objective.loss, mean),
-                    ("penalty", verdict.objective.penalty, net.value(&w)),
-                    ("violation", verdict.violation, slow.violation(net, &w, bias)),
+                    ("penalty", verdict.objective.penalty, penalty.value(&w)),
+                    ("violation", verdict.violation, slow.violation(penalty, &w, bias)),
                     ("l1_max", verdict.l1_max, l1_max),
                     ("baseline", verdict.baseline, baseline),
                 ] {
                     let off = (fast - slow).abs() / slow.abs().max(1.0);
                     prop_assert!(off <= 1e-10, "{}, bias {bias:?}, {count} rows: {what} {fast} {slow}", entry.name);
                 }
-                prop_assert_eq!(objective::violation(examples, &*loss, net, &w, bias), verdict.violation);
+                prop_assert_eq!(objective::violation(examples, &*loss, penalty, &w, bias), verdict.violation);
                 prop_assert_eq!(objective::l1_max(examples, &*loss, bias.is_some()), verdict.l1_max);
             }
         }
@@ -249,10 +249,11 @@ fn the_verdict_has_the_same_bits_on_any_number_of_threads() {
         let loss = loss::parse(name).unwrap();
         let problem = many_rows(&mut random, &*loss, 50_000, 20);
         let w = weights_with_zeros(&mut random, 20);
-        let net = ElasticNet::new(0.01, 0.02).unwrap();
+        let penalty = ElasticNet::new(0.01, 0.02).unwrap();
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let verdict = pool.install(|| objective::verdict(problem.examples(), &*loss, net, &w, Some(0.1)));
+            let verdict =
+                pool.install(|| objective::verdict(problem.examples(), &*loss, penalty, &w, Some(0.1)));
             [verdict.objective.loss, verdict.violation, verdict.l1_max, verdict.baseline].map(f64::to_bits)
         };
         let alone = on(1);

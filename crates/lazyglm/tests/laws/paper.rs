@@ -84,10 +84,10 @@ fn theorem_2_is_right_as_printed() {
 #[test]
 fn with_eta_l2_of_one_or_more_no_product_can_be_right() {
     // Two steps with 1 − ηλ₂ = −1.4 kill the weight; the product of the two is +1.96.
-    let net = ElasticNet::new(0.0, 2.0).unwrap();
-    let truth = [1.2, 1.2].iter().fold(1.0, |w, &eta| Method::Sgd.step(net, eta, w));
+    let penalty = ElasticNet::new(0.0, 2.0).unwrap();
+    let truth = [1.2, 1.2].iter().fold(1.0, |w, &eta| Method::Sgd.step(penalty, eta, w));
     assert_eq!(truth, 0.0);
-    assert!((1.0 - 1.2 * net.l2) * (1.0 - 1.2 * net.l2) > 1.9);
-    assert!(Method::Sgd.check(net, 1.2).unwrap_err().is_wrong_call(), "so such a rate is refused");
-    assert!(Method::Fobos.check(net, 1.2).is_ok());
+    assert!((1.0 - 1.2 * penalty.l2) * (1.0 - 1.2 * penalty.l2) > 1.9);
+    assert!(Method::Sgd.check(penalty, 1.2).unwrap_err().is_wrong_call(), "so such a rate is refused");
+    assert!(Method::Fobos.check(penalty, 1.2).is_ok());
 }

@@ -2,10 +2,10 @@
 //! dense ones that step every weight at every step, zeros included.
 
 use crate::common::{METHODS, OpenLoop, difference, tolerance};
-use lazyglm::kernel::{Folded, Priced};
-use lazyglm::random::Random;
-use lazyglm::reference::Dense;
-use lazyglm::{ElasticNet, Prices, Settings, UpdateName, synth, train};
+use lazyglm::optim::kernel::{FactoredWeights, Folded};
+use lazyglm::optim::reference::Dense;
+use lazyglm::util::random::Random;
+use lazyglm::{ElasticNet, Settings, UpdateName, WeightedPenalty, synth, train};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ proptest! {
         let run = OpenLoop::draw(&mut random, steps, method, false);
         let kinds = [0.0, 0.25, 0.5, 1.0];
         let factors: Vec<f64> = run.start.iter().map(|_| kinds[random.below(4) as usize]).collect();
-        let net = if no_l2 { ElasticNet { l2: 0.0, ..run.net } } else { run.net };
-        let prices = Prices { net, factors: Some(&factors), nonnegative };
+        let penalty = if no_l2 { ElasticNet { l2: 0.0, ..run.penalty } } else { run.penalty };
+        let weighted_penalty = WeightedPenalty { penalty, factors: Some(&factors), nonnegative };
         let start: Vec<f64> = run.start.iter().map(|w| if nonnegative { w.abs() } else { *w }).collect();
-        let dense = run.run(Dense::<true>::priced(start.clone(), &prices, method));
-        let lazy = run.run(Priced::new(start.clone(), &prices, method).unwrap());
-        let scale = run.largest(Dense::<true>::priced(start, &prices, method));
+        let dense = run.run(Dense::<true>::priced(start.clone(), &weighted_penalty, method));
+        let lazy = run.run(FactoredWeights::new(start.clone(), &weighted_penalty, method).unwrap());
+        let scale = run.largest(Dense::<true>::priced(start, &weighted_penalty, method));
         let found = difference(&lazy, &dense, scale);
         prop_assert!(found.worst <= tolerance(steps) && found.worst_zero <= tolerance(steps), "{found:?}");
         prop_assert!(!nonnegative || lazy.iter().all(|w| *w >= 0.0));
@@ -35,11 +35,11 @@ proptest! {
         let mut random = Random::new(seed);
         let method = METHODS[random.below(2) as usize];
         let run = OpenLoop::draw(&mut random, steps, method, false);
-        let plain = run.run(Folded::<f64>::new(run.start.clone(), run.net, method));
+        let plain = run.run(Folded::<f64>::new(run.start.clone(), run.penalty, method));
         let ones = vec![1.0; run.start.len()];
-        let prices = Prices { factors: Some(&ones), ..Prices::of(run.net) };
-        let priced = run.run(Priced::new(run.start.clone(), &prices, method).unwrap());
-        let scale = run.largest(Dense::<true>::new(run.start.clone(), run.net, method));
+        let weighted_penalty = WeightedPenalty { factors: Some(&ones), ..WeightedPenalty::of(run.penalty) };
+        let priced = run.run(FactoredWeights::new(run.start.clone(), &weighted_penalty, method).unwrap());
+        let scale = run.largest(Dense::<true>::new(run.start.clone(), run.penalty, method));
         let found = difference(&priced, &plain, scale);
         prop_assert!(found.worst <= tolerance(steps) && found.worst_zero <= tolerance(steps), "{found:?}");
     }
@@ -50,9 +50,9 @@ fn whole_runs_agree_and_free_weights_are_free() {
     let task = synth::documents(&synth::Shape { rows: 600, features: 80, ..Default::default() }).task;
     let factors: Vec<f64> = (0..80).map(|j| f64::from(j % 3)).collect();
     let run = |update, l1| {
-        let net = ElasticNet { l1, l2: 1e-3 };
+        let penalty = ElasticNet { l1, l2: 1e-3 };
         let settings = Settings {
-            net,
+            penalty,
             update,
             factors: Some(Arc::new(factors.clone())),
             nonnegative: true,
@@ -76,8 +76,9 @@ fn whole_runs_agree_and_free_weights_are_free() {
 #[test]
 fn too_many_prices_are_refused_in_words() {
     let factors: Vec<f64> = (0..5000).map(f64::from).collect();
-    let of = |l2| Prices { factors: Some(&factors), ..Prices::of(ElasticNet { l1: 1.0, l2 }) };
-    let refused = Priced::new(vec![0.0; 5000], &of(1.0), lazyglm::Method::Fobos).err().unwrap();
+    let of =
+        |l2| WeightedPenalty { factors: Some(&factors), ..WeightedPenalty::of(ElasticNet { l1: 1.0, l2 }) };
+    let refused = FactoredWeights::new(vec![0.0; 5000], &of(1.0), lazyglm::Method::Fobos).err().unwrap();
     assert!(refused.to_string().contains("5000 different penalty factors"), "{refused}");
-    assert!(Priced::new(vec![0.0; 5000], &of(0.0), lazyglm::Method::Fobos).is_ok());
+    assert!(FactoredWeights::new(vec![0.0; 5000], &of(0.0), lazyglm::Method::Fobos).is_ok());
 }

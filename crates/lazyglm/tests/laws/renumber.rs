@@ -1,9 +1,9 @@
 //! Laws of renumbering: columns are in the order of frequency, rows have the same features and values by name, and what is
 //! learnt is the same model, to the rounding of sums in another order, under the same names.
 
-use lazyglm::format::Asked;
-use lazyglm::random::Random;
+use lazyglm::data::format::ReadOptions;
 use lazyglm::stats::stats;
+use lazyglm::util::random::Random;
 use lazyglm::{
     CacheMode, Dataset, Load, Model, Precision, Scale, Settings, Stream, StreamOptions, Task, train,
     train_stream,
@@ -39,7 +39,7 @@ fn made(random: &mut Random, format: &str) -> String {
 }
 
 fn load(source: &Path, renumber: bool, hash_bits: Option<u32>, cache: CacheMode, scale: Scale) -> Dataset {
-    let asked = Asked { renumber, hash_bits, ..Asked::default() };
+    let asked = ReadOptions { renumber, hash_bits, ..ReadOptions::default() };
     Dataset::load(source, &Load { asked, cache, scale, ..Load::default() }).unwrap().0
 }
 
@@ -71,7 +71,7 @@ fn learnt(data: Dataset) -> Model {
 }
 
 fn learnt_by_windows(source: &Path, renumber: bool, hash_bits: Option<u32>, scale: Scale) -> Model {
-    let asked = Asked { renumber, hash_bits, ..Asked::default() };
+    let asked = ReadOptions { renumber, hash_bits, ..ReadOptions::default() };
     let options = StreamOptions { asked, memory: 1 << 28, scale, ..StreamOptions::default() };
     let stream = Stream::open(source, &options, &settings()).unwrap();
     let trained = train_stream(&stream, None, &settings(), &mut |_| {}).unwrap();
@@ -145,7 +145,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let source = source(&folder, "vw", &made(&mut Random::new(seed), "vw"));
         load(&source, true, None, CacheMode::Auto, Scale::None);
-        let told = |path: &Path| serde_json::to_string(&stats(path, &Asked::default()).unwrap()).unwrap();
+        let told = |path: &Path| serde_json::to_string(&stats(path, &ReadOptions::default()).unwrap()).unwrap();
         prop_assert_eq!(told(&folder.path().join("data.vw.lazyglm-cache")), told(&source));
     }
 }

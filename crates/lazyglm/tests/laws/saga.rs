@@ -1,25 +1,25 @@
 //! Laws of variance-reduced steps: many drifting steps at once are many steps; lazy is dense; it ends at the minimum.
 
 use crate::common::problem::{Problem, losses, one_of};
-use crate::common::{difference, log_uniform, net, sign, tolerance};
+use crate::common::{difference, log_uniform, penalty, sign, tolerance};
 use lazyglm::loss::{self, Loss};
 use lazyglm::objective::objective;
-use lazyglm::random::Random;
-use lazyglm::solver::learner::Learner;
-use lazyglm::solver::orbit::drift;
-use lazyglm::solver::saga::{Rule, Saga};
-use lazyglm::solver::scales::Scales;
+use lazyglm::optim::learner::Learner;
+use lazyglm::optim::prox_steps::drift;
+use lazyglm::optim::scales::Scales;
+use lazyglm::optim::svrg::{Rule, Saga};
+use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Method, Settings, Solver, Stop, synth, train};
 use proptest::prelude::*;
 use std::sync::Arc;
 
 /// One step with a slope of its own: the definition.
-fn step(net: ElasticNet, eta: f64, slope: f64, weight: f64) -> f64 {
-    Method::Fobos.step(net, eta, weight - eta * slope)
+fn step(penalty: ElasticNet, eta: f64, slope: f64, weight: f64) -> f64 {
+    Method::Fobos.step(penalty, eta, weight - eta * slope)
 }
 
 fn smooth() -> impl Iterator<Item = Arc<dyn Loss>> {
-    losses().filter(|loss| loss.bend(0.0, 1.0).is_some() && loss.curvature().is_some())
+    losses().filter(|loss| loss.second_derivative(0.0, 1.0).is_some() && loss.curvature().is_some())
 }
 
 struct Drawn {
@@ -35,8 +35,12 @@ impl Drawn {
         let random = &mut Random::new(seed);
         let loss = one_of(random, smooth());
         let columns = 1 + random.below(30) as usize;
-        let rule =
-            Rule { net: net(random, 0.3, 3.0), step: log_uniform(random, 0.02, 2.0), tolerance: 1e-9, seed };
+        let rule = Rule {
+            penalty: penalty(random, 0.3, 3.0),
+            step: log_uniform(random, 0.02, 2.0),
+            tolerance: 1e-9,
+            seed,
+        };
         Drawn {
             problem: Problem::draw(random, &*loss, count, columns),
             start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 3.0)).collect(),
@@ -87,7 +91,7 @@ impl Drawn {
         let slope = |w: &[f64], b: f64, i: usize| {
             self.loss.slope((0..d).map(|j| x[i][j] * w[j]).sum::<f64>() + b, self.problem.targets[i])
         };
-        let value = |w: &[f64], b: f64| objective(examples, &*self.loss, self.rule.net, w, b).total();
+        let value = |w: &[f64], b: f64| objective(examples, &*self.loss, self.rule.penalty, w, b).total();
         let (mut old, mut old_b, mut factor) = (w.clone(), b, factor);
         for epoch in 0..epochs {
             if epoch == 0 || value(&w, b) <= value(&old, old_b) {
@@ -111,7 +115,7 @@ impl Drawn {
             for i in visits {
                 let amount = self.problem.weights[i] * mean / length(i) * (slope(&w, b, i) - slopes[i]);
                 for j in 0..d {
-                    w[j] = step(self.rule.net, factor * swift[j], gradient[j] + amount * x[i][j], w[j]);
+                    w[j] = step(self.rule.penalty, factor * swift[j], gradient[j] + amount * x[i][j], w[j]);
                     largest = largest.max(w[j].abs());
                 }
                 b -= if self.bias { factor * (amount + of_bias) } else { 0.0 };
@@ -127,22 +131,22 @@ proptest! {
     #[test]
     fn many_drifting_steps_at_once_are_many_steps(seed in any::<u64>()) {
         let mut random = Random::new(seed);
-        let (net, eta) = (net(&mut random, 1.0, 30.0), log_uniform(&mut random, 1e-4, 2.0));
+        let (penalty, eta) = (penalty(&mut random, 1.0, 30.0), log_uniform(&mut random, 1e-4, 2.0));
         let w = if random.below(8) == 0 { 0.0 } else { sign(&mut random) * log_uniform(&mut random, 1e-4, 10.0) };
         let g = match random.below(8) {
-            0 => net.l1, // ties
-            1 => -net.l1,
+            0 => penalty.l1, // ties
+            1 => -penalty.l1,
             2 => 0.0,
             _ => sign(&mut random) * log_uniform(&mut random, 1e-3, 3.0),
         };
         let n = log_uniform(&mut random, 1.0, 1000.0) as u64;
         let (mut dense, mut largest) = (w, w.abs());
         for _ in 0..n {
-            dense = step(net, eta, g, dense);
+            dense = step(penalty, eta, g, dense);
             largest = largest.max(dense.abs());
         }
-        let at_once = drift(net, eta, g, n as f64, w);
-        prop_assert!((at_once - dense).abs() <= 4.0 * tolerance(n as usize) * largest, "{net:?} eta {eta} g {g} n {n} w {w}: {at_once} {dense}");
+        let at_once = drift(penalty, eta, g, n as f64, w);
+        prop_assert!((at_once - dense).abs() <= 4.0 * tolerance(n as usize) * largest, "{penalty:?} eta {eta} g {g} n {n} w {w}: {at_once} {dense}");
         if (at_once == 0.0) != (dense == 0.0) {
             prop_assert!(at_once.abs().max(dense.abs()) <= 1e-12 * largest, "{at_once} {dense}");
         }
@@ -151,7 +155,7 @@ proptest! {
 
 #[test]
 fn every_way_of_meeting_zero_was_drawn() {
-    let net = ElasticNet { l1: 0.5, l2: 0.25 };
+    let penalty = ElasticNet { l1: 0.5, l2: 0.25 };
     let cases = [
         (1.0, -0.6, "goes up"),
         (1.0, 0.2, "sticks at zero"),
@@ -161,9 +165,9 @@ fn every_way_of_meeting_zero_was_drawn() {
         (-1.0, -2.0, "crosses upwards"),
     ];
     for (w, g, way) in cases {
-        let dense = (0..40).fold(w, |w, _| step(net, 0.1, g, w));
-        assert!((drift(net, 0.1, g, 40.0, w) - dense).abs() < 1e-13, "{way}");
-        assert_eq!(drift(net, 0.1, g, 40.0, w) == 0.0, dense == 0.0, "{way}");
+        let dense = (0..40).fold(w, |w, _| step(penalty, 0.1, g, w));
+        assert!((drift(penalty, 0.1, g, 40.0, w) - dense).abs() < 1e-13, "{way}");
+        assert_eq!(drift(penalty, 0.1, g, 40.0, w) == 0.0, dense == 0.0, "{way}");
     }
 }
 
@@ -206,10 +210,10 @@ fn it_ends_at_the_minimum_with_its_zeros() {
     let task = synth::documents(&synth::Shape { rows: 1_000, features: 150, ..Default::default() }).task;
     for (l1, l2) in [(3e-3, 3e-3), (3e-3, 0.0), (0.0, 1e-2)] {
         let fit = |solver: &str| {
-            let net = ElasticNet { l1, l2 };
+            let penalty = ElasticNet { l1, l2 };
             let settings = Settings {
                 solver: solver.parse().unwrap(),
-                net,
+                penalty,
                 tolerance: 1e-6,
                 epochs: 2_000,
                 ..Settings::default()
@@ -219,7 +223,7 @@ fn it_ends_at_the_minimum_with_its_zeros() {
         let (found, best) = (fit("saga"), fit("newton"));
         let (f, least) = (found.report.objective, best.report.objective);
         assert!((f - least).abs() <= 2e-6 * least, "l1 {l1} l2 {l2}: {f} {least} {:?}", found.report.stop);
-        assert_eq!(found.report.stop, if l2 > 0.0 { Stop::Gap } else { Stop::Promise });
+        assert_eq!(found.report.stop, if l2 > 0.0 { Stop::Gap } else { Stop::PredictedDecrease });
         assert!(found.report.nonzeros.abs_diff(best.report.nonzeros) <= 1);
     }
 }
@@ -231,10 +235,10 @@ fn numbers_are_learnt_too_and_kinks_are_refused() {
     for name in ["squared", "huber"] {
         data.loss = loss::parse(name).unwrap();
         let fit = |solver: &str| {
-            let net = ElasticNet { l1: 1e-2, l2: 1e-2 };
+            let penalty = ElasticNet { l1: 1e-2, l2: 1e-2 };
             let settings = Settings {
                 solver: solver.parse().unwrap(),
-                net,
+                penalty,
                 tolerance: 1e-5,
                 epochs: 500,
                 ..Settings::default()

@@ -1,16 +1,16 @@
 //! Laws of the verbs that are asked of one shard of the rows.
 
 use crate::common::problem::{Problem, losses};
-use crate::common::{log_uniform, net, sign};
+use crate::common::{log_uniform, penalty, sign};
 use lazyglm::loss;
-use lazyglm::random::{Random, permutation};
-use lazyglm::shard::{self, Local, Move, Point};
-use lazyglm::{ElasticNet, Examples, Loss, Method, Prices, Rows, objective};
+use lazyglm::optim::shard::{self, Local, Move, Point};
+use lazyglm::util::random::{Random, permutation};
+use lazyglm::{ElasticNet, Examples, Loss, Method, Rows, WeightedPenalty, objective};
 use std::sync::Arc;
 
 /// g(u − w) + ½h(u − w)² + λ₁|u| + ½λ₂u²: what the zero test says is least at zero.
-fn model(u: f64, w: f64, g: f64, h: f64, prices: &Prices) -> f64 {
-    g * (u - w) + 0.5 * h * (u - w) * (u - w) + prices.value(&[u])
+fn model(u: f64, w: f64, g: f64, h: f64, weighted_penalty: &WeightedPenalty) -> f64 {
+    g * (u - w) + 0.5 * h * (u - w) * (u - w) + weighted_penalty.value(&[u])
 }
 
 #[test]
@@ -18,30 +18,33 @@ fn the_zero_test_is_the_minimum_of_the_model() {
     let random = &mut Random::new(1);
     let mut outcomes = [0; 2];
     for draw in 0..4000 {
-        let net = net(random, 1.0, 1.0);
-        let prices = Prices { nonnegative: draw % 3 == 0, ..Prices::of(net) };
+        let penalty = penalty(random, 1.0, 1.0);
+        let weighted_penalty = WeightedPenalty { nonnegative: draw % 3 == 0, ..WeightedPenalty::of(penalty) };
         let h = log_uniform(random, 1e-3, 1e3);
-        let w = log_uniform(random, 1e-4, 1e2) * if prices.nonnegative { 1.0 } else { sign(random) };
-        let g = h * w + sign(random) * net.l1 * log_uniform(random, 0.1, 10.0) * f64::from(draw % 5 != 0);
+        let w =
+            log_uniform(random, 1e-4, 1e2) * if weighted_penalty.nonnegative { 1.0 } else { sign(random) };
+        let g = h * w + sign(random) * penalty.l1 * log_uniform(random, 0.1, 10.0) * f64::from(draw % 5 != 0);
         let mut weights = [w];
-        let zeroed = shard::zero_test(&mut weights, &[g], &[h], &prices);
+        let zeroed = shard::zero_test(&mut weights, &[g], &[h], &weighted_penalty);
         outcomes[zeroed] += 1;
         // Convex, so zero is the minimum if no step from it, however small, goes down.
         let slope = g - h * w;
-        let step = 1e-3 * (slope.abs() - net.l1).abs() / (h + net.l2);
-        let down = |u: f64| model(u, 0.0, slope, h, &prices) < 0.0;
-        let least = !down(step) && (prices.nonnegative || !down(-step));
-        assert_eq!(zeroed == 1, least, "w = {w}, g = {g}, h = {h}, {prices:?}");
+        let step = 1e-3 * (slope.abs() - penalty.l1).abs() / (h + penalty.l2);
+        let down = |u: f64| model(u, 0.0, slope, h, &weighted_penalty) < 0.0;
+        let least = !down(step) && (weighted_penalty.nonnegative || !down(-step));
+        assert_eq!(zeroed == 1, least, "w = {w}, g = {g}, h = {h}, {weighted_penalty:?}");
     }
     assert!(outcomes.iter().all(|&times| times > 500), "both ways are drawn: {outcomes:?}");
 }
 
 #[test]
 fn the_zero_test_knows_the_price_of_each_weight_and_leaves_what_is_not_a_number() {
-    let prices =
-        Prices { factors: Some(&[1.0, 0.0, 1.0]), ..Prices::of(lazyglm::ElasticNet { l1: 1.0, l2: 0.0 }) };
+    let weighted_penalty = WeightedPenalty {
+        factors: Some(&[1.0, 0.0, 1.0]),
+        ..WeightedPenalty::of(lazyglm::ElasticNet { l1: 1.0, l2: 0.0 })
+    };
     let mut weights = [0.5, 0.5, f64::NAN];
-    assert_eq!(shard::zero_test(&mut weights, &[0.0; 3], &[1.0; 3], &prices), 1);
+    assert_eq!(shard::zero_test(&mut weights, &[0.0; 3], &[1.0; 3], &weighted_penalty), 1);
     assert_eq!(weights[..2], [0.0, 0.5], "the second weight is free");
     assert!(weights[2].is_nan(), "a diverged run shows");
 }
@@ -92,14 +95,14 @@ fn dense_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> (Vec<f64>, 
         let (y, share) = (examples.targets[i], examples.weight(i) * local.weight_scale);
         let score = dot(&w) + b;
         let change = loss.slope(score, y) - loss.slope(dot(local.at.weights) + local.at.bias, y);
-        let bend = loss.curvature().or(loss.bend(score, y)).unwrap();
+        let second_derivative = loss.curvature().or(loss.second_derivative(score, y)).unwrap();
         let size = row.iter().zip(local.metric).map(|(x, m)| m * x * x).sum::<f64>()
             + local.bias_gradient.map_or(0.0, |_| local.bias_metric);
-        let pull = share * change / (1.0 + local.eta * share * bend * size);
+        let pull = share * change / (1.0 + local.eta * share * second_derivative * size);
         for j in 0..columns {
             let rate = local.eta * local.metric[j];
             w[j] -= rate * (pull * row[j] + local.gradient[j]);
-            w[j] = Method::Fobos.step(local.prices.at(j), rate, w[j]);
+            w[j] = Method::Fobos.step(local.weighted_penalty.at(j), rate, w[j]);
         }
         b -= local.bias_gradient.map_or(0.0, |g| local.eta * local.bias_metric * (pull + g));
     }
@@ -111,10 +114,10 @@ fn many_steps_of_drift_and_prox_at_once() {
     let random = &mut Random::new(6);
     let mut crossed = [0; 3];
     for draw in 0..20_000 {
-        let net = net(random, 0.1, 1.0);
+        let penalty = penalty(random, 0.1, 1.0);
         let rate = log_uniform(random, 1e-4, 1.0);
         let near = [0.0, 1.0, log_uniform(random, 0.5, 2.0), log_uniform(random, 1e-3, 1e3)][draw % 4];
-        let gradient = sign(random) * if net.l1 > 0.0 { net.l1 * near } else { near };
+        let gradient = sign(random) * if penalty.l1 > 0.0 { penalty.l1 * near } else { near };
         let steps = 1 + random.below([3, 40, 400][draw % 3]) as u32;
         let start = match draw % 7 {
             0 => 0.0,
@@ -123,21 +126,21 @@ fn many_steps_of_drift_and_prox_at_once() {
                 sign(random)
                     * rate
                     * f64::from(steps)
-                    * (gradient.abs() + net.l1)
+                    * (gradient.abs() + penalty.l1)
                     * log_uniform(random, 0.01, 10.0)
             }
         };
         let mut largest = start.abs();
         let dense = (0..steps).fold(start, |w, _| {
-            let w = Method::Fobos.step(net, rate, w - rate * gradient);
+            let w = Method::Fobos.step(penalty, rate, w - rate * gradient);
             largest = largest.max(w.abs());
             w
         });
-        let lazy = shard::drifted(net, rate, gradient, steps, start);
+        let lazy = shard::drifted(penalty, rate, gradient, steps, start);
         let scale = largest + rate * gradient.abs();
         assert!(
             (lazy - dense).abs() <= 1e-12 * scale,
-            "{lazy} {dense}: {net:?}, {rate}, {gradient}, {steps}, {start}"
+            "{lazy} {dense}: {penalty:?}, {rate}, {gradient}, {steps}, {start}"
         );
         crossed[if dense == 0.0 {
             0
@@ -169,9 +172,9 @@ fn a_lazy_pass_is_the_dense_one() {
                 metric: &drawn.metric,
                 bias_metric: 0.2,
                 eta: log_uniform(random, 1e-3, 0.3),
-                prices: Prices {
+                weighted_penalty: WeightedPenalty {
                     factors: (draw % 4 == 0).then_some(&factors),
-                    ..Prices::of(net(random, 0.01, 0.1))
+                    ..WeightedPenalty::of(penalty(random, 0.01, 0.1))
                 },
                 weight_scale: 0.7,
                 seed: draw,
@@ -220,7 +223,7 @@ fn at_the_minimum_a_pass_moves_nothing() {
         metric: &[1.0, 0.5],
         bias_metric: 0.0,
         eta: 0.01,
-        prices: Prices::of(ElasticNet { l1: 0.0, l2 }),
+        weighted_penalty: WeightedPenalty::of(ElasticNet { l1: 0.0, l2 }),
         weight_scale: 1.0,
         seed: 3,
     };
@@ -264,7 +267,7 @@ fn answers_of_shards_add_up_to_that_of_all_rows() {
             [part(0), part(1), whole].map(|of| shard::loss_gradient(of, &*loss, &drawn.point, 0.3));
         close(a.loss, b.loss, c.loss);
         close(a.slopes, b.slopes, c.slopes);
-        close(a.bends, b.bends, c.bends);
+        close(a.second_derivatives, b.second_derivatives, c.second_derivatives);
         (0..30).for_each(|j| close(a.gradient[j], b.gradient[j], c.gradient[j]));
         // The gradient is the derivative, and the losses of a segment begin at the loss.
         let end = Point { weights: &drawn.other, bias: -0.1 };
@@ -287,13 +290,14 @@ fn the_sums_of_a_bound_make_the_bound_of_one_machine() {
         let weights: Vec<f64> = drawn.problem.weights.iter().map(|w| w * 100.0 / total).collect(); // of mean one
         let examples =
             Examples::new(drawn.problem.rows.borrow(), &drawn.problem.targets, Some(&weights)).unwrap();
-        let net = ElasticNet { l1: 0.01, l2: 0.1 };
-        let proof = objective::certify(examples, &*loss, net, &drawn.point, None);
+        let penalty = ElasticNet { l1: 0.01, l2: 0.1 };
+        let proof = objective::certify(examples, &*loss, penalty, &drawn.point, None);
         let at = Point { weights: &drawn.point, bias: 0.0 };
         let shares: Vec<f64> = (0..=2000).map(|k| f64::from(k) / 2000.0).collect();
         let sums = shard::dual_sums(examples, &*loss, at, Move::default(), &shares);
         let bound = |k: usize| {
-            let over = |g: &f64| ((shares[k] * g / 100.0).abs() - net.l1).max(0.0).powi(2) / (2.0 * net.l2);
+            let over =
+                |g: &f64| ((shares[k] * g / 100.0).abs() - penalty.l1).max(0.0).powi(2) / (2.0 * penalty.l2);
             -sums.conjugates[k] / 100.0 - sums.gradient.iter().map(over).sum::<f64>()
         };
         let best = (0..=2000).map(bound).fold(f64::NEG_INFINITY, f64::max);

@@ -1,29 +1,29 @@
 //! Laws of the shrink: what the ledger does at once is what the definition does step by step.
 
-use crate::common::{METHODS, log_uniform, net, sign};
-use lazyglm::ledger::Ledger;
-use lazyglm::random::Random;
+use crate::common::{METHODS, log_uniform, penalty, sign};
+use lazyglm::optim::ledger::Ledger;
+use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Method};
 use proptest::prelude::*;
 
 /// A penalty, a method, and rates it admits.
 fn draw(random: &mut Random, steps: usize) -> (ElasticNet, Method, Vec<f64>) {
     let method = METHODS[random.below(2) as usize];
-    let net = net(random, 1.0, 10.0);
-    let most = if method == Method::Sgd { 0.95 / net.l2.max(0.1) } else { 10.0 };
+    let penalty = penalty(random, 1.0, 10.0);
+    let most = if method == Method::Sgd { 0.95 / penalty.l2.max(0.1) } else { 10.0 };
     let etas = (0..steps).map(|_| log_uniform(random, most * 1e-7, most)).collect();
-    (net, method, etas)
+    (penalty, method, etas)
 }
 
-fn charged(net: ElasticNet, method: Method, etas: &[f64]) -> Ledger {
-    let mut ledger = Ledger::new(net, method);
+fn charged(penalty: ElasticNet, method: Method, etas: &[f64]) -> Ledger {
+    let mut ledger = Ledger::new(penalty, method);
     etas.iter().for_each(|&eta| ledger.charge(eta));
     ledger
 }
 
 /// The weight after all these steps, at once.
-fn at_once(net: ElasticNet, method: Method, etas: &[f64], weight: f64) -> f64 {
-    charged(net, method, etas).settle(Ledger::new(net, method).store(weight))
+fn at_once(penalty: ElasticNet, method: Method, etas: &[f64], weight: f64) -> f64 {
+    charged(penalty, method, etas).settle(Ledger::new(penalty, method).store(weight))
 }
 
 proptest! {
@@ -32,10 +32,10 @@ proptest! {
     #[test]
     fn the_closed_form_equals_step_by_step_updates(seed in any::<u64>(), steps in 0usize..300) {
         let mut random = Random::new(seed);
-        let (net, method, etas) = draw(&mut random, steps);
+        let (penalty, method, etas) = draw(&mut random, steps);
         let weight = sign(&mut random) * log_uniform(&mut random, 1e-6, 1e6);
-        let dense = etas.iter().fold(weight, |w, &eta| method.step(net, eta, w));
-        let lazy = at_once(net, method, &etas, weight);
+        let dense = etas.iter().fold(weight, |w, &eta| method.step(penalty, eta, w));
+        let lazy = at_once(penalty, method, &etas, weight);
         let tolerance = 1e-13 * weight.abs();
         prop_assert!((lazy - dense).abs() <= tolerance, "{lazy} for {dense}, from {weight}");
         prop_assert!((lazy == 0.0) == (dense == 0.0) || lazy.abs().max(dense.abs()) < tolerance);
@@ -44,19 +44,19 @@ proptest! {
     #[test]
     fn paying_in_two_parts_is_paying_at_once(seed in any::<u64>(), first in 0usize..60, second in 0usize..60) {
         let mut random = Random::new(seed);
-        let (net, method, etas) = draw(&mut random, first + second);
+        let (penalty, method, etas) = draw(&mut random, first + second);
         let weight = sign(&mut random) * log_uniform(&mut random, 1e-6, 1e6);
-        let half = at_once(net, method, &etas[..first], weight);
-        let parts = at_once(net, method, &etas[first..], half);
-        let whole = at_once(net, method, &etas, weight);
+        let half = at_once(penalty, method, &etas[..first], weight);
+        let parts = at_once(penalty, method, &etas[first..], half);
+        let whole = at_once(penalty, method, &etas, weight);
         prop_assert!((parts - whole).abs() <= 1e-14 * weight.abs(), "{parts} for {whole}");
     }
 
     #[test]
     fn the_shrink_is_odd_monotone_and_never_expands(seed in any::<u64>(), steps in 1usize..60) {
         let mut random = Random::new(seed);
-        let (net, method, etas) = draw(&mut random, steps);
-        let shrink = |w: f64| at_once(net, method, &etas, w);
+        let (penalty, method, etas) = draw(&mut random, steps);
+        let shrink = |w: f64| at_once(penalty, method, &etas, w);
         let a = sign(&mut random) * log_uniform(&mut random, 1e-6, 1e3);
         let b = sign(&mut random) * log_uniform(&mut random, 1e-6, 1e3);
         let (low, high) = (a.min(b), a.max(b));
@@ -84,8 +84,8 @@ proptest! {
     #[test]
     fn stored_and_settled_at_any_time_is_the_weight_itself(seed in any::<u64>(), steps in 0usize..100) {
         let mut random = Random::new(seed);
-        let (net, method, etas) = draw(&mut random, steps);
-        let ledger = charged(net, method, &etas);
+        let (penalty, method, etas) = draw(&mut random, steps);
+        let ledger = charged(penalty, method, &etas);
         let weight = sign(&mut random) * log_uniform(&mut random, 1e-3, 1e3);
         let owed = ledger.debt() / ledger.stretch();
         prop_assert!((ledger.settle(ledger.store(weight)) - weight).abs() <= 4e-16 * (weight.abs() + owed));
@@ -96,12 +96,13 @@ proptest! {
 fn a_million_steps_cost_the_ledger_no_digits() {
     // Exactly: n·log1p(ηλ₂) and its exponential, the fixed-rate closed form.
     let (eta, steps) = (0.1, 1_000_000);
-    let net = ElasticNet::new(1e-6, 1e-5).unwrap();
+    let penalty = ElasticNet::new(1e-6, 1e-5).unwrap();
     for method in METHODS {
-        let log = if method == Method::Sgd { -(-eta * net.l2).ln_1p() } else { (eta * net.l2).ln_1p() };
+        let log =
+            if method == Method::Sgd { -(-eta * penalty.l2).ln_1p() } else { (eta * penalty.l2).ln_1p() };
         let shrunk = (-log * f64::from(steps)).exp_m1();
-        let exact = 3.0 + 3.0 * shrunk + net.l1 / net.l2 * shrunk;
-        let mut ledger = Ledger::new(net, method);
+        let exact = 3.0 + 3.0 * shrunk + penalty.l1 / penalty.l2 * shrunk;
+        let mut ledger = Ledger::new(penalty, method);
         let stored = ledger.store(3.0);
         (0..steps).for_each(|_| ledger.charge(eta));
         let error = (ledger.settle(stored) - exact).abs() / exact;

@@ -1,6 +1,6 @@
 //! The table of solvers is true: what it allows is learnt, and what it does not allow is refused with a way out.
 
-use lazyglm::format::Asked;
+use lazyglm::data::format::ReadOptions;
 use lazyglm::loss::{self, Admits};
 use lazyglm::{
     CacheMode, Dataset, Declared, Kind, Losses, Request, Result, SOLVERS, Settings, Solver, Stream,
@@ -26,7 +26,7 @@ fn file(folder: &Path, admits: Admits) -> std::path::PathBuf {
 fn learn(file: &Path, settings: &Settings, loss: &str, on_disk: bool) -> Result<Solver> {
     let loss = Some(loss::parse(loss)?);
     if on_disk {
-        let (asked, declared, cache) = (Asked::default(), Declared::default(), CacheMode::Off);
+        let (asked, declared, cache) = (ReadOptions::default(), Declared::default(), CacheMode::Off);
         let options = StreamOptions { asked, declared, cache, loss, memory: 64 << 20, ..Default::default() };
         let stream = Stream::open(file, &options, settings)?;
         return train_stream(&stream, None, settings, &mut |_| {}).map(|trained| trained.report.solver);

@@ -1,7 +1,7 @@
 //! Toy and degenerate data: the default solver ends after little work, and its report is true.
 
 use lazyglm::loss::{self, Admits};
-use lazyglm::random::Random;
+use lazyglm::util::random::Random;
 use lazyglm::{
     Dataset, ElasticNet, Features, Labels, Load, Precision, Rows, Settings, Solver, Stop, Task, Trained,
     train,
@@ -65,7 +65,7 @@ fn no_loss_takes_long_on_toy_data_nor_ends_above_the_bias_alone() {
                 if loss::parse(entry.name).unwrap().admits() == Admits::NonNegative { 1.0 } else { 0.0 };
             let rows: Vec<_> = rows.iter().map(|(y, row)| (y + shift, row.clone())).collect();
             let report = run(&task(&rows, 3, entry.name), &auto()).report;
-            let smooth = loss::parse(entry.name).unwrap().bend(0.0, 1.0).is_some();
+            let smooth = loss::parse(entry.name).unwrap().second_derivative(0.0, 1.0).is_some();
             if smooth && report.solver == Solver::Newton {
                 let above = report.objective - report.baseline;
                 assert!(above <= 1e-9 * report.baseline.abs(), "{name}, {}: {report:?}", entry.name);
@@ -115,9 +115,9 @@ fn the_minimum_does_not_see_units_of_columns_however_small_or_large() {
         (if a + 2.0 * b + random.uniform() > 2.0 { 1.0 } else { -1.0 }, vec![(0, a), (1, b)])
     };
     let rows: Vec<_> = (0..100).map(&mut one).collect();
-    let none = Settings { net: ElasticNet { l1: 0.0, l2: 0.0 }, choose_penalty: false, ..auto() };
+    let none = Settings { penalty: ElasticNet { l1: 0.0, l2: 0.0 }, choose_penalty: false, ..auto() };
     let usual = run(&task(&rows, 2, "logistic"), &none).report;
-    assert!(usual.objective < 0.8 * usual.baseline && usual.stop == Stop::Promise, "{usual:?}");
+    assert!(usual.objective < 0.8 * usual.baseline && usual.stop == Stop::PredictedDecrease, "{usual:?}");
     for size in [2f64.powi(-990), 2f64.powi(-200), 2f64.powi(900)] {
         let scaled: Vec<_> = rows.iter().map(|(y, row)| (*y, vec![(0, size * row[0].1), row[1]])).collect();
         let trained = run(&task(&scaled, 2, "logistic"), &none);

@@ -1,11 +1,11 @@
 //! Laws of searches: a lane is the model it would be alone, whatever else is searched, and on however many threads.
 
-use lazyglm::kernel::Folded;
-use lazyglm::random::permutation;
+use lazyglm::optim::kernel::Folded;
+use lazyglm::optim::sgd::{Online, Rule};
+use lazyglm::optim::update::Update;
 use lazyglm::schedule::Setting;
-use lazyglm::solver::online::{Online, Rule};
-use lazyglm::tune::{Dropped, Folds, Held, Numbers, Outcome, Point, Search, path, points, search};
-use lazyglm::update::Update;
+use lazyglm::train::search::{Dropped, Folds, Held, Numbers, Outcome, Point, Search, path, points, search};
+use lazyglm::util::random::permutation;
 use lazyglm::{ElasticNet, Precision, Settings, Task, objective, synth};
 use std::time::{Duration, Instant};
 
@@ -31,14 +31,14 @@ fn alone(task: &Task, settings: &Settings, point: &Point, fold: usize) -> (f64, 
     let (held, rows): (Vec<usize>, Vec<usize>) = (0..task.targets.len()).partition(|&i| folds.of(i) == fold);
     let setting = Setting {
         eta0: point.eta0,
-        l2: point.net.l2,
+        l2: point.penalty.l2,
         rows: Some(rows.len() as u64),
         epochs: settings.epochs,
     };
     let schedule = settings.schedule.resolve(&setting).unwrap();
     let rule = Rule { loss: &*task.loss, schedule: &*schedule };
     let mut model =
-        Online::new(Folded::<f64>::new(vec![0.0; FEATURES], point.net, settings.method), settings.bias);
+        Online::new(Folded::<f64>::new(vec![0.0; FEATURES], point.penalty, settings.method), settings.bias);
     for epoch in 0..settings.epochs {
         let order = permutation(task.targets.len(), settings.seed, epoch);
         let order: Vec<u32> = order.into_iter().filter(|&i| folds.of(i as usize) != fold).collect();
@@ -173,7 +173,7 @@ fn a_path_is_the_models_it_passes() {
         let stops = path(&task, None, &settings, &grid, memory).unwrap();
         assert_eq!(stops.len(), 11);
         for (point, stop) in grid.iter().zip(&stops) {
-            let one = Settings { net: ElasticNet { ..point.net }, ..settings.clone() };
+            let one = Settings { penalty: ElasticNet { ..point.penalty }, ..settings.clone() };
             let trained = lazyglm::train(&task, None, &one, &mut |_| {}).unwrap();
             let weights: Vec<(u32, f64)> =
                 (0..).zip(trained.weights.iter().copied()).filter(|(_, w)| *w != 0.0).collect();

@@ -3,7 +3,7 @@
 use super::asked;
 use super::tables::drawn::{WAYS, damage, draw, written};
 use super::tables::*;
-use lazyglm::random::Random;
+use lazyglm::util::random::Random;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 

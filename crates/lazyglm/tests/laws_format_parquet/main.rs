@@ -10,17 +10,17 @@ mod refused;
 mod tables;
 
 use arrow_array::{ArrayRef, Int32Array};
-use lazyglm::format::Asked;
+use lazyglm::data::format::ReadOptions;
 use std::sync::Arc;
 
 /// What is said of the columns.
-fn asked(target: Option<&str>, drop: &[&str], categorical: &[&str]) -> Asked {
+fn asked(target: Option<&str>, drop: &[&str], categorical: &[&str]) -> ReadOptions {
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
-    Asked {
+    ReadOptions {
         target: target.map(str::to_string),
         drop: owned(drop),
         categorical: owned(categorical),
-        ..Asked::default()
+        ..ReadOptions::default()
     }
 }
 

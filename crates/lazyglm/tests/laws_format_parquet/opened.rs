@@ -4,8 +4,8 @@ use super::tables::drawn::{WAYS, draw, written};
 use super::tables::*;
 use super::{asked, targets};
 use arrow_array::*;
-use lazyglm::format::{Asked, Recipe};
-use lazyglm::random::Random;
+use lazyglm::data::format::{FormatSpec, ReadOptions};
+use lazyglm::util::random::Random;
 use lazyglm::{Dataset, Declared, Load};
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
@@ -32,7 +32,7 @@ fn the_target_is_as_asked_or_the_first_usual_name() {
     let one: ArrayRef = Arc::new(Int32Array::from(vec![1]));
     let path = folder.parquet(vec![("y", one.clone()), ("label", one.clone()), ("prize", one.clone())]);
     let target = |asked| match opened(&path, &asked, None) {
-        Ok(Recipe::Parquet { target, columns }) => Ok((target, columns.len())),
+        Ok(FormatSpec::Parquet { target, columns }) => Ok((target, columns.len())),
         Ok(other) => panic!("{other:?}"),
         Err(e) => Err(e),
     };
@@ -48,7 +48,7 @@ fn the_target_is_as_asked_or_the_first_usual_name() {
     assert_eq!(target(asked(Some("y"), &["y"], &[])).unwrap_err(), both);
     let path = folder.parquet(vec![("a", one.clone()), ("b", one)]);
     assert_eq!(
-        opened(&path, &Asked::default(), None).unwrap_err(),
+        opened(&path, &ReadOptions::default(), None).unwrap_err(),
         "a.parquet: no column is called target, label, y, class; name the target with --target NAME; there are: a, b"
     );
 }
@@ -59,19 +59,26 @@ fn tables_are_recognised_by_their_first_bytes_before_all_else() {
     let one: ArrayRef = Arc::new(Int32Array::from(vec![1]));
     let bytes = parquet_bytes(&batch(vec![("y", one.clone()), ("a", one)]), WriterProperties::default());
     for name in ["a.svm", "a.jsonl", "a", "a.parquet"] {
-        assert_eq!(opened(&folder.file(name, &bytes), &Asked::default(), None).unwrap().name(), "parquet");
+        assert_eq!(
+            opened(&folder.file(name, &bytes), &ReadOptions::default(), None).unwrap().name(),
+            "parquet"
+        );
     }
     let no = "a.feather: this is no Parquet file and no Arrow file: it does not begin with PAR1 or ARROW1; ";
-    assert!(opened(&folder.file("a.feather", "FEA1"), &Asked::default(), None).unwrap_err().starts_with(no));
-    assert!(opened(&folder.file("a.feather", ""), &Asked::default(), None).unwrap_err().starts_with(no));
+    assert!(
+        opened(&folder.file("a.feather", "FEA1"), &ReadOptions::default(), None).unwrap_err().starts_with(no)
+    );
+    assert!(
+        opened(&folder.file("a.feather", ""), &ReadOptions::default(), None).unwrap_err().starts_with(no)
+    );
     for packed in [zstd::bulk::compress(&bytes, 1).unwrap(), gzip(&bytes)] {
-        let error = read(&folder.file("a.parquet.gz", packed), &Asked::default(), None).unwrap_err();
+        let error = read(&folder.file("a.parquet.gz", packed), &ReadOptions::default(), None).unwrap_err();
         assert!(error.contains("Parquet cannot be read out of gzip or zstd"), "{error}");
     }
-    let asked = Asked { format: Some("parquet".into()), ..Asked::default() };
+    let asked = ReadOptions { format: Some("parquet".into()), ..ReadOptions::default() };
     let opening =
-        lazyglm::format::Opening { first: &bytes, file: Path::new("-"), asked: &asked, known: None };
-    let error = lazyglm::format::open(&opening).unwrap_err().to_string();
+        lazyglm::data::format::Opening { first: &bytes, file: Path::new("-"), asked: &asked, known: None };
+    let error = lazyglm::data::format::open(&opening).unwrap_err().to_string();
     assert!(error.starts_with("standard input: Parquet cannot be read from a stream"), "{error}");
 }
 
@@ -93,9 +100,9 @@ fn a_models_columns_are_found_by_name() {
         folder.parquet(vec![("a", whole()), ("b", words()), ("y", whole()), ("code", whole()), ("d", odd())]);
     let recipe = opened(&path, &asked(None, &["d"], &["code"]), None).unwrap();
     let text = serde_json::to_string(&recipe).unwrap();
-    assert_eq!(serde_json::from_str::<Recipe>(&text).unwrap(), recipe);
+    assert_eq!(serde_json::from_str::<FormatSpec>(&text).unwrap(), recipe);
     let trained = read(&path, &asked(None, &["d"], &["code"]), None).unwrap();
-    let known = |columns| read(&folder.arrow(columns), &Asked::default(), Some(&recipe));
+    let known = |columns| read(&folder.arrow(columns), &ReadOptions::default(), Some(&recipe));
     let unlabelled: Vec<Row> = trained.into_iter().map(|(_, features)| (None, features)).collect();
     let other = || vec![("code", decimal()), ("id", odd()), ("b", words()), ("a", decimal())];
     assert_eq!(known(other()).unwrap(), unlabelled, "no target, other order, other types, more columns");

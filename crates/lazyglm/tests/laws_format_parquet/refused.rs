@@ -3,14 +3,14 @@
 use super::tables::*;
 use super::{asked, targets};
 use arrow_array::*;
-use lazyglm::format::Asked;
+use lazyglm::data::format::ReadOptions;
 use lazyglm::{Dataset, Load};
 use std::sync::Arc;
 
 type Columns = Vec<(&'static str, ArrayRef)>;
 
 #[track_caller]
-fn refused(columns: Columns, asked: &Asked, expected: &str) {
+fn refused(columns: Columns, asked: &ReadOptions, expected: &str) {
     let folder = Folder::new();
     assert_eq!(
         read(&folder.arrow(columns.clone()), asked, None).unwrap_err().replace(".arrow", ".parquet"),
@@ -21,7 +21,7 @@ fn refused(columns: Columns, asked: &Asked, expected: &str) {
 
 #[test]
 fn wrong_columns_are_refused_by_name() {
-    let plain = Asked::default();
+    let plain = ReadOptions::default();
     let hint = "leave it out with --drop NAME, or write numbers, text, lists of text, or lists of struct<index, value>";
     let when = |name| vec![(name, Arc::new(Date32Array::from(vec![1])) as ArrayRef), targets(1)];
     let what = "a.parquet: the column 'when' is Date32, of which no features can be made; ";
@@ -65,13 +65,13 @@ fn wrong_values_are_refused_with_their_row() {
     for (bad, shown) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (f64::NEG_INFINITY, "-inf")] {
         let column: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 1.0, 1.0, bad, 1.0]));
         let expected = format!("a.parquet:4: the value {shown} in 'c' is not finite; {finite}");
-        refused(five(column.clone()), &Asked::default(), &expected);
+        refused(five(column.clone()), &ReadOptions::default(), &expected);
         refused(five(column), &asked(None, &[], &["c"]), &expected);
     }
     let nul: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c", "d", "e\0"]));
     refused(
         five(nul),
-        &Asked::default(),
+        &ReadOptions::default(),
         "a.parquet:5: the text in 'c' has a NUL character in it; take it out",
     );
     let one = |index, value| {
@@ -79,23 +79,23 @@ fn wrong_values_are_refused_with_their_row() {
     };
     refused(
         one(None, Some(1.0)),
-        &Asked::default(),
+        &ReadOptions::default(),
         "a.parquet:1: pair 2 of 'c' has no index; give it one, or take the pair out",
     );
     refused(
         one(Some(-1), None),
-        &Asked::default(),
+        &ReadOptions::default(),
         "a.parquet:1: index -1 is negative; indices start at 0 or 1",
     );
     refused(
         one(Some(1), Some(f64::NAN)),
-        &Asked::default(),
+        &ReadOptions::default(),
         &format!("a.parquet:1: the value NaN in 'c' is not finite; {finite}"),
     );
     let large = Some((Some(1), Some(f64::MAX)));
     refused(
         vec![targets(1), ("c", pairs(&[Some(&[large, large])]))],
-        &Asked::default(),
+        &ReadOptions::default(),
         "a.parquet:1: the values of a feature sum to infinity; scale the values down",
     );
     let targets: Vec<(ArrayRef, &str)> = vec![
@@ -106,6 +106,6 @@ fn wrong_values_are_refused_with_their_row() {
     for (target, what) in targets {
         let columns = vec![("y", target), ("a", Arc::new(Int32Array::from(vec![1, 1])) as ArrayRef)];
         let hint = "targets are finite numbers, words, true or false";
-        refused(columns, &Asked::default(), &format!("a.parquet:2: {what}; {hint}"));
+        refused(columns, &ReadOptions::default(), &format!("a.parquet:2: {what}; {hint}"));
     }
 }

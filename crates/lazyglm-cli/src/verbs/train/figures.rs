@@ -2,7 +2,7 @@
 
 use crate::args::Train;
 use crate::print::{self, count};
-use lazyglm::naming::one_line;
+use lazyglm::data::feature_ids::one_line;
 use lazyglm::{Place, Report, Solver, Stop, Validation};
 
 /// Writes them, a line for each thing there is to say.
@@ -35,10 +35,10 @@ pub(super) fn human(
         )?;
     }
     writeln!(out, "non-zeros  {} of {features}", count(report.nonzeros as u64))?;
-    let stopped = match (report.stop, report.promise) {
+    let stopped = match (report.stop, report.predicted_decrease) {
         (Stop::Gap, _) => Some("at the tolerance: proved by the duality gap".to_string()),
-        (Stop::Promise, Some(promise)) => Some(format!(
-            "at the tolerance: a step more would gain {promise:.1e} of F (the gap is loose without l2)"
+        (Stop::PredictedDecrease, Some(predicted_decrease)) => Some(format!(
+            "at the tolerance: a step more would gain {predicted_decrease:.1e} of F (the gap is loose without l2)"
         )),
         (Stop::Precision, _) => Some("where F falls no further in this precision".to_string()),
         (Stop::Steps, _) => Some("after all steps, short of the tolerance".to_string()),

@@ -5,8 +5,8 @@ use crate::args::Train;
 use crate::plan::{self, HeldOut, Plan};
 use crate::print::{count, note};
 use crate::verbs::train_classes::Many;
-use lazyglm::format::Asked;
-use lazyglm::naming::Naming;
+use lazyglm::data::feature_ids::FeatureIds;
+use lazyglm::data::format::ReadOptions;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Features, Load, Loss, Model, Precision, Progress, Result,
     SampleWeights, Scale, Settings, Stream, StreamOptions, Task, Trained,
@@ -43,7 +43,7 @@ impl Prepared {
     /// Reads the data.
     pub fn read(args: &Train, plan: &Plan) -> Result<Prepared> {
         let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
-        let asked = Asked { renumber: args.renumber, ..plan::asked(&args.reading)? };
+        let asked = ReadOptions { renumber: args.renumber, ..plan::asked(&args.reading)? };
         let cache = CacheMode::parse(&args.cache);
         let scale = Scale::parse(&args.scale)?;
         let many = args.multilabel || args.multiclass.is_some();
@@ -157,7 +157,7 @@ impl From {
             From::Memory(task, _) => &task.data.features.naming,
             From::Stream(stream, _) => &stream.features.naming,
         };
-        let Naming::Buckets(buckets) = &**naming else { return None };
+        let FeatureIds::Buckets(buckets) = &**naming else { return None };
         let (weights, shared) = (
             model.features.len(),
             model.features.iter().filter(|&&bucket| buckets.is_shared(bucket)).count(),

@@ -12,7 +12,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
     }
     match report.stop {
         Stop::Interrupted => note(args.quiet, &interrupted(report)),
-        Stop::Steps if settings.net.is_none() => note(
+        Stop::Steps if settings.penalty.is_none() => note(
             args.quiet,
             &format!(
                 "no minimum within {} steps: without a penalty there may be none (classes that can be told apart without an error). Give --l1 or --l2",
@@ -57,7 +57,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
             ),
         );
     }
-    let (l1, most) = (settings.net.l1, report.l1_max);
+    let (l1, most) = (settings.penalty.l1, report.l1_max);
     if l1 >= most && l1 > 0.0 && settings.factors.is_none() && !settings.choose_penalty {
         note(
             args.quiet,
@@ -114,7 +114,7 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     };
     let how = match report.solver {
         Solver::Newton if report.stop == Stop::Interrupted => "Newton's method, interrupted".to_string(),
-        Solver::Newton if matches!(report.stop, Stop::Gap | Stop::Promise) => {
+        Solver::Newton if matches!(report.stop, Stop::Gap | Stop::PredictedDecrease) => {
             format!("the minimiser to {:?}, by Newton's method", settings.tolerance)
         }
         Solver::Newton => {

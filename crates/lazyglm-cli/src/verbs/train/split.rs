@@ -1,6 +1,6 @@
 //! Rows held out by `--validation SHARE`.
 
-use lazyglm::random::Random;
+use lazyglm::util::random::Random;
 use lazyglm::{Error, Result, Task};
 
 /// Some rows for learning, some held out: a function of the seed alone.

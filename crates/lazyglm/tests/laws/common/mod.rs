@@ -3,8 +3,8 @@
 pub mod problem;
 pub mod reading;
 
-use lazyglm::random::Random;
-use lazyglm::update::Update;
+use lazyglm::optim::update::Update;
+use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Method, Rows, ValuesRef};
 
 pub const METHODS: [Method; 2] = [Method::Sgd, Method::Fobos];
@@ -19,7 +19,7 @@ pub fn sign(random: &mut Random) -> f64 {
 }
 
 /// None, ℓ₁, ℓ₂² or both, log-uniform up to these.
-pub fn net(random: &mut Random, l1: f64, l2: f64) -> ElasticNet {
+pub fn penalty(random: &mut Random, l1: f64, l2: f64) -> ElasticNet {
     let corner = random.below(5);
     let l1 = if corner == 0 || corner == 2 { 0.0 } else { log_uniform(random, l1 * 1e-7, l1) };
     let l2 = if corner == 0 || corner == 1 { 0.0 } else { log_uniform(random, l2 * 1e-7, l2) };
@@ -49,7 +49,7 @@ pub struct OpenLoop {
     pub start: Vec<f64>,
     pub amounts: Vec<f64>,
     pub etas: Vec<f64>,
-    pub net: ElasticNet,
+    pub penalty: ElasticNet,
     pub method: Method,
 }
 
@@ -57,8 +57,8 @@ impl OpenLoop {
     /// Slopes, rates and starting weights log-uniform; some slopes zero; one rate for all if `constant`.
     pub fn draw(random: &mut Random, steps: usize, method: Method, constant: bool) -> OpenLoop {
         let columns = 1 + random.below(40) as usize;
-        let net = net(random, 1.0, 10.0);
-        let most = if method == Method::Sgd { 0.9 / net.l2.max(0.3) } else { 3.0 };
+        let penalty = penalty(random, 1.0, 10.0);
+        let most = if method == Method::Sgd { 0.9 / penalty.l2.max(0.3) } else { 3.0 };
         let one_eta = log_uniform(random, 1e-4, most);
         let etas: Vec<f64> =
             (0..steps).map(|_| if constant { one_eta } else { log_uniform(random, 1e-5, most) }).collect();
@@ -69,7 +69,7 @@ impl OpenLoop {
             })
             .collect();
         let start = (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 1e3)).collect();
-        OpenLoop { rows: rows(random, steps, columns), start, amounts, etas, net, method }
+        OpenLoop { rows: rows(random, steps, columns), start, amounts, etas, penalty, method }
     }
 
     /// Runs an update; returns its weights at the end and the largest magnitude it ever showed.

@@ -2,8 +2,8 @@
 
 use super::{log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
-use lazyglm::random::Random;
-use lazyglm::solver::learner::Learner;
+use lazyglm::optim::learner::Learner;
+use lazyglm::util::random::Random;
 use lazyglm::{Examples, Rows};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Reads bytes as a reader of files would: opens, leaves out the header, cuts into blocks. For the laws of formats.
 
 use lazyglm::Result;
-use lazyglm::format::{Asked, Opening, Parsed, Recipe, open};
+use lazyglm::data::format::{FormatSpec, Opening, Parsed, ReadOptions, open};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -42,12 +42,17 @@ impl Read {
 }
 
 /// What a file of this name with these bytes is.
-pub fn recipe(bytes: &[u8], file: &str, asked: &Asked, known: Option<&Recipe>) -> Result<Recipe> {
+pub fn recipe(
+    bytes: &[u8],
+    file: &str,
+    asked: &ReadOptions,
+    known: Option<&FormatSpec>,
+) -> Result<FormatSpec> {
     open(&Opening { first: bytes, file: Path::new(file), asked, known })
 }
 
 /// Reads in blocks of about `size` bytes, each into a `Parsed` of its own; the rows by name.
-pub fn read_in_blocks(bytes: &[u8], file: &str, recipe: &Recipe, size: usize) -> Result<Read> {
+pub fn read_in_blocks(bytes: &[u8], file: &str, recipe: &FormatSpec, size: usize) -> Result<Read> {
     let (mut read, mut parser) = (Read::default(), recipe.parser());
     let mut at = recipe.header(bytes);
     while at < bytes.len() {
@@ -76,11 +81,11 @@ pub fn read_in_blocks(bytes: &[u8], file: &str, recipe: &Recipe, size: usize) ->
 }
 
 /// Reads all in one block.
-pub fn read(bytes: &[u8], file: &str, asked: &Asked) -> Result<Read> {
+pub fn read(bytes: &[u8], file: &str, asked: &ReadOptions) -> Result<Read> {
     read_in_blocks(bytes, file, &recipe(bytes, file, asked, None)?, bytes.len())
 }
 
 /// The error that reading gives.
-pub fn error(bytes: &[u8], file: &str, asked: &Asked) -> String {
+pub fn error(bytes: &[u8], file: &str, asked: &ReadOptions) -> String {
     read(bytes, file, asked).expect_err("refused").to_string()
 }

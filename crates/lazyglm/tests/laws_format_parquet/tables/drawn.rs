@@ -5,7 +5,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::IpcWriteOptions;
-use lazyglm::random::Random;
+use lazyglm::util::random::Random;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use std::sync::Arc;

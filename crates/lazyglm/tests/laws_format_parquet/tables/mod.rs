@@ -6,10 +6,10 @@ use arrow_array::builder::{ArrayBuilder, Float64Builder};
 use arrow_array::builder::{Int32Builder, ListBuilder, StringBuilder, StructBuilder};
 use arrow_array::{ArrayRef, ListArray, RecordBatch};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
-use arrow_schema::{DataType, Field, Fields, Schema};
-use lazyglm::Reading;
-use lazyglm::data::for_each_block;
-use lazyglm::format::{Asked, Opening, Parsed, Recipe, open};
+use arrow_schema::{DataType, Fields, LaneGrid, Schema};
+use lazyglm::ReadConfig;
+use lazyglm::data::dataset::for_each_block;
+use lazyglm::data::format::{FormatSpec, Opening, Parsed, ReadOptions, open};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ pub type Row = (Option<String>, BTreeMap<String, f64>);
 
 /// A batch of these columns; all may have nulls.
 pub fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-    let fields: Vec<Field> =
-        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+    let fields: Vec<LaneGrid> =
+        columns.iter().map(|(name, array)| LaneGrid::new(*name, array.data_type().clone(), true)).collect();
     let columns = columns.into_iter().map(|(_, array)| array).collect();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
 }
@@ -79,7 +79,8 @@ pub type Pair = Option<(Option<i32>, Option<f64>)>;
 
 /// Lists of them.
 pub fn pairs(rows: &[Option<&[Pair]>]) -> ArrayRef {
-    let fields = [Field::new("index", DataType::Int32, true), Field::new("value", DataType::Float64, true)];
+    let fields =
+        [LaneGrid::new("index", DataType::Int32, true), LaneGrid::new("value", DataType::Float64, true)];
     let parts: Vec<Box<dyn ArrayBuilder>> =
         vec![Box::<Int32Builder>::default(), Box::<Float64Builder>::default()];
     let mut lists = ListBuilder::new(StructBuilder::new(Fields::from(fields.to_vec()), parts));
@@ -108,7 +109,7 @@ pub fn lists(rows: &[Option<Vec<Option<&str>>>]) -> ArrayRef {
 }
 
 /// What is to be read of a file.
-pub fn opened(path: &Path, asked: &Asked, known: Option<&Recipe>) -> Result<Recipe, String> {
+pub fn opened(path: &Path, asked: &ReadOptions, known: Option<&FormatSpec>) -> Result<FormatSpec, String> {
     let first = std::fs::read(path).unwrap();
     open(&Opening { first: &first, file: path, asked, known })
         .map_err(|e| e.to_string().replace(&folder(path), ""))
@@ -119,8 +120,8 @@ fn folder(path: &Path) -> String {
 }
 
 /// All rows of a file; the rows without a target come last, for labels do not say which row they are of.
-pub fn read(path: &Path, asked: &Asked, known: Option<&Recipe>) -> Result<Vec<Row>, String> {
-    let known = known.map(|recipe| Reading { recipe: recipe.clone(), ..Reading::default() });
+pub fn read(path: &Path, asked: &ReadOptions, known: Option<&FormatSpec>) -> Result<Vec<Row>, String> {
+    let known = known.map(|recipe| ReadConfig { recipe: recipe.clone(), ..ReadConfig::default() });
     let mut rows = Vec::new();
     for_each_block(path, asked, known.as_ref(), |block| {
         rows.extend((0..block.rows.len()).map(|i| row(block, i)));

@@ -1,0 +1,280 @@
+//! Where bytes come from: a plain, gzip or zstd file, or standard input; handed on in blocks of whole records.
+//!
+//! Compression is recognised by the first bytes, not by the name. Files are read, not mapped: reading costs a copy
+//! that stays in the cache of the core that parses it, needs no `unsafe`, cannot fault when a file shrinks, and never
+//! holds more than a block in memory.
+//!
+//! ```
+//! use std::io::Write;
+//! let file = std::env::temp_dir().join("lazyglm-doc-source.svm"); // gzip, whatever the name says
+//! let mut gzip = flate2::write::GzEncoder::new(std::fs::File::create(&file).unwrap(), Default::default());
+//! gzip.write_all(b"1 1:1\n").unwrap();
+//! gzip.finish().unwrap();
+//! assert_eq!(lazyglm::data::bytes::read_to_string(&file).unwrap(), "1 1:1\n");
+//! ```
+
+use crate::util::error::{Error, Place, Result};
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// How much is read at a time.
+const BLOCK: usize = 1 << 20;
+
+/// A record longer than this is refused: it is no record, but a file without line ends.
+pub(crate) const LONGEST: usize = 1 << 28;
+
+/// What some editors put before the first line.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Bytes on their way in.
+///
+/// ```
+/// use lazyglm::data::bytes::{Block, ByteSource};
+/// let file = std::env::temp_dir().join("lazyglm-doc-open.txt");
+/// std::fs::write(&file, "name\nann\nbob").unwrap();
+/// let mut source = ByteSource::open(&file).unwrap();
+/// assert_eq!(source.first().unwrap(), b"name\nann\nbob", "a look ahead");
+/// source.skip(5); // the header
+/// let (mut block, lines) = (Block::default(), |bytes: &[u8]| memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1));
+/// assert!(source.next(&mut block, &lines).unwrap());
+/// assert_eq!(block.bytes(), b"ann\nbob", "the last record may lack its end");
+/// assert!(!source.next(&mut block, &lines).unwrap());
+/// ```
+pub struct ByteSource {
+    path: PathBuf,
+    reader: Box<dyn Read + Send>,
+    carry: Vec<u8>, // read, but not handed on yet
+    ended: bool,
+    longest: usize, // bytes that a record may have
+}
+
+/// A buffer for a block; used again and again, it is allocated once.
+///
+/// ```
+/// assert!(lazyglm::data::bytes::Block::default().bytes().is_empty());
+/// ```
+#[derive(Default)]
+pub struct Block {
+    buffer: Vec<u8>,
+    length: usize,
+}
+
+impl Block {
+    /// The bytes in it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.length]
+    }
+
+    /// Makes it these many bytes long, for others to fill.
+    pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
+        if self.buffer.len() < length {
+            self.buffer.resize(length, 0);
+        }
+        self.length = length;
+        &mut self.buffer[..length]
+    }
+
+    fn set(&mut self, bytes: &[u8]) {
+        self.room(bytes.len()).copy_from_slice(bytes);
+    }
+
+    /// Reads another block behind what is in it; how many bytes came.
+    fn read(&mut self, reader: &mut dyn Read) -> io::Result<usize> {
+        let room = self.length + BLOCK;
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        }
+        let count = read_some(reader, &mut self.buffer[self.length..room])?;
+        self.length += count;
+        Ok(count)
+    }
+}
+
+impl ByteSource {
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// ```
+    /// let error = lazyglm::data::bytes::ByteSource::open("no such file".as_ref()).err().unwrap();
+    /// assert!(error.to_string().contains("check the name"));
+    /// ```
+    pub fn open(path: &Path) -> Result<ByteSource> {
+        let mut source = ByteSource {
+            path: path.to_path_buf(),
+            reader: open(path)?,
+            carry: Vec::new(),
+            ended: false,
+            longest: LONGEST,
+        };
+        source.first()?;
+        if source.carry.starts_with(BYTE_ORDER_MARK) {
+            source.skip(BYTE_ORDER_MARK.len());
+        }
+        Ok(source)
+    }
+
+    /// Refuses records of more bytes than these.
+    pub(crate) fn refuse_longer(&mut self, longest: usize) {
+        self.longest = longest;
+    }
+
+    /// The bytes that come next, without taking them: about a megabyte, or more where the first record is longer.
+    /// They are whole lines, unless one line is longer than that.
+    pub fn first(&mut self) -> Result<&[u8]> {
+        if self.carry.is_empty() && !self.ended {
+            self.look_further()?;
+        }
+        let lines = if self.ended { None } else { memchr::memrchr(b'\n', &self.carry) };
+        Ok(&self.carry[..lines.map_or(self.carry.len(), |at| at + 1)])
+    }
+
+    /// Whether [`ByteSource::first`] shows all that is left.
+    pub(crate) fn shows_all(&self) -> bool {
+        self.ended
+    }
+
+    /// How many bytes were read and not taken.
+    pub(crate) fn ahead(&self) -> usize {
+        self.carry.len()
+    }
+
+    /// Reads as many bytes again as were read and not taken, for [`ByteSource::first`] to show.
+    pub(crate) fn look_further(&mut self) -> Result<()> {
+        let (known, more) = (self.carry.len(), self.carry.len().max(BLOCK));
+        self.carry.resize(known + more, 0);
+        let count = read_some(&mut *self.reader, &mut self.carry[known..]);
+        let count = count.map_err(|e| cannot_read(&self.path, e))?;
+        self.carry.truncate(known + count);
+        self.ended = count < more;
+        Ok(())
+    }
+
+    /// The refusal of a record that begins on this line and is longer than it may be.
+    pub(crate) fn too_long(&self, line: u64) -> Error {
+        let megabytes = self.longest as f64 / f64::from(1 << 20);
+        let what = format!("the record that begins here does not end within {megabytes:.1} MB");
+        let hint = match self.longest {
+            LONGEST => "write one row per line, and close every quote",
+            _ => "write one row per line, and close every quote; if the record is right, raise --memory",
+        };
+        Error::data(Place::file(&self.path).line(line), what, hint)
+    }
+
+    /// Leaves out bytes seen by [`ByteSource::first`].
+    pub fn skip(&mut self, bytes: usize) {
+        self.carry.drain(..bytes.min(self.carry.len()));
+    }
+
+    /// The next whole records; false at the end. `whole` says how many of some bytes are whole records.
+    pub fn next(&mut self, block: &mut Block, whole: &dyn Fn(&[u8]) -> usize) -> Result<bool> {
+        block.set(&self.carry);
+        self.carry.clear();
+        let mut ask_at = 0; // the same bytes are looked through a few times, not once for each megabyte
+        while !self.ended {
+            let count = block.read(&mut *self.reader).map_err(|e| cannot_read(&self.path, e))?;
+            self.ended = count < BLOCK;
+            let full = block.length > self.longest;
+            let ask = !self.ended && (full || block.length >= ask_at);
+            let end = if ask { whole(block.bytes()) } else { 0 };
+            ask_at = if ask { 2 * block.length } else { ask_at };
+            if end > 0 {
+                self.carry.extend_from_slice(&block.bytes()[end..]);
+                block.length = end;
+                break;
+            }
+            if full {
+                return Err(self.too_long(1)); // relative to the block, like every line in it
+            }
+        }
+        Ok(block.length > 0)
+    }
+}
+
+/// Whether a source can be read only once: standard input, or a pipe under the name of a file.
+///
+/// ```
+/// use lazyglm::data::bytes::is_stream;
+/// assert!(is_stream("-".as_ref()) && !is_stream("no such file".as_ref()));
+/// ```
+pub fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Calls `see` with block after block of whole lines; the last line may lack its end.
+///
+/// ```
+/// let file = std::env::temp_dir().join("lazyglm-doc-lines.txt");
+/// std::fs::write(&file, "a line\n".repeat(200_000) + "the last").unwrap();
+/// let mut lines = 0;
+/// let count = |block: &[u8]| Ok(lines += block.split_inclusive(|byte| *byte == b'\n').count());
+/// lazyglm::data::bytes::for_each_block(&file, count).unwrap();
+/// assert_eq!(lines, 200_001, "none was cut in two");
+/// ```
+pub fn for_each_block(path: &Path, mut see: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let (mut source, mut block) = (ByteSource::open(path)?, Block::default());
+    while source.next(&mut block, &|bytes| memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1))? {
+        see(block.bytes())?;
+    }
+    Ok(())
+}
+
+/// Everything, when it is small: a file of weights, say.
+///
+/// ```
+/// use lazyglm::data::bytes::read_to_string;
+/// let file = std::env::temp_dir().join("lazyglm-doc-small.txt");
+/// std::fs::write(&file, "0.5\n2\n").unwrap();
+/// assert_eq!(read_to_string(&file).unwrap().lines().count(), 2);
+/// assert!(read_to_string("no such file".as_ref()).unwrap_err().to_string().contains("check the name"));
+/// ```
+pub fn read_to_string(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    open(path)?.read_to_string(&mut text).map_err(|e| cannot_read(path, e))?;
+    Ok(text)
+}
+
+fn read_some(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut count = 0;
+    while count < buffer.len() {
+        match reader.read(&mut buffer[count..]) {
+            Ok(0) => break,
+            Ok(more) => count += more,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(count)
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let mut raw: Box<dyn Read + Send> = if path.as_os_str() == "-" {
+        Box::new(io::stdin())
+    } else {
+        let file = File::open(path).map_err(|e| {
+            Error::io(path, e, "check the name and that you may read it ('-' is standard input)")
+        })?;
+        Box::new(file)
+    };
+    let mut magic = [0; 4];
+    let count = read_some(&mut raw, &mut magic).map_err(|e| cannot_read(path, e))?;
+    let whole = Cursor::new(magic[..count].to_vec()).chain(raw);
+    Ok(match &magic[..count] {
+        [0x1f, 0x8b, ..] => {
+            Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BLOCK, whole)))
+        }
+        [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::Decoder::new(whole).map_err(|e| cannot_read(path, e))?),
+        _ => Box::new(whole),
+    })
+}
+
+fn cannot_read(path: &Path, e: io::Error) -> Error {
+    let hint = match e.kind() {
+        io::ErrorKind::UnexpectedEof => "the compressed file is cut short: fetch or compress it again",
+        io::ErrorKind::IsADirectory => "name a file in it",
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other => {
+            "the file is damaged or no text: fetch or write it again"
+        }
+        _ => "check the file and the disk",
+    };
+    Error::io(path, e, hint)
+}

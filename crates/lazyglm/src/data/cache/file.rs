@@ -1,0 +1,354 @@
+//! The cache as a file.
+//!
+//! ```text
+//! "lazyglm cache 2\n"
+//! fragment, fragment, …                       see fragment.rs
+//! names      where each ends, then the text   the vocabulary, if features have names
+//! order      ids, four bytes each             what 0, 1, … in the fragments stand for, if features are renumbered
+//! index      of each fragment: start, length, rows, non-zeros, XXH3-64 of its bytes
+//! meta       JSON: what the source was, how it was read, what is in it
+//! start of names, of order, of index and of meta · XXH3-64 of all from names on · "lazyglm cache 2\n"
+//! ```
+//!
+//! All numbers are little-endian and, but for the order, take eight bytes. The end is read and checked when the file is opened; a fragment
+//! when it is read.
+
+use super::fragment::{self, Scratch};
+use super::stamp::Stamp;
+use crate::data::bytes::Block;
+use crate::data::feature_ids::FeatureIds;
+use crate::data::format::{Parsed, ReadOptions, Span};
+use crate::data::read_config::ReadConfig;
+use crate::data::vocabulary::Vocabulary;
+use crate::util::error::{Error, Place, Result};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use twox_hash::XxHash3_64;
+
+/// At both ends of the file.
+const MAGIC: &[u8; 16] = b"lazyglm cache 2\n";
+/// Four starts, a checksum, the magic.
+const FOOT: usize = 5 * 8 + 16;
+/// Non-zeros in a fragment, about: small, so that a few hundred of them, drawn anywhere in the file, are a fair sample.
+const FRAGMENT: usize = 1 << 15;
+
+/// What is known of the data as a whole.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Meta {
+    pub source: Option<Stamp>,
+    pub asked: ReadOptions,
+    pub reading: ReadConfig,
+    pub rows: usize,
+    pub nonzeros: usize,
+    pub single: bool, // every value is exact in f32
+    pub weighted: bool,
+    pub with_query: usize,
+    pub unlabelled: Option<usize>,
+    pub span: Option<Span>,
+    pub words: Vec<String>, // of targets
+    pub shared: Vec<u32>,   // buckets with more than one name
+}
+
+impl Meta {
+    /// Whether this can be said of these fragments.
+    fn fits(&self, parts: &[Part]) -> bool {
+        let (rows, nonzeros) =
+            parts.iter().fold((0, 0), |sum, part| (sum.0 + part.rows, sum.1 + part.nonzeros));
+        let rising = self.span.is_none_or(|span| span.low.index <= span.high.index);
+        let unlabelled = self.unlabelled.is_none_or(|row| row < rows);
+        (self.rows, self.nonzeros) == (rows, nonzeros) && self.with_query <= rows && rising && unlabelled
+    }
+}
+
+/// Where a fragment is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    start: u64,
+    length: u64,
+    pub rows: usize,
+    pub nonzeros: usize,
+    check: u64,
+}
+
+/// Writes a cache, block after block.
+pub(crate) struct CacheWriter<'a> {
+    to: &'a mut dyn Write,
+    at: u64,
+    parts: Vec<Part>,
+    words: Vocabulary,
+    meta: Meta,
+}
+
+impl<'a> CacheWriter<'a> {
+    pub fn new(
+        to: &'a mut dyn Write,
+        source: Option<Stamp>,
+        asked: ReadOptions,
+        reading: ReadConfig,
+    ) -> io::Result<CacheWriter<'a>> {
+        to.write_all(MAGIC)?;
+        let meta = Meta { source, asked, reading, single: true, ..Meta::default() };
+        Ok(CacheWriter { to, at: MAGIC.len() as u64, parts: Vec::new(), words: Vocabulary::default(), meta })
+    }
+
+    /// Appends a block, whose ids are those of the whole.
+    pub fn push(&mut self, block: &Parsed) -> io::Result<()> {
+        let meta = &mut self.meta;
+        meta.unlabelled = meta.unlabelled.or(block.unlabelled.map(|row| meta.rows + row));
+        meta.with_query += block.with_query;
+        meta.weighted |= !block.weights.is_empty();
+        meta.single &= block.rows.is_single();
+        meta.span = Span::of_both(meta.span, block.span);
+        meta.rows += block.rows.len();
+        meta.nonzeros += block.rows.nonzeros();
+        let mut start = 0;
+        while start < block.rows.len() {
+            let (end, nonzeros) = block.rows.span_of(start, FRAGMENT);
+            let bytes = fragment::encode(block, start..end, &mut self.words);
+            let (length, check) = (bytes.len() as u64, XxHash3_64::oneshot(&bytes));
+            self.parts.push(Part { start: self.at, length, rows: end - start, nonzeros, check });
+            self.to.write_all(&bytes)?;
+            self.at += length;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// What will be said of the data as a whole, for tests that say something else.
+    #[cfg(test)]
+    pub fn forge(&mut self, tamper: impl FnOnce(&mut Meta, &mut Vec<Part>)) {
+        tamper(&mut self.meta, &mut self.parts);
+    }
+
+    /// Writes the end. With an `order`, ids are places in it.
+    pub fn finish(mut self, naming: &FeatureIds, order: &[u32]) -> io::Result<()> {
+        self.meta.words = self.words.iter().map(str::to_string).collect();
+        let mut end: Vec<u8> = Vec::new();
+        let number = |end: &mut Vec<u8>, number: u64| end.extend(number.to_le_bytes());
+        match naming {
+            FeatureIds::Indices => {}
+            FeatureIds::Buckets(buckets) => self.meta.shared = buckets.shared(),
+            FeatureIds::Words(words) => {
+                number(&mut end, words.len() as u64);
+                let mut at = 0;
+                for name in words.iter() {
+                    at += name.len() as u64;
+                    number(&mut end, at);
+                }
+                words.iter().for_each(|name| end.extend(name.as_bytes()));
+            }
+        }
+        let start_of_order = end.len() as u64;
+        order.iter().for_each(|id| end.extend(id.to_le_bytes()));
+        let index = end.len() as u64;
+        for part in &self.parts {
+            let Part { start, length, rows, nonzeros, check } = *part;
+            [start, length, rows as u64, nonzeros as u64, check].iter().for_each(|&n| number(&mut end, n));
+        }
+        let meta = end.len() as u64;
+        end.extend(serde_json::to_vec(&self.meta)?);
+        let check = XxHash3_64::oneshot(&end);
+        let starts = [0, start_of_order, index, meta].map(|start| self.at + start);
+        starts.iter().chain([&check]).for_each(|&n| number(&mut end, n));
+        self.to.write_all(&end)?;
+        self.to.write_all(MAGIC)
+    }
+}
+
+/// An open cache.
+pub(crate) struct Cache {
+    pub meta: Meta,
+    pub parts: Vec<Part>,
+    pub naming: FeatureIds,
+    /// What ids stand for, if they are not those of the whole but places in here: features by frequency.
+    pub order: Option<Vec<u32>>,
+    words: Vocabulary,
+    file: File,
+    path: PathBuf,
+}
+
+impl Cache {
+    /// Whether a regular file begins as a cache of some version does. Nothing else is looked into: bytes taken from a
+    /// pipe are gone.
+    pub fn is_one(path: &Path) -> bool {
+        let mut head = [0; 14];
+        std::fs::metadata(path).is_ok_and(|found| found.is_file())
+            && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+            && &head == b"lazyglm cache "
+    }
+
+    /// Opens a cache: only its end is read. The error says which rule it breaks.
+    pub fn open(path: &Path) -> Result<Cache> {
+        let file = File::open(path).map_err(|e| Error::io(path, e, "check the name of the cache"))?;
+        Cache::of(file, path)
+    }
+
+    /// A cache that is open for reading; errors call it by this name.
+    pub fn of(mut file: File, path: &Path) -> Result<Cache> {
+        let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
+        let mut read = |start: u64, end: u64| {
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(start))?;
+            Read::by_ref(&mut file).take(end - start).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let head = read(0, 16.min(length)).map_err(|e| unreadable(path, e))?;
+        if !head.starts_with(b"lazyglm cache ") {
+            return Err(damaged(path, "it is no cache of lazyglm"));
+        }
+        if head != MAGIC {
+            return Err(damaged(path, "it is a cache of another version of lazyglm"));
+        }
+        let foot_start = length.checked_sub(FOOT as u64).filter(|&start| start >= 16);
+        let foot_start = foot_start.ok_or_else(|| damaged(path, "it is cut short"))?;
+        let foot = read(foot_start, length).map_err(|e| unreadable(path, e))?;
+        if !foot.ends_with(MAGIC) {
+            return Err(damaged(path, "it is cut short"));
+        }
+        let number = |k: usize| foot[8 * k..8 * k + 8].try_into().map_or(0, u64::from_le_bytes);
+        let [names, order, index, meta] = [0, 1, 2, 3].map(number);
+        if ![16, names, order, index, meta, foot_start].is_sorted() {
+            return Err(damaged(path, "its parts do not fit together"));
+        }
+        let end = read(names, foot_start).map_err(|e| unreadable(path, e))?;
+        if XxHash3_64::oneshot(&end) != number(4) {
+            return Err(damaged(path, "its checksum does not fit"));
+        }
+        let [order, index, meta] = [order, index, meta].map(|start| (start - names) as usize);
+        let broken = || damaged(path, "its parts do not fit together");
+        let parts = parts(&end[index..meta], names).ok_or_else(broken)?;
+        let meta: Meta = serde_json::from_slice(&end[meta..]).map_err(|_| broken())?;
+        let naming = naming(&end[..order], &meta).ok_or_else(broken)?;
+        let order = order_of(&end[order..index], &naming, &meta).ok_or_else(broken)?;
+        let words: Vocabulary = meta.words.iter().map(String::as_str).collect();
+        if !meta.fits(&parts) || words.len() != meta.words.len() {
+            return Err(broken());
+        }
+        Ok(Cache { meta, parts, naming, order, words, file, path: path.to_path_buf() })
+    }
+
+    /// What the system says of the open file.
+    pub fn metadata(&self) -> Option<std::fs::Metadata> {
+        self.file.metadata().ok()
+    }
+
+    /// Reads the bytes of a fragment.
+    pub fn read(&self, part: usize, into: &mut Block) -> Result<()> {
+        let Part { start, length, .. } = self.parts[part];
+        read_exact_at(&self.file, into.room(length as usize), start).map_err(|e| unreadable(&self.path, e))
+    }
+
+    /// Makes rows of the bytes of a fragment, once they are known to be what was written.
+    pub fn decode(&self, part: usize, bytes: &[u8], block: &mut Parsed, scratch: &mut Scratch) -> Result<()> {
+        let Part { rows, nonzeros, check, .. } = self.parts[part];
+        if XxHash3_64::oneshot(bytes) != check {
+            return Err(damaged(&self.path, "the checksum of a block does not fit"));
+        }
+        let decoded = fragment::decode(bytes, &self.words, block, scratch);
+        let fits = block.rows.len() == rows && block.rows.nonzeros() == nonzeros && self.admits(block);
+        decoded.filter(|()| fits).ok_or_else(|| damaged(&self.path, "a block breaks the rules of the format"))
+    }
+
+    /// Whether a fragment keeps what the end of the file says of all: a checksum shows damage, not malice, and others
+    /// index arrays by these ids.
+    fn admits(&self, block: &Parsed) -> bool {
+        let known = match &self.order {
+            Some(order) => 0..order.len(),
+            None => ids(&self.naming, &self.meta),
+        };
+        let meta = &self.meta;
+        block.rows.ids_are_in(known)
+            && (block.labels.len() == block.rows.len() || meta.unlabelled.is_some())
+            && (block.weights.is_empty() || meta.weighted)
+            && (block.rows.is_single() || !meta.single)
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
+}
+
+#[cfg(not(unix))]
+fn read_exact_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
+    let mut file = file.try_clone()?;
+    file.seek(SeekFrom::Start(start))?;
+    file.read_exact(bytes)
+}
+
+/// The index; fragments lie end to end from the head to the names.
+fn parts(bytes: &[u8], names: u64) -> Option<Vec<Part>> {
+    let mut at = MAGIC.len() as u64;
+    let mut parts = Vec::new();
+    for entry in bytes.chunks(40) {
+        let mut numbers = entry.chunks_exact(8).map(|eight| eight.try_into().map_or(0, u64::from_le_bytes));
+        let mut next = || numbers.next();
+        let (start, length) = (next()?, next()?);
+        let (rows, nonzeros): (usize, usize) = (next()?.try_into().ok()?, next()?.try_into().ok()?);
+        let check = next()?;
+        // A row takes a byte at least, and so does a non-zero: no sum of these can be larger than the file.
+        if start != at || length > names || rows as u64 > length || nonzeros as u64 > length {
+            return None;
+        }
+        at = start.checked_add(length)?;
+        parts.push(Part { start, length, rows, nonzeros, check });
+    }
+    (at == names).then_some(parts)
+}
+
+/// The ids there can be: indices as written lie within the span.
+fn ids(naming: &FeatureIds, meta: &Meta) -> Range<usize> {
+    match naming {
+        FeatureIds::Indices => {
+            meta.span.map_or(0..0, |span| span.low.index as usize..span.high.index as usize + 1)
+        }
+        FeatureIds::Words(words) => 0..words.len(),
+        FeatureIds::Buckets(buckets) => 0..1 << buckets.bits(),
+    }
+}
+
+/// The order, if features are renumbered: ids there are, each once.
+fn order_of(bytes: &[u8], naming: &FeatureIds, meta: &Meta) -> Option<Option<Vec<u32>>> {
+    let (fours, rest) = bytes.as_chunks::<4>();
+    let order: Vec<u32> = fours.iter().map(|four| u32::from_le_bytes(*four)).collect();
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    let distinct = sorted.windows(2).all(|two| two[0] < two[1]);
+    let known = ids(naming, meta);
+    let known = sorted.iter().all(|&id| known.contains(&(id as usize)));
+    let fits = rest.is_empty() && distinct && known && (meta.asked.renumber || order.is_empty());
+    fits.then(|| meta.asked.renumber.then_some(order))
+}
+
+fn naming(bytes: &[u8], meta: &Meta) -> Option<FeatureIds> {
+    if let Some(bits) = meta.reading.hash_bits {
+        let Ok(FeatureIds::Buckets(mut buckets)) = FeatureIds::hashed(bits) else { return None };
+        return buckets.share(&meta.shared).then_some(FeatureIds::Buckets(buckets));
+    }
+    if bytes.is_empty() {
+        return Some(FeatureIds::Indices);
+    }
+    let (count, rest) = bytes.split_first_chunk::<8>()?;
+    let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
+    let (ends, text) = rest.split_at_checked(count.checked_mul(8)?)?;
+    let text = std::str::from_utf8(text).ok()?;
+    let (mut words, mut start) = (Vocabulary::default(), 0);
+    for end in ends.chunks_exact(8) {
+        let end = u64::from_le_bytes(end.try_into().ok()?) as usize;
+        words.id(text.get(start..end)?);
+        start = end;
+    }
+    (start == text.len() && words.len() == count).then_some(FeatureIds::Words(words))
+}
+
+fn damaged(path: &Path, what: &str) -> Error {
+    let hint = "remove it, or leave --cache out: it is made again from the data";
+    Error::data(Place::file(path), format!("the cache cannot be used: {what}"), hint)
+}
+
+fn unreadable(path: &Path, e: io::Error) -> Error {
+    Error::io(path, e, "check the cache and the disk, or use --cache off")
+}

@@ -1,0 +1,270 @@
+//! Some rows as bytes: what a cache is made of, each read and checked on its own.
+//!
+//! ```text
+//! rows     how many non-zeros each has                     whole numbers
+//! ids      of each row: the first, then the gaps less one  whole numbers
+//! values   all of them                                     reals
+//! targets  a kind, then numbers, or numbers of words       reals or whole numbers
+//! weights  none, or one a row                              reals
+//! lines    runs of rows on neighbouring lines              pairs of numbers
+//! ```
+
+use super::numbers::{Reader, Writer};
+use crate::data::format::{Lines, Parsed};
+use crate::data::labels::Labels;
+use crate::data::rows::Rows;
+use crate::data::vocabulary::Vocabulary;
+use std::ops::Range;
+
+const NUMBERS: u8 = 0;
+const WORDS: u8 = 1;
+/// More lines than any file has: so sums of lines and rows stay numbers of 64 bits.
+const LINES: u64 = 1 << 62;
+
+/// The bytes of some rows of a block. Words of targets get their numbers from `words`.
+pub(super) fn encode(block: &Parsed, rows: Range<usize>, words: &mut Vocabulary) -> Vec<u8> {
+    let lent = block.rows.borrow();
+    let (mut counts, mut gaps, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for i in rows.clone() {
+        let (before, mut least) = (gaps.len(), 0);
+        lent.for_each(i, |id, x| {
+            gaps.push(id as u32 - least);
+            values.push(x);
+            least = (id as u32).wrapping_add(1); // the last id of all has no successor, and needs none
+        });
+        counts.push((gaps.len() - before) as u32);
+    }
+    let mut to = Writer::default();
+    to.wholes(&counts);
+    to.wholes(&gaps);
+    to.reals(&values);
+    match &block.labels {
+        Labels::Numbers(numbers) => {
+            to.bytes.push(NUMBERS);
+            let labelled = rows.start.min(numbers.len())..rows.end.min(numbers.len());
+            to.number(labelled.len() as u64);
+            to.reals(&numbers[labelled]);
+        }
+        Labels::Words { codes, words: texts, .. } => {
+            to.bytes.push(WORDS);
+            let labelled = &codes[rows.start.min(codes.len())..rows.end.min(codes.len())];
+            let known: Vec<u32> = texts.iter().map(|text| words.id(text)).collect();
+            to.wholes(&labelled.iter().map(|&code| known[code as usize]).collect::<Vec<_>>());
+        }
+    }
+    let weights = if block.weights.is_empty() { &[][..] } else { &block.weights[rows.clone()] };
+    to.number(weights.len() as u64);
+    to.reals(weights);
+    let numbers: Vec<usize> = rows.collect();
+    let lines = block.lines.select(&numbers);
+    to.number(lines.runs().len() as u64);
+    for &(row, line) in lines.runs() {
+        to.number(row as u64);
+        to.number(line);
+    }
+    to.bytes
+}
+
+/// Memory that decoding uses again and again.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    counts: Vec<usize>,
+    gaps: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// Appends the rows in these bytes to an empty block; `None` if they break a rule.
+pub(super) fn decode(
+    bytes: &[u8],
+    words: &Vocabulary,
+    block: &mut Parsed,
+    scratch: &mut Scratch,
+) -> Option<()> {
+    let mut from = Reader { bytes };
+    let Scratch { counts, gaps, values } = scratch;
+    counts.clear();
+    gaps.clear();
+    values.clear();
+    from.wholes(|count| counts.push(count as usize))?;
+    from.wholes(|gap| gaps.push(gap))?;
+    from.reals(gaps.len(), values)?;
+    if !values.iter().fold(true, |fine, x| fine & x.is_finite()) {
+        return None;
+    }
+    rows(counts, gaps, values, &mut block.rows)?;
+    block.file_rows = counts.len();
+    match from.byte()? {
+        NUMBERS => {
+            let count = usize::try_from(from.number()?).ok().filter(|&count| count <= counts.len())?;
+            let mut numbers = Vec::new();
+            from.reals(count, &mut numbers)?;
+            block.labels = numbers.iter().all(|y| y.is_finite()).then_some(Labels::Numbers(numbers))?;
+        }
+        WORDS => {
+            let mut codes = Vec::new();
+            from.wholes(|code| codes.push(code))?;
+            let known =
+                codes.len() <= counts.len() && codes.iter().all(|&code| (code as usize) < words.len());
+            block.labels = known.then(|| Labels::of_words(&codes, words))?;
+        }
+        _ => return None,
+    }
+    let weighted = usize::try_from(from.number()?).ok()?;
+    if weighted != 0 && weighted != counts.len() {
+        return None;
+    }
+    from.reals(weighted, &mut block.weights)?;
+    if !block.weights.iter().all(|w| w.is_finite() && *w >= 0.0) {
+        return None;
+    }
+    let mut runs: Vec<(usize, u64)> = Vec::new();
+    for _ in 0..from.number()? {
+        runs.push((from.number()?.try_into().ok()?, from.number()?));
+    }
+    let rising = runs.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 < two[1].1);
+    let small = runs.last().is_none_or(|run| run.0 < counts.len() && run.1 < LINES);
+    if !rising
+        || !small
+        || (runs.first().is_none_or(|run| run.0 != 0) && !counts.is_empty())
+        || !from.bytes.is_empty()
+    {
+        return None;
+    }
+    block.lines = Lines::from_runs(runs);
+    Some(())
+}
+
+/// Ids from gaps, row by row.
+fn rows(counts: &[usize], gaps: &mut [u32], values: &[f64], into: &mut Rows) -> Option<()> {
+    let mut start = 0usize;
+    for &count in counts {
+        let end = start.checked_add(count).filter(|&end| end <= gaps.len())?;
+        let (ids, mut least) = (&mut gaps[start..end], 0u64);
+        for id in ids.iter_mut() {
+            least += u64::from(*id);
+            *id = least as u32;
+            least += 1;
+        }
+        if least > 1 << 32 {
+            return None;
+        }
+        into.push_known(ids, &values[start..end]);
+        start = end;
+    }
+    (start == gaps.len()).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A row: its line's distance from the one before, its target, its weight, its pairs.
+    type Drawn = (u64, f64, f64, Vec<(u32, f64)>);
+
+    fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
+        let id = prop_oneof![0u32..300, any::<u32>(), Just(u32::MAX), Just(u32::MAX - 1)];
+        let value = prop_oneof![Just(1.0), (1i32..5).prop_map(f64::from), -1e9..1e9, Just(0.1), Just(1e300)];
+        let row = (1u64..3, -2i32..3, 0u32..4, prop::collection::vec((id, value), 0..6));
+        let row = row.prop_map(|(line, y, weight, mut pairs)| {
+            pairs.sort_by_key(|pair| pair.0);
+            pairs.dedup_by_key(|pair| pair.0);
+            pairs.retain(|pair| pair.1 != 0.0);
+            (line, f64::from(y) / 2.0, f64::from(weight) / 2.0, pairs)
+        });
+        prop::collection::vec(row, 1..40)
+    }
+
+    fn block(rows: &[Drawn], as_words: bool, weighted: bool, labelled: usize) -> Parsed {
+        let mut block = Parsed::default();
+        for (i, (lines, y, weight, pairs)) in rows.iter().enumerate() {
+            (0..*lines).for_each(|_| _ = block.lines.begin());
+            if i < labelled {
+                let word = if as_words { format!("class {y}") } else { y.to_string() };
+                block.labels.push(word.as_bytes()).unwrap();
+            }
+            block.push_row(&mut pairs.clone()).unwrap();
+            if weighted {
+                block.weigh(*weight);
+            }
+        }
+        block
+    }
+
+    proptest! {
+        #[test]
+        fn any_rows_of_a_block_come_back(
+            rows in drawn(),
+            (as_words, weighted) in any::<(bool, bool)>(),
+            (start, length, labelled) in (0usize..40, 1usize..40, 0usize..80),
+        ) {
+            let labelled = labelled.min(rows.len());
+            let all = block(&rows, as_words, weighted, labelled);
+            let start = start % rows.len();
+            let end = (start + length).min(rows.len());
+            let mut words: Vocabulary = ["a word of another block"].into_iter().collect();
+            let bytes = encode(&all, start..end, &mut words);
+            let mut back = Parsed::default();
+            prop_assert!(decode(&bytes, &words, &mut back, &mut Scratch::default()).is_some());
+            prop_assert_eq!(back.rows.len(), end - start);
+            let pairs = |block: &Parsed, i: usize| {
+                let mut pairs = Vec::new();
+                block.rows.borrow().for_each(i, |id, x| pairs.push((id, x.to_bits())));
+                pairs
+            };
+            for i in start..end {
+                prop_assert_eq!(pairs(&all, i), pairs(&back, i - start));
+                prop_assert_eq!(all.lines.of(i), back.lines.of(i - start));
+                let weight = |block: &Parsed, i: usize| block.weights.get(i).copied().unwrap_or(1.0);
+                prop_assert_eq!(weight(&all, i), weight(&back, i - start));
+            }
+            let kept = labelled.clamp(start, end) - start;
+            prop_assert_eq!(back.labels.len(), kept);
+            for i in 0..kept {
+                prop_assert_eq!(all.labels.name(start + i), back.labels.name(i));
+            }
+        }
+
+        #[test]
+        fn a_fragment_with_bytes_changed_or_missing_never_panics(
+            rows in drawn(),
+            (as_words, weighted) in any::<(bool, bool)>(),
+            changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..4),
+            cut in any::<usize>(),
+        ) {
+            let mut words = Vocabulary::default();
+            let all = block(&rows, as_words, weighted, rows.len());
+            let mut bytes = encode(&all, 0..rows.len(), &mut words);
+            prop_assert!(decode(&bytes[..cut % bytes.len()], &words, &mut Parsed::default(), &mut Scratch::default()).is_none());
+            let length = bytes.len();
+            changes.iter().for_each(|(at, byte)| bytes[at % length] = *byte);
+            let mut back = Parsed::default();
+            if decode(&bytes, &words, &mut back, &mut Scratch::default()).is_some() {
+                let room = (8, 8 * bytes.len()); // at most a few numbers for each byte
+                prop_assert!(back.rows.len() + back.rows.nonzeros() <= room.0 + room.1);
+            }
+        }
+
+        #[test]
+        fn bytes_that_nobody_wrote_are_no_fragment(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let words: Vocabulary = ["a", "b"].into_iter().collect();
+            prop_assert!(decode(&bytes, &words, &mut Parsed::default(), &mut Scratch::default()).is_none());
+        }
+    }
+
+    #[test]
+    fn a_count_that_no_bytes_stand_behind_asks_for_no_memory() {
+        // Of rows, of ids, of values: as many as eight bytes can say.
+        for numbers in [u64::MAX, 1 << 62, 1 << 40, 1 << 32] {
+            for width in [0, 1, 2, 4, 8, 255] {
+                let mut bytes = numbers.to_le_bytes().to_vec();
+                bytes.push(width);
+                bytes.extend([0; 64]);
+                assert!(
+                    decode(&bytes, &Vocabulary::default(), &mut Parsed::default(), &mut Scratch::default())
+                        .is_none()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The run through the data that writes them.
+
+use super::Converted;
+use crate::data::dataset::query_note;
+use crate::data::feature_ids::{FeatureIds, one_line};
+use crate::data::format::write::{Format, RowOut, Writer};
+use crate::data::format::{Parsed, ReadOptions};
+use crate::data::read_config::{Input, ReadConfig};
+use crate::util::error::{Error, Place, Result};
+use crate::util::files;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Calls `see` with block after block; buckets that names are hashed into are indices.
+pub(super) fn for_each(
+    from: &Path,
+    asked: &ReadOptions,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<ReadConfig> {
+    let input = Input::open(from, asked, None)?;
+    let reading = input.reading.clone();
+    match reading.hash_bits {
+        None => input.for_each(Vec::new(), see)?,
+        Some(bits) => input.for_each_named(Vec::new(), &mut FeatureIds::hashed(bits)?, &mut |block| {
+            block.names = None;
+            see(block)
+        })?,
+    }
+    Ok(reading)
+}
+
+/// One run through the data.
+pub(super) struct Work<'a> {
+    pub from: &'a Path,
+    pub asked: &'a ReadOptions,
+    pub format: &'a Format,
+    pub failed: &'a dyn Fn(io::Error) -> Error,
+    pub names: Option<&'a Path>, // where they can be listed
+}
+
+/// What was seen on the way.
+#[derive(Default)]
+struct Seen {
+    rows: u64,
+    values: usize,
+    weighted: u64,
+    with_query: usize,
+    labelled: bool,
+    unlabelled: Option<u64>, // the line of the first row without a target
+    has_span: bool,
+}
+
+impl Work<'_> {
+    pub fn run(&self, writer: &mut dyn Writer, out: &mut dyn Write) -> Result<Converted> {
+        let (mut seen, mut bytes) = (Seen::default(), Vec::new());
+        let header = writer.head(&mut bytes);
+        header.map_err(|refusal| Error::data(Place::file(self.from), refusal.what, refusal.hint))?;
+        let reading = for_each(self.from, self.asked, &mut |block| {
+            self.meet(block, &mut seen)?;
+            self.write(block, writer, &mut bytes)?;
+            out.write_all(&bytes).map_err(self.failed)?;
+            bytes.clear();
+            Ok(())
+        })?;
+        let whole = |what: String, hint: String| Err(Error::data(Place::file(self.from), what, hint));
+        if seen.rows == 0 {
+            return whole("there are no rows in it".into(), "give a file with data".into());
+        }
+        if seen.values == 0 && !seen.has_span {
+            let what = format!("no row has a feature: this does not look like {}", reading.recipe.name());
+            return whole(what, format!("write a row as: {}", reading.recipe.shape()));
+        }
+        let mut notes: Vec<String> = query_note(self.from, seen.with_query).into_iter().collect();
+        if seen.weighted > 0 && !writer.keeps_weights() {
+            let (weights, lost) = match seen.weighted {
+                1 => ("row has a weight of its own", "it is lost"),
+                _ => ("rows have weights of their own", "they are lost"),
+            };
+            notes
+                .push(format!("{} {weights}, which {} cannot hold: {lost}", seen.weighted, self.format.name));
+        }
+        Ok(Converted { rows: seen.rows, names: self.list(writer)?, notes })
+    }
+
+    /// Takes note of a block, and refuses what no format can say.
+    fn meet(&self, block: &Parsed, seen: &mut Seen) -> Result<()> {
+        seen.rows += block.rows.len() as u64;
+        seen.values += block.rows.nonzeros();
+        seen.weighted += block.weights.iter().filter(|weight| **weight != 1.0).count() as u64;
+        seen.with_query += block.with_query;
+        seen.has_span |= block.span.is_some();
+        seen.labelled |= block.labels.any();
+        seen.unlabelled = seen.unlabelled.or(block.unlabelled.map(|row| block.lines.of(row)));
+        if let (true, Some(line)) = (seen.labelled, seen.unlabelled) {
+            let place = Place::file(self.from).line(line);
+            return Err(Error::data(place, "the row has no target, and others have", "give it one"));
+        }
+        let named = block.names.as_ref().is_some_and(|names| !names.is_empty());
+        if named && self.names.is_none() && self.format.name == "svmlight" {
+            let what = "the features have names, and on standard output there is no place to list them";
+            return Err(Error::call(what, "give the output a name, or write vw or jsonl"));
+        }
+        Ok(())
+    }
+
+    fn write(&self, block: &Parsed, writer: &mut dyn Writer, bytes: &mut Vec<u8>) -> Result<()> {
+        let (names, mut pairs) = (block.names.as_ref(), Vec::new());
+        writer.block(names);
+        for i in 0..block.rows.len() {
+            pairs.clear();
+            block.rows.borrow().for_each(i, |id, x| pairs.push((id as u32, x)));
+            let target = block.labels.has(i).then(|| block.labels.name(i));
+            let weight = block.weights.get(i).copied().unwrap_or(1.0);
+            let row = RowOut { target: target.as_deref(), weight, pairs: &pairs };
+            writer.row(&row, names, bytes).map_err(|refusal| {
+                let place = Place::file(self.from).line(block.lines.of(i));
+                Error::data(place, refusal.what, refusal.hint)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Lists the names that became indices.
+    fn list(&self, writer: &dyn Writer) -> Result<Option<PathBuf>> {
+        let (Some(words), Some(path)) = (writer.indexed(), self.names) else { return Ok(None) };
+        files::write_whole(path, |to| {
+            let mut lines = (1u64..).zip(words.iter());
+            lines.try_for_each(|(index, name)| writeln!(to, "{index}\t{}", one_line(name)))
+        })?;
+        Ok(Some(path.to_path_buf()))
+    }
+}

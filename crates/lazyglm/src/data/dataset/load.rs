@@ -1,0 +1,115 @@
+//! Reading a file of training data into memory.
+
+use super::vanished::Vanished;
+use super::{Dataset, LEAST_PAIR, MOST_EXPECTED, scaling, too_large};
+use crate::data::cache::Cache;
+use crate::data::features::{Declared, Features};
+use crate::data::format::{Parsed, ReadOptions};
+use crate::data::loader::{self, CacheMode, Supplied};
+use crate::data::sample_weights::SampleWeights;
+use crate::data::scaling::Scale;
+use crate::simd;
+use crate::util::error::Result;
+use crate::util::memory::{self, Left};
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How to read training data.
+///
+/// ```
+/// use lazyglm::{Dataset, Declared, Load};
+/// let file = std::env::temp_dir().join("lazyglm-doc-load.svm");
+/// std::fs::write(&file, "1 1:0.1\n-1 2:1\n").unwrap();
+/// let (data, _) = Dataset::load(&file, &Load { narrow: true, ..Load::default() }).unwrap();
+/// assert_eq!(data.rows.borrow().dot(0, &[1.0, 1.0]), f64::from(0.1f32));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Load {
+    /// What is said of the format.
+    pub asked: ReadOptions,
+    /// What is said of the features.
+    pub declared: Declared,
+    /// A weight for each row of the file.
+    pub weights: Option<SampleWeights>,
+    /// Round values to f32, as a model in f32 will anyway.
+    pub narrow: bool,
+    /// When to use a cache.
+    pub cache: CacheMode,
+    /// What values are divided by.
+    pub scale: Scale,
+}
+
+/// Takes up a block of rows.
+type See<'a> = dyn FnMut(&mut Parsed) -> Result<()> + 'a;
+
+impl Dataset {
+    /// Reads a file of training data as told. Returns the sample weights of the rows as well: rows of weight zero are
+    /// as if absent, so neither their features nor their targets count.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Load, SampleWeights};
+    /// let file = |name: &str| std::env::temp_dir().join("lazyglm-doc-weighted-".to_string() + name);
+    /// std::fs::write(file("data"), "1 1:1\n-1 2:1\n1 9:1\n").unwrap();
+    /// std::fs::write(file("weights"), "1\n2\n0\n").unwrap();
+    /// let weights = Some(SampleWeights::read(&file("weights")).unwrap());
+    /// let (data, kept) = Dataset::load(&file("data"), &Load { weights, ..Load::default() }).unwrap();
+    /// assert_eq!((data.rows.len(), data.features.count, kept.unwrap()), (2, 2, vec![1.0, 2.0]));
+    /// ```
+    pub fn load(path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
+        Dataset::gather(path, load, |absent, see, start_over| {
+            loader::for_each(path, &load.asked, &load.cache, absent, load.narrow, see, start_over)
+        })
+    }
+
+    /// The same of a cache that is open, made of this file in the way that `load` says.
+    pub(crate) fn of_cache(cache: &Cache, path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
+        Dataset::gather(path, load, |absent, see, _| {
+            loader::for_each_of(cache, path, &absent, load.narrow, see)
+        })
+    }
+
+    fn gather(
+        path: &Path,
+        load: &Load,
+        supply: impl FnOnce(Vec<bool>, &mut See, &mut dyn FnMut()) -> Result<Supplied>,
+    ) -> Result<(Dataset, Option<Vec<f64>>)> {
+        let absent = load.weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
+        let (all, vanished) = (RefCell::new(Parsed::default()), RefCell::new(Vanished::default()));
+        // Pages that are never written to cost nothing: rather too much room than arrays that have to move.
+        let likely =
+            std::fs::metadata(path).map_or(0, |found| found.len() as usize / LEAST_PAIR).min(MOST_EXPECTED);
+        // Where addresses are limited, a quarter of them at most: others are needed as well.
+        let likely = memory::most_addresses().map_or(likely, |most| likely.min(most / 32));
+        all.borrow_mut().rows.expect(likely, &simd::ask_for_huge_pages);
+        let left = Left::now();
+        let see = &mut |block: &mut Parsed| {
+            let mut all = all.borrow_mut();
+            left.check(all.rows.bytes() + block.rows.bytes())?;
+            if !all.rows.make_room(&block.rows, load.narrow) {
+                return Err(memory::out_of_memory("the rows"));
+            }
+            if load.narrow {
+                vanished.borrow_mut().note(&block.rows, all.rows.nonzeros());
+            }
+            all.append(block, load.narrow).map_err(|row| too_large(path, all.lines.of(row)))
+        };
+        let start_over = &mut || {
+            all.borrow_mut().clear_all();
+            vanished.borrow_mut().clear();
+        };
+        let supplied = supply(absent, see, start_over)?;
+        let (Supplied { reading, naming, order, notes }, mut parsed) = (supplied, all.into_inner());
+        let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
+        reading.check(&naming)?;
+        load.declared.check(&naming)?;
+        let (rows, span) = (&mut parsed.rows, parsed.span);
+        let mut features = Features::of(rows, naming, order, span, load.declared, path)?;
+        vanished.borrow().check(&parsed, &features, path)?;
+        features.scaling = Arc::new(scaling(&parsed.rows, reading.idf(), load.scale));
+        features.scaling.apply(&mut parsed.rows, load.narrow);
+        let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
+        data.notes.splice(..0, notes);
+        Ok((data, kept))
+    }
+}

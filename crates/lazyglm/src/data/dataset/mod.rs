@@ -1,0 +1,303 @@
+//! A data set in memory: rows, targets, the names of its features, and where each row was read.
+//!
+//! ```
+//! use lazyglm::{Dataset, Declared};
+//! let file = std::env::temp_dir().join("lazyglm-doc-data.svm");
+//! std::fs::write(&file, "# two mails\nspam 1:1\n\nham 2:1\n").unwrap();
+//! let data = Dataset::read(&file, Declared::default()).unwrap();
+//! assert_eq!((data.rows.len(), data.labels.name(1)), (2, "ham".to_string()));
+//! assert_eq!(data.place(1).line, Some(4), "errors name the line in the file");
+//! ```
+
+mod load;
+mod vanished;
+
+pub use load::Load;
+pub(crate) use vanished::vanishes;
+
+use crate::data::features::{Declared, Features};
+use crate::data::format::{Lines, Parsed, ReadOptions};
+use crate::data::labels::Labels;
+use crate::data::read_config::{Input, ReadConfig};
+use crate::data::rows::Rows;
+use crate::data::scaling::{Columns, Scale, Scaling};
+use crate::util::error::{Error, Place, Result};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// A data set as read, before anything is known of loss or weights.
+///
+/// ```
+/// use lazyglm::{Dataset, Features, Labels, Rows};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1.0)]).unwrap();
+/// rows.push(&[(1, 1.0)]).unwrap();
+/// let data = Dataset::made(rows, Labels::Numbers(vec![3.0, 4.0]), Features::columns_from(1, 2));
+/// assert_eq!((data.labels.len(), data.features.index(1)), (2, 2));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// The rows; ids are columns.
+    pub rows: Rows,
+    /// The targets as written.
+    pub labels: Labels,
+    /// What the columns stand for.
+    pub features: Features,
+    /// The weights that rows have of their own, in formats with such; else `None`.
+    pub weights: Option<Vec<f64>>,
+    /// How the rows were made.
+    pub reading: ReadConfig,
+    /// What a reader may want to know: ignored query ids, dropped features.
+    pub notes: Vec<String>,
+    file: PathBuf,
+    lines: Lines,
+}
+
+impl Dataset {
+    /// Reads a file of training data.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-read.svm");
+    /// std::fs::write(&file, "1 1:0.5 7:2\n-1 2:1\n").unwrap();
+    /// let data = Dataset::read(&file, Declared::default()).unwrap();
+    /// assert_eq!((data.rows.len(), data.features.count, data.features.base), (2, 7, 1));
+    /// ```
+    pub fn read(path: &Path, declared: Declared) -> Result<Dataset> {
+        Dataset::load(path, &Load { declared, ..Load::default() }).map(|(data, _)| data)
+    }
+
+    /// Reads a file whose features are named as in `known`: a validation file. Values of features that do not
+    /// occur there are dropped, and counted in the notes.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared};
+    /// let file = |name: &str| std::env::temp_dir().join("lazyglm-doc-like-".to_string() + name);
+    /// std::fs::write(file("train"), "1 1:1\n-1 3:1\n").unwrap();
+    /// std::fs::write(file("check"), "1 1:1 2:1 9:1\n").unwrap();
+    /// let train = Dataset::read(&file("train"), Declared::default()).unwrap();
+    /// let check = Dataset::read_like(&file("check"), &train).unwrap();
+    /// assert_eq!((check.rows.ids(), check.rows.columns()), (&[0][..], 3));
+    /// assert!(check.notes[0].contains("2 values of features that do not occur in training"));
+    /// ```
+    pub fn read_like(path: &Path, known: &Dataset) -> Result<Dataset> {
+        Dataset::read_by(path, &known.features, &known.occurring(), &known.reading)
+    }
+
+    /// The same, with the features and the reading of data that are elsewhere.
+    pub(crate) fn read_by(
+        path: &Path,
+        features: &Features,
+        occurs: &[bool],
+        reading: &ReadConfig,
+    ) -> Result<Dataset> {
+        let input = Input::open(path, &ReadOptions::default(), Some(reading))?;
+        let (mut all, mut dropped) = (Parsed::default(), 0);
+        input.for_each(Vec::new(), &mut |block| {
+            block.rows = features.apply(block, occurs, &mut dropped)?;
+            all.append(block, false).map_err(|_| Error::call("rows that are no rows", "report this"))
+        })?;
+        all.rows.declare_columns(features.columns());
+        Dataset::labelled(all, features.clone(), reading.clone(), path, dropped)
+    }
+
+    /// For each column, whether any row has it.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Features, Labels, Rows};
+    /// let mut rows = Rows::new();
+    /// rows.push(&[(0, 1.0), (2, 1.0)]).unwrap();
+    /// let data = Dataset::made(rows, Labels::Numbers(vec![1.0]), Features::columns_from(1, 3));
+    /// assert_eq!(data.occurring(), [true, false, true]);
+    /// ```
+    pub fn occurring(&self) -> Vec<bool> {
+        let mut occurs = vec![false; self.features.columns()];
+        self.rows.ids().iter().for_each(|&column| occurs[column as usize] = true);
+        occurs
+    }
+
+    fn labelled(
+        parsed: Parsed,
+        features: Features,
+        reading: ReadConfig,
+        path: &Path,
+        dropped: usize,
+    ) -> Result<Dataset> {
+        let Parsed { rows, labels, unlabelled, with_query, lines, span, weights, .. } = parsed;
+        let file = path.to_path_buf();
+        let mut notes = Vec::new();
+        notes.extend(query_note(path, with_query));
+        if dropped > 0 {
+            notes.push(format!(
+                "{}: {dropped} values of features that do not occur in training count as zero",
+                Place::file(path)
+            ));
+        }
+        if rows.is_empty() {
+            return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
+        }
+        if rows.nonzeros() == 0 && span.is_none() && dropped == 0 {
+            let what = format!("no row has a feature: this does not look like {}", reading.recipe.name());
+            let hint = format!("write a row as: {}", reading.recipe.shape());
+            return Err(Error::data(Place::file(path), what, hint));
+        }
+        if let (Some(row), true) = (unlabelled, labels.len() != rows.len()) {
+            return Err(no_target(Place::file(path).line(lines.of(row))));
+        }
+        if rows.len() > u32::MAX as usize {
+            return Err(Error::data(Place::file(path), "there are more than 2³² rows", "split the file"));
+        }
+        let weights = Some(weights).filter(|weights| !weights.is_empty());
+        Ok(Dataset { rows, labels, features, weights, reading, notes, file, lines })
+    }
+
+    /// Refuses rows without a target.
+    pub(crate) fn check_targets(&self) -> Result<()> {
+        self.labels.first_absent().map_or(Ok(()), |row| Err(no_target(self.place(row))))
+    }
+
+    /// Data that were made, not read.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Features, Labels, Rows, Task};
+    /// let mut rows = Rows::new();
+    /// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+    /// let data = Dataset::made(rows, Labels::Numbers(vec![2.0, 4.0, 6.0]), Features::columns_from(1, 1));
+    /// assert_eq!(Task::new(data, None, None, None).unwrap().loss.spec(), "squared");
+    /// ```
+    pub fn made(rows: Rows, labels: Labels, features: Features) -> Dataset {
+        Dataset {
+            rows,
+            labels,
+            features,
+            weights: None,
+            reading: ReadConfig::default(),
+            notes: Vec::new(),
+            file: "made data".into(),
+            lines: Lines::default(),
+        }
+    }
+
+    /// Where row `i` was read.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-place.svm");
+    /// std::fs::write(&file, "1 1:1\n\n# a word\n-1 2:1\n").unwrap();
+    /// let data = Dataset::read(&file, Declared::default()).unwrap();
+    /// assert_eq!((data.place(0).line, data.place(1).line), (Some(1), Some(4)));
+    /// ```
+    pub fn place(&self, i: usize) -> Place {
+        Place::file(&self.file).line(self.lines.of(i))
+    }
+
+    /// The file as a whole.
+    ///
+    /// ```
+    /// let task = lazyglm::synth::documents(&lazyglm::synth::Shape { rows: 10, ..Default::default() }).task;
+    /// assert_eq!(task.data.file().to_string(), "made data");
+    /// ```
+    pub fn file(&self) -> Place {
+        Place::file(&self.file)
+    }
+
+    /// Rounds values to f32, for models that keep their weights in it.
+    pub(crate) fn narrow(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        self.rows = rows.narrowed().map_err(|row| {
+            let what = "a value is too large for f32 (3.4e38)";
+            Error::data(self.place(row), what, "scale the feature down, or train with --precision f64")
+        })?;
+        Ok(())
+    }
+
+    /// These rows alone, in this order.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Declared};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-select.svm");
+    /// std::fs::write(&file, "1 1:1\n2 1:1\n3 1:1\n").unwrap();
+    /// let data = Dataset::read(&file, Declared::default()).unwrap().select(&[2, 0]);
+    /// assert_eq!((data.rows.len(), data.labels.name(0), data.place(0).line), (2, "3".to_string(), Some(3)));
+    /// ```
+    pub fn select(&self, rows: &[usize]) -> Dataset {
+        Dataset {
+            rows: self.rows.select(rows),
+            labels: self.labels.select(rows),
+            features: self.features.clone(),
+            weights: self.weights.as_ref().map(|weights| rows.iter().map(|&i| weights[i]).collect()),
+            reading: self.reading.clone(),
+            notes: Vec::new(),
+            file: self.file.clone(),
+            lines: self.lines.select(rows),
+        }
+    }
+}
+
+fn no_target(place: Place) -> Error {
+    let hint =
+        "give each row its target; where targets are sets of labels (--multilabel) a row may have none";
+    Error::data(place, "the row has no target", hint)
+}
+
+/// A word on query ids, if there were any: they are read over.
+///
+/// ```
+/// use lazyglm::data::dataset::query_note;
+/// assert_eq!(query_note("rank.svm".as_ref(), 3).unwrap(), "rank.svm: qid on 3 rows was ignored");
+/// assert_eq!(query_note("rank.svm".as_ref(), 0), None);
+/// ```
+pub fn query_note(path: &Path, rows: usize) -> Option<String> {
+    (rows > 0).then(|| format!("{}: qid on {rows} rows was ignored", Place::file(path)))
+}
+
+/// Bytes of the shortest usual pair, as in ` 17:1`.
+const LEAST_PAIR: usize = 5;
+/// Non-zeros that room is made for before they are seen.
+const MOST_EXPECTED: usize = 1 << 30;
+
+/// What is to be done to the values of these rows.
+fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Scaling {
+    let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
+    let mut rows = Cow::Borrowed(rows);
+    if idf.is_some() {
+        let mut columns = Columns::new(rows.columns());
+        columns.see(Rows::borrow(&rows));
+        scaling.idf = Some(columns.idf());
+    }
+    if scale != Scale::None {
+        if idf.is_some() {
+            scaling.apply(rows.to_mut(), false); // scaled is what idf leaves
+        }
+        let mut columns = Columns::new(rows.columns());
+        columns.see(Rows::borrow(&rows));
+        scaling.scale = columns.scale(scale);
+    }
+    scaling
+}
+
+fn too_large(file: &Path, line: u64) -> Error {
+    let (what, hint) =
+        ("a value is too large for f32 (3.4e38)", "scale the feature down, or train with --precision f64");
+    Error::data(Place::file(file).line(line), what, hint)
+}
+
+/// Calls `see` with block after block of rows: for scoring data of any size. Ids are as written, or numbers of the
+/// block's own names. Data that a model is to score are read as those it learnt from were.
+///
+/// ```
+/// let file = std::env::temp_dir().join("lazyglm-doc-blocks.svm");
+/// std::fs::write(&file, "1 5:1\n".repeat(400_000)).unwrap();
+/// let (mut blocks, mut rows) = (0, 0);
+/// let see = |block: &lazyglm::data::format::Parsed| Ok((blocks, rows) = (blocks + 1, rows + block.rows.len()));
+/// lazyglm::data::dataset::for_each_block(&file, &Default::default(), None, see).unwrap();
+/// assert!(blocks > 1 && rows == 400_000);
+/// ```
+pub fn for_each_block(
+    path: &Path,
+    asked: &ReadOptions,
+    known: Option<&ReadConfig>,
+    mut see: impl FnMut(&Parsed) -> Result<()>,
+) -> Result<()> {
+    Input::open(path, asked, known)?.for_each(Vec::new(), &mut |block| see(block))
+}

@@ -1,0 +1,290 @@
+//! Which column stands for which feature: features are indices as written, words or buckets; columns count from 0.
+
+use crate::data::feature_ids::FeatureIds;
+use crate::data::format::{Found, Parsed, Span};
+use crate::data::rows::Rows;
+use crate::data::scaling::Scaling;
+use crate::util::error::{Error, Place, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Below this many features a column each is cheap; above, only features that occur get one.
+const DIRECT: usize = 1 << 22;
+
+/// The features of a data set.
+///
+/// ```
+/// let features = lazyglm::Features::columns_from(1, 3); // 1, 2 and 3 in the file are 0, 1 and 2 in memory
+/// assert_eq!((features.index(0), features.column(3)), (1, Some(2)));
+/// assert_eq!((features.column(0), features.column(4)), (None, None));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Features {
+    /// 0 or 1: the index of the first feature.
+    pub base: u32,
+    /// d: how many features there are, seen or not.
+    pub count: usize,
+    /// The columns, where they are not simply all features in their order.
+    given: Option<Arc<Given>>,
+    /// What indices stand for, where they were not written as such.
+    pub naming: Arc<FeatureIds>,
+    /// What is done to values.
+    pub(crate) scaling: Arc<Scaling>,
+}
+
+/// Columns of features of which most never occur, or which are renumbered.
+#[derive(Debug)]
+struct Given {
+    /// The index of each column.
+    index: Vec<u32>,
+    /// The columns in the order of their indices, if they are not in it.
+    sorted: Option<Vec<u32>>,
+}
+
+impl Given {
+    /// A column for each of these, rising.
+    fn rising(index: Vec<u32>) -> Given {
+        Given { index, sorted: None }
+    }
+
+    /// A column for each of these, in this order.
+    fn in_order(index: Vec<u32>) -> Given {
+        let mut sorted: Vec<u32> = (0..index.len() as u32).collect();
+        sorted.sort_unstable_by_key(|&column| index[column as usize]);
+        Given { index, sorted: Some(sorted) }
+    }
+
+    fn column(&self, index: u32) -> Option<u32> {
+        match &self.sorted {
+            None => self.index.binary_search(&index).ok().map(|column| column as u32),
+            Some(sorted) => {
+                let place = sorted.binary_search_by_key(&index, |&column| self.index[column as usize]);
+                place.ok().map(|place| sorted[place])
+            }
+        }
+    }
+}
+
+/// What the caller says of the features, where the data leave it open.
+///
+/// ```
+/// use lazyglm::{Dataset, Declared};
+/// let file = std::env::temp_dir().join("lazyglm-doc-declared.svm");
+/// std::fs::write(&file, "1 1:1\n-1 3:1\n").unwrap();
+/// let count = |declared| Dataset::read(&file, declared).unwrap().features.count;
+/// assert_eq!(count(Declared::default()), 3);
+/// assert_eq!(count(Declared { base: Some(0), count: None }), 4, "0, 1, 2 and 3");
+/// assert_eq!(count(Declared { base: None, count: Some(100) }), 100);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Declared {
+    /// The index of the first feature; detected if not given: 0 if an index 0 occurs, else 1.
+    pub base: Option<u32>,
+    /// How many features there are; by default up to the highest index.
+    pub count: Option<usize>,
+}
+
+impl Declared {
+    /// Refuses to be told of indices where there are none.
+    pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
+        let flag = self.base.map(|_| "--index-base").or(self.count.map(|_| "--features"));
+        match (naming, flag) {
+            (FeatureIds::Indices, _) | (_, None) => Ok(()),
+            (_, Some(flag)) => {
+                let what = format!("{flag} is about indices, and these features have names or buckets");
+                Err(Error::call(what, "leave it out"))
+            }
+        }
+    }
+}
+
+impl Features {
+    /// A column each for the features `base`, `base` + 1, …
+    ///
+    /// ```
+    /// let features = lazyglm::Features::columns_from(0, 5);
+    /// assert_eq!((features.columns(), features.index(4)), (5, 4));
+    /// ```
+    pub fn columns_from(base: u32, count: usize) -> Features {
+        Features { base, count, given: None, naming: Arc::default(), scaling: Arc::default() }
+    }
+
+    /// Finds the features of rows whose ids are indices as written, and renames the ids to columns.
+    ///
+    /// ```
+    /// use lazyglm::{Declared, Features, data::format::{Parsed, Parser, Svmlight}};
+    /// let (mut parsed, file) = (Parsed::default(), "mail.svm".as_ref());
+    /// Svmlight::default().parse(b"1 1:1 7:1\n", file, &mut parsed).unwrap();
+    /// let features = Features::assign(&mut parsed.rows, parsed.span, Declared::default(), file).unwrap();
+    /// assert_eq!((features.base, features.count, parsed.rows.ids()), (1, 7, &[0, 6][..]));
+    /// ```
+    pub fn assign(rows: &mut Rows, span: Option<Span>, declared: Declared, file: &Path) -> Result<Features> {
+        Features::of(rows, FeatureIds::Indices, None, span, declared, file)
+    }
+
+    /// The features of rows whose ids are those of a naming, or with an `order` places in it; makes columns of them.
+    pub(crate) fn of(
+        rows: &mut Rows,
+        naming: FeatureIds,
+        order: Option<Vec<u32>>,
+        span: Option<Span>,
+        declared: Declared,
+        file: &Path,
+    ) -> Result<Features> {
+        let (base, count) = match &naming {
+            FeatureIds::Indices => counting(span, declared, file)?,
+            FeatureIds::Words(words) => (0, words.len()),
+            FeatureIds::Buckets(buckets) => (0, 1 << buckets.bits()),
+        };
+        let all = count <= DIRECT || matches!(naming, FeatureIds::Words(_)); // words all occur
+        let given = match order {
+            Some(order) => Some(Given::in_order(order)),
+            None if all => None,
+            None => Some(distinct(rows.ids())).filter(|ids| ids.len() < count / 2).map(Given::rising),
+        };
+        let (given, naming) = (given.map(Arc::new), Arc::new(naming));
+        let features = Features { base, count, given, naming, scaling: Arc::default() };
+        features.to_columns(rows)?;
+        Ok(features)
+    }
+
+    /// The features of data that are not in memory: `occurs` marks the indices, words or buckets there are.
+    pub(crate) fn surveyed(
+        naming: FeatureIds,
+        order: Option<Vec<u32>>,
+        span: Option<Span>,
+        declared: Declared,
+        file: &Path,
+        occurs: &[bool],
+    ) -> Result<Features> {
+        // Assigned to a row of every index there is: the rules are the same.
+        let mut rows = Rows::new();
+        if order.is_none() {
+            let ids: Vec<u32> = (0..occurs.len() as u32).filter(|&id| occurs[id as usize]).collect();
+            rows.push_known(&ids, &vec![1.0; ids.len()]);
+        }
+        Features::of(&mut rows, naming, order, span, declared, file)
+    }
+
+    /// Which columns occur, given which ids do.
+    pub(crate) fn occurring_columns(&self, occurs: &[bool]) -> Vec<bool> {
+        (0..self.columns()).map(|column| occurs.get(self.index(column) as usize) == Some(&true)).collect()
+    }
+
+    /// Makes columns of the ids of rows, all of which are known here.
+    pub(crate) fn to_columns(&self, rows: &mut Rows) -> Result<()> {
+        match self.given.as_deref() {
+            None => rows.count_from(self.base, self.count),
+            Some(Given { index, sorted: Some(_) }) => rows.count_from(0, index.len()), // they are columns by now
+            Some(Given { index, sorted: None }) => {
+                rows.rename(index.len(), |id| index.partition_point(|&known| known < id) as u32)
+            }
+        }
+    }
+
+    /// The columns of other rows under the same names: ids are renamed, and features that have no column, or one
+    /// that does not occur, dropped, and counted in `dropped`.
+    pub(crate) fn apply(&self, block: &Parsed, occurs: &[bool], dropped: &mut usize) -> Result<Rows> {
+        let index_of_name: Option<Vec<Option<u32>>> =
+            block.names.as_ref().map(|names| names.iter().map(|name| self.naming.find(name)).collect());
+        let column = |id: u32| {
+            let index = match &index_of_name {
+                Some(of_name) => of_name[id as usize],
+                None => self.naming.find_index(id),
+            };
+            index.and_then(|index| self.column(index)).filter(|&column| occurs[column as usize])
+        };
+        let (mut renamed, mut pairs, lent) = (Parsed::default(), Vec::new(), block.rows.borrow());
+        for i in 0..lent.len() {
+            pairs.clear();
+            lent.for_each(i, |id, x| match column(id as u32) {
+                Some(column) => pairs.push((column, x)),
+                None => *dropped += 1,
+            });
+            let infinite =
+                |_| Error::call("the values of one feature sum to infinity", "scale the values down");
+            renamed.push_row(&mut pairs).map_err(infinite)?;
+        }
+        renamed.rows.declare_columns(self.columns());
+        self.scaling.apply(&mut renamed.rows, false);
+        Ok(renamed.rows)
+    }
+
+    /// How many columns there are: d, unless only occurring features have one.
+    pub fn columns(&self) -> usize {
+        self.given.as_ref().map_or(self.count, |given| given.index.len())
+    }
+
+    /// What a column is called: its index as written, its word or its bucket.
+    ///
+    /// ```
+    /// assert_eq!(lazyglm::Features::columns_from(1, 3).name(2), "3");
+    /// ```
+    pub fn name(&self, column: usize) -> String {
+        self.naming.text(self.index(column))
+    }
+
+    /// The index, as written, of a column; the number of its word or its bucket.
+    ///
+    /// ```
+    /// let features = lazyglm::Features::columns_from(1, 3);
+    /// assert_eq!((0..3).map(|column| features.index(column)).collect::<Vec<_>>(), [1, 2, 3]);
+    /// ```
+    pub fn index(&self, column: usize) -> u32 {
+        self.given.as_ref().map_or(column as u32 + self.base, |given| given.index[column])
+    }
+
+    /// The weight of a column in the units of the data, given that of the values learnt from, which may be scaled.
+    ///
+    /// ```
+    /// assert_eq!(lazyglm::Features::columns_from(1, 3).in_data_units(2, 0.5), 0.5, "nothing was scaled");
+    /// ```
+    pub fn in_data_units(&self, column: usize, weight: f64) -> f64 {
+        weight * self.scaling.factor(column)
+    }
+
+    /// The column of an index as written.
+    ///
+    /// ```
+    /// let features = lazyglm::Features::columns_from(1, 3);
+    /// assert_eq!([0, 1, 3, 4].map(|index| features.column(index)), [None, Some(0), Some(2), None]);
+    /// ```
+    pub fn column(&self, index: u32) -> Option<u32> {
+        match &self.given {
+            Some(given) => given.column(index),
+            None => index.checked_sub(self.base).filter(|&column| (column as usize) < self.count),
+        }
+    }
+
+    /// The columns in the order of their indices.
+    pub(crate) fn sorted(&self) -> impl Iterator<Item = usize> + '_ {
+        let sorted = self.given.as_ref().and_then(|given| given.sorted.as_deref());
+        (0..self.columns()).map(move |k| sorted.map_or(k, |sorted| sorted[k] as usize))
+    }
+}
+
+/// The first index and how many there are, of features that are indices as written.
+fn counting(span: Option<Span>, declared: Declared, file: &Path) -> Result<(u32, usize)> {
+    let base = declared.base.unwrap_or(u32::from(span.is_none_or(|span| span.low.index > 0)));
+    let high = span.map_or(u64::from(base), |span| u64::from(span.high.index) + 1);
+    let found = high.saturating_sub(u64::from(base)) as usize;
+    if let Some(Span { low, high }) = span {
+        let place = |at: Found| Place::file(file).line(at.line).column(at.column);
+        if low.index < base {
+            let what = format!("index {} occurs, but indices were said to start at {base}", low.index);
+            return Err(Error::data(place(low), what, "leave --index-base out, or set it to 0"));
+        }
+        if let Some(count) = declared.count.filter(|&count| found > count) {
+            let what = format!("index {} is beyond the {count} features declared", high.index);
+            return Err(Error::data(place(high), what, format!("raise --features to {found} or more")));
+        }
+    }
+    Ok((base, declared.count.unwrap_or(found)))
+}
+
+fn distinct(ids: &[u32]) -> Vec<u32> {
+    let mut distinct = ids.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct
+}

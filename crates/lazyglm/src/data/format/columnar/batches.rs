@@ -1,0 +1,135 @@
+//! A file batch by batch, and the wall between us and what others' code does with damaged files.
+
+use super::rows::{self, Places};
+use super::{ARROW, PARQUET, ParquetColumn, arrow_file, parquet_file};
+use crate::data::format::Parsed;
+use crate::util::error::{Error, Place, Result};
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// How many values are read at a time, about: rows times columns.
+const VALUES: usize = 1 << 20;
+
+/// Rows are handed on in blocks of at most so many.
+const ROWS: usize = 1 << 13;
+
+/// What others' code says is wrong with a file.
+pub(super) type Wrong<T> = std::result::Result<T, String>;
+
+/// Gives batch after batch; none at the end.
+pub(super) type Next = Box<dyn FnMut() -> Wrong<Option<RecordBatch>>>;
+
+/// An open file: its columns, and a way to read some of them.
+pub(super) struct Table {
+    pub schema: SchemaRef,
+    /// Takes the columns to read, by number, and how many rows at a time.
+    pub read: Box<dyn FnOnce(Vec<usize>, usize) -> Wrong<Next>>,
+}
+
+impl Table {
+    pub fn open(path: &Path) -> Result<Table> {
+        let cannot = |e: io::Error| match e.kind() {
+            io::ErrorKind::NotSeekable => stream(path), // what calls itself a file may be a pipe
+            _ => Error::io(path, e, "check the name and that you may read it"),
+        };
+        let mut file = File::open(path).map_err(cannot)?;
+        let mut magic = Vec::new();
+        (&file).take(ARROW.len() as u64).read_to_end(&mut magic).map_err(cannot)?;
+        file.rewind().map_err(cannot)?;
+        match &magic[..] {
+            magic if magic.starts_with(PARQUET) => walled(path, || parquet_file::open(file)),
+            magic if magic.starts_with(ARROW) => walled(path, || arrow_file::open(file)),
+            [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Err(Error::data(
+                Place::file(path),
+                "Parquet cannot be read out of gzip or zstd: it is read from its end",
+                "unpack it; inside, Parquet has compression of its own",
+            )),
+            _ => Err(Error::data(
+                Place::file(path),
+                "this is no Parquet file and no Arrow file: it does not begin with PAR1 or ARROW1",
+                "name the format with --format, or write the file again (Feather: version 2)",
+            )),
+        }
+    }
+}
+
+/// Calls `see` with the rows of block after block.
+pub(in crate::data::format) fn for_each_batch(
+    file: &Path,
+    target: &str,
+    columns: &[ParquetColumn],
+    absent: Vec<bool>,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<()> {
+    let table = Table::open(file)?;
+    let (chosen, places) = choose(&table.schema, target, columns);
+    let at_a_time = (VALUES / chosen.len().max(1)).clamp(64, ROWS);
+    if chosen.is_empty() {
+        return Err(Error::data(
+            Place::file(file),
+            "no column is left to read",
+            "give it features and a target",
+        ));
+    }
+    let mut next = walled(file, || (table.read)(chosen, at_a_time))?;
+    let (mut parsed, mut lines) = (Parsed { absent, ..Parsed::default() }, 0);
+    while let Some(batch) = walled(file, &mut next)? {
+        for first in (0..batch.num_rows()).step_by(at_a_time) {
+            let part = batch.slice(first, at_a_time.min(batch.num_rows() - first));
+            let done = walled(file, || Ok(rows::append(&part, &places, file, &mut parsed)))?;
+            done.map_err(|e| e.further_down(lines))?;
+            lines += parsed.move_down(lines);
+            see(&mut parsed)?;
+            parsed.clear_rows();
+        }
+    }
+    Ok(())
+}
+
+/// The word on data that only come once.
+#[cold]
+pub(super) fn stream(path: &Path) -> Error {
+    let what = "Parquet cannot be read from a stream: it is read from its end";
+    Error::data(Place::file(path), what, "save it to a file, and name that")
+}
+
+/// Which columns of a file are needed, and where in a batch of those each will be.
+fn choose<'a>(schema: &Schema, target: &str, columns: &'a [ParquetColumn]) -> (Vec<usize>, Places<'a>) {
+    let by_name: HashMap<&str, &ParquetColumn> =
+        columns.iter().map(|column| (column.name.as_str(), column)).collect();
+    let (mut chosen, mut places) = (Vec::new(), Places::default());
+    for (number, field) in schema.fields().iter().enumerate() {
+        let column = by_name.get(field.name().as_str());
+        // A column of nulls alone takes no room: a damaged file may claim any number of rows of it.
+        if field.data_type().is_null() || (column.is_none() && field.name() != target) {
+            continue;
+        }
+        match column {
+            Some(column) => places.columns.push((chosen.len(), column)),
+            None => places.target = Some(chosen.len()),
+        }
+        chosen.push(number);
+    }
+    (chosen, places)
+}
+
+/// Calls others' code: it may fail, and on damaged files it may panic, which must not leave this crate.
+fn walled<T>(file: &Path, call: impl FnOnce() -> Wrong<T>) -> Result<T> {
+    let damaged = |what: String| {
+        let hint = "fetch or write it again, with snappy, gzip, lz4, zstd or no compression";
+        Error::data(Place::file(file), what, hint)
+    };
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(said)) => {
+            let said = said.lines().next().unwrap_or_default();
+            Err(damaged(format!("the file cannot be read: {}", said.chars().take(200).collect::<String>())))
+        }
+        Err(_) => Err(damaged("the file is damaged".to_string())),
+    }
+}

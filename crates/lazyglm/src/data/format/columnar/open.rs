@@ -1,0 +1,177 @@
+//! How a table is opened: which column is the target, and what the others hold.
+
+use super::batches::{Table, stream};
+use super::{Holds, ParquetColumn, types};
+use crate::data::format::{FormatSpec, Opening, ReadOptions};
+use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::registry;
+use arrow_schema::{DataType, FieldRef, LaneGrid, Schema};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// Columns that are the target when none is named, the first of these names that occurs.
+const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
+
+/// How many columns a message lists.
+const SHOWN: usize = 12;
+
+pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
+    let file = opening.file;
+    if file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+        return Err(stream(file));
+    }
+    let schema = Table::open(file)?.schema;
+    match opening.known {
+        Some(known @ FormatSpec::Parquet { target, columns }) => {
+            check_known(&schema, target, columns, file)?;
+            Ok(known.clone())
+        }
+        _ => choose(&schema, opening.asked, file),
+    }
+}
+
+/// Data that a model is to score must have the columns it learnt from, by name; others are passed over, and the target
+/// may be missing.
+fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &Path) -> Result<()> {
+    let fields = schema.fields().iter().map(|field| (field.name().as_str(), field));
+    let fields: HashMap<&str, &FieldRef> = fields.collect();
+    let names: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).chain([target]).collect();
+    check_names(schema, |field| names.contains(field.name().as_str()), file)?;
+    for ParquetColumn { name, holds } in columns {
+        let wrong = |what: String, hint| Err(Error::data(Place::file(file), what, hint));
+        let (field, name) = (fields.get(name.as_str()), excerpt(name.as_bytes()));
+        let Some(field) = field else {
+            let what = format!("the column '{name}' is missing: the model learnt from it");
+            return wrong(what, "add it; where nothing is known, null will do");
+        };
+        if !types::fits(field.data_type(), *holds) {
+            let held = match holds {
+                Holds::Numbers => "numbers",
+                Holds::Names => "text",
+                Holds::Lists => "lists of text",
+                Holds::Pairs | Holds::Indices => "lists of index and value",
+            };
+            let what = format!("the column '{name}' is {}, but held {held} in training", field.data_type());
+            return wrong(what, "write it as it was in training");
+        }
+    }
+    check_target(schema, target, file)
+}
+
+/// The target, and what the other columns hold.
+fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpec> {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let usual = || TARGETS.into_iter().find(|name| names.contains(name)).map(str::to_string);
+    let Some(target) = asked.target.clone().or_else(usual) else {
+        let what = format!("{}: no column is called {}", Place::file(file), TARGETS.join(", "));
+        let some = registry::listed(&names[..names.len().min(SHOWN)]);
+        return Err(Error::call(what, format!("name the target with --target NAME; there are: {some}")));
+    };
+    for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {
+        if !names.contains(&name.as_str()) {
+            return Err(unknown(name, names, file));
+        }
+    }
+    if asked.drop.contains(&target) {
+        let what = format!("the column '{}' is the target and is to be left out", excerpt(&target));
+        return Err(Error::call(what, "take it off --drop, or name another --target"));
+    }
+    check_names(schema, |field| !asked.drop.contains(field.name()), file)?;
+    check_target(schema, &target, file)?;
+    let fields = schema.fields().iter().filter(|field| {
+        *field.name() != target && !asked.drop.contains(field.name()) && !field.data_type().is_null()
+    });
+    let mut columns =
+        fields.map(|field| column(field, asked, file)).collect::<Result<Vec<ParquetColumn>>>()?;
+    if let [ParquetColumn { holds: holds @ Holds::Pairs, .. }] = &mut columns[..] {
+        *holds = Holds::Indices;
+    }
+    distinct(&columns, file)?;
+    Ok(FormatSpec::Parquet { target, columns })
+}
+
+fn column(field: &LaneGrid, asked: &ReadOptions, file: &Path) -> Result<ParquetColumn> {
+    let name = field.name().clone();
+    let Some(holds) = types::holds(field.data_type()) else {
+        let what = format!(
+            "the column '{}' is {}, of which no features can be made",
+            excerpt(name.as_bytes()),
+            field.data_type()
+        );
+        let hint = "leave it out with --drop NAME, or write numbers, text, lists of text, or lists of \
+                    struct<index, value>";
+        return Err(Error::data(Place::file(file), what, hint));
+    };
+    let categorical = asked.categorical.contains(&name);
+    let holds = match holds {
+        Holds::Pairs if categorical => {
+            let what =
+                format!("the column '{}' holds lists of index and value: those are no names", excerpt(&name));
+            return Err(Error::call(what, "take it off --categorical"));
+        }
+        Holds::Numbers if categorical && *field.data_type() != DataType::Boolean => Holds::Names,
+        holds => holds,
+    };
+    Ok(ParquetColumn { name, holds })
+}
+
+/// Columns are known by name: each has one of its own, and it can stand in a model.
+fn check_names(schema: &Schema, used: impl Fn(&LaneGrid) -> bool, file: &Path) -> Result<()> {
+    let mut names: Vec<&str> =
+        schema.fields().iter().filter(|field| used(field)).map(|field| field.name().as_str()).collect();
+    names.sort_unstable();
+    let wrong = |name: &str, what: &str| {
+        let what = format!("the column '{}' {what}", excerpt(name.as_bytes()));
+        Err(Error::data(Place::file(file), what, "rename it, or leave it out with --drop NAME"))
+    };
+    if let Some(two) = names.windows(2).find(|two| two[0] == two[1]) {
+        return wrong(two[0], "stands twice in the file");
+    }
+    match names.iter().find(|name| name.contains('\0')) {
+        Some(name) => wrong(name, "has a NUL character in its name"),
+        None => Ok(()),
+    }
+}
+
+/// Features of two columns must not have one name: value `b` of a text column `a` is `a=b`, and so is a number column `a=b`.
+fn distinct(columns: &[ParquetColumn], file: &Path) -> Result<()> {
+    let prefix = |column: &ParquetColumn| match column.holds {
+        Holds::Names | Holds::Lists => Some(format!("{}=", column.name)),
+        Holds::Pairs => Some(format!("{}^", column.name)),
+        Holds::Numbers | Holds::Indices => None,
+    };
+    let prefixes: HashMap<String, &str> =
+        columns.iter().filter_map(|column| Some((prefix(column)?, column.name.as_str()))).collect();
+    for ParquetColumn { name, .. } in columns.iter().filter(|column| column.holds == Holds::Numbers) {
+        let mut starts = name.match_indices(['=', '^']).map(|(at, _)| &name[..=at]);
+        if let Some(other) = starts.find_map(|start| prefixes.get(start)) {
+            let (name, other) = (excerpt(name), excerpt(other));
+            let what = format!("a value of the column '{other}' could have the name of the column '{name}'");
+            return Err(Error::data(
+                Place::file(file),
+                what,
+                "rename one of them, or leave one out with --drop NAME",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_target(schema: &Schema, target: &str, file: &Path) -> Result<()> {
+    let field = schema.field_with_name(target).ok();
+    match field.filter(|field| !types::fits(field.data_type(), Holds::Names)) {
+        None => Ok(()),
+        Some(field) => {
+            let what = format!("the target '{}' is {}", excerpt(target.as_bytes()), field.data_type());
+            Err(Error::data(Place::file(file), what, "targets are numbers, text, true or false"))
+        }
+    }
+}
+
+#[cold]
+fn unknown(name: &str, mut names: Vec<&str>, file: &Path) -> Error {
+    names.sort_by(|a, b| strsim::jaro_winkler(name, b).total_cmp(&strsim::jaro_winkler(name, a)));
+    names.truncate(SHOWN);
+    let what = format!("{}: there is no column '{}'", Place::file(file), excerpt(name));
+    Error::call(what, registry::suggest(name, &names))
+}

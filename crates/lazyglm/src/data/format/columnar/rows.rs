@@ -1,0 +1,197 @@
+//! From columns to rows.
+
+use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, wholes, words};
+use super::{Holds, ParquetColumn, types};
+use crate::data::format::names::push_part;
+use crate::data::format::{Found, Parsed};
+use crate::util::error::{Error, Place, Result, excerpt};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use std::fmt::Write;
+use std::path::Path;
+
+/// A column of a batch, ready to be read row by row.
+struct View<'a> {
+    name: &'a str,
+    id: Option<u32>, // of the name alone, once it was needed
+    values: Values<'a>,
+}
+
+enum Values<'a> {
+    Numbers(Numbers<'a>),
+    Words { words: Words<'a>, decimal: bool },
+    Lists(Ranges<'a>, Words<'a>),
+    Pairs { ranges: Ranges<'a>, items: &'a dyn Array, index: Wholes<'a>, values: Numbers<'a>, named: bool },
+}
+
+/// Where in a batch the columns are.
+#[derive(Default)]
+pub(super) struct Places<'a> {
+    pub target: Option<usize>,
+    pub columns: Vec<(usize, &'a ParquetColumn)>,
+}
+
+/// Appends the rows of a batch. A column of a wrong type has no values: opening the file has refused what must not be.
+pub(super) fn append(batch: &RecordBatch, places: &Places, file: &Path, into: &mut Parsed) -> Result<()> {
+    let target = places.target.and_then(|place| targets(batch.column(place).as_ref()));
+    let views =
+        places.columns.iter().filter_map(|&(place, column)| view(batch.column(place).as_ref(), column));
+    let mut views: Vec<View> = views.collect();
+    let mut reader = Reader { file, line: 0, name: String::new(), pairs: Vec::new() };
+    for row in 0..batch.num_rows() {
+        reader.line = into.lines.begin();
+        if !into.begin_row() {
+            continue;
+        }
+        match target.as_ref().and_then(|target| target(row)) {
+            None => into.no_target(),
+            Some(word) => reader.target(&word, into)?,
+        }
+        reader.pairs.clear();
+        for view in &mut views {
+            reader.features(view, row, into)?;
+        }
+        let what = "the values of a feature sum to infinity";
+        into.push_row(&mut reader.pairs).map_err(|_| reader.wrong(what, "scale the values down"))?;
+    }
+    Ok(())
+}
+
+fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>> {
+    let values = match column.holds {
+        Holds::Numbers => Values::Numbers(numbers(array)?),
+        Holds::Names => Values::Words { words: words(array)?, decimal: types::is_decimal(array.data_type()) },
+        Holds::Lists => {
+            let (ranges, items) = lists(array)?;
+            Values::Lists(ranges, words(items)?)
+        }
+        Holds::Pairs | Holds::Indices => {
+            let (ranges, items) = lists(array)?;
+            let (index, value) = types::pair(items.data_type())?;
+            let fields = items.as_struct_opt()?;
+            let (index, values) =
+                (wholes(fields.column(index).as_ref())?, numbers(fields.column(value).as_ref())?);
+            Values::Pairs { ranges, items, index, values, named: column.holds == Holds::Pairs }
+        }
+    };
+    Some(View { name: &column.name, id: None, values })
+}
+
+/// Targets as words. Numbers of 32 bits are widened first: as a number to predict, 0.1 is what it is in f64.
+fn targets<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
+    match array.data_type() {
+        DataType::Float16 | DataType::Float32 => {
+            let numbers = numbers(array)?;
+            Some(Box::new(move |row| array.is_valid(row).then(|| numbers(row).to_string().into())))
+        }
+        _ => words(array),
+    }
+}
+
+/// The place in the file, and scratch space.
+struct Reader<'a> {
+    file: &'a Path,
+    line: u64,
+    name: String,
+    pairs: Vec<(u32, f64)>,
+}
+
+impl Reader<'_> {
+    #[cold]
+    fn wrong(&self, what: impl Into<String>, hint: &str) -> Error {
+        Error::data(Place::file(self.file).line(self.line), what, hint)
+    }
+
+    fn target(&self, word: &str, into: &mut Parsed) -> Result<()> {
+        let pushed = match word {
+            "" => Err("the target is empty".to_string()),
+            word => into.labels.push(word.as_bytes()),
+        };
+        pushed.map_err(|what| self.wrong(what, "targets are finite numbers, words, true or false"))
+    }
+
+    /// The features of one column in one row.
+    fn features(&mut self, view: &mut View, row: usize, into: &mut Parsed) -> Result<()> {
+        let View { name, id, values } = view;
+        match values {
+            Values::Numbers(numbers) => {
+                let x = self.finite(name, numbers(row))?;
+                if x != 0.0 {
+                    let id = *id.get_or_insert_with(|| into.name(name)); // zeros make no names
+                    self.pairs.push((id, x));
+                }
+            }
+            Values::Words { words, decimal } => {
+                let Some(word) = words(row) else { return Ok(()) };
+                if *decimal {
+                    self.finite(name, word.parse().unwrap_or(0.0))?;
+                }
+                self.word(name, &word, into)?;
+            }
+            Values::Lists(ranges, words) => {
+                for word in ranges(row).filter_map(words) {
+                    self.word(name, &word, into)?;
+                }
+            }
+            Values::Pairs { ranges, items, index, values, named } => {
+                for (k, item) in ranges(row).enumerate().filter(|&(_, item)| items.is_valid(item)) {
+                    let x = self.finite(name, values(item))?;
+                    let index = index(item).ok_or_else(|| {
+                        let what = format!("pair {} of '{}' has no index", k + 1, excerpt(name.as_bytes()));
+                        self.wrong(what, "give it one, or take the pair out")
+                    })?;
+                    match named {
+                        true => self.pair(name, index, x, into),
+                        false => self.index(index, x, k, into)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn finite(&self, name: &str, x: f64) -> Result<f64> {
+        if x.is_finite() {
+            return Ok(x);
+        }
+        let what = format!("the value {x} in '{}' is not finite", excerpt(name.as_bytes()));
+        Err(self.wrong(what, "write null for a value that is not known"))
+    }
+
+    fn word(&mut self, column: &str, word: &str, into: &mut Parsed) -> Result<()> {
+        if word.as_bytes().contains(&0) {
+            let what = format!("the text in '{}' has a NUL character in it", excerpt(column.as_bytes()));
+            return Err(self.wrong(what, "take it out"));
+        }
+        self.name.clear();
+        push_part(&mut self.name, column, '=');
+        self.name.push_str(word);
+        self.pairs.push((into.name(&self.name), 1.0));
+        Ok(())
+    }
+
+    fn pair(&mut self, column: &str, index: i128, x: f64, into: &mut Parsed) {
+        if x != 0.0 {
+            self.name.clear();
+            push_part(&mut self.name, column, '^');
+            let _ = write!(self.name, "{index}"); // a String takes all that is written
+            self.pairs.push((into.name(&self.name), x));
+        }
+    }
+
+    /// A feature known by its index; `k` is its place in the list.
+    fn index(&mut self, index: i128, x: f64, k: usize, into: &mut Parsed) -> Result<()> {
+        let id = u32::try_from(index).map_err(|_| match index {
+            ..0 => self.wrong(format!("index {index} is negative"), "indices start at 0 or 1"),
+            _ => {
+                let what = format!("index {index} is above 4294967295, the largest there is");
+                self.wrong(what, "renumber or hash the features into 32 bits")
+            }
+        })?;
+        into.see(Found { index: id, line: self.line, column: k as u64 + 1 });
+        self.pairs.push((id, x));
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! From records to rows.
+
+use super::records::{Quotes, Record, Records, cell_start, quotes};
+use super::{Column, ColumnKind, Csv, is_missing, trimmed};
+use crate::data::format::names::push_part;
+use crate::data::format::{Parsed, Parser};
+use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::number::parse_number;
+use memchr::{memchr, memchr_iter};
+use std::path::Path;
+
+/// The parser; besides the columns it keeps only scratch space.
+pub(in crate::data::format) struct CsvParser {
+    columns: Vec<Column>,
+    has_target: bool,
+    records: Records,
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    /// The numbers of the number columns' names, once known; they hold for one block.
+    ids: Vec<Option<u32>>,
+    name: String,
+    pairs: Vec<(u32, f64)>,
+}
+
+impl CsvParser {
+    pub fn new(csv: &Csv) -> CsvParser {
+        CsvParser {
+            columns: csv.columns.clone(),
+            has_target: csv.columns.iter().any(|column| column.kind == ColumnKind::Target),
+            records: Records::new(csv.byte()),
+            scratch: Scratch::default(),
+        }
+    }
+}
+
+impl Parser for CsvParser {
+    fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
+        let CsvParser { columns, has_target, records, scratch } = self;
+        let Some(last) = block.len().checked_sub(1) else { return Ok(()) };
+        into.names.get_or_insert_default(); // named, even if all cells here are missing
+        scratch.ids.clear();
+        scratch.ids.resize(columns.len(), None);
+        records.restart();
+        let delimiter = records.delimiter();
+        let (mut line, mut seen) = (into.lines.begin(), 0);
+        while let Some(record) = records.next(block) {
+            // The lines of the record before, and blank ones: a row is on the line on which its record begins.
+            memchr_iter(b'\n', &block[seen..record.start]).for_each(|_| line = into.lines.begin());
+            seen = record.start;
+            let spot = Spot { file, line, bytes: &block[record.start..record.end], delimiter };
+            spot.quotes(record.end == block.len())?;
+            if !into.begin_row() {
+                continue;
+            }
+            let text = spot.utf8(&record)?;
+            if record.cells() != columns.len() {
+                return Err(spot.count(record.cells(), columns.len()));
+            }
+            if !*has_target {
+                into.no_target();
+            }
+            scratch.row(columns, text, record.ends, &spot, into)?;
+        }
+        memchr_iter(b'\n', &block[seen..last]).for_each(|_| line = into.lines.begin());
+        Ok(())
+    }
+}
+
+impl Scratch {
+    fn row(
+        &mut self,
+        columns: &[Column],
+        text: &str,
+        ends: &[usize],
+        spot: &Spot,
+        into: &mut Parsed,
+    ) -> Result<()> {
+        self.pairs.clear();
+        let mut start = 0;
+        for (k, (column, &end)) in columns.iter().zip(ends).enumerate() {
+            let cell = trimmed(text.get(start..end).unwrap_or_default());
+            start = end;
+            match column.kind {
+                ColumnKind::Dropped => {}
+                ColumnKind::Target if is_missing(cell) => {
+                    into.no_target();
+                }
+                ColumnKind::Target => {
+                    let target = into.labels.push(cell.as_bytes());
+                    target.map_err(|what| spot.cell(k, what, "targets are finite numbers or words"))?;
+                }
+                _ if is_missing(cell) => {}
+                ColumnKind::Number => {
+                    let value = parse_number(cell.as_bytes()).filter(|value| value.is_finite());
+                    let value = value.ok_or_else(|| spot.no_number(k, cell, &column.name))?;
+                    let id = *self.ids[k].get_or_insert_with(|| into.name(&column.name));
+                    self.pairs.push((id, value));
+                }
+                ColumnKind::Category => {
+                    self.name.clear();
+                    push_part(&mut self.name, &column.name, '=');
+                    self.name.push_str(cell);
+                    self.pairs.push((into.name(&self.name), 1.0));
+                }
+            }
+        }
+        let pushed = into.push_row(&mut self.pairs);
+        pushed.map_err(|_| spot.byte(0, "the values of a feature sum to infinity", "scale the values down"))
+    }
+}
+
+/// A record and where it stands.
+pub(super) struct Spot<'a> {
+    pub file: &'a Path,
+    /// The line on which it begins.
+    pub line: u64,
+    pub bytes: &'a [u8],
+    pub delimiter: u8,
+}
+
+impl Spot<'_> {
+    /// An error at a byte of the record, counted from 0.
+    #[cold]
+    pub fn byte(&self, at: usize, what: impl Into<String>, hint: impl Into<String>) -> Error {
+        let before = &self.bytes[..at.min(self.bytes.len())];
+        let lines = memchr_iter(b'\n', before).count() as u64;
+        let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() as u64;
+        Error::data(Place::file(self.file).line(self.line + lines).column(column + 1), what, hint)
+    }
+
+    /// An error at a cell, counted from 0.
+    #[cold]
+    pub fn cell(&self, k: usize, what: impl Into<String>, hint: impl Into<String>) -> Error {
+        self.byte(cell_start(self.delimiter, self.bytes, k), what, hint)
+    }
+
+    /// Refuses quotes that swallow rows: only a record of several lines, or the last one of a file, can have such.
+    #[inline]
+    pub fn quotes(&self, last: bool) -> Result<()> {
+        let several = || memchr(b'\n', self.bytes).is_some_and(|at| at + 1 < self.bytes.len());
+        if last || several() {
+            return quotes(self.delimiter, self.bytes).map_or(Ok(()), |found| Err(self.swallows(found)));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn swallows(&self, found: Quotes) -> Error {
+        let hint = "close the quote, or take it out; a quote inside a quoted cell is written as \"\"";
+        match found {
+            Quotes::Open(at) => self.byte(at, "the quote that opens here is not closed", hint),
+            Quotes::Stray(at, lines) => {
+                let lines = if lines == 1 { "1 line end".to_string() } else { format!("{lines} line ends") };
+                let what = format!("the quote that opens here closes after {lines}, and text follows it");
+                self.byte(at, what, hint)
+            }
+        }
+    }
+
+    /// The record's cells as text; bytes that are none, and NUL, are refused.
+    pub fn utf8<'a>(&self, record: &Record<'a>) -> Result<&'a str> {
+        let bad = std::str::from_utf8(self.bytes).err().map(|e| e.valid_up_to());
+        match bad.or(memchr(0, self.bytes)) {
+            None => Ok(std::str::from_utf8(record.text).unwrap_or_default()),
+            Some(at) => {
+                let what = format!("byte 0x{:02x} is no text", self.bytes.get(at).unwrap_or(&0));
+                Err(self.byte(at, what, "save the table as UTF-8 (plain, gzip or zstd)"))
+            }
+        }
+    }
+
+    #[cold]
+    fn count(&self, cells: usize, columns: usize) -> Error {
+        let cell = |n: usize| if n == 1 { "1 cell".to_string() } else { format!("{n} cells") };
+        let what = format!("the row has {}, the header {}", cell(cells), cell(columns));
+        let delimiter = char::from(self.delimiter);
+        self.byte(
+            0,
+            what,
+            format!("put double quotes around a cell that has {delimiter:?} or a line end in it"),
+        )
+    }
+
+    #[cold]
+    fn no_number(&self, k: usize, cell: &str, column: &str) -> Error {
+        let what =
+            format!("'{}' in the number column '{}' is no finite number", excerpt(cell), excerpt(column));
+        self.cell(k, what, format!("mend or empty the cell, or train with --categorical {}", excerpt(column)))
+    }
+}

@@ -1,0 +1,234 @@
+//! Flat JSON objects, token by token, with the place of whatever is wrong.
+//!
+//! ```text
+//! object = { "key": value, "key": value, … }
+//! value  = number | "text" | true | false | null | [value, …]
+//! ```
+//!
+//! Structure is read here, so that an error points at its byte; what a number or an escape means is left to serde_json.
+
+use super::Line;
+use crate::util::error::{Error, Result, excerpt};
+use crate::util::number::{parse_number, short};
+use memchr::memchr2;
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
+
+/// A value, or the start of an array.
+pub(super) enum Value<'a> {
+    /// As written, and as a number.
+    Number(&'a str, f64),
+    Text(Cow<'a, str>),
+    Bool(bool),
+    Null,
+    /// Its items follow: [`Scanner::item`].
+    Array,
+}
+
+/// A place in an object.
+pub(super) struct Scanner<'a> {
+    line: &'a Line<'a>,
+    text: &'a str,
+    at: usize,
+    fresh: bool, // just after the `{` or `[`: no comma is due
+}
+
+/// What to do when a line is no object.
+const SHAPE: &str = "write one object a line: {\"key\": value, \"key\": value}";
+
+impl<'a> Scanner<'a> {
+    /// Enters the object of a line.
+    pub fn open(line: &'a Line<'a>, text: &'a str) -> Result<Scanner<'a>> {
+        let mut scanner = Scanner { line, text, at: 0, fresh: true };
+        if scanner.peek() != Some(b'{') {
+            return Err(scanner.wrong("the line is no JSON object", SHAPE));
+        }
+        scanner.at += 1;
+        Ok(scanner)
+    }
+
+    /// Where the next token starts, once spaces are passed.
+    pub fn place(&mut self) -> usize {
+        self.peek();
+        self.at
+    }
+
+    /// The next key and where it stands, its colon passed; `None` at the end of the object, which must be the end of
+    /// the line.
+    pub fn key(&mut self) -> Result<Option<(usize, Cow<'a, str>)>> {
+        if !self.another(b'}')? {
+            return match self.peek() {
+                None => Ok(None),
+                Some(_) => Err(self.wrong("something follows the object", SHAPE)),
+            };
+        }
+        if self.peek() != Some(b'"') {
+            return Err(self.wrong("a key in quotes is due here", SHAPE));
+        }
+        let start = self.at;
+        let key = self.string()?;
+        if self.peek() != Some(b':') {
+            return Err(self.wrong(format!("no ':' follows the key '{}'", excerpt(key.as_bytes())), SHAPE));
+        }
+        self.at += 1;
+        Ok(Some((start, key)))
+    }
+
+    /// The next item of an array and where it stands; `None` at its end.
+    pub fn item(&mut self) -> Result<Option<(usize, Value<'a>)>> {
+        if !self.another(b']')? {
+            return Ok(None);
+        }
+        Ok(Some((self.place(), self.value()?)))
+    }
+
+    /// The value of the key just read. Objects are refused.
+    pub fn value(&mut self) -> Result<Value<'a>> {
+        match self.peek() {
+            Some(b'"') => self.string().map(Value::Text),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b'[') => {
+                (self.at, self.fresh) = (self.at + 1, true);
+                Ok(Value::Array)
+            }
+            Some(b'{') => Err(self.wrong("an object stands inside the object", NESTED)),
+            None => Err(self.wrong("the line ends inside the object", SHAPE)),
+            Some(_) => {
+                let word = self.word();
+                let value = match word {
+                    "true" => Value::Bool(true),
+                    "false" => Value::Bool(false),
+                    "null" => Value::Null,
+                    _ => return Err(self.no_value(word)),
+                };
+                self.at += word.len();
+                Ok(value)
+            }
+        }
+    }
+
+    /// Passes over the value of the key just read, whatever it is.
+    pub fn skip(&mut self) -> Result<()> {
+        let start = self.place();
+        let rest = serde_json::Deserializer::from_str(self.text.get(start..).unwrap_or_default());
+        let mut values = rest.into_iter::<IgnoredAny>();
+        match values.next() {
+            Some(Ok(_)) => self.at += values.byte_offset(),
+            None => return Err(self.wrong("the line ends inside the object", SHAPE)),
+            Some(Err(error)) => {
+                self.at += error.column().saturating_sub(1);
+                return Err(self.wrong("this is no valid JSON", SHAPE));
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the comma before another key or item; false when the bracket closes.
+    fn another(&mut self, close: u8) -> Result<bool> {
+        let fresh = std::mem::replace(&mut self.fresh, false);
+        match self.peek() {
+            Some(byte) if byte == close => {
+                self.at += 1;
+                return Ok(false);
+            }
+            Some(b',') if !fresh => self.at += 1,
+            Some(_) if fresh => {}
+            None => return Err(self.wrong("the line ends inside the object", SHAPE)),
+            Some(_) => return Err(self.wrong(format!("',' or '{}' is due here", close as char), SHAPE)),
+        }
+        Ok(true)
+    }
+
+    /// The next byte that is no space.
+    fn peek(&mut self) -> Option<u8> {
+        while matches!(self.line.text.get(self.at), Some(b' ' | b'\t' | b'\r')) {
+            self.at += 1;
+        }
+        self.line.text.get(self.at).copied()
+    }
+
+    /// What stands here, up to the next comma, bracket, quote or space.
+    fn word(&self) -> &'a str {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let ends =
+            |byte| matches!(byte, b',' | b'}' | b']' | b'{' | b'[' | b':' | b'"' | b' ' | b'\t' | b'\r');
+        &rest[..rest.bytes().position(ends).unwrap_or(rest.len())]
+    }
+
+    fn number(&mut self) -> Result<Value<'a>> {
+        let word = self.word();
+        let number = match short(word.as_bytes()) {
+            Some((number, length)) if length == word.len() && is_strict(word.as_bytes()) => number,
+            _ => serde_json::from_str::<f64>(word).map_err(|_| self.no_value(word))?,
+        };
+        self.at += word.len();
+        Ok(Value::Number(word, number))
+    }
+
+    /// The string whose opening quote is here; it is copied only if it has escapes.
+    fn string(&mut self) -> Result<Cow<'a, str>> {
+        let (start, mut end, mut escapes) = (self.at, self.at + 1, false);
+        loop {
+            let rest = self.line.text.get(end..).unwrap_or_default();
+            let Some(found) = memchr2(b'"', b'\\', rest) else {
+                return Err(self.wrong("the quote that opens here is not closed", SHAPE));
+            };
+            end += found;
+            if rest[found] == b'"' {
+                break;
+            }
+            (end, escapes) = (end + 2, true);
+        }
+        let inside = self.text.get(start + 1..end).unwrap_or_default();
+        if !escapes && !inside.bytes().any(|byte| byte < b' ') {
+            self.at = end + 1;
+            return Ok(Cow::Borrowed(inside));
+        }
+        match serde_json::from_str::<String>(self.text.get(start..=end).unwrap_or_default()) {
+            Ok(text) if !text.contains('\0') => {
+                self.at = end + 1;
+                Ok(Cow::Owned(text))
+            }
+            Ok(_) => Err(self.wrong("the text has a NUL character in it", "take it out")),
+            Err(error) => {
+                self.at = start + error.column().saturating_sub(1);
+                let hint = "write control characters and quotes with a backslash: \\n, \\t, \\\", \\u00e9";
+                Err(self.wrong("this is no valid JSON text", hint))
+            }
+        }
+    }
+
+    #[cold]
+    fn no_value(&self, word: &str) -> Error {
+        let shown = excerpt(word.as_bytes());
+        match parse_number(word.as_bytes()) {
+            Some(number) if !number.is_finite() => {
+                self.wrong(format!("'{shown}' is not finite"), "write null for a value that is not known")
+            }
+            _ => {
+                let hint = "values are numbers, \"text\", true, false, null or arrays of text";
+                self.wrong(format!("'{shown}' is no JSON value"), hint)
+            }
+        }
+    }
+
+    /// An error here.
+    #[cold]
+    fn wrong(&self, what: impl Into<String>, hint: impl Into<String>) -> Error {
+        self.line.wrong(self.at, what, hint)
+    }
+}
+
+/// What to do about an object inside an object.
+const NESTED: &str = "write its keys in the outer object, or leave it out with --drop KEY";
+
+/// Whether digits with a point are a number in JSON too: no zero before other digits, a digit on both sides of the point.
+fn is_strict(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"-").unwrap_or(word);
+    let leading = match digits {
+        [b'0', next, ..] => *next == b'.',
+        [first, ..] => first.is_ascii_digit(),
+        [] => false,
+    };
+    leading && word.last().is_some_and(u8::is_ascii_digit)
+}

@@ -1,0 +1,176 @@
+//! JSON lines: a flat object a line, a row each.
+//!
+//! ```text
+//! "key": number       ↦ key · number               (categorical: key=number · 1)
+//! "key": "text"       ↦ key=text · 1
+//! "key": true         ↦ key · 1                    false and null ↦ nothing
+//! "key": ["a", "b"]   ↦ key=a · 1, key=b · 1       an item said twice counts twice
+//! "target": …         ↦ the row's target           without it, or null: a row without a target
+//! ```
+//!
+//! A `=` inside the key of a text is escaped (see `names.rs`); a key with a number is a whole name.
+//!
+//! Refused, with the place: objects in objects, arrays of anything but text, a key said twice, NaN and infinity, and
+//! lines that are no JSON.
+
+use super::json::{Scanner, Value};
+use super::names::push_part;
+use super::{Line, Parsed, Parser, for_each_line};
+use crate::data::vocabulary::Vocabulary;
+use crate::util::error::{Result, excerpt};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// What a key is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Role {
+    Feature,
+    Categorical,
+    Target,
+    Dropped,
+}
+
+/// The parser. It remembers the role of every key it has met, and in which row it met it last.
+#[derive(Debug)]
+pub(super) struct Jsonl {
+    target: String,
+    drop: Vec<String>,
+    categorical: Vec<String>,
+    keys: Vocabulary,
+    known: Vec<(Role, u64)>,
+    row: u64,
+    name: String,
+    pairs: Vec<(u32, f64)>,
+}
+
+impl Parser for Jsonl {
+    fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
+        for_each_line(block, file, into, |line, into| self.line(line, into))
+    }
+}
+
+impl Jsonl {
+    pub fn new(target: &str, drop: &[String], categorical: &[String]) -> Jsonl {
+        Jsonl {
+            target: target.to_string(),
+            drop: drop.to_vec(),
+            categorical: categorical.to_vec(),
+            keys: Vocabulary::default(),
+            known: Vec::new(),
+            row: 0,
+            name: String::new(),
+            pairs: Vec::new(),
+        }
+    }
+
+    fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
+        let text = line.utf8("JSON")?;
+        if line.text.iter().all(u8::is_ascii_whitespace) || !into.begin_row() {
+            return Ok(()); // blank, or a row to pass over
+        }
+        self.pairs.clear();
+        self.row += 1;
+        let mut labelled = false;
+        let mut json = Scanner::open(line, text)?;
+        while let Some((at, key)) = json.key()? {
+            match self.role(&key) {
+                None => {
+                    let what = format!("the key '{}' stands twice in the object", excerpt(key.as_bytes()));
+                    return Err(line.wrong(at, what, "give each key once"));
+                }
+                Some(Role::Dropped) => json.skip()?,
+                Some(Role::Target) => labelled = take_target(line, &mut json, into)?,
+                Some(role) => self.features(line, &key, role, &mut json, into)?,
+            }
+        }
+        if !labelled {
+            into.no_target();
+        }
+        let what = "the values of a feature sum to infinity";
+        into.push_row(&mut self.pairs).map_err(|_| line.wrong(0, what, "scale the values down"))
+    }
+
+    /// The role of a key; none if the row had it before.
+    fn role(&mut self, key: &str) -> Option<Role> {
+        let id = self.keys.id(key) as usize;
+        if id == self.known.len() {
+            let is_in = |list: &[String]| list.iter().any(|name| name == key);
+            let role = match key {
+                _ if key == self.target => Role::Target,
+                _ if is_in(&self.drop) => Role::Dropped,
+                _ if is_in(&self.categorical) => Role::Categorical,
+                _ => Role::Feature,
+            };
+            self.known.push((role, 0));
+        }
+        let (role, last) = self.known.get_mut(id)?;
+        (std::mem::replace(last, self.row) != self.row).then_some(*role)
+    }
+
+    /// The features of one key and its value.
+    fn features(
+        &mut self,
+        line: &Line,
+        key: &str,
+        role: Role,
+        json: &mut Scanner,
+        into: &mut Parsed,
+    ) -> Result<()> {
+        match json.value()? {
+            Value::Number(written, number) if role == Role::Categorical => {
+                self.word(key, &canonical(written, number), into);
+            }
+            Value::Number(_, number) => self.push(key, number, into),
+            Value::Bool(true) => self.push(key, 1.0, into),
+            Value::Bool(false) | Value::Null => {}
+            Value::Text(text) => self.word(key, &text, into),
+            Value::Array => {
+                while let Some((at, item)) = json.item()? {
+                    let Value::Text(text) = item else {
+                        let what =
+                            format!("the array of '{}' has an item that is no text", excerpt(key.as_bytes()));
+                        let hint = "write items in quotes, or give each a key of its own, or --drop the key";
+                        return Err(line.wrong(at, what, hint));
+                    };
+                    self.word(key, &text, into);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, name: &str, value: f64, into: &mut Parsed) {
+        if value != 0.0 {
+            self.pairs.push((into.name(name), value)); // zeros are as if absent: they make no names
+        }
+    }
+
+    fn word(&mut self, key: &str, word: &str, into: &mut Parsed) {
+        self.name.clear();
+        push_part(&mut self.name, key, '=');
+        self.name.push_str(word);
+        self.pairs.push((into.name(&self.name), 1.0));
+    }
+}
+
+/// Reads the target; whether there is one.
+fn take_target(line: &Line, json: &mut Scanner, into: &mut Parsed) -> Result<bool> {
+    let at = json.place();
+    let taken = match json.value()? {
+        Value::Null => return Ok(false),
+        Value::Number(written, _) => into.labels.push(written.as_bytes()),
+        Value::Text(text) if text.is_empty() => Err("the target is empty".to_string()),
+        Value::Text(text) => into.labels.push(text.as_bytes()),
+        Value::Bool(yes) => into.labels.push(if yes { b"true" } else { b"false" }),
+        Value::Array => Err("the target is an array".to_string()),
+    };
+    taken.map_err(|what| line.wrong(at, what, "targets are finite numbers, words, true or false"))?;
+    Ok(true)
+}
+
+/// A number as a name: whole numbers as they are, for long ones may be more than f64 holds; others in their shortest
+/// form, so that 1.0 and 1 are one.
+fn canonical(written: &str, number: f64) -> Cow<'_, str> {
+    let whole = written.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+    if whole && number != 0.0 { written.into() } else { (number + 0.0).to_string().into() }
+}

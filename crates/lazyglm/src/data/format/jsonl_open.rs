@@ -1,0 +1,76 @@
+//! How JSON lines are recognised, and which of their keys is the target.
+
+use super::json::Scanner;
+use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, for_each_line};
+use crate::data::vocabulary::Vocabulary;
+use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::registry;
+
+/// Keys that are the target when none is named, the first that occurs.
+const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
+
+/// Finds the target among the keys of the first lines, and checks that the keys named by the caller are among them.
+/// A model's recipe is taken as it is: rows to be scored need not have all the keys.
+pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
+    if let Some(known @ FormatSpec::Jsonl { .. }) = opening.known {
+        return Ok(known.clone());
+    }
+    let asked = opening.asked;
+    let (keys, in_first) = first_keys(opening)?;
+    let names: Vec<&str> = keys.iter().collect();
+    let usual = |among: &[&str]| TARGETS.into_iter().find(|name| among.contains(name)).map(str::to_string);
+    // Without any key there is nothing to choose from: that there are no rows, or no targets, is said when they are read.
+    let none = || keys.is_empty().then(|| TARGETS[0].to_string());
+    let found = || usual(&names[..in_first]).or_else(|| usual(&names)).or_else(none);
+    let target = asked.target.clone().or_else(found);
+    let Some(target) = target else {
+        let what = format!("{}: no key is called {}", Place::file(opening.file), TARGETS.join(", "));
+        let some = registry::listed(&names[..names.len().min(SHOWN)]);
+        return Err(Error::call(what, format!("name the target with --target NAME; there are: {some}")));
+    };
+    for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {
+        if !keys.is_empty() && keys.find(name).is_none() {
+            return Err(unknown(opening, name, names));
+        }
+    }
+    if asked.drop.contains(&target) {
+        let what = format!("the key '{}' is the target and is to be left out", excerpt(&target));
+        return Err(Error::call(what, "take it off --drop, or name another --target"));
+    }
+    Ok(FormatSpec::Jsonl { target, drop: asked.drop.clone(), categorical: asked.categorical.clone() })
+}
+
+/// How many keys a message lists.
+const SHOWN: usize = 12;
+
+#[cold]
+fn unknown(opening: &Opening, name: &str, mut names: Vec<&str>) -> Error {
+    names.sort_by(|a, b| strsim::jaro_winkler(name, b).total_cmp(&strsim::jaro_winkler(name, a)));
+    names.truncate(SHOWN);
+    let what = format!("{}: no key '{}' occurs in the first lines", Place::file(opening.file), excerpt(name));
+    Error::call(what, registry::suggest(name, &names))
+}
+
+/// The keys of the first lines, and how many of them are in the first row.
+fn first_keys(opening: &Opening) -> Result<(Vocabulary, usize)> {
+    let (mut keys, mut in_first) = (Vocabulary::default(), None);
+    for_each_line(opening.first, opening.file, &mut Parsed::default(), |line, _| {
+        let text = line.utf8("JSON")?;
+        if line.text.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
+        }
+        let mut json = Scanner::open(line, text)?;
+        while let Some((_, key)) = json.key()? {
+            keys.id(&key);
+            json.skip()?;
+        }
+        in_first.get_or_insert(keys.len());
+        Ok(())
+    })?;
+    Ok((keys, in_first.unwrap_or(0)))
+}
+
+/// Whether the first byte that is no space opens an object.
+pub(super) fn looks_like(first: &[u8]) -> bool {
+    first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first).trim_ascii_start().starts_with(b"{")
+}

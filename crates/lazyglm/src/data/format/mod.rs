@@ -1,0 +1,115 @@
+//! From bytes to rows: one file a format, pure, no files opened but for tables (`columnar`), which are no streams.
+//!
+//! A format is a [`FormatSpec`], plain data that say how to read it, and a [`Parser`], which is fed blocks of whole records
+//! and appends to a [`Parsed`]. To add one, write its file, its arm of [`FormatSpec`] and its line of [`TABLE`]; sources,
+//! threads, errors, the cache and the laws are shared.
+//!
+//! ```
+//! use lazyglm::data::format::{Parsed, Parser, Svmlight};
+//! let mut parsed = Parsed::default();
+//! Svmlight::default().parse(b"spam 3:1 1:2 # unsorted\n", "mail.svm".as_ref(), &mut parsed).unwrap();
+//! assert_eq!((parsed.labels.name(0), parsed.rows.ids()), ("spam".to_string(), &[1, 3][..]));
+//! ```
+
+mod columnar;
+mod csv;
+mod interact;
+mod json;
+mod jsonl;
+mod jsonl_open;
+mod lines;
+mod names;
+mod parsed;
+mod spec;
+mod svmlight;
+mod text;
+mod vw;
+mod vw_header;
+pub mod write;
+
+pub use columnar::{Holds, ParquetColumn};
+pub use csv::{Column, ColumnKind, Csv};
+pub(crate) use interact::Interact;
+pub use lines::Lines;
+pub use parsed::{Found, Parsed, Span};
+pub use spec::{Entry, FormatSpec, Opening, ReadOptions, TABLE, open};
+pub(crate) use spec::{refuse_idle, refuse_strange, unfinished};
+pub use svmlight::Svmlight;
+pub use text::{Case, Grams, Norm, Text, Worth};
+
+use crate::util::error::{Error, Place, Result};
+use std::path::Path;
+
+/// Reads one format.
+///
+/// ```
+/// use lazyglm::data::format::{Parsed, Parser};
+/// struct Counts; // one count a line: the target of a row without features
+/// impl Parser for Counts {
+///     fn parse(&mut self, block: &[u8], _: &std::path::Path, into: &mut Parsed) -> lazyglm::Result<()> {
+///         for word in block.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
+///             into.labels.push(word).map_err(|what| lazyglm::Error::call(what, "give counts"))?;
+///             into.rows.push(&[])?;
+///         }
+///         Ok(())
+///     }
+/// }
+/// let mut parsed = Parsed::default();
+/// Counts.parse(b"3\n0\n7\n", "counts.txt".as_ref(), &mut parsed).unwrap();
+/// assert_eq!((parsed.rows.len(), parsed.labels.name(2)), (3, "7".to_string()));
+/// ```
+pub trait Parser: Send {
+    /// Appends the rows of a block of whole lines. `file` is for error messages.
+    fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()>;
+}
+
+/// A line and where it stands.
+pub(crate) struct Line<'a> {
+    pub file: &'a Path,
+    pub number: u64,
+    pub text: &'a [u8],
+}
+
+impl Line<'_> {
+    /// An error at a byte of the line, counted from 0.
+    #[cold]
+    pub fn wrong(&self, column: usize, what: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::data(Place::file(self.file).line(self.number).column(column as u64 + 1), what, hint)
+    }
+
+    /// The line as text; bytes that are none, and NUL, are refused.
+    pub fn utf8(&self, format: &str) -> Result<&str> {
+        let bad = match std::str::from_utf8(self.text) {
+            Ok(text) => match text.find('\0') {
+                None => return Ok(text),
+                Some(at) => at,
+            },
+            Err(e) => e.valid_up_to(),
+        };
+        let what = format!("byte 0x{:02x} is no text", self.text[bad]);
+        Err(self.wrong(bad, what, format!("this is no {format} file: give text (plain, gzip or zstd)")))
+    }
+}
+
+/// What some editors put before the first line.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Calls `see` with each line of a block, without its line end. A byte order mark is taken off wherever a line begins
+/// with one, so that a line reads the same in any block.
+fn for_each_line(
+    block: &[u8],
+    file: &Path,
+    into: &mut Parsed,
+    mut see: impl FnMut(&Line, &mut Parsed) -> Result<()>,
+) -> Result<()> {
+    let mut rest = block;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let text = &rest[..end];
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        see(&Line { file, number: into.lines.begin(), text }, into)?;
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    Ok(())
+}

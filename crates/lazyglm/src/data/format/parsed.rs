@@ -1,0 +1,242 @@
+//! What a parser makes of bytes.
+
+use super::Lines;
+use crate::data::labels::Labels;
+use crate::data::rows::Rows;
+use crate::data::vocabulary::Vocabulary;
+use serde::{Deserialize, Serialize};
+
+/// What a parser has read so far. Ids are not columns yet: they are indices as written, or numbers of names.
+///
+/// ```
+/// use lazyglm::data::format::{Parsed, Parser, Svmlight};
+/// let mut parsed = Parsed { absent: vec![true], ..Parsed::default() }; // pass over the first row
+/// Svmlight::default().parse(b"1 1:1\n2:1\n-1 3:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
+/// assert_eq!((parsed.file_rows, parsed.rows.len(), parsed.unlabelled), (3, 2, Some(0)));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Parsed {
+    /// The rows.
+    pub rows: Rows,
+    /// What ids stand for, in a format whose features have names; without, ids are indices as written.
+    pub names: Option<Vocabulary>,
+    /// One weight a row, or none at all when no row has one of its own.
+    pub weights: Vec<f64>,
+    /// One target a row; the empty word for rows without one.
+    pub labels: Labels,
+    /// The first row without a target.
+    pub unlabelled: Option<usize>,
+    /// How many rows carried a query id, which is not used.
+    pub with_query: usize,
+    /// The line of each row.
+    pub lines: Lines,
+    /// The lowest and highest feature seen, explicit zeros included.
+    pub span: Option<Span>,
+    /// Rows to pass over, by their number in the file: `absent[k]`; rows beyond the end are present.
+    pub absent: Vec<bool>,
+    /// How many rows were met, absent ones included.
+    pub file_rows: usize,
+    /// How many were met before, when blocks come one after the other: `absent` counts from the start of the file.
+    pub rows_before: usize,
+}
+
+/// The lowest and the highest feature of some rows.
+///
+/// ```
+/// use lazyglm::data::format::{Parsed, Parser, Svmlight};
+/// let mut parsed = Parsed::default();
+/// Svmlight::default().parse(b"1 4:1 9:1\n-1 2:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
+/// let span = parsed.span.unwrap();
+/// assert_eq!((span.low.index, span.high.index), (2, 9));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// The lowest.
+    pub low: Found,
+    /// The highest.
+    pub high: Found,
+}
+
+/// A feature and where it stands.
+///
+/// ```
+/// use lazyglm::data::format::{Found, Parsed, Parser, Svmlight};
+/// let mut parsed = Parsed::default();
+/// Svmlight::default().parse(b"1 4:1 9:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
+/// assert_eq!(parsed.span.unwrap().high, Found { index: 9, line: 1, column: 7 });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// Its index as written.
+    pub index: u32,
+    /// The line, from 1.
+    pub line: u64,
+    /// The byte of it, from 1.
+    pub column: u64,
+}
+
+impl Span {
+    /// The span of two groups of rows.
+    pub(crate) fn of_both(a: Option<Span>, b: Option<Span>) -> Option<Span> {
+        let (Some(first), Some(second)) = (a, b) else { return a.or(b) };
+        let low = if second.low.index < first.low.index { second.low } else { first.low };
+        let high = if second.high.index > first.high.index { second.high } else { first.high };
+        Some(Span { low, high })
+    }
+}
+
+impl Parsed {
+    /// A row begins; whether it is to be kept.
+    ///
+    /// ```
+    /// let mut parsed = lazyglm::data::format::Parsed { absent: vec![false, true], ..Default::default() };
+    /// assert_eq!([(); 3].map(|()| parsed.begin_row()), [true, false, true]);
+    /// assert_eq!(parsed.file_rows, 3);
+    /// ```
+    pub fn begin_row(&mut self) -> bool {
+        let absent = self.absent.get(self.rows_before + self.file_rows).copied().unwrap_or(false);
+        self.file_rows += 1;
+        !absent
+    }
+
+    /// Appends a row, on the line just begun: pairs are sorted, those of one feature summed (in the order given) and
+    /// zeros left out. The error is the id of a feature whose values sum to infinity.
+    ///
+    /// ```
+    /// let mut parsed = lazyglm::data::format::Parsed::default();
+    /// parsed.push_row(&mut vec![(7, 1.0), (2, 0.5), (7, 2.0), (3, 0.0)]).unwrap();
+    /// assert_eq!((parsed.rows.ids(), parsed.rows.borrow().dot(0, &[1.0; 8])), (&[2, 7][..], 3.5));
+    /// assert_eq!(parsed.push_row(&mut vec![(7, 1e308), (7, 1e308)]), Err(7));
+    /// ```
+    pub fn push_row(&mut self, pairs: &mut Vec<(u32, f64)>) -> std::result::Result<(), u32> {
+        if !pairs.windows(2).all(|two| two[0].0 < two[1].0) {
+            pairs.sort_by_key(|&(id, _)| id); // stable
+            pairs.dedup_by(|next, kept| {
+                let same = next.0 == kept.0;
+                kept.1 += if same { next.1 } else { 0.0 };
+                same
+            });
+        }
+        if let Some(&(id, _)) = pairs.iter().find(|(_, value)| !value.is_finite()) {
+            return Err(id);
+        }
+        pairs.retain(|&(_, value)| value != 0.0);
+        self.lines.is_row(self.rows.len());
+        self.rows.push(pairs).map_err(|_| 0)
+    }
+
+    /// The row that is about to be pushed has no target.
+    ///
+    /// ```
+    /// let mut parsed = lazyglm::data::format::Parsed::default();
+    /// parsed.no_target();
+    /// parsed.push_row(&mut vec![(7, 1.0)]).unwrap();
+    /// assert_eq!((parsed.unlabelled, parsed.labels.len()), (Some(0), 1));
+    /// ```
+    pub fn no_target(&mut self) {
+        self.unlabelled.get_or_insert(self.rows.len());
+        self.labels.push_absent();
+    }
+
+    /// The number of a feature's name.
+    ///
+    /// ```
+    /// let mut parsed = lazyglm::data::format::Parsed::default();
+    /// assert_eq!([parsed.name("age"), parsed.name("sex"), parsed.name("age")], [0, 1, 0]);
+    /// ```
+    #[inline]
+    pub fn name(&mut self, name: &str) -> u32 {
+        self.names.get_or_insert_default().id(name)
+    }
+
+    /// The weight of the row just pushed; rows without one weigh 1.
+    ///
+    /// ```
+    /// let mut parsed = lazyglm::data::format::Parsed::default();
+    /// for weight in [1.0, 1.0, 0.5] {
+    ///     parsed.push_row(&mut vec![(0, 1.0)]).unwrap();
+    ///     parsed.weigh(weight);
+    /// }
+    /// assert_eq!(parsed.weights, [1.0, 1.0, 0.5]);
+    /// ```
+    pub fn weigh(&mut self, weight: f64) {
+        if weight != 1.0 || !self.weights.is_empty() {
+            self.weights.resize(self.rows.len() - 1, 1.0);
+            self.weights.push(weight);
+        }
+    }
+
+    /// A feature was found.
+    ///
+    /// ```
+    /// use lazyglm::data::format::{Found, Parsed};
+    /// let mut parsed = Parsed::default();
+    /// [5, 2, 7].iter().for_each(|&index| parsed.see(Found { index, line: 1, column: 3 }));
+    /// assert_eq!(parsed.span.map(|span| (span.low.index, span.high.index)), Some((2, 7)));
+    /// ```
+    pub fn see(&mut self, found: Found) {
+        let span = self.span.get_or_insert(Span { low: found, high: found });
+        if found.index < span.low.index {
+            span.low = found;
+        }
+        if found.index > span.high.index {
+            span.high = found;
+        }
+    }
+
+    /// Forgets the rows and keeps the place in the file, for reading a stream block by block.
+    ///
+    /// ```
+    /// use lazyglm::data::format::{Parsed, Parser, Svmlight};
+    /// let (mut parser, mut parsed) = (Svmlight::default(), Parsed::default());
+    /// parser.parse(b"1 1:1\n-1 2:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
+    /// parsed.clear_rows();
+    /// assert_eq!((parsed.rows.len(), parsed.file_rows), (0, 0));
+    /// ```
+    pub fn clear_rows(&mut self) {
+        let (absent, before) = (std::mem::take(&mut self.absent), self.rows_before + self.file_rows);
+        self.clear_all();
+        (self.absent, self.rows_before) = (absent, before);
+    }
+
+    /// Forgets everything but the memory.
+    pub(crate) fn clear_all(&mut self) {
+        self.rows.clear();
+        self.labels.clear();
+        self.lines.clear();
+        self.weights.clear();
+        self.absent.clear();
+        if let Some(names) = &mut self.names {
+            names.clear();
+        }
+        (self.unlabelled, self.span) = (None, None);
+        (self.with_query, self.file_rows, self.rows_before) = (0, 0, 0);
+    }
+
+    /// All lines stand this much further down the file; how many lines there are.
+    pub(crate) fn move_down(&mut self, lines: u64) -> u64 {
+        if let Some(span) = &mut self.span {
+            span.low.line += lines;
+            span.high.line += lines;
+        }
+        self.lines.move_down(lines)
+    }
+
+    /// Puts the rows that follow in the file behind these. Values are rounded to f32 if `narrow`: the error is the
+    /// number of a row with one too large.
+    pub(crate) fn append(&mut self, more: &Parsed, narrow: bool) -> std::result::Result<(), usize> {
+        let rows = self.rows.len();
+        self.unlabelled = self.unlabelled.or(more.unlabelled.map(|row| rows + row));
+        self.lines.append(rows, &more.lines);
+        if !more.weights.is_empty() || !self.weights.is_empty() {
+            self.weights.resize(rows, 1.0);
+            self.weights.extend_from_slice(&more.weights);
+            self.weights.resize(rows + more.rows.len(), 1.0);
+        }
+        self.labels.append(&more.labels);
+        self.with_query += more.with_query;
+        self.file_rows += more.file_rows;
+        self.span = Span::of_both(self.span, more.span);
+        self.rows.append(&more.rows, narrow).map_err(|row| rows + row)
+    }
+}

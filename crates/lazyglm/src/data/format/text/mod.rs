@@ -1,0 +1,147 @@
+//! Labelled text, one document a line.
+//!
+//! ```text
+//! line   = label TAB text | ("__label__" name space)+ text      the second is fastText's
+//! word   = a run of letters and digits, with apostrophes inside: don't
+//! term   = words joined by one space | "~" characters of " word "
+//! ```
+//!
+//! A feature is a term; its value comes from how often the document has it, then each row is scaled to length 1 (see
+//! [`Text`]). Several labels are one, joined by commas. Tolerated: blank lines, CRLF, a missing last line end, an empty
+//! label (`predict` takes such rows, training does not). When predicting, a line may be text alone.
+//! A first line `label<TAB>text`, or the like, is a header and no row.
+//! Refused, with the place: lines without a label when training, bytes that are no text, NUL.
+
+mod options;
+mod terms;
+
+pub(super) use options::open;
+pub use options::{Case, Grams, Norm, Text, Worth};
+
+use super::{Line, Parsed, Parser};
+use crate::util::error::Result;
+use memchr::memchr;
+use std::path::Path;
+use terms::Terms;
+
+/// What fastText puts before a label.
+const LABEL: &str = "__label__";
+
+/// The parser; it keeps only scratch space.
+pub(super) struct TextParser {
+    recipe: Text,
+    terms: Terms,
+    label: String,
+    pairs: Vec<(u32, f64)>,
+}
+
+impl TextParser {
+    pub fn new(recipe: &Text) -> TextParser {
+        TextParser {
+            recipe: recipe.clone(),
+            terms: Terms::default(),
+            label: String::new(),
+            pairs: Vec::new(),
+        }
+    }
+
+    fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
+        let text = line.utf8("labelled text")?;
+        if text.trim().is_empty() || !into.begin_row() {
+            return Ok(());
+        }
+        let text = self.take_label(text, line)?;
+        if self.label.is_empty() {
+            into.no_target();
+        } else {
+            let target = into.labels.push(self.label.as_bytes());
+            target.map_err(|what| line.wrong(0, what, "labels are words or finite numbers"))?;
+        }
+        self.terms.of(text, &self.recipe, into, &mut self.pairs);
+        let pushed = into.push_row(&mut self.pairs);
+        pushed.map_err(|_| line.wrong(0, "the document is too long", "split it"))
+    }
+
+    /// Puts the line's label into `self.label`, empty if it has none, and returns the text.
+    fn take_label<'a>(&mut self, text: &'a str, line: &Line) -> Result<&'a str> {
+        self.label.clear();
+        if text.starts_with(LABEL) {
+            let mut rest = text;
+            while let Some(from_name) = rest.strip_prefix(LABEL) {
+                let end = from_name.find(char::is_whitespace).unwrap_or(from_name.len());
+                let (name, behind) = from_name.split_at(end);
+                if !self.label.is_empty() && !name.is_empty() {
+                    self.label.push(',');
+                }
+                self.label.push_str(name);
+                rest = behind.trim_start();
+            }
+            return Ok(rest);
+        }
+        match text.split_once('\t') {
+            Some((label, behind)) => {
+                self.label.push_str(label.trim());
+                Ok(behind)
+            }
+            None if self.recipe.bare => Ok(text),
+            None => {
+                let hint = "write a line as label<TAB>text, or as __label__name text";
+                Err(line.wrong(0, "the line has no label", hint))
+            }
+        }
+    }
+}
+
+impl Parser for TextParser {
+    fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
+        into.names.get_or_insert_default(); // named, even if no document here has a word
+        let mut rest = block;
+        while !rest.is_empty() {
+            let end = memchr(b'\n', rest).unwrap_or(rest.len());
+            let (text, behind) = rest.split_at(end);
+            let number = into.lines.begin();
+            self.line(&Line { file, number, text }, into)?;
+            rest = behind.get(1..).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+/// How many bytes the mark takes that some editors put first.
+pub(super) fn mark(first: &[u8]) -> usize {
+    let mark = "\u{feff}".as_bytes();
+    if first.starts_with(mark) { mark.len() } else { 0 }
+}
+
+/// How many bytes are no data: the mark, and a header such as `label<TAB>text`: a usual name for a target that is no
+/// label of the next lines, then one word.
+pub(super) fn header(first: &[u8]) -> usize {
+    let start = mark(first);
+    let mut lines = first[start..].split_inclusive(|&byte| byte == b'\n');
+    let cells = |line: &'_ [u8]| {
+        memchr(b'\t', line).map(|at| (line[..at].to_ascii_lowercase(), line[at + 1..].to_vec()))
+    };
+    let Some(line) = lines.next() else { return start };
+    let Some((label, text)) = cells(line) else { return start };
+    let usual = [&b"label"[..], b"target", b"class", b"y", b"category"].contains(&&label[..]);
+    let one_word = text.trim_ascii().split(u8::is_ascii_whitespace).count() == 1;
+    let again = lines.take(100).any(|line| cells(line).is_some_and(|(other, _)| other == label));
+    start + if usual && one_word && !again { line.len() } else { 0 }
+}
+
+/// Whether a line starts as fastText's do; or nearly all lines are a word, a tab, and two words or more on average.
+pub(super) fn looks_like(first: &[u8]) -> bool {
+    let lines = first[mark(first)..].split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).take(50).collect();
+    if lines.iter().any(|line| line.starts_with(LABEL.as_bytes())) {
+        return true;
+    }
+    let words_behind = |line: &&[u8]| {
+        let at = memchr(b'\t', line)?;
+        let (label, text) = (&line[..at], &line[at + 1..]);
+        let fine = !label.contains(&b' ') && memchr(b'\t', text).is_none();
+        fine.then(|| text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count())
+    };
+    let fine: Vec<usize> = lines.iter().filter_map(words_behind).collect();
+    !fine.is_empty() && 10 * fine.len() >= 9 * lines.len() && fine.iter().sum::<usize>() >= 2 * fine.len()
+}

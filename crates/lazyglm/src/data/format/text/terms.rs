@@ -1,0 +1,129 @@
+//! From a text to its terms.
+//!
+//! The words are written end to end into one buffer, ` don't panic `, with one space before, between and behind them. Then
+//! every word n-gram, and every word with the spaces around it, is a slice of that buffer: no term is copied together.
+
+use super::{Case, Grams, Norm, Text, Worth};
+use crate::data::format::Parsed;
+
+/// Scratch space, so that no term takes memory of its own.
+#[derive(Default)]
+pub(super) struct Terms {
+    text: String,
+    words: Vec<(usize, usize)>,
+    /// Where the characters of one word, with its spaces, begin and end.
+    chars: Vec<usize>,
+    name: String,
+    ids: Vec<u32>,
+    repeats: Vec<f64>,
+}
+
+impl Terms {
+    /// Puts the terms of a text into `pairs`, each once, with their values.
+    pub fn of(&mut self, text: &str, recipe: &Text, into: &mut Parsed, pairs: &mut Vec<(u32, f64)>) {
+        self.split(text, recipe.case);
+        self.ids.clear();
+        if let Some(grams) = recipe.words {
+            self.word_grams(grams, into);
+        }
+        if let Some(grams) = recipe.chars {
+            self.char_grams(grams, into);
+        }
+        self.count(recipe, pairs);
+    }
+
+    /// Fills the buffer. An apostrophe is part of a word if a letter or digit stands on both sides of it.
+    fn split(&mut self, text: &str, case: Case) {
+        let Terms { text: buffer, words, .. } = self;
+        buffer.clear();
+        words.clear();
+        buffer.push(' ');
+        let (mut start, mut inside, mut apostrophe) = (1, false, false);
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let plain = rest.bytes().take_while(u8::is_ascii_alphanumeric).count(); // most words in one go
+            let (piece, behind) = rest.split_at(if plain > 0 { plain } else { c.len_utf8() });
+            rest = behind;
+            if plain > 0 || c.is_alphanumeric() {
+                if apostrophe {
+                    buffer.push('\'');
+                }
+                (inside, apostrophe) = (true, false);
+                match case {
+                    Case::Lower if plain == 0 => buffer.extend(c.to_lowercase()),
+                    _ => buffer.push_str(piece),
+                }
+            } else if inside && !apostrophe && matches!(c, '\'' | '’') {
+                apostrophe = true; // if a letter follows
+            } else if inside {
+                words.push((start, buffer.len()));
+                buffer.push(' ');
+                (start, inside, apostrophe) = (buffer.len(), false, false);
+            }
+        }
+        if inside {
+            words.push((start, buffer.len()));
+            buffer.push(' ');
+        }
+        if case == Case::Lower {
+            buffer.make_ascii_lowercase();
+        }
+    }
+
+    fn word_grams(&mut self, grams: Grams, into: &mut Parsed) {
+        for (k, &(start, _)) in self.words.iter().enumerate() {
+            let last = self.words.iter().skip(k).take(grams.to);
+            for &(_, end) in last.skip(grams.from.saturating_sub(1)) {
+                self.ids.push(into.name(&self.text[start..end]));
+            }
+        }
+    }
+
+    /// Windows of each word with the space before and behind it; a word too short for a window is one term, once.
+    fn char_grams(&mut self, grams: Grams, into: &mut Parsed) {
+        for &(start, end) in &self.words {
+            let word = &self.text[start - 1..end + 1];
+            self.chars.clear();
+            self.chars.extend(word.char_indices().map(|(at, _)| at).chain([word.len()]));
+            for n in grams.from.max(1)..=grams.to {
+                let n = n.min(self.chars.len() - 1);
+                for (&from, &to) in self.chars.iter().zip(self.chars.iter().skip(n)) {
+                    self.name.clear();
+                    self.name.push('~');
+                    self.name.push_str(&word[from..to]);
+                    self.ids.push(into.name(&self.name));
+                }
+                if n == self.chars.len() - 1 {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// How often each term occurs, and what that is worth. Numbers of terms differ from block to block, so the length of
+    /// the row is summed in an order that does not depend on them: the terms that are worth 1, then the others sorted.
+    fn count(&mut self, recipe: &Text, pairs: &mut Vec<(u32, f64)>) {
+        pairs.clear();
+        self.repeats.clear();
+        self.ids.sort_unstable();
+        for same in self.ids.chunk_by(|a, b| a == b) {
+            let tf = same.len() as f64;
+            let worth = match recipe.value {
+                _ if same.len() == 1 => 1.0,
+                Worth::Tf => tf,
+                Worth::Binary => 1.0,
+                Worth::Sublinear => 1.0 + tf.ln(),
+            };
+            if worth != 1.0 {
+                self.repeats.push(worth);
+            }
+            pairs.push((same[0], worth));
+        }
+        if recipe.norm == Norm::L2 && !recipe.idf && !pairs.is_empty() {
+            self.repeats.sort_unstable_by(f64::total_cmp);
+            let ones = (pairs.len() - self.repeats.len()) as f64;
+            let length = self.repeats.iter().fold(ones, |sum, worth| sum + worth * worth).sqrt();
+            pairs.iter_mut().for_each(|(_, value)| *value /= length);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! From rows to bytes: one file a format, pure, no files opened.
+//!
+//! What is written reads back as the same rows: the same features, values to the last bit, targets by name. Zeros are not
+//! written. What a format cannot say (a target with a space in svmlight, say) is refused, not bent.
+//!
+//! To add one, write its file with an `impl Writer` and its line of [`TABLE`].
+
+mod csv;
+mod jsonl;
+mod svmlight;
+mod vw;
+
+pub(crate) use csv::Csv;
+pub(crate) use jsonl::Jsonl;
+pub(crate) use svmlight::Svmlight;
+pub(crate) use vw::Vw;
+
+use crate::data::vocabulary::Vocabulary;
+use crate::util::error::{Error, Result};
+use crate::util::registry;
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::Path;
+
+/// A format that can be written.
+///
+/// ```
+/// use lazyglm::data::format::write::{TABLE, find};
+/// assert_eq!(find("mail.svm.gz".as_ref(), None).unwrap().name, "svmlight");
+/// assert_eq!(find("mail".as_ref(), Some("jsonl")).unwrap().name, "jsonl");
+/// assert!(find("mail.txt".as_ref(), Some("text")).unwrap_err().to_string().contains("turned back"));
+/// assert!(TABLE.iter().all(|format| !format.endings.is_empty()));
+/// ```
+#[derive(Debug)]
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// Endings of file names, without the dot.
+    pub endings: &'static [&'static str],
+    /// What becomes of the rows.
+    pub about: &'static str,
+}
+
+/// The formats that can be written.
+pub const TABLE: &[Format] = &[
+    Format {
+        name: "svmlight",
+        endings: &["svm", "svmlight", "libsvm"],
+        about: "names become indices from 1 on, listed in OUT.names",
+    },
+    Format { name: "vw", endings: &["vw"], about: "row weights are kept; names have no space, '|' or ':'" },
+    Format { name: "jsonl", endings: &["jsonl", "ndjson", "json"], about: "the target has the key target" },
+    Format { name: "csv", endings: &["csv"], about: "a column a feature, 10,000 at most; reads IN twice" },
+    Format { name: "cache", endings: &["lazyglm-cache"], about: "what train reads instead of IN" },
+];
+
+/// Which format to write: the one asked for, or by the ending of the file (that before `.gz` or `.zst`).
+///
+/// ```
+/// let error = lazyglm::data::format::write::find("mail".as_ref(), None).unwrap_err();
+/// assert!(error.is_wrong_call() && error.to_string().contains("--to"));
+/// ```
+pub fn find(file: &Path, asked: Option<&str>) -> Result<&'static Format> {
+    let names: Vec<&str> = TABLE.iter().map(|format| format.name).collect();
+    let by_name = |name: &str| TABLE.iter().find(|format| format.name == name);
+    match asked {
+        Some("text") => Err(Error::call(
+            "text cannot be written: its terms cannot be turned back into sentences",
+            format!("choose one of: {}", names.join(", ")),
+        )),
+        Some(name) => by_name(name).ok_or_else(|| {
+            let what = format!("there is no format '{name}' to write");
+            Error::call(what, registry::suggest(name, &names))
+        }),
+        None => by_ending(file).ok_or_else(|| {
+            let what = format!("the name '{}' does not say which format to write", file.display());
+            Error::call(what, format!("say it: --to {}", names.join(", ")))
+        }),
+    }
+}
+
+fn by_ending(file: &Path) -> Option<&'static Format> {
+    let name = file.file_name()?.to_string_lossy().to_lowercase();
+    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+    let (_, ending) = name.rsplit_once('.')?;
+    TABLE.iter().find(|format| format.endings.contains(&ending))
+}
+
+/// A row as a writer sees it.
+pub(crate) struct RowOut<'a> {
+    pub target: Option<&'a str>,
+    pub weight: f64,
+    /// Ids rising, values not zero.
+    pub pairs: &'a [(u32, f64)],
+}
+
+/// Why a row cannot be written, and what to do.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub what: String,
+    pub hint: &'static str,
+}
+
+/// Writes one format.
+pub(crate) trait Writer {
+    /// What stands before the first row.
+    fn head(&mut self, _: &mut Vec<u8>) -> std::result::Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Rows follow whose ids are numbers of these names; without names, indices.
+    fn block(&mut self, names: Option<&Vocabulary>);
+
+    /// Appends a row, its line end included.
+    fn row(
+        &mut self,
+        row: &RowOut,
+        names: Option<&Vocabulary>,
+        to: &mut Vec<u8>,
+    ) -> std::result::Result<(), Refusal>;
+
+    /// Whether weights of rows are kept.
+    fn keeps_weights(&self) -> bool {
+        false
+    }
+
+    /// The names that became indices from 1 on.
+    fn indexed(&self) -> Option<&Vocabulary> {
+        None
+    }
+}
+
+/// The name of an id.
+fn name_of(names: Option<&Vocabulary>, id: u32) -> Cow<'_, str> {
+    match names {
+        Some(names) => names.name(id).into(),
+        None => id.to_string().into(),
+    }
+}
+
+/// A number in its shortest form that reads back to the same bits.
+fn number(x: f64, to: &mut Vec<u8>) {
+    let start = to.len();
+    let _ = write!(to, "{x:?}"); // a Vec takes all that is written
+    if to[start..].ends_with(b".0") {
+        to.truncate(to.len() - 2);
+    }
+}

@@ -1,0 +1,254 @@
+//! Targets as written: numbers, or words when any of them is no number.
+
+use crate::data::vocabulary::Vocabulary;
+use crate::util::error::excerpt;
+use crate::util::number::parse_number;
+use std::collections::HashMap;
+
+/// One target a row, as read.
+///
+/// ```
+/// use lazyglm::Labels;
+/// let mut labels = Labels::default();
+/// labels.push(b"+1").unwrap();
+/// assert_eq!(labels, Labels::Numbers(vec![1.0]));
+/// labels.push(b"spam").unwrap();
+/// assert!(matches!(&labels, Labels::Words { words, .. } if words == &["1", "spam"]));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Labels {
+    /// All of them are numbers.
+    Numbers(Vec<f64>),
+    /// At least one is a word.
+    Words {
+        /// For each row, which word.
+        codes: Vec<u32>,
+        /// The words, in order of appearance.
+        words: Vec<String>,
+        /// The way back.
+        index: HashMap<String, u32>,
+    },
+}
+
+impl Default for Labels {
+    fn default() -> Labels {
+        Labels::Numbers(Vec::new())
+    }
+}
+
+impl Labels {
+    /// Whether [`Labels::push`] would refuse this.
+    pub(crate) fn is_wrong(&self, text: &[u8]) -> bool {
+        text.iter().any(u8::is_ascii_control) || parse_number(text).is_some_and(|number| !number.is_finite())
+    }
+
+    /// Appends a target; the error says what is wrong with it.
+    ///
+    /// ```
+    /// let mut labels = lazyglm::Labels::default();
+    /// labels.push(b"2.50").unwrap();
+    /// assert_eq!(labels.push(b"nan"), Err("the target 'nan' is not finite".to_string()));
+    /// assert_eq!((labels.len(), labels.name(0)), (1, "2.5".to_string()));
+    /// ```
+    pub fn push(&mut self, text: &[u8]) -> Result<(), String> {
+        if text.iter().any(u8::is_ascii_control) {
+            return Err(format!("the target '{}' has a control character in it", excerpt(text)));
+        }
+        if let Labels::Numbers(numbers) = self {
+            match parse_number(text) {
+                Some(number) if number.is_finite() => {
+                    numbers.push(number + 0.0); // −0 and 0 are one target
+                    return Ok(());
+                }
+                Some(_) => return Err(format!("the target '{}' is not finite", excerpt(text))),
+                None => *self = Labels::to_words(numbers),
+            }
+        } else if parse_number(text).is_some_and(|number| !number.is_finite()) {
+            return Err(format!("the target '{}' is not finite", excerpt(text)));
+        }
+        self.push_word(&canonical(text));
+        Ok(())
+    }
+
+    /// A row without a target: the empty word stands for it, so that rows and targets stay in step.
+    pub(crate) fn push_absent(&mut self) {
+        if let Labels::Numbers(numbers) = self {
+            *self = Labels::to_words(numbers);
+        }
+        self.push_word("");
+    }
+
+    /// Whether row `i` has a target.
+    ///
+    /// ```
+    /// use lazyglm::data::format::{Parsed, Parser, Svmlight};
+    /// let mut parsed = Parsed::default();
+    /// Svmlight::default().parse(b"spam 1:1\n2:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
+    /// assert!(parsed.labels.has(0) && !parsed.labels.has(1));
+    /// ```
+    pub fn has(&self, i: usize) -> bool {
+        match self {
+            Labels::Numbers(numbers) => i < numbers.len(),
+            Labels::Words { codes, words, .. } => !words[codes[i] as usize].is_empty(),
+        }
+    }
+
+    /// The first row without a target.
+    pub fn first_absent(&self) -> Option<usize> {
+        match self {
+            Labels::Numbers(_) => None,
+            Labels::Words { codes, index, .. } => {
+                let absent = *index.get("")?;
+                codes.iter().position(|&code| code == absent)
+            }
+        }
+    }
+
+    /// Whether any row has a target.
+    pub(crate) fn any(&self) -> bool {
+        match self {
+            Labels::Numbers(numbers) => !numbers.is_empty(),
+            Labels::Words { words, .. } => words.iter().any(|word| !word.is_empty()),
+        }
+    }
+
+    /// Puts more targets behind these, as if pushed one by one.
+    pub(crate) fn append(&mut self, more: &Labels) {
+        if let (Labels::Numbers(numbers), Labels::Words { .. }) = (&*self, more) {
+            *self = Labels::to_words(numbers);
+        }
+        match (&mut *self, more) {
+            (Labels::Numbers(numbers), Labels::Numbers(more)) => numbers.extend_from_slice(more),
+            (_, Labels::Numbers(more)) => more.iter().for_each(|number| self.push_word(&number.to_string())),
+            (_, Labels::Words { codes, words, .. }) => {
+                codes.iter().for_each(|&code| self.push_word(&words[code as usize]));
+            }
+        }
+    }
+
+    /// Targets that are words of a list, by number.
+    pub(crate) fn of_words(numbers: &[u32], list: &Vocabulary) -> Labels {
+        let mut local = vec![u32::MAX; list.len()];
+        let (mut codes, mut words, mut index) =
+            (Vec::with_capacity(numbers.len()), Vec::new(), HashMap::new());
+        for &number in numbers {
+            let code = &mut local[number as usize];
+            if *code == u32::MAX {
+                *code = words.len() as u32;
+                words.push(list.name(number).to_string());
+                index.insert(list.name(number).to_string(), *code);
+            }
+            codes.push(*code);
+        }
+        Labels::Words { codes, words, index }
+    }
+
+    /// Forgets the targets.
+    pub(crate) fn clear(&mut self) {
+        match self {
+            Labels::Numbers(numbers) => numbers.clear(),
+            Labels::Words { .. } => *self = Labels::default(),
+        }
+    }
+
+    fn to_words(numbers: &[f64]) -> Labels {
+        let mut words = Labels::Words { codes: Vec::new(), words: Vec::new(), index: HashMap::new() };
+        numbers.iter().for_each(|number| words.push_word(&number.to_string()));
+        words
+    }
+
+    fn push_word(&mut self, word: &str) {
+        if let Labels::Words { codes, words, index } = self {
+            let code = index.get(word).copied().unwrap_or_else(|| {
+                words.push(word.to_string());
+                index.insert(word.to_string(), words.len() as u32 - 1);
+                words.len() as u32 - 1
+            });
+            codes.push(code);
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Labels::Numbers(numbers) => numbers.len(),
+            Labels::Words { codes, .. } => codes.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The target of row `i`, as a name: numbers in their shortest form, so that `+1`, `1` and `1.0` are one.
+    ///
+    /// ```
+    /// let mut labels = lazyglm::Labels::default();
+    /// ["+1", "1.0", "ham"].iter().for_each(|text| labels.push(text.as_bytes()).unwrap());
+    /// assert_eq!([0, 1, 2].map(|i| labels.name(i)), ["1", "1", "ham"]);
+    /// ```
+    pub fn name(&self, i: usize) -> String {
+        match self {
+            Labels::Numbers(numbers) => numbers[i].to_string(),
+            Labels::Words { codes, words, .. } => words[codes[i] as usize].clone(),
+        }
+    }
+
+    /// Two rows with different targets are enough to know there is more than one: up to `most` distinct
+    /// targets, sorted (numbers by value, words alphabetically), each with its number of rows.
+    ///
+    /// ```
+    /// let labels = lazyglm::Labels::Numbers(vec![10.0, 9.0, 10.0]);
+    /// assert_eq!(labels.distinct(3), [("9".to_string(), 1), ("10".to_string(), 2)]);
+    /// ```
+    pub fn distinct(&self, most: usize) -> Vec<(String, usize)> {
+        match self {
+            Labels::Numbers(numbers) => {
+                let mut seen: Vec<(f64, usize)> = Vec::new();
+                for &number in numbers {
+                    match seen.iter().position(|(value, _)| *value == number) {
+                        Some(k) => seen[k].1 += 1,
+                        None if seen.len() < most => seen.push((number, 1)),
+                        None => {}
+                    }
+                }
+                seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+                seen.into_iter().map(|(value, count)| (value.to_string(), count)).collect()
+            }
+            Labels::Words { codes, words, .. } => {
+                let mut counts = vec![0; words.len()];
+                codes.iter().for_each(|&code| counts[code as usize] += 1);
+                let mut seen: Vec<_> = words.iter().cloned().zip(counts).filter(|(_, n)| *n > 0).collect();
+                seen.sort();
+                seen.truncate(most);
+                seen
+            }
+        }
+    }
+
+    /// The targets of these rows alone.
+    ///
+    /// ```
+    /// use lazyglm::Labels;
+    /// assert_eq!(Labels::Numbers(vec![1.0, 2.0, 3.0]).select(&[2, 0]), Labels::Numbers(vec![3.0, 1.0]));
+    /// ```
+    pub fn select(&self, rows: &[usize]) -> Labels {
+        match self {
+            Labels::Numbers(numbers) => Labels::Numbers(rows.iter().map(|&i| numbers[i]).collect()),
+            Labels::Words { codes, words, index } => Labels::Words {
+                codes: rows.iter().map(|&i| codes[i]).collect(),
+                words: words.clone(),
+                index: index.clone(),
+            },
+        }
+    }
+}
+
+/// Numbers in their shortest form, words as they are.
+fn canonical(text: &[u8]) -> String {
+    match parse_number(text) {
+        Some(number) => (number + 0.0).to_string(),
+        None => String::from_utf8_lossy(text).into_owned(),
+    }
+}

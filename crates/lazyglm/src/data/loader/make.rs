@@ -1,0 +1,188 @@
+//! From the source, and into a cache.
+
+use super::{Limits, Supplied};
+use crate::data::bytes::is_stream;
+use crate::data::cache::{Cache, CacheWriter, Stamp};
+use crate::data::feature_ids::FeatureIds;
+use crate::data::format::{Parsed, ReadOptions};
+use crate::data::read_config::Input;
+use crate::util::error::{Error, Place, Result};
+use crate::util::files;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// How values are read.
+pub(super) struct Values {
+    pub rounds: bool,
+    pub limits: Limits,
+}
+
+/// Rows from the source, and into a cache if there is a place for one; a word on the cache.
+pub(super) fn from_source(
+    path: &Path,
+    asked: &ReadOptions,
+    place: Option<&Path>,
+    absent: Vec<bool>,
+    values: Values,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<(Supplied, Option<String>)> {
+    let Some(place) = place.filter(|place| files::check_writable(place).is_ok()) else {
+        let mut input = Input::open_within(path, asked, None, values.limits.longest)?;
+        let reading = input.reading.clone();
+        let mut naming = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
+        input.threads = values.limits.threads;
+        // Nobody keeps the digits; but values that fall into one bucket are summed before they are rounded.
+        input.rounds = values.rounds && reading.hash_bits.is_none();
+        input.for_each_named(absent, &mut naming, see)?;
+        let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
+        return Ok((Supplied { reading, naming, order: None, notes: Vec::new() }, word));
+    };
+    let to = Target::Named(place);
+    let made = write(path, asked, to, Reader { absent, limits: values.limits, alone: false }, see)?;
+    let word = match made.written {
+        _ if made.rows == 0 => None,
+        Ok(_) if made.changed => {
+            to.remove();
+            Some(format!("{}: the data changed while they were read: no cache was kept", place.display()))
+        }
+        Ok(_) => Some(wrote(place)),
+        Err(e) => Some(format!("no cache was written: {e}")),
+    };
+    Ok((made.supplied, word))
+}
+
+pub(super) fn wrote(place: &Path) -> String {
+    let size = std::fs::metadata(place).map_or(0, |found| found.len());
+    let size = format!("{:.1} MB", size as f64 / 1e6);
+    format!("wrote {} ({size}), read instead of the data from now on; --cache off for none", place.display())
+}
+
+/// Reads a source into a cache in this place, and does nothing else; how many rows it has. Here a cache that cannot be
+/// written is an error: it is what was asked for.
+pub(crate) fn keep(path: &Path, asked: &ReadOptions, place: &Path) -> Result<u64> {
+    let reader = Reader { absent: Vec::new(), limits: Limits::NONE, alone: true };
+    let to = Target::Named(&files::behind_links(place)); // somebody gave this name: a link in its place is followed
+    let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
+    made.refuse_no_rows(path)?;
+    made.refuse_change(path).inspect_err(|_| to.remove())?;
+    made.written?;
+    Ok(made.rows)
+}
+
+/// Where a cache is written to.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Target<'a> {
+    Named(&'a Path),
+    /// A file without a name, among those of the system that are temporary.
+    Nameless,
+}
+
+impl Target<'_> {
+    /// What it is called in messages.
+    pub fn path(&self) -> PathBuf {
+        match self {
+            Target::Named(place) => place.to_path_buf(),
+            Target::Nameless => std::env::temp_dir(),
+        }
+    }
+
+    /// Writes a cache here and opens it: nobody can exchange it in between.
+    pub fn fill(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Cache> {
+        let file = match self {
+            Target::Named(place) => files::write_lightly(place, fill)?,
+            Target::Nameless => nameless(fill).map_err(|e| {
+                let hint = "make room in the folder for temporary files (TMPDIR), or use --cache FILE";
+                Error::io(self.path(), e, hint)
+            })?,
+        };
+        Cache::of(file, &self.path())
+    }
+
+    /// Takes it away again.
+    pub fn remove(&self) {
+        if let Target::Named(place) = self {
+            let _ = std::fs::remove_file(place);
+        }
+    }
+}
+
+fn nameless(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+    let mut to = BufWriter::new(tempfile::tempfile()?);
+    fill(&mut to)?;
+    Ok(to.into_inner()?)
+}
+
+/// What became of a cache.
+pub(super) struct Made {
+    pub supplied: Supplied,
+    pub rows: u64,
+    pub written: Result<Cache>,
+    pub changed: bool, // the source, while it was read: a cache of neither the old data nor the new is not to be kept
+}
+
+impl Made {
+    /// Rows of neither the old data nor the new are not to be learnt from.
+    pub fn refuse_change(&self, path: &Path) -> Result<()> {
+        let what = "the data changed while they were read";
+        match self.changed {
+            true => Err(Error::data(Place::file(path), what, "read them again when the file is complete")),
+            false => Ok(()),
+        }
+    }
+
+    /// A file without rows has no cache.
+    pub fn refuse_no_rows(&self, path: &Path) -> Result<()> {
+        match self.rows {
+            0 => Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data")),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(super) struct Reader {
+    pub absent: Vec<bool>,
+    pub limits: Limits,
+    pub alone: bool, // nobody else wants the rows: a full disk stops the reading too
+}
+
+/// Reads a source, into a cache and for `see`.
+pub(super) fn write(
+    path: &Path,
+    asked: &ReadOptions,
+    place: Target,
+    reader: Reader,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<Made> {
+    let stamp = if is_stream(path) { None } else { Some(Stamp::of(path)?) };
+    let mut input = Input::open_within(path, asked, None, reader.limits.longest)?;
+    input.threads = reader.limits.threads;
+    let reading = input.reading.clone();
+    let mut naming = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
+    let (mut outcome, mut rows) = (Ok(()), 0);
+    let written = place.fill(|to| {
+        let mut failed = None;
+        let mut writer = CacheWriter::new(to, stamp.clone(), asked.clone(), reading.clone())?;
+        outcome = input.for_each_named(reader.absent, &mut naming, &mut |block| {
+            rows += block.rows.len() as u64;
+            if failed.is_none()
+                && let Err(e) = writer.push(block)
+            {
+                if reader.alone {
+                    return Err(Error::io(place.path(), e, "nothing was written: check the disk"));
+                }
+                failed = Some(e); // a full disk stops the cache, not the reading
+            }
+            see(block)
+        });
+        match (failed, &outcome, rows) {
+            (Some(e), ..) => Err(e),
+            (None, Ok(()), 1..) => writer.finish(&naming, &[]),
+            _ => Err(io::Error::other("there is nothing to keep")),
+        }
+    });
+    outcome?;
+    let changed = written.is_ok() && stamp.is_some() && Stamp::of(path).ok() != stamp;
+    let supplied = Supplied { reading, naming, order: None, notes: Vec::new() };
+    Ok(Made { supplied, rows, written, changed })
+}

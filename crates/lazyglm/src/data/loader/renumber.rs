@@ -1,0 +1,131 @@
+//! Features numbered by how many rows have them, the most frequent first: what rows have in common then lies together,
+//! and fewer lines of memory are touched to score a row. Ids in the cache are these numbers; what they stand for is its
+//! order, by which models and messages speak of features as they were written.
+
+use super::kept::Kept;
+use super::make::{Reader, Target, write, wrote};
+use super::{Limits, from_cache_as, tell};
+use crate::data::cache::{Cache, CacheWriter};
+use crate::data::feature_ids::FeatureIds;
+use crate::data::format::{Parsed, ReadOptions};
+use crate::util::error::{Error, Result};
+use crate::util::files;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+/// Makes a renumbered cache of a file, in this place or, if none can be kept, in one that vanishes. The rows are read
+/// once, into a cache as any other, and counted; then that is written again under the new numbers.
+pub(super) fn renumbered(
+    path: &Path,
+    asked: &ReadOptions,
+    place: Option<&Path>,
+    limits: Limits,
+) -> Result<Kept> {
+    let mut counts = PerId::default();
+    let plainly = ReadOptions { renumber: false, ..asked.clone() };
+    let reader = Reader { absent: Vec::new(), limits, alone: true };
+    let made = write(path, &plainly, Target::Nameless, reader, &mut |block| {
+        block.rows.ids().iter().for_each(|&id| counts.add_one(id));
+        Ok(())
+    })?;
+    made.refuse_no_rows(path)?;
+    made.refuse_change(path)?;
+    let plain = made.written?;
+    let (mut notes, order) = (Vec::new(), counts.by_frequency(&plain.naming));
+    let ranks = counts.replaced_by_places(&order);
+    let rewrite = |to| rewrite(&plain, asked, &order, &ranks, limits.threads, to);
+    if let Some(place) = place {
+        match files::check_writable(place) {
+            Err(_) => notes.push(format!("{}: no cache can be written there", place.display())),
+            Ok(()) => match rewrite(Target::Named(place)) {
+                Ok(cache) => {
+                    notes.push(wrote(place));
+                    return Ok(Kept { cache, notes });
+                }
+                Err(e) => notes.push(format!("no cache was written: {e}")),
+            },
+        }
+    }
+    Ok(Kept { cache: rewrite(Target::Nameless)?, notes })
+}
+
+/// Writes a cache again, ids being places in `order`.
+fn rewrite(
+    plain: &Cache,
+    asked: &ReadOptions,
+    order: &[u32],
+    ranks: &PerId,
+    threads: usize,
+    to: Target,
+) -> Result<Cache> {
+    let (place, mut outcome) = (to.path(), Ok(()));
+    let written = to.fill(|to| {
+        let (source, reading) = (plain.meta.source.clone(), plain.meta.reading.clone());
+        let mut writer = CacheWriter::new(to, source, asked.clone(), reading)?;
+        let mut push = |block: &mut Parsed| {
+            writer.push(block).map_err(|e| Error::io(&place, e, "make room on the disk, or use --cache"))
+        };
+        outcome = tell(plain, &mut push).and_then(|()| {
+            from_cache_as(plain, false, threads, &|rows| rows.renumber(&|id| ranks.get(id)), &mut push)
+        });
+        match &outcome {
+            Ok(()) => writer.finish(&plain.naming, order),
+            Err(e) => Err(io::Error::other(e.to_string())),
+        }
+    });
+    outcome?;
+    written
+}
+
+/// A number for each id that has one. Ids may be any of 2³², but most are small.
+#[derive(Default)]
+struct PerId {
+    low: Vec<u32>,
+    high: HashMap<u32, u32>,
+}
+
+/// Below this, an id's number is found by its place.
+const LOW: usize = 1 << 24;
+
+impl PerId {
+    #[inline]
+    fn add_one(&mut self, id: u32) {
+        let place = id as usize;
+        if place >= self.low.len() && place < LOW {
+            self.low.resize((place + 1).next_power_of_two(), 0);
+        }
+        let count = match self.low.get_mut(place) {
+            Some(count) => count,
+            None => self.high.entry(id).or_default(),
+        };
+        *count = count.saturating_add(1);
+    }
+
+    fn get(&self, id: u32) -> u32 {
+        self.low.get(id as usize).or_else(|| self.high.get(&id)).copied().unwrap_or_default()
+    }
+
+    /// The ids that were counted, the most frequent first, then in their own order.
+    fn by_frequency(&self, naming: &FeatureIds) -> Vec<u32> {
+        let counted = (0..).zip(&self.low).filter(|(_, count)| **count > 0).map(|(id, _)| id);
+        let mut ids: Vec<u32> = match naming {
+            FeatureIds::Words(words) => (0..words.len() as u32).collect(), // also one that is 0 wherever it stands
+            _ => counted.chain(self.high.keys().copied()).collect(),
+        };
+        ids.sort_unstable_by_key(|&id| (Reverse(self.get(id)), id));
+        ids
+    }
+
+    /// For each id its place in this order.
+    fn replaced_by_places(mut self, order: &[u32]) -> PerId {
+        for (place, &id) in (0..).zip(order) {
+            match self.low.get_mut(id as usize) {
+                Some(low) => *low = place,
+                None => _ = self.high.insert(id, place),
+            }
+        }
+        self
+    }
+}

@@ -1,0 +1,186 @@
+//! An opened file: its bytes and how rows are made of them.
+
+use crate::data::bytes::{Block, ByteSource, LONGEST};
+use crate::data::feature_ids::FeatureIds;
+use crate::data::format::{self, FormatSpec, Interact, Norm, Opening, Parsed, Parser, ReadOptions, Text};
+use crate::data::reader::{self, Make, Work};
+use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::registry::suggest;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// How rows are made of a file: kept in the model, so that `predict` makes them as `train` did.
+///
+/// ```
+/// use lazyglm::ReadConfig;
+/// assert_eq!(serde_json::to_string(&ReadConfig::default()).unwrap(), r#"{"recipe":{"format":"svmlight"}}"#);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadConfig {
+    /// The format, and what there is to know of it.
+    pub recipe: FormatSpec,
+    /// Names are hashed into 2 to this power buckets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash_bits: Option<u32>,
+    /// Pairs of namespaces or columns whose features are multiplied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interact: Vec<[String; 2]>,
+}
+
+/// A file that is open and recognised.
+pub(crate) struct Input {
+    pub reading: ReadConfig,
+    file: PathBuf,
+    source: ByteSource,
+    /// Whether values may be rounded to f32.
+    pub rounds: bool,
+    /// How many threads may parse.
+    pub threads: usize,
+    header: u64, // lines that are no rows, at the start
+}
+
+impl ReadConfig {
+    /// Refuses what these data cannot do: products of namespaces that no feature has, idf in buckets.
+    pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
+        if let (FormatSpec::Text(Text { idf: true, .. }), Some(_)) = (&self.recipe, self.hash_bits) {
+            let hint = "leave --hash-bits out: the words are kept then";
+            return Err(Error::call("idf=yes needs to know the words, and --hash-bits forgets them", hint));
+        }
+        let FeatureIds::Words(words) = naming else { return Ok(()) };
+        for space in self.interact.iter().flatten() {
+            if !words.iter().any(|name| *self.recipe.namespace(name) == **space) {
+                let mut known: Vec<_> = words.iter().map(|name| self.recipe.namespace(name)).collect();
+                known.sort_unstable();
+                known.dedup();
+                known.truncate(20);
+                let known: Vec<&str> = known.iter().map(|name| &**name).collect();
+                let space_shown = excerpt(space);
+                let what = format!("--interact: no feature is of the namespace or column '{space_shown}'");
+                return Err(Error::call(what, suggest(space, &known)));
+            }
+        }
+        Ok(())
+    }
+
+    /// How text weighs its words, if it does so by all documents: whether rows are then normalised.
+    pub(crate) fn idf(&self) -> Option<bool> {
+        match &self.recipe {
+            FormatSpec::Text(Text { idf: true, norm, .. }) => Some(*norm == Norm::L2),
+            _ => None,
+        }
+    }
+}
+
+/// How every version of a cache begins; `cache` is above this room, so its own mark is not at hand.
+const CACHE: &[u8] = b"lazyglm cache ";
+
+/// Reads ahead until the first bytes hold a header and a row, or two rows: how a file is read is decided by them.
+fn look_far_enough(
+    source: &mut ByteSource,
+    file: &Path,
+    asked: &ReadOptions,
+    known: Option<&ReadConfig>,
+    longest: usize,
+) -> Result<()> {
+    while !source.shows_all() {
+        let ahead = source.ahead();
+        let first = source.first()?;
+        let opening = Opening { first, file, asked, known: known.map(|known| &known.recipe) };
+        let Some(start) = format::unfinished(&opening) else { return Ok(()) };
+        if ahead - start > longest {
+            let line = 1 + memchr::memchr_iter(b'\n', &first[..start]).count() as u64;
+            return Err(source.too_long(line));
+        }
+        if ahead > longest {
+            return Ok(()); // blank lines without end
+        }
+        source.look_further()?;
+    }
+    Ok(())
+}
+
+impl Input {
+    /// Opens a file; one that must be read like the data of a model is read by that model's `known` way.
+    pub fn open(path: &Path, asked: &ReadOptions, known: Option<&ReadConfig>) -> Result<Input> {
+        Input::open_within(path, asked, known, LONGEST)
+    }
+
+    /// The same, where no record may have more than `longest` bytes: a record takes several times its length in memory.
+    pub fn open_within(
+        path: &Path,
+        asked: &ReadOptions,
+        known: Option<&ReadConfig>,
+        longest: usize,
+    ) -> Result<Input> {
+        let mut source = ByteSource::open(path)?;
+        source.refuse_longer(longest);
+        look_far_enough(&mut source, path, asked, known, longest)?;
+        let first = source.first()?;
+        if first.starts_with(CACHE) {
+            let what = "this file is a cache that lazyglm wrote, not data";
+            let hint = "give the data that the cache was made from; a cache can be given to train, tune, path and stats";
+            return Err(Error::data(Place::file(path), what, hint));
+        }
+        let opening = Opening { first, file: path, asked, known: known.map(|known| &known.recipe) };
+        if known.is_some_and(|known| known.hash_bits.is_none()) {
+            format::refuse_strange(&opening)?;
+        }
+        let recipe = format::open(&opening)?;
+        format::refuse_idle(&recipe, asked)?;
+        let header = recipe.header(first);
+        let lines = memchr::memchr_iter(b'\n', &first[..header]).count() as u64;
+        source.skip(header);
+        let reading = match known {
+            Some(known) => ReadConfig { recipe, ..known.clone() },
+            None => ReadConfig { recipe, hash_bits: asked.hash_bits, interact: asked.interact.clone() },
+        };
+        Ok(Input {
+            reading,
+            file: path.to_path_buf(),
+            source,
+            rounds: false,
+            threads: usize::MAX,
+            header: lines,
+        })
+    }
+
+    /// Calls `see` with the rows of block after block; ids are those of the block.
+    pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+        let Input { reading: ReadConfig { recipe, interact, .. }, file, mut source, rounds, threads, header } =
+            self;
+        let (recipe, file) = (&recipe, file.as_path());
+        if recipe.reads_files() {
+            let mut products = Interact::new(recipe, &interact);
+            return recipe.for_each_batch(file, absent, &mut |block| {
+                products.widen(file, block)?;
+                see(block)
+            });
+        }
+        let maker = || -> Box<Make> {
+            let mut parser = Interact::new(recipe, &interact);
+            Box::new(move |_, block, parsed| parser.parse(block.bytes(), file, parsed))
+        };
+        let take = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));
+        reader::for_each(Work { take, maker: &maker, lines_before: header, rounds, threads }, absent, see)
+    }
+
+    /// The same, with ids of the whole, given by `naming`.
+    pub fn for_each_named(
+        self,
+        absent: Vec<bool>,
+        naming: &mut FeatureIds,
+        see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+    ) -> Result<()> {
+        let file = self.file.clone();
+        self.for_each(absent, &mut |block| {
+            let renamed = naming.meet(block, |rename| rename.map(|rename| block.rows.renamed(rename)));
+            if let Some(rows) = renamed {
+                block.rows = rows.map_err(|row| {
+                    let place = Place::file(&file).line(block.lines.of(row));
+                    Error::data(place, "the values of one feature sum to infinity", "scale the values down")
+                })?;
+            }
+            see(block)
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! Blocks of bytes, parsed on all cores, handed on in the order of the file.
+//!
+//! Workers take turns at the source: one reads a block into a buffer of its own, the next one reads on while the first
+//! parses. What comes out is put back into the order of the file, so the result is the same for any number of threads.
+//! At most a few blocks are in the air: a slow consumer slows the reading down, and memory stays bounded.
+
+use crate::data::bytes::Block;
+use crate::data::format::Parsed;
+use crate::util::error::Result;
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Takes the next block of bytes: one worker at a time. False at the end.
+pub(crate) type Take<'a> = dyn FnMut(&mut Block) -> Result<bool> + Send + 'a;
+
+/// Makes rows of a block of bytes; `number` counts the blocks.
+pub(crate) type Make<'a> = dyn FnMut(usize, &Block, &mut Parsed) -> Result<()> + 'a;
+
+/// Where blocks come from, and a maker of rows for each worker.
+pub(crate) struct Work<'a> {
+    pub take: Box<Take<'a>>,
+    pub maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
+    pub lines_before: u64,
+    pub rounds: bool,   // values to f32
+    pub threads: usize, // at most
+}
+
+/// Calls `see` with the rows of block after block, lines counted from the start of the file. Rows numbered in
+/// `absent` are passed over; with any, or on one thread, everything happens in the caller's.
+pub(crate) fn for_each(
+    work: Work,
+    absent: Vec<bool>,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<()> {
+    match rayon::current_num_threads().min(work.threads) {
+        threads if threads > 1 && absent.is_empty() => in_parallel(work, threads, see),
+        _ => in_turn(work, absent, see),
+    }
+}
+
+fn in_turn(mut work: Work, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+    let (mut block, mut make, mut lines) = (Block::default(), (work.maker)(), work.lines_before);
+    let mut parsed = Parsed { absent, ..Parsed::default() };
+    if work.rounds {
+        parsed.rows.round();
+    }
+    for number in 0.. {
+        if !(work.take)(&mut block).map_err(|e| e.further_down(lines))? {
+            break;
+        }
+        make(number, &block, &mut parsed).map_err(|e| e.further_down(lines))?;
+        lines += parsed.move_down(lines);
+        see(&mut parsed)?;
+        parsed.clear_rows();
+    }
+    Ok(())
+}
+
+/// The source and how many blocks were taken from it.
+struct Feed<'a> {
+    take: Box<Take<'a>>,
+    taken: usize,
+    ended: bool,
+}
+
+/// Blocks that are parsed, or failed, and wait for their turn.
+#[derive(Default)]
+struct Ready {
+    blocks: BTreeMap<usize, (Parsed, Result<()>)>,
+    spare: Vec<Parsed>,
+    seen: usize,        // blocks handed on
+    end: Option<usize>, // how many blocks there are
+    stop: bool,
+}
+
+struct Shared<'a> {
+    feed: Mutex<Feed<'a>>,
+    ready: Mutex<Ready>,
+    change: Condvar,
+    maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
+    most: usize, // blocks in the air
+    rounds: bool,
+}
+
+fn in_parallel(work: Work, threads: usize, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+    let mut lines = work.lines_before;
+    let shared = Shared {
+        feed: Mutex::new(Feed { take: work.take, taken: 0, ended: false }),
+        ready: Mutex::default(),
+        change: Condvar::new(),
+        maker: work.maker,
+        most: threads + 2,
+        rounds: work.rounds,
+    };
+    std::thread::scope(|scope| {
+        let _stop = Stop(&shared); // also when `see` fails
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let stop = Stop(&shared);
+                shared.work();
+                std::mem::forget(stop); // only a panic stops the others
+            });
+        }
+        while let Some((mut parsed, done)) = shared.wait_for_next() {
+            done.map_err(|e| e.further_down(lines))?;
+            lines += parsed.move_down(lines);
+            see(&mut parsed)?;
+            parsed.clear_all();
+            shared.give_back(parsed);
+        }
+        Ok(())
+    })
+}
+
+/// Says stop when it goes out of scope.
+struct Stop<'a, 'b>(&'a Shared<'b>);
+
+impl Drop for Stop<'_, '_> {
+    fn drop(&mut self) {
+        locked(&self.0.ready).stop = true;
+        self.0.change.notify_all();
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared<'_> {
+    fn work(&self) {
+        let (mut block, mut make) = (Block::default(), (self.maker)());
+        while self.wait_for_room() {
+            let (number, taken) = {
+                let mut feed = locked(&self.feed);
+                if feed.ended {
+                    return;
+                }
+                let taken = (feed.take)(&mut block);
+                feed.ended = !matches!(taken, Ok(true));
+                feed.taken += 1;
+                (feed.taken - 1, taken)
+            };
+            match taken {
+                Ok(false) => {
+                    locked(&self.ready).end = Some(number);
+                    self.change.notify_all();
+                }
+                Ok(true) => self.make(number, &block, &mut *make),
+                Err(e) => self.deliver(number, Parsed::default(), Err(e)),
+            }
+        }
+    }
+
+    fn make(&self, number: usize, block: &Block, make: &mut Make) {
+        let mut parsed = locked(&self.ready).spare.pop().unwrap_or_default();
+        if self.rounds {
+            parsed.rows.round();
+        }
+        let done = make(number, block, &mut parsed);
+        self.deliver(number, parsed, done);
+    }
+
+    fn deliver(&self, number: usize, parsed: Parsed, done: Result<()>) {
+        locked(&self.ready).blocks.insert(number, (parsed, done));
+        self.change.notify_all();
+    }
+
+    /// Until few enough blocks are in the air; false if all is to stop.
+    fn wait_for_room(&self) -> bool {
+        let mut ready = locked(&self.ready);
+        while ready.blocks.len() >= self.most && !ready.stop {
+            ready = self.change.wait(ready).unwrap_or_else(PoisonError::into_inner);
+        }
+        !ready.stop
+    }
+
+    fn wait_for_next(&self) -> Option<(Parsed, Result<()>)> {
+        let mut ready = locked(&self.ready);
+        loop {
+            let next = ready.seen;
+            if let Some(block) = ready.blocks.remove(&next) {
+                ready.seen += 1;
+                drop(ready);
+                self.change.notify_all();
+                return Some(block);
+            }
+            if ready.stop || ready.end == Some(next) {
+                return None;
+            }
+            ready = self.change.wait(ready).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn give_back(&self, parsed: Parsed) {
+        locked(&self.ready).spare.push(parsed);
+    }
+}

@@ -1,0 +1,293 @@
+//! Rows whose arrays belong to somebody else, and one row of them.
+
+use super::broken;
+use crate::util::error::Result;
+use std::sync::atomic::AtomicBool;
+
+/// A number a value can be stored in: `f32` or `f64`.
+///
+/// ```
+/// use lazyglm::Value;
+/// fn mean<V: Value>(values: &[V]) -> f64 {
+///     values.iter().map(|x| x.wide()).sum::<f64>() / values.len() as f64
+/// }
+/// assert_eq!(mean(&[1.0f32, 2.0]), mean(&[1.0f64, 2.0]));
+/// assert_eq!(0.1f64.narrow(), 0.1f32);
+/// ```
+pub trait Value: Copy + Default + Send + Sync + 'static {
+    /// As `f64`, exactly.
+    fn wide(self) -> f64;
+    /// As `f32`, rounded to nearest.
+    fn narrow(self) -> f32;
+    /// Values of this kind, lent.
+    fn lent(values: &[Self]) -> ValuesRef<'_>
+    where
+        Self: Sized;
+}
+
+impl Value for f32 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn narrow(self) -> f32 {
+        self
+    }
+    fn lent(values: &[f32]) -> ValuesRef<'_> {
+        ValuesRef::F32(values)
+    }
+}
+
+impl Value for f64 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn narrow(self) -> f32 {
+        self as f32
+    }
+    fn lent(values: &[f64]) -> ValuesRef<'_> {
+        ValuesRef::F64(values)
+    }
+}
+
+/// One row: ids and values side by side, ids rising strictly. Only [`RowsRef::row`] makes one, so the order of
+/// the ids can be relied on.
+///
+/// ```
+/// use lazyglm::{RowsRef, ValuesRef};
+/// let values = [0.5f32, 2.0, 1.0];
+/// let rows = RowsRef::new(&[0, 2, 3], &[1, 4, 0], ValuesRef::F32(&values), 5).unwrap();
+/// let (first, second) = (rows.row(&values, 0), rows.row(&values, 1));
+/// assert_eq!((first.iter().count(), second.iter().count()), (2, 1));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a, V> {
+    pub(crate) ids: &'a [u32],
+    pub(crate) values: &'a [V],
+}
+
+impl<'a, V: Value> Row<'a, V> {
+    /// The non-zeros, widened to `f64`.
+    ///
+    /// ```
+    /// use lazyglm::{RowsRef, ValuesRef};
+    /// let values = [0.5f32, 2.0];
+    /// let rows = RowsRef::new(&[0, 2], &[1, 4], ValuesRef::F32(&values), 5).unwrap();
+    /// assert_eq!(rows.row(&values, 0).iter().collect::<Vec<_>>(), [(1, 0.5), (4, 2.0)]);
+    /// ```
+    pub fn iter(self) -> impl Iterator<Item = (usize, f64)> + 'a {
+        self.ids.iter().zip(self.values).map(|(&id, &x)| (id as usize, x.wide()))
+    }
+
+    /// Σ xⱼwⱼ over the row's non-zeros, in f64.
+    ///
+    /// ```
+    /// use lazyglm::{RowsRef, ValuesRef};
+    /// let values = [0.5, 2.0];
+    /// let rows = RowsRef::new(&[0, 2], &[1, 4], ValuesRef::F64(&values), 5).unwrap();
+    /// assert_eq!(rows.row(&values, 0).dot(&[9.0, 2.0, 9.0, 9.0, 1.0]), 0.5 * 2.0 + 2.0 * 1.0);
+    /// ```
+    pub fn dot(self, weights: &[f64]) -> f64 {
+        self.iter().map(|(j, x)| x * weights[j]).sum()
+    }
+}
+
+/// The values of a lent block, all in one precision.
+///
+/// ```
+/// use lazyglm::{Rows, ValuesRef};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 0.5)]).unwrap();
+/// assert!(matches!(rows.borrow().values(), ValuesRef::F32(_)), "a half fits into four bytes");
+/// rows.push(&[(0, 0.1)]).unwrap();
+/// assert!(matches!(rows.borrow().values(), ValuesRef::F64([0.5, 0.1])), "a tenth takes eight");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum ValuesRef<'a> {
+    /// Four bytes a value.
+    F32(&'a [f32]),
+    /// Eight bytes a value.
+    F64(&'a [f64]),
+}
+
+/// A block of sparse rows, lent by whoever owns the arrays.
+///
+/// ```
+/// use lazyglm::{RowsRef, ValuesRef};
+/// // 1 0 2
+/// // 0 3 0, as any library of sparse matrices keeps it
+/// let (offsets, ids, values) = ([0, 2, 3], [0, 2, 1], [1.0, 2.0, 3.0]);
+/// let rows = RowsRef::new(&offsets, &ids, ValuesRef::F64(&values), 3).unwrap();
+/// assert_eq!((rows.len(), rows.columns(), rows.nonzeros()), (2, 3, 3));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct RowsRef<'a> {
+    pub(super) offsets: &'a [usize],
+    pub(super) ids: &'a [u32],
+    pub(super) values: ValuesRef<'a>,
+    pub(super) columns: usize,
+    pub(super) shared: Option<&'a AtomicBool>, // see shared.rs
+}
+
+impl<'a> RowsRef<'a> {
+    /// Checks the invariants and lends the arrays.
+    ///
+    /// ```
+    /// use lazyglm::{RowsRef, ValuesRef};
+    /// let rows = RowsRef::new(&[0, 1], &[2], ValuesRef::F32(&[1.0]), 3).unwrap();
+    /// assert_eq!(rows.len(), 1);
+    /// assert!(RowsRef::new(&[0, 1], &[3], ValuesRef::F32(&[1.0]), 3).is_err(), "id 3 of 3 columns");
+    /// ```
+    pub fn new(
+        offsets: &'a [usize],
+        ids: &'a [u32],
+        values: ValuesRef<'a>,
+        columns: usize,
+    ) -> Result<RowsRef<'a>> {
+        let (count, finite) = match values {
+            ValuesRef::F32(v) => (v.len(), all(v, |x| x.is_finite())),
+            ValuesRef::F64(v) => (v.len(), all(v, |x| x.is_finite())),
+        };
+        let ends = offsets.first() == Some(&0) && offsets.last() == Some(&ids.len());
+        if !ends || count != ids.len() || offsets.windows(2).any(|two| two[0] > two[1]) {
+            return Err(broken("offsets, ids and values that do not fit together"));
+        }
+        let rows = || offsets.windows(2).map(|span| &ids[span[0]..span[1]]);
+        if !rows().all(rises) {
+            return Err(broken("a row whose ids do not rise strictly"));
+        }
+        // Ids rise, so the last of a row answers for all of them.
+        if rows().any(|row| row.last().is_some_and(|&id| id as usize >= columns)) {
+            return Err(broken("an id beyond the last column"));
+        }
+        if !finite {
+            return Err(broken("a value that is not finite"));
+        }
+        Ok(RowsRef { offsets, ids, values, columns, shared: None })
+    }
+
+    /// Lends arrays that came from rows that were checked.
+    pub(crate) fn trusted(
+        offsets: &'a [usize],
+        ids: &'a [u32],
+        values: ValuesRef<'a>,
+        columns: usize,
+    ) -> RowsRef<'a> {
+        RowsRef { offsets, ids, values, columns, shared: None }
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many columns there are; every id is below it.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// How many values are stored.
+    pub fn nonzeros(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Where each row begins, and where the last one ends.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 3.0), (2, -4.0)]).unwrap();
+    /// rows.push(&[(1, 1.0)]).unwrap();
+    /// assert_eq!((rows.borrow().offsets(), rows.borrow().ids()), (&[0, 2, 3][..], &[0, 2, 1][..]));
+    /// ```
+    pub fn offsets(&self) -> &'a [usize] {
+        self.offsets
+    }
+
+    /// All ids, row after row.
+    pub fn ids(&self) -> &'a [u32] {
+        self.ids
+    }
+
+    /// The values, to choose the code for their precision once a block.
+    pub fn values(&self) -> ValuesRef<'a> {
+        self.values
+    }
+
+    /// Row `i` of a block whose values are `values`.
+    ///
+    /// ```
+    /// use lazyglm::{RowsRef, ValuesRef};
+    /// let values = [1.0f32, 2.0, 3.0];
+    /// let rows = RowsRef::new(&[0, 2, 3], &[0, 2, 1], ValuesRef::F32(&values), 3).unwrap();
+    /// assert_eq!(rows.row(&values, 1).iter().collect::<Vec<_>>(), [(1, 3.0)]);
+    /// ```
+    #[inline(always)]
+    pub fn row<'v, V>(&self, values: &'v [V], i: usize) -> Row<'v, V>
+    where
+        'a: 'v,
+    {
+        let span = self.span(i);
+        Row { ids: &self.ids[span.clone()], values: &values[span] }
+    }
+
+    /// Hands the place where row `i`'s span is written to a prefetcher.
+    #[inline(always)]
+    pub(crate) fn prefetch_span(&self, i: usize, prefetch: impl Fn(&[usize])) {
+        prefetch(&self.offsets[i..i + 2]);
+    }
+
+    /// Calls `see(id, value)` for the non-zeros of row `i`, widened.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 3.0), (7, -4.0)]).unwrap();
+    /// let mut square = 0.0;
+    /// rows.borrow().for_each(0, |_id, x| square += x * x);
+    /// assert_eq!(square, 25.0);
+    /// ```
+    pub fn for_each(&self, i: usize, mut see: impl FnMut(usize, f64)) {
+        match (self.values, self.shared) {
+            (ValuesRef::F32(v), None) => self.row(v, i).iter().for_each(|(j, x)| see(j, x)),
+            (ValuesRef::F64(v), None) => self.row(v, i).iter().for_each(|(j, x)| see(j, x)),
+            (ValuesRef::F32(v), Some(changed)) => self.for_each_in_range(self.row(v, i), changed, see),
+            (ValuesRef::F64(v), Some(changed)) => self.for_each_in_range(self.row(v, i), changed, see),
+        }
+    }
+
+    /// Σ xⱼwⱼ of row `i`, in f64.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 3.0), (2, -4.0)]).unwrap();
+    /// assert_eq!(rows.borrow().dot(0, &[1.0, 100.0, 0.5]), 1.0);
+    /// ```
+    pub fn dot(&self, i: usize, weights: &[f64]) -> f64 {
+        if self.shared.is_some() {
+            let mut sum = -0.0; // as `Iterator::sum` begins
+            self.for_each(i, |j, x| sum += x * weights[j]);
+            return sum;
+        }
+        match self.values {
+            ValuesRef::F32(v) => self.row(v, i).dot(weights),
+            ValuesRef::F64(v) => self.row(v, i).dot(weights),
+        }
+    }
+}
+
+/// Whether all pass, looked at many at a time: an exit at every one would keep them from being compared side by side.
+fn all<T: Copy>(items: &[T], pass: impl Fn(T) -> bool) -> bool {
+    items.chunks(1 << 10).all(|some| some.iter().fold(true, |all, &item| all & pass(item)))
+}
+
+/// Whether ids rise strictly; the same, a row at a time.
+fn rises(ids: &[u32]) -> bool {
+    ids.iter().zip(ids.iter().skip(1)).fold(true, |all, (id, next)| all & (id < next))
+}

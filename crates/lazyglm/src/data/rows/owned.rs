@@ -1,0 +1,387 @@
+//! Rows that own their arrays.
+
+mod ids;
+mod room;
+
+use super::{RowsRef, ValuesRef, broken};
+use crate::util::error::Result;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The values of a block, all in one precision.
+#[derive(Clone, Debug, PartialEq)]
+enum Values {
+    /// Four bytes a value: also used for wider data that fit exactly (counts, ones).
+    F32(Vec<f32>),
+    /// Eight bytes a value.
+    F64(Vec<f64>),
+}
+
+/// A block of sparse rows, owned.
+///
+/// ```
+/// use lazyglm::Rows;
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1.0), (3, 2.5)]).unwrap();
+/// rows.push(&[(1, -1.0)]).unwrap();
+/// assert_eq!((rows.len(), rows.columns(), rows.nonzeros()), (2, 4, 3));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rows {
+    offsets: Vec<usize>,
+    ids: Vec<u32>,
+    values: Values,
+    columns: usize,
+    rounds: bool,    // values that f32 cannot hold exactly are rounded, not kept wide
+    spare: Vec<f64>, // the memory of wide values, kept for the next ones
+}
+
+impl PartialEq for Rows {
+    fn eq(&self, other: &Rows) -> bool {
+        let parts = |rows: &Rows| (rows.offsets.clone(), rows.ids.clone(), rows.values.clone(), rows.columns);
+        parts(self) == parts(other)
+    }
+}
+
+impl Default for Rows {
+    fn default() -> Rows {
+        Rows::new()
+    }
+}
+
+impl Rows {
+    /// No rows yet.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// assert!(rows.is_empty());
+    /// rows.push(&[]).unwrap(); // a row without features is a row
+    /// assert_eq!((rows.len(), rows.columns()), (1, 0));
+    /// ```
+    pub fn new() -> Rows {
+        Rows {
+            offsets: vec![0],
+            ids: Vec::new(),
+            values: Values::F32(Vec::new()),
+            columns: 0,
+            rounds: false,
+            spare: Vec::new(),
+        }
+    }
+
+    /// Appends a row of (id, value) pairs, ids rising strictly. A value that `f32` cannot hold exactly widens
+    /// the whole block to `f64`, so nothing is lost.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(2, 1.0), (5, -1.0)]).unwrap();
+    /// assert!(rows.push(&[(5, 1.0), (2, 1.0)]).is_err(), "ids must rise");
+    /// assert!(rows.push(&[(0, f64::NAN)]).is_err(), "values must be finite");
+    /// assert_eq!(rows.len(), 1, "what is refused leaves no trace");
+    /// ```
+    pub fn push(&mut self, pairs: &[(u32, f64)]) -> Result<()> {
+        let rising = pairs.windows(2).all(|two| two[0].0 < two[1].0);
+        let finite = pairs.iter().all(|&(_, x)| x.is_finite());
+        if !rising || !finite {
+            return Err(broken("a row whose ids do not rise strictly or whose values are not finite"));
+        }
+        self.ids.extend(pairs.iter().map(|&(id, _)| id));
+        self.push_values(pairs);
+        if let Some(&(last, _)) = pairs.last() {
+            self.columns = self.columns.max(last as usize + 1);
+        }
+        self.offsets.push(self.ids.len());
+        Ok(())
+    }
+
+    fn push_values(&mut self, pairs: &[(u32, f64)]) {
+        if let Values::F32(narrow) = &mut self.values {
+            let fits = |x: f64| if self.rounds { rounds_well(x) } else { f64::from(x as f32) == x };
+            if pairs.iter().all(|&(_, x)| fits(x)) {
+                return narrow.extend(pairs.iter().map(|&(_, x)| x as f32));
+            }
+            self.widen();
+        }
+        if let Values::F64(wide) = &mut self.values {
+            wide.extend(pairs.iter().map(|&(_, x)| x));
+        }
+    }
+
+    /// Appends a row given as ids and values, which the caller knows to rise strictly and be finite.
+    #[inline]
+    pub(crate) fn push_known(&mut self, ids: &[u32], values: &[f64]) {
+        debug_assert!(ids.len() == values.len() && ids.windows(2).all(|two| two[0] < two[1]));
+        self.ids.extend_from_slice(ids);
+        if let Values::F32(narrow) = &mut self.values {
+            // No early exit: this way it is done several at a time.
+            let fits = match self.rounds {
+                true => values.iter().fold(true, |fits, &x| fits & rounds_well(x)),
+                false => values.iter().fold(true, |fits, &x| fits & (f64::from(x as f32) == x)),
+            };
+            match fits {
+                true => narrow.extend(values.iter().map(|&x| x as f32)),
+                false => self.widen(),
+            }
+        }
+        if let Values::F64(wide) = &mut self.values {
+            wide.extend_from_slice(values);
+        }
+        if let Some(&last) = ids.last() {
+            self.columns = self.columns.max(last as usize + 1);
+        }
+        self.offsets.push(self.ids.len());
+    }
+
+    /// Keeps values in `f64` from now on.
+    pub(crate) fn widen(&mut self) {
+        if let Values::F32(narrow) = &self.values {
+            let mut wide = std::mem::take(&mut self.spare);
+            wide.extend(narrow.iter().map(|&x| f64::from(x)));
+            self.values = Values::F64(wide);
+        }
+    }
+
+    /// From now on, values are rounded to `f32` unless they are too large or too small for it: then they are kept wide.
+    pub(crate) fn round(&mut self) {
+        self.rounds = true;
+    }
+
+    /// Whether every value is kept in `f32`.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.values, Values::F32(_))
+    }
+
+    /// The end of a span of rows from `start` on with about this many non-zeros, one row at least; and how many.
+    pub(crate) fn span_of(&self, start: usize, nonzeros: usize) -> (usize, usize) {
+        let from = self.offsets[start];
+        let end = self.offsets.partition_point(|&end| end <= from + nonzeros) - 1;
+        let end = end.clamp(start + 1, (start + nonzeros.max(1)).min(self.len())); // rows may be empty
+        (end, self.offsets[end] - from)
+    }
+
+    /// Makes room for as many non-zeros as are likely to come, if there is, and lets `advise` know of the memory: its
+    /// start and its bytes.
+    pub(crate) fn expect(&mut self, nonzeros: usize, advise: &dyn Fn(*const u8, usize)) {
+        let values = match &mut self.values {
+            Values::F32(short) => {
+                short.try_reserve_exact(nonzeros).map(|()| (short.as_ptr().cast(), 4 * short.capacity()))
+            }
+            Values::F64(wide) => {
+                wide.try_reserve_exact(nonzeros).map(|()| (wide.as_ptr().cast(), 8 * wide.capacity()))
+            }
+        };
+        if let (Ok(()), Ok((start, bytes))) = (self.ids.try_reserve_exact(nonzeros), values) {
+            advise(self.ids.as_ptr().cast(), 4 * self.ids.capacity());
+            advise(start, bytes);
+        }
+    }
+
+    /// Makes room for so many rows and non-zeros, kept in `f32` if `narrow`, and no more.
+    pub(crate) fn reserve(&mut self, rows: usize, nonzeros: usize, narrow: bool) {
+        self.offsets.reserve_exact((rows + 1).saturating_sub(self.offsets.len()));
+        self.ids.reserve_exact(nonzeros.saturating_sub(self.ids.len()));
+        if !narrow
+            && let Values::F32(short) = &self.values
+            && short.is_empty()
+        {
+            self.values = Values::F64(Vec::new());
+        }
+        match &mut self.values {
+            Values::F32(short) => short.reserve_exact(nonzeros.saturating_sub(short.len())),
+            Values::F64(wide) => wide.reserve_exact(nonzeros.saturating_sub(wide.len())),
+        }
+    }
+
+    /// Forgets the rows and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.offsets.truncate(1);
+        self.ids.clear();
+        match &mut self.values {
+            Values::F32(values) => values.clear(),
+            Values::F64(wide) => {
+                wide.clear();
+                self.spare = std::mem::take(wide);
+                self.values = Values::F32(Vec::new());
+            }
+        }
+        self.columns = 0;
+    }
+
+    /// Puts more rows behind these. Values are rounded to `f32` if `narrow`: the error is the number of a row with one
+    /// too large.
+    pub(crate) fn append(&mut self, more: &Rows, narrow: bool) -> std::result::Result<(), usize> {
+        match (&mut self.values, &more.values) {
+            (Values::F32(narrow), Values::F32(more)) => narrow.extend_from_slice(more),
+            (Values::F64(wide), Values::F64(more)) => wide.extend_from_slice(more),
+            (Values::F64(wide), Values::F32(more)) => wide.extend(more.iter().map(|&x| f64::from(x))),
+            (Values::F32(short), Values::F64(wide)) if narrow => {
+                let from = short.len();
+                short.extend(wide.iter().map(|&x| x as f32));
+                if let Some(k) = short[from..].iter().position(|x| !x.is_finite()) {
+                    return Err(more.offsets.partition_point(|&end| end <= k) - 1);
+                }
+            }
+            (Values::F32(short), Values::F64(more)) => {
+                self.values =
+                    Values::F64(short.iter().map(|&x| f64::from(x)).chain(more.iter().copied()).collect());
+            }
+        }
+        let from = self.ids.len();
+        self.ids.extend_from_slice(&more.ids);
+        self.offsets.extend(more.offsets[1..].iter().map(|&end| from + end));
+        self.columns = self.columns.max(more.columns);
+        Ok(())
+    }
+
+    /// Multiplies each value by the factor of its column.
+    pub(crate) fn multiply_columns(&mut self, factors: &[f64]) {
+        const SOME: usize = 1 << 16;
+        let factor = |id: &u32| factors[*id as usize];
+        match &mut self.values {
+            Values::F32(values) => {
+                values.par_chunks_mut(SOME).zip(self.ids.par_chunks(SOME)).for_each(|(xs, ids)| {
+                    xs.iter_mut().zip(ids).for_each(|(x, id)| *x = (f64::from(*x) * factor(id)) as f32);
+                })
+            }
+            Values::F64(values) => {
+                values.par_chunks_mut(SOME).zip(self.ids.par_chunks(SOME)).for_each(|(xs, ids)| {
+                    xs.iter_mut().zip(ids).for_each(|(x, id)| *x *= factor(id));
+                })
+            }
+        }
+    }
+
+    /// Divides each row by its length.
+    pub(crate) fn normalise(&mut self) {
+        for i in 0..self.len() {
+            let span = self.offsets[i]..self.offsets[i + 1];
+            let mut square = 0.0;
+            self.borrow().for_each(i, |_, x| square += x * x);
+            let length = if square > 0.0 { square.sqrt() } else { 1.0 };
+            match &mut self.values {
+                Values::F32(values) => {
+                    values[span].iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+                }
+                Values::F64(values) => values[span].iter_mut().for_each(|x| *x /= length),
+            }
+        }
+    }
+
+    /// The same rows with values rounded to `f32`: half the memory traffic for models in `f32`. The error is the
+    /// number of the first row with a value too large for that.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 0.1)]).unwrap();
+    /// let narrow = rows.clone().narrowed().unwrap();
+    /// assert_eq!(narrow.borrow().dot(0, &[1.0]), f64::from(0.1f32));
+    /// rows.push(&[(0, 1e300)]).unwrap();
+    /// assert_eq!(rows.narrowed(), Err(1));
+    /// ```
+    pub fn narrowed(mut self) -> std::result::Result<Rows, usize> {
+        if let Values::F64(wide) = &self.values {
+            let narrow: Vec<f32> = wide.par_iter().map(|&x| x as f32).collect();
+            if let Some(k) = narrow.iter().position(|x| !x.is_finite()) {
+                return Err(self.offsets.partition_point(|&end| end <= k) - 1);
+            }
+            self.values = Values::F32(narrow);
+        }
+        Ok(self)
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One more than the highest id, or more if declared by [`Rows::declare_columns`].
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Says that there are at least this many columns, seen or not.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(1, 1.0)]).unwrap();
+    /// rows.declare_columns(10);
+    /// assert_eq!(rows.columns(), 10);
+    /// rows.declare_columns(5); // at least five: nothing changes
+    /// assert_eq!(rows.columns(), 10);
+    /// ```
+    pub fn declare_columns(&mut self, columns: usize) {
+        self.columns = self.columns.max(columns);
+    }
+
+    /// Whether every id lies in a range.
+    pub(crate) fn ids_are_in(&self, range: Range<usize>) -> bool {
+        // Ids rise within a row: its first and its last answer for all.
+        let first =
+            |two: &[usize]| self.ids[two[0]..two[1]].first().is_none_or(|&id| id as usize >= range.start);
+        let last =
+            |two: &[usize]| self.ids[two[0]..two[1]].last().is_none_or(|&id| (id as usize) < range.end);
+        self.offsets.windows(2).all(|two| first(two) && last(two))
+    }
+
+    /// How many values are stored.
+    pub fn nonzeros(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// All ids, row after row.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// The rows with these numbers, in this order.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+    /// let drawn = rows.select(&[2, 0, 2]); // a row may be drawn twice
+    /// let values: Vec<f64> = (0..3).map(|i| drawn.borrow().dot(i, &[1.0])).collect();
+    /// assert_eq!(values, [3.0, 1.0, 3.0]);
+    /// ```
+    pub fn select(&self, numbers: &[usize]) -> Rows {
+        let spans = || numbers.iter().map(|&i| self.offsets[i]..self.offsets[i + 1]);
+        let mut offsets = vec![0];
+        offsets.extend(spans().scan(0, |end, span| {
+            *end += span.len();
+            Some(*end)
+        }));
+        let ids = spans().flat_map(|span| self.ids[span].iter().copied()).collect();
+        let values = match &self.values {
+            Values::F32(v) => Values::F32(spans().flat_map(|span| v[span].iter().copied()).collect()),
+            Values::F64(v) => Values::F64(spans().flat_map(|span| v[span].iter().copied()).collect()),
+        };
+        Rows { offsets, ids, values, columns: self.columns, ..Rows::new() }
+    }
+
+    /// Lends the rows.
+    ///
+    /// ```
+    /// let mut rows = lazyglm::Rows::new();
+    /// rows.push(&[(0, 1.0), (2, 2.0)]).unwrap();
+    /// let lent = rows.borrow(); // no copy, and as many of them as wanted
+    /// assert_eq!((lent.nonzeros(), rows.borrow().dot(0, &[1.0, 0.0, 1.0])), (2, 3.0));
+    /// ```
+    pub fn borrow(&self) -> RowsRef<'_> {
+        let values = match &self.values {
+            Values::F32(v) => ValuesRef::F32(v),
+            Values::F64(v) => ValuesRef::F64(v),
+        };
+        RowsRef { offsets: &self.offsets, ids: &self.ids, values, columns: self.columns, shared: None }
+    }
+}
+
+/// Whether `f32` has a number near this one: neither infinity nor, for another number, zero.
+#[inline]
+fn rounds_well(x: f64) -> bool {
+    let narrow = x as f32;
+    narrow.is_finite() & ((narrow != 0.0) | (x == 0.0))
+}

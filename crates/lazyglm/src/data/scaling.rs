@@ -1,0 +1,163 @@
+//! What is done to values once all rows are known: per feature a factor, never a shift, so that zeros stay zeros.
+//!
+//! ```text
+//! idf     xᵢⱼ ← xᵢⱼ·(ln((1 + n)/(1 + dfⱼ)) + 1), dfⱼ the rows that have j      text with idf=yes
+//! norm    xᵢ ← xᵢ/‖xᵢ‖                                                         text with idf=yes,norm=l2
+//! maxabs  xᵢⱼ ← xᵢⱼ/maxᵢ|xᵢⱼ|                                                  --scale maxabs
+//! std     xᵢⱼ ← xᵢⱼ/σⱼ, σⱼ² = mean x² − (mean x)², zeros included               --scale std
+//! ```
+//!
+//! The penalty then falls on the weights of the scaled features: λ₁ and λ₂ mean the same for a feature in metres and
+//! in miles. In the model the factors are multiplied into the weights, which are those of the original units.
+
+use crate::data::rows::{Rows, RowsRef};
+use crate::util::error::{Error, Result};
+use crate::util::registry::suggest;
+
+/// `--scale`.
+///
+/// ```
+/// use lazyglm::Scale;
+/// assert_eq!(Scale::parse("std").unwrap(), Scale::Std);
+/// assert!(Scale::parse("minmax").unwrap_err().to_string().contains("none, maxabs, std"));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Values as they are.
+    #[default]
+    None,
+    /// By the largest magnitude.
+    MaxAbs,
+    /// By the standard deviation.
+    Std,
+}
+
+impl Scale {
+    /// By name.
+    pub fn parse(name: &str) -> Result<Scale> {
+        match name {
+            "none" => Ok(Scale::None),
+            "maxabs" => Ok(Scale::MaxAbs),
+            "std" => Ok(Scale::Std),
+            _ => {
+                let hint = suggest(name, &["none", "maxabs", "std"]);
+                Err(Error::call(format!("there is no scale '{name}'"), hint))
+            }
+        }
+    }
+}
+
+/// What is done to the values of some rows, by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Scaling {
+    /// Factors before the rows are normalised.
+    pub idf: Option<Vec<f64>>,
+    /// Whether rows are then normalised.
+    pub norm: bool,
+    /// Factors after that.
+    pub scale: Option<Vec<f64>>,
+}
+
+impl Scaling {
+    /// Scales rows; their ids are columns. Products are kept in f64, unless `narrow`.
+    pub fn apply(&self, rows: &mut Rows, narrow: bool) {
+        if !narrow && *self != Scaling::default() {
+            rows.widen();
+        }
+        if let Some(idf) = &self.idf {
+            rows.multiply_columns(idf);
+        }
+        if self.norm {
+            rows.normalise();
+        }
+        if let Some(scale) = &self.scale {
+            rows.multiply_columns(scale);
+        }
+    }
+
+    /// By what the weight of a column is multiplied to be one of the values as written (or, if rows are normalised in
+    /// between, as normalised).
+    pub fn factor(&self, column: usize) -> f64 {
+        let idf = self.idf.as_ref().filter(|_| !self.norm).map_or(1.0, |idf| idf[column]);
+        idf * self.scale.as_ref().map_or(1.0, |scale| scale[column])
+    }
+}
+
+/// Sums over rows, by column: what scales are made of.
+///
+/// ```
+/// use lazyglm::{Columns, Rows, Scale};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, -4.0), (1, 1.0)]).unwrap();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let mut columns = Columns::new(3);
+/// columns.see(rows.borrow());
+/// assert_eq!(columns.scale(Scale::MaxAbs).unwrap(), [0.25, 1.0, 1.0], "a column without values is left alone");
+/// ```
+pub struct Columns {
+    rows: usize,
+    counts: Vec<u32>,
+    sums: Vec<[f64; 2]>, // of x and x²
+    largest: Vec<f64>,
+}
+
+impl Columns {
+    /// Nothing seen yet.
+    pub fn new(columns: usize) -> Columns {
+        Columns {
+            rows: 0,
+            counts: vec![0; columns],
+            sums: vec![[0.0; 2]; columns],
+            largest: vec![0.0; columns],
+        }
+    }
+
+    /// Takes more rows into account.
+    pub fn see(&mut self, rows: RowsRef) {
+        for i in 0..rows.len() {
+            rows.for_each(i, |j, x| self.see_value(j, x));
+        }
+        self.rows += rows.len();
+    }
+
+    /// Takes one value of a row into account, of a column that may be new.
+    pub fn see_value(&mut self, column: usize, x: f64) {
+        if column >= self.counts.len() {
+            self.counts.resize(column + 1, 0);
+            self.sums.resize(column + 1, [0.0; 2]);
+            self.largest.resize(column + 1, 0.0);
+        }
+        self.counts[column] += 1;
+        self.sums[column][0] += x;
+        self.sums[column][1] += x * x;
+        self.largest[column] = self.largest[column].max(x.abs());
+    }
+
+    /// A row is over whose values were seen one by one.
+    pub fn see_row(&mut self) {
+        self.rows += 1;
+    }
+
+    /// ln((1 + n)/(1 + df)) + 1.
+    pub fn idf(&self) -> Vec<f64> {
+        let n = self.rows as f64;
+        self.counts.iter().map(|&df| ((1.0 + n) / (1.0 + f64::from(df))).ln() + 1.0).collect()
+    }
+
+    /// The factors of a scale; 1 for columns that have none: those without values, and those that never change.
+    pub fn scale(&self, scale: Scale) -> Option<Vec<f64>> {
+        let n = self.rows as f64;
+        let divisor = |j: usize| match scale {
+            Scale::None => 1.0,
+            Scale::MaxAbs => self.largest[j],
+            Scale::Std => {
+                let [sum, square] = self.sums[j];
+                (square / n - (sum / n) * (sum / n)).max(0.0).sqrt()
+            }
+        };
+        // Below this, what is left of the variance is rounding: the column is constant.
+        let least = |j: usize| self.largest[j] * 1e-7;
+        let factor = |j: usize| Some(1.0 / divisor(j)).filter(|f| f.is_finite() && divisor(j) > least(j));
+        (scale != Scale::None).then(|| (0..self.counts.len()).map(|j| factor(j).unwrap_or(1.0)).collect())
+    }
+}

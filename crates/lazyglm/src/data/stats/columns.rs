@@ -1,0 +1,99 @@
+//! Features: which occur, how often, and the sums of their values.
+
+use super::slopes::Pull;
+use crate::data::feature_ids::FeatureIds;
+use crate::data::format::Span;
+use hashbrown::HashMap;
+use serde::Serialize;
+
+/// The features of a file.
+///
+/// ```
+/// let file = std::env::temp_dir().join("lazyglm-doc-feature-stats.svm");
+/// std::fs::write(&file, "1 1:1 7:1\n2 1:1 9:0\n").unwrap();
+/// let features = lazyglm::stats::stats(&file, &Default::default()).unwrap().features;
+/// assert_eq!((features.distinct, features.once, features.constant), (2, 1, 1));
+/// assert_eq!((features.kind, features.lowest, features.highest), ("indices", Some(1), Some(9)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FeatureStats {
+    /// How many occur: have a value that is not zero in some row.
+    pub distinct: u64,
+    /// What they are: `indices`, `names` or `buckets` that names are hashed into.
+    pub kind: &'static str,
+    /// The lowest index written, also where its value is zero; `None` for names.
+    pub lowest: Option<u32>,
+    /// The highest.
+    pub highest: Option<u32>,
+    /// How many occur in one row only.
+    pub once: u64,
+    /// How many have one value in all rows: they tell no row from another.
+    pub constant: u64,
+}
+
+/// Ids below this have their place in a list; above, in a hash table, for few of them may occur.
+const DIRECT: u32 = 1 << 22;
+const NONE: u32 = u32::MAX;
+
+/// What is known of a feature.
+pub(super) struct Column {
+    rows: u64,
+    value: f64, // the first met
+    same: bool, // all others were the same
+    pub sums: Pull,
+}
+
+/// The features met so far.
+#[derive(Default)]
+pub(super) struct Columns {
+    low: Vec<u32>,
+    high: HashMap<u32, u32>,
+    pub all: Vec<Column>,
+}
+
+impl Columns {
+    /// A feature has this value in a row, which pulls at it.
+    #[inline]
+    pub fn meet(&mut self, id: u32, x: f64, pull: Pull) {
+        let column = self.column(id, x);
+        column.rows += 1;
+        column.same &= column.value == x;
+        column.sums.add(pull, x);
+    }
+
+    #[inline]
+    fn column(&mut self, id: u32, x: f64) -> &mut Column {
+        let next = self.all.len() as u32;
+        let place = if id < DIRECT {
+            let id = id as usize;
+            if self.low.len() <= id {
+                self.low.resize((2 * id).clamp(1024, DIRECT as usize), NONE);
+            }
+            &mut self.low[id]
+        } else {
+            self.high.entry(id).or_insert(NONE)
+        };
+        if *place == NONE {
+            *place = next;
+            self.all.push(Column { rows: 0, value: x, same: true, sums: Pull::default() });
+        }
+        &mut self.all[*place as usize]
+    }
+
+    pub fn stats(&self, rows: u64, naming: &FeatureIds, span: Option<Span>) -> FeatureStats {
+        let count = |is: &dyn Fn(&Column) -> bool| self.all.iter().filter(|column| is(column)).count() as u64;
+        let (kind, span) = match naming {
+            FeatureIds::Indices => ("indices", span),
+            FeatureIds::Words(_) => ("names", None),
+            FeatureIds::Buckets(_) => ("buckets", None),
+        };
+        FeatureStats {
+            distinct: self.all.len() as u64,
+            kind,
+            lowest: span.map(|span| span.low.index),
+            highest: span.map(|span| span.high.index),
+            once: count(&|column| column.rows == 1),
+            constant: count(&|column| column.rows == rows && column.same),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What there is to know of data before learning from them, gathered in one pass over their cache.
+
+use crate::data::cache::Cache;
+use crate::data::feature_ids::FeatureIds;
+use crate::data::labels::Labels;
+use crate::data::loader;
+use crate::util::error::{Error, Place, Result};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Distinct targets told apart; beyond, numbers are rounded to f32, and then to fewer digits.
+const DISTINCT: usize = 1 << 20;
+/// Indices up to here can be told to occur; a bit map of more would take more than it saves.
+const INDICES: usize = 1 << 28;
+
+/// The targets there are, and the features.
+pub(crate) struct Survey {
+    /// Each distinct target once.
+    pub labels: Labels,
+    /// How many rows have it.
+    pub counts: Vec<usize>,
+    /// The sum of the weights of these rows.
+    pub weights: Vec<f64>,
+    /// Which ids (indices as written, words, buckets) occur.
+    pub occurs: Vec<bool>,
+    /// An id all of whose values f32 would round to zero, if there is one.
+    pub vanishing: Option<u32>,
+}
+
+impl Survey {
+    pub fn of(cache: &Cache, file: &Path, threads: usize) -> Result<Survey> {
+        let ids = match &cache.naming {
+            FeatureIds::Indices => cache.meta.span.map_or(0, |span| span.high.index as usize + 1),
+            FeatureIds::Words(words) => words.len(),
+            FeatureIds::Buckets(buckets) => 1 << buckets.bits(),
+        };
+        if ids > INDICES {
+            let what = format!("indices go up to {}, too far for --memory", ids - 1);
+            return Err(Error::data(Place::file(file), what, "renumber the features, or use --hash-bits 24"));
+        }
+        let (mut occurs, single) = (vec![false; ids], cache.meta.single);
+        let mut survives = if single { Vec::new() } else { vec![false; ids] };
+        let (mut numbers, mut words) = (Sums::default(), BTreeMap::<String, (usize, f64)>::new());
+        loader::from_cache(cache, single, threads, &mut |block| {
+            let order = cache.order.as_deref();
+            let id_of = |id: u32| order.map_or(id, |order| order[id as usize]);
+            block.rows.ids().iter().for_each(|&id| occurs[id_of(id) as usize] = true);
+            if !single {
+                let rows = block.rows.borrow();
+                let mut see = |id: usize, x: f64| survives[id_of(id as u32) as usize] |= x as f32 != 0.0;
+                (0..rows.len()).for_each(|i| rows.for_each(i, &mut see));
+            }
+            let weight = |i: usize| block.weights.get(i).copied().unwrap_or(1.0);
+            match &block.labels {
+                Labels::Numbers(targets) => {
+                    targets.iter().enumerate().for_each(|(i, &y)| numbers.add(y, 1, weight(i)));
+                }
+                Labels::Words { .. } => {
+                    for i in 0..block.labels.len() {
+                        let sum = words.entry(block.labels.name(i)).or_default();
+                        *sum = (sum.0 + 1, sum.1 + weight(i));
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        let lost =
+            |(id, (occurs, survives)): (usize, (&bool, &bool))| (*occurs && !survives).then_some(id as u32);
+        let vanishing = occurs.iter().zip(&survives).enumerate().find_map(lost);
+        let mut survey =
+            Survey { vanishing, labels: Labels::default(), counts: Vec::new(), weights: Vec::new(), occurs };
+        if words.is_empty() {
+            survey.labels = Labels::Numbers(numbers.sums.values().map(|sum| sum.0).collect());
+            (survey.counts, survey.weights) = numbers.sums.values().map(|sum| (sum.1, sum.2)).unzip();
+            return Ok(survey);
+        }
+        for (y, count, weight) in numbers.sums.into_values() {
+            let sum = words.entry(y.to_string()).or_default();
+            *sum = (sum.0 + count, sum.1 + weight);
+        }
+        for (word, (count, weight)) in words {
+            let odd = |what| Error::data(Place::file(file), what, "give targets that are words or numbers");
+            survey.labels.push(word.as_bytes()).map_err(odd)?;
+            survey.counts.push(count);
+            survey.weights.push(weight);
+        }
+        Ok(survey)
+    }
+}
+
+/// Numbers with how often they occur and with what weight; few enough of them to keep.
+#[derive(Default)]
+struct Sums {
+    sums: BTreeMap<u64, (f64, usize, f64)>, // by the bits of the number
+    rounding: u32,
+}
+
+impl Sums {
+    fn add(&mut self, y: f64, count: usize, weight: f64) {
+        let y = self.rounded(y);
+        let sum = self.sums.entry(y.to_bits()).or_insert((y, 0, 0.0));
+        (sum.1, sum.2) = (sum.1 + count, sum.2 + weight);
+        if self.sums.len() > DISTINCT {
+            self.rounding = if self.rounding == 0 { 29 } else { self.rounding + 4 }; // f32, then less
+            for (y, count, weight) in std::mem::take(&mut self.sums).into_values() {
+                self.add(y, count, weight);
+            }
+        }
+    }
+
+    /// Without so many of its last bits.
+    fn rounded(&self, y: f64) -> f64 {
+        f64::from_bits(y.to_bits() >> self.rounding << self.rounding) + 0.0
+    }
+}

@@ -1,0 +1,243 @@
+//! A proof of how good (w, b) is: a lower bound for F that needs no minimiser.
+//!
+//! ```text
+//! D(u) = −(Σᵢ ωᵢ·ℓ*(uᵢ, yᵢ))/n − Σⱼ (|gⱼ| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢ·uᵢ·xᵢⱼ)/n
+//! F(w, b) ≥ F* ≥ D(u)      for any slopes u in the domain of ℓ*, with Σᵢ ωᵢ·uᵢ = 0 if there is a bias,
+//!                          and with |gⱼ| ≤ λ₁ for all j if λ₂ = 0
+//! ```
+//!
+//! (λ₁ and λ₂ those of weight j; −gⱼ for |gⱼ| where no weight may be below zero), because ℓ(s) ≥ us − ℓ*(u). Slopes at the scores of (w, b) are a good u once two things are put right. *The bias*: it
+//! is moved to where the slopes sum to zero (on scores that are kept: no pass); where the sum jumps over zero, at kinks,
+//! the slopes of both sides are mixed. *The box*, for λ₂ = 0: all slopes are shrunk by one factor, which keeps the sum
+//! at zero, and the domain too, for every loss here is bounded below and so 0 is in it. MATHS.md §9 has the proofs.
+//!
+//! Two passes over the rows: scores, and then the gradient of the slopes put right.
+
+use super::{CHUNK, Judge, sum};
+use crate::data::rows::Examples;
+use crate::problem::loss::Loss;
+use crate::problem::penalty::WeightedPenalty;
+use rayon::prelude::*;
+
+/// What is proved of (w, b).
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
+/// let (loss, penalty) = (loss::parse("squared").unwrap(), ElasticNet::new(2.0, 0.0).unwrap());
+/// let at = |w: f64| objective::certify(examples, &*loss, penalty, &[w], None);
+/// assert_eq!((at(1.0).objective, at(1.0).dual), (2.5, Some(2.5)), "½(2w − 3)² + 2|w| is least here");
+/// let proof = at(0.5);
+/// assert!(proof.objective - proof.dual.unwrap() >= 3.0 - 2.5, "F(½) = 3");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Certificate {
+    /// F(w, b).
+    pub objective: f64,
+    /// D: no weights have a smaller F. `None` where there is no such bound: with λ₁ = λ₂ = 0.
+    pub dual: Option<f64>,
+    /// (F − D)/|F|: no weights are better by a larger share.
+    pub relative_gap: Option<f64>,
+    /// The violation of the conditions of a minimum: see [`super::violation`].
+    pub kkt: f64,
+    /// Where that is.
+    pub worst: Worst,
+}
+
+/// Where the conditions of a minimum are violated most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worst {
+    /// At the weight of this column.
+    Column(usize),
+    /// At the bias.
+    Bias,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// The certificate of weights and, if there is one, a bias.
+pub fn certify<'p>(
+    examples: Examples,
+    loss: &dyn Loss,
+    weighted_penalty: impl Into<WeightedPenalty<'p>>,
+    weights: &[f64],
+    bias: Option<f64>,
+) -> Certificate {
+    let weighted_penalty = weighted_penalty.into();
+    let mut judge = Judge::new(loss, weights, bias, examples.rows.nonzeros());
+    judge.hear(examples);
+    let (verdict, worst) = judge.verdict_and_worst(weighted_penalty, None);
+    let certificate = Certificate {
+        objective: verdict.objective.total(),
+        dual: None,
+        relative_gap: None,
+        kkt: verdict.violation,
+        worst,
+    };
+    if weighted_penalty.penalty.is_none() || examples.is_empty() {
+        return certificate;
+    }
+    let score = |i: usize| examples.rows.dot(i, weights) + bias.unwrap_or(0.0);
+    let one = |i: usize| Kept { score: score(i), target: examples.targets[i], weight: examples.weight(i) };
+    let kept: Vec<Kept> = (0..examples.len()).into_par_iter().map(one).collect();
+    let slopes = balanced_slopes(&kept, loss, bias.is_some());
+    let mut judge = Judge::new(loss, weights, bias, examples.rows.nonzeros());
+    judge.add(examples, |i| kept[i].weight * slopes[i]);
+    let gradient = judge.total_gradient();
+    certificate.with_dual(Dual { kept: &kept, slopes: &slopes, gradient: &gradient, loss, weighted_penalty })
+}
+
+impl Certificate {
+    /// Adds the bound, unless it shows itself to be wrong: F is above every lower bound, so one that is above F by more
+    /// than rounding proves nothing. It is left out then.
+    pub(crate) fn with_dual(self, dual: Dual) -> Certificate {
+        let (bound, size) = dual.best(self.objective);
+        let rounding = 1e-9 * self.objective.abs() + 1e-12 * size;
+        let proves = bound <= self.objective + rounding; // NaN does not
+        if !proves {
+            return self;
+        }
+        Certificate { dual: Some(bound), relative_gap: Some(relative(self.objective, bound)), ..self }
+    }
+}
+
+/// (F − D)/|F|; never below zero, which is where rounding may put a gap that is closed.
+fn relative(objective: f64, dual: f64) -> f64 {
+    let gap = (objective - dual).max(0.0);
+    if gap == 0.0 { 0.0 } else { gap / objective.abs() }
+}
+
+/// What is kept of a row.
+pub(crate) struct Kept {
+    pub score: f64,
+    pub target: f64,
+    pub weight: f64,
+}
+
+/// Slopes at the scores; with a bias, at scores moved so that their weighted sum is zero.
+pub(crate) fn balanced_slopes(kept: &[Kept], loss: &dyn Loss, with_bias: bool) -> Vec<f64> {
+    let (low, high, share) = match with_bias {
+        false => (0.0, 0.0, 0.0),
+        true => match balance(kept, loss) {
+            Some(found) => found,
+            None => return vec![0.0; kept.len()], // the one vector of slopes of one sign that sums to zero
+        },
+    };
+    let one = |row: &Kept| {
+        let (a, b) = (loss.slope(row.score + low, row.target), loss.slope(row.score + high, row.target));
+        ((1.0 - share) * a + share * b).clamp(a.min(b), a.max(b)) // rounding must not leave the domain
+    };
+    kept.par_iter().with_min_len(CHUNK).map(one).collect()
+}
+
+/// Moves of the bias on both sides of the best one, and the share of the second at which slopes sum to zero;
+/// `None` if their sum has the same sign for every bias.
+fn balance(kept: &[Kept], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
+    let total = |b: f64| sum(kept.len(), |i| kept[i].weight * loss.slope(kept[i].score + b, kept[i].target));
+    let mut step = 1e-6;
+    let start = total(0.0);
+    let (mut low, mut high) = ((0.0, start), (0.0, start));
+    // The sum rises with b: walk to where it has the other sign, in steps that grow.
+    while high.1 < 0.0 && step < 1e300 {
+        low = high;
+        high = (step, total(step));
+        step *= 8.0;
+    }
+    while low.1 > 0.0 && step < 1e300 {
+        high = low;
+        low = (-step, total(-step));
+        step *= 8.0;
+    }
+    if !(low.1 <= 0.0 && high.1 >= 0.0) {
+        return None;
+    }
+    // Where the chord says, then beside it on the side of the sign, then in the middle: each in turn.
+    let narrow = |low: f64, high: f64| 1e-8 * (1.0 + low.abs().max(high.abs()));
+    for turn in 0..200 {
+        let (a, b) = (low.0, high.0);
+        if b - a <= narrow(a, b) || low.1 == 0.0 || high.1 == 0.0 {
+            break;
+        }
+        let chord = a - low.1 * (b - a) / (high.1 - low.1);
+        let at = match turn % 3 {
+            0 => chord,
+            1 if -low.1 < high.1 => a + 0.5 * narrow(a, b), // the lower end is the nearer one
+            1 => b - 0.5 * narrow(a, b),
+            _ => 0.5 * (a + b),
+        };
+        let at = if at > a && at < b { at } else { 0.5 * (a + b) };
+        match (at, total(at)) {
+            end if end.1 <= 0.0 => low = end,
+            end => high = end,
+        }
+    }
+    let share = if low.1 == 0.0 { 0.0 } else { -low.1 / (high.1 - low.1) };
+    Some((low.0, high.0, share))
+}
+
+/// The bound, once the slopes are right.
+pub(crate) struct Dual<'a> {
+    pub kept: &'a [Kept],
+    pub slopes: &'a [f64],
+    pub gradient: &'a [f64],
+    pub loss: &'a dyn Loss,
+    pub weighted_penalty: WeightedPenalty<'a>,
+}
+
+impl Dual<'_> {
+    /// D of the slopes times `share`.
+    fn at(&self, share: f64) -> f64 {
+        let one = |i: usize| {
+            let row = &self.kept[i];
+            row.weight * self.loss.conjugate(share * self.slopes[i], row.target)
+        };
+        let of_rows = sum(self.kept.len(), one) / self.kept.len() as f64;
+        let over = |j: usize| match self.weighted_penalty.at(j).l2 {
+            0.0 => 0.0, // inside the box
+            l2 => self.weighted_penalty.beyond(j, share * self.gradient[j]).powi(2) / (2.0 * l2),
+        };
+        let of_weights = sum(self.gradient.len(), over);
+        -of_rows - of_weights
+    }
+
+    /// The share at which weight `j` is in its box, if it has one.
+    fn allowed(&self, j: usize) -> f64 {
+        let (penalty, beyond) =
+            (self.weighted_penalty.at(j), self.weighted_penalty.beyond(j, self.gradient[j]));
+        if penalty.l2 > 0.0 || beyond == 0.0 { 1.0 } else { penalty.l1 / (penalty.l1 + beyond) }
+    }
+
+    /// The best of some shares, and the size of the terms that D is the sum of. D is concave in the share; near a minimum
+    /// the largest share allowed is best.
+    fn best(&self, objective: f64) -> (f64, f64) {
+        let most = (0..self.gradient.len()).map(|j| self.allowed(j)).fold(1.0, f64::min);
+        let conjugate = |i: usize| {
+            let row = &self.kept[i];
+            row.weight * self.loss.conjugate(most * self.slopes[i], row.target).abs()
+        };
+        let size = sum(self.kept.len(), conjugate) / self.kept.len() as f64;
+        let mut best = self.at(most).max(self.at(0.0));
+        if relative(objective, best) < 1e-3 {
+            return (best, size);
+        }
+        let (mut low, mut high) = (0.0, most);
+        let golden = 0.5 * (5f64.sqrt() - 1.0);
+        let mut inner = [high - golden * (high - low), low + golden * (high - low)];
+        let mut found = inner.map(|share| self.at(share));
+        for _ in 0..12 {
+            best = best.max(found[0]).max(found[1]);
+            if found[0] > found[1] {
+                (high, inner[1], found[1]) = (inner[1], inner[0], found[0]);
+                inner[0] = high - golden * (high - low);
+                found[0] = self.at(inner[0]);
+            } else {
+                (low, inner[0], found[0]) = (inner[0], inner[1], found[1]);
+                inner[1] = low + golden * (high - low);
+                found[1] = self.at(inner[1]);
+            }
+        }
+        (best, size)
+    }
+}

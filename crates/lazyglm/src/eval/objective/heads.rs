@@ -1,0 +1,220 @@
+//! The judge of many heads: F as a sum over them.
+//!
+//! ```text
+//! ovr, labels   F = Σₖ ( (Σᵢ ωᵢ·ℓ(sᵢₖ, ±1))/n + λ₁‖wₖ‖₁ + ½λ₂‖wₖ‖² )        +1 where row i has k
+//! softmax       F = (Σᵢ ωᵢ·(ln Σₖ e^sᵢₖ − sᵢᵧ))/n + Σₖ ( λ₁‖wₖ‖₁ + ½λ₂‖wₖ‖² )      y the class of row i
+//! ```
+//!
+//! Without weights a row's slope depends on whether it has k alone, so the gradient there is a·T + (b − a)·P: T the sum of
+//! all rows, P that of the rows with k, a and b the slopes of the others and of these.
+
+use super::{CHUNK, Null};
+use crate::data::rows::Examples;
+use crate::problem::heads::{Head, HeadKind};
+use crate::problem::loss::Loss;
+use crate::problem::penalty::ElasticNet;
+use rayon::prelude::*;
+
+/// Heads that are judged together, their weights side by side.
+const WIDE: usize = 8;
+type Wide = [f64; WIDE];
+
+/// What is judged: rows, who has what, and heads.
+#[derive(Clone, Copy)]
+pub struct HeadsEvaluation<'a> {
+    /// The rows; their targets are not looked at.
+    pub examples: Examples<'a>,
+    /// Where the heads of each row end in `ids`.
+    pub ends: &'a [usize],
+    /// The heads of all rows, row by row.
+    pub ids: &'a [u32],
+    /// How heads go together.
+    pub kind: HeadKind,
+    /// The loss of a head, unless they are a softmax.
+    pub loss: &'a dyn Loss,
+    /// The penalty of each.
+    pub penalty: ElasticNet,
+    /// Whether there are biases.
+    pub with_bias: bool,
+    /// How many groups of eight heads may be in memory at once; see [`HeadsEvaluation::bytes`].
+    pub at_once: usize,
+}
+
+/// The part of one head in F, and how far it is from its minimum: [`super::Evaluation`], head by head.
+pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation> {
+    let log_sums = (what.kind == HeadKind::Softmax).then(|| what.log_sums(heads));
+    let mut total = vec![0.0; what.examples.rows.columns()];
+    for i in 0..what.ends.len() {
+        let weight = what.examples.weight(i);
+        what.examples.rows.for_each(i, |j, x| total[j] += weight * x);
+    }
+    let mut shares = vec![0.0; heads.len()];
+    for i in 0..what.ends.len() {
+        what.of(i)
+            .iter()
+            .for_each(|&k| shares[k as usize] += what.examples.weight(i) / what.ends.len() as f64);
+    }
+    let (groups, at_once) = (heads.len().div_ceil(WIDE), what.at_once.max(1));
+    let mut verdicts = Vec::with_capacity(heads.len());
+    for start in (0..groups).step_by(at_once) {
+        let some = (start..(start + at_once).min(groups)).into_par_iter().map(|group| {
+            let first = group * WIDE;
+            let some = &heads[first..heads.len().min(first + WIDE)];
+            Group { what, first, heads: some, log_sums: log_sums.as_deref(), total: &total, shares: &shares }
+                .judge()
+        });
+        verdicts.extend(some.collect::<Vec<_>>().into_iter().flatten());
+    }
+    verdicts
+}
+
+impl<'a> HeadsEvaluation<'a> {
+    /// Bytes that a group of heads takes: weights and two sums for each column.
+    pub fn bytes(columns: usize) -> usize {
+        3 * columns * size_of::<Wide>()
+    }
+
+    fn of(&self, i: usize) -> &'a [u32] {
+        &self.ids[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    }
+
+    /// ln Σ e^s of every row, group after group of heads: the greatest score so far, and the sum of e^(s − greatest).
+    fn log_sums(&self, heads: &[Head]) -> Vec<f64> {
+        let mut so_far = vec![(f64::NEG_INFINITY, 0.0); self.ends.len()];
+        for some in heads.chunks(WIDE) {
+            let weights = side_by_side(some, self.examples.rows.columns());
+            so_far.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, so_far)| {
+                for (k, (most, sum)) in so_far.iter_mut().enumerate() {
+                    let scores = scores(self.examples, chunk * CHUNK + k, &weights, some);
+                    for &score in &scores[..some.len()] {
+                        let new = most.max(score);
+                        *sum = *sum * (*most - new).exp() + (score - new).exp();
+                        *most = new;
+                    }
+                }
+            });
+        }
+        so_far.into_iter().map(|(most, sum)| most + sum.ln()).collect()
+    }
+}
+
+/// The weights of up to eight heads, column by column.
+fn side_by_side(heads: &[Head], columns: usize) -> Vec<Wide> {
+    let mut weights = vec![[0.0; WIDE]; columns];
+    for (l, head) in heads.iter().enumerate() {
+        head.columns.iter().zip(&head.weights).for_each(|(&column, &w)| weights[column as usize][l] = w);
+    }
+    weights
+}
+
+fn scores(examples: Examples, i: usize, weights: &[Wide], heads: &[Head]) -> Wide {
+    let mut scores = [0.0; WIDE];
+    examples.rows.for_each(i, |j, x| {
+        let w = &weights[j];
+        (0..WIDE).for_each(|l| scores[l] += x * w[l]);
+    });
+    heads.iter().zip(&mut scores).for_each(|(head, score)| *score += head.bias);
+    scores
+}
+
+struct Group<'a> {
+    what: &'a HeadsEvaluation<'a>,
+    first: usize,
+    heads: &'a [Head],
+    log_sums: Option<&'a [f64]>,
+    total: &'a [f64],
+    shares: &'a [f64], // of the rows' weights, for every head there is
+}
+
+impl Group<'_> {
+    fn judge(&self) -> Vec<super::Evaluation> {
+        let (what, count) = (self.what, self.heads.len());
+        let weights = side_by_side(self.heads, what.examples.rows.columns());
+        let (mut gradient, mut own) = (vec![[0.0; WIDE]; weights.len()], vec![[0.0; WIDE]; weights.len()]);
+        let (mut losses, mut slope_sums) = ([0.0; WIDE], [0.0; WIDE]);
+        for i in 0..what.ends.len() {
+            let (scores, weight) = (scores(what.examples, i, &weights, self.heads), what.examples.weight(i));
+            let mut has = [false; WIDE];
+            for &k in what.of(i) {
+                let l = (k as usize).wrapping_sub(self.first);
+                if l < count {
+                    has[l] = true;
+                }
+            }
+            let mut slopes = [0.0; WIDE];
+            for l in 0..count {
+                let (loss, slope) = self.loss(i, scores[l], has[l]);
+                losses[l] += weight * loss;
+                slopes[l] = weight * slope;
+                slope_sums[l] += slopes[l];
+            }
+            what.examples.rows.for_each(i, |j, x| (0..WIDE).for_each(|l| gradient[j][l] += slopes[l] * x));
+            if has != [false; WIDE] {
+                what.examples.rows.for_each(i, |j, x| {
+                    (0..WIDE).for_each(|l| own[j][l] += if has[l] { weight * x } else { 0.0 });
+                });
+            }
+        }
+        (0..count).map(|l| self.verdict(l, &gradient, &own, losses[l], slope_sums[l])).collect()
+    }
+
+    /// Loss and slope of a row for a head.
+    fn loss(&self, i: usize, score: f64, has: bool) -> (f64, f64) {
+        match self.log_sums {
+            None => {
+                let target = if has { 1.0 } else { -1.0 };
+                (self.what.loss.value(score, target), self.what.loss.slope(score, target))
+            }
+            Some(sums) if has => (sums[i] - score, (score - sums[i]).exp() - 1.0),
+            Some(sums) => (0.0, (score - sums[i]).exp()),
+        }
+    }
+
+    fn verdict(
+        &self,
+        l: usize,
+        gradient: &[Wide],
+        own: &[Wide],
+        losses: f64,
+        slopes: f64,
+    ) -> super::Evaluation {
+        let (n, penalty, head) = (self.what.ends.len() as f64, self.what.penalty, &self.heads[l]);
+        let distance = |j: usize, w: f64| match (w, gradient[j][l] / n) {
+            (0.0, g) => (g.abs() - penalty.l1).max(0.0),
+            (w, g) => (g + penalty.l2 * w + penalty.l1.copysign(w)).abs(),
+        };
+        let mut weights =
+            head.columns.iter().map(|&j| j as usize).zip(head.weights.iter().copied()).peekable();
+        let violation = (0..gradient.len()).map(|j| match weights.next_if(|(column, _)| *column == j) {
+            Some((_, w)) => distance(j, w),
+            None => distance(j, 0.0),
+        });
+        let of_bias = if self.what.with_bias { (slopes / n).abs() } else { 0.0 };
+        let (baseline, others, these) = self.null(l);
+        let without = |j: usize| (others * self.total[j] + (these - others) * own[j][l]) / n;
+        super::Evaluation {
+            objective: super::Objective { loss: losses / n, penalty: penalty.value(&head.weights) },
+            violation: greatest(violation).max(of_bias),
+            l1_max: greatest((0..own.len()).map(|j| without(j).abs())),
+            baseline,
+        }
+    }
+
+    /// Without weights, the bias at its best: the head's part in F, and the slopes of rows without it and with it.
+    fn null(&self, l: usize) -> (f64, f64, f64) {
+        let (share, heads) = (self.shares[self.first + l], self.shares.len() as f64);
+        if self.what.kind == HeadKind::Softmax {
+            let p = if self.what.with_bias { share } else { 1.0 / heads };
+            return (if share > 0.0 { -share * p.ln() } else { 0.0 }, p, p - 1.0);
+        }
+        let mut pooled = vec![(-1.0, 1.0 - share), (1.0, share)];
+        pooled.retain(|(_, weight)| *weight > 0.0);
+        let null = Null::new(&pooled, self.what.loss, self.what.with_bias);
+        (null.baseline, null.slope(self.what.loss, -1.0), null.slope(self.what.loss, 1.0))
+    }
+}
+
+/// The greatest; NaN if any is, so that a diverged run shows.
+fn greatest(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
+}

@@ -1,0 +1,165 @@
+//! The judge: F, its gradient and what follows from them, in one pass over rows that come block by block.
+
+use super::null::{Nothing, Null};
+use super::{CHUNK, Evaluation, Objective, Worst, largest};
+use crate::data::rows::{Examples, Row, Value, ValuesRef};
+use crate::problem::loss::Loss;
+use crate::problem::penalty::WeightedPenalty;
+use rayon::prelude::*;
+
+/// Hears rows block by block and gives its verdict at the end.
+pub(crate) struct Judge<'a> {
+    loss: &'a dyn Loss,
+    weights: &'a [f64],
+    bias: Option<f64>,
+    null: Option<Null>, // if it is to be judged as well
+    parts: Vec<Part>,   // gradients, in parts that are summed in order
+    losses: f64,
+    slopes: f64,
+    rows: usize,
+}
+
+/// Gradients over some of the rows: at (w, b), and without weights if that is to be judged.
+struct Part {
+    here: Vec<[f64; 2]>, // a weight and its gradient side by side: scoring a row has fetched what its slope is added to
+    null: Vec<f64>,
+}
+
+/// How many gradients are summed side by side: more for more non-zeros a column, at most this many.
+const PARTS: usize = 8;
+
+impl<'a> Judge<'a> {
+    /// `nonzeros` are those of all rows to come.
+    pub fn new(loss: &'a dyn Loss, weights: &'a [f64], bias: Option<f64>, nonzeros: usize) -> Judge<'a> {
+        let parts = (nonzeros / (8 * weights.len().max(1))).clamp(1, PARTS);
+        let part = |_| Part { here: weights.iter().map(|&w| [w, 0.0]).collect(), null: Vec::new() };
+        let (losses, slopes, rows) = (0.0, 0.0, 0);
+        Judge { loss, weights, bias, null: None, parts: (0..parts).map(part).collect(), losses, slopes, rows }
+    }
+
+    /// Judges the model without weights in the same pass.
+    pub fn with_null(mut self, null: Null) -> Judge<'a> {
+        self.parts.iter_mut().for_each(|part| part.null = vec![0.0; part.here.len()]);
+        Judge { null: Some(null), ..self }
+    }
+
+    /// Hears some rows. The sums do not depend on the number of threads.
+    pub fn hear(&mut self, examples: Examples) {
+        let Judge { loss, bias, null, .. } = *self;
+        let chunks = examples.len().div_ceil(CHUNK);
+        let of_part = chunks.div_ceil(self.parts.len());
+        let sums = self.parts.par_iter_mut().enumerate().map(|(part, gradients)| {
+            let one = |chunk: usize| {
+                let (mut losses, mut slopes) = (0.0, 0.0);
+                for i in chunk * CHUNK..((chunk + 1) * CHUNK).min(examples.len()) {
+                    let (target, weight) = (examples.targets[i], examples.weight(i));
+                    let score = dot(examples, i, &gradients.here) + bias.unwrap_or(0.0);
+                    losses += weight * loss.value(score, target);
+                    let here = weight * loss.slope(score, target);
+                    slopes += here;
+                    examples.rows.for_each(i, |j, x| gradients.here[j][1] += here * x);
+                    if let Some(null) = null {
+                        let slope = weight * null.slope(loss, target);
+                        examples.rows.for_each(i, |j, x| gradients.null[j] += slope * x);
+                    }
+                }
+                (losses, slopes)
+            };
+            (part * of_part..((part + 1) * of_part).min(chunks)).map(one).collect::<Vec<_>>()
+        });
+        for (losses, slopes) in sums.collect::<Vec<_>>().into_iter().flatten() {
+            self.losses += losses;
+            self.slopes += slopes;
+        }
+        self.rows += examples.len();
+    }
+
+    /// Adds the gradients of rows whose slopes are given, in place of those at (w, b).
+    pub(crate) fn add(&mut self, examples: Examples, slope: impl Fn(usize) -> f64 + Sync) {
+        let of_part = examples.len().div_ceil(CHUNK).div_ceil(self.parts.len()) * CHUNK;
+        self.parts.par_iter_mut().enumerate().for_each(|(part, gradients)| {
+            for i in (part * of_part).min(examples.len())..((part + 1) * of_part).min(examples.len()) {
+                let slope = slope(i);
+                examples.rows.for_each(i, |j, x| gradients.here[j][1] += slope * x);
+            }
+        });
+        self.rows += examples.len();
+    }
+
+    /// The mean gradient of all rows, column by column.
+    pub(crate) fn total_gradient(&self) -> Vec<f64> {
+        let n = self.rows as f64;
+        let total = |j: usize| self.parts.iter().map(|part| part.here[j][1]).sum::<f64>() / n;
+        (0..self.weights.len()).into_par_iter().map(total).collect()
+    }
+
+    /// What it all comes to; what is said without weights comes from elsewhere if it was not judged here.
+    pub fn verdict<'p>(
+        self,
+        weighted_penalty: impl Into<WeightedPenalty<'p>>,
+        nothing: Option<Nothing>,
+    ) -> Evaluation {
+        self.verdict_and_worst(weighted_penalty.into(), nothing).0
+    }
+
+    /// The same, with the place of the violation.
+    pub fn verdict_and_worst(
+        self,
+        weighted_penalty: WeightedPenalty,
+        nothing: Option<Nothing>,
+    ) -> (Evaluation, Worst) {
+        let n = self.rows as f64;
+        let total = |j: usize, of: fn(&Part, usize) -> f64| {
+            self.parts.iter().map(|part| of(part, j)).sum::<f64>() / n
+        };
+        let columns = 0..self.weights.len();
+        let of_weights = columns.clone().into_par_iter().map(|j| {
+            (
+                weighted_penalty.violation(j, self.weights[j], total(j, |part, j| part.here[j][1])),
+                Worst::Column(j),
+            )
+        });
+        let of_bias = self.bias.map_or(0.0, |_| (self.slopes / n).abs());
+        let (violation, worst) =
+            larger(of_weights.reduce(|| (0.0, Worst::Nowhere), larger), (of_bias, Worst::Bias));
+        let nothing = nothing.or_else(|| {
+            let baseline = self.null?.baseline;
+            let l1_max = largest(columns.into_par_iter().map(|j| total(j, |part, j| part.null[j]).abs()));
+            Some(Nothing { baseline, l1_max })
+        });
+        let verdict = Evaluation {
+            objective: Objective { loss: self.losses / n, penalty: weighted_penalty.value(self.weights) },
+            violation,
+            l1_max: nothing.map_or(f64::NAN, |nothing| nothing.l1_max),
+            baseline: nothing.map_or(f64::NAN, |nothing| nothing.baseline),
+        };
+        (verdict, worst)
+    }
+}
+
+/// Σ xⱼwⱼ of a row.
+fn dot(examples: Examples, i: usize, weights: &[[f64; 2]]) -> f64 {
+    match examples.rows.values() {
+        ValuesRef::F32(values) => in_four_sums(examples.rows.row(values, i), weights),
+        ValuesRef::F64(values) => in_four_sums(examples.rows.row(values, i), weights),
+    }
+}
+
+/// Four sums, added at the end: one alone would make each term wait for the last.
+fn in_four_sums<V: Value>(row: Row<V>, weights: &[[f64; 2]]) -> f64 {
+    let term = |id: u32, x: V| x.wide() * weights[id as usize][0];
+    let ((ids, last_ids), (values, last)) = (row.ids.as_chunks::<4>(), row.values.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (ids, values) in ids.iter().zip(values) {
+        for k in 0..4 {
+            sums[k] += term(ids[k], values[k]);
+        }
+    }
+    let rest: f64 = last_ids.iter().zip(last).map(|(&id, &x)| term(id, x)).sum();
+    ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
+}
+
+/// The larger violation, the first of equal ones; one that is NaN, so that a diverged run shows.
+pub(crate) fn larger(a: (f64, Worst), b: (f64, Worst)) -> (f64, Worst) {
+    if a.0.is_nan() || b.0 <= a.0 { a } else { b }
+}

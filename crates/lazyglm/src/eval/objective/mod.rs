@@ -1,0 +1,209 @@
+//! The one judge: F, recomputed in full, sharing no code with the solvers.
+//!
+//! ```text
+//! F(w, b) = (Σᵢ ωᵢ ℓ(w·xᵢ + b, yᵢ))/n + λ₁‖w‖₁ + ½λ₂‖w‖²        ω: row weights with mean one
+//! ```
+//!
+//! ```
+//! use lazyglm::{Settings, objective, synth, train};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! let settings = Settings::default();
+//! let trained = train(&task, None, &settings, &mut |_| {}).unwrap();
+//! let f = |w: &[f64], b| objective::objective(task.examples(), &*task.loss, settings.penalty, w, b).total();
+//! assert_eq!(f(&trained.weights, trained.bias), trained.report.objective);
+//! assert!(f(&trained.weights, trained.bias) < f(&[0.0; 100], 0.0));
+//! ```
+
+mod gap;
+mod heads;
+mod judge;
+mod null;
+
+pub use gap::{Certificate, Worst, certify};
+pub(crate) use gap::{Dual, Kept, balanced_slopes};
+pub use heads::{HeadsEvaluation, of_heads};
+pub(crate) use judge::{Judge, larger};
+pub(crate) use null::{
+    Nothing, Null, NullPoint, best_bias, nothing, null, pool, pooled_by_target, starting_bias,
+};
+
+use crate::data::rows::Examples;
+use crate::problem::loss::Loss;
+use crate::problem::penalty::ElasticNet;
+use rayon::prelude::*;
+
+/// Rows are summed in chunks of this many, and the chunks in order: the same bits for any number of threads.
+const CHUNK: usize = 4096;
+
+/// F and its two parts.
+///
+/// ```
+/// let f = lazyglm::objective::Objective { loss: 0.5, penalty: 0.25 };
+/// assert_eq!(f.total(), 0.75);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objective {
+    /// The mean loss.
+    pub loss: f64,
+    /// λ₁‖w‖₁ + ½λ₂‖w‖².
+    pub penalty: f64,
+}
+
+impl Objective {
+    /// F.
+    pub fn total(&self) -> f64 {
+        self.loss + self.penalty
+    }
+}
+
+/// F at these weights.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
+/// let penalty = ElasticNet::new(0.1, 0.0).unwrap();
+/// let f = objective::objective(examples, &*loss::parse("squared").unwrap(), penalty, &[1.0], 0.0);
+/// assert_eq!((f.loss, f.penalty, f.total()), (0.5, 0.1, 0.6));
+/// ```
+pub fn objective(
+    examples: Examples,
+    loss: &dyn Loss,
+    penalty: ElasticNet,
+    weights: &[f64],
+    bias: f64,
+) -> Objective {
+    Objective { loss: mean_loss(examples, loss, weights, bias), penalty: penalty.value(weights) }
+}
+
+/// The mean loss at these weights.
+///
+/// ```
+/// use lazyglm::{Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// [1.0, 2.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+/// let examples = Examples::new(rows.borrow(), &[1.0, 4.0], Some(&[1.5, 0.5])).unwrap();
+/// let loss = objective::mean_loss(examples, &*loss::parse("squared").unwrap(), &[1.0], 0.0);
+/// assert_eq!(loss, (1.5 * 0.0 + 0.5 * 2.0) / 2.0);
+/// ```
+pub fn mean_loss(examples: Examples, loss: &dyn Loss, weights: &[f64], bias: f64) -> f64 {
+    let one = |i: usize| {
+        let score = examples.rows.dot(i, weights) + bias;
+        examples.weight(i) * loss.value(score, examples.targets[i])
+    };
+    sum(examples.len(), one) / examples.len() as f64
+}
+
+/// How far (w, b) is from fulfilling the conditions of a minimum: the largest, over coordinates, of the distance
+/// from 0 to the subdifferential of F. Zero at a minimum of a smooth loss and nowhere else.
+///
+/// ```text
+/// wⱼ ≠ 0:  |∂ⱼL + λ₂wⱼ + λ₁·sgn(wⱼ)|      wⱼ = 0:  max(0, |∂ⱼL| − λ₁)      bias:  |∂L/∂b|
+/// ```
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
+/// let (loss, penalty) = (loss::parse("squared").unwrap(), ElasticNet::new(2.0, 0.0).unwrap());
+/// let at = |w: f64| objective::violation(examples, &*loss, penalty, &[w], None);
+/// assert_eq!(at(1.0), 0.0, "½(2w − 3)² + 2|w| is least here");
+/// assert_eq!(at(0.0), 4.0, "slope −6, of which the kink of |w| makes up for 2");
+/// ```
+pub fn violation(
+    examples: Examples,
+    loss: &dyn Loss,
+    penalty: ElasticNet,
+    weights: &[f64],
+    bias: Option<f64>,
+) -> f64 {
+    verdict(examples, loss, penalty, weights, bias).violation
+}
+
+/// λ₁_max: the smallest λ₁ at which all weights are zero (the bias, if there is one, at its best). For a loss with
+/// a kink there it is an upper bound: at this λ₁ all weights are zero, at a slightly smaller one they may be still.
+///
+/// At w = 0 the best b makes the slopes sum to zero; then λ₁_max = maxⱼ |∂ⱼL|. Slopes rise with b, so b is found by
+/// bisection down to a bracket of almost no width, and slopes that jump inside it are mixed so that the sum is zero.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
+/// let loss = loss::parse("squared").unwrap();
+/// assert_eq!(objective::l1_max(examples, &*loss, false), 6.0);
+/// let of_zero = |l1| objective::violation(examples, &*loss, ElasticNet { l1, l2: 0.0 }, &[0.0], None);
+/// assert!(of_zero(6.0) == 0.0 && of_zero(5.9) > 0.0);
+/// ```
+pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
+    nothing(examples, loss, with_bias).l1_max
+}
+
+/// What F is without any weights, the bias (if there is one) at its best: a model that does not beat this is worse
+/// than none.
+///
+/// ```
+/// use lazyglm::{Examples, Rows, loss, objective};
+/// let mut rows = Rows::new();
+/// [1.0, 2.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+/// let examples = Examples::new(rows.borrow(), &[1.0, 3.0], None).unwrap();
+/// let loss = loss::parse("squared").unwrap();
+/// assert!((objective::baseline(examples, &*loss, true) - 0.5).abs() < 1e-12, "at the mean target, 2");
+/// assert_eq!(objective::baseline(examples, &*loss, false), 2.5);
+/// ```
+pub fn baseline(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
+    Null::new(&pooled_by_target(examples), loss, with_bias).baseline
+}
+
+/// Everything there is to say of (w, b), in one pass over the rows.
+///
+/// ```
+/// use lazyglm::{Settings, objective, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let verdict = objective::verdict(task.examples(), &*task.loss, Settings::default().penalty, &trained.weights, Some(trained.bias));
+/// assert_eq!(verdict.objective.total(), trained.report.objective);
+/// assert_eq!(verdict.l1_max, objective::l1_max(task.examples(), &*task.loss, true));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evaluation {
+    /// F.
+    pub objective: Objective,
+    /// See [`violation`].
+    pub violation: f64,
+    /// See [`l1_max`].
+    pub l1_max: f64,
+    /// See [`baseline`].
+    pub baseline: f64,
+}
+
+/// The verdict on weights and, if there is one, a bias.
+pub fn verdict(
+    examples: Examples,
+    loss: &dyn Loss,
+    penalty: ElasticNet,
+    weights: &[f64],
+    bias: Option<f64>,
+) -> Evaluation {
+    let nothing = nothing(examples, loss, bias.is_some());
+    let mut judge = Judge::new(loss, weights, bias, examples.rows.nonzeros());
+    judge.hear(examples);
+    judge.verdict(penalty, Some(nothing))
+}
+
+/// Σ over 0..n.
+fn sum(n: usize, one: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let chunks: Vec<f64> = (0..n.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(|c| (c * CHUNK..((c + 1) * CHUNK).min(n)).map(&one).sum())
+        .collect();
+    chunks.into_iter().sum()
+}
+
+/// The largest; NaN if any is, so that a diverged run shows.
+fn largest(numbers: impl ParallelIterator<Item = f64>) -> f64 {
+    numbers.reduce(|| 0.0, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
+}

@@ -1,0 +1,392 @@
+//! A model as bytes: a safetensors file that loads without running anything and opens in Python.
+//!
+//! | tensor | type | what |
+//! |---|---|---|
+//! | `weights` | F64 \[k\] | the weights that are not zero; with heads \[m\], feature by feature |
+//! | `bias` | F64 \[1\] | b |
+//! | `features` | U32 \[k\] | the index of each, as written in the data, or its bucket, or the number of its word, rising |
+//! | `seen` | U32 \[2m\] | first and last index of each run of features that occurred in training |
+//! | `name_ends` | U64 \[k\] | with words: where each feature's word ends in `names` |
+//! | `names` | U8 | with words: the words of the weights, end to end, in UTF-8 |
+//! | `others` | U64 \[z\] | with words: XXH3-64 of every other word that occurred, rising |
+//! | `idf`, `other_idf` | F64 \[k\], \[z\] | with words of normalised text: their idf |
+//! | `head_ends` | U64 \[k\] | with heads: where each feature's weights end in `weights` |
+//! | `head_ids` | U32 \[m\] | with heads: whose each weight is, rising within a feature |
+//! | `head_biases` | F64 \[h\] | with heads: their biases |
+//! | `head_thresholds` | F64 \[h\] | with labels whose thresholds were tuned: these |
+//! | `xxh3_64` | U8 \[8\] | the last eight bytes of the file: XXH3-64, little-endian, of all bytes before them |
+//!
+//! The header's metadata has one key, `lazyglm`: a JSON object with `format`, loss, classes, how rows are made of data,
+//! how features are counted and how the model was trained. Format 1 knows svmlight data alone, format 2 all of them,
+//! format 3 heads, whose names and kind stand in the header; a model is written in the oldest format that will do. The checksum stands last in every format to come.
+//!
+//! ```
+//! use lazyglm::{Model, Settings, model::file, synth, train};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+//! let bytes = Model::new(&task, &Settings::default(), trained).to_bytes().unwrap();
+//! let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap(); // as any reader of the format does
+//! assert_eq!(tensors.tensor("bias").unwrap().shape(), [1]);
+//! ```
+
+mod heads;
+
+use self::heads::{HeadNames, head_bytes, is_plain, read_heads};
+use crate::data::read_config::ReadConfig;
+use crate::data::vocabulary::Vocabulary;
+use crate::model::{Counting, Model, Seen, Training, Words};
+use crate::problem::heads::Heads;
+use crate::problem::loss;
+use crate::problem::schedule::Spec;
+use crate::util::error::{Error, Kind, Place, Result};
+use crate::util::files;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::Path;
+use twox_hash::XxHash3_64;
+
+/// The newest format this version reads; it writes the oldest that will do.
+const FORMAT: u32 = 3;
+
+/// Bytes of the checksum at the end of the file.
+const CHECKSUM: usize = 8;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    written_by: String,
+    loss: String,
+    classes: Option<[String; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    heads: Option<HeadNames>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    reading: ReadConfig,
+    counting: Counting,
+    training: Training,
+}
+
+fn is_default(reading: &ReadConfig) -> bool {
+    *reading == ReadConfig::default()
+}
+
+/// Just enough of a header to know whether the rest can be read.
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
+impl Model {
+    /// Writes a model file, whole or not at all.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Settings, model::file, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// let path = std::env::temp_dir().join("lazyglm-doc-save.model");
+    /// model.save(&path).unwrap();
+    /// assert_eq!(Model::load(&path).unwrap().weights, model.weights);
+    /// ```
+    pub fn save(&self, path: &Path) -> Result<()> {
+        refuse_infinite(self)?;
+        let bytes = self.to_bytes()?;
+        files::write_whole(path, |to| to.write_all(&bytes))
+    }
+}
+
+impl Model {
+    /// Reads a model file, and refuses it unless every rule holds.
+    ///
+    /// ```
+    /// let path = std::env::temp_dir().join("lazyglm-doc-load.model");
+    /// std::fs::write(&path, "weights").unwrap();
+    /// let error = lazyglm::Model::load(&path).unwrap_err();
+    /// assert!(error.to_string().contains("it is no lazyglm model, or damaged, or cut short"));
+    /// ```
+    pub fn load(path: &Path) -> Result<Model> {
+        if path.as_os_str() == "-" {
+            return Err(Error::call(
+                "a model cannot be read from standard input",
+                "give the name of a model file",
+            ));
+        }
+        let bytes = std::fs::read(path).map_err(|e| {
+            Error::io(path, e, "give a model file you may read; `lazyglm train DATA -o MODEL` writes one")
+        })?;
+        Model::from_bytes(&bytes).map_err(|(what, hint)| {
+            let place = Place::file(path);
+            Kind::Model { place, what, hint: hint.to_string() }.into()
+        })
+    }
+}
+
+/// Refuses what could be written and never be read again: JSON has no infinity, and a weight must be a number.
+fn refuse_infinite(model: &Model) -> Result<()> {
+    let biases = model.heads.iter().flat_map(|heads| &heads.biases);
+    let mut weights = model.weights.iter().chain([&model.bias]).chain(biases);
+    let what = match &model.training {
+        Training { l1, l2, .. } if !(l1.is_finite() && l2.is_finite()) => {
+            format!("its penalty is l1 {l1}, l2 {l2}")
+        }
+        _ => match weights.find(|w| !w.is_finite()) {
+            Some(weight) => format!("a weight or a bias of it is {weight}"),
+            None => return Ok(()),
+        },
+    };
+    let hint = "lower the penalty or the rate, or scale the features down, and train again";
+    Err(Error::call(format!("this model cannot be kept: {what}"), hint))
+}
+
+impl Model {
+    /// The bytes of a model file.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Settings, model::file, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let bytes = || {
+    ///     let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    ///     Model::new(&task, &Settings::default(), trained).to_bytes().unwrap()
+    /// };
+    /// assert_eq!(bytes(), bytes(), "the same run, the same bytes");
+    /// ```
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let header = Header {
+            format: match self.heads {
+                Some(_) => 3,
+                None if is_default(&self.reading) && self.words.is_none() => 1,
+                None => 2,
+            },
+            written_by: format!("lazyglm {}", env!("CARGO_PKG_VERSION")),
+            loss: self.loss.spec(),
+            classes: self.classes.clone(),
+            heads: self
+                .heads
+                .as_ref()
+                .map(|heads| HeadNames { kind: heads.kind, names: heads.names.clone() }),
+            reading: self.reading.clone(),
+            counting: self.counting,
+            training: self.training.clone(),
+        };
+        let json = serde_json::to_string(&header).map_err(|e| cannot_write(&e))?;
+        let weights: Vec<u8> = self.weights.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let features: Vec<u8> = self.features.iter().flat_map(|f| f.to_le_bytes()).collect();
+        let seen: Vec<u8> =
+            self.seen.runs.iter().flat_map(|&(a, b)| [a, b]).flat_map(u32::to_le_bytes).collect();
+        let (bias, checksum) = (self.bias.to_le_bytes(), [0; CHECKSUM]);
+        let view =
+            |dtype, length, bytes| TensorView::new(dtype, vec![length], bytes).map_err(|e| cannot_write(&e));
+        let (names, ends, others) = self.words.as_ref().map(word_bytes).unwrap_or_default();
+        // safetensors lays tensors out by falling size of their type, then by name: the checksum comes last.
+        let mut tensors = vec![
+            ("weights", view(Dtype::F64, self.weights.len(), &weights)?),
+            ("bias", view(Dtype::F64, 1, &bias)?),
+            ("features", view(Dtype::U32, self.features.len(), &features)?),
+            ("seen", view(Dtype::U32, 2 * self.seen.runs.len(), &seen)?),
+            ("xxh3_64", view(Dtype::U8, CHECKSUM, &checksum)?),
+        ];
+        if self.words.is_some() {
+            tensors.push(("name_ends", view(Dtype::U64, ends.len() / 8, &ends)?));
+            tensors.push(("names", view(Dtype::U8, names.len(), &names)?));
+            tensors.push(("others", view(Dtype::U64, others.len() / 8, &others)?));
+        }
+        let of_heads = self.heads.as_ref().map(head_bytes);
+        if let (Some(heads), Some([ends, ids, biases, thresholds])) = (&self.heads, &of_heads) {
+            tensors.push(("head_ends", view(Dtype::U64, heads.ends.len(), ends)?));
+            tensors.push(("head_ids", view(Dtype::U32, heads.ids.len(), ids)?));
+            tensors.push(("head_biases", view(Dtype::F64, heads.biases.len(), biases)?));
+            if let Some(own) = &heads.thresholds {
+                tensors.push(("head_thresholds", view(Dtype::F64, own.len(), thresholds)?));
+            }
+        }
+        let bytes_of = |of: &Vec<f64>| of.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        let idf = self
+            .words
+            .as_ref()
+            .and_then(|words| words.idf.as_ref())
+            .map(|both| both.each_ref().map(bytes_of));
+        if let Some([of_names, of_others]) = &idf {
+            tensors.push(("idf", view(Dtype::F64, of_names.len() / 8, of_names)?));
+            tensors.push(("other_idf", view(Dtype::F64, of_others.len() / 8, of_others)?));
+        }
+        let metadata = HashMap::from([("lazyglm".to_string(), json)]);
+        let mut bytes = safetensors::serialize(tensors, Some(metadata)).map_err(|e| cannot_write(&e))?;
+        let end = bytes.len() - CHECKSUM;
+        let sum = XxHash3_64::oneshot(&bytes[..end]).to_le_bytes();
+        bytes[end..].copy_from_slice(&sum);
+        Ok(bytes)
+    }
+}
+
+/// `names`, `name_ends` and `others`.
+fn word_bytes(words: &Words) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    let names: String = words.names.iter().collect();
+    let ends = words.names.iter().scan(0, |end, name| {
+        *end += name.len() as u64;
+        Some(*end)
+    });
+    let others = words.others.iter().flat_map(|mark| mark.to_le_bytes()).collect();
+    (names.into_bytes(), ends.flat_map(u64::to_le_bytes).collect(), others)
+}
+
+/// The words, if the tensors of them obey the rules.
+fn read_words(names: &[u8], ends: Vec<u64>, others: Vec<u64>) -> Option<Words> {
+    let text = std::str::from_utf8(names).ok()?;
+    let (mut words, mut start) = (Vocabulary::default(), 0);
+    for &end in &ends {
+        words.id(text.get(start..usize::try_from(end).ok()?)?);
+        start = end as usize;
+    }
+    let fits = start == text.len() && words.len() == ends.len(); // no word twice
+    (fits && others.windows(2).all(|two| two[0] < two[1])).then_some(Words {
+        names: words,
+        others,
+        idf: None,
+    })
+}
+
+fn cannot_write(e: &dyn std::error::Error) -> Error {
+    let place = Place::default();
+    Kind::Model {
+        place,
+        what: format!("the model cannot be put into a file: {e}"),
+        hint: "report this".into(),
+    }
+    .into()
+}
+
+/// What is wrong with a file, and what to do.
+type Refusal = (String, &'static str);
+
+const AGAIN: &str = "copy or train it again";
+const NO_MODEL: &str = "give a file written by `lazyglm train -o` (the model comes first, then the data)";
+
+impl Model {
+    /// The model in these bytes, if every rule of the format holds.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Settings, model::file, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let mut bytes = Model::new(&task, &Settings::default(), trained).to_bytes().unwrap();
+    /// assert!(Model::from_bytes(&bytes).is_ok());
+    /// *bytes.last_mut().unwrap() ^= 1; // one bit is enough
+    /// let (what, hint) = Model::from_bytes(&bytes).unwrap_err();
+    /// assert!(what.contains("the checksum does not fit") && hint == "copy or train it again");
+    /// ```
+    pub fn from_bytes(bytes: &[u8]) -> std::result::Result<Model, Refusal> {
+        let (checked, sum) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM));
+        let whole = sum == XxHash3_64::oneshot(checked).to_le_bytes();
+        let parsed = SafeTensors::read_metadata(bytes).ok().map(|(_, metadata)| metadata);
+        let json = parsed.as_ref().and_then(|m| m.metadata().as_ref()).and_then(|m| m.get("lazyglm"));
+        let format = json.and_then(|json| serde_json::from_str::<Format>(json).ok());
+        if let Some(Format { format }) = format
+            && format > FORMAT
+        {
+            let what = format!("it is in format {format}, and this version reads up to {FORMAT}");
+            return Err((what, "install a newer lazyglm"));
+        }
+        match (whole, json) {
+            (true, Some(json)) => read(bytes, json),
+            (true, None) => Err(("it is no lazyglm model".into(), NO_MODEL)),
+            (false, Some(_)) => Err(("it is damaged or cut short: the checksum does not fit".into(), AGAIN)),
+            (false, None) if bytes.is_empty() => {
+                Err(("it is empty: cut short, or never a model".into(), NO_MODEL))
+            }
+            (false, None) => Err(("it is no lazyglm model, or damaged, or cut short".into(), NO_MODEL)),
+        }
+    }
+}
+
+fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
+    let broken = |what: &str| (format!("it breaks a rule of the format: {what}"), AGAIN);
+    let mut header: Header = serde_json::from_str(json).map_err(|e| broken(&format!("its header: {e}")))?;
+    let loss = loss::parse(&header.loss).map_err(|e| broken(&e.to_string()))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| broken(&e.to_string()))?;
+    let get = |name: &str, dtype| match tensors.tensor(name) {
+        Ok(tensor) if tensor.dtype() == dtype && tensor.shape().len() == 1 => Ok(tensor.data()),
+        _ => Err(broken(&format!("tensor '{name}'"))),
+    };
+    let weights = f64s(get("weights", Dtype::F64)?);
+    let bias = f64s(get("bias", Dtype::F64)?);
+    let features = u32s(get("features", Dtype::U32)?);
+    let runs: Vec<(u32, u32)> =
+        u32s(get("seen", Dtype::U32)?).chunks_exact(2).map(|run| (run[0], run[1])).collect();
+
+    let finite = weights.iter().chain(&bias).all(|w| w.is_finite());
+    let rising = features.windows(2).all(|two| two[0] < two[1]);
+    let apart = runs.iter().all(|run| run.0 <= run.1) && runs.windows(2).all(|two| two[0].1 < two[1].0);
+    let seen = Seen { runs };
+    if !finite || bias.len() != 1 || weights.contains(&0.0) {
+        return Err(broken("weights and bias are finite, and weights are not zero"));
+    }
+    let heads = match header.heads.take() {
+        None => None,
+        Some(names) => {
+            let (ends, ids) = (u64s(get("head_ends", Dtype::U64)?), u32s(get("head_ids", Dtype::U32)?));
+            let biases = f64s(get("head_biases", Dtype::F64)?);
+            let tuned = tensors.tensor("head_thresholds").is_ok();
+            let thresholds = if tuned { Some(f64s(get("head_thresholds", Dtype::F64)?)) } else { None };
+            let heads = read_heads(names, ends, ids, biases, thresholds);
+            let fits = |heads: &Heads| heads.ends.len() == features.len() && heads.ids.len() == weights.len();
+            Some(
+                heads
+                    .filter(fits)
+                    .ok_or_else(|| broken("heads have names, biases, and weights by feature"))?,
+            )
+        }
+    };
+    let one_each = heads.is_some() || features.len() == weights.len();
+    if !one_each || !rising || !apart || !features.iter().all(|&f| seen.contains(f)) {
+        return Err(broken("features are seen, rise, and have a weight each"));
+    }
+    if heads.is_some() && loss.admits() != loss::Admits::Classes {
+        return Err(broken("heads have a loss for classes"));
+    }
+    let two_classes = loss.admits() == loss::Admits::Classes && heads.is_none();
+    if two_classes != header.classes.is_some() || header.counting.index_base > 1 {
+        return Err(broken("classes and index base fit the loss"));
+    }
+    if header.classes.as_ref().is_some_and(|[a, b]| a == b || !is_plain(a) || !is_plain(b)) {
+        return Err(broken("two different class names without control characters"));
+    }
+    let words = match tensors.tensor("names") {
+        Err(_) => None,
+        Ok(_) => {
+            let (ends, others) = (u64s(get("name_ends", Dtype::U64)?), u64s(get("others", Dtype::U64)?));
+            let words = read_words(get("names", Dtype::U8)?, ends, others);
+            let fits = |words: &Words| {
+                words.names.len() == features.len() && features.iter().zip(0..).all(|(&f, k)| f == k)
+            };
+            let mut words = words.filter(fits).ok_or_else(|| broken("one word a weight, no word twice"))?;
+            if tensors.tensor("idf").is_ok() {
+                let idf = [f64s(get("idf", Dtype::F64)?), f64s(get("other_idf", Dtype::F64)?)];
+                let fits = idf[0].len() == words.names.len() && idf[1].len() == words.others.len();
+                if !fits || !idf.iter().flatten().all(|x| x.is_finite()) {
+                    return Err(broken("one finite idf a word"));
+                }
+                words.idf = Some(idf);
+            }
+            Some(words)
+        }
+    };
+    if header.reading.hash_bits.is_some_and(|bits| !(1..=30).contains(&bits)) {
+        return Err(broken("2 to 2³⁰ buckets"));
+    }
+    Spec::parse(&header.training.schedule).map_err(|e| broken(&e.to_string()))?;
+    let Header { classes, reading, counting, training, .. } = header;
+    let bias = bias[0];
+    Ok(Model { features, weights, bias, loss, classes, heads, seen, words, reading, counting, training })
+}
+
+fn f64s(bytes: &[u8]) -> Vec<f64> {
+    bytes.chunks_exact(8).map(|eight| f64::from_le_bytes(eight.try_into().unwrap_or_default())).collect()
+}
+
+fn u64s(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().unwrap_or_default())).collect()
+}
+
+fn u32s(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap_or_default())).collect()
+}

@@ -1,0 +1,285 @@
+//! A model at work: scores for rows whose features are named as in the data.
+
+use crate::data::feature_ids::bucket;
+use crate::data::format::Parsed;
+use crate::data::rows::RowsRef;
+use crate::model::Model;
+use crate::util::error::{Error, Place, Result, excerpt};
+use std::borrow::Cow;
+
+/// A model laid out for scoring rows whose ids are indices as written.
+///
+/// ```
+/// use lazyglm::{Model, Scorer, Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let by_column = task.data.rows.borrow().dot(7, &trained.weights) + trained.bias;
+/// let model = Model::new(&task, &Settings::default(), trained);
+/// let by_name = Scorer::new(&model).score(task.data.rows.borrow(), 7);
+/// assert!((by_name - by_column).abs() < 1e-12);
+/// ```
+pub struct Scorer<'a> {
+    model: &'a Model,
+    held: Cow<'a, [f64]>, // of each feature with a weight: the weight, or with heads its place among these, from 1
+    table: Vec<f64>,      // the same for each index; 0 without a weight, NaN for a feature never seen
+    ids: Ids,             // what the ids of the rows at hand are
+    unseen: Option<String>, // the first feature met that training never saw
+    unseen_values: u64,
+}
+
+enum Ids {
+    /// Indices as written.
+    Indices,
+    /// Indices to be hashed into 2 to this power buckets.
+    Hashed(u32),
+    /// Numbers of names; what is held of each, and by what their values are multiplied, if rows are then
+    /// normalised.
+    Names(Vec<f64>, Option<Vec<f64>>),
+}
+
+/// Up to this index every feature has a table entry; beyond it only if the model holds one in `SPARSE`, so that no
+/// small file can ask for much memory. Else, a search.
+const TABLE: u64 = 1 << 22;
+const SPARSE: u64 = 16;
+
+impl<'a> Scorer<'a> {
+    /// Lays out a model.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Scorer, Settings, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// let mut scorer = Scorer::new(&model); // once, for any number of rows
+    /// let positive = (0..500).filter(|&i| scorer.score(task.data.rows.borrow(), i) > 0.0).count();
+    /// assert!((1..500).contains(&positive));
+    /// ```
+    pub fn new(model: &'a Model) -> Scorer<'a> {
+        let length = model.seen.runs.last().map_or(0, |&(_, last)| u64::from(last) + 1);
+        let held = (model.features.len() + model.seen.runs.len()) as u64;
+        let fits = length <= TABLE || length <= SPARSE * held;
+        let places = || (1..=model.features.len()).map(|place| place as f64).collect();
+        let held = match &model.heads {
+            None => Cow::Borrowed(&model.weights[..]),
+            Some(_) => Cow::Owned(places()),
+        };
+        let mut table = vec![f64::NAN; if fits { length as usize } else { 0 }];
+        if !table.is_empty() {
+            for &(first, last) in &model.seen.runs {
+                table[first as usize..=last as usize].fill(0.0);
+            }
+            for (&index, &held) in model.features.iter().zip(&*held) {
+                table[index as usize] = held;
+            }
+        }
+        Scorer { model, held, table, ids: Ids::Indices, unseen: None, unseen_values: 0 }
+    }
+
+    /// What is held of a feature; NaN if training never saw it.
+    fn held(&self, index: usize) -> f64 {
+        if let Some(&weight) = self.table.get(index) {
+            return weight;
+        }
+        let index = index as u32;
+        match self.model.features.binary_search(&index) {
+            Ok(k) => self.held[k],
+            Err(_) if self.model.seen.contains(index) => 0.0,
+            Err(_) => f64::NAN,
+        }
+    }
+
+    /// Takes up a block of rows that are to be scored: what its ids stand for.
+    ///
+    /// ```
+    /// # use lazyglm::{Model, Scorer, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// # let model = Model::new(&task, &Settings::default(), trained);
+    /// let mut block = lazyglm::data::format::Parsed::default();
+    /// let id = block.name("subject^lottery");
+    /// block.push_row(&mut vec![(id, 1.0)]).unwrap();
+    /// let error = Scorer::new(&model).meet(&block).unwrap_err();
+    /// assert!(error.to_string().contains("features by number"));
+    /// ```
+    pub fn meet(&mut self, block: &Parsed) -> Result<()> {
+        let bits = self.model.reading.hash_bits;
+        self.ids = match (&self.model.words, bits, &block.names) {
+            (_, _, None) if block.rows.nonzeros() == 0 => Ids::Indices,
+            (None, None, None) => Ids::Indices,
+            (None, Some(bits), None) => Ids::Hashed(bits),
+            (None, Some(bits), Some(names)) => Ids::Names(
+                names.iter().map(|name| self.held(bucket(name.as_bytes(), bits) as usize)).collect(),
+                None,
+            ),
+            (Some(words), _, Some(names)) => {
+                let held = |name| match words.names.find(name) {
+                    Some(k) => self.held[k as usize],
+                    None if words.contains(name) => 0.0,
+                    None => f64::NAN,
+                };
+                let idf = words
+                    .idf
+                    .is_some()
+                    .then(|| names.iter().map(|name| words.idf(name).unwrap_or(0.0)).collect());
+                Ids::Names(names.iter().map(held).collect(), idf)
+            }
+            (Some(_), _, None) => return Err(mismatch("features by name, and these data by number")),
+            (None, None, Some(_)) => return Err(mismatch("features by number, and these data by name")),
+        };
+        if let (Ids::Names(held, _), Some(names), None) = (&self.ids, &block.names, &self.unseen) {
+            let first = held.iter().position(|held| held.is_nan());
+            self.unseen = first.map(|id| names.name(id as u32).to_string());
+        }
+        Ok(())
+    }
+
+    /// w·x + b of row `i` of the block last met, or of rows whose ids are indices as written; features never seen
+    /// count as zero.
+    ///
+    /// ```
+    /// # use lazyglm::{Model, Rows, Scorer, Seen, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let (features, seen) = (vec![7], Seen { runs: vec![(0, 99)] });
+    /// let model = Model::new(&task, &Settings::default(), trained);
+    /// let model = Model { features, weights: vec![2.0], bias: 0.5, seen, ..model };
+    /// let mut rows = Rows::new();
+    /// rows.push(&[(3, 1.0), (7, 10.0), (100, 1.0)]).unwrap(); // weight zero, weight two, never seen
+    /// assert_eq!(Scorer::new(&model).score(rows.borrow(), 0), 20.5);
+    /// ```
+    pub fn score(&mut self, rows: RowsRef, i: usize) -> f64 {
+        let (mut score, mut sum) = (self.model.bias, 0.0);
+        let length = self.walk(rows, i, |weight, x, normed| match normed {
+            true => sum += weight * x,
+            false => score += weight * x,
+        });
+        score + length.map_or(0.0, |length| sum / length)
+    }
+
+    /// The scores of all heads, in the place of what is there.
+    ///
+    /// ```
+    /// # use lazyglm::{HeadKind, Heads, Model, Rows, Scorer, Seen, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// # let model = Model::new(&task, &Settings::default(), trained);
+    /// let (names, biases) = (vec!["a".to_string(), "b".to_string()], vec![0.0, 0.5]);
+    /// // Feature 3 has a weight for b, feature 7 for both.
+    /// let heads = Heads { kind: HeadKind::Ovr, names, biases, ends: vec![1, 3], ids: vec![1, 0, 1], thresholds: None };
+    /// let (features, weights) = (vec![3, 7], vec![5.0, 1.0, 2.0]);
+    /// let model = Model { features, weights, heads: Some(heads), seen: Seen { runs: vec![(0, 99)] }, ..model };
+    /// let (mut rows, mut scores) = (Rows::new(), Vec::new());
+    /// rows.push(&[(3, 1.0), (7, 10.0)]).unwrap();
+    /// Scorer::new(&model).scores(rows.borrow(), 0, &mut scores);
+    /// assert_eq!(scores, [10.0, 25.5]);
+    /// ```
+    pub fn scores(&mut self, rows: RowsRef, i: usize, scores: &mut Vec<f64>) {
+        let model = self.model;
+        scores.clear();
+        let Some(heads) = &model.heads else { return scores.push(self.score(rows, i)) };
+        scores.resize(heads.names.len(), 0.0);
+        let length = self.walk(rows, i, |place, x, _| {
+            if place > 0.0 {
+                let span = heads.span(place as usize - 1);
+                let own = heads.ids[span.clone()].iter().zip(&model.weights[span]);
+                own.for_each(|(&head, &weight)| scores[head as usize] += weight * x);
+            }
+        });
+        let length = length.unwrap_or(1.0);
+        scores.iter_mut().zip(&heads.biases).for_each(|(score, bias)| *score = *score / length + bias);
+    }
+
+    /// Refuses scores and predictions that are NaN or infinite: sums that leave the range of f64 say nothing of the row.
+    ///
+    /// ```
+    /// use lazyglm::{Place, Scorer};
+    /// let place = || Place::file("new.svm").line(3);
+    /// assert!(Scorer::check_finite(&[0.5, -2.0], place).is_ok());
+    /// let error = Scorer::check_finite(&[0.5, f64::NAN], place).unwrap_err().to_string();
+    /// assert!(error.starts_with("new.svm:3: the prediction for this row is NaN"));
+    /// ```
+    pub fn check_finite(scores: &[f64], place: impl FnOnce() -> Place) -> Result<()> {
+        match scores.iter().find(|score| !score.is_finite()) {
+            None => Ok(()),
+            Some(score) => {
+                let what =
+                    format!("the prediction for this row is {score}: its values are too large for the model");
+                Err(Error::data(place(), what, "scale the values down, as those in training were"))
+            }
+        }
+    }
+
+    /// Shows what is held of each feature of a row, its value, and whether values are yet to be divided by the length of the
+    /// row, which is returned then.
+    fn walk(&mut self, rows: RowsRef, i: usize, mut see: impl FnMut(f64, f64, bool)) -> Option<f64> {
+        let (mut unseen, mut count, mut square) = (None, 0, 0.0);
+        let held = |id: usize| match &self.ids {
+            Ids::Indices => self.held(id),
+            Ids::Hashed(bits) => self.held(bucket(id.to_string().as_bytes(), *bits) as usize),
+            Ids::Names(held, _) => held[id],
+        };
+        rows.for_each(i, |id, x| match held(id) {
+            held if held.is_nan() => {
+                unseen = unseen.or(Some(id));
+                count += 1;
+            }
+            held => match &self.ids {
+                Ids::Names(_, Some(idf)) => {
+                    see(held, idf[id] * x, true);
+                    square += (idf[id] * x) * (idf[id] * x);
+                }
+                _ => see(held, x, false),
+            },
+        });
+        if self.unseen.is_none() {
+            self.unseen = unseen.map(|id| id.to_string());
+        }
+        self.unseen_values += count;
+        (square > 0.0).then(|| square.sqrt())
+    }
+
+    /// The first feature met that training never saw, and how many values such features had.
+    ///
+    /// ```
+    /// # use lazyglm::{Model, Rows, Scorer, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// # let model = Model::new(&task, &Settings::default(), trained);
+    /// let (mut scorer, mut rows) = (Scorer::new(&model), Rows::new());
+    /// rows.push(&[(5, 1.0), (200, 1.0), (300, 1.0)]).unwrap();
+    /// scorer.score(rows.borrow(), 0);
+    /// assert_eq!(scorer.unseen(), Some(("200", 2)));
+    /// ```
+    pub fn unseen(&self) -> Option<(&str, u64)> {
+        self.unseen.as_deref().map(|name| (name, self.unseen_values)).filter(|(_, values)| *values > 0)
+    }
+
+    /// The refusal of `--strict` for such a feature.
+    ///
+    /// ```
+    /// # use lazyglm::{Model, Place, Rows, Scorer, Settings, synth, train};
+    /// # let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// # let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// # let model = Model::new(&task, &Settings::default(), trained);
+    /// let (mut scorer, mut rows) = (Scorer::new(&model), Rows::new());
+    /// rows.push(&[(200, 1.0)]).unwrap();
+    /// assert!(scorer.refusal(Place::file("new.svm").line(1)).is_none(), "nothing scored yet");
+    /// scorer.score(rows.borrow(), 0);
+    /// let refusal = scorer.refusal(Place::file("new.svm").line(1)).unwrap();
+    /// assert!(refusal.to_string().starts_with("new.svm:1: feature 200 never occurred in training"));
+    /// ```
+    pub fn refusal(&self, place: Place) -> Option<Error> {
+        self.unseen().map(|(name, _)| {
+            Error::data(
+                place,
+                format!("feature {} never occurred in training", excerpt(name)),
+                "leave --strict out to count it as zero, or train on data that have it",
+            )
+        })
+    }
+}
+
+fn mismatch(what: &str) -> Error {
+    let place = Place::file("the data");
+    Error::data(place, format!("the model knows its {what}"), "give data in the format it was trained on")
+}

@@ -1,0 +1,109 @@
+//! What is said of weights by name, laid out on the columns of some data: a model to start from, factors of the penalty.
+
+use crate::data::bytes;
+use crate::data::feature_ids::FeatureIds;
+use crate::data::features::Features;
+use crate::model::Model;
+use crate::problem::settings::Start;
+use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::number::parse_number;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The column of a feature as `inspect` names it.
+fn column(features: &Features, name: &str) -> Option<usize> {
+    let id = match &*features.naming {
+        FeatureIds::Words(words) => words.find(name),
+        FeatureIds::Indices | FeatureIds::Buckets(_) => name.parse().ok(),
+    };
+    id.and_then(|id| features.column(id)).map(|column| column as usize)
+}
+
+/// The weights of a model on the columns of other data, and how many of them have no column there.
+///
+/// ```
+/// use lazyglm::{Features, Model, Settings, start_of, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// let weights = trained.weights.clone();
+/// let model = Model::new(&task, &Settings::default(), trained);
+/// let (start, lost) = start_of(&model, &task.data.features);
+/// assert_eq!((start.weights, lost), (weights, 0));
+/// let (fewer, lost) = start_of(&model, &Features::columns_from(0, 50));
+/// assert_eq!((fewer.weights.len(), lost), (50, model.features.iter().filter(|&&j| j >= 50).count()));
+/// ```
+pub fn start_of(model: &Model, features: &Features) -> (Start, usize) {
+    let (mut weights, mut lost) = (vec![0.0; features.columns()], 0);
+    for (k, weight) in model.weights.iter().enumerate() {
+        match column(features, &model.name(k)) {
+            Some(column) => weights[column] = weight / features.scaling.factor(column),
+            None => lost += 1,
+        }
+    }
+    (Start { weights, bias: model.bias }, lost)
+}
+
+/// Factors of the penalty, by feature; 1 for a feature that is not named.
+///
+/// ```
+/// use lazyglm::{Features, PenaltyFactors};
+/// let file = std::env::temp_dir().join("lazyglm-doc-factors.tsv");
+/// std::fs::write(&file, "2\t0\n3\t2.5\n").unwrap();
+/// let (factors, strangers) = PenaltyFactors::read(&file).unwrap().on(&Features::columns_from(1, 3));
+/// assert_eq!((factors, strangers), (vec![1.0, 0.0, 2.5], 0));
+/// ```
+#[derive(Clone, Debug)]
+pub struct PenaltyFactors {
+    by_name: HashMap<String, f64>,
+    file: PathBuf,
+}
+
+impl PenaltyFactors {
+    /// Reads one `feature<TAB>factor` a line.
+    pub fn read(file: &Path) -> Result<PenaltyFactors> {
+        let mut by_name = HashMap::new();
+        for (k, line) in
+            bytes::read_to_string(file)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty())
+        {
+            let place = Place::file(file).line(k as u64 + 1);
+            let pair = line.rsplit_once('\t').and_then(|(name, factor)| {
+                let factor = parse_number(factor.trim().as_bytes())?;
+                (factor.is_finite() && factor >= 0.0).then_some((name, factor))
+            });
+            let Some((name, factor)) = pair else {
+                let what = format!("'{}' is no factor of a penalty", excerpt(line));
+                return Err(Error::data(place, what, "write feature<TAB>factor, a number from 0 up"));
+            };
+            if by_name.insert(name.to_string(), factor).is_some() {
+                return Err(Error::data(
+                    place,
+                    format!("'{}' is given a second time", excerpt(name)),
+                    "give it once",
+                ));
+            }
+        }
+        Ok(PenaltyFactors { by_name, file: file.to_path_buf() })
+    }
+
+    /// The factor of a feature.
+    pub fn of(&self, name: &str) -> f64 {
+        self.by_name.get(name).copied().unwrap_or(1.0)
+    }
+
+    /// The factors on the columns of some data, and how many are for features that have none.
+    pub fn on(&self, features: &Features) -> (Vec<f64>, usize) {
+        let (mut factors, mut strangers) = (vec![1.0; features.columns()], 0);
+        for (name, factor) in &self.by_name {
+            match column(features, name) {
+                Some(column) => factors[column] = *factor,
+                None => strangers += 1,
+            }
+        }
+        (factors, strangers)
+    }
+
+    /// Where they were read.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+}

@@ -1,0 +1,194 @@
+//! FTRL-proximal with AdaGrad rates (McMahan et al. 2013): follow the regularised leader, a rate for each weight.
+//!
+//! ```text
+//! leader       w = argmin  Σ gₜ·w + Σⱼ Σₜ ½σₜⱼ(wⱼ − wₜⱼ)² + k(λ₁‖w‖₁ + ½λ₂‖w‖²)      over the k rows learnt so far
+//! per weight   q, and s = √(s₀² + Σ m·g²) over its own slopes g = ω·ℓ′·x          m = 1/scale², u the unit of scores
+//! read         wⱼ = −sgn(qⱼ)·(|qⱼ| − λ₁k)₊ / (sⱼ/(ηum) + λ₂k)
+//! write        s′ = √(s² + m·g²);   q ← q + g − (s′ − s)/(ηum)·w;   s ← s′
+//! ```
+//!
+//! The penalty of all k rows is in the reading, so that it weighs against k slopes what F's weighs against their mean; and there
+//! is nothing to catch up: laziness is free. The bias is an AdaGrad step without a penalty.
+
+use super::learner::{Learner, dot};
+use super::row_loop::{self, Diverged, Sample, Steps};
+use super::scales::Units;
+use crate::data::rows::{Examples, Row, Value};
+use crate::problem::loss::Loss;
+use crate::problem::penalty::ElasticNet;
+use crate::simd;
+use crate::util::random;
+
+/// s₀ in units of slopes.
+const FLOOR: f64 = 0.1;
+/// Rows of a [`Ftrl::pass`] are learnt in runs of so many, the runs in random order: neighbours in memory are learnt together.
+const RUN: usize = 64;
+
+/// A model being learnt. With `SCALED = false` every m is one, and compiled away.
+///
+/// ```
+/// use lazyglm::{ElasticNet, synth, optim::{ftrl::Ftrl, learner::Learner, scales::Scales}};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let (scales, penalty) = (Scales::of(task.examples()), ElasticNet::new(1e-3, 1e-3).unwrap());
+/// let mut model = Ftrl::new(penalty, 0.1, scales.rms(), scales.units(&*task.loss, true), true);
+/// model.learn(&*task.loss, task.examples(), &(0..500).collect::<Vec<_>>()).unwrap();
+/// assert!(model.weights().contains(&0.0), "it is sparse at every step");
+/// ```
+#[derive(Clone)]
+pub struct Ftrl<const SCALED: bool = true> {
+    penalty: ElasticNet,
+    rate: f64,             // η·u
+    states: Vec<[f64; 2]>, // q and s
+    metrics: Vec<f64>,     // m
+    bias: f64,
+    bias_square: f64,
+    learns_bias: bool,
+    t: u64, // k
+    sampled: u64,
+    read: Vec<f64>,
+}
+
+impl Ftrl<true> {
+    /// Starts at zero, the bias at its unit's start; `metrics` are 1/scale², one a column.
+    pub fn new(
+        penalty: ElasticNet,
+        eta: f64,
+        metrics: Vec<f64>,
+        units: Units,
+        learns_bias: bool,
+    ) -> Ftrl<true> {
+        let states = vec![[0.0, FLOOR * units.slope]; metrics.len()];
+        let bias = if learns_bias { units.start } else { 0.0 };
+        let bias_square = units.slope * units.slope;
+        let (rate, read) = (eta * units.score, Vec::new());
+        Ftrl { penalty, rate, states, metrics, bias, bias_square, learns_bias, t: 0, sampled: 1, read }
+    }
+
+    /// Starts from these weights: they are the first leader.
+    pub fn starting_from(mut self, weights: &[f64], bias: f64) -> Ftrl<true> {
+        for ((state, metric), weight) in self.states.iter_mut().zip(&self.metrics).zip(weights) {
+            state[0] = -weight * state[1] / (self.rate * metric);
+        }
+        self.bias = if self.learns_bias { bias } else { 0.0 };
+        self
+    }
+
+    /// Notes the loss of one row in so many.
+    pub fn sampling_one_in(self, rows: u64) -> Ftrl<true> {
+        Ftrl { sampled: rows.max(1), ..self }
+    }
+}
+
+impl Ftrl<false> {
+    /// With features as they are, s₀ as given.
+    pub(crate) fn plain(
+        columns: usize,
+        penalty: ElasticNet,
+        eta: f64,
+        s0: f64,
+        learns_bias: bool,
+    ) -> Ftrl<false> {
+        let (states, metrics) = (vec![[0.0, s0]; columns], Vec::new());
+        let (bias, bias_square, read) = (0.0, s0 * s0, Vec::new());
+        Ftrl {
+            penalty,
+            rate: eta,
+            states,
+            metrics,
+            bias,
+            bias_square,
+            learns_bias,
+            t: 0,
+            sampled: u64::MAX,
+            read,
+        }
+    }
+
+    /// Learns every row once; what left the finite numbers is left so.
+    pub(crate) fn pass(&mut self, examples: Examples, loss: &dyn Loss, number: u64) {
+        let runs = random::permutation(examples.len().div_ceil(RUN), 1, number);
+        let rows = |run: u32| run * RUN as u32..(run * RUN as u32 + RUN as u32).min(examples.len() as u32);
+        let order: Vec<u32> = runs.into_iter().flat_map(rows).collect();
+        let _ = row_loop::learn(self, loss, examples, &order);
+    }
+}
+
+impl<const SCALED: bool> Ftrl<SCALED> {
+    /// ηum of a weight.
+    #[inline(always)]
+    fn rate_of(&self, j: u32) -> f64 {
+        if SCALED { self.rate * self.metrics[j as usize] } else { self.rate }
+    }
+
+    /// λ₁k and λ₂k.
+    #[inline(always)]
+    fn so_far(&self) -> (f64, f64) {
+        (self.penalty.l1 * self.t as f64, self.penalty.l2 * self.t as f64)
+    }
+}
+
+impl<const SCALED: bool> Steps for Ftrl<SCALED> {
+    #[inline(always)]
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+        let (l1, l2) = self.so_far();
+        let mut read = std::mem::take(&mut self.read);
+        read.clear();
+        read.extend(row.ids.iter().map(|&j| leader(self.states[j as usize], self.rate_of(j), l1, l2)));
+        let score = dot(row.values, &read) + self.bias;
+        let slope = weight * loss.slope(score, target);
+        if slope != 0.0 {
+            for ((&j, &x), &w) in row.ids.iter().zip(row.values).zip(&read) {
+                let (g, rate) = (slope * x.wide(), self.rate_of(j));
+                let scaled = if SCALED { g * g * self.metrics[j as usize] } else { g * g };
+                let [q, s] = &mut self.states[j as usize];
+                let longer = (*s * *s + scaled).sqrt();
+                *q += g - (longer - *s) / rate * w;
+                *s = longer;
+            }
+            if self.learns_bias {
+                self.bias_square += slope * slope;
+                self.bias -= self.rate * slope / self.bias_square.sqrt();
+            }
+        }
+        self.read = read;
+        (score, slope)
+    }
+
+    #[inline(always)]
+    fn prefetch<'a, V: Value + 'a>(&self, row: impl FnOnce() -> Row<'a, V>) {
+        row().ids.iter().for_each(|&j| simd::prefetch_one(&self.states, j as usize));
+    }
+
+    #[inline(always)]
+    fn clock(&mut self) -> (&mut u64, u64) {
+        (&mut self.t, self.sampled)
+    }
+}
+
+impl<const SCALED: bool> Learner for Ftrl<SCALED> {
+    fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
+        row_loop::learn(self, loss, examples, order)
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        let (l1, l2) = self.so_far();
+        let one = |(j, &state): (usize, &[f64; 2])| leader(state, self.rate_of(j as u32), l1, l2);
+        self.states.iter().enumerate().map(one).collect()
+    }
+
+    fn bias(&self) -> f64 {
+        self.bias
+    }
+
+    fn t(&self) -> u64 {
+        self.t
+    }
+}
+
+#[inline(always)]
+fn leader([q, s]: [f64; 2], rate: f64, l1: f64, l2: f64) -> f64 {
+    match q.abs() - l1 {
+        over if over > 0.0 => -over.copysign(q) / (s / rate + l2),
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,166 @@
+//! The mean of all iterates (Polyak–Ruppert), exactly, still touching only a row's features.
+//!
+//! Between two touches a weight in the folded frame stays as it is, and only the frame moves: after step k it stands for
+//! A_k·max(|v| − θ_k, 0). Debts never fall, so it lives up to some step b and is zero from then on. With running sums of the
+//! frame, Pₖ = Σ A and Qₖ = Σ A·θ, the sum of what it was over the steps s+1 … t is
+//!
+//! ```text
+//! Σ wₖ = sgn(v)·(|v|·(P_b − P_s) − (Q_b − Q_s)),        b = the last step up to t with θ_b < |v|
+//! ```
+//!
+//! found by bisection in a table with one line a step. The table is begun anew every so many steps, when every weight
+//! is settled; sums are kept in two numbers each, for what matters are differences of nearby ones. In f64 throughout.
+//! Means of weights that were not always zero are not zero: an averaged model is not sparse.
+
+use super::folded::{check, within};
+use crate::data::rows::{Row, Value};
+use crate::optim::ledger::Ledger;
+use crate::optim::update::Update;
+use crate::problem::penalty::{ElasticNet, Method};
+
+/// Steps after which every weight is settled and the table begun anew.
+const LINES: usize = 1 << 15;
+/// And so it is when the frame is stretched so much: then sums would span too many magnitudes.
+const STRETCH: f64 = 8.0;
+
+/// A sum in two numbers: what rounding drops from the first is in the second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Double {
+    pub sum: f64,
+    pub rest: f64,
+}
+
+impl Double {
+    fn plus(self, more: f64) -> Double {
+        let sum = self.sum + more;
+        let back = sum - self.sum;
+        let dropped = (self.sum - (sum - back)) + (more - back);
+        Double { sum, rest: self.rest + dropped }
+    }
+
+    fn since(self, earlier: Double) -> f64 {
+        (self.sum - earlier.sum) + (self.rest - earlier.rest)
+    }
+}
+
+/// The frame after a step, and its sums so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Line {
+    pub debt: f64,
+    pub scales: Double,
+    pub debts: Double,
+}
+
+/// Lazy updates whose weights are the mean over steps.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, optim::kernel::Averaged, optim::update::Update};
+/// let mut mean = Averaged::new(vec![1.0, 0.25], ElasticNet::new(0.25, 0.0).unwrap(), Method::Fobos, 0);
+/// (0..2).for_each(|_| mean.charge(1.0)); // ¾, ½ and 0, 0
+/// assert_eq!(mean.weights(), [0.625, 0.0]);
+/// assert_eq!(mean.latest(), [0.5, 0.0]);
+/// ```
+#[derive(Clone)]
+pub struct Averaged {
+    pub(super) stored: Vec<f64>,
+    pub(super) sums: Vec<f64>,
+    pub(super) seen: Vec<u32>, // the line up to which a weight is in its sum
+    pub(super) lines: Vec<Line>,
+    pub(super) ledger: Ledger,
+    pub(super) steps: u64,
+    pub(super) from: u64,
+}
+
+impl Averaged {
+    /// Starts from these weights; the first `from` steps are left out of the mean.
+    pub fn new(weights: Vec<f64>, penalty: ElasticNet, method: Method, from: u64) -> Averaged {
+        let columns = weights.len();
+        Averaged {
+            stored: weights,
+            sums: vec![0.0; columns],
+            seen: vec![0; columns],
+            lines: vec![Line::default()],
+            ledger: Ledger::new(penalty, method),
+            steps: 0,
+            from,
+        }
+    }
+
+    /// The weights as they are now.
+    pub fn latest(&self) -> Vec<f64> {
+        self.stored.iter().map(|&v| self.ledger.settle(v)).collect()
+    }
+
+    /// How many steps the mean is over, so far.
+    pub fn counted(&self) -> u64 {
+        self.steps.saturating_sub(self.from)
+    }
+
+    /// What a weight was, summed over the lines it is not in its sum for.
+    fn missing(&self, j: usize) -> f64 {
+        let (v, seen) = (self.stored[j], self.seen[j] as usize);
+        if v == 0.0 || self.steps <= self.from {
+            return 0.0;
+        }
+        let start = self.lines[seen];
+        let live = self.lines[seen + 1..].partition_point(|line| line.debt < v.abs());
+        let end = self.lines[seen + live];
+        (v.abs() * end.scales.since(start.scales) - end.debts.since(start.debts)).copysign(v)
+    }
+
+    /// Settles every weight and begins the table anew.
+    fn begin_anew(&mut self) {
+        for j in 0..self.stored.len() {
+            self.sums[j] += self.missing(j);
+            self.stored[j] = self.ledger.settle(self.stored[j]);
+            self.seen[j] = 0;
+        }
+        self.ledger.clear();
+        self.lines.clear();
+        self.lines.push(Line::default());
+    }
+}
+
+impl Update for Averaged {
+    fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
+        check(&self.stored, row);
+        let now = self.lines.len() as u32 - 1;
+        let mut score = 0.0;
+        for (j, x) in row.iter().map(|(j, x)| (within(&self.stored, j as u32), x)) {
+            self.sums[j] += self.missing(j);
+            self.seen[j] = now;
+            score += self.ledger.settle(self.stored[j]) * x;
+        }
+        score
+    }
+
+    fn pull<V: Value>(&mut self, row: Row<V>, amount: f64) {
+        for (j, x) in row.iter() {
+            let j = within(&self.stored, j as u32);
+            let pulled = self.ledger.settle(self.stored[j]) - amount * x;
+            self.stored[j] = if pulled == 0.0 { 0.0 } else { self.ledger.store(pulled) };
+        }
+    }
+
+    fn charge(&mut self, eta: f64) {
+        self.ledger.charge(eta);
+        self.steps += 1;
+        let (scale, debt) = (1.0 / self.ledger.stretch(), self.ledger.debt());
+        let last = self.lines[self.lines.len() - 1];
+        let (scales, debts) = (last.scales.plus(scale), last.debts.plus(scale * debt));
+        self.lines.push(Line { debt, scales, debts });
+        if self.lines.len() > LINES || self.ledger.stretch() > STRETCH || self.steps == self.from {
+            self.begin_anew();
+        }
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        match self.steps.checked_sub(self.from) {
+            None | Some(0) => self.latest(),
+            Some(steps) => (0..self.stored.len())
+                .map(|j| (self.sums[j] + self.missing(j)) / steps as f64)
+                .map(|w| if w == 0.0 { 0.0 } else { w })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Rows seen by column, for solvers that move one weight at a time.
+//!
+//! Reads and writes go without a bounds check each: every row number below `height` is what the constructors make sure
+//! of, and the vectors are as long as that, which is checked once a call.
+
+use super::NarrowColumns;
+use crate::data::rows::{RowsRef, Value};
+use crate::simd;
+use rayon::prelude::*;
+
+/// The non-zeros of each column: rows rise. A row and its value lie side by side: one miss of the cache, not two.
+pub(crate) struct Columns<V> {
+    offsets: Vec<usize>,
+    entries: Vec<(u32, V)>, // rows below `height`
+    height: usize,
+    units: Option<Vec<f64>>, // see `unit`
+}
+
+/// Columns whose values are all of such a size are copied as they are: four bytes have room for their squares.
+const USUAL: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
+
+impl<V: Value> Columns<V> {
+    /// The columns of some rows, whose values are `values`.
+    pub fn of(rows: RowsRef, values: &[V]) -> Columns<V> {
+        let (height, width) = (rows.len(), rows.columns());
+        let mut offsets = vec![0; width + 1];
+        rows.ids().iter().for_each(|&j| offsets[j as usize + 1] += 1);
+        (0..width).for_each(|j| offsets[j + 1] += offsets[j]);
+        let mut next = offsets.clone();
+        let mut entries: Vec<(u32, V)> = Vec::with_capacity(rows.nonzeros());
+        simd::ask_for_huge_pages(entries.as_ptr().cast(), rows.nonzeros() * size_of::<(u32, V)>());
+        let room = entries.spare_capacity_mut();
+        for i in 0..height {
+            let row = rows.row(values, i);
+            for (&j, &x) in row.ids.iter().zip(row.values) {
+                let place = &mut next[j as usize];
+                room[*place].write((i as u32, x));
+                *place += 1;
+            }
+        }
+        // SAFETY: the places of column j are offsets[j]..offsets[j + 1], as many as it has entries, and each entry took the
+        // next of them (those beyond would be out of `room`, and panic): all of the first `nonzeros` are written.
+        #[allow(unsafe_code)]
+        unsafe {
+            entries.set_len(rows.nonzeros());
+        }
+        let usual = values.iter().all(|x| x.wide() == 0.0 || USUAL.contains(&x.wide().abs()));
+        let mut columns = Columns { offsets, entries, height, units: None };
+        columns.units = (!usual).then(|| (0..width).map(|j| columns.unit_of(j)).collect());
+        columns
+    }
+
+    /// A power of two: times this, the values of a column can be copied in four bytes, and be squared. One for values of a
+    /// usual size.
+    pub fn unit(&self, j: usize) -> f64 {
+        self.units.as_ref().map_or(1.0, |units| units[j])
+    }
+
+    fn unit_of(&self, j: usize) -> f64 {
+        let largest = self.column(j).iter().fold(0.0, |most: f64, (_, x)| most.max(x.wide().abs()));
+        if largest == 0.0 || USUAL.contains(&largest) {
+            return 1.0;
+        }
+        2f64.powi(-(largest.log2().floor() as i32).clamp(-1022, 1022))
+    }
+
+    /// How many non-zeros a column has.
+    pub fn count(&self, j: usize) -> usize {
+        self.offsets[j + 1] - self.offsets[j]
+    }
+
+    fn column(&self, j: usize) -> &[(u32, V)] {
+        &self.entries[self.offsets[j]..self.offsets[j + 1]]
+    }
+
+    /// Σᵢ xᵢⱼ·vᵢ of all columns.
+    pub fn products(&self, vector: &[f64], products: &mut [f64]) {
+        assert_eq!(vector.len(), self.height);
+        products.par_iter_mut().with_min_len(512).enumerate().for_each(|(j, product)| {
+            *product = self.product(j, vector);
+        });
+    }
+
+    fn product(&self, j: usize, vector: &[f64]) -> f64 {
+        // SAFETY: rows are below `height`, which is the length of `vector`: the caller has just checked it.
+        #[allow(unsafe_code)]
+        let term = |(i, x): (u32, V)| x.wide() * unsafe { *vector.get_unchecked(i as usize) };
+        let (fours, rest) = self.column(j).as_chunks::<4>();
+        let mut sums = [0.0; 4];
+        for four in fours {
+            for k in 0..4 {
+                sums[k] += term(four[k]);
+            }
+        }
+        let rest: f64 = rest.iter().map(|&entry| term(entry)).sum();
+        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
+    }
+
+    /// vᵢ ← vᵢ + a·xᵢⱼ.
+    pub fn add(&self, j: usize, a: f64, vector: &mut [f64]) {
+        self.column(j).iter().for_each(|(i, x)| vector[*i as usize] += a * x.wide());
+    }
+
+    /// These columns, each times its unit and √a, in the rows that `place` gives a number in `roots` (√a of those rows), in four bytes a value;
+    /// and of each column Σ xᵢ²·aᵢ over the rows kept and over the others.
+    pub fn narrowed(
+        &self,
+        columns: &[u32],
+        place: &[u32],
+        roots: &[f32],
+        a: &[f64],
+    ) -> (NarrowColumns, Vec<[f64; 2]>) {
+        let room = columns.iter().map(|&j| self.count(j as usize)).sum();
+        let mut entries = Vec::with_capacity(room);
+        let mut offsets = Vec::with_capacity(columns.len() + 1);
+        offsets.push(0);
+        let mut squares = Vec::with_capacity(columns.len());
+        for &j in columns {
+            let unit = self.unit(j as usize);
+            let mut square = [0.0; 2];
+            for &(i, x) in self.column(j as usize) {
+                let (to, wide) = (place[i as usize], unit * x.wide());
+                let root = roots.get(to as usize);
+                square[usize::from(root.is_none())] += wide * wide * a[i as usize];
+                if let Some(root) = root {
+                    let narrow = if unit == 1.0 { x.narrow() } else { wide as f32 };
+                    entries.push((to, narrow * root));
+                }
+            }
+            squares.push(square);
+            offsets.push(entries.len());
+        }
+        (NarrowColumns::trusted(offsets, entries, roots.len()), squares)
+    }
+}

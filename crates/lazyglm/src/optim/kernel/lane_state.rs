@@ -1,0 +1,45 @@
+//! Models alone become lanes side by side, and lanes models alone: in f64, to the bit.
+//!
+//! Both keep the same numbers. What differs is who is listed as possibly alive, which decides how weights are found that
+//! must pay, not what they pay. (In f32 lanes also pay together: there a model that comes and goes would round otherwise.)
+
+use super::lane_vector::{LaneVector, each};
+use super::lanes::Lanes;
+use super::state::{FrameState, no_state};
+use crate::problem::penalty::{ElasticNet, Method};
+use crate::util::error::Result;
+
+impl<P: LaneVector<f64, L>, const L: usize> Lanes<f64, P, L> {
+    /// All that a lane holds.
+    pub fn state(&self, lane: usize) -> FrameState {
+        let ([limit, largest, eta], touched, alone) = self.rebases.of(lane);
+        FrameState {
+            stored: self.stored.iter().map(|v| v.lanes()[lane]).collect(),
+            totals: self.ledgers.totals(lane),
+            rebase: [limit, largest, eta, 1.0],
+            touched: touched as u64,
+            alone,
+        }
+    }
+
+    /// A lane for each of these, with a penalty each, going on from there. Numbers that no frame can hold are refused.
+    pub fn from_state(frozen: &[FrameState], penalties: &[ElasticNet], method: Method) -> Result<Self> {
+        let columns = frozen.first().map_or(0, |one| one.stored.len());
+        let fits = frozen.len() == penalties.len() && frozen.len() <= L;
+        if !fits || frozen.iter().any(|one| one.stored.len() != columns) {
+            return Err(no_state());
+        }
+        let mut lanes = Lanes::new(columns, penalties, method);
+        for (lane, one) in frozen.iter().enumerate() {
+            one.check()?;
+            lanes.ledgers.set_totals(lane, one.totals);
+            let [limit, largest, eta, _] = one.rebase;
+            lanes.rebases.set(lane, [limit, largest, eta], one.touched as f64, one.alone.as_deref());
+        }
+        let weight = |l: usize, j: usize| frozen.get(l).map_or(0.0, |one| one.stored[j]);
+        lanes.stored.iter_mut().enumerate().for_each(|(j, v)| *v = P::of(each(|l| weight(l, j))));
+        lanes.debt = *lanes.ledgers.debt();
+        lanes.scale = lanes.ledgers.stretch().map(|stretch| 1.0 / stretch);
+        Ok(lanes)
+    }
+}

@@ -1,0 +1,334 @@
+//! The folded frame for L models at once: a feature's weights of all of them sit side by side, so that the cache line
+//! one model waits for brings the others' weights along.
+//!
+//! ```text
+//! score   mⱼₗ = sgn(vⱼₗ)·max(|vⱼₗ| − θₗ, 0);  sₗ = Aₗ·Σ xⱼmⱼₗ        for every lane l
+//! pull    mⱼₗ ← mⱼₗ − (amountₗ/Aₗ)·xⱼ;        vⱼₗ = mⱼₗ + sgn(mⱼₗ)·θₗ
+//! ```
+//!
+//! Every lane does what [`super::Folded`] does, in the same order: in f64 it has the same bits as a model alone. In f32
+//! it may be rebased earlier than alone, together with a neighbour: one walk through the weights instead of L of them. That
+//! costs it a rounding, which the law on rebasing bounds.
+
+use super::folded::{check, limit, read, write};
+use super::lane_vector::{LaneVector, each};
+use super::rebases::{Frame, Rebases};
+use super::weight::{PARTS, Weight};
+use crate::data::rows::{Row, Value};
+use crate::optim::ledger::Ledgers;
+use crate::problem::penalty::{ElasticNet, Method};
+use crate::simd;
+
+/// L models in the folded frame.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, Rows, ValuesRef, optim::kernel::{Folded, Wide8}, optim::update::Update};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1.0), (2, 2.0)]).unwrap();
+/// let rows = rows.borrow();
+/// let ValuesRef::F32(values) = rows.values() else { unreachable!() };
+/// let row = rows.row(values, 0);
+///
+/// let penalties: [_; 8] = std::array::from_fn(|l| ElasticNet { l1: 0.1 * l as f64, l2: 0.0 });
+/// let mut lanes = Wide8::new(3, &penalties, Method::Fobos);
+/// let mut alone = Folded::<f64>::new(vec![0.0; 3], penalties[5], Method::Fobos);
+/// for _ in 0..10 {
+///     assert_eq!(lanes.score(row, &[])[5], alone.score(row));
+///     lanes.pull(row, &[-1.0; 8], &[false; 8]);
+///     alone.pull(row, -1.0);
+///     lanes.charge([0.1; 8], 2);
+///     alone.charge(0.1);
+/// }
+/// assert_eq!(lanes.weights(5), alone.weights());
+/// ```
+#[derive(Clone)]
+pub struct Lanes<W, P, const L: usize> {
+    pub(super) stored: Vec<P>,
+    settled: Vec<P>, // those of the row just scored
+    pub(super) ledgers: Ledgers<L>,
+    pub(super) debt: [W; L], // the ledgers', rounded: the values to read and write with
+    pub(super) scale: [f64; L], // A
+    pub(super) rebases: Rebases<L>,
+    idle: [bool; L], // lanes without a model: their weights are zero, and they are pulled by nothing
+}
+
+impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
+    /// Starts from nothing, for so many columns, with a lane for each penalty and the others idle.
+    pub fn new(columns: usize, penalties: &[ElasticNet], method: Method) -> Self {
+        assert!(penalties.len() <= L, "more penalties than lanes");
+        let penalty = |l: usize| penalties.get(l).copied().unwrap_or(ElasticNet { l1: 0.0, l2: 0.0 });
+        let stored = vec![P::of([W::default(); L]); columns];
+        simd::ask_for_huge_pages(stored.as_ptr().cast(), size_of_val(&stored[..]));
+        Lanes {
+            stored,
+            settled: Vec::new(),
+            ledgers: Ledgers::new(std::array::from_fn(penalty), method),
+            debt: [W::default(); L],
+            scale: [1.0; L],
+            rebases: Rebases::new(),
+            idle: each(|l| l >= penalties.len()),
+        }
+    }
+
+    /// Bytes that so many columns take.
+    pub fn bytes(columns: usize) -> usize {
+        columns * size_of::<P>()
+    }
+
+    /// w·x of every lane. Meanwhile the weights of the row to come `soon` are asked for.
+    #[inline(always)]
+    pub fn score<V: Value>(&mut self, row: Row<V>, soon: &[u32]) -> [f64; L] {
+        check(&self.stored, row);
+        let (stored, debt) = (&self.stored[..], self.debt);
+        let length = row.ids.len();
+        if self.settled.len() < length {
+            self.settled.resize(length, P::of([W::default(); L]));
+        }
+        let settled = &mut self.settled[..length];
+        // Plain loops: an iterator's own would not be compiled for the instruction set at hand.
+        let mut k = 0;
+        while k < length {
+            if let Some(&next) = soon.get(k) {
+                simd::prefetch_one(stored, next as usize);
+            }
+            let v = read(stored, row.ids[k]);
+            settled[k] = P::of(each(|l| v.lanes()[l].soft(debt[l])));
+            k += 1;
+        }
+        while k < soon.len() {
+            simd::prefetch_one(stored, soon[k] as usize);
+            k += 1;
+        }
+        let sums = sums(settled, row.values);
+        each(|l| self.scale[l] * sums[l].wide())
+    }
+
+    /// wₗ ← wₗ − amountₗ·x of the row just scored. A lane to be passed over keeps its bits.
+    #[inline(always)]
+    pub fn pull<V: Value>(&mut self, row: Row<V>, amounts: &[f64; L], pass_over: &[bool; L]) {
+        check(&self.stored, row);
+        let stretch = self.ledgers.stretch();
+        let debt = self.debt;
+        let none: [bool; L] = each(|l| pass_over[l] & !self.idle[l]);
+        let amounts: [W; L] = each(|l| W::from_wide(amounts[l] * stretch[l]));
+        let (stored, settled) = (&mut self.stored[..], &self.settled[..row.ids.len()]);
+        let some_kept = none.contains(&true);
+        for (k, m) in settled.iter().enumerate() {
+            let mut new = pulled(m.lanes(), &amounts, W::of(row.values[k]), &debt);
+            if some_kept {
+                let old = read(stored, row.ids[k]);
+                new = each(|l| if none[l] { old.lanes()[l] } else { new[l] });
+            }
+            write(stored, row.ids[k], P::of(new));
+        }
+        self.rebases.note(row.ids, self.stored.len());
+    }
+
+    /// Every weight of every lane owes one more step.
+    #[inline(always)]
+    pub fn charge(&mut self, eta: [f64; L], touched: usize) {
+        let before = *self.ledgers.debt();
+        self.ledgers.charge(eta);
+        let (stretch, debt) = (self.ledgers.stretch(), self.ledgers.debt());
+        self.debt = each(|l| W::from_wide(debt[l]));
+        self.scale = each(|l| 1.0 / stretch[l]);
+        let frame = Frame { debt, stretch, scale: &self.scale, eta: &eta, max_stretch: W::MAX_STRETCH };
+        let due = self.rebases.due(&frame, touched, self.stored.len());
+        if due.contains(&true) {
+            let per_step = each(|l| (debt[l] - before[l]) * self.scale[l]);
+            self.rebase(due, per_step, eta);
+        }
+    }
+
+    /// Pays the debts of the lanes that are due: v ← A·m, A = 1, θ = 0. A is rounded to the weights' precision for that,
+    /// and what rounding left of it stays in the ledger: else it would err the same way every time.
+    #[cold]
+    #[inline(never)]
+    fn rebase(&mut self, due: [bool; L], per_step: [f64; L], eta: [f64; L]) {
+        let few = self.rebases.few();
+        let walk = (0..L).any(|l| due[l] && !few[l]);
+        // Where bits allow, whoever goes through weights takes the others along.
+        let listed: [bool; L] = each(|l| if W::EXACT { due[l] & few[l] } else { few[l] & !walk });
+        let walked: [bool; L] = each(|l| walk & if W::EXACT { due[l] & !few[l] } else { true });
+        let factor: [W; L] = each(|l| W::from_wide(self.scale[l]));
+        let mut found = Found { largest: [W::default(); L], alive: [W::default(); L] };
+        if walk {
+            let Lanes { stored, debt, .. } = self;
+            found = simd::fastest(Walk { stored, debt, factor: &factor, which: walked });
+        }
+        let mut ids = Vec::new();
+        if listed != [false; L] {
+            let (touched, debt) = (self.rebases.touched(&listed), &self.debt);
+            let stored = &mut self.stored[..];
+            let (factor, ids) = (&factor, &mut ids);
+            let visited = simd::fastest(Visit { stored, touched, debt, factor, which: listed, ids });
+            // What a walk found in these lanes, it found before they paid.
+            found.largest = each(|l| if listed[l] { visited.largest[l] } else { found.largest[l] });
+            found.alive = each(|l| if listed[l] { visited.alive[l] } else { found.alive[l] });
+        }
+        let most = (self.stored.len() / FEW) as f64;
+        let paid: [bool; L] = each(|l| listed[l] | walked[l]);
+        let now_few: [bool; L] = each(|l| paid[l] & (found.alive[l].wide() <= most));
+        let newly: [bool; L] = each(|l| now_few[l] & walked[l]);
+        if newly != [false; L] {
+            let alive = |v: &P| (0..L).any(|l| newly[l] && !v.lanes()[l].is_zero());
+            ids.extend((0..).zip(&self.stored).filter(|(_, v)| alive(v)).map(|(id, _)| id));
+        }
+        for l in (0..L).filter(|&l| paid[l]) {
+            let rest = factor[l].wide() / self.scale[l]; // 1 in f64
+            self.ledgers.clear(l, rest);
+            (self.debt[l], self.scale[l]) = (W::default(), 1.0 / rest);
+            let largest = found.largest[l].wide();
+            self.rebases.paid(l, largest, limit::<W>(largest, per_step[l]), eta[l], now_few[l]);
+        }
+        self.rebases.remember(&ids);
+    }
+
+    /// The settled weights of a lane.
+    pub fn weights(&self, lane: usize) -> Vec<f64> {
+        self.weights_with(lane).collect()
+    }
+
+    /// The same, one at a time.
+    pub fn weights_with(&self, lane: usize) -> impl Iterator<Item = f64> + '_ {
+        let (debt, scale) = (self.debt[lane], self.scale[lane]);
+        self.stored.iter().map(move |v| v.lanes()[lane].soft(debt).wide() * scale + 0.0) // −0 is 0
+    }
+
+    /// Some of the lanes in a block of their own, to the bit.
+    pub fn select<Q: LaneVector<W, M>, const M: usize>(&self, lanes: &[usize]) -> Lanes<W, Q, M> {
+        let of = |m: usize| lanes.get(m).copied();
+        let pack = |v: &P| Q::of(each(|m| of(m).map_or(W::default(), |l| v.lanes()[l])));
+        Lanes {
+            stored: self.stored.iter().map(pack).collect(),
+            settled: Vec::new(),
+            ledgers: self.ledgers.select(lanes),
+            debt: each(|m| of(m).map_or(W::default(), |l| self.debt[l])),
+            scale: each(|m| of(m).map_or(1.0, |l| self.scale[l])),
+            rebases: self.rebases.select(lanes),
+            idle: each(|m| of(m).is_none_or(|l| self.idle[l])),
+        }
+    }
+
+    /// Takes the model out of a lane: what diverged is not to be read again.
+    pub fn erase(&mut self, lane: usize) {
+        self.idle[lane] = true;
+        self.settled.iter_mut().for_each(|v| v.lanes_mut()[lane] = W::default()); // the row at hand is still to be pulled
+        self.stored.iter_mut().for_each(|v| v.lanes_mut()[lane] = W::default());
+    }
+}
+
+/// With no more than one in so many weights alive, those that may be are kept in a list.
+const FEW: usize = 64;
+
+/// Lane by lane: the largest weight, and how many are not zero.
+struct Found<W, const L: usize> {
+    largest: [W; L],
+    alive: [W; L],
+}
+
+/// Pays the debts of some lanes, going through all weights.
+struct Walk<'a, W, P, const L: usize> {
+    stored: &'a mut [P],
+    debt: &'a [W; L],
+    factor: &'a [W; L],
+    which: [bool; L],
+}
+
+impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Walk<'_, W, P, L> {
+    type Answer = Found<W, L>;
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn run(self) -> Found<W, L> {
+        let Walk { stored, debt, factor, which } = self;
+        let (mut largest, mut alive) = ([W::default(); L], [W::default(); L]);
+        let one = W::from_wide(1.0);
+        for pack in stored {
+            let v = pack.lanes();
+            let paid: [W; L] = each(|l| if which[l] { v[l].soft(debt[l]).times(factor[l]) } else { v[l] });
+            largest = each(|l| largest[l].larger(paid[l]));
+            alive = each(|l| alive[l].plus(one, if paid[l].is_zero() { W::default() } else { one }));
+            *pack = P::of(paid);
+        }
+        Found { largest, alive }
+    }
+}
+
+/// The same for lanes in which few weights were alive at the last rebase: only those, and those touched since, can be
+/// now. The ids of those who are go into `ids`.
+struct Visit<'a, W, P, const L: usize> {
+    stored: &'a mut [P],
+    touched: &'a [u32],
+    debt: &'a [W; L],
+    factor: &'a [W; L],
+    which: [bool; L],
+    ids: &'a mut Vec<u32>,
+}
+
+impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Visit<'_, W, P, L> {
+    type Answer = Found<W, L>;
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn run(self) -> Found<W, L> {
+        let Visit { stored, touched, debt, factor, which, ids } = self;
+        let one = W::from_wide(1.0);
+        let mut alive: Vec<(u32, P)> = Vec::new();
+        for (k, &id) in touched.iter().enumerate() {
+            if let Some(&soon) = touched.get(k + 8) {
+                simd::prefetch_one(stored, soon as usize);
+            }
+            // An id may stand there twice: whoever has been seen to is set aside, as zero.
+            let v = *stored[id as usize].lanes();
+            let paid: [W; L] =
+                each(|l| if which[l] { v[l].soft(debt[l]).times(factor[l]) } else { W::default() });
+            stored[id as usize] = P::of(each(|l| if which[l] { W::default() } else { v[l] }));
+            if paid.iter().fold(false, |some, w| some | !w.is_zero()) {
+                alive.push((id, P::of(paid)));
+            }
+        }
+        let mut found = Found { largest: [W::default(); L], alive: [W::default(); L] };
+        for (id, paid) in alive {
+            let (v, paid) = (*stored[id as usize].lanes(), paid.lanes());
+            stored[id as usize] = P::of(each(|l| if which[l] { paid[l] } else { v[l] }));
+            found.largest = each(|l| found.largest[l].larger(paid[l]));
+            found.alive =
+                each(|l| found.alive[l].plus(one, if paid[l].is_zero() { W::default() } else { one }));
+            ids.push(id);
+        }
+        found
+    }
+}
+
+/// m − amount·x of every lane, as it is to be stored.
+#[inline(always)]
+fn pulled<W: Weight, const L: usize>(m: &[W; L], amounts: &[W; L], x: W, debt: &[W; L]) -> [W; L] {
+    each(|l| m[l].minus(amounts[l], x).harden(debt[l]))
+}
+
+/// Σ xⱼmⱼ of every lane, in eight partial sums each: the order is [`super::Folded`]'s.
+#[inline(always)]
+fn sums<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize>(settled: &[P], values: &[V]) -> [W; L] {
+    let mut sums = [[W::default(); L]; PARTS];
+    let whole = settled.len() / PARTS * PARTS;
+    let mut start = 0;
+    while start < whole {
+        for k in 0..PARTS {
+            let (m, x) = (settled[start + k].lanes(), W::of(values[start + k]));
+            for l in 0..L {
+                sums[k][l] = sums[k][l].plus(m[l], x);
+            }
+        }
+        start += PARTS;
+    }
+    for k in whole..settled.len() {
+        let (m, x) = (settled[k].lanes(), W::of(values[k]));
+        for l in 0..L {
+            sums[k - whole][l] = sums[k - whole][l].plus(m[l], x);
+        }
+    }
+    let both = |a: &[W; L], b: &[W; L]| -> [W; L] { each(|l| a[l].and(b[l])) };
+    let [a, b, c, d] = [0, 2, 4, 6].map(|k| both(&sums[k], &sums[k + 1])); // the order of `Weight::total`
+    both(&both(&a, &b), &both(&c, &d))
+}

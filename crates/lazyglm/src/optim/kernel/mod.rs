@@ -1,0 +1,50 @@
+//! The hot loop: score and update one row.
+//!
+//! Its `unsafe` blocks read and write weights without a bounds check per weight: the ids of a row rise, so checking the last
+//! one is enough. Each block states its argument.
+//!
+//! ```
+//! use lazyglm::{ElasticNet, Method, optim::kernel::Folded, optim::reference::Dense, optim::update::Update};
+//! let penalty = ElasticNet::new(0.01, 0.1).unwrap();
+//! let start: Vec<f64> = (0..100).map(|j| 0.01 * f64::from(j)).collect();
+//! let mut lazy = Folded::<f64>::new(start.clone(), penalty, Method::Fobos);
+//! let mut dense = Dense::<true>::new(start, penalty, Method::Fobos);
+//! for _ in 0..50 {
+//!     lazy.charge(0.1); // two numbers change,
+//!     dense.charge(0.1); // a hundred weights
+//! }
+//! assert!(lazy.weights().iter().zip(dense.weights()).all(|(a, b)| (a - b).abs() < 1e-14));
+//! ```
+
+mod averaged;
+mod columns;
+mod folded;
+mod lane_state;
+mod lane_vector;
+mod lanes;
+mod narrow;
+mod penalty_factors;
+mod rebases;
+mod state;
+mod weight;
+
+pub(crate) use columns::Columns;
+pub(crate) use lane_vector::each;
+pub(crate) use narrow::{NarrowColumns, NarrowRows};
+
+pub use averaged::Averaged;
+pub use folded::Folded;
+pub use lane_vector::{Half, LaneVector, Line};
+pub use lanes::Lanes;
+pub use penalty_factors::FactoredWeights;
+pub use state::{AverageState, FrameState};
+pub use weight::Weight;
+
+/// Eight lanes in f32: half a cache line a feature.
+pub type Lanes8 = Lanes<f32, Half<f32, 8>, 8>;
+
+/// Sixteen lanes in f32: a cache line a feature.
+pub type Lanes16 = Lanes<f32, Line<f32, 16>, 16>;
+
+/// Eight lanes in f64: a cache line a feature.
+pub type Wide8 = Lanes<f64, Line<f64, 8>, 8>;

@@ -1,0 +1,140 @@
+//! The folded frame with a price for each weight, and perhaps none below zero: λ₁ and λ₂ of weight j are pⱼλ₁ and pⱼλ₂.
+//!
+//! ```text
+//! λ₂ = 0    one ledger: a weight owes pⱼ·θ
+//! λ₂ > 0    a ledger for each price there is: scales are no multiples of each other
+//! w ≥ 0     the penalty step after a pull would take a weight below zero to zero: it is stored as zero at once
+//! ```
+//!
+//! Plain code in f64: few ask for this, and the fast kernel stays as simple as it is.
+
+use crate::data::rows::{Row, Value};
+use crate::optim::ledger::Ledger;
+use crate::optim::update::Update;
+use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
+use crate::util::error::{Error, Result};
+
+/// More ledgers than this would take longer to charge than rows to learn.
+const MOST_LEDGERS: usize = 4096;
+/// Debts are paid every so many times d non-zeros, and when a scale has come this far: digits are lost in between.
+const LOOK_AGAIN: usize = 16;
+const MAX_STRETCH: f64 = 1e100;
+
+/// Lazy updates, with a price for each weight.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, WeightedPenalty, optim::kernel::FactoredWeights, optim::update::Update};
+/// let penalty = ElasticNet::new(0.5, 0.0).unwrap();
+/// let weighted_penalty = WeightedPenalty { factors: Some(&[1.0, 0.0, 2.0]), ..WeightedPenalty::of(penalty) };
+/// let mut lazy = FactoredWeights::new(vec![2.0, 2.0, 2.0], &weighted_penalty, Method::Fobos).unwrap();
+/// lazy.charge(1.0);
+/// assert_eq!(lazy.weights(), [1.5, 2.0, 1.0], "one pays, one is free, one pays double");
+/// ```
+#[derive(Clone)]
+pub struct FactoredWeights {
+    stored: Vec<f64>,
+    settled: Vec<f64>, // those of the row just scored
+    accounts: Vec<Account>,
+    ledgers: Vec<Ledger>,
+    nonnegative: bool,
+    touched: usize,
+}
+
+/// Whose ledger a weight is in, and how many times its debt it owes.
+#[derive(Clone, Copy)]
+struct Account {
+    ledger: u32,
+    times: f64,
+}
+
+impl FactoredWeights {
+    /// Starts from these weights, with nothing owed.
+    pub fn new(
+        weights: Vec<f64>,
+        weighted_penalty: &WeightedPenalty,
+        method: Method,
+    ) -> Result<FactoredWeights> {
+        let factor = |j: usize| weighted_penalty.factors.map_or(1.0, |factors| factors[j]);
+        let mut each: Vec<f64> = match weighted_penalty.penalty.l2 == 0.0 {
+            true => vec![1.0],
+            false => (0..weights.len()).map(factor).collect(),
+        };
+        each.sort_unstable_by(f64::total_cmp);
+        each.dedup();
+        if each.len() > MOST_LEDGERS {
+            return Err(Error::call(
+                format!("{} different penalty factors are too many for stochastic steps with l2", each.len()),
+                "use --solver newton, or --l2 0, or round the factors",
+            ));
+        }
+        let account = |j: usize| match each.binary_search_by(|price| price.total_cmp(&factor(j))) {
+            Ok(ledger) if weighted_penalty.penalty.l2 > 0.0 => Account { ledger: ledger as u32, times: 1.0 },
+            _ => Account { ledger: 0, times: factor(j) },
+        };
+        let ElasticNet { l1, l2 } = weighted_penalty.penalty;
+        let ledger = |price: &f64| Ledger::new(ElasticNet { l1: price * l1, l2: price * l2 }, method);
+        let nonnegative = weighted_penalty.nonnegative;
+        let least = if nonnegative { 0.0 } else { f64::NEG_INFINITY };
+        Ok(FactoredWeights {
+            accounts: (0..weights.len()).map(account).collect(),
+            ledgers: each.iter().map(ledger).collect(),
+            stored: weights.into_iter().map(|weight| weight.max(least)).collect(),
+            settled: Vec::new(),
+            nonnegative,
+            touched: 0,
+        })
+    }
+
+    /// w = A·sgn(v)·max(|v| − pθ, 0).
+    fn weight(&self, j: usize) -> f64 {
+        let Account { ledger, times } = self.accounts[j];
+        let ledger = &self.ledgers[ledger as usize];
+        let magnitude = (self.stored[j].abs() - times * ledger.debt()) / ledger.stretch();
+        if magnitude > 0.0 { magnitude.copysign(self.stored[j]) } else { 0.0 }
+    }
+
+    fn store(&mut self, j: usize, weight: f64) {
+        let Account { ledger, times } = self.accounts[j];
+        let ledger = &self.ledgers[ledger as usize];
+        self.stored[j] = match weight {
+            0.0 => 0.0,
+            below if below < 0.0 && self.nonnegative => 0.0,
+            weight => weight.signum() * (weight.abs() * ledger.stretch() + times * ledger.debt()),
+        };
+    }
+
+    fn rebase(&mut self) {
+        self.stored = self.weights();
+        self.ledgers.iter_mut().for_each(Ledger::clear);
+        self.touched = 0;
+    }
+}
+
+impl Update for FactoredWeights {
+    fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
+        let mut settled = std::mem::take(&mut self.settled);
+        settled.clear();
+        settled.extend(row.iter().map(|(j, _)| self.weight(j)));
+        self.settled = settled;
+        row.iter().zip(&self.settled).map(|((_, x), weight)| weight * x).sum()
+    }
+
+    fn pull<V: Value>(&mut self, row: Row<V>, amount: f64) {
+        for (k, (j, x)) in row.iter().enumerate() {
+            self.store(j, self.settled[k] - amount * x);
+        }
+        self.touched += self.settled.len();
+    }
+
+    fn charge(&mut self, eta: f64) {
+        self.ledgers.iter_mut().for_each(|ledger| ledger.charge(eta));
+        let far = self.ledgers.iter().any(|ledger| ledger.stretch() > MAX_STRETCH);
+        if far || self.touched > LOOK_AGAIN * self.stored.len() {
+            self.rebase();
+        }
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        (0..self.stored.len()).map(|j| self.weight(j)).collect()
+    }
+}

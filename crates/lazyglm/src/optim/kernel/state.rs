@@ -1,0 +1,174 @@
+//! A folded frame at rest: all that it holds, as plain numbers, so that learning goes on elsewhere to the bit.
+//!
+//! Weights alone are not enough: settled and started from again they owe nothing, and sums that begin anew round
+//! otherwise. Stored magnitudes are widened to f64, which is exact and turns back exactly.
+
+use super::averaged::{Averaged, Double, Line};
+use super::folded::{Folded, Rebase};
+use super::weight::Weight;
+use crate::optim::ledger::Ledger;
+use crate::optim::update::Update;
+use crate::problem::penalty::{ElasticNet, Method};
+use crate::util::error::{Error, Place, Result};
+
+/// What a [`Folded`] holds.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, optim::kernel::Folded, optim::update::Update};
+/// let penalty = ElasticNet::new(0.01, 0.1).unwrap();
+/// let mut whole = Folded::<f32>::new(vec![1.0, -2.0], penalty, Method::Fobos);
+/// (0..7).for_each(|_| whole.charge(0.3));
+/// let mut thawed = Folded::<f32>::from_state(whole.state(), penalty, Method::Fobos).unwrap();
+/// (0..7).for_each(|_| whole.charge(0.2));
+/// (0..7).for_each(|_| thawed.charge(0.2));
+/// assert_eq!(whole.weights(), thawed.weights());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameState {
+    /// The magnitudes in the frame, one a weight.
+    pub stored: Vec<f64>,
+    /// Stretch and debt, each with what rounding dropped from it.
+    pub totals: [f64; 4],
+    /// When to pay every debt: limit, largest weight, rate, eagerness.
+    pub rebase: [f64; 4],
+    /// Non-zeros touched since all was paid.
+    pub touched: u64,
+    /// If no weight was alive then: those touched since.
+    pub alone: Option<Vec<u32>>,
+}
+
+impl FrameState {
+    /// Refuses numbers that no frame can hold.
+    pub(super) fn check(&self) -> Result<()> {
+        let FrameState { stored, totals, rebase, alone, .. } = self;
+        let finite = totals.iter().chain(rebase).chain(stored).all(|x| x.is_finite());
+        let known = alone.iter().flatten().all(|&id| (id as usize) < stored.len());
+        match finite && known && totals[0] >= 1.0 && totals[2] >= 0.0 {
+            true => Ok(()),
+            false => Err(no_state()),
+        }
+    }
+}
+
+impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY>
+where
+    Self: Update,
+{
+    /// All that it holds.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, optim::kernel::Folded};
+    /// let penalty = ElasticNet::new(0.0, 0.0).unwrap();
+    /// assert_eq!(Folded::<f64>::new(vec![0.5], penalty, Method::Sgd).state().stored, [0.5]);
+    /// ```
+    pub fn state(&self) -> FrameState {
+        let Rebase { limit, largest, eta, touched, ref alone, eager } = self.rebase;
+        FrameState {
+            stored: self.stored.iter().map(|v| v.wide()).collect(),
+            totals: self.ledger.totals(),
+            rebase: [limit, largest, eta, eager],
+            touched: touched as u64,
+            alone: alone.clone(),
+        }
+    }
+
+    /// Goes on from there. Numbers that no frame can hold are refused.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, optim::kernel::Folded};
+    /// let penalty = ElasticNet::new(0.1, 0.0).unwrap();
+    /// let mut frozen = Folded::<f64>::new(vec![0.5], penalty, Method::Sgd).state();
+    /// frozen.alone = Some(vec![7]);
+    /// assert!(Folded::<f64>::from_state(frozen, penalty, Method::Sgd).is_err(), "there is no weight 7");
+    /// ```
+    pub fn from_state(frozen: FrameState, penalty: ElasticNet, method: Method) -> Result<Self> {
+        frozen.check()?;
+        let FrameState { stored, totals, rebase, touched, alone } = frozen;
+        let mut thawed = Self::new(stored, penalty, method);
+        thawed.ledger = Ledger::new(penalty, method).with_totals(totals);
+        thawed.debt = W::from_wide(thawed.ledger.debt());
+        thawed.scale = 1.0 / thawed.ledger.stretch();
+        let [limit, largest, eta, eager] = rebase;
+        thawed.rebase = Rebase { limit, largest, eta, touched: touched as usize, alone, eager };
+        Ok(thawed)
+    }
+}
+
+/// What an [`Averaged`] holds.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, optim::kernel::Averaged, optim::update::Update};
+/// let penalty = ElasticNet::new(0.25, 0.0).unwrap();
+/// let mut whole = Averaged::new(vec![1.0], penalty, Method::Fobos, 0);
+/// whole.charge(1.0);
+/// let mut thawed = Averaged::from_state(whole.state(), penalty, Method::Fobos).unwrap();
+/// [&mut whole, &mut thawed].map(|mean| mean.charge(1.0));
+/// assert_eq!(whole.weights(), thawed.weights());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct AverageState {
+    /// The magnitudes in the frame, one a weight.
+    pub stored: Vec<f64>,
+    /// The sum of each weight over the steps it has been summed for.
+    pub sums: Vec<f64>,
+    /// The line of the table up to which that is.
+    pub seen: Vec<u32>,
+    /// The lines, five numbers each: a debt, and the sums of scales and of debts with what rounding dropped from them.
+    pub lines: Vec<f64>,
+    /// Stretch and debt, each with what rounding dropped from it.
+    pub totals: [f64; 4],
+    /// Steps done.
+    pub steps: u64,
+    /// Steps that are left out of the mean.
+    pub from: u64,
+}
+
+impl Averaged {
+    /// All that it holds.
+    pub fn state(&self) -> AverageState {
+        let numbers = |l: &Line| [l.debt, l.scales.sum, l.scales.rest, l.debts.sum, l.debts.rest];
+        AverageState {
+            stored: self.stored.clone(),
+            sums: self.sums.clone(),
+            seen: self.seen.clone(),
+            lines: self.lines.iter().flat_map(numbers).collect(),
+            totals: self.ledger.totals(),
+            steps: self.steps,
+            from: self.from,
+        }
+    }
+
+    /// Goes on from there. Numbers that no frame can hold are refused.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Method, optim::kernel::Averaged};
+    /// let penalty = ElasticNet::new(0.25, 0.0).unwrap();
+    /// let mut frozen = Averaged::new(vec![1.0], penalty, Method::Fobos, 0).state();
+    /// frozen.seen[0] = 9;
+    /// assert!(Averaged::from_state(frozen, penalty, Method::Fobos).is_err(), "there is no line 9");
+    /// ```
+    pub fn from_state(frozen: AverageState, penalty: ElasticNet, method: Method) -> Result<Averaged> {
+        let AverageState { stored, sums, seen, lines, totals, steps, from } = frozen;
+        let (lines, rest) = lines.as_chunks::<5>();
+        let finite =
+            stored.iter().chain(&sums).chain(&totals).chain(lines.as_flattened()).all(|x| x.is_finite());
+        let lengths = stored.len() == sums.len() && stored.len() == seen.len() && rest.is_empty();
+        let known = seen.iter().all(|&line| (line as usize) < lines.len()) && !lines.is_empty();
+        if !finite || !lengths || !known || totals[0] < 1.0 || totals[2] < 0.0 {
+            return Err(no_state());
+        }
+        let line = |&[debt, a, b, c, d]: &[f64; 5]| Line {
+            debt,
+            scales: Double { sum: a, rest: b },
+            debts: Double { sum: c, rest: d },
+        };
+        let lines = lines.iter().map(line).collect();
+        let ledger = Ledger::new(penalty, method).with_totals(totals);
+        Ok(Averaged { stored, sums, seen, lines, ledger, steps, from })
+    }
+}
+
+pub(super) fn no_state() -> Error {
+    let hint = "take it from where it was written, unchanged";
+    Error::data(Place::default(), "this is no state of a learner", hint)
+}

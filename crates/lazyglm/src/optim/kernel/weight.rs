@@ -1,0 +1,109 @@
+//! The arithmetic of the folded frame, for weights in f32 and in f64.
+
+use crate::data::rows::Value;
+
+/// How many partial sums a score has.
+pub const PARTS: usize = 8;
+
+/// A number weights are kept in: `f32` or `f64`.
+///
+/// ```
+/// use lazyglm::optim::kernel::Weight;
+/// assert_eq!(0.75f32.soft(0.5), 0.25); // a stored weight read under a debt of ½
+/// assert_eq!(0.25f32.harden(0.5), 0.75); // and written back
+/// assert_eq!((-0.25f64).soft(0.5), 0.0, "it owes more than it has");
+/// ```
+pub trait Weight: Copy + Default + Send + Sync + 'static {
+    /// Rounded from f64.
+    fn from_wide(wide: f64) -> Self;
+    /// As f64, exactly.
+    fn wide(self) -> f64;
+    /// A feature's value in this precision.
+    fn of<V: Value>(value: V) -> Self;
+    /// sgn(v)·max(|v| − θ, 0).
+    fn soft(self, debt: Self) -> Self;
+    /// m + sgn(m)·θ: the inverse of [`Weight::soft`] for m ≠ 0.
+    fn harden(self, debt: Self) -> Self;
+    /// Whether it is 0 or −0.
+    fn is_zero(self) -> bool;
+    /// self + other.
+    fn and(self, other: Self) -> Self;
+    /// self·factor.
+    fn times(self, factor: Self) -> Self;
+    /// self − amount·value.
+    fn minus(self, amount: Self, value: Self) -> Self;
+    /// self + a·b.
+    fn plus(self, a: Self, b: Self) -> Self;
+    /// The partial sums of a row added up, neighbours first: ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
+    fn total(sums: [Self; PARTS]) -> Self;
+    /// The larger of self and |other|.
+    fn larger(self, other: Self) -> Self;
+    /// The largest stretch a frame may have before stored magnitudes leave the number's range.
+    const MAX_STRETCH: f64;
+    /// How many units of its last place a weight may lose to its debt in its life.
+    const PATIENCE: f64;
+    /// Whether a lane must have the bits of a model alone.
+    const EXACT: bool;
+}
+
+macro_rules! weight {
+    ($float:ty, $of:ident, $max_stretch:expr, $patience:expr, $exact:expr) => {
+        impl Weight for $float {
+            #[inline(always)]
+            fn from_wide(wide: f64) -> Self {
+                wide as $float
+            }
+            #[inline(always)]
+            fn wide(self) -> f64 {
+                self.into()
+            }
+            #[inline(always)]
+            fn of<V: Value>(value: V) -> Self {
+                value.$of()
+            }
+            #[inline(always)]
+            fn soft(self, debt: Self) -> Self {
+                let m = self.abs() - debt;
+                (if m > 0.0 { m } else { 0.0 }).copysign(self)
+            }
+            #[inline(always)]
+            fn harden(self, debt: Self) -> Self {
+                self + debt.copysign(self)
+            }
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                self == 0.0
+            }
+            #[inline(always)]
+            fn and(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn times(self, factor: Self) -> Self {
+                self * factor
+            }
+            #[inline(always)]
+            fn minus(self, amount: Self, value: Self) -> Self {
+                self - amount * value
+            }
+            #[inline(always)]
+            fn plus(self, a: Self, b: Self) -> Self {
+                self + a * b
+            }
+            #[inline(always)]
+            fn total([a, b, c, d, e, f, g, h]: [Self; PARTS]) -> Self {
+                ((a + b) + (c + d)) + ((e + f) + (g + h))
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                if other.abs() > self { other.abs() } else { self }
+            }
+            const MAX_STRETCH: f64 = $max_stretch;
+            const PATIENCE: f64 = $patience;
+            const EXACT: bool = $exact;
+        }
+    };
+}
+
+weight!(f32, narrow, 1e6, 100.0, false);
+weight!(f64, wide, 1e100, 1e4, true);

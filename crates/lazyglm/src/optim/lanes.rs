@@ -1,0 +1,339 @@
+//! Stochastic gradient steps for many models at once, a block of lanes at a time.
+//!
+//! ```text
+//! for t = 0, 1, …             row (x, y) of weight ω, for every lane l of the block
+//!     sₗ = wₗ·x + bₗ           gₗ = ω·∂ℓ(sₗ, yₗ)
+//!     wₗ ← wₗ − ηₗₜ·gₗ·x       bₗ ← bₗ − ηₗₜ·gₗ
+//!     wₗ ← penalty step with λ₁ₗ, λ₂ₗ and ηₗₜ
+//! ```
+//!
+//! Lanes of a block go through the same rows and so share t; λ, rate, bias and what they aim at are their own. In f64 a
+//! lane has the bits of [`super::sgd`] alone. A lane that leaves the finite numbers is taken out, and the others go on.
+
+use super::lane_loss::LaneLoss;
+use super::row_loop::ask_ahead;
+use super::sgd::Diverged;
+use crate::data::rows::{Examples, PrivateIds, Value, ValuesRef};
+use crate::optim::kernel::{FrameState, Half, LaneVector, Lanes, Line, Weight, each};
+use crate::problem::penalty::{ElasticNet, Method};
+use crate::problem::schedule::Schedule;
+use crate::problem::settings::Precision;
+use crate::simd;
+use crate::util::error::Result;
+
+/// A block of lanes, whatever their number and precision.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, Precision, schedule, synth};
+/// use lazyglm::optim::{lane_loss::Same, lanes::*};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: Some(500), epochs: 1 };
+/// # let schedule = schedule::Spec::parse("inverse").unwrap().resolve(&setting).unwrap();
+/// let penalties = [1e-5, 1e-3, 100.0].map(|l1| ElasticNet::new(l1, 0.0).unwrap());
+/// let mut block = block(100, &penalties, Method::Fobos, true, Precision::F32);
+/// let (examples, aim) = (task.examples(), Same { loss: &*task.loss, targets: &task.targets });
+/// let order: Vec<u32> = (0..500).collect();
+/// block.learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: &order });
+/// let nonzeros = [0, 1, 2].map(|lane| block.weights(lane).filter(|w| *w != 0.0).count());
+/// assert!(nonzeros[0] >= nonzeros[1] && nonzeros[1] > 0 && nonzeros[2] == 0);
+/// ```
+pub trait Block: Send {
+    /// Learns these rows in this order. Any split of an order into calls gives the same bits.
+    fn learn(&mut self, pass: &Pass);
+    /// Shows the scores of these rows, nothing being learnt.
+    fn score(&mut self, examples: Examples, rows: &[u32], see: &mut dyn FnMut(usize, &[f64]));
+    /// How many lanes there are.
+    fn lanes(&self) -> usize;
+    /// The settled weights of a lane.
+    fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_>;
+    /// b of a lane.
+    fn bias(&self, lane: usize) -> f64;
+    /// Sets b of all lanes, before anything is learnt.
+    fn begin_at(&mut self, bias: f64);
+    /// Where a lane left the finite numbers, if it did: it has not learnt since.
+    fn diverged(&self, lane: usize) -> Option<Diverged>;
+    /// Takes a lane out of the race.
+    fn drop_lane(&mut self, lane: usize);
+    /// These lanes alone, to the bit, in a block as narrow as they allow.
+    fn select(&self, lanes: &[usize]) -> Box<dyn Block>;
+}
+
+/// Rows to learn, and how.
+#[derive(Clone, Copy)]
+pub struct Pass<'a> {
+    /// What each lane is to learn from a row.
+    pub aim: &'a dyn LaneLoss,
+    /// η: one for all lanes, or one each.
+    pub rates: &'a [&'a dyn Schedule],
+    /// The rows.
+    pub examples: Examples<'a>,
+    /// Which, and in which order.
+    pub order: &'a [u32],
+}
+
+impl Precision {
+    /// The largest number of lanes per block: one cache line of weights per feature.
+    pub fn most_lanes(self) -> usize {
+        match self {
+            Precision::F32 => 16,
+            Precision::F64 => 8,
+        }
+    }
+
+    /// Bytes per column of a block with this number of lanes.
+    pub fn lane_bytes(self, lanes: usize) -> usize {
+        if self == Precision::F32 && lanes <= 8 { 32 } else { 64 }
+    }
+}
+
+/// A block with one lane for each penalty, at most [`Precision::most_lanes`].
+pub fn block(
+    columns: usize,
+    penalties: &[ElasticNet],
+    method: Method,
+    bias: bool,
+    width: Precision,
+) -> Box<dyn Block> {
+    match (width, penalties.len()) {
+        (Precision::F32, ..=8) => {
+            Box::new(Together::<f32, Half<f32, 8>, 8>::new(columns, penalties, method, bias))
+        }
+        (Precision::F32, _) => {
+            Box::new(Together::<f32, Line<f32, 16>, 16>::new(columns, penalties, method, bias))
+        }
+        (Precision::F64, _) => {
+            Box::new(Together::<f64, Line<f64, 8>, 8>::new(columns, penalties, method, bias))
+        }
+    }
+}
+
+/// Models that have each learnt alone, in f64, as lanes that go on together, to the bit: at most eight, all with the same t.
+/// They part again with [`Joined::part`].
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, optim::kernel::Folded, optim::lanes::Joined, optim::update::Update};
+/// let penalties = [0.1, 0.2].map(|l1| ElasticNet::new(l1, 0.0).unwrap());
+/// let mut alone = penalties.map(|penalty| Folded::<f64>::new(vec![1.0, -2.0], penalty, Method::Fobos));
+/// alone.iter_mut().for_each(|model| model.charge(0.5));
+/// let frozen = alone.each_ref().map(Folded::state);
+/// let joined = Joined::new(&frozen, &[0.0, 0.5], 1, &penalties, Method::Fobos, true).unwrap();
+/// let (back, bias) = joined.part(1);
+/// assert_eq!((Folded::<f64>::from_state(back, penalties[1], Method::Fobos).unwrap().weights(), bias), (alone[1].weights(), 0.5));
+/// ```
+pub struct Joined(Together<f64, Line<f64, 8>, 8>);
+
+impl Joined {
+    /// Puts models side by side: what they hold, their biases, rows learnt, penalties.
+    pub fn new(
+        frozen: &[FrameState],
+        biases: &[f64],
+        t: u64,
+        penalties: &[ElasticNet],
+        method: Method,
+        learns_bias: bool,
+    ) -> Result<Joined> {
+        let kernel = Lanes::from_state(frozen, penalties, method)?;
+        let bias = each(|l| biases.get(l).copied().unwrap_or(0.0));
+        let (count, dropped) = (penalties.len(), each(|l| l >= penalties.len()));
+        Ok(Joined(Together { kernel, bias, learns_bias, t, count, out: [None; 8], dropped }))
+    }
+
+    /// The lanes.
+    pub fn block(&mut self) -> &mut dyn Block {
+        &mut self.0
+    }
+
+    /// What a lane holds now, and its bias.
+    pub fn part(&self, lane: usize) -> (FrameState, f64) {
+        (self.0.kernel.state(lane), self.0.bias[lane])
+    }
+
+    /// These lanes alone.
+    pub fn select(&self, lanes: &[usize]) -> Joined {
+        Joined(self.0.some(lanes))
+    }
+}
+
+struct Together<W, P, const L: usize> {
+    kernel: Lanes<W, P, L>,
+    bias: [f64; L],
+    learns_bias: bool,
+    t: u64,
+    count: usize,
+    out: [Option<Diverged>; L],
+    dropped: [bool; L],
+}
+
+impl<W: Weight, P: LaneVector<W, L>, const L: usize> Together<W, P, L> {
+    fn new(columns: usize, penalties: &[ElasticNet], method: Method, learns_bias: bool) -> Self {
+        Together {
+            kernel: Lanes::new(columns, penalties, method),
+            bias: [0.0; L],
+            learns_bias,
+            t: 0,
+            count: penalties.len(),
+            out: [None; L],
+            dropped: each(|l| l >= penalties.len()),
+        }
+    }
+
+    /// Takes out the lanes that left the finite numbers; what is left of the others' slopes.
+    #[cold]
+    #[inline(never)]
+    fn part(&mut self, row: usize, scores: &[f64; L], slopes: &mut [f64; L]) {
+        for l in 0..L {
+            let (score, slope) = (scores[l], slopes[l]);
+            if !(score.is_finite() && slope.is_finite()) {
+                self.out[l].get_or_insert(Diverged { row, t: self.t, score, slope });
+                self.drop_lane(l);
+                slopes[l] = 0.0;
+            }
+        }
+    }
+}
+
+impl<W: Weight, P: LaneVector<W, L>, const L: usize> Together<W, P, L> {
+    fn some<Q: LaneVector<W, M>, const M: usize>(&self, lanes: &[usize]) -> Together<W, Q, M> {
+        let of = |m: usize| lanes.get(m).copied();
+        Together {
+            kernel: self.kernel.select(lanes),
+            bias: each(|m| of(m).map_or(0.0, |l| self.bias[l])),
+            learns_bias: self.learns_bias,
+            t: self.t,
+            count: lanes.len(),
+            out: each(|m| of(m).and_then(|l| self.out[l])),
+            dropped: each(|m| of(m).is_none_or(|l| self.dropped[l])),
+        }
+    }
+}
+
+impl<W: Weight, P: LaneVector<W, L>, const L: usize> Block for Together<W, P, L> {
+    fn learn(&mut self, pass: &Pass) {
+        match pass.examples.rows.values() {
+            ValuesRef::F32(values) => simd::fastest(Run { block: self, pass, values }),
+            ValuesRef::F64(values) => simd::fastest(Run { block: self, pass, values }),
+        }
+    }
+
+    fn score(&mut self, examples: Examples, rows: &[u32], see: &mut dyn FnMut(usize, &[f64])) {
+        match examples.rows.values() {
+            ValuesRef::F32(values) => simd::fastest(Look { block: self, examples, values, rows, see }),
+            ValuesRef::F64(values) => simd::fastest(Look { block: self, examples, values, rows, see }),
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        self.count
+    }
+
+    fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_> {
+        Box::new(self.kernel.weights_with(lane))
+    }
+
+    fn bias(&self, lane: usize) -> f64 {
+        self.bias[lane]
+    }
+
+    fn begin_at(&mut self, bias: f64) {
+        self.bias = each(|l| if l < self.count { bias } else { 0.0 });
+    }
+
+    fn diverged(&self, lane: usize) -> Option<Diverged> {
+        self.out[lane]
+    }
+
+    fn select(&self, lanes: &[usize]) -> Box<dyn Block> {
+        match size_of::<P>() == 64 && size_of::<W>() == 4 && lanes.len() <= 8 {
+            true => Box::new(self.some::<Half<W, 8>, 8>(lanes)),
+            false => Box::new(self.some::<P, L>(lanes)),
+        }
+    }
+
+    fn drop_lane(&mut self, lane: usize) {
+        self.dropped[lane] = true;
+        self.bias[lane] = 0.0;
+        self.kernel.erase(lane);
+    }
+}
+
+struct Run<'a, W, P, V, const L: usize> {
+    block: &'a mut Together<W, P, L>,
+    pass: &'a Pass<'a>,
+    values: &'a [V],
+}
+
+impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Run<'_, W, P, V, L> {
+    type Answer = ();
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn run(self) {
+        let Run { block, pass, values } = self;
+        let Pass { aim, rates, examples, order } = *pass;
+        let mut private = PrivateIds::of(examples.rows);
+        for (k, &i) in order.iter().enumerate() {
+            let i = i as usize;
+            let soon = next_ids(examples, values, order, k);
+            let row = private.row(examples.rows.row(values, i));
+            let scores = block.kernel.score(row, soon);
+            let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
+            let (weight, mut slopes) = (examples.weight(i), [0.0; L]);
+            aim.slopes(i, &scores[..block.count], &mut slopes[..block.count]);
+            let mut slopes = each(|l| if block.dropped[l] { 0.0 } else { weight * slopes[l] });
+            let finite: [bool; L] = each(|l| scores[l].is_finite() & slopes[l].is_finite());
+            if finite != [true; L] {
+                block.part(i, &scores, &mut slopes);
+            }
+            let eta: [f64; L] = match rates {
+                [one] => [one.eta(block.t); L],
+                _ => each(|l| rates.get(l).map_or(0.0, |rate| rate.eta(block.t))),
+            };
+            let amounts: [f64; L] = each(|l| eta[l] * slopes[l]);
+            if slopes != [0.0; L] {
+                block.kernel.pull(row, &amounts, &slopes.map(|slope| slope == 0.0));
+                if block.learns_bias {
+                    block.bias = each(|l| block.bias[l] - amounts[l]);
+                }
+            }
+            block.kernel.charge(eta, row.ids.len());
+            block.t += 1;
+        }
+    }
+}
+
+/// Asks for rows ahead; the ids of the next row, whose weights are to be asked for.
+#[inline(always)]
+pub(super) fn next_ids<'a, V: Value>(
+    examples: Examples<'a>,
+    values: &'a [V],
+    order: &[u32],
+    k: usize,
+) -> &'a [u32] {
+    ask_ahead(examples, values, order, k);
+    order.get(k + 1).map_or(&[], |&next| examples.rows.row(values, next as usize).ids)
+}
+
+struct Look<'a, 'b, W, P, V, const L: usize> {
+    block: &'a mut Together<W, P, L>,
+    examples: Examples<'a>,
+    values: &'a [V],
+    rows: &'a [u32],
+    see: &'a mut (dyn FnMut(usize, &[f64]) + 'b),
+}
+
+impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Look<'_, '_, W, P, V, L> {
+    type Answer = ();
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn run(self) {
+        let Look { block, examples, values, rows, see } = self;
+        let mut private = PrivateIds::of(examples.rows);
+        for (k, &i) in rows.iter().enumerate() {
+            let soon = next_ids(examples, values, rows, k);
+            let scores = block.kernel.score(private.row(examples.rows.row(values, i as usize)), soon);
+            let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
+            see(i as usize, &scores[..block.count]);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What the loop over epochs needs of a model that is learnt a row at a time, whatever the algorithm.
+//!
+//! ```
+//! use lazyglm::optim::{adagrad::{Adagrad, Rule}, learner::Learner, scales::Scales};
+//! use lazyglm::{ElasticNet, synth};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! let scales = Scales::of(task.examples());
+//! let rule = Rule { penalty: ElasticNet { l1: 1e-3, l2: 1e-3 }, eta: 0.1, aware: true };
+//! let mut model = Adagrad::new(rule, scales.rms(), scales.units(&*task.loss, true), true);
+//! let rows: Vec<u32> = (0..500).collect();
+//! let first = model.learn(&*task.loss, task.examples(), &rows[..250]).unwrap();
+//! let second = model.learn(&*task.loss, task.examples(), &rows[250..]).unwrap();
+//! assert!(second.mean() < first.mean(), "rows not learnt yet, and better predicted");
+//! ```
+
+use super::row_loop::{Diverged, Sample};
+use super::sgd::{Online, Rule};
+use crate::data::rows::{Examples, Value};
+use crate::optim::update::Update;
+use crate::problem::loss::Loss;
+use crate::problem::schedule::Schedule;
+use crate::util::error::Result as Checked;
+
+/// A model being learnt.
+pub trait Learner {
+    /// Learns these rows in this order; a sample of their losses, each taken before its row was learnt. Any split of an order into
+    /// calls gives the same bits.
+    fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged>;
+
+    /// Every weight as it is now; looking changes nothing.
+    fn weights(&self) -> Vec<f64>;
+
+    /// b as it is now.
+    fn bias(&self) -> f64;
+
+    /// How many rows were learnt.
+    fn t(&self) -> u64;
+
+    /// Called before each epoch, for who needs to see all rows first; `pass` shows them, block by block.
+    fn look(&mut self, _loss: &dyn Loss, _pass: Pass) -> Checked<()> {
+        Ok(())
+    }
+
+    /// Asked after that: whether it is there already, and how it knows.
+    fn converged(&self) -> Option<Converged> {
+        None
+    }
+
+    /// In which order to learn rows that come in this one: for who visits some more than once and some not at all.
+    fn visits(&mut self, _examples: Examples, _order: &[u32]) -> Option<Vec<u32>> {
+        None
+    }
+}
+
+/// Shows all rows to somebody, block by block.
+pub type Pass<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Examples)) -> Checked<()>;
+
+/// Why a learner wants no further epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Converged {
+    /// The relative gap is within the tolerance.
+    Gap,
+    /// Another epoch would gain too little.
+    PredictedDecrease,
+}
+
+/// An [`Online`] model with its schedule.
+pub struct Scheduled<'a, U> {
+    /// The model.
+    pub model: Online<U>,
+    /// η.
+    pub schedule: &'a dyn Schedule,
+}
+
+impl<U: Update> Learner for Scheduled<'_, U> {
+    fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
+        self.model.learn(&Rule { loss, schedule: self.schedule }, examples, order)
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.model.update.weights()
+    }
+
+    fn bias(&self) -> f64 {
+        self.model.mean_bias()
+    }
+
+    fn t(&self) -> u64 {
+        self.model.t
+    }
+}
+
+/// Σ aₖbₖ in four sums: one alone would make each term wait for the last.
+#[inline(always)]
+pub(super) fn dot<V: Value>(values: &[V], weights: &[f64]) -> f64 {
+    let ((values, last), (weights, last_weights)) = (values.as_chunks::<4>(), weights.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (x, w) in values.iter().zip(weights) {
+        sums = std::array::from_fn(|k| sums[k] + x[k].wide() * w[k]);
+    }
+    let rest: f64 = last.iter().zip(last_weights).map(|(x, w)| x.wide() * w).sum();
+    ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
+}

@@ -1,0 +1,129 @@
+//! A better point with the same signs. Where no weight crosses zero, Q is a quadratic, and conjugate gradients come near its
+//! minimum in far fewer passes than sweeps do.
+//!
+//! ```text
+//! H = X̃ᵀX̃ + nλ₂, on the weights that are not zero and the bias       M = its diagonal
+//! (H + εM)·e = −(slope + nλ₁·sign)                                    v ← v + e, or a part of it if Q is lower there
+//! ```
+//!
+//! ε: along ways where Q hardly second_derivatives a step would be long, cross zero in many weights, and gain nothing. Passes go by rows:
+//! the numbers of some weights fit into the nearest cache, those of all rows do not.
+
+use super::model::Model;
+use crate::optim::kernel::NarrowRows;
+
+/// ε.
+const DAMPING: f64 = 0.003;
+/// Conjugate gradients end when the slope has fallen to this share, in the norm of M⁻¹,
+const SHARE: f64 = 0.3;
+/// or after so many passes.
+const PASSES: usize = 10;
+/// The parts of a step that are tried.
+const PARTS: [f64; 3] = [1.0, 0.5, 0.1];
+
+/// A number for each weight of the working set, and one for the bias.
+struct Way {
+    weights: Vec<f64>,
+    bias: f64,
+}
+
+impl Way {
+    fn dot(&self, other: &Way) -> f64 {
+        let weights: f64 = self.weights.iter().zip(&other.weights).map(|(a, b)| a * b).sum();
+        weights + self.bias * other.bias
+    }
+
+    /// self ← c·self + a·other.
+    fn combine(&mut self, c: f64, a: f64, other: &Way) {
+        self.weights.iter_mut().zip(&other.weights).for_each(|(v, w)| *v = c * *v + a * w);
+        self.bias = c * self.bias + a * other.bias;
+    }
+}
+
+impl Model {
+    /// Goes towards the minimum of Q among points with the same signs, as far as Q falls; what it gained.
+    pub(super) fn go_along_face(&mut self, rows: &NarrowRows) -> f64 {
+        let mut left = self.downhill();
+        let mut way = self.by_diagonal(&left);
+        let mut size = left.dot(&way);
+        let enough = SHARE * SHARE * size;
+        let mut step = Way { weights: vec![0.0; self.set.len()], bias: 0.0 };
+        let mut moved = vec![0.0f32; self.tilt.len()]; // X̃·step
+        for _ in 0..PASSES {
+            let (curved, along) = self.curved(&way, rows);
+            let alpha = size / way.dot(&curved);
+            if size <= enough || !alpha.is_finite() {
+                break;
+            }
+            step.combine(1.0, alpha, &way);
+            moved.iter_mut().zip(&along).for_each(|(t, u)| *t += alpha as f32 * u);
+            left.combine(1.0, -alpha, &curved);
+            let next = self.by_diagonal(&left);
+            let before = std::mem::replace(&mut size, left.dot(&next));
+            way.combine(size / before, 1.0, &next);
+        }
+        self.step_along(&step, &moved)
+    }
+
+    /// −(slope + nλ₁·sign) of the weights that are not zero, and of the bias.
+    fn downhill(&self) -> Way {
+        let one = |k: usize| match self.to[k] {
+            0.0 => 0.0,
+            to => -(self.slope(k) + self.weighted_penalty[k].l1 * to.signum()),
+        };
+        let bias = if self.with_bias { -self.slope_of_bias() } else { 0.0 };
+        Way { weights: (0..self.set.len()).map(one).collect(), bias }
+    }
+
+    /// M⁻¹·way.
+    fn by_diagonal(&self, way: &Way) -> Way {
+        let divided = |v: f64, second_derivative: f64| {
+            if second_derivative > 0.0 { v / second_derivative } else { 0.0 }
+        };
+        let weights =
+            way.weights.iter().enumerate().map(|(k, v)| divided(*v, self.second_derivative(k))).collect();
+        Way { weights, bias: divided(way.bias, self.of_bias[1] + self.of_bias[2]) }
+    }
+
+    /// (H + εM)·way, and X̃·way.
+    fn curved(&self, way: &Way, rows: &NarrowRows) -> (Way, Vec<f32>) {
+        let mut weights = vec![0.0; way.weights.len()];
+        let mut along: Vec<f32> = self.roots.iter().map(|root| root * way.bias as f32).collect();
+        let narrow: Vec<f32> = way.weights.iter().map(|v| *v as f32).collect();
+        rows.there_and_back(&narrow, &mut along, &mut weights);
+        for (k, curved) in weights.iter_mut().enumerate() {
+            let more = self.squares[k][1] + self.weighted_penalty[k].l2 + DAMPING * self.second_derivative(k);
+            *curved = if self.to[k] == 0.0 { 0.0 } else { *curved + more * way.weights[k] };
+        }
+        let bias = if self.with_bias { self.tilt_of_bias(&along) + self.of_bias[2] * way.bias } else { 0.0 };
+        (Way { weights, bias }, along)
+    }
+
+    /// The first part of the step at which Q is lower, if there is one: what it gains. A weight that would cross zero stays
+    /// there.
+    fn step_along(&mut self, step: &Way, moved: &[f32]) -> f64 {
+        let predicted_decrease = self.predicted_decrease();
+        let (to, bias, tilt) = (self.to.clone(), self.bias, self.tilt.clone());
+        for part in PARTS {
+            self.bias = bias + part * step.bias;
+            self.tilt
+                .iter_mut()
+                .zip(tilt.iter().zip(moved))
+                .for_each(|(new, (t, u))| *new = t + part as f32 * u);
+            for (k, (&old, by)) in to.iter().zip(&step.weights).enumerate() {
+                let reached = old + part * by;
+                let crosses = reached * old < 0.0;
+                self.to[k] = if crosses { 0.0 } else { reached };
+                if crosses {
+                    self.columns.add(k, -reached as f32, &mut self.tilt);
+                }
+            }
+            let gain = self.predicted_decrease() - predicted_decrease;
+            if gain > 0.0 {
+                return gain;
+            }
+        }
+        (self.to, self.bias, self.tilt) = (to, bias, tilt);
+        0.0
+    }
+}

@@ -1,0 +1,191 @@
+//! The model of a small working set as one dense matrix: a sweep costs no pass over rows.
+//!
+//! ```text
+//! A = X̃ᵀX̃, the bias a column √D at the end      q = A·d      slope of Q at k: gₖ + qₖ + λ₂vₖ
+//! ```
+
+use super::model::{Model, shrunk};
+use crate::optim::kernel::NarrowRows;
+
+/// Working sets up to this size have such a matrix,
+const WIDEST: usize = 512;
+/// if rows have no more non-zeros in it, on average, than this.
+const LONGEST: usize = 24;
+/// Sweeps are cheap: they end when violations are this share of the first,
+const SHARE: f64 = 1e-4;
+/// or have touched so many numbers,
+const EFFORT: usize = 200_000_000;
+/// or after so many sweeps: columns that depend on each other leave A without an inverse, and rounding errors in the
+/// gradient then keep violations from falling at all.
+const SWEEPS: usize = 2000;
+/// After so many sweeps, and as many again, all weights that are not zero are solved for at once: where columns are nearly
+/// dependent, sweeps move them by turns and hardly at all.
+const FACE_EVERY: usize = 100;
+
+/// A, row by row.
+pub(super) struct Gram {
+    a: Vec<f64>,
+    side: usize,
+}
+
+impl Gram {
+    /// Whether it pays.
+    pub fn pays(model: &Model) -> bool {
+        let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
+        width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
+    }
+
+    pub fn of(model: &Model) -> Gram {
+        let side = model.set.len() + 1;
+        let mut a = NarrowRows::of(&model.columns).square(&model.roots);
+        for k in 0..side - 1 {
+            a[k * side + k] += model.squares[k][1];
+        }
+        a[side * side - 1] = model.of_bias[1] + model.of_bias[2];
+        for k in 0..side {
+            (0..k).for_each(|l| a[k * side + l] = a[l * side + k]);
+        }
+        Gram { a, side }
+    }
+
+    fn line(&self, k: usize) -> &[f64] {
+        &self.a[k * self.side..(k + 1) * self.side]
+    }
+}
+
+impl Model {
+    /// Descends on A until the violations are a small share of the first ones; returns how many numbers it touched. If it
+    /// gives up before, the model is `unsolved`: what it promises says nothing.
+    pub(super) fn solve_gram(&mut self, gram: &Gram, most: usize) -> usize {
+        let (side, width) = (gram.side, self.set.len());
+        let mut q = vec![0.0; side];
+        let (mut first, mut effort) = (0.0, 0);
+        let add = |q: &mut [f64], k: usize, by: f64| {
+            q.iter_mut().zip(gram.line(k)).for_each(|(q, a)| *q += by * a);
+        };
+        self.unsolved = true;
+        for sweep in 0..SWEEPS {
+            if sweep % FACE_EVERY == FACE_EVERY - 1 {
+                effort += self.solve_face(gram, &mut q);
+            }
+            let mut violations = 0.0;
+            for k in 0..width {
+                let penalty = self.weighted_penalty[k];
+                let second_derivative = gram.line(k)[k] + penalty.l2;
+                if second_derivative <= 0.0 {
+                    self.drop_idle(k);
+                    continue;
+                }
+                let slope = self.gradient[k] + q[k] + penalty.l2 * self.to[k];
+                let old = self.to[k];
+                let new =
+                    shrunk(old - slope / second_derivative, penalty.l1 / second_derivative, self.nonnegative);
+                if new != old {
+                    self.to[k] = new;
+                    add(&mut q, k, new - old);
+                    violations += (new - old).abs() * second_derivative;
+                    effort += side;
+                }
+            }
+            let second_derivative = gram.line(width)[width];
+            if self.with_bias && second_derivative > 0.0 {
+                let slope = self.of_bias[0] + q[width];
+                self.bias -= slope / second_derivative;
+                add(&mut q, width, -slope / second_derivative);
+                violations += slope.abs();
+            }
+            effort += side;
+            if sweep == 0 {
+                first = violations;
+            } else if violations <= SHARE * first {
+                self.unsolved = false;
+                break;
+            } else if effort > EFFORT.min(most) || violations.is_nan() {
+                break;
+            }
+        }
+        let curved: f64 = (0..width).map(|k| (self.to[k] - self.from[k]) * q[k]).sum();
+        self.promised = (-self.descent() - 0.5 * (curved + self.bias * q[width])).max(0.0);
+        effort
+    }
+
+    /// Goes to the least Q of all weights that are not zero, and the bias, while signs stay; or as far as the first weight
+    /// that reaches zero. Returns how many numbers it touched.
+    fn solve_face(&mut self, gram: &Gram, q: &mut [f64]) -> usize {
+        let (side, width) = (gram.side, self.set.len());
+        let free = |k: &usize| match *k {
+            k if k == width => self.with_bias && gram.line(k)[k] > 0.0,
+            k => {
+                let moves = self.to[k] != 0.0 || (self.weighted_penalty[k].l1 == 0.0 && !self.nonnegative);
+                moves && gram.line(k)[k] + self.weighted_penalty[k].l2 > 0.0
+            }
+        };
+        let face: Vec<usize> = (0..side).filter(free).collect();
+        let slope = |&k: &usize| match k {
+            k if k == width => self.of_bias[0] + q[k],
+            k => {
+                let (penalty, to) = (self.weighted_penalty[k], self.to[k]);
+                let sign = if to == 0.0 { 0.0 } else { to.signum() };
+                self.gradient[k] + q[k] + penalty.l2 * to + penalty.l1 * sign
+            }
+        };
+        let mut step: Vec<f64> = face.iter().map(|k| -slope(k)).collect();
+        let entry = |k: usize, l: usize| {
+            let ridge = if k == l && k < width { self.weighted_penalty[k].l2 } else { 0.0 };
+            gram.line(k)[l] + ridge
+        };
+        solve_by_cholesky(&face, entry, &mut step);
+        // Where a weight reaches zero, its sign would change: no further.
+        let (mut share, mut first) = (1.0, None);
+        for (&k, &by) in face.iter().zip(&step).filter(|(k, _)| **k < width) {
+            let bound = self.weighted_penalty[k].l1 > 0.0 || self.nonnegative;
+            let reached = if bound { -self.to[k] / by } else { f64::INFINITY };
+            if reached > 0.0 && reached < share {
+                (share, first) = (reached, Some(k));
+            }
+        }
+        if !step.iter().all(|by| by.is_finite()) {
+            return side * side;
+        }
+        for (&k, &by) in face.iter().zip(&step) {
+            match k == width {
+                true => self.bias += share * by,
+                false => self.to[k] += share * by,
+            }
+        }
+        first.iter().for_each(|&k| self.to[k] = 0.0);
+        let moved = |k: usize| if k == width { self.bias } else { self.to[k] - self.from[k] };
+        for (k, q) in q.iter_mut().enumerate() {
+            *q = gram.line(k).iter().enumerate().map(|(l, a)| a * moved(l)).sum();
+        }
+        side * side + face.len().pow(3) / 6
+    }
+}
+
+/// Solves H·x = b for the rows and columns `of` a matrix, b in `x`. A column that depends on those before it stays where it
+/// is: then the others are solved for.
+fn solve_by_cholesky(of: &[usize], entry: impl Fn(usize, usize) -> f64, x: &mut [f64]) {
+    const DEPENDENT: f64 = 1e-13; // of the diagonal: what rounding leaves of a pivot that is zero
+    let n = of.len();
+    let mut l = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            let sum: f64 = (0..j).map(|k| l[i * n + k] * l[j * n + k]).sum();
+            let left = entry(of[i], of[j]) - sum;
+            l[i * n + j] = match i == j {
+                false if l[j * n + j] == 0.0 => 0.0,
+                false => left / l[j * n + j],
+                true if left > DEPENDENT * entry(of[i], of[i]) => left.sqrt(),
+                true => 0.0,
+            };
+        }
+    }
+    for i in 0..n {
+        let sum: f64 = (0..i).map(|k| l[i * n + k] * x[k]).sum();
+        x[i] = if l[i * n + i] == 0.0 { 0.0 } else { (x[i] - sum) / l[i * n + i] };
+    }
+    for i in (0..n).rev() {
+        let sum: f64 = (i + 1..n).map(|k| l[k * n + i] * x[k]).sum();
+        x[i] = if l[i * n + i] == 0.0 { 0.0 } else { (x[i] - sum) / l[i * n + i] };
+    }
+}

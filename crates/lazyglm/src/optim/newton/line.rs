@@ -1,0 +1,115 @@
+//! How far to go along a move: the whole of it if F falls enough, else a half, a quarter, …
+
+use super::model::Model;
+use super::point::Point;
+use super::{Guard, Newton};
+use crate::data::rows::Value;
+use crate::optim::kernel::Columns;
+use rayon::prelude::*;
+
+/// F must fall by this share of what its slope promises.
+const ARMIJO: f64 = 0.01;
+/// A score must move by so much for its row to say something about curvature.
+const FAR: f64 = 0.3;
+
+impl<V: Value> Newton<'_, V> {
+    /// Takes a step; the share of the move that was made, 0 for none.
+    pub(super) fn take(
+        &self,
+        point: &mut Point,
+        model: &Model,
+        columns: &Columns<V>,
+        guard: &mut Guard,
+    ) -> f64 {
+        let along = self.moves(model, columns);
+        let slope = model.descent();
+        let mut alpha = 1.0;
+        for _ in 0..40 {
+            let scores: Vec<f64> = point.scores.iter().zip(&along).map(|(s, u)| s + alpha * u).collect();
+            let terms = self.terms(&scores);
+            let weights = self.moved(point, model, alpha);
+            let value = terms.loss + self.n * self.problem.weighted_penalty.value(&weights);
+            if value <= point.value + ARMIJO * alpha * slope {
+                match alpha {
+                    1.0 => guard.relax(),
+                    _ => self.learn(point, &along, alpha, guard),
+                }
+                (point.weights, point.scores) = (weights, scores);
+                point.bias += alpha * model.bias;
+                self.enter(point, terms);
+                self.settle_again(point);
+                columns.products(&point.slopes, &mut point.gradient);
+                return alpha;
+            }
+            alpha *= 0.5;
+        }
+        self.learn(point, &along, alpha, guard);
+        0.0
+    }
+
+    /// The bias again, where the step left it off its best by something that matters.
+    fn settle_again(&self, point: &mut Point) {
+        if self.problem.bias {
+            self.settle(point, 2);
+        }
+    }
+
+    /// What the whole move does to the scores.
+    fn moves(&self, model: &Model, columns: &Columns<V>) -> Vec<f64> {
+        let rows = self.problem.examples.rows;
+        let moved = |k: &usize| model.to[*k] != model.from[*k];
+        let changed: Vec<usize> = (0..model.set.len()).filter(moved).collect();
+        let nonzeros: usize = changed.iter().map(|&k| columns.count(model.set[k] as usize)).sum();
+        if nonzeros < rows.nonzeros() / 2 {
+            let mut along = vec![model.bias; rows.len()];
+            for k in changed {
+                columns.add(model.set[k] as usize, model.moved(k), &mut along);
+            }
+            return along;
+        }
+        let mut move_of = vec![0.0; rows.columns()];
+        for k in changed {
+            move_of[model.set[k] as usize] = model.moved(k);
+        }
+        let one = |i: usize| rows.row(self.values, i).dot(&move_of) + model.bias;
+        (0..rows.len()).into_par_iter().with_min_len(1024).map(one).collect()
+    }
+
+    /// Weights after this share of the move; what all of it takes to zero is zero: w + (0 − w) has no rounding.
+    fn moved(&self, point: &Point, model: &Model, alpha: f64) -> Vec<f64> {
+        let mut weights = point.weights.clone();
+        for (k, &j) in model.set.iter().enumerate() {
+            let (from, to) = (model.from[k], model.to[k]);
+            weights[j as usize] = model.units[k] * (from + alpha * (to - from));
+        }
+        weights
+    }
+
+    /// The curvature that the whole move met, row by row. A curvature without bound (Poisson's) is not asked so far away: the
+    /// last move that was too long is far enough.
+    fn learn(&self, point: &Point, along: &[f64], alpha: f64, guard: &mut Guard) {
+        let (examples, loss) = (self.problem.examples, self.problem.loss);
+        let share = if loss.curvature().is_some() { 1.0 } else { 2.0 * alpha };
+        let far = along.iter().map(|u| share * u).enumerate().filter(|(_, u)| u.abs() > FAR);
+        for (i, u) in far {
+            let (target, weight) = (examples.targets[i], examples.weight(i));
+            let rise =
+                weight * (loss.value(point.scores[i] + u, target) - loss.value(point.scores[i], target));
+            let met = 2.0 * (rise - point.slopes[i] * u) / (u * u);
+            if met.is_finite() {
+                guard.repair[i] = guard.repair[i].max(met);
+            }
+        }
+    }
+}
+
+impl Guard {
+    /// A whole move was made: trust the curvature a little more.
+    fn relax(&mut self) {
+        self.theta *= 0.2;
+        if self.theta < 0.01 {
+            self.theta = 0.0;
+        }
+        self.repair.iter_mut().for_each(|second_derivative| *second_derivative *= 0.25);
+    }
+}

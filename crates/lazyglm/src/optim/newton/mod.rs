@@ -1,0 +1,293 @@
+//! The minimiser of F, with a proof: proximal Newton steps, each by coordinate descent on a working set.
+//!
+//! ```text
+//! at (w, b)    r = ω∘ℓ′(s),  D = ω∘ℓ″(s),  g = Xᵀr
+//! model        Q(d) = gᵀd + ½dᵀXᵀDXd + n·R(w + d)            minimised over the working set, inexactly
+//! step         w ← w + αd, the first α of 1, ½, ¼, … at which F falls enough
+//! ```
+//!
+//! The working set is the weights that are not zero and those near to leaving it (|gⱼ| close to nλ₁ or above). Early steps
+//! of Newton's method are limited by the loss, not by the solve: where a row is on the wrong side, its ℓ″ is far below
+//! what a long step meets. So D is blended with a curvature that bounds ℓ from above (`theta`), and raised where a step
+//! turned out too long (`repair`); both fade as full steps succeed. Sums are n times those of MATHS.md §9.
+//!
+//! Stops at a relative duality gap, or where λ₂ = 0, and the gap is loose, when a Newton step promises to gain less than
+//! the tolerance. [`Stop`] says which.
+
+mod face;
+mod gains;
+mod gram;
+mod line;
+mod model;
+mod point;
+mod sparse_start;
+mod start;
+
+use crate::data::rows::{Examples, Value, ValuesRef};
+use crate::optim::kernel::Columns;
+use crate::problem::loss::Loss;
+use crate::problem::penalty::WeightedPenalty;
+use model::Model;
+use point::Point;
+use sparse_start::Few;
+use std::sync::OnceLock;
+
+/// The descent on the model is inexact: the distance may be several times what it promises to gain.
+const MARGIN: f64 = 0.1;
+/// A descent on the model ends when what is left to gain is this share of what was gained;
+const LITTLE: f64 = 0.1;
+/// this share where the last step promised more than that much of F;
+const FAR_LITTLE: f64 = 0.3;
+const FAR: f64 = 3e-3;
+/// this one where it is to be sure.
+const SURELY: f64 = 0.05;
+/// As long as promises fall to this share or less from step to step, it is enough that one is far below:
+const SLOW: f64 = 0.3;
+const UNSURE: f64 = 0.01;
+/// Where the loss is a straight line, as Huber's is, this share of the bound is left: a weight all of whose rows are there
+/// would have no curvature, and never move.
+const STRAIGHT: f64 = 0.01;
+
+/// What is to be minimised.
+pub struct Problem<'a> {
+    /// Rows, targets, weights.
+    pub examples: Examples<'a>,
+    /// A loss without kinks.
+    pub loss: &'a dyn Loss,
+    /// The penalty.
+    pub weighted_penalty: WeightedPenalty<'a>,
+    /// Whether there is a bias.
+    pub bias: bool,
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The relative distance from the minimum that will do.
+    pub tolerance: f64,
+    /// At most so many Newton steps.
+    pub steps: usize,
+}
+
+/// Why it stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The relative duality gap is below the tolerance: proved.
+    Gap,
+    /// A Newton step promised less than a tenth of the tolerance: as good as certain, but no proof.
+    PredictedDecrease,
+    /// F falls no further in this precision.
+    Precision,
+    /// All steps were made.
+    Steps,
+    /// The watcher said so.
+    Told,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// w.
+    pub weights: Vec<f64>,
+    /// b; 0 without a bias.
+    pub bias: f64,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Newton steps made.
+    pub steps: usize,
+    /// What the last step promised to gain, relative to F.
+    pub predicted_decrease: f64,
+}
+
+/// What a watcher sees after each step.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Newton steps so far.
+    pub steps: usize,
+    /// F.
+    pub objective: f64,
+    /// Weights that are not zero.
+    pub nonzeros: usize,
+    /// The relative gap as far as it is known.
+    pub gap: f64,
+}
+
+/// Finds the minimiser, from weights and a bias if they are given. `watch` is called after every step; if it returns
+/// false, that is the last.
+///
+/// ```
+/// use lazyglm::{ElasticNet, WeightedPenalty, objective, optim::newton, synth};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let penalty = ElasticNet::new(1e-3, 1e-3).unwrap();
+/// let problem = newton::Problem { examples: task.examples(), loss: &*task.loss, weighted_penalty: WeightedPenalty::of(penalty), bias: true };
+/// let options = newton::Options { tolerance: 1e-9, steps: 100 };
+/// let found = newton::solve(&problem, None, &options, &mut |_| true);
+/// assert_eq!(found.stop, newton::Stop::Gap);
+/// let proof = objective::certify(task.examples(), &*task.loss, penalty, &found.weights, Some(found.bias));
+/// assert!(proof.relative_gap.unwrap() < 1e-8);
+/// ```
+pub fn solve(
+    problem: &Problem,
+    start: Option<(&[f64], f64)>,
+    options: &Options,
+    watch: &mut dyn FnMut(&Look) -> bool,
+) -> Solution {
+    solve_on(&View::default(), problem, start, options, usize::MAX, watch)
+}
+
+/// Rows seen by column: made when a solve first needs it, kept for other penalties on the same rows.
+#[derive(Default)]
+pub(crate) struct View {
+    narrow: OnceLock<Columns<f32>>,
+    wide: OnceLock<Columns<f64>>,
+}
+
+/// The same as [`solve`], with a view that other solves on these rows may have made. Ends with [`Stop::Steps`] once it has
+/// touched `work` numbers: a bound that does not depend on the clock.
+pub(crate) fn solve_on(
+    view: &View,
+    problem: &Problem,
+    start: Option<(&[f64], f64)>,
+    options: &Options,
+    work: usize,
+    watch: &mut dyn FnMut(&Look) -> bool,
+) -> Solution {
+    match problem.examples.rows.values() {
+        ValuesRef::F32(values) => Newton::new(problem, values, options, work).run(&view.narrow, start, watch),
+        ValuesRef::F64(values) => Newton::new(problem, values, options, work).run(&view.wide, start, watch),
+    }
+}
+
+struct Newton<'a, V> {
+    problem: &'a Problem<'a>,
+    values: &'a [V],
+    options: &'a Options,
+    n: f64,
+    work: usize, // numbers that may be touched
+}
+
+/// How the curvature is kept from being too small.
+struct Guard {
+    theta: f64,
+    repair: Vec<f64>,
+}
+
+impl Guard {
+    fn new(rows: usize) -> Guard {
+        Guard { theta: 1.0, repair: vec![0.0; rows] }
+    }
+}
+
+impl<'a, V: Value> Newton<'a, V> {
+    fn new(problem: &'a Problem<'a>, values: &'a [V], options: &'a Options, work: usize) -> Newton<'a, V> {
+        Newton { problem, values, options, n: problem.examples.len() as f64, work }
+    }
+
+    fn run(
+        &self,
+        view: &OnceLock<Columns<V>>,
+        start: Option<(&[f64], f64)>,
+        watch: &mut dyn FnMut(&Look) -> bool,
+    ) -> Solution {
+        let mut point = self.null_point();
+        let most = self.largest_violation(&point); // no weight wants to leave zero: that is the minimum
+        if self.problem.examples.is_empty() || (start.is_none() && most <= 0.0) {
+            return point.solved(Stop::Gap, 0, 0.0);
+        }
+        let (mut guard, mut steps) = (Guard::new(self.problem.examples.len()), 0);
+        if start.is_none() && view.get().is_none() && self.maybe_few(most) {
+            match self.few(point, &mut guard, watch) {
+                Few::Ended(solution) => return solution,
+                Few::Many(reached, made) => (point, steps) = (reached, made),
+            }
+        }
+        let columns = view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values));
+        match start {
+            Some((weights, bias)) => point = self.point_at(weights.to_vec(), bias, columns),
+            None if self.many(most) => point = self.warm(point, most, columns),
+            None => (),
+        }
+        self.descend(point, columns, &mut guard, steps, watch)
+    }
+
+    /// Newton's steps from a point, after so many.
+    fn descend(
+        &self,
+        mut point: Point,
+        columns: &Columns<V>,
+        guard: &mut Guard,
+        steps: usize,
+        watch: &mut dyn FnMut(&Look) -> bool,
+    ) -> Solution {
+        let (mut predicted_decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
+        let mut work = self.work;
+        for step in steps..self.options.steps {
+            let gap = self.relative_gap(&point);
+            let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
+            let go_on = watch(&Look { steps: step, objective: point.value / self.n, nonzeros, gap });
+            if gap <= self.options.tolerance {
+                return point.solved(Stop::Gap, step, predicted_decrease);
+            }
+            if predicted_decrease <= margin * self.options.tolerance && self.gap_is_loose() {
+                return point.solved(Stop::PredictedDecrease, step, predicted_decrease);
+            }
+            if !go_on {
+                return point.solved(Stop::Told, step, predicted_decrease);
+            }
+            if work == 0 {
+                return point.solved(Stop::Steps, step, predicted_decrease);
+            }
+            let most = self.largest_violation(&point);
+            self.guard_curvature(&mut point, guard, most);
+            let mut model = Model::build(self, &point, columns, most);
+            let surely =
+                self.gap_is_loose() && slow && predicted_decrease <= self.options.tolerance && model.whole;
+            let little = match surely {
+                true => SURELY,
+                false if predicted_decrease > FAR => FAR_LITTLE,
+                false => LITTLE,
+            };
+            let touched = model.solve(little, surely, work);
+            work = work.saturating_sub(touched + self.problem.examples.rows.nonzeros() + point.weights.len());
+            let last = predicted_decrease;
+            predicted_decrease = model.promised / point.value.abs().max(f64::MIN_POSITIVE);
+            slow = predicted_decrease > SLOW * last;
+            let before = point.value;
+            let alpha = self.take(&mut point, &model, columns, guard);
+            margin = match surely {
+                _ if alpha < 1.0 || !model.whole || model.stuck || model.unsolved => 0.0,
+                true => MARGIN,
+                false => UNSURE,
+            };
+            idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
+            if idle == 3 {
+                return point.solved(Stop::Precision, step + 1, predicted_decrease);
+            }
+        }
+        point.solved(Stop::Steps, self.options.steps, predicted_decrease)
+    }
+
+    /// With λ₂ = 0 the gap is of first order in the violation, the distance of second; for a weight without a penalty
+    /// there is none.
+    fn gap_is_loose(&self) -> bool {
+        let WeightedPenalty { penalty, factors, .. } = self.problem.weighted_penalty;
+        penalty.l2 == 0.0 || factors.is_some_and(|factors| factors.contains(&0.0))
+    }
+
+    /// D, blended with the bound where a row is far on the wrong side, and raised where a step was too long.
+    fn guard_curvature(&self, point: &mut Point, guard: &mut Guard, most: f64) {
+        let floor = if most < 2.0 * self.n * self.problem.weighted_penalty.penalty.l1 { 0.0 } else { 0.1 };
+        guard.theta = guard.theta.max(floor);
+        let Problem { examples, loss, .. } = self.problem;
+        let half = 0.5 * loss.gradient_bound();
+        for i in 0..examples.len() {
+            let (weight, second_derivative) = (examples.weight(i), point.second_derivatives[i]);
+            let theta = if second_derivative == 0.0 { guard.theta.max(STRAIGHT) } else { guard.theta };
+            if theta > 0.0 && point.slopes[i].abs() > half * weight {
+                let bound = loss.majoriser(point.scores[i], examples.targets[i]).unwrap_or(0.0) * weight;
+                point.second_derivatives[i] += theta * (bound - second_derivative).max(0.0);
+            }
+            point.second_derivatives[i] = point.second_derivatives[i].max(guard.repair[i]);
+        }
+    }
+}

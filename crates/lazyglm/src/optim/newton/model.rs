@@ -1,0 +1,287 @@
+//! The quadratic model around a point, on a working set of weights, and coordinate descent on it.
+//!
+//! ```text
+//! Q(v) = Σₖ gₖ(vₖ − wₖ) + ½Σᵢ Dᵢ(xᵢ(v − w) + β)² + n·R(v)          X̃ = √D·X,  t = X̃(v − w) + β√D
+//!      = Σₖ gₖ(vₖ − wₖ) + ½‖t‖² + n·R(v)                            its slope without λ₁: gₖ + x̃ₖᵀt + nλ₂vₖ
+//! ```
+//!
+//! Where values are far from one in size, all of it is in other units (`units`): xₖ times uₖ, wₖ/uₖ, gₖuₖ, λ₁uₖ, λ₂uₖ².
+//! X̃ is what is copied, so that a sweep reads one vector, not two. Rows of small Dᵢ are left out of the sums by column: their part of the diagonal is kept (`rest`).
+
+use super::Newton;
+use super::gains::Gains;
+use super::gram::Gram;
+use super::point::{Point, total};
+use crate::data::rows::Value;
+use crate::optim::kernel::{Columns, NarrowColumns, NarrowRows};
+use crate::problem::penalty::ElasticNet;
+use crate::util::random::Random;
+
+/// Rows whose curvature is below this share of the largest are left out.
+const FAINT: f64 = 4e-3;
+/// Where sweeps gain more than this share of what the one before gained, a way along the face is worth its passes.
+const SLOW: f64 = 0.5;
+/// What a way along the face costs, in passes over the columns.
+const FACE_PASSES: usize = 10;
+/// The working set grows by at most so many, or by twice the weights that are not zero.
+const GROWTH: usize = 1000;
+
+/// The model and where its descent is.
+pub(super) struct Model {
+    /// The weights that may move,
+    pub set: Vec<u32>,
+    /// and whether they are all that would.
+    pub whole: bool,
+    /// By what to multiply `from` and `to`, to have weights.
+    pub units: Vec<f64>,
+    /// Whether some weight would move and cannot, since the model has no curvature there.
+    pub stuck: bool,
+    /// Whether the descent gave up before it was near the least Q: what is promised says nothing then.
+    pub unsolved: bool,
+    /// Where they were, in the model's units.
+    pub from: Vec<f64>,
+    /// Where they are.
+    pub to: Vec<f64>,
+    /// The move of the bias.
+    pub bias: f64,
+    /// Q(from) − Q(to): what is to be gained.
+    pub promised: f64,
+    pub(super) gradient: Vec<f64>,
+    pub(super) weighted_penalty: Vec<ElasticNet>, // times n
+    pub(super) nonnegative: bool,
+    pub(super) with_bias: bool,
+    pub(super) of_bias: [f64; 3], // Σ slopes, Σ bends of rows kept, of the rest
+    pub(super) columns: NarrowColumns,
+    pub(super) squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the rest
+    pub(super) roots: Vec<f32>,        // √D
+    pub(super) tilt: Vec<f32>,         // t
+}
+
+impl Model {
+    pub fn build<V: Value>(newton: &Newton<V>, point: &Point, columns: &Columns<V>, most: f64) -> Model {
+        let weighted_penalty = &newton.problem.weighted_penalty;
+        let (set, whole) = working_set(newton, point, most);
+        let highest = point.second_derivatives.iter().copied().fold(0.0, f64::max);
+        let (mut place, mut roots) = (vec![u32::MAX; point.second_derivatives.len()], Vec::new());
+        let mut of_bias = [total(&point.slopes), 0.0, 0.0];
+        for (i, &second_derivative) in point.second_derivatives.iter().enumerate() {
+            if second_derivative > FAINT * highest {
+                place[i] = roots.len() as u32;
+                roots.push(second_derivative.sqrt() as f32);
+                of_bias[1] += second_derivative;
+            } else {
+                of_bias[2] += second_derivative;
+            }
+        }
+        let (narrow, squares) = columns.narrowed(&set, &place, &roots, &point.second_derivatives);
+        let units: Vec<f64> = set.iter().map(|&j| columns.unit(j as usize)).collect();
+        let from: Vec<f64> =
+            set.iter().zip(&units).map(|(&j, unit)| point.weights[j as usize] / unit).collect();
+        let gradient = set.iter().zip(&units).map(|(&j, unit)| unit * point.gradient[j as usize]).collect();
+        let times_n = |(&j, unit): (&u32, &f64)| {
+            let ElasticNet { l1, l2 } = weighted_penalty.at(j as usize);
+            // Not infinite: infinity times a weight of zero is no number.
+            let [l1, l2] = [newton.n * l1 * unit, newton.n * l2 * unit * unit].map(|l| l.min(f64::MAX));
+            ElasticNet { l1, l2 }
+        };
+        let prices_of_set = set.iter().zip(&units).map(times_n).collect();
+        let mut model = Model {
+            to: from.clone(),
+            from,
+            gradient,
+            weighted_penalty: prices_of_set,
+            units,
+            stuck: false,
+            unsolved: false,
+            set,
+            whole,
+            bias: 0.0,
+            promised: 0.0,
+            columns: narrow,
+            squares,
+            nonnegative: weighted_penalty.nonnegative,
+            with_bias: newton.problem.bias,
+            tilt: vec![0.0; roots.len()],
+            roots,
+            of_bias,
+        };
+        let stuck = |k: usize| {
+            model.second_derivative(k) <= 0.0 && model.gradient[k].abs() > model.weighted_penalty[k].l1
+        };
+        model.stuck = (0..model.set.len()).any(stuck);
+        model
+    }
+
+    /// The move of weight `k`, in its own units.
+    pub fn moved(&self, k: usize) -> f64 {
+        self.units[k] * (self.to[k] - self.from[k])
+    }
+
+    /// The slope of Q, without λ₁, at weight `k`.
+    pub(super) fn slope(&self, k: usize) -> f64 {
+        let [_, rest] = self.squares[k];
+        self.gradient[k]
+            + self.columns.product(k, &self.tilt)
+            + rest * (self.to[k] - self.from[k])
+            + self.weighted_penalty[k].l2 * self.to[k]
+    }
+
+    /// The curvature of Q at weight `k`.
+    pub(super) fn second_derivative(&self, k: usize) -> f64 {
+        self.squares[k][0] + self.squares[k][1] + self.weighted_penalty[k].l2
+    }
+
+    /// The slope of Q at the bias.
+    pub(super) fn slope_of_bias(&self) -> f64 {
+        self.of_bias[0] + self.tilt_of_bias(&self.tilt) + self.of_bias[2] * self.bias
+    }
+
+    /// √Dᵀt.
+    pub(super) fn tilt_of_bias(&self, tilt: &[f32]) -> f64 {
+        tilt.iter().zip(&self.roots).map(|(t, root)| f64::from(t * root)).sum()
+    }
+
+    /// Descends until what is left to gain, judged by how the gains of sweeps fall, is this share of what was gained.
+    /// `surely`: not by the sweeps' word alone. They may gain little where they go slowly; a way along the face would find
+    /// what they leave. Ends early once it has touched `most` numbers; returns how many it touched.
+    pub fn solve(&mut self, little: f64, surely: bool, most: usize) -> usize {
+        if Gram::pays(self) {
+            let gram = Gram::of(self);
+            return self.columns.nonzeros() + self.solve_gram(&gram, most);
+        }
+        let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
+        let (mut gains, mut rows, mut since, mut touched) = (Gains::default(), None, 0, 0);
+        for _ in 0..if surely { 1000 } else { 50 } {
+            let gain = self.sweep(&mut active);
+            let settled = gains.left_after(gain) <= little;
+            touched += self.columns.nonzeros() + self.tilt.len();
+            if settled && !surely {
+                break;
+            }
+            if touched >= most {
+                self.unsolved = !settled;
+                break;
+            }
+            since += 1;
+            if settled || (since >= 3 && gains.ratio() > SLOW) {
+                let rows = rows.get_or_insert_with(|| NarrowRows::of(&self.columns));
+                let gain = self.go_along_face(rows);
+                gains.jumped(gain);
+                touched += FACE_PASSES * self.columns.nonzeros();
+                since = 1;
+                if settled && gain <= little * gains.all {
+                    break;
+                }
+            }
+        }
+        self.promised = self.predicted_decrease().max(0.0);
+        touched
+    }
+
+    /// The bias, then each weight that is active, to its best; what that gained. Weights that stay at zero become inactive.
+    fn sweep(&mut self, active: &mut Vec<u32>) -> f64 {
+        let mut gain = self.move_bias();
+        active.retain(|&k| {
+            let k = k as usize;
+            let (l1, second_derivative) = (self.weighted_penalty[k].l1, self.second_derivative(k));
+            if second_derivative <= 0.0 {
+                self.drop_idle(k);
+                return false;
+            }
+            let slope = self.slope(k);
+            let old = self.to[k];
+            let new = shrunk(old - slope / second_derivative, l1 / second_derivative, self.nonnegative);
+            if new != old {
+                let moved = new - old;
+                self.to[k] = new;
+                self.columns.add(k, moved as f32, &mut self.tilt);
+                gain += 0.5 * moved * moved * second_derivative;
+            }
+            new != 0.0 || slope.abs() >= 0.7 * l1
+        });
+        gain
+    }
+
+    /// A weight whose column has no values, in rows that second_derivative: it goes to zero if it costs anything.
+    pub(super) fn drop_idle(&mut self, k: usize) {
+        if self.gradient[k] == 0.0 && self.weighted_penalty[k].l1 > 0.0 {
+            self.to[k] = 0.0;
+        }
+    }
+
+    /// The bias to its best; what that gains.
+    fn move_bias(&mut self) -> f64 {
+        let [_, kept, rest] = self.of_bias;
+        if !self.with_bias || kept + rest <= 0.0 {
+            return 0.0;
+        }
+        let slope = self.slope_of_bias();
+        let step = -slope / (kept + rest);
+        self.bias += step;
+        let narrow = step as f32;
+        self.tilt.iter_mut().zip(&self.roots).for_each(|(t, root)| *t += root * narrow);
+        -0.5 * slope * step
+    }
+
+    /// Q(from) − Q(to), from the tilt.
+    pub(super) fn predicted_decrease(&self) -> f64 {
+        let mut change = self.of_bias[0] * self.bias + 0.5 * self.of_bias[2] * self.bias * self.bias;
+        for k in 0..self.set.len() {
+            let (from, to, penalty) = (self.from[k], self.to[k], self.weighted_penalty[k]);
+            let moved = to - from;
+            change += self.gradient[k] * moved + 0.5 * self.squares[k][1] * moved * moved;
+            change += penalty.l1 * (to.abs() - from.abs()) + 0.5 * penalty.l2 * (to * to - from * from);
+        }
+        change += 0.5 * self.tilt.iter().map(|t| f64::from(*t) * f64::from(*t)).sum::<f64>();
+        -change
+    }
+
+    /// The slope of F along the move, without the curvature: what a short step gains by.
+    pub fn descent(&self) -> f64 {
+        let mut change = self.of_bias[0] * self.bias;
+        for k in 0..self.set.len() {
+            let (from, to, penalty) = (self.from[k], self.to[k], self.weighted_penalty[k]);
+            change += self.gradient[k] * (to - from);
+            change += penalty.l1 * (to.abs() - from.abs()) + 0.5 * penalty.l2 * (to * to - from * from);
+        }
+        change
+    }
+}
+
+pub(super) fn shrunk(v: f64, by: f64, nonnegative: bool) -> f64 {
+    match v.abs() - by {
+        left if left <= 0.0 || (nonnegative && v < 0.0) => 0.0,
+        left => left.copysign(v),
+    }
+}
+
+/// The weights that are not zero, and those that would leave it or nearly, in random order; and whether these are all.
+fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> (Vec<u32>, bool) {
+    let weighted_penalty = &newton.problem.weighted_penalty;
+    let (mut set, mut near) = (Vec::new(), Vec::new());
+    for (j, &w) in point.weights.iter().enumerate() {
+        let l1 = newton.n * weighted_penalty.at(j).l1;
+        let g = point.gradient[j];
+        let steep = if weighted_penalty.nonnegative { -g } else { g.abs() };
+        if w != 0.0 {
+            set.push(j as u32);
+        } else if steep > l1 - (0.5 * most).min(0.1 * l1) && (steep > l1 || l1 > 0.0) {
+            near.push((steep - l1, j as u32));
+        }
+    }
+    let growth = GROWTH.max(2 * set.len());
+    let whole = near.len() <= growth;
+    set.extend(steepest_of(near, growth).into_iter().map(|(_, j)| j));
+    set.sort_unstable();
+    Random::new(point.weights.len() as u64).shuffle(&mut set);
+    (set, whole)
+}
+
+/// At most so many of the columns, the gradient_bound; of two as steep, the first.
+pub(super) fn steepest_of(mut near: Vec<(f64, u32)>, most: usize) -> Vec<(f64, u32)> {
+    if near.len() > most {
+        near.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        near.truncate(most);
+    }
+    near
+}

@@ -1,0 +1,67 @@
+//! Where Newton's method begins: after a few passes of FTRL-proximal, if many weights are to be found.
+
+use super::Newton;
+use super::point::Point;
+use crate::data::rows::Value;
+use crate::optim::ftrl::Ftrl;
+use crate::optim::kernel::Columns;
+use crate::optim::learner::Learner;
+
+/// With λ₁ this much below λ₁_max, passes over rows pay: two of them,
+const MANY: f64 = 300.0;
+/// and with λ₁ this much below it, more where rows are few.
+const VERY_MANY: f64 = 3000.0;
+
+/// The common factor of their rates,
+const ETA: f64 = 0.15;
+/// and what the first steps are kept short by.
+const S0: f64 = 0.03;
+
+impl<V: Value> Newton<'_, V> {
+    /// Whether so many weights are to be found. `most` is the largest violation of nothing.
+    pub(super) fn many(&self, most: f64) -> bool {
+        let l1 = self.n * self.problem.weighted_penalty.penalty.l1;
+        l1 * MANY <= most + l1
+    }
+
+    /// The best of nothing and what some passes find.
+    pub(super) fn warm(&self, null: Point, most: f64, columns: &Columns<V>) -> Point {
+        let problem = self.problem;
+        let l1 = self.n * problem.weighted_penalty.penalty.l1;
+        let plain = problem.weighted_penalty.factors.is_none() && !problem.weighted_penalty.nonnegative;
+        if !plain || !problem.loss.gradient_bound().is_finite() || self.n < 2000.0 {
+            return null;
+        }
+        let more = if l1 * VERY_MANY > most + l1 { 2 } else { 6 };
+        let passes = (150_000 / problem.examples.len() + 1).clamp(2, more);
+        let columns_of_all = problem.examples.rows.columns();
+        let mut ftrl = Ftrl::plain(columns_of_all, problem.weighted_penalty.penalty, ETA, S0, problem.bias);
+        for pass in 0..passes {
+            ftrl.pass(problem.examples, problem.loss, pass as u64);
+        }
+        let mut warm = self.point_at(ftrl.weights(), ftrl.bias(), columns);
+        if warm.value.is_nan() || warm.value >= null.value {
+            return null;
+        }
+        self.zero_test(&mut warm, columns);
+        warm
+    }
+
+    /// A weight that a step of its own would set to zero is set to zero.
+    fn zero_test(&self, point: &mut Point, columns: &Columns<V>) {
+        let l1 = self.n * self.problem.weighted_penalty.penalty.l1;
+        let kept: Vec<u32> =
+            (0..point.weights.len() as u32).filter(|&j| point.weights[j as usize] != 0.0).collect();
+        let none = vec![u32::MAX; point.second_derivatives.len()];
+        let (_, squares) = columns.narrowed(&kept, &none, &[], &point.second_derivatives);
+        let mut weights = point.weights.clone();
+        for (&j, [_, square]) in kept.iter().zip(&squares) {
+            let j = j as usize;
+            let unit = columns.unit(j);
+            if (square * (weights[j] / unit) - unit * point.gradient[j]).abs() <= unit * l1 {
+                weights[j] = 0.0;
+            }
+        }
+        *point = self.point_at(weights, point.bias, columns);
+    }
+}

@@ -1,0 +1,116 @@
+//! Passive-aggressive steps (Crammer et al. 2006): as far as the row asks, whatever the rate.
+//!
+//! ```text
+//! s = w·x + b,  ℓ = ℓ(s, y)        a row that costs nothing changes nothing
+//! τ = min(C, ℓ/‖x‖²)               PA-I: C is the longest step
+//! τ = ℓ/(‖x‖² + 1/(2C))            PA-II: C makes long steps dear
+//! w ← w − ω·τ·sgn(∂ℓ)·x,  b alike, and then one penalty step at rate C on every weight
+//! ```
+//!
+//! For losses whose slope is ±1 where it is not 0: hinge and epsilon-insensitive. A row without features is passed over.
+
+use super::sgd::{Diverged, Online, Sample};
+use crate::data::rows::{Examples, PrivateIds, Row, Value, ValuesRef};
+use crate::optim::update::Update;
+use crate::problem::loss::Loss;
+
+/// How far a step goes.
+///
+/// ```
+/// use lazyglm::optim::passive_aggressive::PassiveAggressive;
+/// assert_eq!(PassiveAggressive::Pa1(0.25).step(1.0, 2.0), 0.25);
+/// assert_eq!(PassiveAggressive::Pa2(0.25).step(1.0, 2.0), 1.0 / (2.0 + 2.0));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PassiveAggressive {
+    /// PA-I.
+    Pa1(f64),
+    /// PA-II.
+    Pa2(f64),
+}
+
+impl PassiveAggressive {
+    /// τ for a row of this loss and this ‖x‖².
+    pub fn step(self, loss: f64, square: f64) -> f64 {
+        match self {
+            PassiveAggressive::Pa1(most) => most.min(loss / square),
+            PassiveAggressive::Pa2(c) => loss / (square + 0.5 / c),
+        }
+    }
+
+    /// C.
+    fn rate(self) -> f64 {
+        match self {
+            PassiveAggressive::Pa1(c) | PassiveAggressive::Pa2(c) => c,
+        }
+    }
+}
+
+impl<U: Update> Online<U> {
+    /// Learns these rows in this order, passively where they are right and aggressively where they are wrong. Any split of an
+    /// order into calls gives the same bits.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Examples, Method, Rows, loss, optim::reference::Dense, optim::passive_aggressive::PassiveAggressive};
+    /// use lazyglm::{optim::sgd::Online, optim::update::Update};
+    /// let mut rows = Rows::new();
+    /// rows.push(&[(0, 2.0)]).unwrap();
+    /// let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
+    /// let update = Dense::<true>::new(vec![0.0], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
+    /// let mut model = Online::new(update, false);
+    /// model.learn_passive_aggressive(&*loss::parse("hinge").unwrap(), PassiveAggressive::Pa1(1.0), examples, &[0, 0]).unwrap();
+    /// assert_eq!(model.update.weights(), [0.5], "just enough for a margin of one, and the second time nothing");
+    /// ```
+    pub fn learn_passive_aggressive(
+        &mut self,
+        loss: &dyn Loss,
+        aggression: PassiveAggressive,
+        examples: Examples,
+        order: &[u32],
+    ) -> Result<Sample, Diverged> {
+        let (mut sample, mut private) = (Sample::default(), PrivateIds::of(examples.rows));
+        for i in order.iter().map(|&i| i as usize) {
+            let one = match examples.rows.values() {
+                ValuesRef::F32(values) => {
+                    self.meet(loss, aggression, examples, private.row(examples.rows.row(values, i)), i)
+                }
+                ValuesRef::F64(values) => {
+                    self.meet(loss, aggression, examples, private.row(examples.rows.row(values, i)), i)
+                }
+            };
+            sample = sample.and(one?);
+        }
+        Ok(sample)
+    }
+
+    fn meet<V: Value>(
+        &mut self,
+        loss: &dyn Loss,
+        aggression: PassiveAggressive,
+        examples: Examples,
+        row: Row<V>,
+        i: usize,
+    ) -> Result<Sample, Diverged> {
+        let (target, weight) = (examples.targets[i], examples.weight(i));
+        let score = self.update.score(row) + self.bias;
+        let (cost, slope) = (loss.value(score, target), loss.slope(score, target));
+        if !(score.is_finite() && cost.is_finite()) {
+            return Err(Diverged { row: i, t: self.t, score, slope });
+        }
+        let sample = Sample { sum: weight * cost, weight };
+        let square: f64 = row.values.iter().map(|x| x.wide() * x.wide()).sum();
+        if square == 0.0 {
+            return Ok(sample);
+        }
+        if cost > 0.0 {
+            let amount = weight * aggression.step(cost, square) * slope.signum();
+            self.update.pull(row, amount);
+            if self.learns_bias {
+                self.bias -= amount;
+            }
+        }
+        self.update.charge(aggression.rate());
+        self.t += 1;
+        Ok(sample)
+    }
+}

@@ -1,0 +1,227 @@
+//! Stochastic gradient steps with a penalty step after each: SGD and FoBoS, whatever the update.
+//!
+//! ```text
+//! for t = 0, 1, …          row (x, y) of weight ω
+//!     s = w·x + b          score
+//!     g = ω·∂ℓ(s, y)       slope
+//!     w ← w − ηₜ·g·x       pull: the row's features alone
+//!     b ← b − ηₜ·g         the bias is the weight of a constant feature, free of penalty
+//!     w ← penalty step     charge: every weight
+//! ```
+//!
+//! ```
+//! use lazyglm::{ElasticNet, Method, optim::kernel::Folded, schedule, optim::sgd::*, synth};
+//! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+//! # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: Some(500), epochs: 1 };
+//! # let schedule = schedule::Spec::parse("inverse").unwrap().resolve(&setting).unwrap();
+//! # let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+//! let penalty = ElasticNet::new(1e-3, 1e-3).unwrap();
+//! let weights = Folded::<f32>::new(vec![0.0; 100], penalty, Method::Fobos);
+//! let mut model = Online::new(weights, true).sampling_one_in(1);
+//! let rows: Vec<u32> = (0..500).collect();
+//! let first = model.learn(&rule, task.examples(), &rows[..250]).unwrap();
+//! let second = model.learn(&rule, task.examples(), &rows[250..]).unwrap();
+//! assert!(second.mean() < first.mean(), "rows not learnt yet, and better predicted");
+//! ```
+
+pub use super::row_loop::{Diverged, Sample};
+
+use super::row_loop::{self, Steps};
+use crate::data::rows::{Examples, Row, Value};
+use crate::optim::update::Update;
+use crate::problem::loss::Loss;
+use crate::problem::schedule::Schedule;
+
+/// One row in so many has its loss noted before it is learnt: enough for a running figure, and too few to cost time.
+///
+/// ```
+/// # use lazyglm::{ElasticNet, Method, optim::reference::Dense, schedule, optim::sgd::*, synth};
+/// # let task = synth::documents(&synth::Shape { rows: 160, features: 100, ..Default::default() }).task;
+/// # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: Some(160), epochs: 1 };
+/// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+/// # let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+/// let update = Dense::<true>::new(vec![0.0; 100], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
+/// let order: Vec<u32> = (0..160).collect();
+/// let sample = Online::new(update, true).learn(&rule, task.examples(), &order).unwrap();
+/// assert_eq!(sample.weight, 160.0 / SAMPLED as f64);
+/// ```
+pub const SAMPLED: u64 = 16;
+
+/// A model being learnt, a row at a time.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, Method, Rows, optim::kernel::Folded, loss, schedule, optim::sgd::*, optim::update::Update};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1.0)]).unwrap();
+/// rows.push(&[(1, 1.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[1.0, -1.0], None).unwrap();
+///
+/// let setting = schedule::Setting { eta0: 0.5, l2: 0.0, rows: Some(2), epochs: 1 };
+/// let rule = Rule {
+///     loss: &*loss::parse("logistic").unwrap(),
+///     schedule: &*schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap(),
+/// };
+/// let penalty = ElasticNet::new(1e-3, 1e-3).unwrap();
+/// let mut model = Online::new(Folded::<f32>::new(vec![0.0; 2], penalty, Method::Fobos), true);
+/// model.learn(&rule, examples, &[0, 1]).unwrap();
+/// assert_eq!(model.t, 2);
+/// assert!(model.update.weights()[0] > 0.0 && model.update.weights()[1] < 0.0);
+/// ```
+#[derive(Clone)]
+pub struct Online<U> {
+    /// The weights and what they owe.
+    pub update: U,
+    /// b.
+    pub bias: f64,
+    /// How many rows were learnt.
+    pub t: u64,
+    pub(super) learns_bias: bool,
+    sampled: u64,
+    mean_from: Option<u64>, // the step from which on the bias is averaged, if it is
+    bias_sum: f64,
+}
+
+/// What stays the same from row to row.
+///
+/// ```
+/// use lazyglm::{loss, schedule, optim::sgd::Rule};
+/// let setting = schedule::Setting { eta0: 0.5, l2: 0.0, rows: None, epochs: 1 };
+/// let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+/// let rule = Rule { loss: &*loss::parse("hinge").unwrap(), schedule: &*schedule };
+/// let (score, target) = (0.0, 1.0);
+/// assert_eq!(rule.schedule.eta(7) * rule.loss.slope(score, target), -0.5, "how far a step goes against x");
+/// ```
+#[derive(Clone, Copy)]
+pub struct Rule<'a> {
+    /// ℓ.
+    pub loss: &'a dyn Loss,
+    /// η.
+    pub schedule: &'a dyn Schedule,
+}
+
+impl<U: Update> Online<U> {
+    /// Starts with no bias and t = 0; without `learns_bias` the bias stays 0.
+    ///
+    /// ```
+    /// # use lazyglm::{ElasticNet, Examples, Method, Rows, loss, optim::reference::Dense};
+    /// # use lazyglm::{schedule, optim::sgd::*};
+    /// # let setting = schedule::Setting { eta0: 1.0, l2: 0.0, rows: None, epochs: 1 };
+    /// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+    /// # let rule = Rule { loss: &*loss::parse("hinge").unwrap(), schedule: &*schedule };
+    /// # let mut rows = Rows::new();
+    /// # rows.push(&[(0, 1.0)]).unwrap();
+    /// # let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
+    /// let update = || Dense::<true>::new(vec![0.0], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
+    /// let (mut with, mut without) = (Online::new(update(), true), Online::new(update(), false));
+    /// with.learn(&rule, examples, &[0]).unwrap();
+    /// without.learn(&rule, examples, &[0]).unwrap();
+    /// assert_eq!((with.bias, without.bias), (1.0, 0.0));
+    /// ```
+    pub fn new(update: U, learns_bias: bool) -> Online<U> {
+        Online { update, bias: 0.0, t: 0, learns_bias, sampled: SAMPLED, mean_from: None, bias_sum: 0.0 }
+    }
+
+    /// Notes the loss of one row in so many.
+    ///
+    /// ```
+    /// # use lazyglm::{ElasticNet, Method, optim::reference::Dense, schedule, optim::sgd::*, synth};
+    /// # let task = synth::documents(&synth::Shape { rows: 100, features: 100, ..Default::default() }).task;
+    /// # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: None, epochs: 1 };
+    /// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+    /// # let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+    /// let update = Dense::<true>::new(vec![0.0; 100], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos);
+    /// let mut model = Online::new(update, true).sampling_one_in(1); // few rows: note all
+    /// let sample = model.learn(&rule, task.examples(), &(0..100).collect::<Vec<_>>()).unwrap();
+    /// assert_eq!(sample.weight, 100.0);
+    /// ```
+    pub fn sampling_one_in(self, rows: u64) -> Online<U> {
+        Online { sampled: rows.max(1), ..self }
+    }
+
+    /// Averages the bias over steps, all but the first so many: for an update that averages weights.
+    ///
+    /// ```
+    /// # use lazyglm::{ElasticNet, Examples, Method, Rows, loss, optim::kernel::Averaged};
+    /// # use lazyglm::{schedule, optim::sgd::*};
+    /// # let setting = schedule::Setting { eta0: 1.0, l2: 0.0, rows: None, epochs: 1 };
+    /// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+    /// # let rule = Rule { loss: &*loss::parse("hinge").unwrap(), schedule: &*schedule };
+    /// # let mut rows = Rows::new();
+    /// # rows.push(&[]).unwrap();
+    /// # rows.declare_columns(1);
+    /// # let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
+    /// let update = Averaged::new(vec![0.0], ElasticNet::new(0.0, 0.0).unwrap(), Method::Fobos, 0);
+    /// let mut model = Online::new(update, true).averaging_from(0);
+    /// model.bias = -2.0;
+    /// model.learn(&rule, examples, &[0, 0]).unwrap();
+    /// assert_eq!((model.bias, model.mean_bias()), (0.0, -0.5), "the mean of −1 and 0");
+    /// ```
+    pub fn averaging_from(self, step: u64) -> Online<U> {
+        Online { mean_from: Some(step), ..self }
+    }
+
+    /// The bias, or its mean if it is averaged.
+    pub fn mean_bias(&self) -> f64 {
+        match self.mean_from.map(|from| self.t.saturating_sub(from)) {
+            None | Some(0) => self.bias,
+            Some(steps) => self.bias_sum / steps as f64,
+        }
+    }
+
+    /// Learns these rows in this order. Any split of an order into calls gives the same bits.
+    ///
+    /// ```
+    /// # use lazyglm::{ElasticNet, Method, optim::kernel::Folded, schedule, synth, optim::update::Update};
+    /// # use lazyglm::optim::sgd::*;
+    /// # let task = synth::documents(&synth::Shape { rows: 100, features: 100, ..Default::default() }).task;
+    /// # let setting = schedule::Setting { eta0: 0.1, l2: 0.0, rows: None, epochs: 1 };
+    /// # let schedule = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
+    /// # let rule = Rule { loss: &*task.loss, schedule: &*schedule };
+    /// let (penalty, order) = (ElasticNet::new(1e-3, 1e-3).unwrap(), lazyglm::util::random::permutation(100, 1, 0));
+    /// let mut whole = Online::new(Folded::<f32>::new(vec![0.0; 100], penalty, Method::Fobos), true);
+    /// let mut parts = whole.clone();
+    /// whole.learn(&rule, task.examples(), &order).unwrap();
+    /// for part in order.chunks(7) {
+    ///     parts.learn(&rule, task.examples(), part).unwrap();
+    /// }
+    /// assert_eq!(whole.update.weights(), parts.update.weights());
+    /// ```
+    pub fn learn(&mut self, rule: &Rule, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
+        row_loop::learn(&mut Ruled { model: self, schedule: rule.schedule }, rule.loss, examples, order)
+    }
+}
+
+/// A model with its schedule, for the loop over rows.
+struct Ruled<'a, U> {
+    model: &'a mut Online<U>,
+    schedule: &'a dyn Schedule,
+}
+
+impl<U: Update> Steps for Ruled<'_, U> {
+    #[inline(always)]
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+        let Ruled { model, schedule } = self;
+        let score = model.update.score(row) + model.bias;
+        let slope = weight * loss.slope(score, target);
+        if !(score.is_finite() && slope.is_finite()) {
+            return (score, slope); // the loop ends here, and the weights stay as they were
+        }
+        let eta = schedule.eta(model.t);
+        if slope != 0.0 {
+            model.update.pull(row, eta * slope);
+            if model.learns_bias {
+                model.bias -= eta * slope;
+            }
+        }
+        model.update.charge(eta);
+        if model.mean_from.is_some_and(|from| model.t >= from) {
+            model.bias_sum += model.bias;
+        }
+        (score, slope)
+    }
+
+    #[inline(always)]
+    fn clock(&mut self) -> (&mut u64, u64) {
+        (&mut self.model.t, self.model.sampled)
+    }
+}

@@ -1,0 +1,75 @@
+//! What a bound below the minimum is made of, shard by shard.
+//!
+//! ```text
+//! D(u) = −(Σᵢ ωᵢ·ℓ*(uᵢ, yᵢ))/n − Σⱼ (|gⱼ| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢuᵢxᵢⱼ)/n
+//! ```
+//!
+//! as in [`objective::certify`](crate::eval::objective::certify), for slopes u that sum to zero where there is a bias. The leader
+//! finds by [`slope_sums`] how far the bias must move for that, a mixture of two moves next to each other; [`dual_sums`]
+//! then has the gradient of these slopes and Σωℓ* of some shares of them.
+
+use super::Point;
+use crate::data::rows::Examples;
+use crate::problem::loss::Loss;
+
+/// Two moves of the bias and the share of the second: the slopes of both are mixed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Move {
+    /// The first.
+    pub low: f64,
+    /// The second.
+    pub high: f64,
+    /// From 0 (the first alone) to 1.
+    pub share: f64,
+}
+
+/// Sums over the rows of a shard.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DualSums {
+    /// Σωu.
+    pub slopes: f64,
+    /// Σωℓ*(θu) for each share θ asked for.
+    pub conjugates: Vec<f64>,
+    /// Σωux.
+    pub gradient: Vec<f64>,
+}
+
+/// Σωℓ′ where the bias is moved by each of `moves`.
+///
+/// ```
+/// use lazyglm::{Examples, Rows, loss, optim::shard};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
+/// let at = shard::Point { weights: &[1.0], bias: 0.5 };
+/// assert_eq!(shard::slope_sums(examples, &*loss::parse("squared").unwrap(), at, &[0.0, 0.5]), [-0.5, 0.0]);
+/// ```
+pub fn slope_sums(examples: Examples, loss: &dyn Loss, at: Point, moves: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; moves.len()];
+    for i in 0..examples.len() {
+        let score = examples.rows.dot(i, at.weights) + at.bias;
+        for (sum, by) in sums.iter_mut().zip(moves) {
+            *sum += examples.weight(i) * loss.slope(score + by, examples.targets[i]);
+        }
+    }
+    sums
+}
+
+/// The sums of a bound, with slopes at scores moved by `by`.
+pub fn dual_sums(examples: Examples, loss: &dyn Loss, at: Point, by: Move, shares: &[f64]) -> DualSums {
+    let (gradient, conjugates) = (vec![0.0; at.weights.len()], vec![0.0; shares.len()]);
+    let mut sums = DualSums { slopes: 0.0, conjugates, gradient };
+    for i in 0..examples.len() {
+        let (weight, target) = (examples.weight(i), examples.targets[i]);
+        let score = examples.rows.dot(i, at.weights) + at.bias;
+        let [low, high] = [by.low, by.high].map(|by| loss.slope(score + by, target));
+        // Rounding must not leave the domain of ℓ*.
+        let slope = ((1.0 - by.share) * low + by.share * high).clamp(low.min(high), low.max(high));
+        sums.slopes += weight * slope;
+        for (sum, share) in sums.conjugates.iter_mut().zip(shares) {
+            *sum += weight * loss.conjugate(share * slope, target);
+        }
+        examples.rows.for_each(i, |j, x| sums.gradient[j] += weight * slope * x);
+    }
+    sums
+}

@@ -1,0 +1,232 @@
+//! One lazy elastic-net pass over a shard, corrected by the gradient of all shards.
+//!
+//! ```text
+//! from w = A, for each row i of the shard, in an order of its own:
+//!   v  = ωᵢ(ℓ′(w·xᵢ + b) − ℓ′(W·xᵢ + B))/(1 + ηcqᵢ)                 qᵢ = m_b + Σⱼ mⱼxᵢⱼ²
+//!   wⱼ ← prox(wⱼ − ηmⱼ(v·xᵢⱼ + gⱼ), ηmⱼ)   for all j               b ← b − ηm_b(v + g_b)
+//! prox(w, ρ) = sgn(w)·max(0, |w| − ρλ₁)/(1 + ρλ₂)
+//! ```
+//!
+//! g is the gradient at (W, B) of the mean loss of all rows of all shards; a row adds how its slope has changed since
+//! (W, B). At the minimum nothing moves, whatever η is and whatever the divisor 1 + ηcqᵢ, which keeps a row of large values
+//! from throwing the weights across (c bounds ℓ″): raw counts do not diverge.
+//!
+//! Only the row's own weights are touched. What a step does to all others, drift along g and prox, is owed, and paid when
+//! the weight is next touched: η is one number for the whole pass, so many such steps have a closed form ([`drifted`]). A law
+//! ties it to the dense steps.
+
+use super::Point;
+use crate::data::rows::{Examples, PrivateIds, Row, Value, ValuesRef};
+use crate::problem::loss::Loss;
+use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
+use crate::util::random::permutation;
+
+/// What a pass is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Local<'a> {
+    /// (W, B): where the gradient was taken.
+    pub at: Point<'a>,
+    /// Which weights of W the zero test has set to zero in A, if any.
+    pub zeroed: Option<&'a [bool]>,
+    /// g.
+    pub gradient: &'a [f64],
+    /// g_b; `None` without a bias.
+    pub bias_gradient: Option<f64>,
+    /// m: a rate for each weight.
+    pub metric: &'a [f64],
+    /// m_b.
+    pub bias_metric: f64,
+    /// η.
+    pub eta: f64,
+    /// The penalty.
+    pub weighted_penalty: WeightedPenalty<'a>,
+    /// What row weights are multiplied by to have mean one over all shards.
+    pub weight_scale: f64,
+    /// Of the order of the rows.
+    pub seed: u64,
+}
+
+/// How far a pass moved the weights from A, zero for those the shard does not hold; and the bias from B.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moved {
+    /// w − A.
+    pub weights: Vec<f64>,
+    /// b − B.
+    pub bias: f64,
+}
+
+/// One pass over the rows of a shard.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Examples, WeightedPenalty, Rows, loss, optim::shard};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 2.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
+/// let local = shard::Local {
+///     at: shard::Point { weights: &[0.0, 5.0], bias: 0.0 }, zeroed: None, gradient: &[-2.0, 0.0], bias_gradient: None,
+///     metric: &[1.0, 1.0], bias_metric: 0.0, eta: 0.1, weighted_penalty: WeightedPenalty::of(ElasticNet { l1: 0.5, l2: 0.0 }), weight_scale: 1.0, seed: 1,
+/// };
+/// let moved = shard::local_pass(examples, &*loss::parse("squared").unwrap(), &local);
+/// assert!((moved.weights[0] - 0.1 * (2.0 - 0.5)).abs() < 1e-15, "against the gradient, less the penalty");
+/// assert_eq!(moved.weights[1], 0.0, "a weight of no row here is for other shards to move");
+/// ```
+pub fn local_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> Moved {
+    let before = slopes(examples, loss, local.at);
+    let mut pass = Pass::new(examples, local);
+    let mut private = PrivateIds::of(examples.rows);
+    for (t, &i) in permutation(examples.len(), local.seed, 0).iter().enumerate() {
+        let (i, t) = (i as usize, t as u32);
+        match examples.rows.values() {
+            ValuesRef::F32(values) => {
+                pass.step(private.row(examples.rows.row(values, i)), t, i, before[i], loss)
+            }
+            ValuesRef::F64(values) => {
+                pass.step(private.row(examples.rows.row(values, i)), t, i, before[i], loss)
+            }
+        }
+    }
+    pass.end()
+}
+
+/// The slope of each row at a point.
+fn slopes(examples: Examples, loss: &dyn Loss, at: Point) -> Vec<f64> {
+    let one = |i| loss.slope(examples.rows.dot(i, at.weights) + at.bias, examples.targets[i]);
+    (0..examples.len()).map(one).collect()
+}
+
+/// The weights on their way.
+struct Pass<'a> {
+    examples: Examples<'a>,
+    local: Local<'a>,
+    weights: Vec<f64>,
+    paid: Vec<u32>, // the step up to which a weight has paid; `NOWHERE` for one that no row holds
+    bias: f64,
+}
+
+/// No step: there are fewer than 2³² rows.
+const NOWHERE: u32 = u32::MAX;
+
+impl<'a> Pass<'a> {
+    fn new(examples: Examples<'a>, local: &Local<'a>) -> Pass<'a> {
+        let mut paid = vec![NOWHERE; local.at.weights.len()];
+        (0..examples.len()).for_each(|i| examples.rows.for_each(i, |j, _| paid[j] = 0));
+        let weights = (0..paid.len()).map(|j| start(local, j)).collect();
+        Pass { examples, local: *local, weights, paid, bias: local.at.bias }
+    }
+
+    /// Weight `j` once it has paid for the steps before `t`.
+    #[inline]
+    fn settled(&self, j: usize, t: u32) -> f64 {
+        let Local { metric, eta, weighted_penalty, gradient, .. } = self.local;
+        drifted(
+            weighted_penalty.at(j),
+            eta * metric[j],
+            gradient[j],
+            t.wrapping_sub(self.paid[j]),
+            self.weights[j],
+        ) // rows that are shared may change, and hold others
+    }
+
+    /// Step `t`, at row `i`.
+    fn step<V: Value>(&mut self, row: Row<V>, t: u32, i: usize, before: f64, loss: &dyn Loss) {
+        let Local { metric, eta, .. } = self.local;
+        let (mut score, mut size) = (0.0, 0.0);
+        for (j, x) in row.iter() {
+            (self.weights[j], self.paid[j]) = (self.settled(j, t), t);
+            score += x * self.weights[j];
+            size += metric[j] * x * x;
+        }
+        let bias_rate = self.local.bias_gradient.map_or(0.0, |_| self.local.bias_metric);
+        (score, size) = (score + self.bias, size + bias_rate);
+        let target = self.examples.targets[i];
+        let share = self.examples.weight(i) * self.local.weight_scale;
+        let change = (loss.slope(score, target) - before).clamp(-FAR, FAR);
+        let second_derivative =
+            loss.curvature().or_else(|| loss.second_derivative(score, target)).unwrap_or(0.0).min(FAR);
+        let pull = eta * share * change / (1.0 + eta * share * second_derivative * size);
+        for (j, x) in row.iter() {
+            self.weights[j] -= metric[j] * pull * x;
+        }
+        self.bias -= bias_rate * (pull + eta * self.local.bias_gradient.unwrap_or(0.0));
+    }
+
+    fn end(mut self) -> Moved {
+        let rows = self.examples.len() as u32;
+        for j in 0..self.weights.len() {
+            self.weights[j] = match self.paid[j] {
+                NOWHERE => 0.0,
+                _ => self.settled(j, rows) - start(&self.local, j),
+            };
+        }
+        Moved { weights: self.weights, bias: self.bias - self.local.at.bias }
+    }
+}
+
+/// Beyond any slope that means something, and far from where sums overflow.
+const FAR: f64 = 1e100;
+
+/// A of weight `j`.
+fn start(local: &Local, j: usize) -> f64 {
+    if local.zeroed.is_some_and(|zeroed| zeroed[j]) { 0.0 } else { local.at.weights[j] }
+}
+
+/// A weight after `steps` steps w ← prox(w − ρg, ρ) at one rate ρ.
+///
+/// While it keeps its sign, its magnitude m goes (m − ρa)/(1 + ρλ₂) with a = g·sgn(w) + λ₁, so after k steps it is
+/// mR − a(1 − R)/λ₂, R = (1 + ρλ₂)⁻ᵏ. It can meet zero once: there it stays if |g| ≤ λ₁, and goes on beyond it otherwise.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Method, optim::shard};
+/// let penalty = ElasticNet::new(0.01, 0.1).unwrap();
+/// let one_by_one = (0..20).fold(0.3, |w, _| Method::Fobos.step(penalty, 0.5, w - 0.5 * 0.05));
+/// assert!((shard::drifted(penalty, 0.5, 0.05, 20, 0.3) - one_by_one).abs() < 1e-14);
+/// ```
+pub fn drifted(penalty: ElasticNet, rate: f64, gradient: f64, mut steps: u32, mut weight: f64) -> f64 {
+    let one = |weight: f64| Method::Fobos.step(penalty, rate, weight - rate * gradient);
+    while steps > 0 {
+        if weight == 0.0 && gradient.abs() <= penalty.l1 {
+            return 0.0;
+        }
+        if weight == 0.0 || steps == 1 {
+            (weight, steps) = (one(weight), steps - 1);
+            continue;
+        }
+        let (magnitude, inward) = (weight.abs(), gradient * weight.signum() + penalty.l1);
+        let end = shrunk(penalty.l2, rate, inward, f64::from(steps), magnitude);
+        if inward <= 0.0 || end > 0.0 || end.is_nan() {
+            return end.copysign(weight);
+        }
+        // It meets zero on the way: the steps before, then the one that meets it as it is defined.
+        let before = (steps_to_zero(penalty.l2, rate, inward, magnitude).ceil() - 1.0)
+            .clamp(0.0, f64::from(steps - 1));
+        let last = shrunk(penalty.l2, rate, inward, before, magnitude).max(0.0).copysign(weight);
+        (weight, steps) = (one(last), steps - before as u32 - 1);
+    }
+    weight
+}
+
+/// A magnitude after k steps that it does not meet zero in.
+#[inline]
+fn shrunk(l2: f64, rate: f64, inward: f64, steps: f64, magnitude: f64) -> f64 {
+    if l2 == 0.0 {
+        return magnitude - steps * rate * inward;
+    }
+    let lost = -(-steps * ln_1p(rate * l2)).exp_m1(); // 1 − R
+    magnitude - lost * magnitude - inward * lost / l2
+}
+
+/// After how many steps, not whole, it meets zero: mR = a(1 − R)/λ₂.
+#[inline]
+fn steps_to_zero(l2: f64, rate: f64, inward: f64, magnitude: f64) -> f64 {
+    if l2 == 0.0 { magnitude / (rate * inward) } else { (l2 * magnitude / inward).ln_1p() / ln_1p(rate * l2) }
+}
+
+/// ln(1 + z) for z ≥ 0: small ones, as rates times λ₂ are, without a call. The next term is below 2⁻⁵³ of the sum.
+#[inline]
+fn ln_1p(z: f64) -> f64 {
+    if z < 1e-3 {
+        z * (1.0 - z * (1.0 / 2.0 - z * (1.0 / 3.0 - z * (1.0 / 4.0 - z * (1.0 / 5.0 - z / 6.0)))))
+    } else {
+        z.ln_1p()
+    }
+}

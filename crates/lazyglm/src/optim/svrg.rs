@@ -1,0 +1,335 @@
+//! Variance-reduced stochastic steps (prox-SVRG; Johnson & Zhang 2013, Xiao & Zhang 2014), exactly lazy.
+//!
+//! ```text
+//! snapshot     w̃ = w,  ḡ = ∇L(w̃)                                    before each epoch, one pass over all rows
+//! a row        v = ḡ + (ω/π)·(ℓ′(w·x) − ℓ′(w̃·x))·x                  π: how often the row is visited in an epoch, on average
+//! step         w ← prox(w − ηⱼvⱼ) on every weight
+//! rates        ηⱼ = step/(L̄·mⱼ),  mⱼ = sⱼ²√fⱼ, fⱼ how often present    Lᵢ = c·ωᵢ(Σxᵢⱼ²/mⱼ + 1), L̄ their mean, c the loss's curvature
+//! visits       πᵢ = Lᵢ/L̄, rounded up or down at random, all of them in random order
+//! ```
+//!
+//! A snapshot at which F is higher than at the last is not taken: back to that, with half the step.
+//!
+//! As w nears w̃, and both the minimiser, the noise of a step goes to zero: rates need not fall, zeros become right, and
+//! F falls to its minimum. A weight that a row does not have drifts by ḡⱼ at every step: n of those are one closed form,
+//! zero crossing included ([`super::prox_steps::drift`]).
+//!
+//! Why not SAGA, which needs no snapshots: it keeps a slope for every row, which rows that are not in memory cannot have, and
+//! visits rows alike. Then the longest row sets the rate of all. Here visits make up for length, so that the mean does; and
+//! mⱼ is what makes L̄·Σmⱼwⱼ² least for weights of one size in units of 1/sⱼ: rare features go faster, as AdaGrad's do.
+
+mod sums;
+
+use super::learner::{Converged, Learner, Pass, dot};
+use super::prox_steps;
+use super::row_loop::{self, Diverged, Sample, Steps};
+use crate::data::rows::{Examples, Row, Value, ValuesRef};
+use crate::problem::loss::Loss;
+use crate::problem::penalty::ElasticNet;
+use crate::simd;
+use crate::util::error::Result as Checked;
+use crate::util::random::Random;
+use rayon::prelude::*;
+use sums::Sums;
+
+/// Gradients are summed in so many parts, each of them by one thread, and the parts in order: the same bits on any number of threads.
+const PARTS: usize = 4;
+
+/// What stays the same from row to row.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// λ₁ and λ₂.
+    pub penalty: ElasticNet,
+    /// Rates, in units of 1/L̄.
+    pub step: f64,
+    /// The relative distance from the minimum that will do.
+    pub tolerance: f64,
+    /// Of the visits.
+    pub seed: u64,
+}
+
+/// A model being learnt.
+///
+/// ```
+/// use lazyglm::{ElasticNet, optim::{learner::Learner, svrg::*, scales::Scales}, synth};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// let penalty = ElasticNet::new(1e-3, 1e-3).unwrap();
+/// let rule = Rule { penalty, step: 1.0, tolerance: 1e-3, seed: 1 };
+/// let mut model = Saga::new(rule, Scales::of(task.examples()).spreads(), true);
+/// for _ in 0..200 {
+///     model.look(&*task.loss, &mut |see| Ok(see(task.examples()))).unwrap(); // all rows at once
+///     if model.converged().is_some() {
+///         break;
+///     }
+///     let visits = model.visits(task.examples(), &(0..500).collect::<Vec<_>>()).unwrap();
+///     model.learn(&*task.loss, task.examples(), &visits).unwrap();
+/// }
+/// assert!(model.converged().is_some());
+/// ```
+#[derive(Clone)]
+pub struct Saga {
+    rule: Rule,
+    states: Vec<State>,
+    bias: Bias,
+    t: u64,
+    sampled: u64,
+    mean_length: f64, // L̄/c, once there was a look
+    factor: f64,      // step/L̄
+    steps: u32,       // since the snapshot
+    random: Random,
+    broken: bool,         // since the snapshot, by a step that left the finite numbers
+    now_of_row: Vec<f64>, // weights of the row, now
+    old_of_row: Vec<f64>, // and at the snapshot
+    epochs: u64,
+    seen: Seen,
+}
+
+/// A weight as it was when it was last touched.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))] // half a cache line: one miss a touch
+struct State {
+    weight: f64,
+    old: f64,   // w̃
+    drift: f64, // ḡ
+    last: u32,  // the step
+    swift: f32, // 1/m
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bias {
+    learns: bool,
+    now: f64,
+    old: f64,
+    drift: f64,
+}
+
+/// What the last snapshot said.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    objective: f64,
+    fell: f64, // by the last epoch; never far less than by the one before
+    gap: f64,  // relative
+}
+
+impl Saga {
+    /// Starts at zero; `spreads` are mⱼ, one a column.
+    pub fn new(rule: Rule, spreads: Vec<f64>, learns_bias: bool) -> Saga {
+        let state = |m: f64| State { weight: 0.0, old: 0.0, drift: 0.0, last: 0, swift: (1.0 / m) as f32 };
+        Saga {
+            rule,
+            states: spreads.into_iter().map(state).collect(),
+            bias: Bias { learns: learns_bias, now: 0.0, old: 0.0, drift: 0.0 },
+            t: 0,
+            sampled: 1,
+            mean_length: 1.0,
+            factor: 0.0,
+            steps: 0,
+            random: Random::new(rule.seed),
+            broken: false,
+            now_of_row: Vec::new(),
+            old_of_row: Vec::new(),
+            epochs: 0,
+            seen: Seen { objective: f64::INFINITY, fell: f64::INFINITY, gap: f64::INFINITY },
+        }
+    }
+
+    /// Starts from these weights.
+    pub fn starting_from(mut self, weights: &[f64], bias: f64) -> Saga {
+        self.states.iter_mut().zip(weights).for_each(|(state, &weight)| state.weight = weight);
+        self.bias.now = if self.bias.learns { bias } else { 0.0 };
+        self
+    }
+
+    /// Notes the loss of one row in so many.
+    pub fn sampling_one_in(self, rows: u64) -> Saga {
+        Saga { sampled: rows.max(1), ..self }
+    }
+
+    /// F at the last snapshot.
+    pub fn objective(&self) -> f64 {
+        self.seen.objective
+    }
+
+    /// A weight as it is now.
+    #[inline(always)]
+    fn now(&self, state: &State) -> f64 {
+        let n = f64::from(self.steps - state.last);
+        prox_steps::drift(
+            self.rule.penalty,
+            self.factor * f64::from(state.swift),
+            state.drift,
+            n,
+            state.weight,
+        )
+    }
+
+    /// Nothing pending: weights as they are now, for a snapshot to be judged.
+    fn settle(&mut self) {
+        let weights = self.weights();
+        for (state, weight) in self.states.iter_mut().zip(weights) {
+            (state.weight, state.last) = (weight, 0);
+        }
+        (self.bias.now, self.steps, self.broken) = (self.bias(), 0, false);
+    }
+
+    /// Takes what was judged for the snapshot, with its gradient; or goes back to the last.
+    fn take(&mut self, sums: &Sums, better: bool) {
+        let n = sums.rows.max(1) as f64;
+        for (state, sum) in self.states.iter_mut().zip(&sums.gradient) {
+            match better {
+                true => (state.old, state.drift) = (state.weight, sum[0] / n),
+                false => state.weight = state.old,
+            }
+        }
+        match better {
+            true => (self.bias.old, self.bias.drift) = (self.bias.now, sums.slopes / n),
+            false => (self.bias.now, self.factor) = (self.bias.old, 0.5 * self.factor),
+        }
+    }
+
+    /// Lᵢ/c of a row of weight one.
+    #[inline(always)]
+    fn length<V: Value>(&self, row: Row<V>) -> f64 {
+        let swift = |j: usize| f64::from(self.states[j].swift);
+        row.iter().map(|(j, x)| x * x * swift(j)).sum::<f64>() + f64::from(u8::from(self.bias.learns))
+    }
+
+    /// F and how far it can be from its minimum, from sums over rows at the snapshot. The gap is that of slopes at a bias that
+    /// is better by a Newton step, as far as second derivatives tell: they sum to zero, as they must to bound anything.
+    fn judge(&self, sums: &Sums) -> Seen {
+        let (ElasticNet { l1, l2 }, n) = (self.rule.penalty, sums.rows.max(1) as f64);
+        let second_derivative = sums.second_derivatives / n;
+        let better = if self.bias.learns && second_derivative > 0.0 {
+            -sums.slopes / n / second_derivative
+        } else {
+            0.0
+        };
+        let (mut penalty, mut gap) = (0.0, 0.5 * second_derivative * better * better);
+        for (&State { weight: w, .. }, sum) in self.states.iter().zip(&sums.gradient) {
+            let g = (sum[0] + better * sum[1]) / n;
+            let beyond = (g.abs() - l1).max(0.0);
+            let cost = l1 * w.abs() + 0.5 * l2 * w * w;
+            gap += cost + g * w + if l2 > 0.0 { beyond * beyond / (2.0 * l2) } else { 0.0 };
+            penalty += cost;
+        }
+        let objective = sums.losses / n + penalty;
+        let fell = (self.seen.objective - objective).abs();
+        let fell = if self.seen.fell.is_finite() { fell.max(self.seen.fell / 4.0) } else { fell };
+        Seen { objective, fell, gap: gap / objective.abs().max(f64::MIN_POSITIVE) }
+    }
+}
+
+impl Steps for Saga {
+    #[inline(always)]
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+        let (mut now, mut old) = (std::mem::take(&mut self.now_of_row), std::mem::take(&mut self.old_of_row));
+        now.clear();
+        old.clear();
+        let (mut length, penalty) = (f64::from(u8::from(self.bias.learns)), self.rule.penalty);
+        for (&j, &x) in row.ids.iter().zip(row.values) {
+            let State { weight, old: before, drift, last, swift } = self.states[j as usize];
+            let rate = self.factor * f64::from(swift);
+            now.push(prox_steps::drift(penalty, rate, drift, f64::from(self.steps - last), weight));
+            old.push(before);
+            length += x.wide() * x.wide() * f64::from(swift);
+        }
+        let (score, before) = (dot(row.values, &now) + self.bias.now, dot(row.values, &old) + self.bias.old);
+        let old_slope = loss.slope(before, target);
+        let amount = self.mean_length / length * (loss.slope(score, target) - old_slope); // ω/π = L̄/Lᵢ
+        self.broken |= !amount.is_finite(); // and this epoch is for nothing
+        if !self.broken {
+            for ((&j, &x), &w) in row.ids.iter().zip(row.values).zip(&now) {
+                let state = &mut self.states[j as usize];
+                state.weight = w - self.factor * f64::from(state.swift) * amount * x.wide();
+                state.last = self.steps;
+            }
+            if self.bias.learns {
+                self.bias.now -= self.factor * (amount + self.bias.drift);
+            }
+            self.steps += 1;
+        }
+        (self.now_of_row, self.old_of_row) = (now, old);
+        (before, weight * old_slope)
+    }
+
+    #[inline(always)]
+    fn prefetch<'a, V: Value + 'a>(&self, row: impl FnOnce() -> Row<'a, V>) {
+        row().ids.iter().for_each(|&j| simd::prefetch_one(&self.states, j as usize));
+    }
+
+    #[inline(always)]
+    fn clock(&mut self) -> (&mut u64, u64) {
+        (&mut self.t, self.sampled)
+    }
+}
+
+impl Learner for Saga {
+    fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
+        row_loop::learn(self, loss, examples, order)
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        let one = |state: &State| if self.broken { state.old } else { self.now(state) };
+        self.states.iter().map(one).map(|w| if w == 0.0 { 0.0 } else { w }).collect()
+    }
+
+    fn bias(&self) -> f64 {
+        if self.broken { self.bias.old } else { self.bias.now }
+    }
+
+    fn visits(&mut self, examples: Examples, order: &[u32]) -> Option<Vec<u32>> {
+        let mut visits = Vec::with_capacity(order.len() + order.len() / 8);
+        for &i in order {
+            let length = match examples.rows.values() {
+                ValuesRef::F32(values) => self.length(examples.rows.row(values, i as usize)),
+                ValuesRef::F64(values) => self.length(examples.rows.row(values, i as usize)),
+            };
+            let times = examples.weight(i as usize) * length / self.mean_length; // π
+            let whole = times.floor();
+            let times = whole as usize + usize::from(self.random.uniform() < times - whole);
+            visits.extend(std::iter::repeat_n(i, times));
+        }
+        self.random.shuffle(&mut visits);
+        Some(visits)
+    }
+
+    fn t(&self) -> u64 {
+        self.t
+    }
+
+    fn look(&mut self, loss: &dyn Loss, pass: Pass) -> Checked<()> {
+        self.settle();
+        let mut all = Sums::new(self.states.len());
+        pass(&mut |examples| {
+            let of_part = examples.len().div_ceil(PARTS);
+            let part = |k: usize| (k * of_part).min(examples.len())..((k + 1) * of_part).min(examples.len());
+            let parts: Vec<Sums> =
+                (0..PARTS).into_par_iter().map(|k| Sums::of(self, loss, examples, part(k))).collect();
+            parts.into_iter().for_each(|sums| all.add(sums));
+        })?;
+        if self.epochs == 0 {
+            self.mean_length = all.lengths / all.rows.max(1) as f64;
+            self.factor = self.rule.step / (loss.curvature().unwrap_or(1.0) * self.mean_length);
+        }
+        let seen = self.judge(&all);
+        let better = self.epochs == 0 || seen.objective <= self.seen.objective;
+        self.take(&all, better);
+        if better {
+            self.seen = seen;
+        }
+        self.epochs += 1;
+        Ok(())
+    }
+
+    /// With λ₂ > 0 by the gap of the snapshot. Without, it is loose: F falls like 1/k at worst, so that what is left is about k
+    /// times what the last epoch gained.
+    fn converged(&self) -> Option<Converged> {
+        let left = (self.epochs as f64) * self.seen.fell / self.seen.objective.abs().max(f64::MIN_POSITIVE);
+        match self.rule.penalty.l2 > 0.0 {
+            true => (self.seen.gap <= self.rule.tolerance).then_some(Converged::Gap),
+            false => {
+                (self.epochs > 2 && left <= 0.1 * self.rule.tolerance).then_some(Converged::PredictedDecrease)
+            }
+        }
+    }
+}

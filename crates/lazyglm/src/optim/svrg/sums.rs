@@ -1,0 +1,65 @@
+//! What a snapshot says: sums over all rows at the weights as they are.
+
+use super::Saga;
+use crate::data::rows::Examples;
+use crate::problem::loss::Loss;
+
+/// Sums over rows at the snapshot.
+pub(super) struct Sums {
+    pub rows: usize,
+    pub losses: f64,
+    pub second_derivatives: f64,
+    pub slopes: f64,
+    pub lengths: f64,            // Lᵢ/c
+    pub gradient: Vec<[f64; 2]>, // Σωℓ′x and Σωℓ″x
+}
+
+impl Sums {
+    pub fn new(columns: usize) -> Sums {
+        Sums {
+            rows: 0,
+            losses: 0.0,
+            second_derivatives: 0.0,
+            slopes: 0.0,
+            lengths: 0.0,
+            gradient: vec![[0.0; 2]; columns],
+        }
+    }
+
+    pub fn of(model: &Saga, loss: &dyn Loss, examples: Examples, rows: std::ops::Range<usize>) -> Sums {
+        let mut sums = Sums::new(model.states.len());
+        for i in rows {
+            let (mut score, mut length) = (model.bias.now, f64::from(u8::from(model.bias.learns)));
+            examples.rows.for_each(i, |j, x| {
+                let state = &model.states[j];
+                score += x * state.weight;
+                length += x * x * f64::from(state.swift);
+            });
+            let (weight, [value, slope, second_derivative]) =
+                (examples.weight(i), loss.taylor(score, examples.targets[i]));
+            sums.losses += weight * value;
+            sums.second_derivatives += weight * second_derivative;
+            sums.slopes += weight * slope;
+            sums.lengths += weight * length;
+            let (slope, second_derivative) = (weight * slope, weight * second_derivative);
+            examples.rows.for_each(i, |j, x| {
+                let [of_slope, of_bend] = &mut sums.gradient[j];
+                *of_slope += slope * x;
+                *of_bend += second_derivative * x;
+            });
+            sums.rows += 1;
+        }
+        sums
+    }
+
+    pub fn add(&mut self, more: Sums) {
+        self.rows += more.rows;
+        self.losses += more.losses;
+        self.second_derivatives += more.second_derivatives;
+        self.slopes += more.slopes;
+        self.lengths += more.lengths;
+        for (sum, more) in self.gradient.iter_mut().zip(more.gradient) {
+            *sum = [sum[0] + more[0], sum[1] + more[1]];
+        }
+    }
+}

@@ -1,9 +1,0 @@
-//! FoBoS: the proximal step, argmin over u of ½(u − w)² + η(λ₁|u| + ½λ₂u²) (Duchi & Singer 2009).
-//!
-//! m ← max(0, (m − ηλ₁)/(1 + ηλ₂)), for any η
-
-use super::ElasticNet;
-
-pub(super) fn shrink(net: ElasticNet, eta: f64, magnitude: f64) -> f64 {
-    (magnitude - eta * net.l1) / (1.0 + eta * net.l2)
-}

@@ -1,0 +1,145 @@
+//! Many models in one: a head, which is weights and a bias of its own, for each class or label.
+//!
+//! ```text
+//! ovr       pₖ = link(sₖ)/Σ link(s)      the class of the greatest score
+//! softmax   pₖ = e^sₖ/Σ e^s              the same
+//! labels    pₖ = link(sₖ)                every label whose score is above its threshold
+//! ```
+
+use crate::problem::loss::Loss;
+use serde::{Deserialize, Serialize};
+
+/// How heads go together.
+///
+/// ```
+/// use lazyglm::HeadKind;
+/// assert_eq!(serde_json::to_value(HeadKind::Softmax).unwrap(), "softmax"); // in a model file
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeadKind {
+    /// A row has one class; each head tells its own from all others.
+    Ovr,
+    /// A row has one class; probabilities of all are learnt together.
+    Softmax,
+    /// A row has any number of labels; each head says yes or no.
+    Labels,
+}
+
+impl HeadKind {
+    /// What a head stands for.
+    pub fn noun(self) -> &'static str {
+        if self == HeadKind::Labels { "label" } else { "class" }
+    }
+
+    /// The same for many.
+    pub fn nouns(self) -> &'static str {
+        if self == HeadKind::Labels { "labels" } else { "classes" }
+    }
+}
+
+/// A head as it was learnt: by column, zeros left out.
+///
+/// ```
+/// let head = lazyglm::Head::of([0.0, 0.5, 0.0, -2.0].into_iter(), 0.1);
+/// assert_eq!((head.columns, head.weights, head.bias), (vec![1, 3], vec![0.5, -2.0], 0.1));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Head {
+    /// The columns that have a weight, rising.
+    pub columns: Vec<u32>,
+    /// Their weights.
+    pub weights: Vec<f64>,
+    /// b.
+    pub bias: f64,
+}
+
+impl Head {
+    /// Leaves the zeros out.
+    pub fn of(weights: impl Iterator<Item = f64>, bias: f64) -> Head {
+        let mut head = Head { bias, ..Head::default() };
+        for (column, weight) in weights.enumerate().filter(|(_, weight)| *weight != 0.0) {
+            head.columns.push(column as u32);
+            head.weights.push(weight);
+        }
+        head.columns.shrink_to_fit();
+        head.weights.shrink_to_fit();
+        head
+    }
+
+    /// Whether every number of it is finite.
+    pub fn is_finite(&self) -> bool {
+        self.bias.is_finite() && self.weights.iter().all(|w| w.is_finite())
+    }
+
+    /// Bytes that a weight takes.
+    pub const WEIGHT: usize = 12;
+}
+
+/// The heads of a model. Their weights lie feature by feature: those of feature k are
+/// `ends[k − 1]..ends[k]` of [`crate::Model::weights`], and `ids` says whose each is.
+///
+/// ```
+/// use lazyglm::{Heads, HeadKind, loss};
+/// let names = ["ham", "spam", "eggs"].map(String::from).to_vec();
+/// let heads = Heads { kind: HeadKind::Softmax, names, biases: vec![0.0; 3], ends: vec![], ids: vec![], thresholds: None };
+/// let mut scores = [0.0, 3f64.ln(), 0.0];
+/// assert_eq!(heads.best(&scores), 1);
+/// heads.probabilities(&*loss::parse("logistic").unwrap(), &mut scores);
+/// assert!(scores.iter().zip([0.2, 0.6, 0.2]).all(|(p, expected)| (p - expected).abs() < 1e-12));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heads {
+    /// How they go together.
+    pub kind: HeadKind,
+    /// What they stand for.
+    pub names: Vec<String>,
+    /// b of each.
+    pub biases: Vec<f64>,
+    /// Where the weights of each feature end.
+    pub ends: Vec<usize>,
+    /// The head of each weight, rising within a feature.
+    pub ids: Vec<u32>,
+    /// Scores above which a label is given; 0 without.
+    pub thresholds: Option<Vec<f64>>,
+}
+
+impl Heads {
+    /// The weights of feature `k`, as places in the arrays.
+    pub fn span(&self, k: usize) -> std::ops::Range<usize> {
+        (if k == 0 { 0 } else { self.ends[k - 1] })..self.ends[k]
+    }
+
+    /// The head of the greatest score, the first of equals.
+    pub fn best(&self, scores: &[f64]) -> usize {
+        (1..scores.len()).fold(0, |best, k| if scores[k] > scores[best] { k } else { best })
+    }
+
+    /// The labels that scores speak for.
+    pub fn chosen<'a>(&'a self, scores: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
+        let threshold = |k: usize| self.thresholds.as_ref().map_or(0.0, |of| of[k]);
+        (0..scores.len()).filter(move |&k| scores[k] > threshold(k))
+    }
+
+    /// Scores become probabilities, by the inverse_link of the loss where heads are apart.
+    pub fn probabilities(&self, loss: &dyn Loss, scores: &mut [f64]) {
+        match self.kind {
+            HeadKind::Softmax => {
+                let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                scores.iter_mut().for_each(|s| *s = (*s - most).exp());
+                share(scores);
+            }
+            HeadKind::Ovr => {
+                scores.iter_mut().for_each(|s| *s = loss.inverse_link(*s));
+                share(scores);
+            }
+            HeadKind::Labels => scores.iter_mut().for_each(|s| *s = loss.inverse_link(*s)),
+        }
+    }
+}
+
+/// Makes the sum one; if nobody has anything, all have the same.
+fn share(parts: &mut [f64]) {
+    let (sum, count) = (parts.iter().sum::<f64>(), parts.len() as f64);
+    parts.iter_mut().for_each(|part| *part = if sum > 0.0 { *part / sum } else { 1.0 / count });
+}

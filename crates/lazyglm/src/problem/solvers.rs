@@ -1,0 +1,315 @@
+//! The solvers there are and what each of them can do: one table. The program, Python and the documentation print it, and
+//! what it does not allow is refused before any data are read.
+//!
+//! ```
+//! use lazyglm::{Request, Solver, loss};
+//! let hinge = loss::parse("hinge").unwrap();
+//! let wanted = Request { loss: Some(&*hinge), ..Request::default() };
+//! assert!(Solver::Sgd.check(&wanted).is_ok());
+//! let refusal = Solver::Newton.check(&wanted).unwrap_err().to_string();
+//! assert!(refusal.contains("without kinks") && refusal.contains("--solver auto"), "{refusal}");
+//! ```
+
+use crate::problem::loss::Loss;
+use crate::util::error::{Error, Result};
+use crate::util::registry::suggest;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// An algorithm.
+///
+/// ```
+/// use lazyglm::Solver;
+/// assert_eq!("svrg".parse::<Solver>().unwrap(), Solver::Svrg);
+/// assert_eq!("saga".parse::<Solver>().unwrap(), Solver::Svrg, "as it was called before");
+/// assert_eq!(Solver::Sgd.to_string(), "sgd");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Solver {
+    /// Chooses one of the others, and the penalty if none is given.
+    Auto,
+    /// Stochastic gradient descent, one row at a time.
+    #[default]
+    #[serde(alias = "online")]
+    Sgd,
+    /// Proximal Newton steps to the optimum.
+    Newton,
+    /// Stochastic steps with a rate for each weight.
+    Adagrad,
+    /// FTRL-Proximal.
+    Ftrl,
+    /// Stochastic steps with reduced variance (prox-SVRG), to the optimum.
+    #[serde(alias = "saga")]
+    Svrg,
+}
+
+/// What the targets of a problem are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TargetKind {
+    /// Numbers, or two classes: one model.
+    Single,
+    /// More than two classes: a model for each.
+    Classes,
+    /// Any number of labels per row: a model for each.
+    Labels,
+}
+
+/// Which losses a solver can minimise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Losses {
+    /// Every loss.
+    Any,
+    /// Losses with a second derivative.
+    Smooth,
+    /// Losses with a bounded second derivative.
+    BoundedCurvature,
+}
+
+impl Losses {
+    /// Whether a loss is one of these.
+    pub fn include(self, loss: &dyn Loss) -> bool {
+        match self {
+            Losses::Any => true,
+            Losses::Smooth => loss.second_derivative(0.0, 1.0).is_some(),
+            Losses::BoundedCurvature => {
+                loss.second_derivative(0.0, 1.0).is_some() && loss.curvature().is_some()
+            }
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Losses::Any => "any",
+            Losses::Smooth => "without kinks",
+            Losses::BoundedCurvature => "without kinks and of bounded curvature",
+        }
+    }
+}
+
+/// Which settings of stochastic steps a solver knows: `method`, `update`, `schedule`, `average`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Steps {
+    /// All of them.
+    AsTold,
+    /// None: every weight has a rate of its own. `eta0`, `epochs` and `order` are known.
+    OwnRates,
+    /// None, and no epochs either.
+    None,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// The solver.
+    pub solver: Solver,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// The losses it can minimise.
+    pub losses: Losses,
+    /// The targets it can learn.
+    pub targets: &'static [TargetKind],
+    /// Whether it can go through rows that are not held in memory.
+    pub on_disk: bool,
+    /// Whether it knows a factor of the penalty for each feature.
+    pub factors: bool,
+    /// Whether it can keep weights from being negative.
+    pub bounds: bool,
+    /// Whether it can average several runs.
+    pub runs: bool,
+    /// Whether it stops by itself at a tolerance.
+    pub tolerance: bool,
+    /// The settings of steps that it knows.
+    pub steps: Steps,
+}
+
+use TargetKind::{Classes, Labels, Single};
+
+/// The table. To add a solver: a line here, and one in `trainer/solvers.rs` that says where its code is.
+pub static SOLVERS: &[Capabilities] = &[
+    Capabilities {
+        solver: Solver::Auto,
+        about: "chooses for you: newton if the rows are in memory and the loss is smooth, else sgd; without --l1 and --l2 it chooses the penalty on held-out rows, and ftrl if that predicts them better",
+        losses: Losses::Any,
+        targets: &[Single, Classes, Labels],
+        on_disk: true,
+        factors: true,
+        bounds: true,
+        runs: false,
+        tolerance: true,
+        steps: Steps::None,
+    },
+    Capabilities {
+        solver: Solver::Sgd,
+        about: "stochastic steps, one row at a time, for a given number of epochs",
+        losses: Losses::Any,
+        targets: &[Single, Classes, Labels],
+        on_disk: true,
+        factors: true,
+        bounds: true,
+        runs: false,
+        tolerance: false,
+        steps: Steps::AsTold,
+    },
+    Capabilities {
+        solver: Solver::Newton,
+        about: "the optimum to --tolerance, with a certificate; rows in memory, losses without kinks",
+        losses: Losses::Smooth,
+        targets: &[Single],
+        on_disk: false,
+        factors: true,
+        bounds: true,
+        runs: false,
+        tolerance: true,
+        steps: Steps::None,
+    },
+    Capabilities {
+        solver: Solver::Adagrad,
+        about: "stochastic steps with a rate for each weight, in any units; --eta0 is their common factor",
+        losses: Losses::Any,
+        targets: &[Single],
+        on_disk: true,
+        factors: false,
+        bounds: false,
+        runs: true,
+        tolerance: false,
+        steps: Steps::OwnRates,
+    },
+    Capabilities {
+        solver: Solver::Ftrl,
+        about: "FTRL-Proximal: the best weights for all rows so far, as far as they are known; rates like those of adagrad",
+        losses: Losses::Any,
+        targets: &[Single],
+        on_disk: true,
+        factors: false,
+        bounds: false,
+        runs: true,
+        tolerance: false,
+        steps: Steps::OwnRates,
+    },
+    Capabilities {
+        solver: Solver::Svrg,
+        about: "steps whose noise fades (SVRG): to the optimum, at --tolerance or after --epochs; losses without kinks",
+        losses: Losses::BoundedCurvature,
+        targets: &[Single],
+        on_disk: true,
+        factors: false,
+        bounds: false,
+        runs: false,
+        tolerance: true,
+        steps: Steps::OwnRates,
+    },
+];
+
+/// What is wanted of a solver, as far as it is known.
+///
+/// ```
+/// use lazyglm::{Request, Solver, TargetKind};
+/// let wanted = Request { targets: Some(TargetKind::Labels), ..Request::default() };
+/// assert!(Solver::Newton.check(&wanted).is_err());
+/// ```
+#[derive(Clone, Copy, Default)]
+pub struct Request<'a> {
+    /// The loss.
+    pub loss: Option<&'a dyn Loss>,
+    /// What the targets are.
+    pub targets: Option<TargetKind>,
+    /// Rows that are not held in memory.
+    pub on_disk: bool,
+    /// A factor of the penalty for each feature.
+    pub factors: bool,
+    /// No weight below zero.
+    pub bounds: bool,
+    /// The mean of several runs.
+    pub runs: bool,
+}
+
+impl Solver {
+    /// Its row of the table.
+    pub fn capabilities(self) -> &'static Capabilities {
+        SOLVERS.iter().find(|row| row.solver == self).unwrap_or(&SOLVERS[0]) // a law says that every solver has one
+    }
+
+    /// How it is asked for.
+    ///
+    /// ```
+    /// assert_eq!(lazyglm::Solver::Newton.name(), "newton");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Solver::Auto => "auto",
+            Solver::Sgd => "sgd",
+            Solver::Newton => "newton",
+            Solver::Adagrad => "adagrad",
+            Solver::Ftrl => "ftrl",
+            Solver::Svrg => "svrg",
+        }
+    }
+
+    /// Refuses what it cannot do, and names the first two solvers of the table that can.
+    pub fn check(self, wanted: &Request) -> Result<()> {
+        let Some(what) = self.capabilities().lacks(wanted) else { return Ok(()) };
+        let able = SOLVERS.iter().filter(|row| row.lacks(wanted).is_none());
+        let able: Vec<&str> = able.map(|row| row.solver.name()).take(2).collect();
+        let mut hint = match able.is_empty() {
+            false => format!("use --solver {}", able.join(" or ")),
+            true => "no solver can do all of this: leave some of it out".to_string(),
+        };
+        if wanted.loss.is_some_and(|loss| !self.capabilities().losses.include(loss)) {
+            hint += ", or a smooth relative of the loss: squared-hinge, huber, squared-epsilon-insensitive";
+        }
+        Err(Error::call(what, hint))
+    }
+}
+
+impl Capabilities {
+    /// What is wanted and missing, in words.
+    fn lacks(&self, wanted: &Request) -> Option<String> {
+        let name = self.solver;
+        if let Some(loss) = wanted.loss.filter(|loss| !self.losses.include(*loss)) {
+            let kind = self.losses.text();
+            return Some(format!("--solver {name} needs a loss {kind}, and '{}' is not one", loss.spec()));
+        }
+        if let Some(kind) = wanted.targets.filter(|kind| !self.targets.contains(kind)) {
+            let what = if kind == TargetKind::Labels { "labels" } else { "more than two classes" };
+            return Some(format!("--solver {name} is for one model, and cannot learn {what}"));
+        }
+        let missing = [
+            (wanted.on_disk && !self.on_disk, "rows that do not fit into --memory"),
+            (wanted.factors && !self.factors, "--penalty-factor"),
+            (wanted.bounds && !self.bounds, "--nonnegative"),
+            (wanted.runs && !self.runs, "--runs"),
+        ];
+        let (_, what) = missing.into_iter().find(|(missing, _)| *missing)?;
+        Some(format!("{what} is not for --solver {name}"))
+    }
+}
+
+impl fmt::Display for Solver {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Solver {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Solver> {
+        match text {
+            "online" => return Ok(Solver::Sgd),
+            "saga" => return Ok(Solver::Svrg),
+            _ => {}
+        }
+        let found = SOLVERS.iter().map(|row| row.solver).find(|solver| solver.name() == text);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = SOLVERS.iter().map(|row| row.solver.name()).collect();
+            Error::call(format!("there is no solver '{text}'"), suggest(text, &names))
+        })
+    }
+}

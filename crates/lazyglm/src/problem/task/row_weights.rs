@@ -1,0 +1,50 @@
+//! The weights of rows: multiplied, checked, of mean one; rows of weight zero are gone.
+
+use crate::data::dataset::Dataset;
+use crate::util::error::{Error, Result};
+
+/// The weights that rows have of their own and those given, multiplied; rows of weight zero are gone.
+pub(crate) fn weighed(data: Dataset, given: Option<Vec<f64>>) -> Result<(Dataset, Option<Vec<f64>>)> {
+    let weights = match (given, &data.weights) {
+        (Some(given), Some(own)) => Some(given.iter().zip(own).map(|(a, b)| a * b).collect()),
+        (given, own) => given.or(own.clone()),
+    };
+    without_absent_rows(data, weights)
+}
+
+/// Weights of mean one; none if all are the same.
+pub(crate) fn normalised(weights: Vec<f64>) -> Option<Vec<f64>> {
+    let unequal = weights.iter().any(|weight| *weight != weights[0]);
+    unequal.then(|| with_mean_one(weights))
+}
+
+/// Checks the sample weights and drops the rows whose weight is zero: they are as if absent.
+fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Dataset, Option<Vec<f64>>)> {
+    let Some(weights) = weights else { return Ok((data, None)) };
+    if weights.len() != data.rows.len() {
+        let what = format!("there are {} sample weights for {} rows", weights.len(), data.rows.len());
+        return Err(Error::data(data.file(), what, "give one weight a row, in the order of the rows"));
+    }
+    if let Some(i) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+        let what = format!("the sample weight {} is no weight", weights[i]);
+        return Err(Error::data(data.place(i), what, "weights are numbers from 0 up"));
+    }
+    let present: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+    if present.is_empty() {
+        return Err(Error::data(data.file(), "all sample weights are 0", "give some rows a weight above 0"));
+    }
+    if present.len() == weights.len() {
+        return Ok((data, Some(weights)));
+    }
+    let kept = present.iter().map(|&i| weights[i]).collect();
+    let mut fewer = data.select(&present);
+    fewer.notes = data.notes;
+    Ok((fewer, Some(kept)))
+}
+
+/// Divides by the largest first, so that no sum of large weights is infinite.
+pub(crate) fn with_mean_one(weights: Vec<f64>) -> Vec<f64> {
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let mean = weights.iter().map(|w| w / largest).sum::<f64>() / weights.len() as f64;
+    weights.into_iter().map(|w| w / largest / mean).collect()
+}

@@ -1,0 +1,237 @@
+//! Rows that are not held in memory: they are gone through a window at a time, while the next one is read.
+//!
+//! An epoch visits the fragments of the cache in random order and shuffles the rows of each window, so that a window is
+//! a sample of the whole file, whatever order its rows are in. Both orders are functions of the seed and the epoch.
+//! Memory holds two windows, the weights, and what is known of the features; see [`Stream::open`].
+
+#[cfg(test)]
+mod hostile;
+mod passes;
+mod sizes;
+#[cfg(test)]
+mod tests;
+
+use crate::data::bytes::is_stream;
+use crate::data::cache::Cache;
+use crate::data::dataset::{Dataset, Load, vanishes};
+use crate::data::features::{Declared, Features};
+use crate::data::format::ReadOptions;
+use crate::data::loader::{self, CacheMode, Kept, Limits};
+use crate::data::read_config::ReadConfig;
+use crate::data::scaling::{Columns, Scale, Scaling};
+use crate::data::survey::Survey;
+use crate::problem::loss::Loss;
+use crate::problem::settings::{Order, Precision, Settings};
+use crate::problem::task::{self, ClassWeight, Task};
+use crate::util::error::{Error, Place, Result};
+use passes::Window;
+use rayon::ThreadPool;
+use sizes::{ROW, bytes_of_value, copies, is_short, longest_record, threads, window};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// A file to learn from in little memory.
+///
+/// ```
+/// use lazyglm::{Settings, Stream, StreamOptions, train_stream};
+/// let file = std::env::temp_dir().join("lazyglm-doc-stream.svm");
+/// std::fs::write(&file, "spam 1:1 3:0.5\nham 2:1\n".repeat(500)).unwrap();
+/// let settings = Settings::default();
+/// let stream = Stream::open(&file, &StreamOptions { memory: 64 << 20, ..Default::default() }, &settings).unwrap();
+/// let trained = train_stream(&stream, None, &settings, &mut |_| {}).unwrap();
+/// assert!(trained.report.objective < 0.1);
+/// ```
+pub struct Stream {
+    /// What the columns stand for.
+    pub features: Features,
+    /// Which of them occur.
+    pub occurs: Vec<bool>,
+    /// The loss to minimise.
+    pub loss: Arc<dyn Loss>,
+    /// The names of the classes −1 and +1.
+    pub classes: Option<[String; 2]>,
+    /// Whether rows have weights.
+    pub weighted: bool,
+    /// What was decided for the caller.
+    pub notes: Vec<String>,
+    kept: Kept,
+    file: PathBuf,
+    of_class: Option<[f64; 2]>,
+    mean_weight: f64,
+    pooled: Vec<(f64, f64)>,
+    order: Order,
+    seed: u64,
+    narrow: bool,              // values are rounded to f32
+    short: bool,               // values take four bytes
+    window: usize,             // non-zeros, about
+    copies: usize,             // of the rows, where they are all in memory
+    pool: ThreadPool,          // of its own: with few threads, few blocks are in memory
+    spare: Mutex<Vec<Window>>, // two at most: memory that was given back would not all be free for the next ones
+}
+
+/// How to open a stream.
+///
+/// ```
+/// assert_eq!(lazyglm::StreamOptions::default().memory, 0); // to be given
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct StreamOptions {
+    /// What is said of the format.
+    pub asked: ReadOptions,
+    /// What is said of the features.
+    pub declared: Declared,
+    /// Where the cache is; where none is to be kept, one is made for the run alone.
+    pub cache: CacheMode,
+    /// The loss; auto if not given.
+    pub loss: Option<Arc<dyn Loss>>,
+    /// How much classes count.
+    pub class_weight: Option<ClassWeight>,
+    /// What values are divided by.
+    pub scale: Scale,
+    /// How much memory to use, in bytes, all told.
+    pub memory: usize,
+}
+
+impl Stream {
+    /// Opens a file, makes its cache if need be, and goes through it once to learn what is in it.
+    pub fn open(path: &Path, options: &StreamOptions, settings: &Settings) -> Result<Stream> {
+        let threads = threads(options.memory);
+        let limits = Limits { threads, longest: longest_record(options.memory, threads) };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|e| Error::call(format!("no threads: {e}"), "give --threads fewer"))?;
+        let look = |cache: &Cache| Survey::of(cache, path, threads);
+        let (kept, survey) = loader::kept(path, &options.asked, &options.cache, limits, look)?;
+        let meta = &kept.cache.meta;
+        if let Some(row) = meta.unlabelled {
+            let what = format!("row {} has no target", row + 1);
+            return Err(Error::data(Place::file(path), what, "give each row its target"));
+        }
+        let (naming, order, span) = (kept.cache.naming.clone(), kept.cache.order.clone(), meta.span);
+        meta.reading.check(&naming)?;
+        let narrow = settings.precision == Precision::F32;
+        if let Some(id) = survey.vanishing.filter(|_| narrow) {
+            return Err(vanishes(Place::file(path), &naming.text(id)));
+        }
+        options.declared.check(&naming)?;
+        let mut features = Features::surveyed(naming, order, span, options.declared, path, &survey.occurs)?;
+        features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
+        let window = window(options.memory, &features, &kept.cache, settings)?;
+        let short = is_short(&features, &kept.cache, settings);
+        let mut notes = kept.notes.clone();
+        let (labels, file) = (&survey.labels, Place::file(path));
+        let loss = match &options.loss {
+            Some(loss) => loss.clone(),
+            None => task::automatic(labels, file.clone(), &mut notes)?,
+        };
+        let (targets, classes) = task::targets(labels, &*loss, file.clone(), &|_| file.clone())?;
+        let (mut counts, mut of_class) = ([0, 0], None);
+        for (y, count) in targets.iter().zip(&survey.counts) {
+            counts[usize::from(*y > 0.0)] += count;
+        }
+        if let Some(class_weight) = &options.class_weight {
+            of_class = Some(class_weight.of_classes(classes.as_ref(), counts, &*loss)?);
+        }
+        let of = |y: f64| of_class.map_or(1.0, |of_class| of_class[usize::from(y > 0.0)]);
+        let mut pooled: Vec<(f64, f64)> =
+            targets.iter().zip(&survey.weights).map(|(&y, weight)| (y, weight * of(y))).collect();
+        let rows = meta.rows;
+        let mean_weight = pooled.iter().map(|(_, weight)| weight).sum::<f64>() / rows as f64;
+        pooled.iter_mut().for_each(|(_, weight)| *weight /= mean_weight);
+        crate::eval::objective::pool(&mut pooled);
+        let occurs = features.occurring_columns(&survey.occurs);
+        let (order, seed) = (settings.order, settings.seed);
+        Ok(Stream {
+            features,
+            occurs,
+            loss,
+            classes,
+            weighted: meta.weighted || of_class.is_some(),
+            notes,
+            file: path.to_path_buf(),
+            of_class,
+            mean_weight,
+            pooled,
+            order,
+            seed,
+            narrow,
+            short,
+            window,
+            copies: copies(settings),
+            pool,
+            spare: Mutex::default(),
+            kept,
+        })
+    }
+
+    /// How the rows were made.
+    pub fn reading(&self) -> &ReadConfig {
+        &self.kept.cache.meta.reading
+    }
+
+    /// How many windows an epoch has: one if all rows fit.
+    pub fn windows(&self) -> usize {
+        self.groups(&self.fragments(0)).len()
+    }
+
+    /// Whether all rows would fit into the memory at once, as often as the solver wants them: then a full shuffle is to be had.
+    pub fn fits(&self) -> bool {
+        let meta = &self.cache().meta;
+        self.copies * (meta.nonzeros + meta.rows * ROW / self.bytes_of_value()) <= 2 * self.window
+    }
+
+    /// Held-out rows of a file, which are held in memory.
+    pub fn held_out(&self, path: &Path) -> Result<Task> {
+        let data = Dataset::read_by(path, &self.features, &self.occurs, self.reading())?;
+        let targets = Task::targets_like(&data, &*self.loss, self.classes.as_ref())?;
+        let (loss, classes, notes) = (self.loss.clone(), self.classes.clone(), data.notes.clone());
+        Ok(Task { data, loss, targets, weights: None, classes, notes })
+    }
+
+    /// All rows in memory: from their file, or, of a pipe, which can be read only once, from what was kept of it.
+    ///
+    /// ```
+    /// use lazyglm::{Load, Settings, Stream, StreamOptions};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-stream-load.svm");
+    /// std::fs::write(&file, "1 1:1\n-1 2:1\n").unwrap();
+    /// let options = StreamOptions { memory: 1 << 26, ..Default::default() };
+    /// let stream = Stream::open(&file, &options, &Settings::default()).unwrap();
+    /// assert_eq!(stream.load(&Load::default()).unwrap().0.rows.len(), 2);
+    /// ```
+    pub fn load(&self, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
+        match is_stream(&self.file) {
+            true => Dataset::of_cache(self.cache(), &self.file, load),
+            false => Dataset::load(&self.file, load),
+        }
+    }
+
+    fn cache(&self) -> &Cache {
+        &self.kept.cache
+    }
+
+    fn bytes_of_value(&self) -> usize {
+        bytes_of_value(self.short)
+    }
+}
+
+/// What is to be done to values, found by passes over all of them.
+fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> {
+    let idf = cache.meta.reading.idf();
+    let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
+    let columns = |scaling: &Scaling| {
+        let mut columns = Columns::new(features.columns());
+        loader::from_cache(cache, false, 2, &mut |block| {
+            features.to_columns(&mut block.rows)?;
+            scaling.apply(&mut block.rows, false);
+            columns.see(block.rows.borrow());
+            Ok(())
+        })?;
+        Ok::<Columns, Error>(columns)
+    };
+    if idf.is_some() {
+        scaling.idf = Some(columns(&Scaling::default())?.idf());
+    }
+    if scale != Scale::None {
+        scaling.scale = columns(&scaling)?.scale(scale);
+    }
+    Ok(scaling)
+}

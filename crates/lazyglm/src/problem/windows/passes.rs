@@ -1,0 +1,214 @@
+//! Going through the rows: which fragments make a window, reading one while another is learnt from, its rows as a turn.
+
+use super::Stream;
+use super::sizes::ROW;
+use crate::data::bytes::Block;
+use crate::data::cache::Scratch;
+use crate::data::format::{Lines, Parsed};
+use crate::data::rows::{Examples, Rows};
+use crate::eval::objective::{Judge, Nothing, Null};
+use crate::problem::loss::Loss;
+use crate::problem::settings::Order;
+use crate::problem::source::{Batch, Source};
+use crate::problem::task::targets_of;
+use crate::util::error::{Error, Place, Result};
+use crate::util::random;
+use rayon::prelude::*;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{MutexGuard, PoisonError};
+
+impl Stream {
+    /// The fragments in the order of an epoch.
+    pub(super) fn fragments(&self, epoch: u64) -> Vec<u32> {
+        match self.order {
+            Order::Shuffled => random::permutation(self.cache().parts.len(), self.seed, epoch),
+            Order::Sequential => (0..self.cache().parts.len() as u32).collect(),
+        }
+    }
+
+    /// Fragments, in this order, as many to a window as fit.
+    pub(super) fn groups(&self, fragments: &[u32]) -> Vec<Vec<u32>> {
+        let (mut groups, mut filled) = (vec![Vec::new()], 0);
+        for &part in fragments {
+            let of_part = &self.cache().parts[part as usize];
+            let size = of_part.nonzeros + of_part.rows * ROW / self.bytes_of_value();
+            if filled > 0 && filled + size > self.window {
+                groups.push(Vec::new());
+                filled = 0;
+            }
+            filled += size;
+            if let Some(group) = groups.last_mut() {
+                group.push(part);
+            }
+        }
+        groups
+    }
+
+    /// Reads and decodes the fragments of a window, on all cores.
+    fn fill(&self, parts: &[u32], window: &mut Window) -> Result<()> {
+        window.clear();
+        // Room for the largest window there can be, asked for once: pages that are not written to take no memory, and
+        // arrays that grow in pieces would for a moment be there twice.
+        let rows = (self.window * self.bytes_of_value() / ROW).min(self.rows());
+        let nonzeros = self.window.min(self.cache().meta.nonzeros);
+        window.rows.reserve(rows, nonzeros, self.short);
+        window.targets.reserve_exact(rows);
+        for some in parts.chunks(2 * self.pool.current_num_threads()) {
+            let decode = || {
+                some.par_iter()
+                    .map_init(Scratch::default, |scratch, &part| self.fragment(part as usize, scratch))
+                    .collect()
+            };
+            let decoded: Vec<Result<Parsed>> = self.pool.install(decode);
+            for parsed in decoded {
+                self.append(parsed?, window)?;
+            }
+        }
+        window.rows.declare_columns(self.features.columns());
+        Ok(())
+    }
+
+    fn fragment(&self, part: usize, scratch: &mut Scratch) -> Result<Parsed> {
+        let (mut block, mut parsed) = (Block::default(), Parsed::default());
+        if self.narrow {
+            parsed.rows.round();
+        }
+        self.cache().read(part, &mut block)?;
+        self.cache().decode(part, block.bytes(), &mut parsed, scratch)?;
+        self.features.to_columns(&mut parsed.rows)?;
+        self.features.scaling.apply(&mut parsed.rows, self.narrow);
+        Ok(parsed)
+    }
+
+    fn append(&self, parsed: Parsed, window: &mut Window) -> Result<()> {
+        let place = |i: usize| Place::file(&self.file).line(parsed.lines.of(i));
+        let targets = targets_of(&parsed.labels, &*self.loss, self.classes.as_ref(), &place)?;
+        if self.weighted {
+            let weight = |i: usize| {
+                let own = parsed.weights.get(i).copied().unwrap_or(1.0);
+                own * self.of_class.map_or(1.0, |of| of[usize::from(targets[i] > 0.0)]) / self.mean_weight
+            };
+            window.weights.extend((0..targets.len()).map(weight));
+        }
+        window.rows.append(&parsed.rows, self.narrow).map_err(|row| {
+            let what = "a value is too large for f32 (3.4e38)";
+            Error::data(place(row), what, "scale the feature down, or train with --precision f64")
+        })?;
+        window.lines.push((window.targets.len(), parsed.lines));
+        window.targets.extend(targets);
+        Ok(())
+    }
+
+    /// Calls `see` with window after window, the next being read meanwhile.
+    fn for_each(&self, groups: &[Vec<u32>], see: &mut dyn FnMut(usize, &Window) -> Result<()>) -> Result<()> {
+        std::thread::scope(|scope| {
+            let (full, filled): (SyncSender<Result<Window>>, Receiver<_>) = sync_channel(0);
+            scope.spawn(move || {
+                for parts in groups {
+                    let mut window = self.spare().pop().unwrap_or_default();
+                    let done = self.fill(parts, &mut window).map(|()| window);
+                    if full.send(done).is_err() {
+                        return; // nobody waits any more
+                    }
+                }
+            });
+            for (number, window) in filled.iter().enumerate() {
+                let window = window?;
+                see(number, &window)?;
+                self.spare().push(window);
+            }
+            Ok(())
+        })
+    }
+
+    /// Windows whose memory is to be used again.
+    fn spare(&self) -> MutexGuard<'_, Vec<Window>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn turn(&self, window: &Window, order: &[u32], see: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
+        let weights = self.weighted.then_some(window.weights.as_slice());
+        let examples = Examples { rows: window.rows.borrow(), targets: &window.targets, weights };
+        let place = |i: usize| {
+            let group = window.lines.partition_point(|(first, _)| *first <= i) - 1;
+            let (first, lines) = &window.lines[group];
+            Place::file(&self.file).line(lines.of(i - first))
+        };
+        see(&Batch { examples, order, place: &place })
+    }
+
+    /// The order of rows in a window.
+    fn order_in(&self, window: &Window, number: usize, epoch: u64) -> Vec<u32> {
+        let rows = window.targets.len();
+        match self.order {
+            Order::Sequential => (0..rows as u32).collect(),
+            Order::Shuffled => {
+                random::permutation(rows, self.seed ^ (number as u64 + 1).rotate_left(32), epoch)
+            }
+        }
+    }
+}
+
+/// Rows of several fragments.
+#[derive(Default)]
+pub(super) struct Window {
+    rows: Rows,
+    targets: Vec<f64>,
+    weights: Vec<f64>,
+    lines: Vec<(usize, Lines)>, // of each fragment: its first row in the window, and where its rows were read
+}
+
+impl Window {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.targets.clear();
+        self.weights.clear();
+        self.lines.clear();
+    }
+}
+
+impl Source for Stream {
+    fn rows(&self) -> usize {
+        self.cache().meta.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.features.columns()
+    }
+
+    fn nonzeros(&self) -> usize {
+        // The judge's gradients are part of the memory that is spoken for: two, not more.
+        self.cache().meta.nonzeros.min(16 * self.columns())
+    }
+
+    fn epoch(&self, epoch: u64, see: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
+        let groups = self.groups(&self.fragments(epoch));
+        self.for_each(&groups, &mut |number, window| {
+            self.turn(window, &self.order_in(window, number, epoch), see)
+        })
+    }
+
+    fn beginning(&self, see: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
+        let groups = self.groups(&self.fragments(0));
+        self.for_each(&groups[..1], &mut |number, window| {
+            self.turn(window, &self.order_in(window, number, 0), see)
+        })
+    }
+
+    fn pass(&self, see: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
+        let all: Vec<u32> = (0..self.cache().parts.len() as u32).collect();
+        self.for_each(&self.groups(&all), &mut |_, window| self.turn(window, &[], see))
+    }
+
+    fn pairs(&self) -> Vec<(f64, f64)> {
+        self.pooled.clone()
+    }
+
+    fn ready<'a>(&self, judge: Judge<'a>, loss: &dyn Loss, with_bias: bool) -> (Judge<'a>, Option<Nothing>) {
+        (judge.with_null(Null::new(&self.pooled, loss, with_bias)), None)
+    }
+
+    fn file(&self) -> Place {
+        Place::file(&self.file)
+    }
+}

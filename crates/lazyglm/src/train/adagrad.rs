@@ -1,0 +1,99 @@
+//! Training with a rate for each weight: see [`crate::optim::adagrad`].
+
+use super::fit::Run;
+use super::judge::judge;
+use super::{Job, Progress, Trained};
+use crate::optim::adagrad::{Adagrad, Rule};
+use crate::optim::learning_rate_search::{Candidate, LearningRateSearch};
+use crate::optim::run_average::RunAverage;
+use crate::optim::scales::Scales;
+use crate::problem::penalty::Method;
+use crate::problem::settings::{Settings, UpdateName};
+use crate::util::error::{Error, Result};
+use std::time::Instant;
+
+/// Features by their root mean square or their largest magnitude, steps aware of where they lead or not.
+const KINDS: usize = 4;
+
+/// Trains on rows wherever they are.
+pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    refuse_online_ways(settings)?;
+    let started = Instant::now();
+    let scales = scales(job)?;
+    let units = scales.units(job.loss, settings.bias);
+    let metrics = [scales.rms(), scales.max()];
+    drop(scales);
+    let make = |candidate: Candidate, metrics: Vec<f64>| {
+        let rule =
+            Rule { penalty: settings.penalty, eta: candidate.eta, aware: candidate.kind.is_multiple_of(2) };
+        Adagrad::new(rule, metrics, units, settings.bias)
+    };
+    let candidate = match settings.eta0 {
+        Some(eta) => Candidate { kind: 0, eta },
+        None => {
+            let slides = job.loss.slide(0.0, 1.0, 1.0).is_some();
+            let kind = |kind: usize| if slides { kind } else { 2 * kind + 1 };
+            let kinds = if slides { KINDS } else { KINDS / 2 };
+            let found = climb(job, settings, kinds, |candidate, columns| {
+                let candidate = Candidate { kind: kind(candidate.kind), ..candidate };
+                make(candidate, columns.iter().map(|&j| metrics[candidate.kind / 2][j as usize]).collect())
+            })?;
+            Candidate { kind: kind(found.kind), ..found }
+        }
+    };
+    let [rms, max] = metrics;
+    let mut model = make(candidate, if candidate.kind / 2 == 0 { rms } else { max });
+    if let Some(start) = &settings.start {
+        model = model.starting_from(&start.weights, start.bias);
+    }
+    let slower = slower(candidate.eta);
+    let run = Run { job, settings, slower, spent: started.elapsed().as_secs_f64() };
+    let model = RunAverage::of(model.sampling_one_in(run.sampled()), settings.runs, settings.seed);
+    judge(job, settings, candidate.eta, run.fit(model, watch)?)
+}
+
+/// What was found to be the best kind and rate.
+pub(super) fn climb<L: crate::optim::learner::Learner>(
+    job: &Job,
+    settings: &Settings,
+    kinds: usize,
+    make: impl Fn(Candidate, &[u32]) -> L + Sync,
+) -> Result<Candidate> {
+    let mut best = Candidate { kind: 0, eta: 0.1 };
+    job.blocks.beginning(&mut |turn| {
+        let (examples, order, epochs) = (turn.examples, turn.order, settings.epochs);
+        best = LearningRateSearch { examples, order, loss: job.loss, kinds, epochs }.best(&make);
+        Ok(())
+    })?;
+    Ok(best)
+}
+
+/// The scales of all rows, in one pass.
+pub(super) fn scales(job: &Job) -> Result<Scales> {
+    let mut scales = Scales::new(job.blocks.columns());
+    job.blocks.pass(&mut |turn| {
+        scales.see(turn.examples);
+        Ok(())
+    })?;
+    Ok(scales)
+}
+
+pub(super) fn slower(eta: f64) -> String {
+    format!("lower --eta0 (it was {eta:?}; auto finds one) or scale the features down")
+}
+
+/// Refuses what is said of steps with one rate for all weights.
+pub(super) fn refuse_online_ways(settings: &Settings) -> Result<()> {
+    let name = settings.solver;
+    let (what, next) = match settings {
+        Settings { method: Method::Sgd, .. } => {
+            ("--method sgd", "it makes proximal steps: leave --method out")
+        }
+        Settings { update, .. } if *update != UpdateName::Lazy => {
+            ("--update", "it has one way of its own, and is lazy: leave --update out")
+        }
+        Settings { average: Some(_), .. } => ("--average", "leave it out"),
+        _ => return Ok(()),
+    };
+    Err(Error::call(format!("{what} is for --solver sgd, not for {name}"), next))
+}

@@ -1,0 +1,144 @@
+//! What is done where nothing is said of how.
+//!
+//! ```text
+//! rows in memory, a smooth loss    the minimiser, by Newton's method; λ, if none was given, by held-out loss (recipe.rs), or
+//!                                  what follows the regularised leader (follow.rs), if that is better there
+//! rows in memory, a loss with kinks   stochastic steps; λ, if none was given, by held-out loss, all as lanes
+//! rows on disk                     stochastic steps, then the zero test (zeros.rs)
+//! ```
+
+use super::penalty_search::{self, Choice, How};
+use super::{Progress, Trained, newton, rate, train_in_memory};
+use crate::eval::objective;
+use crate::model::report::Tried;
+use crate::problem::loss::{Admits, Loss};
+use crate::problem::penalty::ElasticNet;
+use crate::problem::settings::{Precision, Settings, Start};
+use crate::problem::solvers::Solver;
+use crate::problem::task::Task;
+use crate::train::search::{Held, Score, Search, points, search};
+use crate::util::error::Result;
+use crate::util::random;
+use std::sync::Arc;
+
+/// What is tried where a loss has kinks, in the units of recipe.rs: λ₁ and λ₂ alike.
+const SHARES: [f64; 4] = [0.0, 1e-4, 1e-3, 1e-2];
+/// Multiples of the rate that the rehearsal finds.
+const RATES: [f64; 3] = [0.25, 1.0, 4.0];
+/// Bytes for the lanes of a search.
+const MEMORY: usize = 2 << 30;
+
+/// Trains as the table above says.
+pub(super) fn train(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    if task.loss.second_derivative(0.0, 1.0).is_none() {
+        return with_kinks(task, validation, settings, watch);
+    }
+    let mut settings = Settings { solver: Solver::Newton, ..settings.clone() };
+    if !settings.choose_penalty {
+        return newton::train(task, validation, &settings, watch);
+    }
+    let Choice { how, tried } = penalty_search::choose(task, &settings, watch)?;
+    let mut trained = match how {
+        How::Minimise(penalty, start) => {
+            (settings.penalty, settings.start) = (penalty, Some(start));
+            newton::train(task, validation, &settings, watch)?
+        }
+        How::FtrlCandidate(follow) => train_in_memory(task, validation, &follow.settings(&settings), watch)?,
+    };
+    trained.report.tried = tried;
+    Ok(trained)
+}
+
+/// Stochastic steps, since there is no curvature to go by.
+fn with_kinks(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    let warm = settings.start.is_some();
+    let pairs = objective::pooled_by_target(task.examples());
+    let mut settings = for_steps(settings, &*task.loss, pairs, task.data.rows.columns());
+    let mut tried = Vec::new();
+    let null = objective::null(task.examples(), &*task.loss, settings.bias);
+    if !warm && null.gradient.iter().all(|g| *g == 0.0) {
+        return newton::of_bias_alone(task, validation, &settings, null.bias); // the minimum, whatever the penalty
+    }
+    let plain = settings.factors.is_none() && !settings.nonnegative;
+    if settings.choose_penalty && plain && task.targets.len() >= 10 {
+        let found = search_lanes(task, &settings)?;
+        if let Some((best, all)) = found {
+            (settings.penalty, settings.eta0, tried) = (best.point.penalty, Some(best.point.eta0), all);
+        }
+    }
+    let mut trained = train_in_memory(task, validation, &settings, watch)?;
+    trained.report.tried = tried;
+    Ok(trained)
+}
+
+/// The settings for stochastic steps: with nothing to start from, and numbers to predict, the bias begins at the best there
+/// is without weights (the mean, for a squared loss), so that where the targets lie does not matter.
+pub(super) fn for_steps(
+    settings: &Settings,
+    loss: &dyn Loss,
+    targets: Vec<(f64, f64)>,
+    columns: usize,
+) -> Settings {
+    let mut settings = Settings { solver: Solver::Sgd, ..settings.clone() };
+    if settings.start.is_none() && settings.bias && loss.admits() != Admits::Classes {
+        let bias = objective::starting_bias(loss, targets);
+        settings.start = Some(Arc::new(Start { weights: vec![0.0; columns], bias }));
+    }
+    settings
+}
+
+/// The best of a grid of penalties and rates, a fifth of the rows held out; `None` where held-out loss cannot choose a
+/// penalty, since it is zero without weights (the perceptron's is), or no weight has a gradient.
+fn search_lanes(task: &Task, settings: &Settings) -> Result<Option<(Score, Vec<Tried>)>> {
+    let order = random::permutation(task.targets.len(), settings.seed ^ 0x0A07, 0);
+    let rows = |part: &[u32]| {
+        let mut rows: Vec<usize> = part.iter().map(|&i| i as usize).collect();
+        rows.sort_unstable();
+        task.select(&rows)
+    };
+    let (held, learnt) = order.split_at(order.len() / 5);
+    let (held, learnt) = (rows(held), rows(learnt));
+    let null = objective::null(learnt.examples(), &*task.loss, settings.bias);
+    let units = penalty_search::units(&null);
+    let zero = task.loss.admits() == Admits::Classes && null.baseline < 1e-9;
+    if zero || !(units.l1 > 0.0 && units.l2.is_finite()) {
+        return Ok(None);
+    }
+    let settings = Settings { precision: Precision::F32, ..settings.clone() };
+    let penalty = ElasticNet { l1: SHARES[1] * units.l1, l2: SHARES[1] * units.l2 };
+    let eta0 = rate(&learnt, &Settings { penalty, eta0: None, ..settings.clone() })?;
+    let [l1, l2] = [units.l1, units.l2].map(|unit| SHARES.map(|share| penalty_search::digits(share * unit)));
+    let points = points(&l1, &l2, &RATES.map(|times| times * eta0));
+    let found = search(
+        &Search {
+            task: &learnt,
+            held: Held::Rows(&held),
+            settings: &settings,
+            points,
+            memory: MEMORY,
+            deadline: None,
+            halving: true,
+        },
+        &mut |_| {},
+    )?;
+    let tried = |(k, score): (usize, &Score)| Tried {
+        solver: Solver::Sgd,
+        l1: score.point.penalty.l1,
+        l2: score.point.penalty.l2,
+        loss: score.mean,
+        nonzeros: score.nonzeros as usize,
+        rows: learnt.targets.len(),
+        chosen: k == found.best,
+    };
+    Ok(Some((found.scores[found.best], found.scores.iter().enumerate().map(tried).collect())))
+}

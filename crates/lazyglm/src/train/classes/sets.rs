@@ -1,0 +1,170 @@
+//! Targets as sets: the classes or labels of each row, by number, and their names.
+
+use crate::data::dataset::Dataset;
+use crate::data::labels::Labels;
+use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::number::parse_number;
+use hashbrown::HashMap;
+
+/// The classes or labels of rows: row i has `ids[ends[i − 1]..ends[i]]`, rising.
+///
+/// ```
+/// let sets = lazyglm::train::classes::Sets { ends: vec![1, 3, 3], ids: vec![7, 7, 8] };
+/// assert_eq!((sets.of(1), sets.of(2), sets.counts(9)[7]), (&[7, 8][..], &[][..], 2));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sets {
+    /// Where those of each row end.
+    pub ends: Vec<usize>,
+    /// All of them, row by row.
+    pub ids: Vec<u32>,
+}
+
+impl Sets {
+    /// Those of row `i`.
+    pub fn of(&self, i: usize) -> &[u32] {
+        &self.ids[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    }
+
+    /// Whether row `i` has this one.
+    pub fn has(&self, i: usize, id: usize) -> bool {
+        self.of(i).contains(&(id as u32))
+    }
+
+    /// Another row.
+    pub fn push(&mut self, ids: impl IntoIterator<Item = u32>) {
+        self.ids.extend(ids);
+        self.ends.push(self.ids.len());
+    }
+
+    /// In how many rows each of so many is.
+    pub fn counts(&self, names: usize) -> Vec<usize> {
+        let mut counts = vec![0; names];
+        self.ids.iter().for_each(|&id| counts[id as usize] += 1);
+        counts
+    }
+
+    /// These rows alone.
+    pub fn select(&self, rows: &[usize]) -> Sets {
+        let mut some = Sets::default();
+        rows.iter().for_each(|&i| some.push(self.of(i).iter().copied()));
+        some
+    }
+}
+
+/// The sets of some targets, and the names in them.
+pub(crate) struct Found {
+    pub sets: Sets,
+    pub names: Vec<String>,
+    pub twice: usize, // rows that name a label twice
+}
+
+/// Reads targets as classes, or as sets of labels. Names are numbered in their order: numbers by value, words
+/// alphabetically.
+pub(crate) fn find(data: &Dataset, many: bool) -> Result<Found> {
+    let (codes, words) = by_word(&data.labels);
+    let mut first = vec![usize::MAX; words.len()];
+    codes.iter().enumerate().rev().for_each(|(i, &code)| first[code as usize] = i);
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut parts_of = Vec::with_capacity(words.len());
+    for (word, &row) in words.iter().zip(&first) {
+        let texts = match row {
+            usize::MAX => Vec::new(), // a word of rows that are not here
+            row => parts(word, many, || data.place(row))?,
+        };
+        let mut number = |text: String| {
+            let next = numbers.len() as u32;
+            *numbers.entry(text).or_insert(next)
+        };
+        parts_of.push(texts.into_iter().map(&mut number).collect::<Vec<u32>>());
+    }
+    let mut names: Vec<(String, u32)> = numbers.into_iter().collect();
+    sort(&mut names);
+    let mut rank = vec![0; names.len()];
+    names.iter().zip(0..).for_each(|((_, number), k)| rank[*number as usize] = k);
+    let mut twice = vec![false; words.len()];
+    for (parts, twice) in parts_of.iter_mut().zip(&mut twice) {
+        let before = parts.len();
+        parts.iter_mut().for_each(|part| *part = rank[*part as usize]);
+        parts.sort_unstable();
+        parts.dedup();
+        *twice = parts.len() < before;
+    }
+    let mut sets = Sets::default();
+    codes.iter().for_each(|&code| sets.push(parts_of[code as usize].iter().copied()));
+    let twice = codes.iter().filter(|&&code| twice[code as usize]).count();
+    Ok(Found { sets, names: names.into_iter().map(|(name, _)| name).collect(), twice })
+}
+
+/// The sets of targets by names that are known; the error is a name that is not, or what is wrong.
+pub(crate) fn known<'a>(
+    labels: &Labels,
+    names: &'a [String],
+    many: bool,
+    place: &dyn Fn(usize) -> Place,
+    mut stranger: impl FnMut(usize, &str) -> Result<()>,
+) -> Result<Sets> {
+    let index: HashMap<&'a str, u32> = names.iter().zip(0..).map(|(name, k)| (name.as_str(), k)).collect();
+    let mut sets = Sets::default();
+    for i in 0..labels.len() {
+        let mut ids = Vec::new();
+        for part in parts(&labels.name(i), many, || place(i))? {
+            match index.get(part.as_str()) {
+                Some(&id) => ids.push(id),
+                None => stranger(i, &part)?,
+            }
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        sets.push(ids);
+    }
+    Ok(sets)
+}
+
+/// For each row the number of its target's text, and the texts.
+fn by_word(labels: &Labels) -> (Vec<u32>, Vec<String>) {
+    match labels {
+        Labels::Words { codes, words, .. } => (codes.clone(), words.clone()),
+        Labels::Numbers(numbers) => {
+            let mut distinct = numbers.clone();
+            distinct.sort_by(f64::total_cmp);
+            distinct.dedup();
+            let code = |y: &f64| distinct.partition_point(|known| known < y) as u32;
+            (numbers.iter().map(code).collect(), distinct.iter().map(f64::to_string).collect())
+        }
+    }
+}
+
+/// The labels that a target names: one, or those between commas.
+fn parts(word: &str, many: bool, place: impl Fn() -> Place) -> Result<Vec<String>> {
+    if !many {
+        return Ok(vec![word.to_string()]);
+    }
+    if word.is_empty() {
+        return Ok(Vec::new());
+    }
+    let part = |part: &str| match (part.trim(), parse_number(part.trim().as_bytes())) {
+        ("", _) => {
+            let what = format!("the labels '{}' have an empty one among them", excerpt(word));
+            Err(Error::data(place(), what, "write them with one comma between two, as in 3,17"))
+        }
+        (_, Some(number)) if !number.is_finite() => {
+            let what = format!("the label '{}' is not finite", excerpt(part));
+            Err(Error::data(place(), what, "labels are finite numbers or words"))
+        }
+        (_, Some(number)) => Ok((number + 0.0).to_string()),
+        (text, None) => Ok(text.to_string()),
+    };
+    word.split(',').map(part).collect()
+}
+
+/// By value if all are numbers, else alphabetically.
+fn sort(names: &mut [(String, u32)]) {
+    let number = |name: &str| parse_number(name.as_bytes());
+    match names.iter().all(|(name, _)| number(name).is_some()) {
+        true => {
+            names.sort_by(|a, b| f64::total_cmp(&number(&a.0).unwrap_or(0.0), &number(&b.0).unwrap_or(0.0)))
+        }
+        false => names.sort(),
+    }
+}

@@ -1,0 +1,101 @@
+//! How good weights are on rows held out, and whether they are better than none.
+//!
+//! ```text
+//! gain of a row     gᵢ = ωᵢ(ℓ(b₀) − ℓ(w·x + b))
+//! better than none  ḡ > 2·s.e.(ḡ),   s.e.(ḡ) = √(Σ(gᵢ − ḡ)²)/n      for b₀ the best bias of the rows learnt from, and for b₀ = b
+//! ```
+//!
+//! Against one of them alone, a gain may be the bias's: folds of two classes as large as each other are best predicted by a
+//! score of zero, whatever was learnt.
+
+use crate::problem::task::Task;
+use rayon::prelude::*;
+
+/// Rows that are added up one after the other: sums do not depend on threads.
+const CHUNK: usize = 1024;
+/// Standard errors that a gain must have: of some thirty candidates the best has one by chance, but hardly two.
+const SURE: f64 = 2.0;
+
+/// Sums over rows held out; those of several folds add up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HoldoutScore {
+    rows: f64,
+    losses: f64,
+    gains: [f64; 2],   // against the best bias, and against the bias without its weights
+    squares: [f64; 2], // of gains
+}
+
+impl HoldoutScore {
+    /// What cannot be judged.
+    pub const LOST: HoldoutScore =
+        HoldoutScore { rows: 1.0, losses: f64::INFINITY, gains: [f64::NEG_INFINITY; 2], squares: [0.0; 2] };
+
+    /// Judges weights on these rows; `nothing` is the best bias without any.
+    pub fn of(task: &Task, weights: &[f64], bias: f64, nothing: f64) -> HoldoutScore {
+        let (examples, loss) = (task.examples(), &*task.loss);
+        let one = |i: usize| {
+            let (target, omega) = (examples.targets[i], examples.weight(i));
+            let losses = omega * loss.value(examples.rows.dot(i, weights) + bias, target);
+            let gains = [nothing, bias].map(|bias| omega * loss.value(bias, target) - losses);
+            HoldoutScore { rows: 1.0, losses, gains, squares: gains.map(|gain| gain * gain) }
+        };
+        let rows: Vec<usize> = (0..examples.len()).collect();
+        let part =
+            |rows: &[usize]| rows.iter().map(|&i| one(i)).fold(HoldoutScore::default(), HoldoutScore::and);
+        let parts: Vec<HoldoutScore> = rows.par_chunks(CHUNK).map(part).collect();
+        let held = parts.into_iter().fold(HoldoutScore::default(), HoldoutScore::and);
+        if held.losses.is_finite() { held } else { HoldoutScore::LOST }
+    }
+
+    pub fn and(self, other: HoldoutScore) -> HoldoutScore {
+        let sum = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+        HoldoutScore {
+            rows: self.rows + other.rows,
+            losses: self.losses + other.losses,
+            gains: sum(self.gains, other.gains),
+            squares: sum(self.squares, other.squares),
+        }
+    }
+
+    /// The mean loss.
+    pub fn loss(&self) -> f64 {
+        self.losses / self.rows
+    }
+
+    /// That of the best bias, without weights.
+    pub fn loss_of_nothing(&self) -> f64 {
+        (self.losses + self.gains[0]) / self.rows
+    }
+
+    /// Whether the weights gain more than chance makes of nothing.
+    pub fn is_better_than_nothing(&self) -> bool {
+        self.gains.iter().zip(self.squares).all(|(gains, squares)| {
+            let mean = gains / self.rows;
+            let variance = (squares / self.rows - mean * mean).max(0.0);
+            mean > SURE * (variance / self.rows).sqrt()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_counts_from_two_standard_errors_on_and_against_both_biases() {
+        // Gains of variance one on a hundred rows: a standard error of 0.1.
+        let held = |means: [f64; 2]| HoldoutScore {
+            rows: 100.0,
+            losses: 50.0,
+            gains: means.map(|mean| 100.0 * mean),
+            squares: means.map(|mean| 100.0 * (1.0 + mean * mean)),
+        };
+        assert!(held([0.21, 0.21]).is_better_than_nothing());
+        assert!(!held([0.19, 0.5]).is_better_than_nothing());
+        assert!(!held([0.5, 0.19]).is_better_than_nothing(), "the bias's gain");
+        assert!(!HoldoutScore::LOST.and(held([0.5, 0.5])).is_better_than_nothing());
+        let folds = held([0.15, 0.15]).and(held([0.15, 0.15]));
+        assert!(folds.is_better_than_nothing(), "twice the rows, an error of 0.07");
+        assert_eq!((folds.loss(), folds.loss_of_nothing()), (0.5, 0.65));
+    }
+}

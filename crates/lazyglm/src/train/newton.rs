@@ -1,0 +1,96 @@
+//! Training to the minimum: see [`crate::optim::newton`].
+
+use super::fit::Fitted;
+use super::judge::judge;
+use super::{Job, Progress, Stage, Trained};
+use crate::eval::objective;
+use crate::model::report::{Stop, Validation};
+use crate::optim::newton::{self, Look, Options, Problem};
+use crate::problem::settings::Settings;
+use crate::problem::source::InMemory;
+use crate::problem::task::Task;
+use crate::util::error::Result;
+use crate::util::memory;
+use std::sync::mpsc::channel;
+use std::time::Instant;
+
+/// Newton steps at most. A problem with a minimum needs some ten to forty.
+pub(super) const STEPS: usize = 200;
+
+/// Finds the minimiser.
+pub(super) fn train(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    let loss = &*task.loss;
+    // The view by columns is as large as the rows, and there are some numbers for each row and column.
+    let (nonzeros, columns) = (task.data.rows.nonzeros(), task.data.rows.columns());
+    memory::ask_for(16 * nonzeros + 32 * (columns + task.targets.len()), "rows, columns and weights")?;
+    let weighted_penalty = settings.weighted_penalty();
+    let start = settings.start.as_ref().map(|start| (start.weights.as_slice(), start.bias));
+    let problem = Problem { examples: task.examples(), loss, weighted_penalty, bias: settings.bias };
+    let rows = task.targets.len() as u64;
+    let mut progress = Progress::start(STEPS as u64, rows);
+    progress.stage = Stage::Minimising;
+    let options = Options { tolerance: settings.tolerance, steps: STEPS };
+    let started = Instant::now();
+    let found = newton::solve(&problem, start, &options, &mut |look: &Look| {
+        progress.epoch = look.steps as u64 + 1;
+        progress.learnt = look.steps as u64 * rows;
+        progress.running_loss = look.objective;
+        progress.nonzeros = Some(look.nonzeros);
+        progress.epoch_ends = true;
+        watch(&progress);
+        !settings.interrupted()
+    });
+    let seconds = started.elapsed().as_secs_f64();
+    let held_out = validation.map(|held| {
+        let loss = objective::mean_loss(held.examples(), &*held.loss, &found.weights, found.bias);
+        Validation { loss, best_epoch: found.steps as u64 }
+    });
+    let fitted = Fitted {
+        weights: found.weights,
+        bias: found.bias,
+        epochs: found.steps as u64,
+        stop: match found.stop {
+            newton::Stop::Gap => Stop::Gap,
+            newton::Stop::PredictedDecrease => Stop::PredictedDecrease,
+            newton::Stop::Precision => Stop::Precision,
+            newton::Stop::Steps => Stop::Steps,
+            newton::Stop::Told => Stop::Interrupted,
+        },
+        seconds,
+        validation: held_out,
+        history: Vec::new(),
+    };
+    let mut trained = judged(task, validation, settings, fitted)?;
+    trained.report.predicted_decrease =
+        Some(found.predicted_decrease).filter(|predicted_decrease| predicted_decrease.is_finite());
+    Ok(trained)
+}
+
+/// A model of a bias alone, where that is known to be the minimum: no weight has a gradient.
+pub(super) fn of_bias_alone(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    bias: f64,
+) -> Result<Trained> {
+    let weights = vec![0.0; task.data.rows.columns()];
+    let held_out = validation.map(|held| {
+        let loss = objective::mean_loss(held.examples(), &*held.loss, &weights, bias);
+        Validation { loss, best_epoch: 0 }
+    });
+    let (stop, history) = (Stop::Gap, Vec::new());
+    let fitted = Fitted { weights, bias, epochs: 0, stop, seconds: 0.0, validation: held_out, history };
+    judged(task, validation, settings, fitted)
+}
+
+fn judged(task: &Task, validation: Option<&Task>, settings: &Settings, fitted: Fitted) -> Result<Trained> {
+    let (_, nothing) = channel(); // nobody is at it: it is found out when it is needed
+    let blocks = InMemory { task, order: settings.order, seed: settings.seed, nothing };
+    let job = Job { blocks: &blocks, loss: &*task.loss, features: task.data.features.count, validation };
+    judge(&job, settings, 0.0, fitted)
+}

@@ -1,0 +1,44 @@
+//! Grids of penalties, judged on rows held out, all as lanes of one pass: see [`search`]; and what becomes of a model
+//! along λ₁: see [`path`].
+
+mod folds;
+mod grid;
+mod halving;
+mod lane_grid;
+mod path;
+
+pub use folds::Folds;
+pub use grid::{Numbers, Point, points};
+pub use halving::{Dropped, Outcome, Score, Search, Stage, choose, search};
+pub use path::{Stop, path};
+
+use crate::problem::task::Task;
+
+/// Rows that are not learnt, but judged on.
+#[derive(Clone, Debug)]
+pub enum Held<'a> {
+    /// Each row is held out from the lanes of its fold.
+    Folds(Folds),
+    /// Rows of their own.
+    Rows(&'a Task),
+    /// None.
+    Nothing,
+}
+
+impl Held<'_> {
+    /// How many lanes a point has.
+    fn folds(&self) -> usize {
+        match self {
+            Held::Folds(folds) => folds.count(),
+            Held::Rows(_) | Held::Nothing => 1,
+        }
+    }
+
+    /// How many of all rows the lanes of a fold learn.
+    fn learnt(&self, fold: usize, rows: usize) -> usize {
+        match self {
+            Held::Folds(folds) => rows - folds.rows(fold).len(),
+            Held::Rows(_) | Held::Nothing => rows,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A path: what becomes of the model as λ₁ falls, every λ₁ a lane of one pass.
+
+use super::Held;
+use super::grid::Point;
+use super::lane_grid::LaneGrid;
+use crate::eval::objective::{self, Objective};
+use crate::problem::settings::Settings;
+use crate::problem::task::Task;
+use crate::util::error::Result;
+
+/// The model at one point of a path.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    /// Its penalty and rate.
+    pub point: Point,
+    /// F on the training rows.
+    pub objective: Objective,
+    /// The mean loss of held-out rows, if there are such.
+    pub validation_loss: Option<f64>,
+    /// Columns whose weight is not zero, rising, and their weights.
+    pub weights: Vec<(u32, f64)>,
+    /// b.
+    pub bias: f64,
+    /// The step at which it left the finite numbers, if it did: it has no weights then.
+    pub diverged: Option<u64>,
+}
+
+/// Trains a lane for each point, as many side by side as `memory` bytes of weights allow.
+///
+/// ```
+/// use lazyglm::{Settings, synth, train::search::{path, points}};
+/// let task = synth::documents(&synth::Shape { rows: 1_000, features: 200, ..Default::default() }).task;
+/// let settings = Settings { eta0: Some(0.5), ..Settings::default() };
+/// let stops = path(&task, None, &settings, &points(&[1e-4, 1e-2, 1.0], &[0.0], &[0.5]), 1 << 30).unwrap();
+/// let nonzeros: Vec<usize> = stops.iter().map(|stop| stop.weights.len()).collect();
+/// assert!(nonzeros[0] == 0 && nonzeros[0] < nonzeros[1] && nonzeros[1] < nonzeros[2], "λ₁ falls along a path");
+/// ```
+pub fn path(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    points: &[Point],
+    memory: usize,
+) -> Result<Vec<Stop>> {
+    let width = settings.precision;
+    let team = width.most_lanes();
+    let teams = (memory / (task.data.rows.columns() * width.lane_bytes(team)).max(1)).max(1);
+    let all: Vec<usize> = (0..points.len()).collect();
+    let mut stops = Vec::with_capacity(points.len());
+    for group in all.chunks(team * teams) {
+        let which: Vec<(usize, Vec<usize>)> = group.chunks(team).map(|some| (0, some.to_vec())).collect();
+        let mut field = LaneGrid::new(task, &Held::Nothing, settings, points, &which)?;
+        for epoch in 0..settings.epochs {
+            field.learn(&field.orders(epoch), 0, 1);
+        }
+        let lost = field.diverged();
+        field.weights(&mut |p, weights, bias| {
+            let point = points[p];
+            let held_out = |task: &Task| objective::mean_loss(task.examples(), &*task.loss, &weights, bias);
+            stops.push(Stop {
+                point,
+                objective: objective::objective(task.examples(), &*task.loss, point.penalty, &weights, bias),
+                validation_loss: validation.map(held_out),
+                weights: (0u32..).zip(weights.iter().copied()).filter(|(_, w)| *w != 0.0).collect(),
+                bias,
+                diverged: lost.iter().find(|(lost, ..)| *lost == p).map(|(.., at)| at.t),
+            });
+        });
+    }
+    Ok(stops)
+}

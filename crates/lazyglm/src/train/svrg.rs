@@ -1,0 +1,53 @@
+//! Training by steps whose noise fades: see [`crate::optim::svrg`].
+
+use super::adagrad::{refuse_online_ways, scales, slower};
+use super::fit::Run;
+use super::judge::judge;
+use super::{Job, Progress, Trained};
+use crate::optim::adagrad::{self, Adagrad};
+use crate::optim::learner::Learner;
+use crate::optim::scales::Scales;
+use crate::optim::svrg::{Rule, Saga};
+use crate::problem::settings::Settings;
+use crate::util::error::Result;
+use std::time::Instant;
+
+/// Rates in units of 1/L̄, unless given.
+const STEP: f64 = 1.0;
+/// The rate of the epoch to begin with.
+const FIRST: f64 = 0.1;
+
+/// Trains on rows wherever they are.
+pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    refuse_online_ways(settings)?;
+    let started = Instant::now();
+    let scales = scales(job)?;
+    let step = settings.eta0.unwrap_or(STEP);
+    let rule = Rule { penalty: settings.penalty, step, tolerance: settings.tolerance, seed: settings.seed };
+    let (weights, bias) = match &settings.start {
+        Some(start) => (start.weights.clone(), start.bias),
+        None => first(job, settings, &scales)?,
+    };
+    let model = Saga::new(rule, scales.spreads(), settings.bias).starting_from(&weights, bias);
+    drop((weights, scales));
+    let run = Run { job, settings, slower: slower(step), spent: started.elapsed().as_secs_f64() };
+    let model = model.sampling_one_in(run.sampled());
+    judge(job, settings, step, run.fit(model, watch)?)
+}
+
+/// One epoch of AdaGrad: far from the minimum there is little noise to reduce, and it is faster.
+fn first(job: &Job, settings: &Settings, scales: &Scales) -> Result<(Vec<f64>, f64)> {
+    let rule = adagrad::Rule { penalty: settings.penalty, eta: FIRST, aware: true };
+    let units = scales.units(job.loss, settings.bias);
+    let mut model = Adagrad::new(rule, scales.rms(), units, settings.bias).sampling_one_in(u64::MAX);
+    let mut fine = true;
+    job.blocks.epoch(0, &mut |turn| {
+        fine &= model.learn(job.loss, turn.examples, turn.order).is_ok();
+        Ok(())
+    })?;
+    let (weights, bias) = (model.weights(), model.bias());
+    match fine && bias.is_finite() && weights.iter().all(|w| w.is_finite()) {
+        true => Ok((weights, bias)),
+        false => Ok((vec![0.0; weights.len()], if settings.bias { units.start } else { 0.0 })),
+    }
+}

@@ -1,0 +1,76 @@
+//! The last mile for rows that do not fit into memory: a pass for gradient and curvature, then one test a weight.
+//!
+//! Stochastic steps leave every rare feature with its latest kick; [`crate::optim::shard::zero_test`] knows which of these weights
+//! are zero at the minimum. It looks at each weight alone: where features are alike, all of them together may be too much.
+//! So the curvature is taken for larger than it is, fewer are set to zero, until F falls.
+
+use super::judge::judge;
+use super::{Job, Progress, Trained, auto, sgd};
+use crate::eval::objective;
+use crate::optim::shard::zero_test;
+use crate::problem::penalty::WeightedPenalty;
+use crate::problem::settings::Settings;
+use crate::util::error::Result;
+use std::time::Instant;
+
+/// How many times the curvature is taken.
+const TIMES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+
+/// Trains by stochastic steps; where the loss has no kinks, the test follows.
+pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    let settings = auto::for_steps(settings, job.loss, job.blocks.pairs(), job.blocks.columns());
+    let (eta0, held_down_by, mut fitted) = sgd::fit_on(job, &settings, watch)?;
+    if job.loss.second_derivative(0.0, 1.0).is_some() {
+        let started = Instant::now();
+        let fewer = tested(job, &settings.weighted_penalty(), &fitted.weights, fitted.bias)?;
+        fitted.weights = fewer.unwrap_or(fitted.weights);
+        fitted.seconds += started.elapsed().as_secs_f64();
+    }
+    Ok(Trained { held_down_by, ..judge(job, &settings, eta0, fitted)? })
+}
+
+/// The weights with zeros where the minimum has them, if that lowers F: two passes over the rows, or some more. `None` if
+/// there is nothing to gain.
+fn tested(
+    job: &Job,
+    weighted_penalty: &WeightedPenalty,
+    weights: &[f64],
+    bias: f64,
+) -> Result<Option<Vec<f64>>> {
+    let (mut loss, mut gradient) = (0.0, vec![0.0; weights.len()]);
+    let mut curvature = vec![0.0; weights.len()];
+    let n = job.blocks.rows() as f64;
+    job.blocks.pass(&mut |turn| {
+        let examples = turn.examples;
+        for i in 0..examples.len() {
+            let score = examples.rows.dot(i, weights) + bias;
+            let [value, slope, second_derivative] =
+                job.loss.taylor(score, examples.targets[i]).map(|of| examples.weight(i) * of);
+            loss += value;
+            examples.rows.for_each(i, |j, x| {
+                gradient[j] += slope * x;
+                curvature[j] += second_derivative * x * x;
+            });
+        }
+        Ok(())
+    })?;
+    gradient.iter_mut().chain(&mut curvature).for_each(|sum| *sum /= n);
+    let before = loss / n + weighted_penalty.value(weights);
+    for times in TIMES {
+        let mut fewer = weights.to_vec();
+        let curvature: Vec<f64> = curvature.iter().map(|h| times * h).collect();
+        if zero_test(&mut fewer, &gradient, &curvature, weighted_penalty) == 0 {
+            break;
+        }
+        let mut loss = 0.0;
+        job.blocks.pass(&mut |turn| {
+            let rows = turn.examples.len() as f64;
+            loss += rows * objective::mean_loss(turn.examples, job.loss, &fewer, bias);
+            Ok(())
+        })?;
+        if loss / n + weighted_penalty.value(&fewer) < before {
+            return Ok(Some(fewer));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,338 @@
+//! Files that are whole or not there: written in the folder of the target, then renamed onto it.
+//!
+//! ```
+//! use std::io::Error;
+//! let path = std::env::temp_dir().join("lazyglm-doc-whole.txt");
+//! lazyglm::util::files::write_whole(&path, |to| to.write_all(b"old")).unwrap();
+//! let failed = lazyglm::util::files::write_whole(&path, |to| {
+//!     to.write_all(b"half of the n")?;
+//!     Err(Error::other("the disk is full"))
+//! });
+//! assert!(failed.is_err());
+//! assert_eq!(std::fs::read(&path).unwrap(), b"old");
+//! ```
+
+use crate::util::error::{Error, Result};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Rights of a new file: the system takes its umask off.
+const NEW: u32 = 0o666;
+/// Rights of a file that only its owner may write to.
+const OWN: u32 = 0o644;
+/// How names of unfinished files begin; six letters or digits follow.
+const PREFIX: &str = ".lazyglm-";
+/// An unfinished file that nobody has written to for so long was left by a run that was killed.
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many entries of a folder are looked at for stale files: a bound on the work in a folder with millions.
+const ENTRIES: usize = 10_000;
+
+/// Writes a file through `fill`. If anything fails, the old file, if there was one, is untouched and nothing is left
+/// behind. A symbolic link is followed. A target that is not a regular file (a pipe, a device) is written to directly:
+/// it must not be replaced. When this returns, the file and its name are on the disk.
+///
+/// ```
+/// let path = std::env::temp_dir().join("lazyglm-doc-files.txt");
+/// lazyglm::util::files::write_whole(&path, |to| to.write_all(b"hello")).unwrap();
+/// assert_eq!(std::fs::read(&path).unwrap(), b"hello");
+/// ```
+pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let failed = failed_at(path);
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let mut direct = BufWriter::new(fs::OpenOptions::new().write(true).open(path).map_err(failed)?);
+        return fill(&mut direct).and_then(|()| direct.flush()).map_err(failed_at(path));
+    }
+    let target = behind_links(path);
+    let draft = Draft::filled(&target, NEW, fill).map_err(failed)?;
+    if let Ok(old) = fs::symlink_metadata(&target) {
+        draft.take_rights(&old).map_err(failed_at(path))?;
+    }
+    draft.file().sync_all().map_err(failed_at(path))?;
+    draft.become_file(&target).map_err(failed_at(path))?;
+    sync_folder(&target).map_err(|e| {
+        Error::io(
+            path,
+            e,
+            "the file is written, but after a power failure the old one may be back: check the disk",
+        )
+    })
+}
+
+/// The same for a file that can be made again and shows when it is damaged: nobody waits for the disk. A symbolic link
+/// is replaced, not followed. The file comes back open for reading, so that nobody can exchange it meanwhile.
+pub(crate) fn write_lightly(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<File> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(failed_at(path)(io::Error::other("there is something that is not a file")));
+    }
+    Draft::filled(path, OWN, fill).and_then(|draft| draft.become_file(path)).map_err(failed_at(path))
+}
+
+/// Opens a regular file for reading. A symbolic link is not followed, and nobody waits for a pipe.
+#[cfg(unix)]
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(open(path, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+fn failed_at(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
+    move |e| Error::io(path, e, "nothing was written: check the folder, the disk and your rights")
+}
+
+/// A file that is not finished. Where the system can do it, the file has no name until it is whole, so that a run that
+/// is killed leaves nothing behind; elsewhere it has a name that [`remove_stale`] knows.
+enum Draft {
+    Unnamed(File),
+    Named(tempfile::NamedTempFile),
+}
+
+impl Draft {
+    /// An empty file in the folder of the target, with these rights.
+    fn new(target: &Path, rights: u32) -> io::Result<Draft> {
+        Ok(match unnamed(&folder(target), rights) {
+            Some(file) => Draft::Unnamed(file),
+            None => Draft::Named(names(rights).tempfile_in(folder(target))?),
+        })
+    }
+
+    /// Takes over the rights of the file that will be replaced, but not to run as its owner.
+    fn take_rights(&self, old: &fs::Metadata) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            self.file().set_permissions(fs::Permissions::from_mode(old.permissions().mode() & 0o777))
+        }
+        #[cfg(not(unix))]
+        self.file().set_permissions(old.permissions())
+    }
+
+    fn filled(
+        target: &Path,
+        rights: u32,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Draft> {
+        remove_stale(&folder(target));
+        let draft = Draft::new(target, rights)?;
+        let mut buffer = BufWriter::new(draft.file());
+        fill(&mut buffer)?;
+        buffer.flush()?;
+        drop(buffer);
+        Ok(draft)
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            Draft::Unnamed(file) => file,
+            Draft::Named(named) => named.as_file(),
+        }
+    }
+
+    /// Takes the place of the target.
+    fn become_file(self, target: &Path) -> io::Result<File> {
+        let named = match self {
+            Draft::Named(named) => named,
+            // A link cannot replace a file, and a rename can: so a name of its own first.
+            Draft::Unnamed(file) => {
+                let given = names(NEW).make_in(folder(target), |name| {
+                    give_name(&file, name)?;
+                    file.try_clone()
+                });
+                match given {
+                    Ok(named) => named,
+                    Err(_) => copied(file, target)?, // links may be forbidden here
+                }
+            }
+        };
+        named.persist(target).map_err(|e| e.error)
+    }
+}
+
+/// The same bytes in a file with a name.
+fn copied(mut from: File, target: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut named = names(OWN).tempfile_in(folder(target))?;
+    named.as_file().set_permissions(from.metadata()?.permissions())?;
+    from.seek(SeekFrom::Start(0))?;
+    io::copy(&mut from, named.as_file_mut())?;
+    named.as_file().sync_all()?;
+    Ok(named)
+}
+
+fn names(rights: u32) -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(rights)); // the system takes its umask off
+    }
+    let _ = rights;
+    builder
+}
+
+/// A file without a name, if the system has that and can give it one later.
+#[cfg(target_os = "linux")]
+fn unnamed(folder: &Path, rights: u32) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = File::from(open(folder, flags, Mode::from_raw_mode(rights)).ok()?);
+    handle(&file).exists().then_some(file)
+}
+
+/// The name under which the system knows an open file.
+#[cfg(target_os = "linux")]
+fn handle(file: &File) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+#[cfg(target_os = "linux")]
+fn give_name(file: &File, name: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    Ok(linkat(CWD, handle(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed(_: &Path, _: u32) -> Option<File> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_name(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into()) // no file is without a name here
+}
+
+/// Removes unfinished files of ours that a killed run left in a folder.
+fn remove_stale(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.take(ENTRIES).flatten() {
+        let name = entry.file_name();
+        let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let ours = random.is_some_and(|it| it.len() == 6 && it.bytes().all(|b| b.is_ascii_alphanumeric()));
+        if ours && is_old_file_of_ours(&entry.path()) {
+            let _ = fs::remove_file(entry.path()); // another run may have been faster
+        }
+    }
+}
+
+fn is_old_file_of_ours(path: &Path) -> bool {
+    let Ok(found) = fs::symlink_metadata(path) else { return false };
+    let age = found.modified().ok().and_then(|time| time.elapsed().ok());
+    found.is_file() && owner(&found).is_none_or(is_me) && age.is_some_and(|age| age > STALE)
+}
+
+/// The user a file belongs to, where files belong to users.
+#[cfg(unix)]
+pub(crate) fn owner(found: &fs::Metadata) -> Option<u32> {
+    Some(std::os::unix::fs::MetadataExt::uid(found))
+}
+
+/// Whether this process acts for a user.
+#[cfg(unix)]
+pub(crate) fn is_me(user: u32) -> bool {
+    rustix::process::geteuid().as_raw() == user
+}
+
+/// Whether a file can be written to by everybody, or by another group than that of its source.
+#[cfg(unix)]
+pub(crate) fn others_may_write(found: &fs::Metadata, source: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let by_group = found.mode() & 0o020 != 0 && found.gid() != source.gid();
+    found.mode() & 0o002 != 0 || by_group
+}
+
+#[cfg(not(unix))]
+pub(crate) fn others_may_write(_: &fs::Metadata, _: &fs::Metadata) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+pub(crate) fn owner(_: &fs::Metadata) -> Option<u32> {
+    None
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_me(_: u32) -> bool {
+    true
+}
+
+/// Puts the name of a file on the disk, where folders are files that can be told to.
+fn sync_folder(target: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    match File::open(folder(target)).and_then(|folder| folder.sync_all()) {
+        // A folder that may be written to but not listed, or a file system that has no such thing.
+        Err(e) if [io::ErrorKind::PermissionDenied, io::ErrorKind::InvalidInput].contains(&e.kind()) => {}
+        done => return done,
+    }
+    let _ = target;
+    Ok(())
+}
+
+/// Whether a file could be written here, found out before hours of work rather than after.
+///
+/// ```
+/// use lazyglm::util::files::check_writable;
+/// let folder = std::env::temp_dir();
+/// assert!(check_writable(&folder.join("lazyglm-doc-new.model")).is_ok(), "and it is not made yet");
+/// assert!(check_writable(&folder).is_err(), "a folder is no file");
+/// assert!(check_writable(&folder.join("lazyglm-doc-no-such-folder/new.model")).is_err());
+/// ```
+pub fn check_writable(path: &Path) -> Result<()> {
+    // By kind alone: the system's own words would name a temporary file.
+    let failed = |e: io::Error| {
+        let hint = format!(
+            "check that the folder '{}' is there and that you may write to it",
+            folder(path).display()
+        );
+        Error::io(path, e.kind().into(), hint)
+    };
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
+        Ok(found) if !found.is_file() => Ok(()),
+        _ => Draft::new(&behind_links(path), NEW).map(|_| ()).map_err(failed),
+    }
+}
+
+/// Whether two names stand for one file that exists.
+///
+/// ```
+/// use lazyglm::util::files::same_file;
+/// let here = std::env::temp_dir();
+/// assert!(same_file(&here, &here.join(".")) && !same_file(&here, "no such file".as_ref()));
+/// ```
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Where a name leads, through links, also one whose target does not exist yet: a link is written through, not over.
+pub(crate) fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    for _ in 0..40 {
+        let Ok(next) = fs::read_link(&path) else { break };
+        path = folder(&path).join(next);
+    }
+    path
+}
+
+fn folder(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(test)]
+mod tests;

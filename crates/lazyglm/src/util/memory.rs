@@ -1,0 +1,106 @@
+//! How much memory there is, and an error in place of an abort where it is not enough.
+//!
+//! The machine, a container or a limit of the process may say how much. Where none does, or more is promised than there is, an
+//! allocation can still fail: the large ones are asked for beforehand.
+
+use crate::util::error::{Error, Result};
+use std::fs::read_to_string;
+
+/// What the machine can still give, in bytes, where it says so.
+pub fn available() -> Option<usize> {
+    let text = read_to_string("/proc/meminfo").ok()?;
+    let kilobytes = figure(&text, "MemAvailable:")?.saturating_add(figure(&text, "SwapFree:").unwrap_or(0));
+    kilobytes.checked_mul(1024)
+}
+
+/// The number behind a word at the start of a line.
+fn figure(text: &str, word: &str) -> Option<usize> {
+    let line = text.lines().find(|line| line.split_whitespace().next() == Some(word))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// What a container leaves, where there is one with a limit.
+fn left_in_container() -> Option<usize> {
+    let text = |file: &str| read_to_string(format!("/sys/fs/cgroup/{file}")).ok();
+    left_of(&text("memory.max")?, &text("memory.current")?, &text("memory.stat").unwrap_or_default())
+}
+
+/// The limit less what is in use. Files that the system keeps in memory are in use only until somebody needs the room.
+fn left_of(most: &str, current: &str, stat: &str) -> Option<usize> {
+    let [most, current] = [most, current].map(|text| text.trim().parse::<usize>().ok());
+    let given_back =
+        ["inactive_file", "active_file", "slab_reclaimable"].map(|word| figure(stat, word).unwrap_or(0));
+    Some(most?.saturating_sub(current?.saturating_sub(given_back.iter().sum())))
+}
+
+/// The most addresses that this process may have, where that is limited (`ulimit -v`).
+pub(crate) fn most_addresses() -> Option<usize> {
+    let text = read_to_string("/proc/self/limits").ok()?;
+    let line = text.lines().find(|line| line.starts_with("Max address space"))?;
+    line.split_whitespace().nth(3)?.parse().ok()
+}
+
+/// What is left for data, to be looked at while they are read.
+pub(crate) struct Left {
+    bytes: usize,
+    limited: bool, // in addresses
+}
+
+/// What is kept free for blocks that are being read, on each thread, where addresses are limited.
+const SPARE: usize = 8 << 20;
+
+impl Left {
+    /// What machine and container have left now.
+    pub fn now() -> Left {
+        let bytes = [available(), left_in_container()].into_iter().flatten().min().unwrap_or(usize::MAX);
+        Left { bytes, limited: most_addresses().is_some() }
+    }
+
+    /// An error if more than that is needed for rows, or no room would be left to read others.
+    pub fn check(&self, needed: usize) -> Result<()> {
+        if needed > self.bytes {
+            return Err(out_of_memory("the rows"));
+        }
+        match self.limited {
+            true => ask_for(SPARE * (1 + rayon::current_num_threads()), "the rows"),
+            false => Ok(()),
+        }
+    }
+}
+
+/// An error if so many bytes cannot be had in one piece. They are given back at once: this is a question.
+pub(crate) fn ask_for(bytes: usize, what: &str) -> Result<()> {
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| out_of_memory(what))
+}
+
+/// The error.
+pub(crate) fn out_of_memory(what: &str) -> Error {
+    Error::call(
+        format!("{what} do not fit into memory"),
+        "give --memory (as in --memory 2G), which goes through the rows a window at a time, or fewer rows or features",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_the_system_keeps_in_memory_do_not_count_as_used() {
+        let stat = "anon 100\nfile 800\ninactive_file 500\nactive_file 300\nslab_reclaimable 50\n";
+        assert_eq!(left_of("1000\n", "990\n", stat), Some(860));
+        assert_eq!(left_of("1000\n", "990\n", ""), Some(10));
+        assert_eq!(left_of("max\n", "990\n", stat), None);
+        assert_eq!(figure("MemAvailable:   12 kB\nSwapFree: 3 kB\n", "SwapFree:"), Some(3));
+    }
+
+    #[test]
+    fn more_than_there_is_is_an_error_that_names_the_way_out() {
+        let left = Left { bytes: 1000, limited: true };
+        assert!(left.check(1000).is_ok());
+        assert!(left.check(1001).unwrap_err().to_string().contains("--memory"));
+        assert!(ask_for(1 << 20, "the weights").is_ok());
+        let error = ask_for(isize::MAX as usize, "the weights").unwrap_err().to_string();
+        assert!(error.starts_with("the weights do not fit into memory"), "{error}");
+    }
+}

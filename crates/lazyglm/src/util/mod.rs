@@ -1,0 +1,9 @@
+//! Tools without any knowledge of the field: errors, numbers as text, random orders, registries of names, files, memory.
+
+pub mod error;
+pub mod files;
+pub mod memory;
+pub mod number;
+pub mod random;
+pub mod registry;
+pub(crate) mod scan;

@@ -1,0 +1,176 @@
+//! From `name:key=value,key=value` to a thing in a table.
+//!
+//! Losses and schedules are tables of entries; the program's help, error lists, docs and laws all come from
+//! the tables. A typo is refused with the nearest name, a number with the range it must lie in.
+//!
+//! ```
+//! use lazyglm::{loss, schedule};
+//! assert!(loss::parse("huber:delta=0.5").is_ok() && schedule::Spec::parse("power:p=0.75,t0=100").is_ok());
+//! let error = loss::parse("huber:delta=-1").unwrap_err();
+//! assert_eq!(error.to_string(), "loss 'huber' cannot have delta=-1; delta is a number above 0");
+//! ```
+
+use crate::util::error::{Error, Result, excerpt};
+
+/// One number that an entry takes.
+///
+/// ```
+/// use lazyglm::loss;
+/// let quantile = loss::TABLE.iter().find(|entry| entry.name == "quantile").unwrap();
+/// let tau = quantile.keys[0];
+/// assert_eq!((tau.name, tau.default, tau.low, tau.high, tau.open), ("tau", "0.5", 0.0, 1.0, true));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// As written before `=`.
+    pub name: &'static str,
+    /// What it is when not given, in words.
+    pub default: &'static str,
+    /// The smallest value allowed; excluded if `open`.
+    pub low: f64,
+    /// The largest value allowed; excluded if `open`.
+    pub high: f64,
+    /// Whether the ends are excluded.
+    pub open: bool,
+}
+
+impl Key {
+    /// A key that takes any positive number.
+    ///
+    /// ```
+    /// const WIDTH: lazyglm::util::registry::Key = lazyglm::util::registry::Key::positive("width", "1");
+    /// assert_eq!((WIDTH.low, WIDTH.open), (0.0, true), "zero itself is refused");
+    /// ```
+    pub const fn positive(name: &'static str, default: &'static str) -> Key {
+        Key { name, default, low: 0.0, high: f64::INFINITY, open: true }
+    }
+
+    fn admits(&self, value: f64) -> bool {
+        value.is_finite()
+            && if self.open {
+                self.low < value && value < self.high
+            } else {
+                self.low <= value && value <= self.high
+            }
+    }
+
+    fn range(&self) -> String {
+        match (self.open, self.high) {
+            (true, f64::INFINITY) => format!("above {}", self.low),
+            (false, f64::INFINITY) => format!("{} or more", self.low),
+            (true, high) => format!("above {} and below {high}", self.low),
+            (false, high) => format!("from {} to {high}", self.low),
+        }
+    }
+}
+
+/// One line of a table.
+///
+/// ```
+/// use lazyglm::util::registry::{Entry, find};
+/// type Make = fn(f64) -> f64;
+/// let table: [Entry<Make>; 2] = [
+///     Entry { name: "double", formula: "2x", keys: &[], make: |x| 2.0 * x },
+///     Entry { name: "square", formula: "x²", keys: &[], make: |x| x * x },
+/// ];
+/// assert_eq!((find("map", &table, "square").unwrap().entry.make)(3.0), 9.0);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Entry<Make> {
+    /// As written.
+    pub name: &'static str,
+    /// Its formula, for help and docs.
+    pub formula: &'static str,
+    /// The numbers it takes.
+    pub keys: &'static [Key],
+    /// Makes it from the numbers given, in the order of `keys`.
+    pub make: Make,
+}
+
+/// What was asked for: an entry, and the numbers given for its keys.
+///
+/// ```
+/// use lazyglm::{util::registry, schedule::TABLE};
+/// let choice = registry::find("schedule", TABLE, "power:t0=100").unwrap();
+/// assert_eq!((choice.entry.name, choice.given), ("power", vec![None, Some(100.0)]), "p keeps its default");
+/// ```
+pub struct Choice<'a, Make> {
+    /// The entry.
+    pub entry: &'a Entry<Make>,
+    /// One for each of the entry's keys; `None` where the default holds.
+    pub given: Vec<Option<f64>>,
+}
+
+/// Finds `text` (`name` or `name:key=value,…`) in a table of what are called `noun`s.
+///
+/// ```
+/// use lazyglm::{loss::TABLE, util::registry::find};
+/// assert_eq!(find("loss", TABLE, "huber:delta=2").unwrap().given, [Some(2.0)]);
+/// let error = find("loss", TABLE, "huber:dleta=2").err().unwrap().to_string();
+/// assert!(error.starts_with("loss 'huber' has no key 'dleta'; did you mean 'delta'?"));
+/// ```
+pub fn find<'a, Make>(noun: &str, table: &'a [Entry<Make>], text: &str) -> Result<Choice<'a, Make>> {
+    let (name, keys) = text.split_once(':').map_or((text, None), |(name, keys)| (name, Some(keys)));
+    let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();
+    let entry = table
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| Error::call(format!("there is no {noun} '{name}'"), suggest(name, &names)))?;
+    let mut given = vec![None; entry.keys.len()];
+    for pair in keys.into_iter().flat_map(|keys| keys.split(',')) {
+        let (k, value) = one_pair(noun, entry.name, entry.keys, pair)?;
+        if given[k].replace(value).is_some() {
+            return Err(Error::call(
+                format!("{noun} '{name}' is given {} twice", entry.keys[k].name),
+                "give it once",
+            ));
+        }
+    }
+    Ok(Choice { entry, given })
+}
+
+fn one_pair(noun: &str, name: &str, keys: &[Key], pair: &str) -> Result<(usize, f64)> {
+    let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
+    let (key, value) = pair.split_once('=').ok_or_else(|| {
+        Error::call(format!("'{pair}' is no key=value"), format!("write {noun} '{name}:key=value'"))
+    })?;
+    let k = names.iter().position(|n| *n == key).ok_or_else(|| {
+        let hint = if names.is_empty() { "it takes none".to_string() } else { suggest(key, &names) };
+        Error::call(format!("{noun} '{name}' has no key '{key}'"), hint)
+    })?;
+    match value.parse::<f64>() {
+        Ok(number) if keys[k].admits(number) => Ok((k, number)),
+        _ => Err(Error::call(
+            format!("{noun} '{name}' cannot have {key}={value}"),
+            format!("{key} is a number {}", keys[k].range()),
+        )),
+    }
+}
+
+/// "did you mean 'x'?" for a near miss, and the whole list.
+///
+/// ```
+/// let hint = lazyglm::util::registry::suggest("hinje", &["logistic", "hinge"]);
+/// assert_eq!(hint, "did you mean 'hinge'? There are: logistic, hinge");
+/// ```
+pub fn suggest(typed: &str, names: &[&str]) -> String {
+    let near = names
+        .iter()
+        .map(|name| (strsim::jaro_winkler(typed, name), name))
+        .filter(|(nearness, _)| *nearness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let all = listed(names);
+    near.map_or(format!("there are: {all}"), |(_, name)| {
+        format!("did you mean '{}'? There are: {all}", excerpt(name))
+    })
+}
+
+/// Names that a message lists: the first forty, each cut to a readable length.
+pub(crate) fn listed(names: &[impl AsRef<str>]) -> String {
+    let some: Vec<String> = names.iter().take(LISTED).map(|name| excerpt(name.as_ref())).collect();
+    let more = names.len().saturating_sub(LISTED);
+    some.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+}
+
+/// How many names a message lists.
+const LISTED: usize = 40;

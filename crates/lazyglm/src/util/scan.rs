@@ -1,0 +1,97 @@
+//! The numbers that words of a text spell, eight bytes at a time: plain integer arithmetic, and no branches that depend
+//! on the digits, so that a core works on several words at once.
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// The eight bytes before `end`, the last in the highest place, less `0` each; those before `start` are zero. For words
+/// of one to eight bytes.
+#[inline(always)]
+fn word(text: &[u8], start: usize, end: usize) -> Option<u64> {
+    let bytes: [u8; 8] = text.get(end.wrapping_sub(8)..end)?.try_into().ok()?;
+    let spare = (8 * (8 - (end - start))) as u32;
+    Some((u64::from_le_bytes(bytes) ^ (ONES * u64::from(b'0'))) >> spare << spare)
+}
+
+/// The number that eight digits spell, the last in the highest place; `None` if any is no digit.
+#[inline(always)]
+fn number(digits: u64) -> Option<u64> {
+    let wrong = (digits | digits.wrapping_add(ONES * 0x76)) & HIGH;
+    let pairs = digits.wrapping_mul(10 * (1 << 8) + 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100 * (1 << 16) + 1) >> 16 & 0x0000_ffff_0000_ffff;
+    let eight = fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32;
+    (wrong == 0).then_some(eight)
+}
+
+/// The whole number of up to eight digits that is all of `text[start..end]`.
+#[inline(always)]
+pub(crate) fn whole_in(text: &[u8], start: usize, end: usize) -> Option<u64> {
+    if end <= start || end - start > 8 {
+        return None;
+    }
+    number(word(text, start, end)?)
+}
+
+/// The decimal number of up to eight bytes, without sign and exponent, that is all of `text[start..end]`: the same bits
+/// as the standard library's, since fewer than 16 digits are divided once by an exact power of ten.
+#[inline(always)]
+pub(crate) fn decimal_in(text: &[u8], start: usize, end: usize) -> Option<f64> {
+    if end <= start || end - start > 8 {
+        return None;
+    }
+    if end - start == 1 {
+        let digit = text[start].wrapping_sub(b'0'); // counts: the next shortest way
+        return (digit < 10).then_some(f64::from(digit));
+    }
+    let digits = word(text, start, end)?;
+    if digits & 0xffff == u64::from(b'.' ^ b'0') << 8 && end - start == 8 {
+        // 0.dddddd, which is how most programs print a value below one: a guess that saves looking for the point.
+        return number(digits >> 16 << 16).map(|whole| whole as f64 / POWERS[6]);
+    }
+    let from_point = digits ^ (ONES * u64::from(b'.' ^ b'0'));
+    let point = !((from_point & !HIGH).wrapping_add(!HIGH) | from_point) & HIGH;
+    if point == 0 {
+        return number(digits).map(|whole| whole as f64);
+    }
+    // What stands before the point moves one place up, over it: digits alone are left.
+    let place = point.trailing_zeros() / 8;
+    if place == 7 || point & (point - 1) != 0 {
+        return None; // at the end, or more than one
+    }
+    let before = digits & ((1 << (8 * place)) - 1);
+    let behind = digits >> (8 * place + 8) << (8 * place + 8);
+    Some(number(before << 8 | behind)? as f64 / POWERS[7 - place as usize])
+}
+
+const POWERS: [f64; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_standard_library() {
+        let mut random = crate::util::random::Random::new(7);
+        let alphabet = b"0123456789.-e:x ";
+        for _ in 0..200_000 {
+            let length = 1 + random.below(8) as usize;
+            let mostly = if random.below(4) == 0 { alphabet.len() } else { 11 };
+            let word: String =
+                (0..length).map(|_| alphabet[random.below(mostly as u64) as usize] as char).collect();
+            let text = format!("1 3:14159{word}");
+            let (start, end) = (9, text.len());
+            if let Some(value) = decimal_in(text.as_bytes(), start, end) {
+                assert_eq!(word.parse::<f64>().map(f64::to_bits), Ok(value.to_bits()), "{word}");
+            } else {
+                let plain = word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+                let usual = plain && word.matches('.').count() <= 1 && !word.ends_with('.');
+                assert!(!usual, "{word}");
+            }
+            assert_eq!(
+                whole_in(text.as_bytes(), start, end),
+                word.parse().ok().filter(|_| !word.contains('+')),
+                "{word}"
+            );
+        }
+    }
+}
