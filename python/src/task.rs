@@ -116,7 +116,7 @@ impl Task {
                     let present = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
                     (0..targets.len()).filter(present).map(|row| targets[row]).collect()
                 });
-                let task = lazyglm::Task::new(data, Some(loss), weights.map(<[f64]>::to_vec), None)?;
+                let task = lazyglm::Task::builder(data).loss(loss).sample_weights(weights.map(<[f64]>::to_vec)).build()?;
                 Ok(Task { task: Arc::new(task), codes, heads, mean_weight })
             })
         });

@@ -1,14 +1,14 @@
 //! What `tune` and `path` have in common: a grid of penalties, and rows in memory to try them on.
 
 use crate::args::{Train, Update};
-use crate::extras::refuse_for_many;
 use crate::plan;
 use crate::print::{count, note};
 use crate::verbs::common::use_threads;
-use crate::verbs::train::From;
-use lazyglm::train::classes::available;
+use crate::verbs::train::TrainingData;
+use crate::warm_start::refuse_for_many;
 use lazyglm::train::search::{Numbers, Point, points};
-use lazyglm::{ElasticNet, Error, Result, Settings, Solver, Task, objective, rate};
+use lazyglm::util::memory::available;
+use lazyglm::{ElasticNet, Error, Problem, Result, Settings, Solver, Task, objective, rate};
 use std::time::Instant;
 
 /// λ₁ goes from where all weights are zero down to this share of it, in so many steps, unless a grid is given.
@@ -18,9 +18,9 @@ const STEPS: usize = 16;
 /// Ready to go.
 pub struct Grid {
     /// The rows to learn from.
-    pub task: Box<Task>,
+    problem: Box<dyn Problem>,
     /// Those held out, if a file or a share of them was named.
-    pub held_out: Option<Box<Task>>,
+    pub held_out: Option<Task>,
     /// Everything but the penalty and the rate.
     pub settings: Settings,
     /// What to try.
@@ -52,12 +52,18 @@ impl Grid {
         plan.notes.iter().for_each(|text| note(args.quiet, text));
         use_threads(args.threads)?;
         let started = Instant::now();
-        let from = From::prepare(args, plan)?;
+        let TrainingData { problem, held_out } = TrainingData::read(args, plan)?;
         let seconds_read = started.elapsed().as_secs_f64();
-        let From::Memory(task, held_out) = from else {
+        let Some(task) = problem.in_memory() else {
             let hint = "raise --memory: many models at once go through rows that are held in memory";
             return Err(Error::call("the rows do not fit into --memory", hint));
         };
+        if task.targets.heads().is_some() {
+            return Err(Error::call(
+                "there are more than two classes, or labels",
+                "only `train` learns many at once: keep the rows of two classes, or give all but one the same name",
+            ));
+        }
         if args.loss == "auto" {
             note(args.quiet, &format!("loss {}", task.loss.spec()));
         }
@@ -74,11 +80,16 @@ impl Grid {
         };
         let rates = match rates.is_empty() {
             false => rates,
-            true => vec![auto_rate(args, &task, settings, &l1, most(&l2))?],
+            true => vec![auto_rate(args, task, settings, &l1, most(&l2))?],
         };
         let points = points(l1.values(), &l2, &rates);
-        let memory = memory(args, &task, points.len() * folds, settings)?;
-        Ok(Grid { task, held_out, settings: settings.clone(), points, memory, seconds_read, started })
+        let memory = memory(args, task, points.len() * folds, settings)?;
+        Ok(Grid { problem, held_out, settings: settings.clone(), points, memory, seconds_read, started })
+    }
+
+    /// The rows to learn from.
+    pub fn task(&self) -> &Task {
+        self.problem.in_memory().expect("checked when the grid was made")
     }
 
     /// The settings of one point.

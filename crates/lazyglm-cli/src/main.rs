@@ -5,7 +5,6 @@
 //! or the run, 2 for a wrong call.
 
 mod args;
-mod extras;
 mod grid;
 mod harmless;
 mod plan;
@@ -13,6 +12,7 @@ mod print;
 mod progress;
 mod timing;
 mod verbs;
+mod warm_start;
 
 use clap::Parser;
 use lazyglm::{Kind, Result};

@@ -4,7 +4,7 @@ use crate::args;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Precision, Request, Result, Settings,
-    Solver, Steps, TargetKind, UpdateName, loss, schedule, train::classes,
+    Solver, Steps, TargetKind, UpdateName, loss, schedule,
 };
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ pub struct Plan {
     pub loss: Option<Arc<dyn Loss>>,
     /// How much classes count.
     pub class_weight: Option<ClassWeight>,
-    /// What was asked of targets with many classes or labels.
-    pub classes: classes::Asked,
+    /// The kind of heads asked for, for many classes or labels.
+    pub heads: Option<HeadKind>,
     /// Where held-out rows come from.
     pub validation: Option<HeldOut>,
     /// What was typed and has no meaning.
@@ -110,7 +110,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         } else {
             Settings::default().tolerance
         }),
-        start: None,   // laid out on columns once there are some: see extras.rs
+        start: None,   // laid out on columns once there are some: see warm_start.rs
         factors: None, // the same
         nonnegative: args.nonnegative,
         method,
@@ -134,17 +134,18 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         table_budget: table_budget(args, &mut notes),
         average: average(args)?,
         runs: args.runs.unwrap_or(1),
+        memory: args.memory,
+        tuned_thresholds: args.thresholds == args::Thresholds::Tuned,
         interrupt: None, // a verb's that can be interrupted
     };
     Ok(Plan {
         settings,
         loss,
-        classes: classes::Asked {
-            multiclass: args.multiclass.map(|how| match how {
-                args::Multiclass::Ovr => HeadKind::Ovr,
-                args::Multiclass::Softmax => HeadKind::Softmax,
-            }),
-            multilabel: args.multilabel,
+        heads: match (args.multilabel, args.multiclass) {
+            (true, _) => Some(HeadKind::Labels),
+            (false, Some(args::Multiclass::Ovr)) => Some(HeadKind::Ovr),
+            (false, Some(args::Multiclass::Softmax)) => Some(HeadKind::Softmax),
+            (false, None) => None,
         },
         class_weight: args.class_weight.as_deref().map(ClassWeight::parse).transpose()?,
         validation: args.validation.as_deref().map(held_out).transpose()?,

@@ -20,7 +20,7 @@ pub struct Timed {
 
 /// Learns the first rows in the order of the data, at a rate that falls from `eta0` like 1/√t.
 pub fn learn<U: Update>(task: &Task, rows: usize, eta0: f64, update: U) -> Result<Timed> {
-    let setting = Setting { eta0, l2: 0.0, rows: Some(task.targets.len() as u64), epochs: 1 };
+    let setting = Setting { eta0, l2: 0.0, rows: Some(task.len() as u64), epochs: 1 };
     let schedule = Spec::parse("inverse-sqrt")?.resolve(&setting)?;
     let rule = Rule { loss: &*task.loss, schedule: &*schedule };
     let order: Vec<u32> = (0..rows as u32).collect();
@@ -40,13 +40,14 @@ pub fn learn_lanes(
     method: Method,
     width: Precision,
 ) -> Result<Timed> {
-    let setting = Setting { eta0, l2: 0.0, rows: Some(task.targets.len() as u64), epochs: 1 };
+    let setting = Setting { eta0, l2: 0.0, rows: Some(task.len() as u64), epochs: 1 };
     let schedule = Spec::parse("inverse-sqrt")?.resolve(&setting)?;
-    let order: Vec<u32> = (0..task.targets.len() as u32).collect();
-    let (examples, aim) = (task.examples(), Same { loss: &*task.loss, targets: &task.targets });
-    let mut block = lanes::block(examples.rows.columns(), penalties, method, true, width);
+    let order: Vec<u32> = (0..task.len() as u32).collect();
+    let (rows, mut lane_loss) =
+        (task.data.rows.borrow(), Same { loss: &*task.loss, targets: task.numbers() });
+    let mut block = lanes::block(rows.columns(), penalties, method, true, width);
     let started = Instant::now();
-    block.learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: &order });
+    block.learn(&mut lane_loss, &Pass { rates: &[&*schedule], rows, weights: None, order: &order });
     let weights = block.weights(0).collect();
     Ok(Timed { seconds: started.elapsed().as_secs_f64(), weights, bias: block.bias(0) })
 }

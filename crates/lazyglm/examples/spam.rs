@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mail = "spam 1:2 3:1\nham 2:1 3:2\nspam 1:1 3:2\nham 2:2 3:1\n".repeat(200);
     std::fs::write(&file, mail)?;
 
-    let task = Task::new(Dataset::read(&file, Declared::default())?, None, None, None)?;
+    let task = Task::builder(Dataset::read(&file, Declared::default())?).build()?;
     let settings = Settings { penalty: ElasticNet::new(0.01, 0.0)?, ..Settings::default() };
     let trained = train(&task, None, &settings, &mut |_| {})?;
     println!(

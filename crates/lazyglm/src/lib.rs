@@ -16,7 +16,7 @@
 //! std::fs::write(&file, "spam 1:1 3:1\nham 2:1 3:1\n".repeat(50))?;
 //!
 //! let data = Dataset::read(&file, Declared::default())?;
-//! let task = Task::new(data, None, None, None)?; // two classes: logistic loss
+//! let task = Task::builder(data).build()?; // two classes: logistic loss
 //! let settings = Settings::default();
 //! let trained = train(&task, None, &settings, &mut |_progress| {})?;
 //! assert!(trained.report.objective < 0.5);
@@ -62,6 +62,7 @@ pub use data::vocabulary::Vocabulary;
 pub use eval::objective;
 pub use model::report::{Epoch, HeadReport, HeadsReport, Report, Stop, Tried, Validation};
 pub use model::scorer::Scorer;
+pub use model::trained::Trained;
 pub use model::warm_start::{PenaltyFactors, start_of};
 pub use model::weights_table::with_weights_of;
 pub use model::{Counting, Model, Output, Prediction, Seen, Training, Words};
@@ -71,9 +72,10 @@ pub use problem::penalty::{ElasticNet, Method, WeightedPenalty};
 pub use problem::schedule;
 pub use problem::settings::{Order, Precision, Settings, Start, UpdateName};
 pub use problem::solvers::{Capabilities, Losses, Request, SOLVERS, Solver, Steps, TargetKind};
+pub use problem::source::{Problem, Source};
 pub use problem::synth;
-pub use problem::task::{ClassWeight, Task, targets_of};
-pub use problem::windows::{Stream, StreamOptions};
+pub use problem::task::{ClassWeight, Targets, Task, TaskBuilder, targets_of};
+pub use problem::windows::{Windows, WindowsOptions};
 pub use train::certify::{Certify, Proved};
-pub use train::{Progress, Stage, Trained, rate, train, train_stream};
+pub use train::{Progress, Stage, rate, train};
 pub use util::error::{Error, Kind, Place, Result, escaped, excerpt};

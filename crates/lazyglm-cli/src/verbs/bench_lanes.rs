@@ -80,7 +80,7 @@ pub fn run(args: &BenchPaper) -> Result<()> {
 
 fn race(task: &Task) -> Result<Vec<Contender>> {
     let start = || vec![0.0; task.examples().rows.columns()];
-    let (all, penalty, method) = (task.targets.len(), penalties(1)[0], Method::Fobos);
+    let (all, penalty, method) = (task.len(), penalties(1)[0], Method::Fobos);
     let mut contenders: Vec<Contender> = Vec::new();
     for _ in 0..ROUNDS {
         let round = [

@@ -62,7 +62,7 @@ fn name(method: Method) -> &'static str {
 
 fn race(task: &Task, method: Method) -> Result<Vec<Contender>> {
     let start = || vec![0.0; task.examples().rows.columns()];
-    let all = task.targets.len();
+    let all = task.len();
     let few = all.min(DENSE_ROWS);
     let mut contenders: Vec<Contender> = Vec::new();
     for _ in 0..ROUNDS {

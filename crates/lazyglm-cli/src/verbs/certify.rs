@@ -1,8 +1,8 @@
 //! `lazyglm certify MODEL DATA`: how far a model can be from the minimum, proved.
 
 use crate::args::Certify;
-use crate::extras::one_head;
 use crate::print::{self, count, note};
+use crate::warm_start::one_head;
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, Model, PenaltyFactors, Proved, Result, SampleWeights, Scale,

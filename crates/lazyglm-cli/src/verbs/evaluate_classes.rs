@@ -6,7 +6,7 @@ use crate::verbs::evaluate::check_loss;
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::eval::metrics::{HeadFigures, HeadMetrics, Tally};
-use lazyglm::train::classes::{Unknown, sets_of};
+use lazyglm::problem::task::{Unknown, sets_of};
 use lazyglm::{Error, HeadKind, Heads, Model, Place, Result, Scorer, data::dataset};
 use std::io::{self, Write};
 

@@ -14,5 +14,4 @@ pub mod path;
 pub mod predict;
 pub mod stats;
 pub mod train;
-pub mod train_classes;
 pub mod tune;

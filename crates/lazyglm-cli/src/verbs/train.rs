@@ -1,22 +1,22 @@
 //! `lazyglm train DATA`: from a file to a model.
 
+mod data;
 mod figures;
-mod from;
 mod notes;
 mod split;
 
-pub use from::From;
-pub use split::split_rows;
+pub use data::TrainingData;
 
 use crate::args::{Thresholds, Train};
-use crate::extras::extras;
 use crate::plan;
 use crate::print::{self, note};
 use crate::progress::Display;
 use crate::verbs::common::{refuse_same, use_threads};
+use crate::warm_start::warm_start;
 use figures::human;
-use from::Prepared;
-use lazyglm::{CacheMode, ElasticNet, Error, Result, Stop, util::files};
+use lazyglm::train::heads::Room;
+use lazyglm::util::files;
+use lazyglm::{CacheMode, ElasticNet, Error, Model, Result, Stop, train};
 use notes::comment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,37 +39,40 @@ pub fn run(args: Train) -> Result<()> {
     plan.notes.iter().for_each(|text| note(args.quiet, text));
     use_threads(args.threads)?;
     let started = Instant::now();
-    let from = Prepared::read(&args, &plan)?;
+    let data = TrainingData::read(&args, &plan)?;
     let seconds_read = started.elapsed().as_secs_f64();
-    let from = match from {
-        Prepared::One(from) => from,
-        Prepared::Many(many) => return many.run(&args, &plan, seconds_read),
-    };
-    if args.thresholds == Thresholds::Tuned {
+    let problem = &*data.problem;
+    let heads = problem.targets().heads();
+    if args.thresholds == Thresholds::Tuned && heads.is_none() {
         return Err(Error::call("--thresholds is for labels", "leave it out, or ask for --multilabel"));
     }
-    if args.loss == "auto" {
-        note(args.quiet, &format!("loss {}", from.loss().spec()));
+    if args.loss == "auto" && heads.is_none() {
+        note(args.quiet, &format!("loss {}", problem.loss().spec()));
     }
 
-    let mut settings = extras(&args, from.features(), from.classes(), &plan.settings)?;
+    let mut settings = warm_start(&args, problem, &plan.settings)?;
     settings.interrupt = interrupt();
+    if let (Some(heads), Some(task)) = (heads, problem.in_memory()) {
+        let room = Room::plan(task, settings.precision, settings.memory)?;
+        note(args.quiet, &room.words(heads.kind, heads.names.len()));
+    }
     let mut display = Display::new(args.quiet);
-    let trained = from.train(&settings, &mut |progress| display.see(progress));
+    let trained = train(problem, data.held_out.as_ref(), &settings, &mut |progress| display.see(progress));
     display.finish();
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
+    trained.notes.iter().for_each(|text| note(args.quiet, text));
     let report = trained.report.clone();
     settings.penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // which may have been chosen
-    comment(&args, &settings, &trained, matches!(from, From::Stream(..)));
+    comment(&args, &settings, &trained, problem);
     if args.output.is_some() || args.reading.hash_bits.is_some() {
-        let model = from.model(&settings, trained);
-        from.collisions(&model).iter().for_each(|text| note(args.quiet, text));
+        let model = Model::new(problem, &settings, trained);
+        data.collisions(&model).iter().for_each(|text| note(args.quiet, text));
         args.output.iter().try_for_each(|path| model.save(path))?;
     }
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&report)?),
-        false => human(out, &args, from.classes(), &report),
+        false => human(out, &args, problem.targets(), &report),
     })?;
     match report.stop {
         Stop::Interrupted => std::process::exit(130), // the model is kept, and scripts should know what it is

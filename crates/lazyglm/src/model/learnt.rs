@@ -1,10 +1,10 @@
 //! What a run has learnt, column by column, as a model keeps it.
 
+use super::trained::Trained;
 use crate::data::features::Features;
 use crate::model::report::Report;
 use crate::problem::heads::{Head, Heads};
-use crate::train::Trained;
-use crate::train::classes::{ClassTask, TrainedHeads};
+use crate::problem::task::HeadTargets;
 
 /// What was learnt, zeros left out.
 pub(super) struct Learnt {
@@ -24,9 +24,8 @@ impl Learnt {
     }
 
     /// Head by head becomes feature by feature.
-    pub fn many(trained: TrainedHeads, task: &ClassTask) -> Learnt {
-        let TrainedHeads { heads, thresholds, report, .. } = trained;
-        let names = &task.data.features;
+    pub fn many(trained: Trained, targets: HeadTargets, names: &Features) -> Learnt {
+        let Trained { heads, thresholds, report, .. } = trained;
         let mut counts = vec![0; names.columns()];
         heads.iter().flat_map(|head| &head.columns).for_each(|&column| counts[column as usize] += 1);
         let columns: Vec<usize> = names.sorted().filter(|&column| counts[column] > 0).collect();
@@ -48,7 +47,8 @@ impl Learnt {
                 next[column] += 1;
             }
         }
-        let heads = Heads { kind: task.kind, names: task.names.clone(), biases, ends, ids, thresholds };
+        let heads =
+            Heads { kind: targets.kind, names: targets.names.to_vec(), biases, ends, ids, thresholds };
         Learnt { columns, weights, bias: 0.0, heads: Some(heads), report }
     }
 }

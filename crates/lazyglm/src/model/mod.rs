@@ -6,6 +6,7 @@ mod predict;
 pub mod report;
 pub mod scorer;
 mod seen;
+pub mod trained;
 mod training;
 pub mod warm_start;
 pub mod weights_table;
@@ -17,16 +18,13 @@ pub use training::{Counting, Training};
 pub use words::Words;
 
 use self::learnt::Learnt;
+use self::trained::Trained;
 use crate::data::feature_ids::FeatureIds;
-use crate::data::features::Features;
 use crate::data::read_config::ReadConfig;
 use crate::problem::heads::Heads;
 use crate::problem::loss::Loss;
 use crate::problem::settings::Settings;
-use crate::problem::task::Task;
-use crate::problem::windows::Stream;
-use crate::train::Trained;
-use crate::train::classes::{ClassTask, TrainedHeads};
+use crate::problem::source::Problem;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -66,16 +64,6 @@ pub struct Model {
     pub training: Training,
 }
 
-/// What a model takes from the data it was trained on.
-struct Origin<'a> {
-    features: &'a Features,
-    occurs: &'a [bool],
-    loss: &'a Arc<dyn Loss>,
-    classes: &'a Option<[String; 2]>,
-    weighted: bool,
-    reading: &'a ReadConfig,
-}
-
 impl Model {
     /// Names the weights of a finished run.
     ///
@@ -83,73 +71,21 @@ impl Model {
     /// use lazyglm::{Dataset, Declared, Model, Settings, Task, train};
     /// let file = std::env::temp_dir().join("lazyglm-doc-model.svm");
     /// std::fs::write(&file, "spam 1:1\nham 3:1\n".repeat(50)).unwrap();
-    /// let task = Task::new(Dataset::read(&file, Declared::default()).unwrap(), None, None, None).unwrap();
+    /// let task = Task::builder(Dataset::read(&file, Declared::default()).unwrap()).build().unwrap();
     /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
     /// assert_eq!(trained.weights.len(), 3);
     /// let model = Model::new(&task, &Settings::default(), trained);
     /// assert_eq!(model.features, [1, 3], "named as in the data, without the weight that is zero");
     /// ```
-    pub fn new(task: &Task, settings: &Settings, trained: Trained) -> Model {
-        let origin = Origin {
-            features: &task.data.features,
-            occurs: &task.data.occurring(),
-            loss: &task.loss,
-            classes: &task.classes,
-            weighted: task.weights.is_some(),
-            reading: &task.data.reading,
+    pub fn new(problem: &dyn Problem, settings: &Settings, trained: Trained) -> Model {
+        let names = problem.features();
+        let learnt = match problem.targets().heads() {
+            Some(targets) => Learnt::many(trained, targets, names),
+            None => Learnt::one(trained, names),
         };
-        let learnt = Learnt::one(trained, &task.data.features);
-        Model::from(origin, settings, learnt)
-    }
-
-    /// The same for a run with many classes or labels.
-    ///
-    /// ```
-    /// use lazyglm::{Dataset, Declared, HeadKind, Model, Settings, train::classes::{ClassTask, Room, train}};
-    /// let file = std::env::temp_dir().join("lazyglm-doc-model-classes.svm");
-    /// std::fs::write(&file, "a 1:1\nb 2:1\nc 5:1\n".repeat(50)).unwrap();
-    /// let data = Dataset::read(&file, Declared::default()).unwrap();
-    /// let (task, settings) = (ClassTask::new(data, HeadKind::Ovr, None, None, None).unwrap(), Settings::default());
-    /// let room = Room::plan(&task, settings.precision, None).unwrap();
-    /// let trained = train(&task, None, &settings, room, false, &mut |_| {}).unwrap();
-    /// let model = Model::of_classes(&task, &settings, trained);
-    /// assert_eq!((model.features, model.heads.unwrap().names.join(" ")), (vec![1, 2, 5], "a b c".to_string()));
-    /// ```
-    pub fn of_classes(task: &ClassTask, settings: &Settings, trained: TrainedHeads) -> Model {
-        let origin = Origin {
-            features: &task.data.features,
-            occurs: &task.data.occurring(),
-            loss: &task.loss,
-            classes: &None,
-            weighted: task.weights.is_some(),
-            reading: &task.data.reading,
-        };
-        Model::from(origin, settings, Learnt::many(trained, task))
-    }
-
-    /// The same for a run on rows that were not held in memory.
-    ///
-    /// ```
-    /// use lazyglm::{Model, Settings, Stream, StreamOptions, train_stream};
-    /// let file = std::env::temp_dir().join("lazyglm-doc-model-stream.svm");
-    /// std::fs::write(&file, "1 1:1\n-1 2:1\n".repeat(500)).unwrap();
-    /// let (options, settings) = (StreamOptions { memory: 1 << 26, ..Default::default() }, Settings::default());
-    /// let stream = Stream::open(&file, &options, &settings).unwrap();
-    /// let trained = train_stream(&stream, None, &settings, &mut |_| {}).unwrap();
-    /// assert_eq!(Model::of_stream(&stream, &settings, trained).features, [1, 2]);
-    /// ```
-    pub fn of_stream(stream: &Stream, settings: &Settings, trained: Trained) -> Model {
-        let Stream { features, occurs, loss, classes, weighted, .. } = stream;
-        let origin =
-            Origin { features, occurs, loss, classes, weighted: *weighted, reading: stream.reading() };
-        Model::from(origin, settings, Learnt::one(trained, features))
-    }
-
-    fn from(origin: Origin, settings: &Settings, learnt: Learnt) -> Model {
-        let names = origin.features;
         let Learnt { columns, weights, bias, heads, report } = learnt;
         let mut features: Vec<u32> = columns.into_iter().map(|column| names.index(column)).collect();
-        let mut seen = Seen::of(names, origin.occurs);
+        let mut seen = Seen::of(names, &problem.occurring());
         let mut words = None;
         if let FeatureIds::Words(all) = &*names.naming {
             words = Some(Words::of(names, all, &features));
@@ -160,14 +96,14 @@ impl Model {
             features,
             weights,
             words,
-            reading: origin.reading.clone(),
+            reading: problem.reading().clone(),
             bias,
             heads,
-            loss: origin.loss.clone(),
-            classes: origin.classes.clone(),
+            loss: problem.loss().clone(),
+            classes: problem.targets().classes().cloned(),
             seen,
             counting: Counting { index_base: names.base, count: names.count },
-            training: Training::of(settings, origin.weighted, report),
+            training: Training::of(settings, problem.is_weighted(), report),
         }
     }
 

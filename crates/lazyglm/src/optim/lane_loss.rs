@@ -1,11 +1,13 @@
 //! What each lane is to learn from a row: the same target for all, or one of its own.
 
+use super::row_loop::Sample;
 use crate::problem::loss::Loss;
+use crate::problem::task::Sets;
 
 /// Slopes and losses of a row, lane by lane.
-pub trait LaneLoss: Sync {
+pub trait LaneLoss {
     /// ∂ℓ/∂score of every lane for row `i`, without the row's weight.
-    fn slopes(&self, i: usize, scores: &[f64], slopes: &mut [f64]);
+    fn slopes(&mut self, i: usize, scores: &[f64], slopes: &mut [f64]);
     /// ℓ of every lane for row `i`.
     fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]);
 }
@@ -14,7 +16,7 @@ pub trait LaneLoss: Sync {
 ///
 /// ```
 /// use lazyglm::{loss, optim::lane_loss::{LaneLoss, Same}};
-/// let same = Same { loss: &*loss::parse("squared").unwrap(), targets: &[3.0] };
+/// let mut same = Same { loss: &*loss::parse("squared").unwrap(), targets: &[3.0] };
 /// let mut slopes = [0.0; 2];
 /// same.slopes(0, &[1.0, 3.0], &mut slopes);
 /// assert_eq!(slopes, [-2.0, 0.0]);
@@ -28,7 +30,7 @@ pub struct Same<'a> {
 }
 
 impl LaneLoss for Same<'_> {
-    fn slopes(&self, i: usize, scores: &[f64], slopes: &mut [f64]) {
+    fn slopes(&mut self, i: usize, scores: &[f64], slopes: &mut [f64]) {
         let target = self.targets[i];
         slopes.iter_mut().zip(scores).for_each(|(slope, &score)| *slope = self.loss.slope(score, target));
     }
@@ -43,9 +45,10 @@ impl LaneLoss for Same<'_> {
 ///
 /// ```
 /// use lazyglm::{loss, optim::lane_loss::{LaneLoss, OneVsRest}};
-/// let (ends, ids) = ([1, 3, 3], [7, 7, 8]); // row 0 is of class 7, row 1 has labels 7 and 8, row 2 has none
+/// // Row 0 is of class 7, row 1 has labels 7 and 8, row 2 has none.
+/// let sets = lazyglm::problem::task::Sets { ends: vec![1, 3, 3], ids: vec![7, 7, 8] };
 /// let hinge = loss::parse("hinge").unwrap();
-/// let lanes = OneVsRest { loss: &*hinge, ends: &ends, ids: &ids, first: 7 };
+/// let mut lanes = OneVsRest { loss: &*hinge, sets: &sets, first: 7 };
 /// let mut slopes = [0.0; 2];
 /// for (row, expected) in [[-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0]].into_iter().enumerate() {
 ///     lanes.slopes(row, &[0.0, 0.0], &mut slopes);
@@ -56,10 +59,8 @@ impl LaneLoss for Same<'_> {
 pub struct OneVsRest<'a> {
     /// ℓ.
     pub loss: &'a dyn Loss,
-    /// Where the labels of each row end in `ids`.
-    pub ends: &'a [usize],
-    /// The labels of all rows, row by row, rising within a row.
-    pub ids: &'a [u32],
+    /// The classes or labels of each row.
+    pub sets: &'a Sets,
     /// The label of the first lane; the others follow.
     pub first: u32,
 }
@@ -68,8 +69,7 @@ impl OneVsRest<'_> {
     #[inline(always)]
     fn each(&self, i: usize, scores: &[f64], into: &mut [f64], of: impl Fn(f64, f64) -> f64) {
         into.iter_mut().zip(scores).for_each(|(into, &score)| *into = of(score, -1.0));
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        for &label in &self.ids[start..self.ends[i]] {
+        for &label in self.sets.of(i) {
             let lane = label.wrapping_sub(self.first) as usize;
             if lane < into.len() {
                 into[lane] = of(scores[lane], 1.0);
@@ -79,11 +79,40 @@ impl OneVsRest<'_> {
 }
 
 impl LaneLoss for OneVsRest<'_> {
-    fn slopes(&self, i: usize, scores: &[f64], slopes: &mut [f64]) {
+    fn slopes(&mut self, i: usize, scores: &[f64], slopes: &mut [f64]) {
         self.each(i, scores, slopes, |score, target| self.loss.slope(score, target));
     }
 
     fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]) {
         self.each(i, scores, losses, |score, target| self.loss.value(score, target));
+    }
+}
+
+/// A lane loss that also samples its own value, for one row in so many, before each row is learnt.
+pub struct Sampled<'a, A> {
+    /// The lane loss.
+    pub lane_loss: A,
+    /// The weights of the rows.
+    pub weights: Option<&'a [f64]>,
+    /// One row in how many is sampled.
+    pub one_in: usize,
+    /// The sum over lanes of the sampled losses.
+    pub sample: Sample,
+}
+
+impl<A: LaneLoss> LaneLoss for Sampled<'_, A> {
+    fn slopes(&mut self, i: usize, scores: &[f64], slopes: &mut [f64]) {
+        if i.is_multiple_of(self.one_in) {
+            let mut losses = [0.0; 16];
+            self.lane_loss.losses(i, scores, &mut losses[..scores.len()]);
+            let weight = self.weights.map_or(1.0, |w| w[i]);
+            let sum = weight * losses[..scores.len()].iter().sum::<f64>();
+            self.sample = self.sample.and(Sample { sum, weight });
+        }
+        self.lane_loss.slopes(i, scores, slopes);
+    }
+
+    fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]) {
+        self.lane_loss.losses(i, scores, losses);
     }
 }

@@ -13,7 +13,7 @@
 use super::lane_loss::LaneLoss;
 use super::row_loop::ask_ahead;
 use super::sgd::Diverged;
-use crate::data::rows::{Examples, PrivateIds, Value, ValuesRef};
+use crate::data::rows::{PrivateIds, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::{FrameState, Half, LaneVector, Lanes, Line, Weight, each};
 use crate::problem::penalty::{ElasticNet, Method};
 use crate::problem::schedule::Schedule;
@@ -31,17 +31,17 @@ use crate::util::error::Result;
 /// # let schedule = schedule::Spec::parse("inverse").unwrap().resolve(&setting).unwrap();
 /// let penalties = [1e-5, 1e-3, 100.0].map(|l1| ElasticNet::new(l1, 0.0).unwrap());
 /// let mut block = block(100, &penalties, Method::Fobos, true, Precision::F32);
-/// let (examples, aim) = (task.examples(), Same { loss: &*task.loss, targets: &task.targets });
-/// let order: Vec<u32> = (0..500).collect();
-/// block.learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: &order });
+/// let mut lane_loss = Same { loss: &*task.loss, targets: task.numbers() };
+/// let (rows, order) = (task.data.rows.borrow(), Vec::from_iter(0..500));
+/// block.learn(&mut lane_loss, &Pass { rates: &[&*schedule], rows, weights: None, order: &order });
 /// let nonzeros = [0, 1, 2].map(|lane| block.weights(lane).filter(|w| *w != 0.0).count());
 /// assert!(nonzeros[0] >= nonzeros[1] && nonzeros[1] > 0 && nonzeros[2] == 0);
 /// ```
 pub trait Block: Send {
     /// Learns these rows in this order. Any split of an order into calls gives the same bits.
-    fn learn(&mut self, pass: &Pass);
+    fn learn(&mut self, lane_loss: &mut dyn LaneLoss, pass: &Pass);
     /// Shows the scores of these rows, nothing being learnt.
-    fn score(&mut self, examples: Examples, rows: &[u32], see: &mut dyn FnMut(usize, &[f64]));
+    fn score(&mut self, rows: RowsRef, order: &[u32], see: &mut dyn FnMut(usize, &[f64]));
     /// How many lanes there are.
     fn lanes(&self) -> usize;
     /// The settled weights of a lane.
@@ -61,13 +61,13 @@ pub trait Block: Send {
 /// Rows to learn, and how.
 #[derive(Clone, Copy)]
 pub struct Pass<'a> {
-    /// What each lane is to learn from a row.
-    pub aim: &'a dyn LaneLoss,
-    /// η: one for all lanes, or one each.
+    /// η: one for all lanes, or one per lane.
     pub rates: &'a [&'a dyn Schedule],
     /// The rows.
-    pub examples: Examples<'a>,
-    /// Which, and in which order.
+    pub rows: RowsRef<'a>,
+    /// Row weights; `None` if all are one.
+    pub weights: Option<&'a [f64]>,
+    /// Which rows to learn, and in which order.
     pub order: &'a [u32],
 }
 
@@ -208,17 +208,17 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Together<W, P, L> {
 }
 
 impl<W: Weight, P: LaneVector<W, L>, const L: usize> Block for Together<W, P, L> {
-    fn learn(&mut self, pass: &Pass) {
-        match pass.examples.rows.values() {
-            ValuesRef::F32(values) => simd::fastest(Run { block: self, pass, values }),
-            ValuesRef::F64(values) => simd::fastest(Run { block: self, pass, values }),
+    fn learn(&mut self, lane_loss: &mut dyn LaneLoss, pass: &Pass) {
+        match pass.rows.values() {
+            ValuesRef::F32(values) => simd::fastest(Learn { block: self, lane_loss, pass, values }),
+            ValuesRef::F64(values) => simd::fastest(Learn { block: self, lane_loss, pass, values }),
         }
     }
 
-    fn score(&mut self, examples: Examples, rows: &[u32], see: &mut dyn FnMut(usize, &[f64])) {
-        match examples.rows.values() {
-            ValuesRef::F32(values) => simd::fastest(Look { block: self, examples, values, rows, see }),
-            ValuesRef::F64(values) => simd::fastest(Look { block: self, examples, values, rows, see }),
+    fn score(&mut self, rows: RowsRef, order: &[u32], see: &mut dyn FnMut(usize, &[f64])) {
+        match rows.values() {
+            ValuesRef::F32(values) => simd::fastest(Score { block: self, rows, values, order, see }),
+            ValuesRef::F64(values) => simd::fastest(Score { block: self, rows, values, order, see }),
         }
     }
 
@@ -256,29 +256,30 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Block for Together<W, P, L>
     }
 }
 
-struct Run<'a, W, P, V, const L: usize> {
+struct Learn<'a, 'b, W, P, V, const L: usize> {
     block: &'a mut Together<W, P, L>,
+    lane_loss: &'a mut (dyn LaneLoss + 'b),
     pass: &'a Pass<'a>,
     values: &'a [V],
 }
 
-impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Run<'_, W, P, V, L> {
+impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Learn<'_, '_, W, P, V, L> {
     type Answer = ();
     const WIDE: bool = true;
 
     #[inline(always)]
     fn run(self) {
-        let Run { block, pass, values } = self;
-        let Pass { aim, rates, examples, order } = *pass;
-        let mut private = PrivateIds::of(examples.rows);
+        let Learn { block, lane_loss, pass, values } = self;
+        let Pass { rates, rows, weights, order } = *pass;
+        let mut private = PrivateIds::of(rows);
         for (k, &i) in order.iter().enumerate() {
             let i = i as usize;
-            let soon = next_ids(examples, values, order, k);
-            let row = private.row(examples.rows.row(values, i));
+            let soon = next_ids(rows, values, order, k);
+            let row = private.row(rows.row(values, i));
             let scores = block.kernel.score(row, soon);
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
-            let (weight, mut slopes) = (examples.weight(i), [0.0; L]);
-            aim.slopes(i, &scores[..block.count], &mut slopes[..block.count]);
+            let (weight, mut slopes) = (weights.map_or(1.0, |w| w[i]), [0.0; L]);
+            lane_loss.slopes(i, &scores[..block.count], &mut slopes[..block.count]);
             let mut slopes = each(|l| if block.dropped[l] { 0.0 } else { weight * slopes[l] });
             let finite: [bool; L] = each(|l| scores[l].is_finite() & slopes[l].is_finite());
             if finite != [true; L] {
@@ -304,34 +305,34 @@ impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Ru
 /// Asks for rows ahead; the ids of the next row, whose weights are to be asked for.
 #[inline(always)]
 pub(super) fn next_ids<'a, V: Value>(
-    examples: Examples<'a>,
+    rows: RowsRef<'a>,
     values: &'a [V],
     order: &[u32],
     k: usize,
 ) -> &'a [u32] {
-    ask_ahead(examples, values, order, k);
-    order.get(k + 1).map_or(&[], |&next| examples.rows.row(values, next as usize).ids)
+    ask_ahead(rows, values, order, k);
+    order.get(k + 1).map_or(&[], |&next| rows.row(values, next as usize).ids)
 }
 
-struct Look<'a, 'b, W, P, V, const L: usize> {
+struct Score<'a, 'b, W, P, V, const L: usize> {
     block: &'a mut Together<W, P, L>,
-    examples: Examples<'a>,
+    rows: RowsRef<'a>,
     values: &'a [V],
-    rows: &'a [u32],
+    order: &'a [u32],
     see: &'a mut (dyn FnMut(usize, &[f64]) + 'b),
 }
 
-impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Look<'_, '_, W, P, V, L> {
+impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Score<'_, '_, W, P, V, L> {
     type Answer = ();
     const WIDE: bool = true;
 
     #[inline(always)]
     fn run(self) {
-        let Look { block, examples, values, rows, see } = self;
-        let mut private = PrivateIds::of(examples.rows);
-        for (k, &i) in rows.iter().enumerate() {
-            let soon = next_ids(examples, values, rows, k);
-            let scores = block.kernel.score(private.row(examples.rows.row(values, i as usize)), soon);
+        let Score { block, rows, values, order, see } = self;
+        let mut private = PrivateIds::of(rows);
+        for (k, &i) in order.iter().enumerate() {
+            let soon = next_ids(rows, values, order, k);
+            let scores = block.kernel.score(private.row(rows.row(values, i as usize)), soon);
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
             see(i as usize, &scores[..block.count]);
         }

@@ -9,8 +9,9 @@
 //!
 //! For losses whose slope is ±1 where it is not 0: hinge and epsilon-insensitive. A row without features is passed over.
 
+use super::row_loop;
 use super::sgd::{Diverged, Online, Sample};
-use crate::data::rows::{Examples, PrivateIds, Row, Value, ValuesRef};
+use crate::data::rows::{Examples, Row, Value};
 use crate::optim::update::Update;
 use crate::problem::loss::Loss;
 
@@ -68,49 +69,47 @@ impl<U: Update> Online<U> {
         examples: Examples,
         order: &[u32],
     ) -> Result<Sample, Diverged> {
-        let (mut sample, mut private) = (Sample::default(), PrivateIds::of(examples.rows));
-        for i in order.iter().map(|&i| i as usize) {
-            let one = match examples.rows.values() {
-                ValuesRef::F32(values) => {
-                    self.meet(loss, aggression, examples, private.row(examples.rows.row(values, i)), i)
-                }
-                ValuesRef::F64(values) => {
-                    self.meet(loss, aggression, examples, private.row(examples.rows.row(values, i)), i)
-                }
-            };
-            sample = sample.and(one?);
-        }
-        Ok(sample)
+        row_loop::learn(&mut Steps { model: self, aggression, counts: true }, loss, examples, order)
     }
+}
 
-    fn meet<V: Value>(
-        &mut self,
-        loss: &dyn Loss,
-        aggression: PassiveAggressive,
-        examples: Examples,
-        row: Row<V>,
-        i: usize,
-    ) -> Result<Sample, Diverged> {
-        let (target, weight) = (examples.targets[i], examples.weight(i));
-        let score = self.update.score(row) + self.bias;
+/// A model with its step length, for the loop over rows.
+struct Steps<'a, U> {
+    model: &'a mut Online<U>,
+    aggression: PassiveAggressive,
+    counts: bool,
+}
+
+impl<U: Update> row_loop::Steps for Steps<'_, U> {
+    #[inline(always)]
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+        let Steps { model, aggression, counts } = self;
+        let score = model.update.score(row) + model.bias;
         let (cost, slope) = (loss.value(score, target), loss.slope(score, target));
-        if !(score.is_finite() && cost.is_finite()) {
-            return Err(Diverged { row: i, t: self.t, score, slope });
-        }
-        let sample = Sample { sum: weight * cost, weight };
         let square: f64 = row.values.iter().map(|x| x.wide() * x.wide()).sum();
-        if square == 0.0 {
-            return Ok(sample);
+        *counts = square != 0.0;
+        if square == 0.0 || !(score.is_finite() && cost.is_finite()) {
+            return (score, if cost.is_finite() { slope } else { cost });
         }
         if cost > 0.0 {
             let amount = weight * aggression.step(cost, square) * slope.signum();
-            self.update.pull(row, amount);
-            if self.learns_bias {
-                self.bias -= amount;
+            model.update.pull(row, amount);
+            if model.learns_bias {
+                model.bias -= amount;
             }
         }
-        self.update.charge(aggression.rate());
-        self.t += 1;
-        Ok(sample)
+        model.update.charge(aggression.rate());
+        model.add_to_average();
+        (score, slope)
+    }
+
+    #[inline(always)]
+    fn clock(&mut self) -> (&mut u64, u64) {
+        (&mut self.model.t, 1)
+    }
+
+    #[inline(always)]
+    fn counts(&self) -> bool {
+        self.counts
     }
 }

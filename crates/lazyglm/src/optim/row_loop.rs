@@ -1,7 +1,7 @@
 //! The loop over rows, for whatever learns one at a time: memory asked for ahead, a sample of losses, an end at the first
 //! step that leaves the finite numbers.
 
-use crate::data::rows::{Examples, Row, Value, ValuesRef};
+use crate::data::rows::{Examples, Row, RowsRef, Value, ValuesRef};
 use crate::problem::loss::Loss;
 use crate::simd;
 
@@ -79,12 +79,12 @@ const AHEAD: usize = 4;
 
 /// Asks for the memory of rows to come after the k-th: first of where a row lies, then of the row.
 #[inline(always)]
-pub(super) fn ask_ahead<V: Value>(examples: Examples, values: &[V], order: &[u32], k: usize) {
+pub(super) fn ask_ahead<V: Value>(rows: RowsRef, values: &[V], order: &[u32], k: usize) {
     if let Some(&later) = order.get(k + 2 * AHEAD) {
-        examples.rows.prefetch_span(later as usize, simd::prefetch);
+        rows.prefetch_span(later as usize, simd::prefetch);
     }
     if let Some(&soon) = order.get(k + AHEAD) {
-        let row = examples.rows.row(values, soon as usize);
+        let row = rows.row(values, soon as usize);
         simd::prefetch(row.ids);
         simd::prefetch(row.values);
     }
@@ -99,8 +99,14 @@ pub(super) trait Steps {
     #[inline(always)]
     fn prefetch<'a, V: Value + 'a>(&self, _row: impl FnOnce() -> Row<'a, V>) {}
 
-    /// The step, counted on from here; and one row in how many has its loss noted.
+    /// The step counter; and one row in how many has its loss noted.
     fn clock(&mut self) -> (&mut u64, u64);
+
+    /// Whether the row just learnt counts as a step.
+    #[inline(always)]
+    fn counts(&self) -> bool {
+        true
+    }
 }
 
 /// Learns rows in order.
@@ -132,7 +138,7 @@ impl<S: Steps, V: Value> simd::Work for Rows<'_, S, V> {
         let Rows { model, loss, examples, values, order } = self;
         let mut sample = Sample::default();
         for (k, &i) in order.iter().enumerate() {
-            ask_ahead(examples, values, order, k);
+            ask_ahead(examples.rows, values, order, k);
             if let Some(&next) = order.get(k + 1) {
                 model.prefetch(|| examples.rows.row(values, next as usize));
             }
@@ -140,6 +146,7 @@ impl<S: Steps, V: Value> simd::Work for Rows<'_, S, V> {
             let (target, weight) = (examples.targets[i], examples.weight(i));
             let row = examples.rows.in_range(examples.rows.row(values, i));
             let (score, slope) = model.row(loss, row, target, weight);
+            let counts = u64::from(model.counts());
             let (t, sampled) = model.clock();
             if !(score.is_finite() && slope.is_finite()) {
                 return Err(Diverged { row: i, t: *t, score, slope });
@@ -147,7 +154,7 @@ impl<S: Steps, V: Value> simd::Work for Rows<'_, S, V> {
             if t.is_multiple_of(sampled) {
                 sample = sample.and(Sample { sum: weight * loss.value(score, target), weight });
             }
-            *t += 1;
+            *t += counts;
         }
         Ok(sample)
     }

@@ -168,6 +168,14 @@ impl<U: Update> Online<U> {
         }
     }
 
+    /// Adds the bias of this step to the average, if it counts.
+    #[inline(always)]
+    pub(super) fn add_to_average(&mut self) {
+        if self.mean_from.is_some_and(|from| self.t >= from) {
+            self.bias_sum += self.bias;
+        }
+    }
+
     /// Learns these rows in this order. Any split of an order into calls gives the same bits.
     ///
     /// ```
@@ -214,9 +222,7 @@ impl<U: Update> Steps for Ruled<'_, U> {
             }
         }
         model.update.charge(eta);
-        if model.mean_from.is_some_and(|from| model.t >= from) {
-            model.bias_sum += model.bias;
-        }
+        model.add_to_average();
         (score, slope)
     }
 

@@ -11,7 +11,7 @@
 
 use super::lanes::next_ids;
 use super::sgd::{Diverged, SAMPLED, Sample};
-use crate::data::rows::{Examples, Row, Value, ValuesRef};
+use crate::data::rows::{Row, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::{Half, LaneVector, Lanes, Line, Weight};
 use crate::problem::penalty::{ElasticNet, Method};
 use crate::problem::schedule::Schedule;
@@ -21,15 +21,14 @@ use crate::simd;
 /// The heads of all classes.
 ///
 /// ```
-/// use lazyglm::{ElasticNet, Examples, Method, Rows, schedule, Precision, optim::softmax::Softmax};
+/// use lazyglm::{ElasticNet, Method, Rows, schedule, Precision, optim::softmax::Softmax};
 /// let mut rows = Rows::new();
 /// (0..3).for_each(|class| rows.push(&[(class, 1.0)]).unwrap());
-/// let examples = Examples { rows: rows.borrow(), targets: &[], weights: None };
 /// let setting = schedule::Setting { eta0: 0.5, l2: 0.0, rows: Some(3), epochs: 1 };
 /// let rate = schedule::Spec::parse("constant").unwrap().resolve(&setting).unwrap();
 /// let mut model = Softmax::new(3, 3, ElasticNet { l1: 1e-3, l2: 0.0 }, Method::Fobos, true, Precision::F32);
 /// for _ in 0..20 {
-///     model.learn(&*rate, examples, &[0, 1, 2], &[0, 1, 2]).unwrap();
+///     model.learn(&*rate, (rows.borrow(), None), &[0, 1, 2], &[0, 1, 2]).unwrap();
 /// }
 /// let own: Vec<bool> = model.weights(1).map(|w| w > 0.0).collect();
 /// assert_eq!(own, [false, true, false]);
@@ -88,16 +87,16 @@ impl Softmax {
     pub fn learn(
         &mut self,
         rate: &dyn Schedule,
-        examples: Examples,
+        (rows, weights): (RowsRef, Option<&[f64]>),
         classes: &[u32],
         order: &[u32],
     ) -> Result<Sample, Diverged> {
         let mut sample = Sample::default();
         for (k, &i) in order.iter().enumerate() {
-            let soon = soon(examples, order, k);
-            let (i, weight) = (i as usize, examples.weight(i as usize));
+            let soon = soon(rows, order, k);
+            let (i, weight) = (i as usize, weights.map_or(1.0, |w| w[i as usize]));
             let class = classes[i] as usize;
-            self.score_row(examples, i, soon);
+            self.score_row(rows, i, soon);
             if let Some(&score) = self.scores.iter().find(|score| !score.is_finite()) {
                 return Err(Diverged { row: i, t: self.t, score, slope: f64::NAN });
             }
@@ -115,7 +114,7 @@ impl Softmax {
                 self.bias.iter_mut().zip(&self.amounts).for_each(|(b, amount)| *b -= amount);
             }
             for (part, amounts) in self.parts.iter_mut().zip(self.amounts.chunks(self.width)) {
-                part.step(examples, i, amounts, eta);
+                part.step(rows, i, amounts, eta);
             }
             self.t += 1;
         }
@@ -123,16 +122,16 @@ impl Softmax {
     }
 
     /// Shows the scores of these rows, nothing being learnt.
-    pub fn score(&mut self, examples: Examples, rows: &[u32], see: &mut dyn FnMut(usize, &[f64])) {
-        for (k, &i) in rows.iter().enumerate() {
-            self.score_row(examples, i as usize, soon(examples, rows, k));
+    pub fn score(&mut self, rows: RowsRef, order: &[u32], see: &mut dyn FnMut(usize, &[f64])) {
+        for (k, &i) in order.iter().enumerate() {
+            self.score_row(rows, i as usize, soon(rows, order, k));
             see(i as usize, &self.scores);
         }
     }
 
-    fn score_row(&mut self, examples: Examples, i: usize, soon: &[u32]) {
+    fn score_row(&mut self, rows: RowsRef, i: usize, soon: &[u32]) {
         for (part, scores) in self.parts.iter_mut().zip(self.scores.chunks_mut(self.width)) {
-            part.score(examples, i, soon, scores);
+            part.score(rows, i, soon, scores);
         }
         self.scores.iter_mut().zip(&self.bias).for_each(|(score, bias)| *score += bias);
     }
@@ -163,17 +162,17 @@ fn to_probabilities(scores: &mut [f64]) -> f64 {
 }
 
 /// The ids of the row to come; what it and later ones are read from is asked for.
-fn soon<'a>(examples: Examples<'a>, order: &[u32], k: usize) -> &'a [u32] {
-    match examples.rows.values() {
-        ValuesRef::F32(values) => next_ids(examples, values, order, k),
-        ValuesRef::F64(values) => next_ids(examples, values, order, k),
+fn soon<'a>(rows: RowsRef<'a>, order: &[u32], k: usize) -> &'a [u32] {
+    match rows.values() {
+        ValuesRef::F32(values) => next_ids(rows, values, order, k),
+        ValuesRef::F64(values) => next_ids(rows, values, order, k),
     }
 }
 
 /// Some of the classes: lanes of one kernel.
 trait Part: Send {
-    fn score(&mut self, examples: Examples, i: usize, soon: &[u32], into: &mut [f64]);
-    fn step(&mut self, examples: Examples, i: usize, amounts: &[f64], eta: f64);
+    fn score(&mut self, rows: RowsRef, i: usize, soon: &[u32], into: &mut [f64]);
+    fn step(&mut self, rows: RowsRef, i: usize, amounts: &[f64], eta: f64);
     fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_>;
 }
 
@@ -186,24 +185,24 @@ fn part(columns: usize, penalties: &[ElasticNet], method: Method, width: Precisi
 }
 
 impl<W: Weight, P: LaneVector<W, L>, const L: usize> Part for Lanes<W, P, L> {
-    fn score(&mut self, examples: Examples, i: usize, soon: &[u32], into: &mut [f64]) {
-        match examples.rows.values() {
+    fn score(&mut self, rows: RowsRef, i: usize, soon: &[u32], into: &mut [f64]) {
+        match rows.values() {
             ValuesRef::F32(values) => {
-                simd::fastest(Score { lanes: self, row: examples.rows.row(values, i), soon, into });
+                simd::fastest(Score { lanes: self, row: rows.row(values, i), soon, into });
             }
             ValuesRef::F64(values) => {
-                simd::fastest(Score { lanes: self, row: examples.rows.row(values, i), soon, into });
+                simd::fastest(Score { lanes: self, row: rows.row(values, i), soon, into });
             }
         }
     }
 
-    fn step(&mut self, examples: Examples, i: usize, amounts: &[f64], eta: f64) {
-        match examples.rows.values() {
+    fn step(&mut self, rows: RowsRef, i: usize, amounts: &[f64], eta: f64) {
+        match rows.values() {
             ValuesRef::F32(values) => {
-                simd::fastest(Step { lanes: self, row: examples.rows.row(values, i), amounts, eta });
+                simd::fastest(Step { lanes: self, row: rows.row(values, i), amounts, eta });
             }
             ValuesRef::F64(values) => {
-                simd::fastest(Step { lanes: self, row: examples.rows.row(values, i), amounts, eta });
+                simd::fastest(Step { lanes: self, row: rows.row(values, i), amounts, eta });
             }
         }
     }

@@ -271,7 +271,6 @@ impl Trial<'_> {
         let few = FEWEST_STEPS.div_ceil(sample.learnt.len() as u64).min(self.epochs);
         let epochs = self.epochs.min(MOST_PASSES).max(few);
         let examples = sample.examples();
-        let aim = Same { loss: self.loss, targets: examples.targets };
         let some = |rates: &[f64]| {
             let rows = Some(sample.learnt.len() as u64);
             let schedules = rates
@@ -282,11 +281,14 @@ impl Trial<'_> {
             let penalties = vec![self.penalty; rates.len()];
             let columns = examples.rows.columns();
             let mut block = lanes::block(columns, &penalties, self.method, self.bias, Precision::F32);
+            let mut lane_loss = Same { loss: self.loss, targets: examples.targets };
+            let (rows, weights) = (examples.rows, examples.weights);
             for _ in 0..epochs {
-                block.learn(&Pass { aim: &aim, rates: &schedules, examples, order: &sample.learnt });
+                let pass = Pass { rates: &schedules, rows, weights, order: &sample.learnt };
+                block.learn(&mut lane_loss, &pass);
             }
             let (mut sums, mut weights) = (vec![0.0; rates.len()], 0.0);
-            block.score(examples, &sample.judged, &mut |i, scores| {
+            block.score(examples.rows, &sample.judged, &mut |i, scores| {
                 let weight = examples.weight(i);
                 weights += weight;
                 for (sum, &score) in sums.iter_mut().zip(scores) {

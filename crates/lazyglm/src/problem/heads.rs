@@ -67,6 +67,13 @@ impl Head {
         head
     }
 
+    /// All weights, zeros included.
+    pub fn dense(&self, columns: usize) -> Vec<f64> {
+        let mut weights = vec![0.0; columns];
+        self.columns.iter().zip(&self.weights).for_each(|(&column, &w)| weights[column as usize] = w);
+        weights
+    }
+
     /// Whether every number of it is finite.
     pub fn is_finite(&self) -> bool {
         self.bias.is_finite() && self.weights.iter().all(|w| w.is_finite())

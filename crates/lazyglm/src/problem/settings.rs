@@ -122,6 +122,10 @@ pub struct Settings {
     pub average: Option<u64>,
     /// The model is the mean of so many runs, each in an order of its own. Not for every solver.
     pub runs: u64,
+    /// The memory that many classes or labels may take, in bytes; nine tenths of what is left if not given.
+    pub memory: Option<usize>,
+    /// Whether each label gets the threshold with the best F1 score, instead of 0.
+    pub tuned_thresholds: bool,
     /// Set while a run is going on, it ends the run: what has been learnt so far is the model.
     pub interrupt: Option<Arc<AtomicBool>>,
 }
@@ -171,6 +175,8 @@ impl Default for Settings {
             table_budget: 1 << 17,
             average: None,
             runs: 1,
+            memory: None,
+            tuned_thresholds: false,
             interrupt: None,
         }
     }

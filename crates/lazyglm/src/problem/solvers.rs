@@ -131,7 +131,7 @@ pub struct Capabilities {
 
 use TargetKind::{Classes, Labels, Single};
 
-/// The table. To add a solver: a line here, and one in `trainer/solvers.rs` that says where its code is.
+/// The table. To add a solver: a line here, and one in `train/solvers.rs` that says where its code is.
 pub static SOLVERS: &[Capabilities] = &[
     Capabilities {
         solver: Solver::Auto,

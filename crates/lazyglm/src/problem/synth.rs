@@ -17,7 +17,7 @@ use crate::data::features::Features;
 use crate::data::labels::Labels;
 use crate::data::rows::Rows;
 use crate::problem::loss;
-use crate::problem::task::Task;
+use crate::problem::task::{Targets, Task};
 use crate::util::random::Random;
 
 /// How large the data are to be.
@@ -157,9 +157,8 @@ fn task(rows: Rows, targets: Vec<f64>) -> Task {
     Task {
         data: Dataset::made(rows, Labels::Numbers(targets.clone()), features),
         loss: loss::parse("logistic").expect("a loss of the table"),
-        targets,
+        targets: Targets::Binary { classes: ["-1".into(), "1".into()], signs: targets },
         weights: None,
-        classes: Some(["-1".into(), "1".into()]),
         notes: Vec::new(),
     }
 }

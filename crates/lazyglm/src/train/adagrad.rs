@@ -1,9 +1,12 @@
 //! Training with a rate for each weight: see [`crate::optim::adagrad`].
 
-use super::fit::Run;
-use super::judge::judge;
-use super::{Job, Progress, Trained};
+use super::evaluate::evaluate;
+use super::holdout::{Holdout, One, sampled};
+use super::job::Job;
+use super::progress::Progress;
+use crate::model::trained::Trained;
 use crate::optim::adagrad::{Adagrad, Rule};
+use crate::optim::learner::Learner;
 use crate::optim::learning_rate_search::{Candidate, LearningRateSearch};
 use crate::optim::run_average::RunAverage;
 use crate::optim::scales::Scales;
@@ -16,11 +19,12 @@ use std::time::Instant;
 const KINDS: usize = 4;
 
 /// Trains on rows wherever they are.
-pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    let settings = job.settings;
     refuse_online_ways(settings)?;
     let started = Instant::now();
     let scales = scales(job)?;
-    let units = scales.units(job.loss, settings.bias);
+    let units = scales.units(job.loss(), settings.bias);
     let metrics = [scales.rms(), scales.max()];
     drop(scales);
     let make = |candidate: Candidate, metrics: Vec<f64>| {
@@ -31,10 +35,10 @@ pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progr
     let candidate = match settings.eta0 {
         Some(eta) => Candidate { kind: 0, eta },
         None => {
-            let slides = job.loss.slide(0.0, 1.0, 1.0).is_some();
+            let slides = job.loss().slide(0.0, 1.0, 1.0).is_some();
             let kind = |kind: usize| if slides { kind } else { 2 * kind + 1 };
             let kinds = if slides { KINDS } else { KINDS / 2 };
-            let found = climb(job, settings, kinds, |candidate, columns| {
+            let found = climb(job, kinds, |candidate, columns| {
                 let candidate = Candidate { kind: kind(candidate.kind), ..candidate };
                 make(candidate, columns.iter().map(|&j| metrics[candidate.kind / 2][j as usize]).collect())
             })?;
@@ -46,23 +50,34 @@ pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progr
     if let Some(start) = &settings.start {
         model = model.starting_from(&start.weights, start.bias);
     }
-    let slower = slower(candidate.eta);
-    let run = Run { job, settings, slower, spent: started.elapsed().as_secs_f64() };
-    let model = RunAverage::of(model.sampling_one_in(run.sampled()), settings.runs, settings.seed);
-    judge(job, settings, candidate.eta, run.fit(model, watch)?)
+    averaged(job, candidate.eta, model.sampling_one_in(sampled(job.problem.rows())), started, watch)
+}
+
+/// Trains a model, or several of its kind in orders of their own, whose average counts.
+pub(super) fn averaged<L: Learner + Clone + Send>(
+    job: &Job,
+    eta: f64,
+    model: L,
+    started: Instant,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    let (settings, validation) = (job.settings, job.validation);
+    let model = RunAverage::of(model, settings.runs, settings.seed);
+    let spent = started.elapsed().as_secs_f64();
+    let rule = Holdout { settings, validation, slower: slower(eta), spent, watch };
+    evaluate(job, eta, rule.fit(&mut One::new(job.loss(), model), job.problem)?)
 }
 
 /// What was found to be the best kind and rate.
-pub(super) fn climb<L: crate::optim::learner::Learner>(
+pub(super) fn climb<L: Learner>(
     job: &Job,
-    settings: &Settings,
     kinds: usize,
     make: impl Fn(Candidate, &[u32]) -> L + Sync,
 ) -> Result<Candidate> {
     let mut best = Candidate { kind: 0, eta: 0.1 };
-    job.blocks.beginning(&mut |turn| {
-        let (examples, order, epochs) = (turn.examples, turn.order, settings.epochs);
-        best = LearningRateSearch { examples, order, loss: job.loss, kinds, epochs }.best(&make);
+    job.problem.beginning(job.sequence(), &mut |batch| {
+        let (examples, order, epochs) = (batch.examples(), batch.order, job.settings.epochs);
+        best = LearningRateSearch { examples, order, loss: job.loss(), kinds, epochs }.best(&make);
         Ok(())
     })?;
     Ok(best)
@@ -70,9 +85,9 @@ pub(super) fn climb<L: crate::optim::learner::Learner>(
 
 /// The scales of all rows, in one pass.
 pub(super) fn scales(job: &Job) -> Result<Scales> {
-    let mut scales = Scales::new(job.blocks.columns());
-    job.blocks.pass(&mut |turn| {
-        scales.see(turn.examples);
+    let mut scales = Scales::new(job.columns());
+    job.problem.pass(&mut |batch| {
+        scales.see(batch.examples());
         Ok(())
     })?;
     Ok(scales)

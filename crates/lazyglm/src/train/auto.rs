@@ -7,14 +7,19 @@
 //! rows on disk                     stochastic steps, then the zero test (zeros.rs)
 //! ```
 
+use super::fold;
 use super::penalty_search::{self, Choice, How};
-use super::{Progress, Trained, newton, rate, train_in_memory};
+use super::progress::Progress;
+use super::sgd::rate;
+use super::{newton, stochastic};
 use crate::eval::objective;
 use crate::model::report::Tried;
+use crate::model::trained::Trained;
 use crate::problem::loss::{Admits, Loss};
 use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::{Precision, Settings, Start};
 use crate::problem::solvers::Solver;
+use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::train::search::{Held, Score, Search, points, search};
 use crate::util::error::Result;
@@ -48,7 +53,9 @@ pub(super) fn train(
             (settings.penalty, settings.start) = (penalty, Some(start));
             newton::train(task, validation, &settings, watch)?
         }
-        How::FtrlCandidate(follow) => train_in_memory(task, validation, &follow.settings(&settings), watch)?,
+        How::FtrlCandidate(follow) => {
+            stochastic::train(task, validation, &follow.settings(&settings), watch)?
+        }
     };
     trained.report.tried = tried;
     Ok(trained)
@@ -62,7 +69,7 @@ fn with_kinks(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
     let warm = settings.start.is_some();
-    let pairs = objective::pooled_by_target(task.examples());
+    let pairs = task.pairs();
     let mut settings = for_steps(settings, &*task.loss, pairs, task.data.rows.columns());
     let mut tried = Vec::new();
     let null = objective::null(task.examples(), &*task.loss, settings.bias);
@@ -70,13 +77,13 @@ fn with_kinks(
         return newton::of_bias_alone(task, validation, &settings, null.bias); // the minimum, whatever the penalty
     }
     let plain = settings.factors.is_none() && !settings.nonnegative;
-    if settings.choose_penalty && plain && task.targets.len() >= 10 {
+    if settings.choose_penalty && plain && task.len() >= 10 {
         let found = search_lanes(task, &settings)?;
         if let Some((best, all)) = found {
             (settings.penalty, settings.eta0, tried) = (best.point.penalty, Some(best.point.eta0), all);
         }
     }
-    let mut trained = train_in_memory(task, validation, &settings, watch)?;
+    let mut trained = stochastic::train(task, validation, &settings, watch)?;
     trained.report.tried = tried;
     Ok(trained)
 }
@@ -100,7 +107,7 @@ pub(super) fn for_steps(
 /// The best of a grid of penalties and rates, a fifth of the rows held out; `None` where held-out loss cannot choose a
 /// penalty, since it is zero without weights (the perceptron's is), or no weight has a gradient.
 fn search_lanes(task: &Task, settings: &Settings) -> Result<Option<(Score, Vec<Tried>)>> {
-    let order = random::permutation(task.targets.len(), settings.seed ^ 0x0A07, 0);
+    let order = random::permutation(task.len(), settings.seed ^ 0x0A07, 0);
     let rows = |part: &[u32]| {
         let mut rows: Vec<usize> = part.iter().map(|&i| i as usize).collect();
         rows.sort_unstable();
@@ -117,7 +124,7 @@ fn search_lanes(task: &Task, settings: &Settings) -> Result<Option<(Score, Vec<T
     let settings = Settings { precision: Precision::F32, ..settings.clone() };
     let penalty = ElasticNet { l1: SHARES[1] * units.l1, l2: SHARES[1] * units.l2 };
     let eta0 = rate(&learnt, &Settings { penalty, eta0: None, ..settings.clone() })?;
-    let [l1, l2] = [units.l1, units.l2].map(|unit| SHARES.map(|share| penalty_search::digits(share * unit)));
+    let [l1, l2] = [units.l1, units.l2].map(|unit| SHARES.map(|share| fold::digits(share * unit)));
     let points = points(&l1, &l2, &RATES.map(|times| times * eta0));
     let found = search(
         &Search {
@@ -137,7 +144,7 @@ fn search_lanes(task: &Task, settings: &Settings) -> Result<Option<(Score, Vec<T
         l2: score.point.penalty.l2,
         loss: score.mean,
         nonzeros: score.nonzeros as usize,
-        rows: learnt.targets.len(),
+        rows: learnt.len(),
         chosen: k == found.best,
     };
     Ok(Some((found.scores[found.best], found.scores.iter().enumerate().map(tried).collect())))

@@ -28,7 +28,7 @@ use std::path::Path;
 /// use lazyglm::{Certify, Dataset, Declared, Model, Settings, Task, train};
 /// let file = std::env::temp_dir().join("lazyglm-doc-certify.svm");
 /// std::fs::write(&file, "spam 1:1 3:1\nham 2:1 3:1\n".repeat(50)).unwrap();
-/// let task = Task::new(Dataset::read(&file, Declared::default()).unwrap(), None, None, None).unwrap();
+/// let task = Task::builder(Dataset::read(&file, Declared::default()).unwrap()).build().unwrap();
 /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
 /// let report = trained.report.clone();
 /// let model = Model::new(&task, &Settings::default(), trained);
@@ -207,7 +207,11 @@ impl Certify {
             return Err(Error::data(Place::file(data), "there are no rows in it", "give a file with data"));
         }
         if let Some(class_weight) = &self.class_weight {
-            let of_class = class_weight.of_classes(model.classes.as_ref(), class_counts, &*model.loss)?;
+            let Some(classes) = &model.classes else {
+                let what = format!("class weights with loss '{}', which has no classes", model.loss.spec());
+                return Err(Error::call(what, "use --sample-weights, or a model of two classes"));
+            };
+            let of_class = class_weight.of_classes(classes, &class_counts)?;
             kept.iter_mut().for_each(|row| row.weight *= of_class[usize::from(row.target > 0.0)]);
         }
         // A row of weight zero is in no sum: it does not matter that it is counted, as long as the weights know.

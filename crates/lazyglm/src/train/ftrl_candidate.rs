@@ -5,9 +5,9 @@
 //! that the ladder finds downwards; each run goes on until held-out rows have got worse twice. What is kept in the end is the mean
 //! of runs in several orders: on few rows, a single one depends much on which rows came last. There it is also what is judged.
 
+use super::fold::{Fold, digits};
 use super::holdout_score::HoldoutScore;
-use super::penalty_search::{Fold, digits};
-use super::train_in_memory;
+use super::stochastic;
 use crate::model::report::Tried;
 use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::Settings;
@@ -55,7 +55,7 @@ impl FtrlCandidate {
 
 /// The best of the grid on these rows; `None` if none of it came to anything.
 pub(super) fn best(
-    seats: &[Fold],
+    folds: &[Fold],
     units: ElasticNet,
     settings: &Settings,
     tried: &mut Vec<Tried>,
@@ -63,7 +63,7 @@ pub(super) fn best(
     let penalty =
         |share: f64| ElasticNet { l1: digits(0.5 * share * units.l1), l2: digits(0.5 * share * units.l2) };
     let ladder = Settings { penalty: penalty(SHARES[1]), eta0: None, epochs: 2, ..base(settings) };
-    let found = train_in_memory(&seats[0].learnt, None, &ladder, &mut |_| {}).ok()?;
+    let found = stochastic::train(&folds[0].learnt, None, &ladder, &mut |_| {}).ok()?;
     let mut best: Option<FtrlCandidate> = None;
     for (share, rate) in SHARES.iter().flat_map(|share| RATES.map(|rate| (*share, rate))) {
         if settings.interrupted() {
@@ -71,7 +71,7 @@ pub(super) fn best(
         }
         let eta = digits(rate * found.report.eta0);
         let follow = on(
-            seats,
+            folds,
             &FtrlCandidate { penalty: penalty(share), eta, epochs: EPOCHS, held: HoldoutScore::LOST },
             settings,
             tried,
@@ -85,20 +85,20 @@ pub(super) fn best(
 
 /// The same penalty and rate on other rows: how many epochs, and how good.
 pub(super) fn on(
-    seats: &[Fold],
+    folds: &[Fold],
     like: &FtrlCandidate,
     settings: &Settings,
     tried: &mut Vec<Tried>,
 ) -> FtrlCandidate {
-    let runs = if seats.len() > 1 { RUNS } else { 1 };
+    let runs = if folds.len() > 1 { RUNS } else { 1 };
     let settings = Settings { penalty: like.penalty, eta0: Some(like.eta), runs, ..base(settings) };
-    let run = |seat: &Fold| {
-        let trained = train_in_memory(&seat.learnt, Some(&seat.held), &settings, &mut |_| {}).ok()?;
-        let (held, report) = (seat.judge(&trained.weights, trained.bias), trained.report);
+    let run = |fold: &Fold| {
+        let trained = stochastic::train(&fold.learnt, Some(&fold.held), &settings, &mut |_| {}).ok()?;
+        let (held, report) = (fold.judge(&trained.weights, trained.bias), trained.report);
         Some((held, report.validation?.best_epoch, report.nonzeros))
     };
-    let runs: Option<Vec<(HoldoutScore, u64, usize)>> = seats.par_iter().map(run).collect();
-    let count = seats.len();
+    let runs: Option<Vec<(HoldoutScore, u64, usize)>> = folds.par_iter().map(run).collect();
+    let count = folds.len();
     let (held, epochs, nonzeros) = runs.map_or((HoldoutScore::LOST, 1, 0), |runs| {
         let none = (HoldoutScore::default(), 0, 0);
         let sum = runs.iter().fold(none, |sum, run| (sum.0.and(run.0), sum.1 + run.1, sum.2 + run.2));
@@ -110,7 +110,7 @@ pub(super) fn on(
         l2: like.penalty.l2,
         loss: held.loss(),
         nonzeros,
-        rows: seats[0].learnt.targets.len(),
+        rows: folds[0].learnt.len(),
         chosen: false,
     });
     FtrlCandidate { held, epochs: epochs.max(1), ..like.clone() }

@@ -1,17 +1,19 @@
 //! Training to the minimum: see [`crate::optim::newton`].
 
-use super::fit::Fitted;
-use super::judge::judge;
-use super::{Job, Progress, Stage, Trained};
+use super::evaluate::evaluate;
+use super::holdout::Fitted;
+use super::job::Job;
+use super::progress::{Progress, Stage};
 use crate::eval::objective;
 use crate::model::report::{Stop, Validation};
+use crate::model::trained::Trained;
 use crate::optim::newton::{self, Look, Options, Problem};
+use crate::problem::heads::Head;
 use crate::problem::settings::Settings;
-use crate::problem::source::InMemory;
 use crate::problem::task::Task;
 use crate::util::error::Result;
 use crate::util::memory;
-use std::sync::mpsc::channel;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Newton steps at most. A problem with a minimum needs some ten to forty.
@@ -27,11 +29,11 @@ pub(super) fn train(
     let loss = &*task.loss;
     // The view by columns is as large as the rows, and there are some numbers for each row and column.
     let (nonzeros, columns) = (task.data.rows.nonzeros(), task.data.rows.columns());
-    memory::ask_for(16 * nonzeros + 32 * (columns + task.targets.len()), "rows, columns and weights")?;
+    memory::ask_for(16 * nonzeros + 32 * (columns + task.len()), "rows, columns and weights")?;
     let weighted_penalty = settings.weighted_penalty();
     let start = settings.start.as_ref().map(|start| (start.weights.as_slice(), start.bias));
     let problem = Problem { examples: task.examples(), loss, weighted_penalty, bias: settings.bias };
-    let rows = task.targets.len() as u64;
+    let rows = task.len() as u64;
     let mut progress = Progress::start(STEPS as u64, rows);
     progress.stage = Stage::Minimising;
     let options = Options { tolerance: settings.tolerance, steps: STEPS };
@@ -51,8 +53,7 @@ pub(super) fn train(
         Validation { loss, best_epoch: found.steps as u64 }
     });
     let fitted = Fitted {
-        weights: found.weights,
-        bias: found.bias,
+        heads: vec![Head::of(found.weights.into_iter(), found.bias)],
         epochs: found.steps as u64,
         stop: match found.stop {
             newton::Stop::Gap => Stop::Gap,
@@ -65,7 +66,7 @@ pub(super) fn train(
         validation: held_out,
         history: Vec::new(),
     };
-    let mut trained = judged(task, validation, settings, fitted)?;
+    let mut trained = evaluated(task, validation, settings, fitted)?;
     trained.report.predicted_decrease =
         Some(found.predicted_decrease).filter(|predicted_decrease| predicted_decrease.is_finite());
     Ok(trained)
@@ -83,14 +84,12 @@ pub(super) fn of_bias_alone(
         let loss = objective::mean_loss(held.examples(), &*held.loss, &weights, bias);
         Validation { loss, best_epoch: 0 }
     });
+    let heads = vec![Head { bias, ..Head::default() }];
     let (stop, history) = (Stop::Gap, Vec::new());
-    let fitted = Fitted { weights, bias, epochs: 0, stop, seconds: 0.0, validation: held_out, history };
-    judged(task, validation, settings, fitted)
+    let fitted = Fitted { heads, epochs: 0, stop, seconds: 0.0, validation: held_out, history };
+    evaluated(task, validation, settings, fitted)
 }
 
-fn judged(task: &Task, validation: Option<&Task>, settings: &Settings, fitted: Fitted) -> Result<Trained> {
-    let (_, nothing) = channel(); // nobody is at it: it is found out when it is needed
-    let blocks = InMemory { task, order: settings.order, seed: settings.seed, nothing };
-    let job = Job { blocks: &blocks, loss: &*task.loss, features: task.data.features.count, validation };
-    judge(&job, settings, 0.0, fitted)
+fn evaluated(task: &Task, validation: Option<&Task>, settings: &Settings, fitted: Fitted) -> Result<Trained> {
+    evaluate(&Job { problem: task, validation, settings, null: &OnceLock::new() }, 0.0, fitted)
 }

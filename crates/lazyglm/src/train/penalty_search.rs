@@ -9,13 +9,14 @@
 //! more closely; the others begin where it ended. Few rows are held out five times over, many once; of very many rows, a
 //! share finds the ray, and all of them find where on it: the more rows, the less penalty is needed.
 
+use super::fold::{Fold, digits};
 use super::ftrl_candidate::{self, FtrlCandidate};
 use super::holdout_score::HoldoutScore;
 use super::newton::STEPS;
-use super::{Progress, Stage};
+use super::progress::{Progress, Stage};
 use crate::eval::objective::{self, NullPoint};
 use crate::model::report::Tried;
-use crate::optim::newton::{self, Options, Problem, View};
+use crate::optim::newton::{self, Options, Problem};
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
@@ -24,7 +25,6 @@ use crate::util::error::{Kind, Result};
 use crate::util::random::Random;
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// ρ: the middle, ℓ₁ alone, mostly ℓ₂², and between that and the middle.
@@ -70,7 +70,7 @@ pub(super) enum How {
 
 /// Chooses a penalty by held-out loss.
 pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Choice> {
-    let rows = task.targets.len();
+    let rows = task.len();
     let null = objective::null(task.examples(), &*task.loss, settings.bias);
     let units = units(&null);
     if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
@@ -86,11 +86,11 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         all if all > 2 * SHARE && folds == 1 => (rows as u128 * SHARE as u128 / all as u128) as usize,
         _ => rows,
     };
-    let seats = (0..folds)
+    let folds = (0..folds)
         .map(|fold| Fold::new(task, &order, fold * held..(fold + 1) * held, most, settings.bias))
         .collect();
     let mut walk =
-        Walk { settings, units, seats, tried: HashMap::new(), order: Vec::new(), lead: None, watch };
+        Walk { settings, units, folds, tried: HashMap::new(), order: Vec::new(), lead: None, watch };
     let middle = walk.descend(0)?;
     let mut best = vec![(0, walk.climb(0, middle, [1, -1])?)];
     for ray in 1..RAYS.len() {
@@ -100,22 +100,22 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let (ray, mut k) = walk.sparsest(&best);
     let plain = settings.factors.is_none() && !settings.nonnegative;
     let mut follow = match plain && !settings.interrupted() {
-        true => ftrl_candidate::best(&walk.seats, units, settings, &mut walk.order),
+        true => ftrl_candidate::best(&walk.folds, units, settings, &mut walk.order),
         false => None,
     };
     if most < rows - held {
-        walk.seats = vec![Fold::new(task, &order, 0..held, rows, settings.bias)];
+        walk.folds = vec![Fold::new(task, &order, 0..held, rows, settings.bias)];
         walk.tried.clear();
         walk.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that of other rows
         k = walk.climb(ray, k, [1, 1])?;
-        follow = follow.map(|follow| ftrl_candidate::on(&walk.seats, &follow, settings, &mut walk.order));
+        follow = follow.map(|follow| ftrl_candidate::on(&walk.folds, &follow, settings, &mut walk.order));
     }
     let lowest = walk.loss(ray, k)?;
     if settings.interrupted() {
         return walk.so_far();
     }
     let held = walk.tried.get(&(ray, k)).map_or(HoldoutScore::LOST, |(held, _)| *held);
-    let (mut tried, mut seat) = (walk.order, walk.seats.swap_remove(0));
+    let (mut tried, mut fold) = (walk.order, walk.folds.swap_remove(0));
     let mark = |tried: &mut [Tried], solver: Solver, loss: f64| {
         let point = tried.iter_mut().rfind(|point| point.solver == solver && point.loss == loss);
         point.into_iter().for_each(|point| point.chosen = true);
@@ -125,7 +125,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     // With factors, some weights may be free: what is left at λ₁_max is not nothing.
     if settings.factors.is_none() && !best.is_better_than_nothing() {
         let penalty = ElasticNet { l1: digits(NOTHING * units.l1), l2: 0.0 };
-        let (loss, rows) = (best.loss_of_nothing(), seat.learnt.targets.len());
+        let (loss, rows) = (best.loss_of_nothing(), fold.learnt.len());
         let ElasticNet { l1, l2 } = penalty;
         tried.push(Tried { solver: Solver::Newton, l1, l2, loss, nonzeros: 0, rows, chosen: true });
         let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias };
@@ -137,8 +137,8 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     }
     mark(&mut tried, Solver::Newton, lowest);
     let penalty = penalty(units, ray, k);
-    seat.look(penalty, settings); // the last look may have been at another penalty
-    let (weights, bias) = seat.at.unwrap_or_default();
+    fold.look(penalty, settings); // the last look may have been at another penalty
+    let (weights, bias) = fold.at.unwrap_or_default();
     Ok(Choice { how: How::Minimise(penalty, Arc::new(Start { weights, bias })), tried })
 }
 
@@ -149,43 +149,12 @@ pub(super) fn units(null: &NullPoint) -> ElasticNet {
     ElasticNet { l1: most, l2: square / null.baseline }
 }
 
-/// Three digits: nobody should think a chosen penalty is known more exactly.
-pub(super) fn digits(value: f64) -> f64 {
-    format!("{value:.2e}").parse().unwrap_or(value)
-}
-
 fn penalty(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
     let t = 10f64.powf(-0.5 * f64::from(k));
     ElasticNet { l1: digits(RAYS[ray] * t * units.l1), l2: digits((1.0 - RAYS[ray]) * t * units.l2) }
 }
 
-/// Rows to learn and rows to judge on, and the last minimiser there.
-pub(super) struct Fold {
-    pub learnt: Task,
-    pub held: Task,
-    nothing: f64, // the best bias without weights
-    view: View,
-    at: Option<(Vec<f64>, f64)>,
-}
-
 impl Fold {
-    /// Holds out a range of a shuffled order, and learns from at most so many others.
-    fn new(task: &Task, order: &[usize], held: Range<usize>, most: usize, bias: bool) -> Fold {
-        let mut out = order[held.clone()].to_vec();
-        let others = order[..held.start].iter().chain(&order[held.end..]);
-        let mut learnt: Vec<usize> = others.take(most).copied().collect();
-        out.sort_unstable(); // as they lie in memory
-        learnt.sort_unstable();
-        let (learnt, held) = (task.select(&learnt), task.select(&out));
-        let nothing = objective::null(learnt.examples(), &*task.loss, bias).bias;
-        Fold { learnt, held, nothing, view: View::default(), at: None }
-    }
-
-    /// Judges weights on the rows held out.
-    pub fn judge(&self, weights: &[f64], bias: f64) -> HoldoutScore {
-        HoldoutScore::of(&self.held, weights, bias, self.nothing)
-    }
-
     /// How good the minimiser is on the rows held out, and its non-zeros.
     fn look(&mut self, penalty: ElasticNet, settings: &Settings) -> (HoldoutScore, usize) {
         let Fold { learnt, view, at, .. } = self;
@@ -215,7 +184,7 @@ struct Lead {
 struct Walk<'a> {
     settings: &'a Settings,
     units: ElasticNet,
-    seats: Vec<Fold>,
+    folds: Vec<Fold>,
     tried: HashMap<(usize, i32), (HoldoutScore, usize)>,
     order: Vec<Tried>,
     lead: Option<Lead>,
@@ -236,18 +205,18 @@ impl Walk<'_> {
 
     fn look(&mut self, ray: usize, k: i32) -> Result<f64> {
         let (penalty, settings) = (penalty(self.units, ray, k), self.settings);
-        let seats = self.seats.len();
+        let folds = self.folds.len();
         let looks: Vec<(HoldoutScore, usize)> =
-            self.seats.par_iter_mut().map(|seat| seat.look(penalty, settings)).collect();
+            self.folds.par_iter_mut().map(|fold| fold.look(penalty, settings)).collect();
         let held = looks.iter().fold(HoldoutScore::default(), |sum, look| sum.and(look.0));
-        let (loss, nonzeros) = (held.loss(), looks.iter().map(|look| look.1).sum::<usize>() / seats);
+        let (loss, nonzeros) = (held.loss(), looks.iter().map(|look| look.1).sum::<usize>() / folds);
         self.tried.insert((ray, k), (held, nonzeros));
         if !settings.interrupted() && self.lead.as_ref().is_none_or(|lead| loss < lead.loss) {
-            let (weights, bias) = self.seats[0].at.clone().unwrap_or_default();
+            let (weights, bias) = self.folds[0].at.clone().unwrap_or_default();
             let start = Arc::new(Start { weights, bias });
             self.lead = Some(Lead { loss, number: self.order.len(), penalty, start });
         }
-        let rows = self.seats[0].learnt.targets.len();
+        let rows = self.folds[0].learnt.len();
         self.order.push(Tried {
             solver: Solver::Newton,
             l1: penalty.l1,

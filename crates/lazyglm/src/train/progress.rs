@@ -1,7 +1,5 @@
 //! What a watcher sees while a run is going on.
 
-use super::judge::nonzeros;
-
 /// What a watcher sees while a run is going on.
 ///
 /// ```
@@ -58,15 +56,5 @@ impl Progress {
             epoch_ends: false,
             stage: Stage::Learning,
         }
-    }
-
-    pub(super) fn begin(&mut self, epoch: u64) {
-        (self.epoch, self.epoch_ends) = (epoch, false);
-    }
-
-    pub(super) fn end(&mut self, weights: &[f64], validation_loss: Option<f64>) {
-        self.nonzeros = Some(nonzeros(weights));
-        self.validation_loss = validation_loss;
-        self.epoch_ends = true;
     }
 }

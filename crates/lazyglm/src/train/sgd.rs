@@ -1,32 +1,37 @@
 //! Training by steps of one rate for all weights: the rate, the schedule, and which update does them.
 
-use super::fit::{Fitted, Run};
-use super::judge::judge;
-use super::{Job, Progress, Trained, adagrad};
+use super::adagrad::slower;
+use super::evaluate::evaluate;
+use super::holdout::{Fitted, Holdout, One, sampled};
+use super::job::Job;
+use super::progress::Progress;
+use crate::model::trained::Trained;
 use crate::optim::kernel::{Averaged, FactoredWeights, Folded};
+use crate::optim::learner::Scheduled;
 use crate::optim::reference::{Dense, Table};
+use crate::optim::sgd::Online;
 use crate::optim::starting_rate::{self, Extent};
+use crate::optim::update::Update;
 use crate::problem::penalty::ElasticNet;
 use crate::problem::schedule::{Schedule, Setting};
 use crate::problem::settings::{Precision, Settings, UpdateName};
+use crate::problem::task::Task;
 use crate::util::error::{Error, Place, Result};
+use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Trains by steps of one rate for all weights, on rows wherever they are.
-pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
-    let (eta0, held_down_by, fitted) = fit_on(job, settings, watch)?;
-    Ok(Trained { held_down_by, ..judge(job, settings, eta0, fitted)? })
+/// Trains by SGD, on rows wherever they are.
+pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    let (eta0, held_down_by, fitted) = fit_on(job, watch)?;
+    Ok(Trained { held_down_by, ..evaluate(job, eta0, fitted)? })
 }
 
-/// Rate, what held it down, and what was learnt with it.
-pub(super) fn fit_on(
-    job: &Job,
-    settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<(f64, Option<Place>, Fitted)> {
+/// Finds the starting rate and learns with it: the rate, the row that holds it down, and what was learnt.
+pub(super) fn fit_on(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<(f64, Option<Place>, Fitted)> {
+    let settings = job.settings;
     let started = Instant::now();
-    let (eta0, held_down_by) = starting_rate(job, settings)?;
-    let rows = job.blocks.rows() as u64;
+    let (eta0, held_down_by) = starting_rate(job)?;
+    let rows = job.problem.rows() as u64;
     let setting = Setting { eta0, l2: settings.penalty.l2, rows: Some(rows), epochs: settings.epochs };
     let schedule = settings.schedule.resolve(&setting)?;
     let eta0 = schedule.eta(0);
@@ -45,82 +50,96 @@ pub(super) fn fit_on(
     })?;
 
     let slower = match settings.schedule.uses_eta0() {
-        true => adagrad::slower(eta0),
+        true => slower(eta0),
         false => "raise --l2 or the schedule's t0, or scale the features down".to_string(),
     };
-    let run = Run { job, settings, slower, spent: started.elapsed().as_secs_f64() };
-    let fitted = fit_by_update(&run, &*schedule, eta0, watch)?;
+    let (validation, spent) = (job.validation, started.elapsed().as_secs_f64());
+    let rule = Holdout { settings, validation, slower, spent, watch };
+    let fitted = fit_by_update(job, rule, &*schedule, eta0)?;
     Ok((eta0, held_down_by, fitted))
 }
 
 /// Learns with the update asked for: one kind of weights each.
-fn fit_by_update(
-    run: &Run,
-    schedule: &dyn Schedule,
-    eta0: f64,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<Fitted> {
-    let Run { job, settings, .. } = *run;
+fn fit_by_update(job: &Job, rule: Holdout, schedule: &dyn Schedule, eta0: f64) -> Result<Fitted> {
+    let settings = job.settings;
     let start = settings.start.as_ref().map(|start| start.weights.clone());
-    let start = start.unwrap_or_else(|| vec![0.0; job.blocks.columns()]);
+    let start = start.unwrap_or_else(|| vec![0.0; job.columns()]);
     let (penalty, method) = (settings.penalty, settings.method);
-    let priced = settings.factors.is_some() || settings.nonnegative;
+    let factored = settings.factors.is_some() || settings.nonnegative;
+    let run = Run { job, rule, schedule };
     match (settings.update, settings.precision, penalty.is_none()) {
-        (UpdateName::Lazy, ..) if priced && settings.average.is_none() => run.fit_online(
-            FactoredWeights::new(start, &settings.weighted_penalty(), method)?,
-            schedule,
-            watch,
-        ),
-        (UpdateName::Dense, ..) if priced => run.fit_online(
-            Dense::<false>::priced(start, &settings.weighted_penalty(), method),
-            schedule,
-            watch,
-        ),
-        (UpdateName::DenseSparsePredict, ..) if priced => run.fit_online(
-            Dense::<true>::priced(start, &settings.weighted_penalty(), method),
-            schedule,
-            watch,
-        ),
-        _ if priced => Err(Error::call(
+        (UpdateName::Lazy, ..) if factored && settings.average.is_none() => {
+            run.fit(FactoredWeights::new(start, &settings.weighted_penalty(), method)?)
+        }
+        (UpdateName::Dense, ..) if factored => {
+            run.fit(Dense::<false>::priced(start, &settings.weighted_penalty(), method))
+        }
+        (UpdateName::DenseSparsePredict, ..) if factored => {
+            run.fit(Dense::<true>::priced(start, &settings.weighted_penalty(), method))
+        }
+        _ if factored => Err(Error::call(
             "--penalty-factor and --nonnegative are not for --update table, nor for --average",
             "leave --update and --average out",
         )),
-        (UpdateName::Lazy, ..) if settings.average.is_some() => run.fit_online(
-            Averaged::new(start, penalty, method, settings.average.unwrap_or(0)),
-            schedule,
-            watch,
-        ),
-        (UpdateName::Lazy, Precision::F32, false) => {
-            run.fit_online(Folded::<f32>::new(start, penalty, method), schedule, watch)
+        (UpdateName::Lazy, ..) if settings.average.is_some() => {
+            run.fit(Averaged::new(start, penalty, method, settings.average.unwrap_or(0)))
         }
-        (UpdateName::Lazy, Precision::F64, false) => {
-            run.fit_online(Folded::<f64>::new(start, penalty, method), schedule, watch)
-        }
+        (UpdateName::Lazy, Precision::F32, false) => run.fit(Folded::<f32>::new(start, penalty, method)),
+        (UpdateName::Lazy, Precision::F64, false) => run.fit(Folded::<f64>::new(start, penalty, method)),
         (UpdateName::Lazy, Precision::F32, true) => {
-            run.fit_online(Folded::<f32, false>::new(start, penalty, method), schedule, watch)
+            run.fit(Folded::<f32, false>::new(start, penalty, method))
         }
         (UpdateName::Lazy, Precision::F64, true) => {
-            run.fit_online(Folded::<f64, false>::new(start, penalty, method), schedule, watch)
+            run.fit(Folded::<f64, false>::new(start, penalty, method))
         }
         (UpdateName::Table, ..) => {
             let constant = schedule.is_constant().then_some(eta0);
-            run.fit_online(
-                Table::new(start, penalty, method, settings.table_budget, constant),
-                schedule,
-                watch,
-            )
+            run.fit(Table::new(start, penalty, method, settings.table_budget, constant))
         }
-        (UpdateName::Dense, ..) => {
-            run.fit_online(Dense::<false>::new(start, penalty, method), schedule, watch)
-        }
-        (UpdateName::DenseSparsePredict, ..) => {
-            run.fit_online(Dense::<true>::new(start, penalty, method), schedule, watch)
-        }
+        (UpdateName::Dense, ..) => run.fit(Dense::<false>::new(start, penalty, method)),
+        (UpdateName::DenseSparsePredict, ..) => run.fit(Dense::<true>::new(start, penalty, method)),
     }
 }
 
+/// A run whose update is still to be chosen.
+struct Run<'a, 'r> {
+    job: &'a Job<'a>,
+    rule: Holdout<'r>,
+    schedule: &'a dyn Schedule,
+}
+
+impl Run<'_, '_> {
+    fn fit<U: Update>(self, update: U) -> Result<Fitted> {
+        let Run { job, rule, schedule } = self;
+        let mut model = Online::new(update, job.settings.bias).sampling_one_in(sampled(job.problem.rows()));
+        if let Some(from) = job.settings.average {
+            model = model.averaging_from(from);
+        }
+        if let (true, Some(start)) = (job.settings.bias, &job.settings.start) {
+            model.bias = start.bias;
+        }
+        let model = Scheduled { model, schedule };
+        rule.fit(&mut One::new(job.loss(), model), job.problem)
+    }
+}
+
+/// The starting rate that `train` begins with on this task: the one given, or the best of a search. NaN for a schedule that
+/// has none.
+///
+/// ```
+/// use lazyglm::{Settings, rate, synth};
+/// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+/// assert_eq!(rate(&task, &Settings { eta0: Some(0.25), ..Settings::default() }).unwrap(), 0.25);
+/// assert!(rate(&task, &Settings::default()).unwrap() > 0.0);
+/// ```
+pub fn rate(task: &Task, settings: &Settings) -> Result<f64> {
+    let job = Job { problem: task, validation: None, settings, null: &OnceLock::new() };
+    starting_rate(&job).map(|(eta0, _)| eta0)
+}
+
 /// The rate to begin with, and the row that holds it down if one does.
-pub(super) fn starting_rate(job: &Job, settings: &Settings) -> Result<(f64, Option<Place>)> {
+fn starting_rate(job: &Job) -> Result<(f64, Option<Place>)> {
+    let settings = job.settings;
     match settings.eta0 {
         _ if !settings.schedule.uses_eta0() => return Ok((f64::NAN, None)), // never looked at
         Some(eta0) => return Ok((eta0, None)),
@@ -128,13 +147,13 @@ pub(super) fn starting_rate(job: &Job, settings: &Settings) -> Result<(f64, Opti
     }
     let (extent, longest) = extent(job)?;
     let mut rate = None;
-    job.blocks.beginning(&mut |turn| {
+    job.problem.beginning(job.sequence(), &mut |batch| {
         rate = Some(starting_rate::find(&starting_rate::Trial {
-            examples: turn.examples,
-            order: turn.order,
-            rows: job.blocks.rows() as u64,
+            examples: batch.examples(),
+            order: batch.order,
+            rows: job.problem.rows() as u64,
             extent,
-            loss: job.loss,
+            loss: job.loss(),
             penalty: settings.penalty,
             method: settings.method,
             schedule: &settings.schedule,
@@ -149,13 +168,13 @@ pub(super) fn starting_rate(job: &Job, settings: &Settings) -> Result<(f64, Opti
 /// How far the rows reach, and the place of the longest; a pass over them that only unbounded losses need.
 fn extent(job: &Job) -> Result<(Extent, Option<Place>)> {
     let (mut all, mut longest) = (Extent::default(), None);
-    if job.loss.gradient_bound().is_finite() {
+    if job.loss().gradient_bound().is_finite() {
         return Ok((all, None));
     }
-    job.blocks.pass(&mut |turn| {
-        let some = Extent::of(turn.examples);
+    job.problem.pass(&mut |batch| {
+        let some = Extent::of(batch.examples());
         if some.length > all.length {
-            longest = some.longest.map(turn.place);
+            longest = some.longest.map(batch.place);
             all.length = some.length;
         }
         all.target = all.target.max(some.target);

@@ -1,73 +1,107 @@
-//! Where the code of each solver is, and the checks of its settings. What a solver can do stands in [`crate::problem::solvers`].
+//! `train`: checks the settings against the table of solvers, and calls the solver. What a solver can do stands in
+//! [`crate::problem::solvers`].
 
-use super::{Job, Progress, Trained, adagrad, auto, ftrl, newton, sgd, svrg, train_in_memory, zero_test};
-use crate::problem::loss::Loss;
+use super::job::Job;
+use super::progress::Progress;
+use super::{auto, heads, newton, stochastic, zero_test};
+use crate::eval::objective;
+use crate::model::report::Stop;
+use crate::model::trained::Trained;
+use crate::problem::heads::HeadKind;
+use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::Settings;
-use crate::problem::solvers::{Request, Solver};
+use crate::problem::solvers::{Request, Solver, TargetKind};
+use crate::problem::source::Problem;
 use crate::problem::task::Task;
-use crate::util::error::{Error, Result};
+use crate::util::error::{Error, Kind, Result};
+use crate::util::memory;
+use std::sync::OnceLock;
 
-/// Trains on rows in memory; held-out rows, settings, progress.
-type Train = fn(&Task, Option<&Task>, &Settings, &mut dyn FnMut(&Progress)) -> Result<Trained>;
-
-/// Trains on rows wherever they are.
-type TrainOn = fn(&Job, &Settings, &mut dyn FnMut(&Progress)) -> Result<Trained>;
-
-/// More than anybody has the memory for.
+/// More runs than anybody has the memory for.
 const MOST_RUNS: u64 = 1000;
 
-/// The code that trains on rows in memory.
-pub(super) fn in_memory(solver: Solver) -> Train {
-    match solver {
-        Solver::Auto => auto::train,
-        Solver::Newton => newton::train,
-        Solver::Sgd | Solver::Adagrad | Solver::Ftrl | Solver::Svrg => train_in_memory,
+/// Trains a model.
+///
+/// ```
+/// use lazyglm::{Settings, synth, train};
+/// let task = synth::documents(&synth::Shape { rows: 2_000, features: 500, ..synth::Shape::default() }).task;
+/// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+/// assert!(trained.report.objective < std::f64::consts::LN_2, "better than no model");
+/// ```
+///
+/// Rows that do not fit into memory are trained from in the same way:
+///
+/// ```
+/// use lazyglm::{Settings, Windows, WindowsOptions, train};
+/// let file = std::env::temp_dir().join("lazyglm-doc-train-windows.svm");
+/// std::fs::write(&file, "1 1:1\n-1 2:1\n".repeat(500)).unwrap();
+/// let (options, settings) = (WindowsOptions { memory: 1 << 26, ..Default::default() }, Settings::default());
+/// let windows = Windows::open(&file, &options, &settings).unwrap();
+/// assert_eq!(train(&windows, None, &settings, &mut |_| {}).unwrap().report.rows, 1000);
+/// ```
+pub fn train(
+    problem: &dyn Problem,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    check(settings, problem)?;
+    let Some(task) = problem.in_memory() else { return on_disk(problem, validation, settings, watch) };
+    if task.targets.heads().is_some() {
+        return heads::train(task, validation, settings, watch);
     }
+    memory::ask_for(16 * task.data.rows.columns(), "the weights")?;
+    let mut trained = match settings.solver {
+        Solver::Auto => auto::train(task, validation, settings, watch)?,
+        Solver::Newton => newton::train(task, validation, settings, watch)?,
+        _ => stochastic::train(task, validation, settings, watch)?,
+    };
+    let report = &trained.report;
+    if report.stop == Stop::Interrupted && report.epochs == 0 && report.tried.is_empty() {
+        return Err(Kind::Interrupted.into()); // weights that nobody learnt are no model
+    }
+    let bias = settings.bias.then_some(trained.bias);
+    let penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // which the solver may have chosen
+    let penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
+    let proof = objective::certify(task.examples(), &*task.loss, penalty, &trained.weights, bias);
+    (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
+    Ok(trained)
 }
 
-/// The code that goes through rows wherever they are, if the solver has any.
-fn anywhere(solver: Solver) -> Option<TrainOn> {
-    match solver {
-        Solver::Auto => Some(zero_test::train),
-        Solver::Sgd => Some(sgd::train),
-        Solver::Newton => None,
-        Solver::Adagrad => Some(adagrad::train),
-        Solver::Ftrl => Some(ftrl::train),
-        Solver::Svrg => Some(svrg::train),
-    }
-}
-
-/// Trains on rows wherever they are.
-pub(super) fn on(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
-    match anywhere(settings.solver) {
-        Some(train) => train(job, settings, watch),
-        None => {
-            settings.solver.check(&Request { on_disk: true, ..wanted(job.loss, settings) }).and_then(|()| {
-                let what = format!("--solver {} needs all rows in memory", settings.solver);
-                Err(Error::call(what, "raise --memory, or use --solver sgd"))
-            })
+/// Trains on rows that are not all in memory.
+fn on_disk(
+    problem: &dyn Problem,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    match settings.solver {
+        Solver::Auto => {
+            zero_test::train(&Job { problem, validation, settings, null: &OnceLock::new() }, watch)
         }
-    }
-}
-
-/// What these settings want of their solver.
-fn wanted<'a>(loss: &'a dyn Loss, settings: &Settings) -> Request<'a> {
-    Request {
-        loss: Some(loss),
-        factors: settings.factors.is_some(),
-        bounds: settings.nonnegative,
-        runs: settings.runs != 1,
-        ..Request::default()
+        _ => stochastic::train(problem, validation, settings, watch),
     }
 }
 
 /// Refuses what the solver cannot do, and arrays of another length than there are columns.
-pub(super) fn check(settings: &Settings, loss: &dyn Loss, columns: usize, on_disk: bool) -> Result<()> {
+fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
     if !(1..=MOST_RUNS).contains(&settings.runs) {
         let hint = format!("give a number from 1 to {MOST_RUNS}");
         return Err(Error::call(format!("the mean of {} runs", settings.runs), hint));
     }
-    settings.solver.check(&Request { on_disk, ..wanted(loss, settings) })?;
+    let targets = problem.targets().heads().map_or(TargetKind::Single, |heads| match heads.kind {
+        HeadKind::Labels => TargetKind::Labels,
+        _ => TargetKind::Classes,
+    });
+    settings.solver.check(&Request {
+        loss: Some(&**problem.loss()),
+        targets: Some(targets),
+        on_disk: problem.in_memory().is_none(),
+        factors: settings.factors.is_some(),
+        bounds: settings.nonnegative,
+        runs: settings.runs != 1,
+    })?;
+    let columns = problem.features().columns();
     let start = settings.start.as_ref().map(|start| start.weights.len());
     let factors = settings.factors.as_ref().map(|factors| factors.len());
     match [start, factors].into_iter().flatten().find(|length| *length != columns) {

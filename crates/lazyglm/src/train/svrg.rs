@@ -1,14 +1,15 @@
 //! Training by steps whose noise fades: see [`crate::optim::svrg`].
 
 use super::adagrad::{refuse_online_ways, scales, slower};
-use super::fit::Run;
-use super::judge::judge;
-use super::{Job, Progress, Trained};
+use super::evaluate::evaluate;
+use super::holdout::{Holdout, One, sampled};
+use super::job::Job;
+use super::progress::Progress;
+use crate::model::trained::Trained;
 use crate::optim::adagrad::{self, Adagrad};
 use crate::optim::learner::Learner;
 use crate::optim::scales::Scales;
 use crate::optim::svrg::{Rule, Saga};
-use crate::problem::settings::Settings;
 use crate::util::error::Result;
 use std::time::Instant;
 
@@ -18,7 +19,8 @@ const STEP: f64 = 1.0;
 const FIRST: f64 = 0.1;
 
 /// Trains on rows wherever they are.
-pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    let settings = job.settings;
     refuse_online_ways(settings)?;
     let started = Instant::now();
     let scales = scales(job)?;
@@ -26,23 +28,25 @@ pub(super) fn train(job: &Job, settings: &Settings, watch: &mut dyn FnMut(&Progr
     let rule = Rule { penalty: settings.penalty, step, tolerance: settings.tolerance, seed: settings.seed };
     let (weights, bias) = match &settings.start {
         Some(start) => (start.weights.clone(), start.bias),
-        None => first(job, settings, &scales)?,
+        None => first(job, &scales)?,
     };
     let model = Saga::new(rule, scales.spreads(), settings.bias).starting_from(&weights, bias);
     drop((weights, scales));
-    let run = Run { job, settings, slower: slower(step), spent: started.elapsed().as_secs_f64() };
-    let model = model.sampling_one_in(run.sampled());
-    judge(job, settings, step, run.fit(model, watch)?)
+    let model = model.sampling_one_in(sampled(job.problem.rows()));
+    let spent = started.elapsed().as_secs_f64();
+    let rule = Holdout { settings, validation: job.validation, slower: slower(step), spent, watch };
+    evaluate(job, step, rule.fit(&mut One::new(job.loss(), model), job.problem)?)
 }
 
 /// One epoch of AdaGrad: far from the minimum there is little noise to reduce, and it is faster.
-fn first(job: &Job, settings: &Settings, scales: &Scales) -> Result<(Vec<f64>, f64)> {
+fn first(job: &Job, scales: &Scales) -> Result<(Vec<f64>, f64)> {
+    let settings = job.settings;
     let rule = adagrad::Rule { penalty: settings.penalty, eta: FIRST, aware: true };
-    let units = scales.units(job.loss, settings.bias);
+    let units = scales.units(job.loss(), settings.bias);
     let mut model = Adagrad::new(rule, scales.rms(), units, settings.bias).sampling_one_in(u64::MAX);
     let mut fine = true;
-    job.blocks.epoch(0, &mut |turn| {
-        fine &= model.learn(job.loss, turn.examples, turn.order).is_ok();
+    job.problem.epoch(job.sequence(), 0, &mut |batch| {
+        fine &= model.learn(job.loss(), batch.examples(), batch.order).is_ok();
         Ok(())
     })?;
     let (weights, bias) = (model.weights(), model.bias());

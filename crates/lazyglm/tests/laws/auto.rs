@@ -2,7 +2,8 @@
 //! targets lie.
 
 use lazyglm::{
-    ElasticNet, Kind, Precision, Settings, Solver, Stop, Task, Trained, loss, objective, synth, train,
+    ElasticNet, Kind, Precision, Settings, Solver, Stop, Targets, Task, Trained, loss, objective, synth,
+    train,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,14 +14,14 @@ fn numbers(rows: usize) -> Task {
     let mut random = lazyglm::util::random::Random::new(5);
     let truth: Vec<f64> = (0..120).map(|j| if j % 4 == 0 { random.uniform() - 0.5 } else { 0.0 }).collect();
     let noise: Vec<f64> = (0..rows).map(|_| random.uniform() - 0.5).collect();
-    task.targets = (0..rows).map(|i| task.data.rows.borrow().dot(i, &truth) + noise[i]).collect();
+    let target = |i: usize| task.data.rows.borrow().dot(i, &truth) + noise[i];
+    task.targets = Targets::Real((0..rows).map(target).collect());
     task.loss = loss::parse("squared").unwrap();
-    task.classes = None;
     task
 }
 
 fn moved(task: &Task, times: f64, plus: f64) -> Task {
-    let targets = task.targets.iter().map(|y| times * y + plus).collect();
+    let targets = Targets::Real(task.numbers().iter().map(|y| times * y + plus).collect());
     Task { targets, ..task.clone() }
 }
 

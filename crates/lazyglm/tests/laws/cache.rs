@@ -349,7 +349,7 @@ fn errors_name_the_same_line_from_text_and_cache() {
     let folder = Folder::with("data.svm", text);
     let settings = Settings { eta0: Some(50.0), ..Settings::default() };
     let diverged = |mode| {
-        let task = Task::new(load(&folder.source(), mode).unwrap(), None, None, None).unwrap();
+        let task = Task::builder(load(&folder.source(), mode).unwrap()).build().unwrap();
         train(&task, None, &settings, &mut |_| {}).unwrap_err().to_string()
     };
     let beyond = |cache| {

@@ -16,7 +16,7 @@ fn task(seed: u64) -> Task {
 
 /// Learns in chunks cut at random, looking at the weights between them; all the bits at the end.
 fn learn<U: Update>(random: &mut Random, task: &Task, rule: &Rule, update: U, cuts: u64) -> (Vec<u64>, u64) {
-    let order: Vec<u32> = (0..task.targets.len() as u32).collect();
+    let order: Vec<u32> = (0..task.len() as u32).collect();
     let mut model = Online::new(update, true);
     let mut rest = &order[..];
     for _ in 0..cuts {
@@ -91,10 +91,10 @@ proptest! {
         let weights: Vec<f64> =
             (0..300).map(|_| if random.below(3) == 0 { 0.0 } else { log_uniform(&mut random, 0.1, 10.0) }).collect();
         let kept: Vec<usize> = (0..300).filter(|&i| weights[i] > 0.0).collect();
-        let kept_weights = kept.iter().map(|&i| weights[i]).collect();
-        let with = Task::new(whole.data.clone(), None, Some(weights.clone()), None).unwrap();
-        let without = Task::new(whole.data.select(&kept), None, Some(kept_weights), None).unwrap();
-        let tripled = Task::new(whole.data.clone(), None, Some(weights.iter().map(|w| 4.0 * w).collect()), None).unwrap();
+        let kept_weights: Vec<f64> = kept.iter().map(|&i| weights[i]).collect();
+        let with = Task::builder(whole.data.clone()).sample_weights(weights.clone()).build().unwrap();
+        let without = Task::builder(whole.data.select(&kept)).sample_weights(kept_weights).build().unwrap();
+        let tripled = Task::builder(whole.data.clone()).sample_weights(weights.iter().map(|w| 4.0 * w).collect::<Vec<f64>>()).build().unwrap();
         let fit = |task: &Task| train(task, None, &Settings::default(), &mut |_| {}).unwrap();
         let (a, b, c) = (fit(&with), fit(&without), fit(&tripled));
         prop_assert_eq!(&a.weights, &b.weights);
@@ -106,10 +106,10 @@ proptest! {
 #[test]
 fn weights_have_mean_one_and_balanced_classes_weigh_the_same() {
     let data = task(3).data;
-    let task = Task::new(data, None, None, Some(ClassWeight::Balanced)).unwrap();
+    let task = Task::builder(data).class_weight(ClassWeight::Balanced).build().unwrap();
     let weights = task.weights.as_ref().unwrap();
     let sum_of = |sign: f64| -> f64 {
-        weights.iter().zip(&task.targets).filter(|(_, y)| **y == sign).map(|(w, _)| w).sum()
+        weights.iter().zip(task.numbers()).filter(|(_, y)| **y == sign).map(|(w, _)| w).sum()
     };
     assert!((sum_of(1.0) - sum_of(-1.0)).abs() < 1e-9);
     assert!((sum_of(1.0) + sum_of(-1.0) - 300.0).abs() < 1e-9);
@@ -146,7 +146,8 @@ fn early_stopping_returns_the_best_epoch() {
 fn weights_may_be_as_large_as_numbers_go() {
     let data = task(3).data;
     let fit = |weights: Vec<f64>, class_weight| {
-        let task = Task::new(data.clone(), None, Some(weights), class_weight).unwrap();
+        let task =
+            Task::builder(data.clone()).sample_weights(weights).class_weight(class_weight).build().unwrap();
         train(&task, None, &Settings::default(), &mut |_| {}).unwrap().report.objective
     };
     let ones = fit(vec![1.0; 300], None);

@@ -7,12 +7,12 @@ use lazyglm::optim::kernel::Folded;
 use lazyglm::optim::sgd::{Online, Rule};
 use lazyglm::optim::softmax::Softmax;
 use lazyglm::optim::update::Update;
+use lazyglm::problem::task::HeadTargets;
 use lazyglm::schedule::{Schedule, Setting, Spec};
-use lazyglm::train::classes::{ClassTask, Room, TrainedHeads, train};
 use lazyglm::util::random::{Random, permutation};
 use lazyglm::{
     Dataset, ElasticNet, Examples, Features, Head, HeadKind, Labels, Method, Model, Precision, Rows, Scorer,
-    Settings, loss,
+    Settings, Task, Trained, loss, train,
 };
 use proptest::prelude::*;
 
@@ -65,7 +65,7 @@ fn rate(random: &mut Random, penalty: ElasticNet, rows: usize) -> Box<dyn Schedu
 }
 
 /// A task of made rows: one class a row, or any number of labels.
-fn task(random: &mut Random, kind: HeadKind, count: usize, n: usize) -> ClassTask {
+fn task(random: &mut Random, kind: HeadKind, count: usize, n: usize) -> Task {
     let rows = rows(random, n, COLUMNS);
     let mut labels = Labels::default();
     for i in 0..n {
@@ -81,12 +81,11 @@ fn task(random: &mut Random, kind: HeadKind, count: usize, n: usize) -> ClassTas
         labels.push(word.as_bytes()).unwrap();
     }
     let data = Dataset::made(rows, labels, Features::columns_from(0, COLUMNS));
-    ClassTask::new(data, kind, None, None, None).unwrap()
+    Task::builder(data).heads(kind).build().unwrap()
 }
 
-fn fit(task: &ClassTask, settings: &Settings) -> TrainedHeads {
-    let room = Room::plan(task, settings.precision, None).unwrap();
-    train(task, None, settings, room, false, &mut |_| {}).unwrap()
+fn fit(task: &Task, settings: &Settings) -> Trained {
+    train(task, None, settings, &mut |_| {}).unwrap()
 }
 
 fn wide(random: &mut Random, eta0: f64) -> Settings {
@@ -95,23 +94,25 @@ fn wide(random: &mut Random, eta0: f64) -> Settings {
 }
 
 fn dense(head: &Head) -> Vec<f64> {
-    let mut weights = vec![0.0; COLUMNS];
-    head.columns.iter().zip(&head.weights).for_each(|(&j, &w)| weights[j as usize] = w);
-    weights
+    head.dense(COLUMNS)
+}
+
+fn heads_of(task: &Task) -> HeadTargets<'_> {
+    task.targets.heads().unwrap()
 }
 
 /// The rows with ±1 for one head.
-fn targets(task: &ClassTask, head: usize) -> Vec<f64> {
-    (0..task.rows()).map(|i| if task.sets.has(i, head) { 1.0 } else { -1.0 }).collect()
+fn targets(task: &Task, head: usize) -> Vec<f64> {
+    (0..task.len()).map(|i| if heads_of(task).sets.has(i, head) { 1.0 } else { -1.0 }).collect()
 }
 
-fn judged<'a>(task: &'a ClassTask, penalty: ElasticNet, with_bias: bool) -> HeadsEvaluation<'a> {
-    let (ends, ids) = (&task.sets.ends[..], &task.sets.ids[..]);
+fn judged<'a>(task: &'a Task, penalty: ElasticNet, with_bias: bool) -> HeadsEvaluation<'a> {
+    let HeadTargets { kind, sets, .. } = heads_of(task);
     HeadsEvaluation {
-        examples: task.examples(),
-        ends,
-        ids,
-        kind: task.kind,
+        rows: task.data.rows.borrow(),
+        weights: task.weights.as_deref(),
+        sets,
+        kind,
         loss: &*task.loss,
         penalty,
         with_bias,
@@ -135,7 +136,7 @@ proptest! {
         let slow = Dense { rows: &rows, classes: &classes, weights: weights.as_deref(), penalty, method, with_bias };
         let (expected, biases, largest) = slow.learn(count, &*rate, &order);
         let scale = largest.max(f64::MIN_POSITIVE);
-        let examples = Examples { rows: rows.borrow(), targets: &[], weights: weights.as_deref() };
+        let examples = (rows.borrow(), weights.as_deref());
         for (width, allowed) in [(Precision::F64, 100.0 * tolerance(order.len())), (Precision::F32, 1e-4)] {
             let mut model = Softmax::new(COLUMNS, count, penalty, method, with_bias, width);
             let cut = random.below(order.len() as u64) as usize; // any split into calls
@@ -211,7 +212,7 @@ proptest! {
         // The slow truth of the loss.
         let slow: f64 = (0..80).map(|i| {
             let scores: Vec<f64> = heads.iter().map(|head| task.data.rows.borrow().dot(i, &dense(head)) + head.bias).collect();
-            scores.iter().map(|s| s.exp()).sum::<f64>().ln() - scores[task.sets.ids[i] as usize]
+            scores.iter().map(|s| s.exp()).sum::<f64>().ln() - scores[heads_of(&task).sets.ids[i] as usize]
         }).sum::<f64>() / 80.0;
         prop_assert!((f(&heads) - slow).abs() < 1e-9, "{} and {slow}", f(&heads));
         // Without a penalty the violation is the largest slope: differences must find it.
@@ -241,7 +242,7 @@ proptest! {
     fn from_l1_max_on_a_softmax_without_weights_is_a_minimum(seed in any::<u64>(), count in 2usize..12) {
         let mut random = Random::new(seed);
         let task = task(&mut random, HeadKind::Softmax, count, 90);
-        let shares = task.sets.counts(count).into_iter().map(|rows| rows as f64 / 90.0);
+        let shares = heads_of(&task).sets.counts(count).into_iter().map(|rows| rows as f64 / 90.0);
         let heads: Vec<Head> = shares.map(|share| Head { bias: share.ln(), ..Head::default() }).collect();
         let at = |l1: f64| {
             let verdicts = of_heads(&judged(&task, ElasticNet { l1, l2: 0.0 }, true), &heads);
@@ -264,7 +265,7 @@ proptest! {
         let mut trained = fit(&task, &settings);
         trained.thresholds = labels.then(|| (0..count).map(|k| 0.1 * k as f64 - 0.2).collect());
         let heads = trained.heads.clone();
-        let model = Model::of_classes(&task, &settings, trained);
+        let model = Model::new(&task, &settings, trained);
         let bytes = model.to_bytes().unwrap();
         let back = Model::from_bytes(&bytes).unwrap();
         prop_assert_eq!(&back.heads, &model.heads);
@@ -292,11 +293,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let settings = Settings { epochs: 2, ..Settings::default() };
         let bytes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| {
-                let room = Room { at_once: threads, ..Room::plan(&task, settings.precision, None).unwrap() };
-                let trained = train(&task, None, &settings, room, false, &mut |_| {}).unwrap();
-                Model::of_classes(&task, &settings, trained).to_bytes().unwrap()
-            })
+            pool.install(|| Model::new(&task, &settings, fit(&task, &settings)).to_bytes().unwrap())
         };
         assert_eq!(bytes(1), bytes(3), "{kind:?}");
     }
@@ -315,8 +312,7 @@ fn a_head_stops_at_its_own_best_epoch_as_a_model_alone_would() {
         precision: Precision::F64,
         ..Settings::default()
     };
-    let room = Room::plan(&learnt, settings.precision, None).unwrap();
-    let trained = train(&learnt, Some(&held_out), &settings, room, false, &mut |_| {}).unwrap();
+    let trained = train(&learnt, Some(&held_out), &settings, &mut |_| {}).unwrap();
     let setting = Setting { eta0: 1.0, l2: settings.penalty.l2, rows: Some(300), epochs: 12 };
     let rate = settings.schedule.resolve(&setting).unwrap();
     for k in 0..10 {
@@ -345,7 +341,7 @@ fn a_head_stops_at_its_own_best_epoch_as_a_model_alone_would() {
 fn what_breaks_a_rule_of_heads_is_no_model() {
     let task = task(&mut Random::new(3), HeadKind::Labels, 4, 60);
     let settings = Settings::default();
-    let model = Model::of_classes(&task, &settings, fit(&task, &settings));
+    let model = Model::new(&task, &settings, fit(&task, &settings));
     type Break = fn(&mut lazyglm::Heads);
     let breaks: [(&str, Break); 8] = [
         ("a name twice", |heads| heads.names[1] = heads.names[0].clone()),

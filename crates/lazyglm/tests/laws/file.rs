@@ -4,7 +4,7 @@ use crate::common::{log_uniform, sign};
 use lazyglm::data::format::{Parsed, Parser, Svmlight};
 use lazyglm::util::random::Random;
 use lazyglm::{
-    ElasticNet, Labels, Model, Settings, Solver, Tried, Validation, ValuesRef, loss, synth, train,
+    ElasticNet, Labels, Model, Settings, Solver, Targets, Tried, Validation, ValuesRef, loss, synth, train,
     util::number,
 };
 use proptest::prelude::*;
@@ -161,8 +161,7 @@ fn small_model(loss_name: &str, seed: u64) -> Model {
     let mut task = synth::documents(&shape).task;
     task.loss = loss::parse(loss_name).unwrap();
     if task.loss.admits() != loss::Admits::Classes {
-        task.targets.iter_mut().for_each(|y| *y = y.max(0.0));
-        task.classes = None;
+        task.targets = Targets::Real(task.numbers().iter().map(|y| y.max(0.0)).collect());
     }
     let penalty = ElasticNet::new(1e-3, 1e-3).unwrap();
     let settings = Settings { penalty, epochs: 1, ..Settings::default() };

@@ -220,7 +220,7 @@ fn data_that_change_between_the_passes_are_refused() {
     };
     let (short, long) = (rows(3_000), rows(9_000) + "1 4000000:1\n-1 4999999:1\n");
     std::fs::write(&file, &short).unwrap();
-    let task = Task::new(Dataset::read(&file, Declared::default()).unwrap(), None, None, None).unwrap();
+    let task = Task::builder(Dataset::read(&file, Declared::default()).unwrap()).build().unwrap();
     let penalty = ElasticNet::new(0.01, 0.01).unwrap();
     let settings = Settings { penalty, epochs: 1, eta0: Some(0.01), ..Settings::default() };
     let model = Model::new(&task, &settings, train(&task, None, &settings, &mut |_| {}).unwrap());

@@ -44,10 +44,11 @@ proptest! {
             let biases: Vec<f64> = sometimes.iter().map(|model| model.bias).collect();
             let mut joined = Joined::new(&frozen, &biases, sometimes[0].t, &penalties, method, true).unwrap();
             let (now, later) = part.split_at(part.len() / 2);
-            let aim = Same { loss: &*loss, targets: &targets };
-            joined.block().learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: now });
+            let (rows, weights) = (examples.rows, examples.weights);
+            let mut lane_loss = Same { loss: &*loss, targets: &targets };
+            joined.block().learn(&mut lane_loss, &Pass { rates: &[&*schedule], rows, weights, order: now });
             let mut joined = joined.select(&(0..count).collect::<Vec<_>>());
-            joined.block().learn(&Pass { aim: &aim, rates: &[&*schedule], examples, order: later });
+            joined.block().learn(&mut lane_loss, &Pass { rates: &[&*schedule], rows, weights, order: later });
             for (l, model) in sometimes.iter_mut().enumerate() {
                 let (frozen, bias) = joined.part(l);
                 model.update = Folded::from_state(frozen, penalties[l], method).unwrap();

@@ -8,6 +8,7 @@ use lazyglm::optim::lanes::{Pass, block};
 use lazyglm::optim::reference::Dense;
 use lazyglm::optim::sgd::{Online, Rule};
 use lazyglm::optim::update::Update;
+use lazyglm::problem::task::Sets;
 use lazyglm::schedule::{Schedule, Setting, Spec};
 use lazyglm::util::random::{Random, permutation};
 use lazyglm::{ElasticNet, Examples, Method, Row, Value, ValuesRef, loss, schedule, synth};
@@ -16,7 +17,7 @@ use proptest::prelude::*;
 const FEATURES: usize = 120;
 
 /// A run of some lanes, and of each of them alone.
-struct HalvingSearch<'a> {
+struct Race<'a> {
     examples: Examples<'a>,
     loss: &'a dyn lazyglm::Loss,
     penalties: Vec<ElasticNet>,
@@ -28,23 +29,24 @@ struct HalvingSearch<'a> {
 
 type Weights = (Vec<f64>, f64);
 
-impl HalvingSearch<'_> {
+impl Race<'_> {
     fn together(
         &self,
         width: Precision,
-        aim: &dyn lazyglm::optim::lane_loss::LaneLoss,
+        lane_loss: &mut dyn lazyglm::optim::lane_loss::LaneLoss,
     ) -> Vec<Option<Weights>> {
         let mut block = block(FEATURES, &self.penalties, self.method, true, width);
         let rates: Vec<&dyn Schedule> = self.rates.iter().map(|rate| &**rate).collect();
         let mut rest = &self.order[..];
+        let (rows, weights) = (self.examples.rows, self.examples.weights);
         for &cut in &self.cuts {
             let (now, later) = rest.split_at(cut.min(rest.len()));
-            block.learn(&Pass { aim, rates: &rates, examples: self.examples, order: now });
+            block.learn(lane_loss, &Pass { rates: &rates, rows, weights, order: now });
             let _looked: Vec<f64> = block.weights(0).collect();
-            block.score(self.examples, &self.order[..5], &mut |_, _| {});
+            block.score(rows, &self.order[..5], &mut |_, _| {});
             rest = later;
         }
-        block.learn(&Pass { aim, rates: &rates, examples: self.examples, order: rest });
+        block.learn(lane_loss, &Pass { rates: &rates, rows, weights, order: rest });
         (0..self.penalties.len())
             .map(|lane| {
                 block.diverged(lane).is_none().then(|| (block.weights(lane).collect(), block.bias(lane)))
@@ -85,9 +87,9 @@ proptest! {
         let loss = &loss::TABLE[random.below(loss::TABLE.len() as u64) as usize];
         let loss = loss::parse(loss.name).unwrap();
         let targets: Vec<f64> = match loss.admits() {
-            loss::Admits::Classes => task.targets.clone(),
-            loss::Admits::Reals => task.targets.iter().map(|y| 2.0 * y + 0.5).collect(),
-            loss::Admits::NonNegative => task.targets.iter().map(|y| y + 1.0).collect(),
+            loss::Admits::Classes => task.numbers().to_vec(),
+            loss::Admits::Reals => task.numbers().iter().map(|y| 2.0 * y + 0.5).collect(),
+            loss::Admits::NonNegative => task.numbers().iter().map(|y| y + 1.0).collect(),
         };
         let method = METHODS[random.below(2) as usize];
         let schedule = &schedule::TABLE[random.below(schedule::TABLE.len() as u64) as usize];
@@ -106,8 +108,8 @@ proptest! {
         let weights: Option<Vec<f64>> =
             (random.below(2) == 0).then(|| (0..400).map(|_| log_uniform(&mut random, 0.1, 10.0)).collect());
         let examples = Examples { targets: &targets, weights: weights.as_deref(), ..task.examples() };
-        let race = HalvingSearch { examples, loss: &*loss, penalties, method, rates, order, cuts };
-        let together = race.together(Precision::F64, &Same { loss: &*loss, targets: &targets });
+        let race = Race { examples, loss: &*loss, penalties, method, rates, order, cuts };
+        let together = race.together(Precision::F64, &mut Same { loss: &*loss, targets: &targets });
         for (lane, together) in together.iter().enumerate() {
             let start = || vec![0.0; FEATURES];
             let alone = race.alone(lane, &targets, Folded::<f64>::new(start(), race.penalties[lane], method));
@@ -149,20 +151,19 @@ proptest! {
         let mut random = Random::new(seed);
         let shape = synth::Shape { rows: 300, features: FEATURES, words: 8.0, planted: 10, seed: seed % 16 };
         let task = synth::documents(&shape).task;
-        let (mut ends, mut ids) = (Vec::new(), Vec::new());
+        let mut sets = Sets::default();
         for _ in 0..300 {
-            ids.extend((0..12).filter(|_| random.below(4) == 0));
-            ends.push(ids.len());
+            sets.push((0..12).filter(|_| random.below(4) == 0));
         }
         let loss = loss::parse(["logistic", "hinge"][random.below(2) as usize]).unwrap();
         let penalties = vec![penalty(&mut random, 0.1, 0.1); 6];
         let setting = Setting { eta0: 0.3, l2: 0.0, rows: Some(300), epochs: 1 };
         let rates = vec![Spec::parse("inverse-sqrt").unwrap().resolve(&setting).unwrap()];
         let order = permutation(300, seed, 0);
-        let race = HalvingSearch { examples: task.examples(), loss: &*loss, penalties, method: Method::Fobos, rates, order, cuts: vec![] };
-        let together = race.together(Precision::F64, &OneVsRest { loss: &*loss, ends: &ends, ids: &ids, first });
+        let race = Race { examples: task.examples(), loss: &*loss, penalties, method: Method::Fobos, rates, order, cuts: vec![] };
+        let together = race.together(Precision::F64, &mut OneVsRest { loss: &*loss, sets: &sets, first });
         for (lane, together) in together.iter().enumerate() {
-            let has = |i: usize| ids[if i == 0 { 0 } else { ends[i - 1] }..ends[i]].contains(&(first + lane as u32));
+            let has = |i: usize| sets.has(i, first as usize + lane);
             let targets: Vec<f64> = (0..300).map(|i| if has(i) { 1.0 } else { -1.0 }).collect();
             let alone = race.alone(lane, &targets, Folded::<f64>::new(vec![0.0; FEATURES], race.penalties[lane], Method::Fobos));
             prop_assert_eq!(bits(together), bits(&alone));
@@ -179,7 +180,7 @@ fn a_lane_that_diverges_is_taken_out_and_the_others_go_on() {
         Spec::parse("constant").unwrap().resolve(&setting).unwrap()
     });
     let (penalties, order) = (vec![ElasticNet { l1: 1e-3, l2: 0.0 }; 3], permutation(400, 1, 0));
-    let race = HalvingSearch {
+    let race = Race {
         examples: task.examples(),
         loss: &*loss,
         penalties,
@@ -188,11 +189,11 @@ fn a_lane_that_diverges_is_taken_out_and_the_others_go_on() {
         order,
         cuts: vec![100],
     };
-    let together = race.together(Precision::F64, &Same { loss: &*loss, targets: &task.targets });
+    let together = race.together(Precision::F64, &mut Same { loss: &*loss, targets: task.numbers() });
     assert!(together[1].is_none(), "a rate of a million");
     for lane in [0, 2] {
         let update = Folded::<f64>::new(vec![0.0; FEATURES], race.penalties[lane], Method::Fobos);
-        assert_eq!(bits(&together[lane]), bits(&race.alone(lane, &task.targets, update)));
+        assert_eq!(bits(&together[lane]), bits(&race.alone(lane, task.numbers(), update)));
         assert!(together[lane].is_some());
     }
 }

@@ -5,8 +5,7 @@ use lazyglm::data::format::ReadOptions;
 use lazyglm::stats::stats;
 use lazyglm::util::random::Random;
 use lazyglm::{
-    CacheMode, Dataset, Load, Model, Precision, Scale, Settings, Stream, StreamOptions, Task, train,
-    train_stream,
+    CacheMode, Dataset, Load, Model, Precision, Scale, Settings, Task, Windows, WindowsOptions, train,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -65,17 +64,17 @@ fn settings() -> Settings {
 }
 
 fn learnt(data: Dataset) -> Model {
-    let task = Task::new(data, None, None, None).unwrap();
+    let task = Task::builder(data).build().unwrap();
     let trained = train(&task, None, &settings(), &mut |_| {}).unwrap();
     Model::new(&task, &settings(), trained)
 }
 
 fn learnt_by_windows(source: &Path, renumber: bool, hash_bits: Option<u32>, scale: Scale) -> Model {
     let asked = ReadOptions { renumber, hash_bits, ..ReadOptions::default() };
-    let options = StreamOptions { asked, memory: 1 << 28, scale, ..StreamOptions::default() };
-    let stream = Stream::open(source, &options, &settings()).unwrap();
-    let trained = train_stream(&stream, None, &settings(), &mut |_| {}).unwrap();
-    Model::of_stream(&stream, &settings(), trained)
+    let options = WindowsOptions { asked, memory: 1 << 28, scale, ..WindowsOptions::default() };
+    let stream = Windows::open(source, &options, &settings()).unwrap();
+    let trained = train(&stream, None, &settings(), &mut |_| {}).unwrap();
+    Model::new(&stream, &settings(), trained)
 }
 
 fn the_same_model(plain: &Model, renumbered: &Model) -> Result<(), TestCaseError> {

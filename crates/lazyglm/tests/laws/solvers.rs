@@ -3,8 +3,8 @@
 use lazyglm::data::format::ReadOptions;
 use lazyglm::loss::{self, Admits};
 use lazyglm::{
-    CacheMode, Dataset, Declared, Kind, Losses, Request, Result, SOLVERS, Settings, Solver, Stream,
-    StreamOptions, TargetKind, Task, train, train_stream,
+    CacheMode, Dataset, Declared, Kind, Losses, Request, Result, SOLVERS, Settings, Solver, TargetKind, Task,
+    Windows, WindowsOptions, train,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ fn learn(file: &Path, settings: &Settings, loss: &str, on_disk: bool) -> Result<
     let loss = Some(loss::parse(loss)?);
     if on_disk {
         let (asked, declared, cache) = (ReadOptions::default(), Declared::default(), CacheMode::Off);
-        let options = StreamOptions { asked, declared, cache, loss, memory: 64 << 20, ..Default::default() };
-        let stream = Stream::open(file, &options, settings)?;
-        return train_stream(&stream, None, settings, &mut |_| {}).map(|trained| trained.report.solver);
+        let options = WindowsOptions { asked, declared, cache, loss, memory: 64 << 20, ..Default::default() };
+        let stream = Windows::open(file, &options, settings)?;
+        return train(&stream, None, settings, &mut |_| {}).map(|trained| trained.report.solver);
     }
-    let task = Task::new(Dataset::read(file, Declared::default())?, loss, None, None)?;
+    let task = Task::builder(Dataset::read(file, Declared::default())?).loss(loss).build()?;
     train(&task, None, settings, &mut |_| {}).map(|trained| trained.report.solver)
 }
 

@@ -17,7 +17,7 @@ fn task(rows: &[Example], columns: usize, loss: &str) -> Task {
     all.declare_columns(columns);
     let targets = rows.iter().map(|row| row.0).collect();
     let data = Dataset::made(all, Labels::Numbers(targets), Features::columns_from(0, columns));
-    Task::new(data, Some(loss::parse(loss).unwrap()), None, None).unwrap()
+    Task::builder(data).loss(loss::parse(loss).unwrap()).build().unwrap()
 }
 
 fn auto() -> Settings {

@@ -28,7 +28,7 @@ fn run(task: &Task, settings: &Settings, points: &[Point], memory: usize, halvin
 /// The mean held-out loss of a model trained alone on all folds but one, and judged on that.
 fn alone(task: &Task, settings: &Settings, point: &Point, fold: usize) -> (f64, usize) {
     let folds = Folds::new(task, 4, 7).unwrap();
-    let (held, rows): (Vec<usize>, Vec<usize>) = (0..task.targets.len()).partition(|&i| folds.of(i) == fold);
+    let (held, rows): (Vec<usize>, Vec<usize>) = (0..task.len()).partition(|&i| folds.of(i) == fold);
     let setting = Setting {
         eta0: point.eta0,
         l2: point.penalty.l2,
@@ -40,7 +40,7 @@ fn alone(task: &Task, settings: &Settings, point: &Point, fold: usize) -> (f64, 
     let mut model =
         Online::new(Folded::<f64>::new(vec![0.0; FEATURES], point.penalty, settings.method), settings.bias);
     for epoch in 0..settings.epochs {
-        let order = permutation(task.targets.len(), settings.seed, epoch);
+        let order = permutation(task.len(), settings.seed, epoch);
         let order: Vec<u32> = order.into_iter().filter(|&i| folds.of(i as usize) != fold).collect();
         model.learn(&rule, task.examples(), &order).unwrap();
     }
@@ -105,7 +105,7 @@ fn halving_drops_the_hopeless_and_leaves_the_others_their_bits() {
 #[test]
 fn a_point_that_diverges_is_named_and_the_others_go_on() {
     let data = task(500);
-    let task = Task::new(data.data.clone(), lazyglm::loss::parse("squared").ok(), None, None).unwrap();
+    let task = Task::builder(data.data.clone()).loss(lazyglm::loss::parse("squared").ok()).build().unwrap();
     let grid = points(&[1e-4], &[0.0], &[0.01, 1e6]);
     let outcome = run(&task, &settings(), &grid, 1 << 30, true);
     assert!(matches!(outcome.scores[1].dropped, Some(Dropped::Diverged { at: Some(_), .. })));
@@ -191,8 +191,8 @@ fn folds_are_a_function_of_seed_and_row_and_refuse_what_cannot_be_dealt() {
     assert_ne!(of(1), of(2));
     let error = Folds::new(&task, 101, 1).unwrap_err();
     assert!(error.is_wrong_call() && error.to_string().contains("101 with 100 rows"));
-    let positive = (0..100).find(|&i| task.targets[i] > 0.0).unwrap();
-    let negatives = (0..100).filter(|&i| task.targets[i] < 0.0);
+    let positive = (0..100).find(|&i| task.numbers()[i] > 0.0).unwrap();
+    let negatives = (0..100).filter(|&i| task.numbers()[i] < 0.0);
     let lonely = task.select(&negatives.chain([positive]).collect::<Vec<_>>());
     assert!(Folds::new(&lonely, 3, 1).unwrap_err().to_string().contains("has one row"));
 }

@@ -3,39 +3,67 @@
 use crate::args::Train;
 use crate::print::{self, count};
 use lazyglm::data::feature_ids::one_line;
-use lazyglm::{Place, Report, Solver, Stop, Validation};
+use lazyglm::{HeadKind, HeadReport, Place, Report, Solver, Stop, Targets, Validation};
+use std::io::{self, Write};
 
-/// Writes them, a line for each thing there is to say.
-pub(super) fn human(
-    out: &mut dyn std::io::Write,
-    args: &Train,
-    classes: Option<&[String; 2]>,
-    report: &Report,
-) -> std::io::Result<()> {
-    let rows = count(report.rows as u64);
-    let features = count(report.features as u64);
+/// Classes or labels that are shown one by one.
+const SHOWN: usize = 20;
+
+/// Writes the figures, one line for each.
+pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report: &Report) -> io::Result<()> {
+    let (rows, features) = (count(report.rows as u64), count(report.features as u64));
+    let heads = targets.heads();
     let mut learnt =
         print::counted(report.epochs, if report.solver == Solver::Newton { "step" } else { "epoch" });
     if report.runs > 1 {
         learnt += &format!(", the mean of {} runs,", report.runs);
     }
+    let of_heads = heads.map_or(String::new(), |heads| {
+        format!(" × {} {}", count(heads.names.len() as u64), heads.kind.nouns())
+    });
     let (train, read) = (report.seconds_train, report.seconds_read);
     writeln!(
         out,
-        "trained    {rows} rows × {features} features, {learnt} in {train:.3} s (read in {read:.3} s)"
+        "trained    {rows} rows × {features} features{of_heads}, {learnt} in {train:.3} s (read in {read:.3} s)"
     )?;
-    if let Some([negative, positive]) = classes {
+    if let Some([negative, positive]) = targets.classes() {
         writeln!(out, "classes    {} (−), {} (+)", one_line(negative), one_line(positive))?;
     }
-    print::objective(out, report, "the bias")?;
+    print::objective(out, report, if heads.is_some() { "biases" } else { "the bias" })?;
     if let (Some(dual), Some(gap)) = (report.dual, report.relative_gap) {
         writeln!(
             out,
             "proved     no weights are below {dual:.8}: the minimum is at most {gap:.1e} of F away"
         )?;
     }
-    writeln!(out, "non-zeros  {} of {features}", count(report.nonzeros as u64))?;
-    let stopped = match (report.stop, report.predicted_decrease) {
+    let all = count((report.features * heads.map_or(1, |heads| heads.names.len())) as u64);
+    writeln!(out, "non-zeros  {} of {all}", count(report.nonzeros as u64))?;
+    stopped(report).iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;
+    if let Some(Validation { loss, best_epoch }) = &report.validation {
+        let kept = match (args.early_stop, heads.map(|heads| heads.kind)) {
+            _ if report.solver == Solver::Newton => String::new(),
+            (Some(_), None | Some(HeadKind::Softmax)) => {
+                format!(" (that of epoch {best_epoch}, the best, which was kept)")
+            }
+            (Some(_), Some(kind)) => format!(" (each {} at its own best epoch)", kind.noun()),
+            (None, _) if *best_epoch == report.epochs => " (the lowest of all epochs)".to_string(),
+            (None, _) => format!(" (epoch {best_epoch} had a lower one: --early-stop would keep it)"),
+        };
+        writeln!(out, "held out   loss {loss:.8}{kept}")?;
+    }
+    match &args.output {
+        Some(path) => writeln!(out, "model      {}", Place::file(path))?,
+        None => writeln!(out, "model      not kept: add -o MODEL to write it")?,
+    }
+    match (heads, &report.heads) {
+        (Some(heads), Some(figures)) => table(out, heads.kind, &figures.heads),
+        _ => Ok(()),
+    }
+}
+
+/// Why the run stopped, unless it made all epochs.
+fn stopped(report: &Report) -> Option<String> {
+    match (report.stop, report.predicted_decrease) {
         (Stop::Gap, _) => Some("at the tolerance: proved by the duality gap".to_string()),
         (Stop::PredictedDecrease, Some(predicted_decrease)) => Some(format!(
             "at the tolerance: a step more would gain {predicted_decrease:.1e} of F (the gap is loose without l2)"
@@ -44,21 +72,26 @@ pub(super) fn human(
         (Stop::Steps, _) => Some("after all steps, short of the tolerance".to_string()),
         (Stop::Interrupted, _) => Some("when it was told to".to_string()),
         _ => None,
-    };
-    stopped.iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;
-    if let Some(validation) = report.validation.filter(|_| report.solver == Solver::Newton) {
-        writeln!(out, "held out   loss {:.8}", validation.loss)?;
-    } else if let Some(validation) = &report.validation {
-        let Validation { loss, best_epoch } = validation;
-        let kept = match (args.early_stop, *best_epoch == report.epochs) {
-            (Some(_), _) => format!("that of epoch {best_epoch}, the best, which was kept"),
-            (None, true) => "the lowest of all epochs".to_string(),
-            (None, false) => format!("epoch {best_epoch} had a lower one: --early-stop would keep it"),
-        };
-        writeln!(out, "held out   loss {loss:.8} ({kept})")?;
     }
-    match &args.output {
-        Some(path) => writeln!(out, "model      {}", Place::file(path)),
-        None => writeln!(out, "model      not kept: add -o MODEL to write it"),
+}
+
+/// The classes or labels; of many, those with the most rows.
+fn table(out: &mut dyn Write, kind: HeadKind, heads: &[HeadReport]) -> io::Result<()> {
+    writeln!(out)?;
+    let mut shown: Vec<&HeadReport> = heads.iter().collect();
+    if shown.len() > SHOWN {
+        shown.sort_by_key(|head| std::cmp::Reverse(head.rows)); // stable
+        shown.truncate(SHOWN);
     }
+    let width = shown.iter().map(|head| one_line(&head.name).chars().count()).max().unwrap_or(0).clamp(5, 40);
+    writeln!(out, "{:>width$}  {:>10}  {:>10}  {:>10}", kind.noun(), "rows", "non-zeros", "loss")?;
+    for HeadReport { name, rows, nonzeros, loss } in &shown {
+        let (rows, nonzeros) = (count(*rows as u64), count(*nonzeros as u64));
+        writeln!(out, "{:>width$}  {rows:>10}  {nonzeros:>10}  {loss:>10.6}", one_line(name))?;
+    }
+    let more = heads.len() - shown.len();
+    if more > 0 {
+        writeln!(out, "{:>width$}  {} more, of fewer rows: --json has them all", "…", count(more as u64))?;
+    }
+    Ok(())
 }

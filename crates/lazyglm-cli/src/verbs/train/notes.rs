@@ -2,13 +2,21 @@
 
 use crate::args::Train;
 use crate::print::{self, note};
-use lazyglm::{Report, Settings, Solver, Stop, Trained};
+use lazyglm::{Problem, Report, Settings, Solver, Stop, Trained};
 
 /// Says all there is to say.
-pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, streams: bool) {
+pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, problem: &dyn Problem) {
     let report = &trained.report;
-    if settings.solver == Solver::Auto {
-        note(args.quiet, &did(settings, report, streams));
+    let heads = problem.targets().heads();
+    match heads {
+        Some(heads) if args.tolerance.is_some() => {
+            let what = heads.kind.nouns();
+            note(args.quiet, &format!("--tolerance has no meaning with many {what}: sgd makes --epochs"));
+        }
+        None if settings.solver == Solver::Auto => {
+            note(args.quiet, &did(settings, report, problem.in_memory().is_none()));
+        }
+        _ => {}
     }
     match report.stop {
         Stop::Interrupted => note(args.quiet, &interrupted(report)),
@@ -50,10 +58,11 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, stre
     }
     if report.objective > report.baseline + 1e-9 * report.baseline.abs() + f64::MIN_POSITIVE {
         let baseline = report.baseline;
+        let rest = if heads.is_some() { "biases alone have" } else { "the bias alone has" };
         note(
             args.quiet,
             &format!(
-                "this model is worse than none: the bias alone has objective {baseline:.6}. Change --eta0 or --epochs, or scale the features"
+                "this model is worse than none: {rest} objective {baseline:.6}. Change --eta0 or --epochs, or scale the features"
             ),
         );
     }

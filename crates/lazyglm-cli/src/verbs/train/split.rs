@@ -4,7 +4,7 @@ use lazyglm::util::random::Random;
 use lazyglm::{Error, Result, Task};
 
 /// Some rows for learning, some held out: a function of the seed alone.
-pub fn split_rows(rows: usize, share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
+fn split_rows(rows: usize, share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
     let held = (rows as f64 * share).round() as usize;
     if held == 0 || held == rows {
         return Err(Error::call(
@@ -22,9 +22,9 @@ pub fn split_rows(rows: usize, share: f64, seed: u64) -> Result<(Vec<usize>, Vec
 
 /// The same rows as tasks.
 pub(super) fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
-    let (kept, held_out) = split_rows(task.targets.len(), share, seed)?;
+    let (kept, held_out) = split_rows(task.len(), share, seed)?;
     let kept = task.select(&kept);
-    if task.classes.is_some() && kept.targets.iter().all(|y| *y == kept.targets[0]) {
+    if task.targets.classes().is_some() && kept.numbers().iter().all(|y| *y == kept.numbers()[0]) {
         let what = format!("--validation {share} leaves rows of one class only to learn from");
         return Err(Error::data(
             task.data.file(),

@@ -163,7 +163,7 @@ impl Dataset {
     /// let mut rows = Rows::new();
     /// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
     /// let data = Dataset::made(rows, Labels::Numbers(vec![2.0, 4.0, 6.0]), Features::columns_from(1, 1));
-    /// assert_eq!(Task::new(data, None, None, None).unwrap().loss.spec(), "squared");
+    /// assert_eq!(Task::builder(data).build().unwrap().loss.spec(), "squared");
     /// ```
     pub fn made(rows: Rows, labels: Labels, features: Features) -> Dataset {
         Dataset {

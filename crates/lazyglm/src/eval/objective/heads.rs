@@ -9,10 +9,11 @@
 //! all rows, P that of the rows with k, a and b the slopes of the others and of these.
 
 use super::{CHUNK, Null};
-use crate::data::rows::Examples;
+use crate::data::rows::RowsRef;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::ElasticNet;
+use crate::problem::task::Sets;
 use rayon::prelude::*;
 
 /// Heads that are judged together, their weights side by side.
@@ -22,12 +23,12 @@ type Wide = [f64; WIDE];
 /// What is judged: rows, who has what, and heads.
 #[derive(Clone, Copy)]
 pub struct HeadsEvaluation<'a> {
-    /// The rows; their targets are not looked at.
-    pub examples: Examples<'a>,
-    /// Where the heads of each row end in `ids`.
-    pub ends: &'a [usize],
-    /// The heads of all rows, row by row.
-    pub ids: &'a [u32],
+    /// The rows.
+    pub rows: RowsRef<'a>,
+    /// Row weights; `None` if all are one.
+    pub weights: Option<&'a [f64]>,
+    /// The heads of each row.
+    pub sets: &'a Sets,
     /// How heads go together.
     pub kind: HeadKind,
     /// The loss of a head, unless they are a softmax.
@@ -43,16 +44,14 @@ pub struct HeadsEvaluation<'a> {
 /// The part of one head in F, and how far it is from its minimum: [`super::Evaluation`], head by head.
 pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation> {
     let log_sums = (what.kind == HeadKind::Softmax).then(|| what.log_sums(heads));
-    let mut total = vec![0.0; what.examples.rows.columns()];
-    for i in 0..what.ends.len() {
-        let weight = what.examples.weight(i);
-        what.examples.rows.for_each(i, |j, x| total[j] += weight * x);
+    let mut total = vec![0.0; what.rows.columns()];
+    for i in 0..what.sets.len() {
+        let weight = what.weight(i);
+        what.rows.for_each(i, |j, x| total[j] += weight * x);
     }
     let mut shares = vec![0.0; heads.len()];
-    for i in 0..what.ends.len() {
-        what.of(i)
-            .iter()
-            .for_each(|&k| shares[k as usize] += what.examples.weight(i) / what.ends.len() as f64);
+    for i in 0..what.sets.len() {
+        what.sets.of(i).iter().for_each(|&k| shares[k as usize] += what.weight(i) / what.sets.len() as f64);
     }
     let (groups, at_once) = (heads.len().div_ceil(WIDE), what.at_once.max(1));
     let mut verdicts = Vec::with_capacity(heads.len());
@@ -74,18 +73,18 @@ impl<'a> HeadsEvaluation<'a> {
         3 * columns * size_of::<Wide>()
     }
 
-    fn of(&self, i: usize) -> &'a [u32] {
-        &self.ids[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    fn weight(&self, i: usize) -> f64 {
+        self.weights.map_or(1.0, |w| w[i])
     }
 
     /// ln Σ e^s of every row, group after group of heads: the greatest score so far, and the sum of e^(s − greatest).
     fn log_sums(&self, heads: &[Head]) -> Vec<f64> {
-        let mut so_far = vec![(f64::NEG_INFINITY, 0.0); self.ends.len()];
+        let mut so_far = vec![(f64::NEG_INFINITY, 0.0); self.sets.len()];
         for some in heads.chunks(WIDE) {
-            let weights = side_by_side(some, self.examples.rows.columns());
+            let weights = side_by_side(some, self.rows.columns());
             so_far.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, so_far)| {
                 for (k, (most, sum)) in so_far.iter_mut().enumerate() {
-                    let scores = scores(self.examples, chunk * CHUNK + k, &weights, some);
+                    let scores = scores(self.rows, chunk * CHUNK + k, &weights, some);
                     for &score in &scores[..some.len()] {
                         let new = most.max(score);
                         *sum = *sum * (*most - new).exp() + (score - new).exp();
@@ -107,9 +106,9 @@ fn side_by_side(heads: &[Head], columns: usize) -> Vec<Wide> {
     weights
 }
 
-fn scores(examples: Examples, i: usize, weights: &[Wide], heads: &[Head]) -> Wide {
+fn scores(rows: RowsRef, i: usize, weights: &[Wide], heads: &[Head]) -> Wide {
     let mut scores = [0.0; WIDE];
-    examples.rows.for_each(i, |j, x| {
+    rows.for_each(i, |j, x| {
         let w = &weights[j];
         (0..WIDE).for_each(|l| scores[l] += x * w[l]);
     });
@@ -129,13 +128,13 @@ struct Group<'a> {
 impl Group<'_> {
     fn judge(&self) -> Vec<super::Evaluation> {
         let (what, count) = (self.what, self.heads.len());
-        let weights = side_by_side(self.heads, what.examples.rows.columns());
+        let weights = side_by_side(self.heads, what.rows.columns());
         let (mut gradient, mut own) = (vec![[0.0; WIDE]; weights.len()], vec![[0.0; WIDE]; weights.len()]);
         let (mut losses, mut slope_sums) = ([0.0; WIDE], [0.0; WIDE]);
-        for i in 0..what.ends.len() {
-            let (scores, weight) = (scores(what.examples, i, &weights, self.heads), what.examples.weight(i));
+        for i in 0..what.sets.len() {
+            let (scores, weight) = (scores(what.rows, i, &weights, self.heads), what.weight(i));
             let mut has = [false; WIDE];
-            for &k in what.of(i) {
+            for &k in what.sets.of(i) {
                 let l = (k as usize).wrapping_sub(self.first);
                 if l < count {
                     has[l] = true;
@@ -148,9 +147,9 @@ impl Group<'_> {
                 slopes[l] = weight * slope;
                 slope_sums[l] += slopes[l];
             }
-            what.examples.rows.for_each(i, |j, x| (0..WIDE).for_each(|l| gradient[j][l] += slopes[l] * x));
+            what.rows.for_each(i, |j, x| (0..WIDE).for_each(|l| gradient[j][l] += slopes[l] * x));
             if has != [false; WIDE] {
-                what.examples.rows.for_each(i, |j, x| {
+                what.rows.for_each(i, |j, x| {
                     (0..WIDE).for_each(|l| own[j][l] += if has[l] { weight * x } else { 0.0 });
                 });
             }
@@ -178,7 +177,7 @@ impl Group<'_> {
         losses: f64,
         slopes: f64,
     ) -> super::Evaluation {
-        let (n, penalty, head) = (self.what.ends.len() as f64, self.what.penalty, &self.heads[l]);
+        let (n, penalty, head) = (self.what.sets.len() as f64, self.what.penalty, &self.heads[l]);
         let distance = |j: usize, w: f64| match (w, gradient[j][l] / n) {
             (0.0, g) => (g.abs() - penalty.l1).max(0.0),
             (w, g) => (g + penalty.l2 * w + penalty.l1.copysign(w)).abs(),

@@ -23,13 +23,12 @@ pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Kept, balanced_slopes};
 pub use heads::{HeadsEvaluation, of_heads};
 pub(crate) use judge::{Judge, larger};
-pub(crate) use null::{
-    Nothing, Null, NullPoint, best_bias, nothing, null, pool, pooled_by_target, starting_bias,
-};
+pub(crate) use null::{Nothing, Null, NullPoint, best_bias, nothing, null, starting_bias};
 
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 use crate::problem::penalty::ElasticNet;
+use crate::problem::source::pooled_by_target;
 use rayon::prelude::*;
 
 /// Rows are summed in chunks of this many, and the chunks in order: the same bits for any number of threads.
@@ -206,4 +205,9 @@ fn sum(n: usize, one: impl Fn(usize) -> f64 + Sync) -> f64 {
 /// The largest; NaN if any is, so that a diverged run shows.
 fn largest(numbers: impl ParallelIterator<Item = f64>) -> f64 {
     numbers.reduce(|| 0.0, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
+}
+
+/// The number of weights that are not zero.
+pub(crate) fn nonzeros(weights: &[f64]) -> usize {
+    weights.iter().filter(|w| **w != 0.0).count()
 }

@@ -7,6 +7,7 @@
 use super::{largest, sum};
 use crate::data::rows::Examples;
 use crate::problem::loss::{Admits, Loss};
+use crate::problem::source::{pool, pooled_by_target};
 use rayon::prelude::*;
 
 /// A gradient above this share of what it could be at most is not made of rounding errors.
@@ -118,14 +119,6 @@ pub(crate) fn best_bias(positive: f64, negative: f64, loss: &dyn Loss) -> f64 {
     Null::new(&pooled, loss, true).bias()
 }
 
-/// (target, total weight of its rows): with w = 0, rows of one target are all alike.
-pub(crate) fn pooled_by_target(examples: Examples) -> Vec<(f64, f64)> {
-    let mut pooled: Vec<(f64, f64)> =
-        (0..examples.len()).map(|i| (examples.targets[i], examples.weight(i))).collect();
-    pool(&mut pooled);
-    pooled
-}
-
 /// Where learning a bias begins: for numbers, at the best there is without weights, which for a squared loss is their mean;
 /// for classes at 0, from where it has not far to go. Takes (target, weight) pairs.
 pub(crate) fn starting_bias(loss: &dyn Loss, mut pairs: Vec<(f64, f64)>) -> f64 {
@@ -136,16 +129,6 @@ pub(crate) fn starting_bias(loss: &dyn Loss, mut pairs: Vec<(f64, f64)>) -> f64 
     let largest = pairs.iter().fold(1.0, |most: f64, pair| most.max(pair.0.abs()));
     let bias = Null::new(&pairs, loss, true).bias();
     if bias.abs() <= 1e3 * largest { bias } else { 0.0 } // counts that are all zero have no best: −∞
-}
-
-/// Sorts (target, weight) pairs and sums the weights of one target.
-pub(crate) fn pool(pairs: &mut Vec<(f64, f64)>) {
-    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    pairs.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 += if same { next.1 } else { 0.0 };
-        same
-    });
 }
 
 /// Two numbers next to each other between which a rising function passes zero; where it never does (a separable

@@ -1,5 +1,6 @@
 //! How much each class counts.
 
+use super::Targets;
 use crate::problem::loss::Loss;
 use crate::util::error::{Error, Result, excerpt};
 use crate::util::registry::suggest;
@@ -12,7 +13,7 @@ use crate::util::registry::suggest;
 /// (0..5).for_each(|_| rows.push(&[(0, 1.0)]).unwrap());
 /// let labels = Labels::Numbers(vec![1.0, -1.0, -1.0, -1.0, -1.0]);
 /// let data = Dataset::made(rows, labels, Features::columns_from(1, 1));
-/// let weights = Task::new(data, None, None, Some(ClassWeight::Balanced)).unwrap().weights.unwrap();
+/// let weights = Task::builder(data).class_weight(ClassWeight::Balanced).build().unwrap().weights.unwrap();
 /// assert_eq!(weights, [2.5, 0.625, 0.625, 0.625, 0.625], "one row weighs as much as the other four");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -55,42 +56,67 @@ impl ClassWeight {
         })
     }
 
-    /// The weights of the two classes, the larger one 1, so that no product with them is infinite.
-    pub(crate) fn of_classes(
-        &self,
-        classes: Option<&[String; 2]>,
-        counts: [usize; 2],
-        loss: &dyn Loss,
-    ) -> Result<[f64; 2]> {
-        let Some(classes) = classes else {
-            return Err(Error::call(
-                format!("class weights with loss '{}', which has no classes", loss.spec()),
-                "use --sample-weights, or a loss for classes",
-            ));
-        };
-        let of_class = match self {
+    /// One weight per class, the largest 1, so that no product with them is infinite.
+    ///
+    /// ```text
+    /// balanced    n/(K·nₖ)      n rows, K classes, nₖ rows of class k
+    /// ```
+    pub(crate) fn of_classes(&self, names: &[String], counts: &[usize]) -> Result<Vec<f64>> {
+        let of_class: Vec<f64> = match self {
             ClassWeight::Balanced => {
-                let rows = (counts[0] + counts[1]) as f64;
-                counts.map(|count| rows / (2.0 * count as f64))
+                let rows = counts.iter().sum::<usize>() as f64;
+                counts.iter().map(|&count| rows / (names.len() * count) as f64).collect()
             }
             ClassWeight::Given(pairs) => {
-                if let Some((name, _)) = pairs.iter().find(|(name, _)| !classes.contains(name)) {
-                    let names = [classes[0].as_str(), classes[1].as_str()];
-                    let hint = suggest(name, &names);
+                if let Some((name, _)) = pairs.iter().find(|(name, _)| !names.contains(name)) {
+                    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+                    let hint = suggest(name, &known);
                     return Err(Error::call(format!("there is no class '{}' to weigh", excerpt(name)), hint));
                 }
                 let weight =
                     |class: &String| pairs.iter().find(|(name, _)| name == class).map_or(1.0, |p| p.1);
-                [weight(&classes[0]), weight(&classes[1])]
+                names.iter().map(weight).collect()
             }
         };
         if of_class.contains(&0.0) {
-            return Err(Error::call(
-                "a class of weight 0 leaves one class only",
-                "give both a weight above 0",
-            ));
+            let hint = "give each class a weight above 0, or leave its rows out";
+            return Err(Error::call("a class of weight 0 cannot be learnt", hint));
         }
-        let heavier = of_class[0].max(of_class[1]);
-        Ok(of_class.map(|weight| weight / heavier))
+        let heaviest = of_class.iter().copied().fold(0.0, f64::max);
+        Ok(of_class.into_iter().map(|weight| weight / heaviest).collect())
+    }
+
+    /// Row weights times the weight of each row's class.
+    pub(super) fn row_weights(
+        &self,
+        targets: &Targets,
+        loss: &dyn Loss,
+        weights: Option<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        let names = class_names(targets, loss)?;
+        let of_row: Vec<usize> = match targets {
+            Targets::Classes { sets, .. } => (0..sets.len()).map(|i| sets.of(i)[0] as usize).collect(),
+            one => one.numbers().iter().map(|y| usize::from(*y > 0.0)).collect(),
+        };
+        let mut counts = vec![0; names.len()];
+        of_row.iter().for_each(|&class| counts[class] += 1);
+        let of_class = self.of_classes(names, &counts)?;
+        let weight = |i: usize| weights.as_ref().map_or(1.0, |w| w[i]);
+        Ok(of_row.iter().enumerate().map(|(i, &class)| weight(i) * of_class[class]).collect())
+    }
+}
+
+/// The names of the classes, if targets have such.
+pub(crate) fn class_names<'a>(targets: &'a Targets, loss: &dyn Loss) -> Result<&'a [String]> {
+    match targets {
+        Targets::Binary { classes, .. } => Ok(classes),
+        Targets::Classes { names, .. } => Ok(names),
+        Targets::Labels { .. } => {
+            Err(Error::call("--class-weight with labels, of which a row has many", "use --sample-weights"))
+        }
+        Targets::Real(_) => Err(Error::call(
+            format!("class weights with loss '{}', which has no classes", loss.spec()),
+            "use --sample-weights, or a loss for classes",
+        )),
     }
 }

@@ -4,7 +4,7 @@ use crate::data::dataset::Dataset;
 use crate::util::error::{Error, Result};
 
 /// The weights that rows have of their own and those given, multiplied; rows of weight zero are gone.
-pub(crate) fn weighed(data: Dataset, given: Option<Vec<f64>>) -> Result<(Dataset, Option<Vec<f64>>)> {
+pub(super) fn weighed(data: Dataset, given: Option<Vec<f64>>) -> Result<(Dataset, Option<Vec<f64>>)> {
     let weights = match (given, &data.weights) {
         (Some(given), Some(own)) => Some(given.iter().zip(own).map(|(a, b)| a * b).collect()),
         (given, own) => given.or(own.clone()),
@@ -13,7 +13,7 @@ pub(crate) fn weighed(data: Dataset, given: Option<Vec<f64>>) -> Result<(Dataset
 }
 
 /// Weights of mean one; none if all are the same.
-pub(crate) fn normalised(weights: Vec<f64>) -> Option<Vec<f64>> {
+pub(super) fn normalised(weights: Vec<f64>) -> Option<Vec<f64>> {
     let unequal = weights.iter().any(|weight| *weight != weights[0]);
     unequal.then(|| with_mean_one(weights))
 }
@@ -43,7 +43,7 @@ fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Data
 }
 
 /// Divides by the largest first, so that no sum of large weights is infinite.
-pub(crate) fn with_mean_one(weights: Vec<f64>) -> Vec<f64> {
+pub(super) fn with_mean_one(weights: Vec<f64>) -> Vec<f64> {
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let mean = weights.iter().map(|w| w / largest).sum::<f64>() / weights.len() as f64;
     weights.into_iter().map(|w| w / largest / mean).collect()

@@ -1,9 +1,189 @@
-//! Targets as numbers: ±1 for two classes, as they are otherwise; and the loss that they suggest.
+//! Targets: numbers, two classes as ±1, many classes or labels as sets; and the loss that they suggest.
 
+use super::Task;
+use super::sets::{self, Found, Sets};
+use crate::data::dataset::Dataset;
 use crate::data::labels::Labels;
+use crate::problem::heads::HeadKind;
 use crate::problem::loss::{self, Admits, Loss};
 use crate::util::error::{Error, Place, Result, excerpt};
 use std::sync::Arc;
+
+/// One target per row.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Targets {
+    /// Numbers to predict.
+    Real(Vec<f64>),
+    /// Two classes.
+    Binary {
+        /// The names of the classes −1 and +1.
+        classes: [String; 2],
+        /// −1 or +1 per row.
+        signs: Vec<f64>,
+    },
+    /// Classes with one head each; a row has one class.
+    Classes {
+        /// Whether the heads are learnt together: [`HeadKind::Softmax`], or each against the rest: [`HeadKind::Ovr`].
+        kind: HeadKind,
+        /// The names of the classes: numbers by value, or words alphabetically.
+        names: Vec<String>,
+        /// The class of each row.
+        sets: Sets,
+    },
+    /// Labels with one head each; a row has any number of labels.
+    Labels {
+        /// The names of the labels: numbers by value, or words alphabetically.
+        names: Vec<String>,
+        /// The labels of each row.
+        sets: Sets,
+    },
+}
+
+/// Targets of many classes or labels, as heads read them.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadTargets<'a> {
+    /// How the heads belong together.
+    pub kind: HeadKind,
+    /// The name of each head.
+    pub names: &'a [String],
+    /// The heads of each row.
+    pub sets: &'a Sets,
+}
+
+/// Targets of some rows in memory.
+#[derive(Clone, Copy, Debug)]
+pub enum TargetsRef<'a> {
+    /// One number per row.
+    Numbers(&'a [f64]),
+    /// The heads of each row.
+    Sets(&'a Sets),
+}
+
+impl Targets {
+    /// Targets of one model: numbers, or ±1 if the loss is for classes.
+    pub(crate) fn one(
+        labels: &Labels,
+        loss: &dyn Loss,
+        file: Place,
+        place: &dyn Fn(usize) -> Place,
+    ) -> Result<Targets> {
+        if loss.admits() != Admits::Classes {
+            return numbers(labels, loss, place).map(Targets::Real);
+        }
+        let mut names = labels.distinct(3).into_iter().map(|(name, _)| name);
+        match (names.next(), names.next(), names.next()) {
+            (Some(negative), Some(positive), None) => {
+                let classes = [negative, positive];
+                signs(labels, &classes, place).map(|signs| Targets::Binary { classes, signs })
+            }
+            (_, None, _) => Err(one_class(labels, file)),
+            _ => Err(too_many_classes(labels, file)),
+        }
+    }
+
+    /// Targets of one head per class or label.
+    pub(super) fn many(data: &Dataset, kind: HeadKind, notes: &mut Vec<String>) -> Result<Targets> {
+        let Found { sets, names, twice } = sets::find(data, kind == HeadKind::Labels)?;
+        if names.len() < if kind == HeadKind::Labels { 1 } else { 2 } {
+            return Err(too_few(data, kind, &names));
+        }
+        if twice > 0 {
+            notes.push(format!("{twice} rows name a label twice: it counts once"));
+        }
+        notes.extend(odd_counts(kind, &names, &sets));
+        Ok(Targets::of_sets(kind, names, sets))
+    }
+
+    fn of_sets(kind: HeadKind, names: Vec<String>, sets: Sets) -> Targets {
+        match kind {
+            HeadKind::Labels => Targets::Labels { names, sets },
+            kind => Targets::Classes { kind, names, sets },
+        }
+    }
+
+    /// Targets of the same kind for other rows.
+    pub(crate) fn like(
+        &self,
+        labels: &Labels,
+        loss: &dyn Loss,
+        place: &dyn Fn(usize) -> Place,
+        unknown: &mut Unknown,
+    ) -> Result<Targets> {
+        match (self, self.heads()) {
+            (_, Some(HeadTargets { kind, names, .. })) => {
+                let sets = sets_of(labels, names, kind, place, unknown)?;
+                Ok(Targets::of_sets(kind, names.to_vec(), sets))
+            }
+            (Targets::Binary { classes, .. }, _) => {
+                let signs = signs(labels, classes, place)?;
+                Ok(Targets::Binary { classes: classes.clone(), signs })
+            }
+            _ => numbers(labels, loss, place).map(Targets::Real),
+        }
+    }
+
+    /// A task with targets of the same kind for other data, all rows of weight one.
+    pub(crate) fn task_of(&self, data: Dataset, loss: &Arc<dyn Loss>) -> Result<Task> {
+        if !matches!(self, Targets::Labels { .. }) {
+            data.check_targets()?;
+        }
+        let mut unknown = Unknown::default();
+        let targets = self.like(&data.labels, &**loss, &|i| data.place(i), &mut unknown)?;
+        let notes = data.notes.iter().cloned().chain(unknown.note()).collect();
+        Ok(Task { data, loss: loss.clone(), targets, weights: None, notes })
+    }
+
+    /// The targets of these rows, in this order.
+    pub(super) fn select(&self, rows: &[usize]) -> Targets {
+        let some = |numbers: &[f64]| rows.iter().map(|&i| numbers[i]).collect();
+        match self {
+            Targets::Real(numbers) => Targets::Real(some(numbers)),
+            Targets::Binary { classes, signs } => {
+                Targets::Binary { classes: classes.clone(), signs: some(signs) }
+            }
+            Targets::Classes { kind, names, sets } => {
+                Targets::Classes { kind: *kind, names: names.clone(), sets: sets.select(rows) }
+            }
+            Targets::Labels { names, sets } => {
+                Targets::Labels { names: names.clone(), sets: sets.select(rows) }
+            }
+        }
+    }
+
+    /// One number per row; empty for more than two classes and for labels.
+    pub fn numbers(&self) -> &[f64] {
+        match self {
+            Targets::Real(numbers) | Targets::Binary { signs: numbers, .. } => numbers,
+            _ => &[],
+        }
+    }
+
+    /// The names of the classes −1 and +1.
+    pub fn classes(&self) -> Option<&[String; 2]> {
+        match self {
+            Targets::Binary { classes, .. } => Some(classes),
+            _ => None,
+        }
+    }
+
+    /// The heads of the rows, if there are more than two classes, or labels.
+    pub fn heads(&self) -> Option<HeadTargets<'_>> {
+        match self {
+            Targets::Classes { kind, names, sets } => Some(HeadTargets { kind: *kind, names, sets }),
+            Targets::Labels { names, sets } => Some(HeadTargets { kind: HeadKind::Labels, names, sets }),
+            _ => None,
+        }
+    }
+
+    /// The targets without their meaning.
+    pub fn borrow(&self) -> TargetsRef<'_> {
+        match self.heads() {
+            Some(HeadTargets { sets, .. }) => TargetsRef::Sets(sets),
+            None => TargetsRef::Numbers(self.numbers()),
+        }
+    }
+}
 
 /// Two distinct targets: logistic. More than two distinct numbers: squared.
 pub(crate) fn automatic(labels: &Labels, file: Place, notes: &mut Vec<String>) -> Result<Arc<dyn Loss>> {
@@ -40,27 +220,6 @@ pub fn targets_of(
     match classes {
         Some(classes) => signs(labels, classes, place),
         None => numbers(labels, loss, place),
-    }
-}
-
-/// Targets as numbers, and the classes if the loss is for such.
-pub(crate) fn targets(
-    labels: &Labels,
-    loss: &dyn Loss,
-    file: Place,
-    place: &dyn Fn(usize) -> Place,
-) -> Result<(Vec<f64>, Option<[String; 2]>)> {
-    if loss.admits() != Admits::Classes {
-        return numbers(labels, loss, place).map(|targets| (targets, None));
-    }
-    let mut names = labels.distinct(3).into_iter().map(|(name, _)| name);
-    match (names.next(), names.next(), names.next()) {
-        (Some(negative), Some(positive), None) => {
-            let classes = [negative, positive];
-            signs(labels, &classes, place).map(|targets| (targets, Some(classes)))
-        }
-        (_, None, _) => Err(one_class(labels, file)),
-        _ => Err(too_many_classes(labels, file)),
     }
 }
 
@@ -130,4 +289,96 @@ fn stranger(labels: &Labels, i: usize, classes: &[String; 2], place: &dyn Fn(usi
         excerpt(&classes[1])
     );
     Error::data(place(i), what, "give it one of these classes, or remove the row")
+}
+
+/// Labels that were never learnt, met in other data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unknown {
+    /// The row of each.
+    pub rows: Vec<usize>,
+    /// The first.
+    pub first: Option<String>,
+}
+
+impl Unknown {
+    /// Those of other rows too.
+    pub fn add(&mut self, more: Unknown) {
+        self.rows.extend(more.rows);
+        self.first = self.first.take().or(more.first);
+    }
+
+    /// A word on them, if there are any.
+    pub fn note(&self) -> Option<String> {
+        let first = self.first.as_ref()?;
+        let count = self.rows.len();
+        Some(format!(
+            "{count} labels never occurred in training, the first of them '{}': no head can give them",
+            excerpt(first)
+        ))
+    }
+}
+
+/// The sets of targets by the names of a model. A class that is not among them is refused, labels are counted.
+///
+/// ```
+/// use lazyglm::{HeadKind, Labels, Place, problem::task::{Unknown, sets_of}};
+/// let (labels, names) = (Labels::Numbers(vec![2.0, 9.0]), ["1".to_string(), "2".to_string()]);
+/// let (place, mut unknown) = (|i: usize| Place::file("mail").line(i as u64 + 1), Unknown::default());
+/// assert_eq!(sets_of(&labels, &names, HeadKind::Labels, &place, &mut unknown).unwrap().ends, [1, 1]);
+/// assert_eq!((&unknown.rows[..], unknown.first.as_deref()), (&[1][..], Some("9")));
+/// let error = sets_of(&labels, &names, HeadKind::Ovr, &place, &mut unknown).unwrap_err();
+/// assert!(error.to_string().starts_with("mail:2: the target '9' is none of the 2 classes"));
+/// ```
+pub fn sets_of(
+    labels: &Labels,
+    names: &[String],
+    kind: HeadKind,
+    place: &dyn Fn(usize) -> Place,
+    unknown: &mut Unknown,
+) -> Result<Sets> {
+    sets::known(labels, names, kind == HeadKind::Labels, place, |i, name| match kind {
+        HeadKind::Labels => {
+            unknown.rows.push(i);
+            unknown.first.get_or_insert_with(|| name.to_string());
+            Ok(())
+        }
+        _ => {
+            let (name, count) = (excerpt(name), names.len());
+            let what = format!("the target '{name}' is none of the {count} classes that were learnt");
+            Err(Error::data(place(i), what, "give it one of these, or remove the row"))
+        }
+    })
+}
+
+fn too_few(data: &Dataset, kind: HeadKind, names: &[String]) -> Error {
+    let (what, hint) = match (kind, names.first()) {
+        (HeadKind::Labels, _) => {
+            ("no row has a label: there is nothing to learn".to_string(), "give rows labels")
+        }
+        (_, name) => (
+            format!("every target is '{}': there is one class only", name.map_or(String::new(), excerpt)),
+            "give rows of two classes or more",
+        ),
+    };
+    Error::data(data.file(), what, hint)
+}
+
+/// A word on classes of one row, and on there being hardly any rows for each.
+fn odd_counts(kind: HeadKind, names: &[String], sets: &Sets) -> Vec<String> {
+    let mut notes = Vec::new();
+    let single: Vec<&String> =
+        names.iter().zip(sets.counts(names.len())).filter(|(_, n)| *n == 1).map(|(name, _)| name).collect();
+    if let Some(first) = single.first() {
+        let (count, nouns) = (single.len(), kind.nouns());
+        notes.push(format!(
+            "{count} of {} {nouns} have one row only, the first of them '{}'",
+            names.len(),
+            excerpt(first)
+        ));
+    }
+    if kind != HeadKind::Labels && 2 * names.len() > sets.ends.len() {
+        let (count, rows, nouns) = (names.len(), sets.ends.len(), kind.nouns());
+        notes.push(format!("{count} {nouns} in {rows} rows: are these {nouns}, or numbers to predict?"));
+    }
+    notes
 }

@@ -5,6 +5,7 @@ use super::*;
 use crate::data::cache::{CacheWriter, Meta, Part};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Found, Parsed, Span};
+use crate::data::read_config::ReadConfig;
 use crate::data::rows::Rows;
 use crate::problem::source::Source;
 
@@ -51,14 +52,14 @@ impl Forged<'_> {
         std::fs::write(&path, self.bytes()).unwrap();
         let settings = Settings { precision: Precision::F64, ..Settings::default() };
         let in_memory = Dataset::load(&path, &Load::default())
-            .and_then(|(data, _)| Task::new(data, None, None, None))
+            .and_then(|(data, _)| Task::builder(data).build())
             .map(|task| assert!(fits(&task.data.rows)));
-        let options = StreamOptions { memory: 64 << 20, ..StreamOptions::default() };
-        let by_windows = Stream::open(&path, &options, &settings).and_then(|stream| {
+        let options = WindowsOptions { memory: 64 << 20, ..WindowsOptions::default() };
+        let by_windows = Windows::open(&path, &options, &settings).and_then(|stream| {
             stream.pass(&mut |turn| {
-                let columns = turn.examples.rows.columns();
-                assert!(turn.examples.rows.ids().iter().all(|&id| (id as usize) < columns));
-                assert_eq!(turn.examples.rows.len(), turn.examples.targets.len());
+                let columns = turn.rows.columns();
+                assert!(turn.rows.ids().iter().all(|&id| (id as usize) < columns));
+                assert_eq!(turn.rows.len(), turn.examples().targets.len());
                 Ok(())
             })
         });

@@ -2,7 +2,7 @@
 //!
 //! An epoch visits the fragments of the cache in random order and shuffles the rows of each window, so that a window is
 //! a sample of the whole file, whatever order its rows are in. Both orders are functions of the seed and the epoch.
-//! Memory holds two windows, the weights, and what is known of the features; see [`Stream::open`].
+//! Memory holds two windows, the weights, and what is known of the features; see [`Windows::open`].
 
 #[cfg(test)]
 mod hostile;
@@ -17,12 +17,12 @@ use crate::data::dataset::{Dataset, Load, vanishes};
 use crate::data::features::{Declared, Features};
 use crate::data::format::ReadOptions;
 use crate::data::loader::{self, CacheMode, Kept, Limits};
-use crate::data::read_config::ReadConfig;
 use crate::data::scaling::{Columns, Scale, Scaling};
 use crate::data::survey::Survey;
 use crate::problem::loss::Loss;
-use crate::problem::settings::{Order, Precision, Settings};
-use crate::problem::task::{self, ClassWeight, Task};
+use crate::problem::settings::{Precision, Settings};
+use crate::problem::source::{self, Problem};
+use crate::problem::task::{self, ClassWeight, Targets, Task, class_names};
 use crate::util::error::{Error, Place, Result};
 use passes::Window;
 use rayon::ThreadPool;
@@ -33,34 +33,31 @@ use std::sync::{Arc, Mutex};
 /// A file to learn from in little memory.
 ///
 /// ```
-/// use lazyglm::{Settings, Stream, StreamOptions, train_stream};
-/// let file = std::env::temp_dir().join("lazyglm-doc-stream.svm");
+/// use lazyglm::{Settings, Windows, WindowsOptions, train};
+/// let file = std::env::temp_dir().join("lazyglm-doc-windows.svm");
 /// std::fs::write(&file, "spam 1:1 3:0.5\nham 2:1\n".repeat(500)).unwrap();
 /// let settings = Settings::default();
-/// let stream = Stream::open(&file, &StreamOptions { memory: 64 << 20, ..Default::default() }, &settings).unwrap();
-/// let trained = train_stream(&stream, None, &settings, &mut |_| {}).unwrap();
+/// let windows = Windows::open(&file, &WindowsOptions { memory: 64 << 20, ..Default::default() }, &settings).unwrap();
+/// let trained = train(&windows, None, &settings, &mut |_| {}).unwrap();
 /// assert!(trained.report.objective < 0.1);
 /// ```
-pub struct Stream {
+pub struct Windows {
     /// What the columns stand for.
     pub features: Features,
     /// Which of them occur.
     pub occurs: Vec<bool>,
     /// The loss to minimise.
     pub loss: Arc<dyn Loss>,
-    /// The names of the classes −1 and +1.
-    pub classes: Option<[String; 2]>,
-    /// Whether rows have weights.
-    pub weighted: bool,
+    /// The kind of targets; those of the rows are read with them.
+    pub targets: Targets,
     /// What was decided for the caller.
     pub notes: Vec<String>,
     kept: Kept,
     file: PathBuf,
-    of_class: Option<[f64; 2]>,
+    weighted: bool,
+    of_class: Option<Vec<f64>>, // −1 and +1
     mean_weight: f64,
     pooled: Vec<(f64, f64)>,
-    order: Order,
-    seed: u64,
     narrow: bool,              // values are rounded to f32
     short: bool,               // values take four bytes
     window: usize,             // non-zeros, about
@@ -69,13 +66,13 @@ pub struct Stream {
     spare: Mutex<Vec<Window>>, // two at most: memory that was given back would not all be free for the next ones
 }
 
-/// How to open a stream.
+/// How to open a windows.
 ///
 /// ```
-/// assert_eq!(lazyglm::StreamOptions::default().memory, 0); // to be given
+/// assert_eq!(lazyglm::WindowsOptions::default().memory, 0); // to be given
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct StreamOptions {
+pub struct WindowsOptions {
     /// What is said of the format.
     pub asked: ReadOptions,
     /// What is said of the features.
@@ -92,9 +89,9 @@ pub struct StreamOptions {
     pub memory: usize,
 }
 
-impl Stream {
+impl Windows {
     /// Opens a file, makes its cache if need be, and goes through it once to learn what is in it.
-    pub fn open(path: &Path, options: &StreamOptions, settings: &Settings) -> Result<Stream> {
+    pub fn open(path: &Path, options: &WindowsOptions, settings: &Settings) -> Result<Windows> {
         let threads = threads(options.memory);
         let limits = Limits { threads, longest: longest_record(options.memory, threads) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -123,36 +120,36 @@ impl Stream {
             Some(loss) => loss.clone(),
             None => task::automatic(labels, file.clone(), &mut notes)?,
         };
-        let (targets, classes) = task::targets(labels, &*loss, file.clone(), &|_| file.clone())?;
-        let (mut counts, mut of_class) = ([0, 0], None);
-        for (y, count) in targets.iter().zip(&survey.counts) {
-            counts[usize::from(*y > 0.0)] += count;
-        }
-        if let Some(class_weight) = &options.class_weight {
-            of_class = Some(class_weight.of_classes(classes.as_ref(), counts, &*loss)?);
-        }
-        let of = |y: f64| of_class.map_or(1.0, |of_class| of_class[usize::from(y > 0.0)]);
+        let targets = Targets::one(labels, &*loss, file.clone(), &|_| file.clone())?;
+        let of_class = match &options.class_weight {
+            Some(class_weight) => {
+                let mut counts = [0, 0];
+                for (y, count) in targets.numbers().iter().zip(&survey.counts) {
+                    counts[usize::from(*y > 0.0)] += count;
+                }
+                Some(class_weight.of_classes(class_names(&targets, &*loss)?, &counts)?)
+            }
+            None => None,
+        };
+        let of = |y: f64| of_class.as_ref().map_or(1.0, |of_class| of_class[usize::from(y > 0.0)]);
         let mut pooled: Vec<(f64, f64)> =
-            targets.iter().zip(&survey.weights).map(|(&y, weight)| (y, weight * of(y))).collect();
+            targets.numbers().iter().zip(&survey.weights).map(|(&y, weight)| (y, weight * of(y))).collect();
         let rows = meta.rows;
         let mean_weight = pooled.iter().map(|(_, weight)| weight).sum::<f64>() / rows as f64;
         pooled.iter_mut().for_each(|(_, weight)| *weight /= mean_weight);
-        crate::eval::objective::pool(&mut pooled);
+        source::pool(&mut pooled);
         let occurs = features.occurring_columns(&survey.occurs);
-        let (order, seed) = (settings.order, settings.seed);
-        Ok(Stream {
+        Ok(Windows {
             features,
             occurs,
             loss,
-            classes,
+            targets,
             weighted: meta.weighted || of_class.is_some(),
             notes,
             file: path.to_path_buf(),
             of_class,
             mean_weight,
             pooled,
-            order,
-            seed,
             narrow,
             short,
             window,
@@ -163,14 +160,10 @@ impl Stream {
         })
     }
 
-    /// How the rows were made.
-    pub fn reading(&self) -> &ReadConfig {
-        &self.kept.cache.meta.reading
-    }
-
     /// How many windows an epoch has: one if all rows fit.
-    pub fn windows(&self) -> usize {
-        self.groups(&self.fragments(0)).len()
+    pub fn count(&self) -> usize {
+        let all: Vec<u32> = (0..self.cache().parts.len() as u32).collect();
+        self.groups(&all).len()
     }
 
     /// Whether all rows would fit into the memory at once, as often as the solver wants them: then a full shuffle is to be had.
@@ -182,20 +175,18 @@ impl Stream {
     /// Held-out rows of a file, which are held in memory.
     pub fn held_out(&self, path: &Path) -> Result<Task> {
         let data = Dataset::read_by(path, &self.features, &self.occurs, self.reading())?;
-        let targets = Task::targets_like(&data, &*self.loss, self.classes.as_ref())?;
-        let (loss, classes, notes) = (self.loss.clone(), self.classes.clone(), data.notes.clone());
-        Ok(Task { data, loss, targets, weights: None, classes, notes })
+        self.targets.task_of(data, &self.loss)
     }
 
     /// All rows in memory: from their file, or, of a pipe, which can be read only once, from what was kept of it.
     ///
     /// ```
-    /// use lazyglm::{Load, Settings, Stream, StreamOptions};
+    /// use lazyglm::{Load, Settings, Windows, WindowsOptions};
     /// let file = std::env::temp_dir().join("lazyglm-doc-stream-load.svm");
     /// std::fs::write(&file, "1 1:1\n-1 2:1\n").unwrap();
-    /// let options = StreamOptions { memory: 1 << 26, ..Default::default() };
-    /// let stream = Stream::open(&file, &options, &Settings::default()).unwrap();
-    /// assert_eq!(stream.load(&Load::default()).unwrap().0.rows.len(), 2);
+    /// let options = WindowsOptions { memory: 1 << 26, ..Default::default() };
+    /// let windows = Windows::open(&file, &options, &Settings::default()).unwrap();
+    /// assert_eq!(windows.load(&Load::default()).unwrap().0.rows.len(), 2);
     /// ```
     pub fn load(&self, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
         match is_stream(&self.file) {

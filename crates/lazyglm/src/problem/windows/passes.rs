@@ -1,29 +1,26 @@
 //! Going through the rows: which fragments make a window, reading one while another is learnt from, its rows as a turn.
 
-use super::Stream;
+use super::Windows;
 use super::sizes::ROW;
 use crate::data::bytes::Block;
 use crate::data::cache::Scratch;
+use crate::data::features::Features;
 use crate::data::format::{Lines, Parsed};
-use crate::data::rows::{Examples, Rows};
-use crate::eval::objective::{Judge, Nothing, Null};
+use crate::data::read_config::ReadConfig;
+use crate::data::rows::Rows;
 use crate::problem::loss::Loss;
-use crate::problem::settings::Order;
-use crate::problem::source::{Batch, Source};
-use crate::problem::task::targets_of;
+use crate::problem::source::{Batch, Problem, See, Sequence, Source};
+use crate::problem::task::{Targets, TargetsRef, Task, targets_of};
 use crate::util::error::{Error, Place, Result};
-use crate::util::random;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
-impl Stream {
+impl Windows {
     /// The fragments in the order of an epoch.
-    pub(super) fn fragments(&self, epoch: u64) -> Vec<u32> {
-        match self.order {
-            Order::Shuffled => random::permutation(self.cache().parts.len(), self.seed, epoch),
-            Order::Sequential => (0..self.cache().parts.len() as u32).collect(),
-        }
+    pub(super) fn fragments(&self, sequence: Sequence, epoch: u64) -> Vec<u32> {
+        sequence.rows(self.cache().parts.len(), epoch)
     }
 
     /// Fragments, in this order, as many to a window as fit.
@@ -82,11 +79,12 @@ impl Stream {
 
     fn append(&self, parsed: Parsed, window: &mut Window) -> Result<()> {
         let place = |i: usize| Place::file(&self.file).line(parsed.lines.of(i));
-        let targets = targets_of(&parsed.labels, &*self.loss, self.classes.as_ref(), &place)?;
+        let targets = targets_of(&parsed.labels, &*self.loss, self.targets.classes(), &place)?;
         if self.weighted {
             let weight = |i: usize| {
                 let own = parsed.weights.get(i).copied().unwrap_or(1.0);
-                own * self.of_class.map_or(1.0, |of| of[usize::from(targets[i] > 0.0)]) / self.mean_weight
+                own * self.of_class.as_ref().map_or(1.0, |of| of[usize::from(targets[i] > 0.0)])
+                    / self.mean_weight
             };
             window.weights.extend((0..targets.len()).map(weight));
         }
@@ -126,26 +124,25 @@ impl Stream {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn turn(&self, window: &Window, order: &[u32], see: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
-        let weights = self.weighted.then_some(window.weights.as_slice());
-        let examples = Examples { rows: window.rows.borrow(), targets: &window.targets, weights };
+    fn show(&self, window: &Window, order: &[u32], see: &mut See) -> Result<()> {
         let place = |i: usize| {
             let group = window.lines.partition_point(|(first, _)| *first <= i) - 1;
             let (first, lines) = &window.lines[group];
             Place::file(&self.file).line(lines.of(i - first))
         };
-        see(&Batch { examples, order, place: &place })
+        see(&Batch {
+            rows: window.rows.borrow(),
+            targets: TargetsRef::Numbers(&window.targets),
+            weights: self.weighted.then_some(window.weights.as_slice()),
+            order,
+            place: &place,
+        })
     }
 
-    /// The order of rows in a window.
-    fn order_in(&self, window: &Window, number: usize, epoch: u64) -> Vec<u32> {
-        let rows = window.targets.len();
-        match self.order {
-            Order::Sequential => (0..rows as u32).collect(),
-            Order::Shuffled => {
-                random::permutation(rows, self.seed ^ (number as u64 + 1).rotate_left(32), epoch)
-            }
-        }
+    /// The order of rows in the window with this number.
+    fn order_in(&self, window: &Window, number: usize, sequence: Sequence, epoch: u64) -> Vec<u32> {
+        let seed = sequence.seed ^ (number as u64 + 1).rotate_left(32);
+        Sequence { seed, ..sequence }.rows(window.targets.len(), epoch)
     }
 }
 
@@ -167,45 +164,67 @@ impl Window {
     }
 }
 
-impl Source for Stream {
+impl Source for Windows {
     fn rows(&self) -> usize {
         self.cache().meta.rows
     }
 
-    fn columns(&self) -> usize {
-        self.features.columns()
+    fn epoch(&self, sequence: Sequence, epoch: u64, see: &mut See) -> Result<()> {
+        let groups = self.groups(&self.fragments(sequence, epoch));
+        self.for_each(&groups, &mut |number, window| {
+            self.show(window, &self.order_in(window, number, sequence, epoch), see)
+        })
+    }
+
+    fn pass(&self, see: &mut See) -> Result<()> {
+        let all: Vec<u32> = (0..self.cache().parts.len() as u32).collect();
+        self.for_each(&self.groups(&all), &mut |_, window| self.show(window, &[], see))
+    }
+}
+
+impl Problem for Windows {
+    fn in_memory(&self) -> Option<&Task> {
+        None
+    }
+
+    fn loss(&self) -> &Arc<dyn Loss> {
+        &self.loss
+    }
+
+    fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    fn features(&self) -> &Features {
+        &self.features
+    }
+
+    fn occurring(&self) -> Cow<'_, [bool]> {
+        Cow::Borrowed(&self.occurs)
+    }
+
+    fn reading(&self) -> &ReadConfig {
+        &self.cache().meta.reading
+    }
+
+    fn is_weighted(&self) -> bool {
+        self.weighted
     }
 
     fn nonzeros(&self) -> usize {
-        // The judge's gradients are part of the memory that is spoken for: two, not more.
-        self.cache().meta.nonzeros.min(16 * self.columns())
-    }
-
-    fn epoch(&self, epoch: u64, see: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
-        let groups = self.groups(&self.fragments(epoch));
-        self.for_each(&groups, &mut |number, window| {
-            self.turn(window, &self.order_in(window, number, epoch), see)
-        })
-    }
-
-    fn beginning(&self, see: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
-        let groups = self.groups(&self.fragments(0));
-        self.for_each(&groups[..1], &mut |number, window| {
-            self.turn(window, &self.order_in(window, number, 0), see)
-        })
-    }
-
-    fn pass(&self, see: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
-        let all: Vec<u32> = (0..self.cache().parts.len() as u32).collect();
-        self.for_each(&self.groups(&all), &mut |_, window| self.turn(window, &[], see))
+        // The gradients of an evaluation are part of the memory that is planned for: two, not more.
+        self.cache().meta.nonzeros.min(16 * self.features.columns())
     }
 
     fn pairs(&self) -> Vec<(f64, f64)> {
         self.pooled.clone()
     }
 
-    fn ready<'a>(&self, judge: Judge<'a>, loss: &dyn Loss, with_bias: bool) -> (Judge<'a>, Option<Nothing>) {
-        (judge.with_null(Null::new(&self.pooled, loss, with_bias)), None)
+    fn beginning(&self, sequence: Sequence, see: &mut See) -> Result<()> {
+        let groups = self.groups(&self.fragments(sequence, 0));
+        self.for_each(&groups[..1], &mut |number, window| {
+            self.show(window, &self.order_in(window, number, sequence, 0), see)
+        })
     }
 
     fn file(&self) -> Place {

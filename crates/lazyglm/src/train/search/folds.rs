@@ -12,7 +12,7 @@ use crate::util::random::Random;
 /// let folds = Folds::new(&task, 5, 1).unwrap();
 /// let sizes = [0, 1, 2, 3, 4].map(|fold| folds.rows(fold).len());
 /// assert!(sizes.iter().all(|size| (20..=21).contains(size)) && sizes.iter().sum::<usize>() == 103);
-/// let positives = |fold| folds.rows(fold).iter().filter(|&&i| task.targets[i as usize] > 0.0).count();
+/// let positives = |fold| folds.rows(fold).iter().filter(|&&i| task.numbers()[i as usize] > 0.0).count();
 /// assert!((0..5).all(|fold| positives(fold).abs_diff(positives(0)) <= 1), "each has its share of each class");
 /// ```
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct Folds {
 impl Folds {
     /// Deals the rows out, class by class.
     pub fn new(task: &Task, count: usize, seed: u64) -> Result<Folds> {
-        let rows = task.targets.len();
+        let rows = task.len();
         if count > rows || count > usize::from(u16::MAX) {
             return Err(Error::call(
                 format!("--folds {count} with {rows} rows"),
@@ -33,8 +33,8 @@ impl Folds {
         }
         let mut shuffled: Vec<u32> = (0..rows as u32).collect();
         Random::new(seed ^ 0xF01D_5EED_0000_0001).shuffle(&mut shuffled);
-        if let Some(classes) = &task.classes {
-            let positive = task.targets.iter().filter(|y| **y > 0.0).count();
+        if let Some(classes) = task.targets.classes() {
+            let positive = task.numbers().iter().filter(|y| **y > 0.0).count();
             for (name, rows) in classes.iter().zip([rows - positive, positive]) {
                 if rows < 2 {
                     let what = format!(
@@ -45,7 +45,7 @@ impl Folds {
                     return Err(Error::data(task.data.file(), what, hint));
                 }
             }
-            shuffled.sort_by_key(|&i| task.targets[i as usize] > 0.0); // stable: still shuffled within a class
+            shuffled.sort_by_key(|&i| task.numbers()[i as usize] > 0.0); // stable: still shuffled within a class
         }
         let mut of = vec![0; rows];
         shuffled.iter().enumerate().for_each(|(k, &i)| of[i as usize] = (k % count) as u16);

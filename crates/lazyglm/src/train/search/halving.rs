@@ -8,13 +8,17 @@
 //! score      mean over folds of the mean held-out loss, and its standard error
 //! ```
 
-use super::Held;
 use super::grid::Point;
 use super::lane_grid::{FoldScore, LaneGrid};
+use super::{Held, lost};
 use crate::eval::objective;
+use crate::model::report::Stop;
+use crate::optim::sgd::Diverged;
 use crate::problem::settings::Settings;
+use crate::problem::source::Sequence;
 use crate::problem::task::Task;
-use crate::util::error::{Error, Kind, Result};
+use crate::train::fit::{Epochs, Position, StopRule, fit};
+use crate::util::error::{Error, Place, Result};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -129,7 +133,7 @@ pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome>
     let null = objective::baseline(task.examples(), &*task.loss, settings.bias);
     let folds = search.held.folds();
     let groups = groups(search);
-    let mut race = HalvingSearch {
+    let mut race = Halving {
         search,
         null,
         marks: HashMap::new(),
@@ -154,10 +158,8 @@ pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome>
     let scores: Vec<Score> = (0..points.len()).map(|p| race.score(p, folds)).collect();
     let by_fold = (0..points.len()).map(|p| race.by_fold(p, folds)).collect();
     let Some((best, one_se)) = choose(&scores) else {
-        let (place, epoch, step) = (task.data.file(), 1, 0);
-        let what = "every lane left the finite numbers".to_string();
-        let hint = "lower --eta0, or scale the features down (--scale std)".to_string();
-        return Err(Error::from(Kind::Diverged { place, epoch, step, what, hint }));
+        let at = Diverged { row: 0, t: 0, score: f64::NAN, slope: f64::NAN };
+        return Err(lost(at, task.data.file(), 1));
     };
     Ok(Outcome { scores, by_fold, best, one_se, stopped, groups: groups.len() })
 }
@@ -183,16 +185,77 @@ fn groups(search: &Search) -> Vec<Vec<(usize, Vec<usize>)>> {
     groups
 }
 
-struct HalvingSearch<'a> {
+/// What is known of all points.
+struct Halving<'a> {
     search: &'a Search<'a>,
     null: f64,
     marks: HashMap<(usize, usize), FoldScore>, // by point and fold
-    epochs: Vec<f64>,                          // a point has learnt
+    epochs: Vec<f64>,                          // that a point has learnt
     out: Vec<Option<Dropped>>,
 }
 
-impl HalvingSearch<'_> {
-    /// Runs the teams of a group; whether time was up.
+/// The stop rule of a group of blocks: drops hopeless points, and ends when time is up.
+struct GroupRule<'r, 'a> {
+    race: &'r mut Halving<'a>,
+    racing: Vec<usize>,
+    until: Option<Instant>,
+    looked: Instant,
+    judging: Duration,
+    watch: &'r mut dyn FnMut(u64, f64, usize),
+}
+
+impl GroupRule<'_, '_> {
+    fn halves(&self) -> bool {
+        self.race.search.halving && self.racing.len() > 2
+    }
+}
+
+impl StopRule<LaneGrid<'_>> for GroupRule<'_, '_> {
+    fn after_part(&mut self, grid: &mut LaneGrid, at: &Position) -> Result<Option<Stop>> {
+        let (rows, epochs) = (self.race.search.task.len(), self.race.search.settings.epochs);
+        let slice = (at.rows * SLICES).div_ceil(rows.max(1));
+        let within = (at.epoch - 1) as f64 + at.rows as f64 / rows as f64;
+        self.racing.iter().for_each(|&p| self.race.epochs[p] = within);
+        (self.watch)(at.epoch, within / epochs as f64, self.racing.len());
+        // Another slice, and a last look at the held-out rows, which takes about as long.
+        let next = Instant::now() + 2 * self.looked.elapsed() + self.judging;
+        self.looked = Instant::now();
+        if self.until.is_some_and(|until| next > until) && !(at.epoch == epochs && at.rows == rows) {
+            self.race.see(grid, &mut self.racing);
+            return Ok(Some(Stop::Interrupted));
+        }
+        let learnt = self.race.search.held.learnt(0, rows) * slice / SLICES;
+        if at.epoch == 1 && [2, 4, 8].contains(&slice) && self.halves() && learnt > EARLY {
+            self.race.see(grid, &mut self.racing);
+            self.race.halve(grid, &mut self.racing, within, 0.5);
+        }
+        Ok(None)
+    }
+
+    fn after_epoch(&mut self, grid: &mut LaneGrid, at: &Position) -> Result<Option<Stop>> {
+        if at.stop.is_some() {
+            return Ok(None);
+        }
+        let last = at.epoch == self.race.search.settings.epochs;
+        if last || self.halves() {
+            let started = Instant::now();
+            self.race.see(grid, &mut self.racing);
+            self.judging = started.elapsed();
+        }
+        if !last && self.race.search.halving {
+            self.race.halve(grid, &mut self.racing, at.epoch as f64, 0.25);
+        }
+        self.looked = Instant::now();
+        Ok(self.racing.is_empty().then_some(Stop::Epochs))
+    }
+
+    fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error {
+        lost(at, place, epoch) // a grid takes lanes that diverge out, and goes on
+    }
+}
+
+impl Halving<'_> {
+    /// Runs the blocks of a group; whether time was up.
     fn run(
         &mut self,
         group: &[(usize, Vec<usize>)],
@@ -200,70 +263,34 @@ impl HalvingSearch<'_> {
         watch: &mut dyn FnMut(u64, f64, usize),
     ) -> Result<bool> {
         let Search { task, held, settings, points, .. } = self.search;
-        let mut field = LaneGrid::new(task, held, settings, points, group)?;
+        let mut grid = LaneGrid::new(task, held, settings, points, group)?;
         let mut racing: Vec<usize> = group.iter().flat_map(|(_, points)| points.iter().copied()).collect();
         racing.sort_unstable();
         racing.dedup();
-        let mut judging = Duration::ZERO;
-        for epoch in 1..=settings.epochs {
-            let orders = field.orders(epoch - 1);
-            for slice in 0..SLICES {
-                let started = Instant::now();
-                field.learn(&orders, slice, SLICES);
-                let within = (epoch - 1) as f64 + (slice + 1) as f64 / SLICES as f64;
-                racing.iter().for_each(|&p| self.epochs[p] = within);
-                watch(epoch, within / settings.epochs as f64, racing.len());
-                // Another slice, and a last look at the held-out rows, which takes about as long.
-                let next = Instant::now() + 2 * started.elapsed() + judging;
-                if until.is_some_and(|until| next > until)
-                    && !(epoch == settings.epochs && slice + 1 == SLICES)
-                {
-                    self.see(&mut field, &mut racing);
-                    return Ok(true);
-                }
-                let early = epoch == 1 && [2, 4, 8].contains(&(slice + 1));
-                if early
-                    && self.search.halving
-                    && racing.len() > 2
-                    && orders[0].len() * (slice + 1) / SLICES > EARLY
-                {
-                    self.see(&mut field, &mut racing);
-                    self.halve(&mut field, &mut racing, within, 0.5);
-                }
-            }
-            let last = epoch == settings.epochs;
-            if last || (self.search.halving && racing.len() > 2) {
-                let started = Instant::now();
-                self.see(&mut field, &mut racing);
-                judging = started.elapsed();
-            }
-            if !last && self.search.halving {
-                self.halve(&mut field, &mut racing, epoch as f64, 0.25);
-            }
-            if racing.is_empty() {
-                break;
-            }
-        }
-        Ok(false)
+        let (looked, judging) = (Instant::now(), Duration::ZERO);
+        let stride = task.len().div_ceil(SLICES);
+        let epochs = Epochs { before: 0, most: settings.epochs, sequence: Sequence::of(settings), stride };
+        let mut rule = GroupRule { race: self, racing, until, looked, judging, watch };
+        Ok(fit(&mut grid, *task, &epochs, &mut rule)? == Stop::Interrupted)
     }
 
     /// Judges every lane; those that diverged are out.
-    fn see(&mut self, field: &mut LaneGrid, racing: &mut Vec<usize>) {
-        for mark in field.marks() {
+    fn see(&mut self, grid: &mut LaneGrid, racing: &mut Vec<usize>) {
+        for mark in grid.marks() {
             if !mark.sum.is_finite() {
                 self.out[mark.point] = Some(Dropped::Diverged { fold: mark.fold, at: None });
             }
             self.marks.insert((mark.point, mark.fold), mark);
         }
-        for (point, fold, at) in field.diverged() {
+        for (point, fold, at) in grid.diverged() {
             self.out[point] = Some(Dropped::Diverged { fold, at: Some((at.row, at.t)) });
         }
         racing.retain(|&p| self.out[p].is_none());
-        field.keep(&|p| self.out[p].is_none());
+        grid.keep(&|p| self.out[p].is_none());
     }
 
     /// Drops the hopeless, at most half of those left.
-    fn halve(&mut self, field: &mut LaneGrid, racing: &mut Vec<usize>, epochs: f64, share: f64) {
+    fn halve(&mut self, grid: &mut LaneGrid, racing: &mut Vec<usize>, epochs: f64, share: f64) {
         let folds = self.search.held.folds();
         let mut ranked: Vec<(f64, usize)> = racing.iter().map(|&p| (self.score(p, folds).mean, p)).collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -275,7 +302,7 @@ impl HalvingSearch<'_> {
             }
         }
         racing.retain(|&p| self.out[p].is_none());
-        field.keep(&|p| self.out[p].is_none());
+        grid.keep(&|p| self.out[p].is_none());
     }
 
     fn by_fold(&self, point: usize, folds: usize) -> Vec<f64> {

@@ -1,17 +1,18 @@
-//! The lanes of a search while they learn: teams of them, each in a block, each without the rows of its fold.
+//! The lanes of a search while they learn: blocks of them, each without the rows that its fold holds out.
 
 use super::Held;
 use super::grid::Point;
-use crate::data::rows::Examples;
 use crate::optim::lane_loss::Same;
 use crate::optim::lanes::{self, Block, Pass};
-use crate::optim::sgd::Diverged;
+use crate::optim::sgd::{Diverged, Sample};
 use crate::problem::schedule::{Schedule, Setting};
-use crate::problem::settings::{Order, Settings};
+use crate::problem::settings::Settings;
+use crate::problem::source::Batch;
 use crate::problem::task::Task;
+use crate::train::fit::Fit;
 use crate::util::error::Result;
-use crate::util::random;
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// Lanes of one fold in one block.
 struct LaneBlock {
@@ -21,12 +22,33 @@ struct LaneBlock {
     rates: Vec<Box<dyn Schedule>>, // one for all, or one a lane
 }
 
-/// The teams at work.
+/// All blocks of a grid, learnt side by side.
 pub(super) struct LaneGrid<'a> {
     task: &'a Task,
     held: &'a Held<'a>,
-    settings: &'a Settings,
-    teams: Vec<LaneBlock>,
+    blocks: Vec<LaneBlock>,
+}
+
+impl Fit for LaneGrid<'_> {
+    /// Every block learns those of the rows that its fold does not hold out: the same bits for any number of threads.
+    fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
+        let (task, held, blocks) = (self.task, self.held, &mut self.blocks);
+        let without = |fold: usize| match held {
+            Held::Folds(folds) => {
+                Cow::Owned(order.iter().copied().filter(|&i| folds.of(i as usize) != fold).collect())
+            }
+            Held::Rows(_) | Held::Nothing => Cow::Borrowed(order),
+        };
+        let orders: Vec<Cow<[u32]>> = (0..held.folds()).map(without).collect();
+        let (rows, weights) = (batch.rows, batch.weights);
+        blocks.par_iter_mut().for_each(|one| {
+            let mut lane_loss = Same { loss: &*task.loss, targets: task.numbers() };
+            let rates: Vec<&dyn Schedule> = one.rates.iter().map(|rate| &**rate).collect();
+            let order = &*orders[one.fold];
+            one.block.learn(&mut lane_loss, &Pass { rates: &rates, rows, weights, order });
+        });
+        Ok(Sample::default())
+    }
 }
 
 /// What one lane came to on the rows held out from it.
@@ -41,18 +63,18 @@ pub(super) struct FoldScore {
 }
 
 impl<'a> LaneGrid<'a> {
-    /// Puts up a team for each fold and each blockful of points.
+    /// Makes one block per fold and blockful of points.
     pub fn new(
         task: &'a Task,
         held: &'a Held<'a>,
-        settings: &'a Settings,
+        settings: &Settings,
         points: &[Point],
         which: &[(usize, Vec<usize>)],
     ) -> Result<LaneGrid<'a>> {
         let columns = task.data.rows.columns();
-        let team = |(fold, points_of): &(usize, Vec<usize>)| {
+        let block_of = |(fold, points_of): &(usize, Vec<usize>)| {
             let penalties: Vec<_> = points_of.iter().map(|&p| points[p].penalty).collect();
-            let rows = held.learnt(*fold, task.targets.len()) as u64;
+            let rows = held.learnt(*fold, task.len()) as u64;
             let rate = |p: usize| {
                 let Point { penalty, eta0 } = points[p];
                 let setting = Setting { eta0, l2: penalty.l2, rows: Some(rows), epochs: settings.epochs };
@@ -72,86 +94,55 @@ impl<'a> LaneGrid<'a> {
                 rates: each.iter().map(|&p| rate(p)).collect::<Result<_>>()?,
             })
         };
-        Ok(LaneGrid { task, held, settings, teams: which.iter().map(team).collect::<Result<_>>()? })
-    }
-
-    /// The rows of an epoch, fold by fold, without those held out.
-    pub fn orders(&self, epoch: u64) -> Vec<Vec<u32>> {
-        let rows = self.task.targets.len();
-        let order: Vec<u32> = match self.settings.order {
-            Order::Shuffled => random::permutation(rows, self.settings.seed, epoch),
-            Order::Sequential => (0..rows as u32).collect(),
-        };
-        let without = |fold| match self.held {
-            Held::Folds(folds) => order.iter().copied().filter(|&i| folds.of(i as usize) != fold).collect(),
-            Held::Rows(_) | Held::Nothing => order.clone(),
-        };
-        (0..self.held.folds()).map(without).collect()
-    }
-
-    /// Every team learns one slice of so many of its fold's order: side by side, and the same bits for any number of
-    /// threads.
-    pub fn learn(&mut self, orders: &[Vec<u32>], slice: usize, slices: usize) {
-        let (examples, aim) = (self.task.examples(), self.aim());
-        self.teams.par_iter_mut().for_each(|team| {
-            let order = &orders[team.fold];
-            let part = |k: usize| order.len() * k / slices;
-            let rates: Vec<&dyn Schedule> = team.rates.iter().map(|rate| &**rate).collect();
-            let order = &order[part(slice)..part(slice + 1)];
-            team.block.learn(&Pass { aim: &aim, rates: &rates, examples, order });
-        });
-    }
-
-    fn aim(&self) -> Same<'a> {
-        Same { loss: &*self.task.loss, targets: &self.task.targets }
+        Ok(LaneGrid { task, held, blocks: which.iter().map(block_of).collect::<Result<_>>()? })
     }
 
     /// How good each lane is on the rows held out from it.
     pub fn marks(&mut self) -> Vec<FoldScore> {
         let (task, held) = (self.task, self.held);
-        let mark = |team: &mut LaneBlock| {
-            let (examples, rows): (Examples, Vec<u32>) = match held {
-                Held::Folds(folds) => (task.examples(), folds.rows(team.fold)),
-                Held::Rows(task) => (task.examples(), (0..task.targets.len() as u32).collect()),
-                Held::Nothing => (task.examples(), Vec::new()),
+        let mark = |one: &mut LaneBlock| {
+            let (held_out, rows): (&Task, Vec<u32>) = match held {
+                Held::Folds(folds) => (task, folds.rows(one.fold)),
+                Held::Rows(task) => (task, (0..task.len() as u32).collect()),
+                Held::Nothing => (task, Vec::new()),
             };
-            let mut marks: Vec<FoldScore> = (team.points.iter().enumerate())
+            let mut marks: Vec<FoldScore> = (one.points.iter().enumerate())
                 .map(|(lane, &point)| {
-                    let nonzeros = team.block.weights(lane).filter(|w| *w != 0.0).count();
-                    FoldScore { point, fold: team.fold, rows: rows.len(), nonzeros, ..FoldScore::default() }
+                    let nonzeros = one.block.weights(lane).filter(|w| *w != 0.0).count();
+                    FoldScore { point, fold: one.fold, rows: rows.len(), nonzeros, ..FoldScore::default() }
                 })
                 .collect();
-            team.block.score(examples, &rows, &mut |i, scores| {
+            one.block.score(held_out.data.rows.borrow(), &rows, &mut |i, scores| {
                 for (mark, &score) in marks.iter_mut().zip(scores) {
-                    let loss = task.loss.value(score, examples.targets[i]);
+                    let loss = task.loss.value(score, held_out.numbers()[i]);
                     mark.sum += loss;
                     mark.squares += loss * loss;
                 }
             });
             marks
         };
-        self.teams.par_iter_mut().flat_map_iter(mark).collect()
+        self.blocks.par_iter_mut().flat_map_iter(mark).collect()
     }
 
     /// Lanes that left the finite numbers: point, fold, and where.
     pub fn diverged(&self) -> Vec<(usize, usize, Diverged)> {
-        let of = |team: &LaneBlock| {
-            let lost = |(lane, &point): (usize, &usize)| Some((point, team.fold, team.block.diverged(lane)?));
-            team.points.iter().enumerate().filter_map(lost).collect::<Vec<_>>()
+        let of = |one: &LaneBlock| {
+            let lost = |(lane, &point): (usize, &usize)| Some((point, one.fold, one.block.diverged(lane)?));
+            one.points.iter().enumerate().filter_map(lost).collect::<Vec<_>>()
         };
-        self.teams.iter().flat_map(of).collect()
+        self.blocks.iter().flat_map(of).collect()
     }
 
     /// Goes on with these points alone.
     pub fn keep(&mut self, keep: &dyn Fn(usize) -> bool) {
-        self.teams.retain_mut(|team| {
-            let lanes: Vec<usize> = (0..team.points.len()).filter(|&lane| keep(team.points[lane])).collect();
-            if lanes.len() < team.points.len() && !lanes.is_empty() {
-                team.block = team.block.select(&lanes);
-                team.points = lanes.iter().map(|&lane| team.points[lane]).collect();
-                if team.rates.len() > 1 {
+        self.blocks.retain_mut(|one| {
+            let lanes: Vec<usize> = (0..one.points.len()).filter(|&lane| keep(one.points[lane])).collect();
+            if lanes.len() < one.points.len() && !lanes.is_empty() {
+                one.block = one.block.select(&lanes);
+                one.points = lanes.iter().map(|&lane| one.points[lane]).collect();
+                if one.rates.len() > 1 {
                     let mut lane = 0..;
-                    team.rates.retain(|_| lane.next().is_some_and(|lane| lanes.contains(&lane)));
+                    one.rates.retain(|_| lane.next().is_some_and(|lane| lanes.contains(&lane)));
                 }
             }
             !lanes.is_empty()
@@ -160,9 +151,9 @@ impl<'a> LaneGrid<'a> {
 
     /// The weights and bias of each lane.
     pub fn weights(&self, see: &mut dyn FnMut(usize, Vec<f64>, f64)) {
-        for team in &self.teams {
-            for (lane, &point) in team.points.iter().enumerate() {
-                see(point, team.block.weights(lane).collect(), team.block.bias(lane));
+        for one in &self.blocks {
+            for (lane, &point) in one.points.iter().enumerate() {
+                see(point, one.block.weights(lane).collect(), one.block.bias(lane));
             }
         }
     }

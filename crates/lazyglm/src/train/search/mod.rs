@@ -12,7 +12,9 @@ pub use grid::{Numbers, Point, points};
 pub use halving::{Dropped, Outcome, Score, Search, Stage, choose, search};
 pub use path::{Stop, path};
 
+use crate::optim::sgd::Diverged;
 use crate::problem::task::Task;
+use crate::util::error::{Error, Kind, Place};
 
 /// Rows that are not learnt, but judged on.
 #[derive(Clone, Debug)]
@@ -41,4 +43,11 @@ impl Held<'_> {
             Held::Rows(_) | Held::Nothing => rows,
         }
     }
+}
+
+/// The error for a grid that diverged.
+fn lost(at: Diverged, place: Place, epoch: u64) -> Error {
+    let what = "every lane left the finite numbers".to_string();
+    let hint = "lower --eta0, or scale the features down (--scale std)".to_string();
+    Kind::Diverged { place, epoch, step: at.t, what, hint }.into()
 }

@@ -1,12 +1,15 @@
 //! A path: what becomes of the model as λ₁ falls, every λ₁ a lane of one pass.
 
-use super::Held;
 use super::grid::Point;
 use super::lane_grid::LaneGrid;
+use super::{Held, lost};
 use crate::eval::objective::{self, Objective};
+use crate::optim::sgd::Diverged;
 use crate::problem::settings::Settings;
+use crate::problem::source::Sequence;
 use crate::problem::task::Task;
-use crate::util::error::Result;
+use crate::train::fit::{Epochs, Position, StopRule, fit};
+use crate::util::error::{Error, Place, Result};
 
 /// The model at one point of a path.
 #[derive(Clone, Debug)]
@@ -23,6 +26,19 @@ pub struct Stop {
     pub bias: f64,
     /// The step at which it left the finite numbers, if it did: it has no weights then.
     pub diverged: Option<u64>,
+}
+
+/// Runs all epochs.
+struct AllEpochs;
+
+impl StopRule<LaneGrid<'_>> for AllEpochs {
+    fn after_epoch(&mut self, _: &mut LaneGrid, _: &Position) -> Result<Option<crate::model::report::Stop>> {
+        Ok(None)
+    }
+
+    fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error {
+        lost(at, place, epoch) // a grid takes lanes that diverge out, and goes on
+    }
 }
 
 /// Trains a lane for each point, as many side by side as `memory` bytes of weights allow.
@@ -49,12 +65,12 @@ pub fn path(
     let mut stops = Vec::with_capacity(points.len());
     for group in all.chunks(team * teams) {
         let which: Vec<(usize, Vec<usize>)> = group.chunks(team).map(|some| (0, some.to_vec())).collect();
-        let mut field = LaneGrid::new(task, &Held::Nothing, settings, points, &which)?;
-        for epoch in 0..settings.epochs {
-            field.learn(&field.orders(epoch), 0, 1);
-        }
-        let lost = field.diverged();
-        field.weights(&mut |p, weights, bias| {
+        let mut grid = LaneGrid::new(task, &Held::Nothing, settings, points, &which)?;
+        let (epochs, stride) = (settings.epochs, task.len());
+        let epochs = Epochs { before: 0, most: epochs, sequence: Sequence::of(settings), stride };
+        fit(&mut grid, task, &epochs, &mut AllEpochs)?;
+        let lost = grid.diverged();
+        grid.weights(&mut |p, weights, bias| {
             let point = points[p];
             let held_out = |task: &Task| objective::mean_loss(task.examples(), &*task.loss, &weights, bias);
             stops.push(Stop {

@@ -2,17 +2,16 @@
 
 use crate::args::Train;
 use crate::print::note;
-use lazyglm::{Error, Features, Model, PenaltyFactors, Result, Settings, TargetKind, start_of};
+use lazyglm::{Error, Model, PenaltyFactors, Problem, Result, Settings, TargetKind, start_of};
 use std::sync::Arc;
 
 /// The settings, with what stands in files laid out on the columns of the data.
-pub fn extras(
-    args: &Train,
-    features: &Features,
-    classes: Option<&[String; 2]>,
-    settings: &Settings,
-) -> Result<Settings> {
+pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> Result<Settings> {
     let mut settings = settings.clone();
+    if problem.targets().heads().is_some() {
+        refuse_for_many(args)?;
+    }
+    let (features, classes) = (problem.features(), problem.targets().classes());
     if let Some(file) = &args.start {
         let model = one_head(Model::load(file)?)?;
         if model.classes.as_ref() != classes {

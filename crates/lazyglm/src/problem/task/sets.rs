@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 /// The classes or labels of rows: row i has `ids[ends[i − 1]..ends[i]]`, rising.
 ///
 /// ```
-/// let sets = lazyglm::train::classes::Sets { ends: vec![1, 3, 3], ids: vec![7, 7, 8] };
+/// let sets = lazyglm::problem::task::Sets { ends: vec![1, 3, 3], ids: vec![7, 7, 8] };
 /// assert_eq!((sets.of(1), sets.of(2), sets.counts(9)[7]), (&[7, 8][..], &[][..], 2));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,16 @@ impl Sets {
     /// Those of row `i`.
     pub fn of(&self, i: usize) -> &[u32] {
         &self.ids[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 
     /// Whether row `i` has this one.
@@ -52,7 +62,7 @@ impl Sets {
     }
 }
 
-/// The sets of some targets, and the names in them.
+/// Sets read from targets, and the names in them.
 pub(crate) struct Found {
     pub sets: Sets,
     pub names: Vec<String>,

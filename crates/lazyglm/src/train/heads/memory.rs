@@ -3,11 +3,11 @@
 //! Heads that are apart are learnt a block of lanes at a time, as many blocks as there are threads; of a block that is
 //! done the weights that are not zero are kept. A softmax needs all of its classes at once.
 
-use super::task::ClassTask;
 use crate::eval::objective::HeadsEvaluation;
 use crate::optim::softmax::Softmax;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::settings::Precision;
+use crate::problem::task::{HeadTargets, Task};
 use crate::util::error::{Error, Result};
 use crate::util::memory::available;
 
@@ -35,15 +35,19 @@ pub struct Room {
 
 impl Room {
     /// Finds out what fits into so many bytes, or into nine tenths of what the machine has left.
-    pub fn plan(task: &ClassTask, precision: Precision, limit: Option<usize>) -> Result<Room> {
-        let (columns, heads) = (task.data.rows.columns(), task.names.len());
+    pub fn plan(task: &Task, precision: Precision, limit: Option<usize>) -> Result<Room> {
+        let Some(targets) = task.targets.heads() else {
+            return Err(Error::call("the task has no heads", "give targets of classes or labels"));
+        };
+        let (columns, HeadTargets { kind, names, sets }) = (task.data.rows.columns(), targets);
+        let heads = names.len();
         let value = if precision == Precision::F32 { 4 } else { 8 };
-        let rows = task.data.rows.nonzeros() * (4 + value) + task.rows() * 24 + 4 * task.sets.ids.len();
+        let rows = task.data.rows.nonzeros() * (4 + value) + task.len() * 24 + 4 * sets.ids.len();
         let limit = limit.unwrap_or_else(|| rows + available().unwrap_or(UNKNOWN) / 10 * 9);
         let width = precision;
         let left = limit.saturating_sub(rows);
         let threads = rayon::current_num_threads();
-        let (lanes, block) = match task.kind {
+        let (lanes, block) = match kind {
             HeadKind::Softmax => (width.most_lanes(), Softmax::bytes(columns, heads, width)),
             // Half a block is a way out where a whole one does not fit.
             _ if columns * width.lane_bytes(width.most_lanes()) <= left => {
@@ -52,10 +56,10 @@ impl Room {
             }
             _ => (heads.min(8), columns * width.lane_bytes(8)),
         };
-        let groups = if task.kind == HeadKind::Softmax { 1 } else { heads.div_ceil(lanes) };
+        let groups = if kind == HeadKind::Softmax { 1 } else { heads.div_ceil(lanes) };
         let needed = block.max(HeadsEvaluation::bytes(columns)); // what is learnt is judged too
         if needed > left {
-            return Err(too_much(task.kind, limit, rows + needed));
+            return Err(too_much(kind, limit, rows + needed));
         }
         let at_once = (left / block.max(1)).clamp(1, threads.min(groups));
         let judged_at_once = (left / HeadsEvaluation::bytes(columns).max(1)).clamp(1, threads);

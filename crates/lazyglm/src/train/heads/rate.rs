@@ -4,17 +4,17 @@
 //! by its own, on rows held out. Rungs are powers of two around 1/(c·mean‖x‖²); from the middle one the climb goes up while it
 //! helps, else down. Losses fall and then rise along the ladder, so few rungs are tried.
 
-use super::aims::Chosen;
-use super::task::ClassTask;
 use crate::optim::lane_loss::LaneLoss;
 use crate::optim::lanes::{Pass, block};
 use crate::optim::softmax::Softmax;
 use crate::problem::heads::HeadKind;
+use crate::problem::loss::Loss;
 use crate::problem::penalty::Method;
 use crate::problem::schedule::{Schedule, Setting};
-use crate::problem::settings::{Order, Precision, Settings};
+use crate::problem::settings::{Precision, Settings};
+use crate::problem::source::Sequence;
+use crate::problem::task::{HeadTargets, Sets, Task};
 use crate::util::error::Result;
-use crate::util::random;
 
 /// Rows that a rate is tried on.
 const TRIED_ROWS: usize = 10_000;
@@ -28,15 +28,16 @@ const RUNGS: i32 = 8;
 /// A small run in place of the whole.
 #[derive(Clone, Copy)]
 struct Trial<'a> {
-    task: &'a ClassTask,
+    task: &'a Task,
+    targets: HeadTargets<'a>,
     settings: &'a Settings,
     learnt: &'a [u32],
     held_out: &'a [u32],
 }
 
 /// η₀, to two digits.
-pub(super) fn find(task: &ClassTask, settings: &Settings) -> Result<f64> {
-    let order = order(task.rows(), settings, 0);
+pub(super) fn find(task: &Task, targets: HeadTargets, settings: &Settings) -> Result<f64> {
+    let order = Sequence::of(settings).rows(task.len(), 0);
     let tried = &order[..order.len().min(TRIED_ROWS)];
     let length = |&i: &u32| {
         let mut square = 1.0;
@@ -52,7 +53,7 @@ pub(super) fn find(task: &ClassTask, settings: &Settings) -> Result<f64> {
     let rate = |candidate: i32| (natural * f64::powi(2.0, candidate)).min(most);
     let held_out = if tried.len() < 2 * HELD_OUT { 0 } else { tried.len() / HELD_OUT };
     let (held_out, learnt) = if held_out == 0 { (tried, tried) } else { tried.split_at(held_out) };
-    let trial = Trial { task, settings, learnt, held_out };
+    let trial = Trial { task, targets, settings, learnt, held_out };
     let mark = |candidate: i32| loss_at(&trial, rate(candidate));
     let (middle, mut at) = (mark(0)?, 0);
     for step in [1, -1] {
@@ -81,55 +82,88 @@ fn climb(mark: &(impl Fn(i32) -> Result<f64> + Sync), middle: f64, step: i32) ->
     Ok(best)
 }
 
-/// The rows of an epoch (from 0).
-pub(super) fn order(rows: usize, settings: &Settings, epoch: u64) -> Vec<u32> {
-    match settings.order {
-        Order::Shuffled => random::permutation(rows, settings.seed, epoch),
-        Order::Sequential => (0..rows as u32).collect(),
-    }
-}
-
 /// The run's schedule from this rate.
-pub(super) fn schedule(task: &ClassTask, settings: &Settings, eta0: f64) -> Result<Box<dyn Schedule>> {
-    let rows = Some(task.rows() as u64);
+pub(super) fn schedule(task: &Task, settings: &Settings, eta0: f64) -> Result<Box<dyn Schedule>> {
+    let rows = Some(task.len() as u64);
     settings.schedule.resolve(&Setting { eta0, l2: settings.penalty.l2, rows, epochs: settings.epochs })
 }
 
 /// A small run of its own, from this rate to the end of its schedule: the mean loss of the rows it has not learnt; infinite if
 /// it diverges.
 fn loss_at(trial: &Trial, eta0: f64) -> Result<f64> {
-    let Trial { task, settings, learnt, held_out } = *trial;
+    let Trial { task, targets, settings, learnt, held_out } = *trial;
     let rows = Some(learnt.len() as u64);
     let passes = FEWEST_STEPS.div_ceil(learnt.len() as u64).min(settings.epochs);
     let rate = settings.schedule.resolve(&Setting { eta0, l2: settings.penalty.l2, rows, epochs: passes })?;
-    let (columns, penalty, method, examples) =
-        (task.data.rows.columns(), settings.penalty, settings.method, task.examples());
+    let (columns, penalty, method) = (task.data.rows.columns(), settings.penalty, settings.method);
+    let (rows, weights, sets) = (task.data.rows.borrow(), task.weights.as_deref(), targets.sets);
     let mut sum = 0.0;
-    if task.kind == HeadKind::Softmax {
-        let mut model =
-            Softmax::new(columns, task.names.len(), penalty, method, settings.bias, Precision::F32);
+    if targets.kind == HeadKind::Softmax {
+        let classes = targets.names.len();
+        let mut model = Softmax::new(columns, classes, penalty, method, settings.bias, Precision::F32);
         for _ in 0..passes {
-            if model.learn(&*rate, examples, &task.sets.ids, learnt).is_err() {
+            if model.learn(&*rate, (rows, weights), &sets.ids, learnt).is_err() {
                 return Ok(f64::INFINITY);
             }
         }
-        model.score(examples, held_out, &mut |i, scores| sum += log_loss(scores, task.sets.ids[i] as usize));
+        model.score(rows, held_out, &mut |i, scores| sum += log_loss(scores, sets.ids[i] as usize));
     } else {
-        let aim = Chosen::most_frequent(task, Precision::F32.most_lanes());
-        let mut losses = vec![0.0; aim.heads()];
-        let mut block = block(columns, &vec![penalty; aim.heads()], method, settings.bias, Precision::F32);
+        let mut lane_loss = MostFrequent::new(targets, &*task.loss, Precision::F32.most_lanes());
+        let lanes = lane_loss.count;
+        let mut losses = vec![0.0; lanes];
+        let mut block = block(columns, &vec![penalty; lanes], method, settings.bias, Precision::F32);
         for _ in 0..passes {
-            block.learn(&Pass { aim: &aim, rates: &[&*rate], examples, order: learnt });
+            block.learn(&mut lane_loss, &Pass { rates: &[&*rate], rows, weights, order: learnt });
         }
-        if (0..aim.heads()).any(|lane| block.diverged(lane).is_some()) {
+        if (0..lanes).any(|lane| block.diverged(lane).is_some()) {
             return Ok(f64::INFINITY);
         }
-        block.score(examples, held_out, &mut |i, scores| {
-            aim.losses(i, scores, &mut losses);
+        block.score(rows, held_out, &mut |i, scores| {
+            lane_loss.losses(i, scores, &mut losses);
             sum += losses.iter().sum::<f64>();
         });
     }
     Ok(if sum.is_finite() { sum } else { f64::INFINITY })
+}
+
+/// One lane for each of the heads with the most rows.
+struct MostFrequent<'a> {
+    sets: &'a Sets,
+    loss: &'a dyn Loss,
+    lane_of: Vec<usize>, // of each head; `usize::MAX` for the others
+    count: usize,
+}
+
+impl<'a> MostFrequent<'a> {
+    fn new(targets: HeadTargets<'a>, loss: &'a dyn Loss, most: usize) -> MostFrequent<'a> {
+        let counts = targets.sets.counts(targets.names.len());
+        let mut by_count: Vec<usize> = (0..counts.len()).collect();
+        by_count.sort_by_key(|&head| std::cmp::Reverse(counts[head])); // stable: the first of equals
+        by_count.truncate(most);
+        let mut lane_of = vec![usize::MAX; counts.len()];
+        by_count.iter().enumerate().for_each(|(lane, &head)| lane_of[head] = lane);
+        MostFrequent { sets: targets.sets, loss, lane_of, count: by_count.len() }
+    }
+
+    fn each(&self, i: usize, scores: &[f64], into: &mut [f64], of: impl Fn(f64, f64) -> f64) {
+        into.iter_mut().zip(scores).for_each(|(into, &score)| *into = of(score, -1.0));
+        for &head in self.sets.of(i) {
+            let lane = self.lane_of[head as usize];
+            if lane < into.len() {
+                into[lane] = of(scores[lane], 1.0);
+            }
+        }
+    }
+}
+
+impl LaneLoss for MostFrequent<'_> {
+    fn slopes(&mut self, i: usize, scores: &[f64], slopes: &mut [f64]) {
+        self.each(i, scores, slopes, |score, target| self.loss.slope(score, target));
+    }
+
+    fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]) {
+        self.each(i, scores, losses, |score, target| self.loss.value(score, target));
+    }
 }
 
 /// −ln of the probability of a class.

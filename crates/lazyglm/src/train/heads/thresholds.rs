@@ -1,20 +1,21 @@
 //! A threshold for each label: the score above which it is given, where F1 is greatest.
 
-use super::task::ClassTask;
+use super::sets;
 use crate::problem::heads::Head;
+use crate::problem::task::Task;
 
 /// Heads whose scores are found together.
 const WIDE: usize = 8;
 
 /// The thresholds of heads `first`, `first` + 1, … on these rows; 0 for a label that none of them has.
-pub(super) fn tune(heads: &[Head], rows: &ClassTask, first: usize) -> Vec<f64> {
-    let mut thresholds = Vec::with_capacity(heads.len());
+pub(super) fn tune(heads: &[Head], rows: &Task, first: usize) -> Vec<f64> {
+    let (mut thresholds, sets) = (Vec::with_capacity(heads.len()), sets(rows));
     for (group, some) in heads.chunks(WIDE).enumerate() {
         let scores = scores(some, rows);
         for (l, scores) in scores.iter().enumerate() {
             let head = first + group * WIDE + l;
             let mut scored: Vec<(f64, bool)> =
-                scores.iter().enumerate().map(|(i, &score)| (score, rows.sets.has(i, head))).collect();
+                scores.iter().enumerate().map(|(i, &score)| (score, sets.has(i, head))).collect();
             thresholds.push(best_f1(&mut scored));
         }
     }
@@ -22,13 +23,13 @@ pub(super) fn tune(heads: &[Head], rows: &ClassTask, first: usize) -> Vec<f64> {
 }
 
 /// The scores of all rows, head by head.
-fn scores(heads: &[Head], rows: &ClassTask) -> Vec<Vec<f64>> {
+fn scores(heads: &[Head], rows: &Task) -> Vec<Vec<f64>> {
     let mut weights = vec![[0.0; WIDE]; rows.data.rows.columns()];
     for (l, head) in heads.iter().enumerate() {
         head.columns.iter().zip(&head.weights).for_each(|(&column, &w)| weights[column as usize][l] = w);
     }
-    let mut all = vec![Vec::with_capacity(rows.rows()); heads.len()];
-    for i in 0..rows.rows() {
+    let mut all = vec![Vec::with_capacity(rows.len()); heads.len()];
+    for i in 0..rows.len() {
         let mut sums = [0.0; WIDE];
         rows.data.rows.borrow().for_each(i, |j, x| (0..WIDE).for_each(|l| sums[l] += x * weights[j][l]));
         all.iter_mut().zip(heads).zip(sums).for_each(|((all, head), sum)| all.push(sum + head.bias));

@@ -1,20 +1,30 @@
 //! The last word on a run: what was learnt, judged on all rows, and its figures.
 
-use super::fit::Fitted;
-use super::{Job, Trained};
-use crate::eval::objective::{Evaluation, Judge};
+use super::holdout::Fitted;
+use super::job::Job;
+use crate::eval::objective::{self, Evaluation, Judge, Null};
 use crate::model::report::Report;
-use crate::problem::settings::Settings;
+use crate::model::trained::Trained;
 use crate::util::error::{Kind, Result};
 
-/// Judges what was learnt.
-pub(super) fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -> Result<Trained> {
-    let Fitted { weights, bias, epochs, stop, seconds, validation, history } = fitted;
-    let of_bias = settings.bias.then_some(bias);
-    let judge = Judge::new(job.loss, &weights, of_bias, job.blocks.nonzeros());
-    let (mut judge, nothing) = job.blocks.ready(judge, job.loss, settings.bias);
-    job.blocks.pass(&mut |turn| {
-        judge.hear(turn.examples);
+/// Evaluates one model on all rows.
+pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> {
+    let Fitted { heads, epochs, stop, seconds, validation, history } = fitted;
+    let (problem, settings, loss) = (job.problem, job.settings, job.loss());
+    let head = heads.into_iter().next().unwrap_or_default();
+    let (weights, bias, nonzeros) = (head.dense(job.columns()), head.bias, head.weights.len());
+    drop(head);
+    let judge = Judge::new(loss, &weights, settings.bias.then_some(bias), problem.nonzeros());
+    let mut judge = match problem.in_memory() {
+        Some(_) => judge,
+        None => judge.with_null(Null::new(&problem.pairs(), loss, settings.bias)),
+    };
+    let nothing = problem.in_memory().map(|task| {
+        // Blocks if another thread is at it.
+        *job.null.get_or_init(|| objective::nothing(task.examples(), loss, settings.bias))
+    });
+    problem.pass(&mut |batch| {
+        judge.hear(batch.examples());
         Ok(())
     })?;
     let Evaluation { objective: f, violation, l1_max, baseline } =
@@ -24,9 +34,9 @@ pub(super) fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -
     for (name, figure) in figures {
         if !figure.is_finite() {
             return Err(Kind::Diverged {
-                place: job.blocks.file(),
+                place: problem.file(),
                 epoch: epochs,
-                step: epochs * job.blocks.rows() as u64,
+                step: epochs * problem.rows() as u64,
                 what: format!("the {name} of what was learnt is {figure}"),
                 hint: match eta0 > 0.0 {
                     true => format!("lower --eta0 (it was {eta0:?}) or scale the features down"),
@@ -48,9 +58,9 @@ pub(super) fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -
         l2: settings.penalty.l2,
         tried: Vec::new(),
         l1_max,
-        nonzeros: nonzeros(&weights),
-        features: job.features,
-        rows: job.blocks.rows(),
+        nonzeros,
+        features: problem.features().count,
+        rows: problem.rows(),
         epochs,
         runs: settings.runs,
         eta0,
@@ -63,10 +73,5 @@ pub(super) fn judge(job: &Job, settings: &Settings, eta0: f64, fitted: Fitted) -
         history,
         heads: None,
     };
-    Ok(Trained { weights, bias, report, held_down_by: None })
-}
-
-/// How many weights are not zero.
-pub(super) fn nonzeros(weights: &[f64]) -> usize {
-    weights.iter().filter(|w| **w != 0.0).count()
+    Ok(Trained::one(weights, bias, report))
 }

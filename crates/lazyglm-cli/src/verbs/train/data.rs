@@ -1,0 +1,100 @@
+//! What a run learns from: data read as the flags say, and rows held out.
+
+use super::split::split;
+use crate::args::Train;
+use crate::plan::{self, HeldOut, Plan};
+use crate::print::{count, note};
+use lazyglm::data::feature_ids::FeatureIds;
+use lazyglm::data::format::ReadOptions;
+use lazyglm::{
+    CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Result, SampleWeights, Scale, Task,
+    Windows, WindowsOptions,
+};
+
+/// Rows in memory or on disk, and held-out rows.
+pub struct TrainingData {
+    /// The rows to learn from.
+    pub problem: Box<dyn Problem>,
+    /// The rows held out.
+    pub held_out: Option<Task>,
+}
+
+impl TrainingData {
+    /// Reads the data.
+    pub fn read(args: &Train, plan: &Plan) -> Result<TrainingData> {
+        let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
+        let asked = ReadOptions { renumber: args.renumber, ..plan::asked(&args.reading)? };
+        let cache = CacheMode::parse(&args.cache);
+        let scale = Scale::parse(&args.scale)?;
+        let mut surveyed = None;
+        if let Some(memory) = args.memory.filter(|_| plan.heads.is_none()) {
+            let (loss, class_weight) = (plan.loss.clone(), plan.class_weight.clone());
+            let (asked, cache) = (asked.clone(), cache.clone());
+            let options = WindowsOptions { asked, declared, cache, loss, class_weight, scale, memory };
+            let windows = Windows::open(&args.data, &options, &plan.settings)?;
+            if !windows.fits() {
+                return TrainingData::on_disk(args, plan, windows);
+            }
+            surveyed = Some(windows);
+        }
+        let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
+        let narrow = plan.settings.precision == Precision::F32;
+        let load = Load { asked, declared, weights, narrow, cache, scale };
+        let (data, weights) = match &surveyed {
+            Some(windows) => windows.load(&load)?, // a pipe cannot be read again; what was kept of it can
+            None => Dataset::load(&args.data, &load)?,
+        };
+        let builder = Task::builder(data).loss(plan.loss.clone()).heads(plan.heads).sample_weights(weights);
+        let task = builder.class_weight(plan.class_weight.clone()).build()?;
+        task.notes.iter().for_each(|text| note(args.quiet, text));
+        let fit_precision = |task: Task| if narrow { task.narrowed() } else { Ok(task) };
+        let task = fit_precision(task)?;
+        let (task, held_out) = match &plan.validation {
+            None => (task, None),
+            Some(HeldOut::Share(share)) => {
+                let (kept, held_out) = split(&task, *share, args.seed)?;
+                (kept, Some(held_out.unweighted()))
+            }
+            Some(HeldOut::File(path)) => {
+                let held_out = task.like(Dataset::read_like(path, &task.data)?)?;
+                held_out.notes.iter().for_each(|text| note(args.quiet, text));
+                (task, Some(fit_precision(held_out)?))
+            }
+        };
+        Ok(TrainingData { problem: Box::new(task), held_out })
+    }
+
+    fn on_disk(args: &Train, plan: &Plan, windows: Windows) -> Result<TrainingData> {
+        if args.sample_weights.is_some() {
+            let hint = "put them into the data, as Vowpal Wabbit text has them, or raise --memory";
+            return Err(Error::call("--sample-weights with more rows than --memory holds", hint));
+        }
+        windows.notes.iter().for_each(|text| note(args.quiet, text));
+        let count = windows.count();
+        let text = format!("the rows do not fit into --memory: they are gone through in {count} windows");
+        note(args.quiet, &text);
+        let held_out = match &plan.validation {
+            None => None,
+            Some(HeldOut::File(path)) => Some(windows.held_out(path)?),
+            Some(HeldOut::Share(_)) => {
+                let hint = "give --validation a file of held-out rows, or raise --memory";
+                return Err(Error::call("--validation with a share of more rows than --memory holds", hint));
+            }
+        };
+        held_out.iter().flat_map(|task| &task.notes).for_each(|text| note(args.quiet, text));
+        Ok(TrainingData { problem: Box::new(windows), held_out })
+    }
+
+    /// With hashed features: how many of the buckets that have a weight stand for more than one name.
+    pub fn collisions(&self, model: &Model) -> Option<String> {
+        let FeatureIds::Buckets(buckets) = &*self.problem.features().naming else { return None };
+        let weights = model.features.len();
+        let shared = model.features.iter().filter(|&&bucket| buckets.is_shared(bucket)).count();
+        let rate = 100.0 * shared as f64 / weights.max(1) as f64;
+        Some(format!(
+            "{} of the {} buckets with a weight stand for more than one feature ({rate:.2} %)",
+            count(shared as u64),
+            count(weights as u64)
+        ))
+    }
+}

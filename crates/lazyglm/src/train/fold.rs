@@ -1,0 +1,40 @@
+//! A fold: rows to learn from, and rows held out from them.
+
+use super::holdout_score::HoldoutScore;
+use crate::eval::objective;
+use crate::optim::newton::View;
+use crate::problem::task::Task;
+use std::ops::Range;
+
+/// Rows to learn and rows to judge on, and the last minimiser there.
+pub(super) struct Fold {
+    pub learnt: Task,
+    pub held: Task,
+    pub nothing: f64, // the best bias without weights
+    pub view: View,
+    pub at: Option<(Vec<f64>, f64)>,
+}
+
+impl Fold {
+    /// Holds out a range of a shuffled order, and learns from at most so many others.
+    pub fn new(task: &Task, order: &[usize], held: Range<usize>, most: usize, bias: bool) -> Fold {
+        let mut out = order[held.clone()].to_vec();
+        let others = order[..held.start].iter().chain(&order[held.end..]);
+        let mut learnt: Vec<usize> = others.take(most).copied().collect();
+        out.sort_unstable(); // as they lie in memory
+        learnt.sort_unstable();
+        let (learnt, held) = (task.select(&learnt), task.select(&out));
+        let nothing = objective::null(learnt.examples(), &*task.loss, bias).bias;
+        Fold { learnt, held, nothing, view: View::default(), at: None }
+    }
+
+    /// Judges weights on the rows held out.
+    pub fn judge(&self, weights: &[f64], bias: f64) -> HoldoutScore {
+        HoldoutScore::of(&self.held, weights, bias, self.nothing)
+    }
+}
+
+/// Three digits: nobody should think a chosen penalty is known more exactly.
+pub(super) fn digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}

@@ -1,0 +1,233 @@
+//! Heads that do not depend on each other, one-vs-rest or labels: blocks of lanes, each learnt from the first epoch to the last
+//! by one thread.
+//!
+//! A block needs nothing of the others: only those being learnt are in memory, and the result is the same for any number of
+//! threads. Each head is its own problem: with early stopping each keeps its own best epoch, as a model alone would.
+
+use super::memory::too_many_weights;
+use super::{FittedHeads, Job, sets, thresholds};
+use crate::eval::objective;
+use crate::model::report::{Epoch, Stop, Validation};
+use crate::optim::lane_loss::{LaneLoss, OneVsRest, Sampled};
+use crate::optim::lanes::{Block, Pass, block};
+use crate::optim::sgd::{Diverged, Sample};
+use crate::problem::heads::Head;
+use crate::problem::loss::Loss;
+use crate::problem::schedule::Schedule;
+use crate::problem::source::Batch;
+use crate::problem::task::Task;
+use crate::train::fit::Fit;
+use crate::train::holdout::{Evaluated, Evaluation, Fitted, Holdout, best_epoch, sampled};
+use crate::train::progress::Progress;
+use crate::util::error::{Kind, Result};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+/// One block of lanes: the heads from `first` on.
+struct Lanes<'a> {
+    block: Box<dyn Block>,
+    loss: &'a dyn Loss,
+    rate: &'a dyn Schedule,
+    first: u32,
+    one_in: usize,
+    t: u64,
+}
+
+impl Fit for Lanes<'_> {
+    fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
+        let Some(sets) = batch.sets() else { return Ok(Sample::default()) };
+        let lane_loss = OneVsRest { loss: self.loss, sets, first: self.first };
+        let (weights, one_in) = (batch.weights, self.one_in);
+        let mut lane_loss = Sampled { lane_loss, weights, one_in, sample: Sample::default() };
+        let pass = Pass { rates: &[self.rate], rows: batch.rows, weights, order };
+        self.block.learn(&mut lane_loss, &pass);
+        self.t += order.len() as u64;
+        Ok(lane_loss.sample)
+    }
+}
+
+impl Evaluated for Lanes<'_> {
+    fn t(&self) -> u64 {
+        self.t
+    }
+
+    fn units(&self) -> usize {
+        self.block.lanes()
+    }
+
+    fn evaluate(&mut self, validation: Option<&Task>) -> Evaluation {
+        let losses = validation.map(|task| {
+            let lane_loss = OneVsRest { loss: &*task.loss, sets: sets(task), first: self.first };
+            let (mut sums, mut losses) = (vec![0.0; self.block.lanes()], vec![0.0; self.block.lanes()]);
+            let order: Vec<u32> = (0..task.len() as u32).collect();
+            self.block.score(task.data.rows.borrow(), &order, &mut |i, scores| {
+                lane_loss.losses(i, scores, &mut losses);
+                sums.iter_mut().zip(&losses).for_each(|(sum, loss)| *sum += loss);
+            });
+            sums.iter().map(|sum| sum / order.len() as f64).collect()
+        });
+        Evaluation { finite: true, nonzeros: None, losses } // a lane that diverged is taken out at the end
+    }
+
+    fn heads(&self, unit: usize) -> Vec<Head> {
+        vec![Head::of(self.block.weights(unit), self.block.bias(unit))]
+    }
+
+    fn nonzeros(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// A block that is done.
+struct Done {
+    fitted: Fitted,
+    diverged: Vec<(usize, Diverged)>,
+    thresholds: Option<Vec<f64>>,
+    untouched: usize,
+}
+
+/// A block is one epoch further, or done.
+enum Told {
+    Epoch(Progress),
+    Done { nonzeros: usize },
+}
+
+/// Learns all heads. Blocks are learnt on other threads, so that progress is shown from this one.
+pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedHeads> {
+    let blocks = job.targets.names.len().div_ceil(job.room.lanes) as u64;
+    let rows = job.task.len() as u64;
+    let mut progress = Progress::start(job.settings.epochs, rows.saturating_mul(blocks));
+    let (tell, told) = channel();
+    std::thread::scope(|scope| {
+        let fitted = scope.spawn(move || fit_blocks(job, tell));
+        for told in told {
+            match told {
+                Told::Done { nonzeros } => {
+                    progress.nonzeros = Some(progress.nonzeros.unwrap_or(0) + nonzeros)
+                }
+                Told::Epoch(at) => {
+                    progress.learnt += rows;
+                    (progress.epoch, progress.running_loss) = (at.epoch, at.running_loss);
+                }
+            }
+            watch(&progress);
+        }
+        fitted.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Learns the blocks, as many at once as there is memory for.
+fn fit_blocks(job: &Job, tell: Sender<Told>) -> Result<FittedHeads> {
+    let heads = job.targets.names.len();
+    let starts: Vec<usize> = (0..heads).step_by(job.room.lanes).collect();
+    let (next, weights) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let worker = |tell: Sender<Told>| {
+        let mut done = Vec::new();
+        loop {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&first) = starts.get(k) else { return Ok(done) };
+            let count = job.room.lanes.min(heads - first);
+            let block = fit_block(job, first, count, &tell)?;
+            let more: usize = block.fitted.heads.iter().map(|head| head.weights.len()).sum();
+            let all = weights.fetch_add(more, Ordering::Relaxed) + more;
+            if job.room.rows + job.room.learning + all * Head::WEIGHT > job.room.limit {
+                next.store(starts.len(), Ordering::Relaxed); // the others stop too
+                return Err(too_many_weights(job.room.limit, first + count, heads));
+            }
+            done.push((k, block));
+        }
+    };
+    let tells: Vec<Sender<Told>> = (0..job.room.at_once).map(|_| tell.clone()).collect();
+    drop(tell);
+    let done: Result<Vec<Vec<(usize, Done)>>> = tells.into_par_iter().with_max_len(1).map(worker).collect();
+    let mut done: Vec<(usize, Done)> = done?.into_iter().flatten().collect();
+    done.sort_by_key(|(k, _)| *k);
+    let all = together(done.into_iter().map(|(_, block)| block).collect(), job);
+    match all.untouched == heads {
+        true => Err(Kind::Interrupted.into()), // heads that nobody learnt are no model
+        false => Ok(all),
+    }
+}
+
+/// A block, from the first epoch to the last.
+fn fit_block(job: &Job, first: usize, count: usize, tell: &Sender<Told>) -> Result<Done> {
+    let Job { task, settings, validation, rate, .. } = *job;
+    let null = |head: usize| null_head(job, first + head);
+    if settings.interrupted() {
+        let (heads, stop) = ((0..count).map(null).collect(), Stop::Interrupted);
+        let fitted = Fitted { heads, epochs: 0, stop, seconds: 0.0, validation: None, history: Vec::new() };
+        return Ok(Done { fitted, diverged: Vec::new(), thresholds: None, untouched: count });
+    }
+    let (columns, penalties) = (task.data.rows.columns(), vec![settings.penalty; count]);
+    let block = block(columns, &penalties, settings.method, settings.bias, settings.precision);
+    let one_in = sampled(task.len()) as usize;
+    let mut lanes = Lanes { block, loss: &*task.loss, rate, first: first as u32, one_in, t: 0 };
+    let watch = &mut |at: &Progress| {
+        if at.epoch_ends {
+            let _ = tell.send(Told::Epoch(*at)); // nobody may be listening
+        }
+    };
+    let rule = Holdout { settings, validation, slower: job.slower(), spent: 0.0, watch };
+    let mut fitted = rule.fit(&mut lanes, task)?;
+    let mut diverged = Vec::new();
+    for (l, head) in fitted.heads.iter_mut().enumerate() {
+        let infinite = Diverged { row: 0, t: lanes.t, score: f64::INFINITY, slope: 0.0 };
+        if let Some(at) = lanes.block.diverged(l).or((!head.is_finite()).then_some(infinite)) {
+            diverged.push((l, at));
+            *head = null(l);
+        }
+    }
+    drop(lanes);
+    let tuned = || thresholds::tune(&fitted.heads, validation.unwrap_or(task), first);
+    let thresholds = settings.tuned_thresholds.then(tuned);
+    let nonzeros = fitted.heads.iter().map(|head| head.weights.len()).sum();
+    let _ = tell.send(Told::Done { nonzeros });
+    Ok(Done { fitted, diverged, thresholds, untouched: 0 })
+}
+
+/// What stands for a head that was not learnt: no weights, the bias at its best.
+fn null_head(job: &Job, head: usize) -> Head {
+    let (task, sets) = (job.task, job.targets.sets);
+    if !job.settings.bias {
+        return Head::default();
+    }
+    let own: f64 = (0..task.len()).filter(|&i| sets.has(i, head)).map(|i| task.weight(i)).sum();
+    let bias = objective::best_bias(own, task.len() as f64 - own, &*task.loss);
+    Head { bias, ..Head::default() }
+}
+
+/// The figures of all blocks together.
+fn together(blocks: Vec<Done>, job: &Job) -> FittedHeads {
+    let epochs = blocks.iter().map(|block| block.fitted.history.len()).max().unwrap_or(0);
+    let sum = |epoch: usize, of: fn(&Epoch) -> Option<f64>| {
+        let of_block = |block: &Done| {
+            // A block whose lanes have all stopped stays as it is.
+            let history = &block.fitted.history;
+            history.get(epoch).or(history.last()).map_or(Some(0.0), of)
+        };
+        blocks.iter().map(of_block).sum::<Option<f64>>()
+    };
+    let epoch = |epoch: usize| Epoch {
+        running_loss: sum(epoch, |epoch| epoch.running_loss),
+        validation_loss: sum(epoch, |epoch| epoch.validation_loss),
+    };
+    let history: Vec<Epoch> = (0..epochs).map(epoch).collect();
+    let held_out: Option<f64> =
+        blocks.iter().map(|block| block.fitted.validation.map(|validation| validation.loss)).sum();
+    let loss = held_out.filter(|_| job.validation.is_some());
+    let validation = loss.map(|loss| Validation { loss, best_epoch: best_epoch(&history) });
+    let stop = |stop: Stop| blocks.iter().any(|block| block.fitted.stop == stop).then_some(stop);
+    let stop = stop(Stop::Interrupted).or_else(|| stop(Stop::EarlyStop)).unwrap_or(Stop::Epochs);
+    let untouched = blocks.iter().map(|block| block.untouched).sum();
+    let (mut heads, mut diverged, mut thresholds) = (Vec::new(), Vec::new(), Vec::new());
+    for block in blocks {
+        let first = heads.len();
+        diverged.extend(block.diverged.into_iter().map(|(l, at)| (first + l, at)));
+        thresholds.extend(block.thresholds.unwrap_or_else(|| vec![0.0; block.fitted.heads.len()]));
+        heads.extend(block.fitted.heads);
+    }
+    let fitted = Fitted { heads, epochs: epochs as u64, stop, seconds: 0.0, validation, history };
+    let thresholds = job.settings.tuned_thresholds.then_some(thresholds);
+    FittedHeads { fitted, diverged, untouched, thresholds }
+}

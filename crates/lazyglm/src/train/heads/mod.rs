@@ -1,0 +1,119 @@
+//! Many classes or labels: one head each. Heads that do not depend on each other are learnt as [`lanes`], a `softmax` couples
+//! them. [`Room`] says what fits into memory.
+//!
+//! ```
+//! use lazyglm::{Dataset, Declared, Settings, Task, train};
+//! let file = std::env::temp_dir().join("lazyglm-doc-classes.svm");
+//! std::fs::write(&file, "a 1:1\nb 2:1\nc 3:1\n".repeat(50)).unwrap();
+//! let task = Task::builder(Dataset::read(&file, Declared::default()).unwrap()).build().unwrap();
+//! let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+//! assert_eq!(trained.heads.len(), 3);
+//! assert!(trained.report.objective < trained.report.baseline);
+//! ```
+
+mod lanes;
+mod memory;
+mod rate;
+mod report;
+mod softmax;
+mod thresholds;
+
+pub use memory::Room;
+
+use super::holdout::Fitted;
+use super::progress::Progress;
+use crate::model::trained::Trained;
+use crate::problem::heads::HeadKind;
+use crate::problem::schedule::Schedule;
+use crate::problem::settings::{Settings, UpdateName};
+use crate::problem::task::{HeadTargets, Sets, Task};
+use crate::util::error::{Error, Result};
+use std::time::Instant;
+
+/// What is learnt, and how.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    task: &'a Task,
+    targets: HeadTargets<'a>,
+    validation: Option<&'a Task>,
+    settings: &'a Settings,
+    rate: &'a dyn Schedule,
+    room: Room,
+}
+
+impl Job<'_> {
+    /// Which parameter to change if the run diverges.
+    fn slower(&self) -> String {
+        let eta0 = self.rate.eta(0);
+        format!("lower --eta0 (it was {eta0:?}; auto finds one) or scale the features down")
+    }
+}
+
+/// Heads, and how it went.
+struct FittedHeads {
+    fitted: Fitted,
+    /// Heads that diverged: number, row and step.
+    diverged: Vec<(usize, crate::optim::sgd::Diverged)>,
+    /// Heads that an interruption left without any step.
+    untouched: usize,
+    thresholds: Option<Vec<f64>>,
+}
+
+/// The heads of these rows; none for rows of one model.
+fn sets(task: &Task) -> &Sets {
+    static NONE: Sets = Sets { ends: Vec::new(), ids: Vec::new() };
+    task.targets.heads().map_or(&NONE, |heads| heads.sets)
+}
+
+/// Learns one head per class or label. With tuned thresholds, each label gets one on the held-out rows, or else on the
+/// training rows.
+pub(super) fn train(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    let Some(targets) = task.targets.heads() else {
+        return Err(Error::call("the task has no heads", "give targets of classes or labels"));
+    };
+    refuse(settings, targets.kind)?;
+    let room = Room::plan(task, settings.precision, settings.memory)?;
+    let started = Instant::now();
+    let eta0 = match settings.eta0 {
+        _ if !settings.schedule.uses_eta0() => f64::NAN, // never looked at
+        Some(eta0) => eta0,
+        None => rate::find(task, targets, settings)?,
+    };
+    let rate = rate::schedule(task, settings, eta0)?;
+    settings.method.check(settings.penalty, rate.eta(0))?;
+    let job = Job { task, targets, validation, settings, rate: &*rate, room };
+    let mut learnt = match targets.kind {
+        HeadKind::Softmax => softmax::fit(&job, watch)?,
+        _ => lanes::fit(&job, watch)?,
+    };
+    learnt.fitted.seconds = started.elapsed().as_secs_f64();
+    report::report(&job, learnt)
+}
+
+/// Refuses settings that many heads do not know.
+fn refuse(settings: &Settings, kind: HeadKind) -> Result<()> {
+    let (what, hint) = match settings {
+        Settings { update, .. } if *update != UpdateName::Lazy => (
+            "--update",
+            "leave it out: heads are learnt with --update lazy, and all updates give the same weights",
+        ),
+        Settings { average: Some(_), .. } => ("--average", "leave it out"),
+        Settings { runs: 2.., .. } => ("--runs", "leave it out"),
+        Settings { start: Some(_), .. } => ("--start", "leave it out, or train one model"),
+        Settings { factors: Some(_), .. } => ("--penalty-factor", "leave it out, or train one model"),
+        Settings { nonnegative: true, .. } => ("--nonnegative", "leave it out, or train one model"),
+        Settings { tuned_thresholds: true, .. } if kind != HeadKind::Labels => {
+            return Err(Error::call(
+                "thresholds are for labels, of which a row has any number",
+                "leave them out",
+            ));
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::call(format!("{what} with many {}", kind.nouns()), hint))
+}

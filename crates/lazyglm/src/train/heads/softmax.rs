@@ -1,0 +1,69 @@
+//! Classes whose probabilities are learnt together: the heads of a softmax.
+
+use super::{FittedHeads, Job, rate, sets};
+use crate::optim::sgd::{Diverged, Sample};
+use crate::optim::softmax::Softmax;
+use crate::problem::heads::Head;
+use crate::problem::schedule::Schedule;
+use crate::problem::source::Batch;
+use crate::problem::task::Task;
+use crate::train::fit::Fit;
+use crate::train::holdout::{Evaluated, Evaluation, Holdout, sampled};
+use crate::train::progress::Progress;
+use crate::util::error::Result;
+
+/// A softmax with its schedule.
+struct Coupled<'a> {
+    model: Softmax,
+    rate: &'a dyn Schedule,
+    heads: Vec<Head>,
+}
+
+impl Fit for Coupled<'_> {
+    fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
+        let Some(sets) = batch.sets() else { return Ok(Sample::default()) };
+        self.model.learn(self.rate, (batch.rows, batch.weights), &sets.ids, order)
+    }
+}
+
+impl Evaluated for Coupled<'_> {
+    fn t(&self) -> u64 {
+        self.model.t()
+    }
+
+    /// The held-out loss is the mean of −ln p of the true class.
+    fn evaluate(&mut self, validation: Option<&Task>) -> Evaluation {
+        let biases = self.model.biases().to_vec();
+        let head = |(class, bias)| Head::of(self.model.weights(class), bias);
+        self.heads = biases.into_iter().enumerate().map(head).collect();
+        let losses = validation.map(|task| {
+            let (rows, sets): (Vec<u32>, _) = ((0..task.len() as u32).collect(), sets(task));
+            let mut sum = 0.0;
+            self.model.score(task.data.rows.borrow(), &rows, &mut |i, scores| {
+                sum += rate::log_loss(scores, sets.ids[i] as usize);
+            });
+            vec![sum / rows.len() as f64]
+        });
+        Evaluation { finite: self.heads.iter().all(Head::is_finite), nonzeros: self.nonzeros(), losses }
+    }
+
+    fn heads(&self, _unit: usize) -> Vec<Head> {
+        self.heads.clone()
+    }
+
+    fn nonzeros(&self) -> Option<usize> {
+        Some(self.heads.iter().map(|head| head.weights.len()).sum())
+    }
+}
+
+/// Learns all classes.
+pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedHeads> {
+    let Job { task, targets, settings, validation, rate, .. } = *job;
+    let (columns, classes) = (task.data.rows.columns(), targets.names.len());
+    let penalty = settings.penalty;
+    let model = Softmax::new(columns, classes, penalty, settings.method, settings.bias, settings.precision);
+    let mut model = Coupled { model: model.sampling_one_in(sampled(task.len())), rate, heads: Vec::new() };
+    let rule = Holdout { settings, validation, slower: job.slower(), spent: 0.0, watch };
+    let fitted = rule.fit(&mut model, task)?;
+    Ok(FittedHeads { fitted, diverged: Vec::new(), untouched: 0, thresholds: None })
+}

@@ -1,0 +1,301 @@
+//! The stop rule of `train`: held-out loss after each epoch, early stopping that keeps the best epoch, interruption, progress.
+//!
+//! Heads that do not depend on each other are units: each has a best epoch of its own, as a model alone would.
+
+use super::fit::{Epochs, Fit, Position, StopRule, fit};
+use super::progress::Progress;
+use crate::eval::objective;
+use crate::model::report::{Epoch, Stop, Validation};
+use crate::optim::learner::Learner;
+use crate::optim::sgd::{Diverged, SAMPLED, Sample};
+use crate::problem::heads::Head;
+use crate::problem::loss::Loss;
+use crate::problem::settings::Settings;
+use crate::problem::source::{Batch, Sequence, Source};
+use crate::problem::task::Task;
+use crate::util::error::{Error, Kind, Place, Result};
+use std::time::{Duration, Instant};
+
+/// Rows learnt between two looks at the clock.
+const STRIDE: usize = 8192;
+/// In a long epoch, non-zeros are counted this often.
+const COUNT_EVERY: Duration = Duration::from_secs(2);
+
+/// One row in how many has its loss sampled: enough for a running figure, and too few to cost time.
+pub(super) fn sampled(rows: usize) -> u64 {
+    if rows < STRIDE { 1 } else { SAMPLED }
+}
+
+/// A model as [`Holdout`] evaluates it.
+pub(super) trait Evaluated: Fit {
+    /// Steps made.
+    fn t(&self) -> u64;
+
+    /// Groups of heads that stop on their own.
+    fn units(&self) -> usize {
+        1
+    }
+
+    /// Brings the weights up to date and evaluates them, on held-out rows if there are such.
+    fn evaluate(&mut self, validation: Option<&Task>) -> Evaluation;
+
+    /// The heads of a unit as they were when they were last evaluated.
+    fn heads(&self, unit: usize) -> Vec<Head>;
+
+    /// Weights that are not zero, if they are quickly counted.
+    fn nonzeros(&self) -> Option<usize>;
+}
+
+/// What [`Evaluated::evaluate`] finds.
+pub(super) struct Evaluation {
+    /// Whether all weights are finite.
+    pub finite: bool,
+    /// Weights that are not zero, if they were counted.
+    pub nonzeros: Option<usize>,
+    /// The held-out loss of each unit.
+    pub losses: Option<Vec<f64>>,
+}
+
+/// What was learnt, and how it went.
+pub(super) struct Fitted {
+    pub heads: Vec<Head>,
+    pub epochs: u64,
+    pub stop: Stop,
+    pub seconds: f64,
+    pub validation: Option<Validation>,
+    pub history: Vec<Epoch>,
+}
+
+/// A run of `train`.
+pub(super) struct Holdout<'a> {
+    pub settings: &'a Settings,
+    pub validation: Option<&'a Task>,
+    /// Which parameter to change if the run diverges.
+    pub slower: String,
+    /// Seconds spent before the first epoch.
+    pub spent: f64,
+    pub watch: &'a mut dyn FnMut(&Progress),
+}
+
+impl Holdout<'_> {
+    /// Trains a model on a source.
+    pub fn fit(self, model: &mut impl Evaluated, source: &dyn Source) -> Result<Fitted> {
+        let settings = self.settings;
+        if settings.interrupted() {
+            return Err(Kind::Interrupted.into());
+        }
+        let unit = |_| Unit { best: (0, f64::INFINITY), last: f64::INFINITY, kept: None, stopped: false };
+        let rows = source.rows();
+        let mut run = Run {
+            progress: Progress::start(settings.epochs, rows as u64),
+            rows: rows as u64,
+            history: Vec::new(),
+            units: (0..model.units()).map(unit).collect(),
+            seconds: self.spent,
+            counted: Instant::now(),
+            rule: self,
+        };
+        let epochs =
+            Epochs { before: 0, most: settings.epochs, sequence: Sequence::of(settings), stride: STRIDE };
+        let stop = fit(model, source, &epochs, &mut run)?;
+        let stopped = run.units.iter().any(|unit| unit.stopped);
+        let validation = run.progress.validation_loss.map(|_| Validation {
+            loss: run.units.iter().map(|unit| unit.loss(settings.early_stop.is_some())).sum(),
+            best_epoch: match &run.units[..] {
+                [unit] => unit.best.0,
+                _ => best_epoch(&run.history),
+            },
+        });
+        let heads = |(k, unit): (usize, Unit)| unit.kept.unwrap_or_else(|| model.heads(k));
+        Ok(Fitted {
+            heads: run.units.into_iter().enumerate().flat_map(heads).collect(),
+            epochs: run.history.len() as u64,
+            stop: if stopped && stop == Stop::Epochs { Stop::EarlyStop } else { stop },
+            seconds: run.seconds,
+            validation,
+            history: run.history,
+        })
+    }
+}
+
+/// The epoch (from 1) with the lowest held-out loss.
+pub(super) fn best_epoch(history: &[Epoch]) -> u64 {
+    let loss = |epoch: &Epoch| epoch.validation_loss.unwrap_or(f64::INFINITY);
+    let best = (0..history.len()).min_by(|&a, &b| loss(&history[a]).total_cmp(&loss(&history[b])));
+    best.map_or(0, |epoch| epoch as u64 + 1)
+}
+
+/// Heads that stop together.
+struct Unit {
+    best: (u64, f64), // epoch and held-out loss
+    last: f64,
+    kept: Option<Vec<Head>>, // those of the best epoch
+    stopped: bool,
+}
+
+impl Unit {
+    fn loss(&self, keeps_best: bool) -> f64 {
+        if keeps_best { self.best.1 } else { self.last }
+    }
+}
+
+/// The rule while it is at work.
+struct Run<'a> {
+    rule: Holdout<'a>,
+    progress: Progress,
+    rows: u64,
+    history: Vec<Epoch>,
+    units: Vec<Unit>,
+    seconds: f64,
+    counted: Instant,
+}
+
+impl Run<'_> {
+    /// Takes note of the held-out losses of an epoch; their sum, a unit that has stopped counting with its best.
+    fn see(&mut self, model: &impl Evaluated, epoch: u64, losses: &[f64]) -> f64 {
+        let patience = self.rule.settings.early_stop;
+        let mut sum = 0.0;
+        for (k, (unit, &loss)) in self.units.iter_mut().zip(losses).enumerate() {
+            if !unit.stopped {
+                unit.last = loss;
+                if unit.best.0 == 0 || loss < unit.best.1 {
+                    unit.best = (epoch, loss);
+                    unit.kept = patience.map(|_| model.heads(k));
+                }
+                unit.stopped = patience.is_some_and(|patience| epoch - unit.best.0 >= patience);
+            }
+            sum += if unit.stopped { unit.best.1 } else { loss };
+        }
+        sum
+    }
+
+    fn refuse(&self, place: Place, epoch: u64, step: u64, what: String) -> Error {
+        Kind::Diverged { place, epoch, step, what, hint: self.rule.slower.clone() }.into()
+    }
+}
+
+impl<M: Evaluated> StopRule<M> for Run<'_> {
+    fn after_part(&mut self, model: &mut M, at: &Position) -> Result<Option<Stop>> {
+        let learnt = (at.epoch - 1) * self.rows + at.rows as u64;
+        (self.progress.epoch, self.progress.epoch_ends) = (at.epoch, false);
+        self.progress.learnt = learnt.min(at.epoch * self.rows);
+        self.progress.running_loss = at.sample.mean();
+        if self.counted.elapsed() > COUNT_EVERY {
+            self.progress.nonzeros = model.nonzeros().or(self.progress.nonzeros);
+            self.counted = Instant::now();
+        }
+        (self.rule.watch)(&self.progress);
+        Ok(self.rule.settings.interrupted().then_some(Stop::Interrupted))
+    }
+
+    fn after_epoch(&mut self, model: &mut M, at: &Position) -> Result<Option<Stop>> {
+        let started = Instant::now();
+        let converged = matches!(at.stop, Some(Stop::Gap | Stop::PredictedDecrease));
+        let Evaluation { finite, nonzeros, losses } = model.evaluate(self.rule.validation);
+        self.seconds += at.elapsed.as_secs_f64();
+        if at.epoch == self.rule.settings.epochs || converged {
+            self.seconds += started.elapsed().as_secs_f64(); // before the end, weights are settled only to look at them
+        }
+        if !finite {
+            // A weight that overflowed on the very last rows was never scored again.
+            let lost = Diverged { row: 0, t: model.t().saturating_sub(1), score: f64::INFINITY, slope: 0.0 };
+            return Err(StopRule::<M>::diverged(self, lost, at.last.clone(), at.epoch));
+        }
+        if let (Some([loss]), Some(task)) = (losses.as_deref(), self.rule.validation)
+            && !loss.is_finite()
+        {
+            let what = format!("the held-out loss became {loss}");
+            return Err(self.refuse(task.data.file(), at.epoch, model.t(), what));
+        }
+        if converged {
+            self.progress.validation_loss = losses.map(|losses| losses.iter().sum());
+            if let Some(loss) = self.progress.validation_loss {
+                self.units.iter_mut().for_each(|unit| unit.last = loss);
+            }
+            return Ok(None);
+        }
+        let finite = |loss: f64| Some(loss).filter(|loss| loss.is_finite());
+        let validation_loss = losses.map(|losses| self.see(model, at.epoch, &losses));
+        self.history.push(Epoch {
+            running_loss: finite(at.sample.mean()),
+            validation_loss: validation_loss.and_then(finite),
+        });
+        self.progress.nonzeros = nonzeros.or(self.progress.nonzeros);
+        (self.progress.validation_loss, self.progress.epoch_ends) = (validation_loss, true);
+        (self.rule.watch)(&self.progress);
+        if self.units.iter().all(|unit| unit.stopped) {
+            return Ok(Some(Stop::EarlyStop));
+        }
+        Ok(self.rule.settings.interrupted().then_some(Stop::Interrupted))
+    }
+
+    fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error {
+        let what = match at.score.is_finite() {
+            true => format!("the slope of the loss became {}", at.slope),
+            false => format!("the score became {}", at.score),
+        };
+        self.refuse(place, epoch, at.t, what)
+    }
+}
+
+/// One model with its loss.
+pub(super) struct One<'a, L> {
+    pub loss: &'a dyn Loss,
+    pub model: L,
+    settled: Vec<f64>,
+}
+
+impl<'a, L: Learner> One<'a, L> {
+    pub fn new(loss: &'a dyn Loss, model: L) -> One<'a, L> {
+        One { loss, model, settled: Vec::new() }
+    }
+}
+
+impl<L: Learner> Fit for One<'_, L> {
+    fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
+        self.model.learn(self.loss, batch.examples(), order)
+    }
+
+    fn look(&mut self, source: &dyn Source) -> Result<()> {
+        self.model.look(self.loss, &mut |see| {
+            source.pass(&mut |batch| {
+                see(batch.examples());
+                Ok(())
+            })
+        })
+    }
+
+    fn converged(&self) -> Option<crate::optim::learner::Converged> {
+        self.model.converged()
+    }
+
+    fn visits(&mut self, batch: &Batch) -> Option<Vec<u32>> {
+        self.model.visits(batch.examples(), batch.order)
+    }
+}
+
+impl<L: Learner> Evaluated for One<'_, L> {
+    fn t(&self) -> u64 {
+        self.model.t()
+    }
+
+    fn evaluate(&mut self, validation: Option<&Task>) -> Evaluation {
+        self.settled = Vec::new(); // before the new ones are there
+        self.settled = self.model.weights();
+        let (weights, bias) = (&self.settled, self.model.bias());
+        let loss = |task: &Task| objective::mean_loss(task.examples(), &*task.loss, weights, bias);
+        Evaluation {
+            finite: weights.iter().all(|w| w.is_finite()) && bias.is_finite(),
+            nonzeros: Some(objective::nonzeros(weights)),
+            losses: validation.map(|task| vec![loss(task)]),
+        }
+    }
+
+    fn heads(&self, _unit: usize) -> Vec<Head> {
+        vec![Head::of(self.settled.iter().copied(), self.model.bias())]
+    }
+
+    fn nonzeros(&self) -> Option<usize> {
+        Some(objective::nonzeros(&self.model.weights()))
+    }
+}

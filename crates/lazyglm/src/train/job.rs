@@ -1,0 +1,32 @@
+//! What a solver is given.
+
+use crate::eval::objective::Nothing;
+use crate::problem::loss::Loss;
+use crate::problem::settings::Settings;
+use crate::problem::source::{Problem, Sequence};
+use crate::problem::task::Task;
+use std::sync::OnceLock;
+
+/// A problem, held-out rows and settings.
+#[derive(Clone, Copy)]
+pub(super) struct Job<'a> {
+    pub problem: &'a dyn Problem,
+    pub validation: Option<&'a Task>,
+    pub settings: &'a Settings,
+    /// The figures of the model without weights, which another thread may be finding while this one learns.
+    pub null: &'a OnceLock<Nothing>,
+}
+
+impl<'a> Job<'a> {
+    pub fn loss(&self) -> &'a dyn Loss {
+        &**self.problem.loss()
+    }
+
+    pub fn sequence(&self) -> Sequence {
+        Sequence::of(self.settings)
+    }
+
+    pub fn columns(&self) -> usize {
+        self.problem.features().columns()
+    }
+}
