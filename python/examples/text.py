@@ -30,7 +30,7 @@ def main():
     counted.fit(train, y_train)
     print(f"tf-idf, stochastic steps       {counted.score(test, y_test):.4f} right")
 
-    exact = make_pipeline(TfidfVectorizer(), SGDClassifier("log_loss", alpha=1e-4, solver="newton", tolerance=1e-6))
+    exact = make_pipeline(TfidfVectorizer(), SGDClassifier("log_loss", alpha=1e-4, solver="newton", tol=1e-6))
     exact.fit(train, y_train)
     print(f"tf-idf, the minimum            {exact.score(test, y_test):.4f} right, gap {exact[-1].dual_gap_:.1e}")
 

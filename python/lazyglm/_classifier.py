@@ -10,7 +10,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params
 from lazyglm._data import validated, weights_of
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 CLASSIFIER_LOSSES = {name: LOSSES[name] for name in LOSSES if name not in ("quantile", "poisson")}
+CLASSIFIER_RULES: dict[str, _params.Rule] = {
+    "loss": _params.one_of(*CLASSIFIER_LOSSES),
+    "class_weight": ((lambda v: v is None or isinstance(v, dict) or v == "balanced"), "a dict, 'balanced' or None"),
+}
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -29,7 +32,39 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
-class SGDClassifier(ClassifierMixin, LinearSGD):
+class LinearClassifier(ClassifierMixin):
+    """What classifiers predict from their scores, of which ``_scores`` has one column per model: not for use."""
+
+    def decision_function(self: Any, X: Any) -> Any:
+        """The score of each row: its signed distance from the boundary, one a class if there are more than two."""
+        scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self: Any, X: Any) -> Any:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self: Any, X: Any) -> Any:
+        """The probability of each class; for more than two, those of one against the rest, normalised."""
+        scores = self.decision_function(X)
+        if getattr(self, "_coupled", False):
+            return softmax(scores, axis=1)
+        positive = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
+        if positive.ndim == 1:
+            return np.column_stack([1 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        positive[total.ravel() == 0] = 1.0  # all say no: none is likelier than another
+        return positive / positive.sum(axis=1, keepdims=True)
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self: Any, X: Any) -> Any:
+        """The logarithm of :meth:`predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+
+class SGDClassifier(LinearClassifier, LinearSGD):
     """Linear classifiers (SVM, logistic regression, ...) by stochastic gradient steps with an exact penalty.
 
     Parameters are those of :class:`sklearn.linear_model.SGDClassifier`, with the same meaning, and:
@@ -43,11 +78,11 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
     progress : bool, default=False
         Show a progress bar (with tqdm, if it is installed).
     solver : str, default='sgd'
-        'sgd' takes stochastic steps, one row at a time. 'newton' finds the minimum to a proved ``tolerance`` (losses without
-        kinks). Every solver of the program is known by its name. Those other than 'sgd' copy the rows, choose rates
-        themselves, and ignore ``tol``.
-    tolerance : float, default=1e-4
-        The relative distance from the minimum at which a solver that finds it may stop.
+        'sgd' takes stochastic steps, one row at a time. 'newton' finds the optimum to a proved ``tol`` (losses without kinks).
+        Every solver of the program is known by its name. Those other than 'sgd' copy the rows and choose rates themselves.
+    tol : float or None, default=1e-3
+        With solver='sgd', as in scikit-learn. Solvers that find the optimum ('newton', 'svrg', 'auto') stop at a relative
+        distance of at most ``tol`` from the optimum, and never at more than 1e-4.
     scale : {'maxabs', 'std'} or None, default=None
         Divide each feature by its largest magnitude, or by its standard deviation, while learning: the penalty then falls on
         the weights of the scaled features. ``coef_`` is in the units of the data.
@@ -84,12 +119,9 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
 
     loss_functions = CLASSIFIER_LOSSES
     _splitter = "StratifiedShuffleSplit"
-    _rules = {
-        "loss": _params.one_of(*CLASSIFIER_LOSSES),
-        "n_jobs": _params.or_none((_params._is_int, "an integer")),
-        "class_weight": ((lambda v: v is None or isinstance(v, dict) or v == "balanced"), "a dict, 'balanced' or None"),
-        **_params.COMMON,
-    }
+    _rules = {**CLASSIFIER_RULES, "n_jobs": _params.N_JOBS, **_params.COMMON}
+    class_weight: Any
+    n_jobs: Any
 
     def __init__(
         self,
@@ -119,38 +151,10 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
         precision: str | None = None,
         progress: bool = False,
         solver: str = "sgd",
-        tolerance: float = 1e-4,
         scale: str | None = None,
         penalty_factor: Any = None,
     ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.epsilon = epsilon
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.power_t = power_t
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.average = average
-        self.method = method
-        self.precision = precision
-        self.progress = progress
-        self.solver = solver
-        self.tolerance = tolerance
-        self.scale = scale
-        self.penalty_factor = penalty_factor
+        _params.keep(locals())
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""
@@ -197,36 +201,3 @@ class SGDClassifier(ClassifierMixin, LinearSGD):
 
     def _threads(self) -> int:
         return threads(self.n_jobs)
-
-    def decision_function(self, X: Any) -> Any:
-        """The score of each row: its signed distance from the boundary, one a class if there are more than two."""
-        scores = self._scores(X)
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> Any:
-        """The class of each row."""
-        return self._classes_of(self.decision_function(X))
-
-    def _classes_of(self, scores: Any) -> Any:
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
-
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of each class; for more than two, those of one against the rest, normalised."""
-        check_is_fitted(self)
-        return self._probabilities(self.decision_function(X))
-
-    def _probabilities(self, scores: Any) -> Any:
-        if getattr(self, "_coupled", False):
-            return softmax(scores, axis=1)
-        positive = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
-        if positive.ndim == 1:
-            return np.column_stack([1 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        positive[total.ravel() == 0] = 1.0  # all say no: none is likelier than another
-        return positive / positive.sum(axis=1, keepdims=True)
-
-    @available_if(_gives_probabilities)
-    def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(X))

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
-
 from lazyglm import _params
-from lazyglm._classifier import CLASSIFIER_LOSSES, SGDClassifier, _gives_probabilities
-from lazyglm._regressor import REGRESSOR_LOSSES, SGDRegressor
-from lazyglm._search import RULES, ElasticNetCV
-
-#: Parameters that go to the chosen estimator as they are.
-_SHARED = ["loss", "fit_intercept", "max_iter", "shuffle", "epsilon", "method", "precision", "solver", "tolerance", "random_state"]
+from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
+from lazyglm._regressor import REGRESSOR_RULES, LinearRegressor, SGDRegressor
+from lazyglm._search import RULES, ElasticNetCV, of_best
 
 _PARAMETERS = """
     Parameters
@@ -41,8 +34,8 @@ _PARAMETERS = """
         The starting rate; None finds one on a sample of the rows.
     solver : str, default='sgd'
         What learns all rows in the end, with the penalty chosen. The search itself always uses 'sgd'.
-    tolerance : float, default=1e-4
-        For solvers that find the minimum.
+    tol : float or None, default=1e-3
+        The relative distance from the optimum at which a solver that finds the optimum may stop; never more than 1e-4.
     fit_intercept, shuffle, epsilon, {more}method, precision, n_jobs, random_state
         As in :class:`{sgd}`.
 
@@ -65,7 +58,7 @@ _PARAMETERS = """
 """
 
 
-class ElasticNetClassifierCV(ClassifierMixin, ElasticNetCV):
+class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV):
     __doc__ = (
         """Linear classifiers whose elastic-net penalty is chosen by rows held out: all alphas, l1_ratios and folds are learnt in
     the same passes over the rows. Of more than two classes each has a model, and all share a penalty.
@@ -84,11 +77,10 @@ class ElasticNetClassifierCV(ClassifierMixin, ElasticNetCV):
     (True, True)
     """
     )
-    _rules = {
-        "loss": _params.one_of(*CLASSIFIER_LOSSES),
-        "class_weight": ((lambda v: v is None or isinstance(v, dict) or v == "balanced"), "a dict, 'balanced' or None"),
-        **RULES,
-    }
+    _sgd = SGDClassifier
+    _rules = {**CLASSIFIER_RULES, **RULES}
+    _own = ("class_weight", "n_jobs")
+    classes_ = of_best("classes_", "The classes.")
 
     def __init__(
         self,
@@ -110,63 +102,14 @@ class ElasticNetClassifierCV(ClassifierMixin, ElasticNetCV):
         method: str = "fobos",
         precision: str | None = None,
         solver: str = "sgd",
-        tolerance: float = 1e-4,
+        tol: float | None = 1e-3,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.loss = loss
-        self.l1_ratio = l1_ratio
-        self.alphas = alphas
-        self.eps = eps
-        self.cv = cv
-        self.choose = choose
-        self.halving = halving
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.schedule = schedule
-        self.eta0 = eta0
-        self.shuffle = shuffle
-        self.epsilon = epsilon
-        self.class_weight = class_weight
-        self.method = method
-        self.precision = precision
-        self.solver = solver
-        self.tolerance = tolerance
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _model(self, **penalty: Any) -> Any:
-        same = [*_SHARED, "class_weight", "n_jobs"]
-        return SGDClassifier(penalty="elasticnet", **{name: getattr(self, name) for name in same}, **penalty)
-
-    @property
-    def classes_(self) -> Any:
-        """The classes."""
-        return self._fitted("classes_").classes_
-
-    def decision_function(self, X: Any) -> Any:
-        """The score of each row, one a class if there are more than two."""
-        scores = self._scores(X)
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> Any:
-        """The class of each row."""
-        scores = self.decision_function(X)
-        return self.best_estimator_._classes_of(scores)
-
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of each class; for more than two, those of one against the rest, normalised."""
-        scores = self.decision_function(X)
-        return self.best_estimator_._probabilities(scores)
-
-    @available_if(_gives_probabilities)
-    def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(X))
+        _params.keep(locals())
 
 
-class ElasticNetRegressorCV(RegressorMixin, ElasticNetCV):
+class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
     __doc__ = (
         """Linear regression whose elastic-net penalty is chosen by rows held out: all alphas, l1_ratios and folds are learnt in
     the same passes over the rows.
@@ -184,11 +127,9 @@ class ElasticNetRegressorCV(RegressorMixin, ElasticNetCV):
     True
     """
     )
-    _rules = {
-        "loss": _params.one_of(*REGRESSOR_LOSSES),
-        "quantile": _params.real(0, 1, open_low=True, open_high=True),
-        **RULES,
-    }
+    _sgd = SGDRegressor
+    _rules = {**REGRESSOR_RULES, **RULES}
+    _own = ("quantile",)
 
     def __init__(
         self,
@@ -210,36 +151,8 @@ class ElasticNetRegressorCV(RegressorMixin, ElasticNetCV):
         method: str = "fobos",
         precision: str | None = None,
         solver: str = "sgd",
-        tolerance: float = 1e-4,
+        tol: float | None = 1e-3,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.loss = loss
-        self.l1_ratio = l1_ratio
-        self.alphas = alphas
-        self.eps = eps
-        self.cv = cv
-        self.choose = choose
-        self.halving = halving
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.schedule = schedule
-        self.eta0 = eta0
-        self.shuffle = shuffle
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.method = method
-        self.precision = precision
-        self.solver = solver
-        self.tolerance = tolerance
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _model(self, **penalty: Any) -> Any:
-        same = [*_SHARED, "quantile"]
-        return SGDRegressor(penalty="elasticnet", **{name: getattr(self, name) for name in same}, **penalty)
-
-    def predict(self, X: Any) -> Any:
-        """The prediction for each row: its score; with loss='poisson', the exponential of it."""
-        scores = self._scores(X).ravel()
-        return np.exp(scores) if self.loss == "poisson" else scores
+        _params.keep(locals())

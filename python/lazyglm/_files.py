@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm._core import load_model, read_file, save_model, score_file
+from lazyglm._data import by_model, is_path
 
 #: Weights of a file of features by number are put into an array of this many at most.
 MOST = 1 << 28
@@ -60,7 +61,7 @@ class ModelFile:
     def _opened(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """If X is a path: what is in the file. How it was read is kept, so that new files are read alike."""
         self._reading = None
-        if not isinstance(X, (str, os.PathLike)):
+        if not is_path(X):
             return X, y, sample_weight
         if y is not None:
             raise ValueError("y must be None when X is a file: the targets are in it")
@@ -71,7 +72,6 @@ class ModelFile:
     def _linear(self: Any, index_base: int) -> dict[str, Any]:
         """This model as the compiled part takes it."""
         check_is_fitted(self)
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
         reading = getattr(self, "_reading", None)
         names = reading["names"] if reading else getattr(self, "feature_names_in_", None)
         classes = getattr(self, "classes_", None)
@@ -79,7 +79,7 @@ class ModelFile:
         trained = {"seed": 0, "rows": 0, "weighted": False, "schedule": None, "solver": self.solver}
         trained |= getattr(self, "_trained", {})
         return {
-            "coef": np.ascontiguousarray(coef, dtype=np.float64),
+            "coef": np.ascontiguousarray(by_model(self.coef_), dtype=np.float64),
             "intercept": [float(bias) for bias in np.ravel(self.intercept_)],
             "coupled": getattr(self, "_coupled", False),
             "loss": self._loss(),

@@ -68,6 +68,7 @@ def solver_of(estimator: Any) -> str:
 
 
 BOOLEAN: Rule = (_is_bool, "True or False")
+N_JOBS = or_none((_is_int, "an integer"))
 
 COMMON: dict[str, Rule] = {
     "penalty": one_of("l2", "l1", "elasticnet", None),
@@ -91,10 +92,21 @@ COMMON: dict[str, Rule] = {
     "precision": one_of("f32", "f64", None),
     "progress": BOOLEAN,
     "solver": one_of(*SOLVERS, *FORMER_NAMES),
-    "tolerance": real(0, open_low=True),
     "scale": one_of("maxabs", "std", None),
     "penalty_factor": (factors, "one number a feature, or None"),
 }
+
+
+def keep(given: dict[str, Any]) -> None:
+    """Sets the arguments of a constructor, given as its ``locals()``, as attributes of the same names: scikit-learn's convention."""
+    estimator = given.pop("self")
+    for name, value in given.items():
+        setattr(estimator, name, value)
+
+
+def relative_gap(tol: float | None) -> float:
+    """The relative distance from the optimum at which a solver that finds the optimum may stop: ``tol``, and 1e-4 at most."""
+    return 1e-4 if tol is None else min(float(tol), 1e-4)
 
 
 def check_alone(estimator: Any, rules: dict[str, Rule]) -> None:

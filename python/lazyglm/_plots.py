@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
+
+from lazyglm._data import by_model
 
 
 def _axes(ax: Any) -> Any:
@@ -35,8 +36,7 @@ class Plots:
     def plot_coefficients(self: Any, ax: Any = None, *, top: int = 20, model: int = 0) -> Any:
         """The weights that are largest, with the names of their features; of one model if there are several. Returns the axes."""
         check_is_fitted(self)
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
-        weights = coef[model]
+        weights = by_model(self.coef_)[model]
         names = getattr(self, "feature_names_in_", None)
         largest = np.argsort(-np.abs(weights), kind="stable")[:top]
         largest = largest[weights[largest] != 0]

@@ -16,18 +16,24 @@ if TYPE_CHECKING:
 
 REGRESSOR_LOSSES = {
     name: LOSSES[name]
-    for name in (
-        "squared_error",
-        "huber",
-        "epsilon_insensitive",
-        "squared_epsilon_insensitive",
-        "quantile",
-        "poisson",
-    )
+    for name in ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "poisson")
+}
+REGRESSOR_RULES: dict[str, _params.Rule] = {
+    "loss": _params.one_of(*REGRESSOR_LOSSES),
+    "quantile": _params.real(0, 1, open_low=True, open_high=True),
 }
 
 
-class SGDRegressor(RegressorMixin, LinearSGD):
+class LinearRegressor(RegressorMixin):
+    """What regressors predict from their scores: not for use."""
+
+    def predict(self: Any, X: Any) -> Any:
+        """The prediction for each row: its score; with loss='poisson', the exponential of it."""
+        scores = self._scores(X).ravel()
+        return np.exp(scores) if self.loss == "poisson" else scores
+
+
+class SGDRegressor(LinearRegressor, LinearSGD):
     """Linear regression by stochastic gradient steps with an exact penalty.
 
     Parameters are those of :class:`sklearn.linear_model.SGDRegressor`, with the same meaning, and:
@@ -44,11 +50,11 @@ class SGDRegressor(RegressorMixin, LinearSGD):
     progress : bool, default=False
         Show a progress bar (with tqdm, if it is installed).
     solver : str, default='sgd'
-        'sgd' takes stochastic steps, one row at a time. 'newton' finds the minimum to a proved ``tolerance`` (losses without
-        kinks). Every solver of the program is known by its name. Those other than 'sgd' copy the rows, choose rates
-        themselves, and ignore ``tol``.
-    tolerance : float, default=1e-4
-        The relative distance from the minimum at which a solver that finds it may stop.
+        'sgd' takes stochastic steps, one row at a time. 'newton' finds the optimum to a proved ``tol`` (losses without kinks).
+        Every solver of the program is known by its name. Those other than 'sgd' copy the rows and choose rates themselves.
+    tol : float or None, default=1e-3
+        With solver='sgd', as in scikit-learn. Solvers that find the optimum ('newton', 'svrg', 'auto') stop at a relative
+        distance of at most ``tol`` from the optimum, and never at more than 1e-4.
     scale : {'maxabs', 'std'} or None, default=None
         Divide each feature by its largest magnitude, or by its standard deviation, while learning: the penalty then falls on
         the weights of the scaled features. ``coef_`` is in the units of the data.
@@ -84,11 +90,8 @@ class SGDRegressor(RegressorMixin, LinearSGD):
     loss_functions = REGRESSOR_LOSSES
     _checks = {"y_numeric": True}
     _splitter = "ShuffleSplit"
-    _rules = {
-        "loss": _params.one_of(*REGRESSOR_LOSSES),
-        "quantile": _params.real(0, 1, open_low=True, open_high=True),
-        **_params.COMMON,
-    }
+    _rules = {**REGRESSOR_RULES, **_params.COMMON}
+    quantile: Any
 
     def __init__(
         self,
@@ -117,37 +120,10 @@ class SGDRegressor(RegressorMixin, LinearSGD):
         precision: str | None = None,
         progress: bool = False,
         solver: str = "sgd",
-        tolerance: float = 1e-4,
         scale: str | None = None,
         penalty_factor: Any = None,
     ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.epsilon = epsilon
-        self.random_state = random_state
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.power_t = power_t
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.average = average
-        self.quantile = quantile
-        self.method = method
-        self.precision = precision
-        self.progress = progress
-        self.solver = solver
-        self.tolerance = tolerance
-        self.scale = scale
-        self.penalty_factor = penalty_factor
+        _params.keep(locals())
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""
@@ -165,8 +141,3 @@ class SGDRegressor(RegressorMixin, LinearSGD):
 
     def _shaped(self, coef: Any) -> Any:
         return coef.ravel()
-
-    def predict(self, X: Any) -> Any:
-        """The prediction for each row: its score; with loss='poisson', the exponential of it."""
-        scores = self._scores(X).ravel()
-        return np.exp(scores) if self.loss == "poisson" else scores

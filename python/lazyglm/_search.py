@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params
 from lazyglm._core import Task, path, search, solve, starting_rate
-from lazyglm._data import is_path, lent, validated
+from lazyglm._data import SparseInput, is_path, lent, validated
 from lazyglm._plots import PathPlots
 from lazyglm._solve import threads
 
@@ -21,27 +21,36 @@ if TYPE_CHECKING:
 #: Where all weights of an automatic grid are zero also without any l1, as glmnet has it.
 LEAST_RATIO = 1e-3
 
+#: Parameters that an estimator of the search and the estimator that it chooses have in common.
+SHARED = ("fit_intercept", "max_iter", "shuffle", "epsilon", "method", "precision", "solver", "tol")
+
 RULES: dict[str, _params.Rule] = {
-    "fit_intercept": _params.BOOLEAN,
+    **{name: _params.COMMON[name] for name in SHARED},
     "eps": _params.real(0, 1, open_low=True, open_high=True),
     "choose": _params.one_of("best", "one_se"),
     "halving": _params.BOOLEAN,
-    "max_iter": _params.integer(1),
     "eta0": _params.or_none(_params.real(0, open_low=True)),
-    "shuffle": _params.BOOLEAN,
-    "epsilon": _params.real(0),
-    "method": _params.one_of("fobos", "sgd"),
-    "precision": _params.one_of("f32", "f64", None),
-    "solver": _params.one_of(*_params.SOLVERS, *_params.FORMER_NAMES),
-    "tolerance": _params.real(0, open_low=True),
-    "n_jobs": _params.or_none((_params._is_int, "an integer")),
+    "n_jobs": _params.N_JOBS,
 }
 
 
-class ElasticNetCV(PathPlots, BaseEstimator):
+def of_best(name: str, words: str) -> property:
+    """An attribute of the chosen estimator as an attribute of the search."""
+
+    def found(self: Any) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        return getattr(self.best_estimator_, name)
+
+    return property(found, doc=words)
+
+
+class ElasticNetCV(PathPlots, SparseInput):
     """Base of both: not for use."""
 
     _rules: dict[str, _params.Rule]
+    _sgd: type[Any]
+    _own: tuple[str, ...]
     best_estimator_: Any
     l1_ratio: Any
     alphas: Any
@@ -53,7 +62,7 @@ class ElasticNetCV(PathPlots, BaseEstimator):
     eta0: Any
     max_iter: Any
     solver: Any
-    tolerance: Any
+    tol: Any
     method: Any
     precision: Any
     fit_intercept: Any
@@ -61,10 +70,17 @@ class ElasticNetCV(PathPlots, BaseEstimator):
     random_state: Any
     n_jobs: Any
     loss: Any
+    epsilon: Any
+
+    coef_ = of_best("coef_", "The weights of the chosen model.")
+    intercept_ = of_best("intercept_", "The intercept of the chosen model.")
+    n_iter_ = of_best("n_iter_", "The epochs, or steps, of the chosen model.")
+    dual_gap_ = of_best("dual_gap_", "The relative duality gap of the chosen model.")
 
     def _model(self, **penalty: Any) -> Any:
-        """The estimator that is chosen."""
-        raise NotImplementedError
+        """An estimator with the parameters of this search."""
+        same = {name: getattr(self, name) for name in ("loss", "random_state", *SHARED, *self._own)}
+        return self._sgd(penalty="elasticnet", **same, **penalty)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Tries every penalty on rows held out, chooses one, and learns all rows with it."""
@@ -82,7 +98,8 @@ class ElasticNetCV(PathPlots, BaseEstimator):
         alphas = self._grid(task, ratios)
         grid = [(ratio, alpha) for ratio, row in zip(ratios, alphas, strict=True) for alpha in row]
         nets = [(ratio * alpha, (1 - ratio) * alpha) for ratio, alpha in grid]
-        asked = self._asked(model, X.dtype)
+        asked = model._asked(task, X.shape[1], l1=0.0, l2=0.0, solver="sgd", schedule=self.schedule)
+        asked |= {"seed": model._seed(), "single": model._single(X.dtype), "threads": threads(self.n_jobs)}
         asked["eta0"] = self._rate(task, asked, nets)
         found = search(task, nets, folds, self.halving, asked)
         self._results(found, grid, alphas)
@@ -129,25 +146,6 @@ class ElasticNetCV(PathPlots, BaseEstimator):
             folds = folds[weights > 0]
         return np.unique(folds, return_inverse=True)[1].astype(np.uint16)
 
-    def _asked(self, model: Any, dtype: Any) -> dict[str, Any]:
-        return {
-            "l1": 0.0,
-            "l2": 0.0,
-            "solver": "sgd",
-            "tolerance": float(self.tolerance),
-            "method": self.method,
-            "schedule": self.schedule,
-            "eta0": None,
-            "epochs": int(self.max_iter),
-            "shuffle": bool(self.shuffle),
-            "seed": model._seed(),
-            "single": model._single(dtype),
-            "intercept": bool(self.fit_intercept),
-            "factors": None,
-            "start": None,
-            "threads": threads(self.n_jobs),
-        }
-
     def _rate(self, task: Task, asked: dict[str, Any], nets: list[tuple[float, float]]) -> float:
         """The rate given, or the best of a ladder that is tried with a penalty from the middle of the grid."""
         if self.eta0 is not None:
@@ -180,8 +178,7 @@ class ElasticNetCV(PathPlots, BaseEstimator):
 
     def _refit(self, model: Any, task: Task, aim: Any, asked: dict[str, Any], X: Any) -> None:
         """Learns all rows with what was chosen."""
-        l1, l2 = self.l1_ratio_ * self.alpha_, (1 - self.l1_ratio_) * self.alpha_
-        asked = {**asked, "l1": l1, "l2": l2, "solver": self.solver}
+        asked = {**asked, "l1": self.l1_ratio_ * self.alpha_, "l2": (1 - self.l1_ratio_) * self.alpha_, "solver": self.solver}
         if _params.solver_of(self) != "sgd":
             asked |= {"eta0": None, "single": self.precision == "f32"}
         found = [solve(task, head, asked) for head in range(aim.models)]
@@ -189,11 +186,9 @@ class ElasticNetCV(PathPlots, BaseEstimator):
         model.n_features_in_, model._reading = self.n_features_in_, opened._reading
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        weighted = aim.weights is not None or aim.class_weights is not None
-        model._trained = {"seed": asked["seed"], "rows": X.shape[0], "weighted": weighted}
+        model._trained = {"seed": asked["seed"], "rows": X.shape[0], "weighted": aim.weighted}
         model._trained |= {"schedule": self.schedule, "solver": self.solver}
-        coef, intercept = np.stack([each["weights"] for each in found]), np.array([each["bias"] for each in found])
-        model._adopt(coef, intercept, found, X.shape[0], asked["single"])
+        model._adopt(np.stack([each["weights"] for each in found]), found, X.shape[0], asked["single"])
         if aim.classes is not None:
             model.classes_ = aim.classes
         self.best_estimator_, self.eta0_ = model, found[0]["eta0"]
@@ -213,33 +208,6 @@ class ElasticNetCV(PathPlots, BaseEstimator):
             heads.append(sp.csr_matrix((weights, ids, ends), shape=(len(nets), columns)))
         self.path_coef_ = heads[0] if models == 1 else heads
 
-    # What was learnt is the chosen estimator's.
-
-    @property
-    def coef_(self) -> Any:
-        """The weights of the chosen model."""
-        return self._fitted("coef_").coef_
-
-    @property
-    def intercept_(self) -> Any:
-        """Its intercept."""
-        return self._fitted("intercept_").intercept_
-
-    @property
-    def n_iter_(self) -> int:
-        """Its epochs, or steps."""
-        return self._fitted("n_iter_").n_iter_
-
-    @property
-    def dual_gap_(self) -> Any:
-        """Its relative duality gap."""
-        return self._fitted("dual_gap_").dual_gap_
-
-    def _fitted(self, name: str) -> Any:
-        if "best_estimator_" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
-        return self.best_estimator_
-
     def __sklearn_is_fitted__(self) -> bool:
         return "best_estimator_" in self.__dict__
 
@@ -253,8 +221,3 @@ class ElasticNetCV(PathPlots, BaseEstimator):
         """Writes the chosen model as the program's model file."""
         check_is_fitted(self)
         self.best_estimator_.save(path, index_base=index_base)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
 from lazyglm._core import Learner, learn, scores
-from lazyglm._data import is_path, lent, scaled, validated
+from lazyglm._data import SparseInput, by_model, is_path, lent, scaled, validated
 from lazyglm._files import ModelFile
 from lazyglm._plots import Plots
 from lazyglm._solve import Solving
@@ -50,8 +49,12 @@ class Aim(NamedTuple):
     class_weights: list[float] | None = None
     classes: Any = None
 
+    @property
+    def weighted(self) -> bool:
+        return self.weights is not None or self.class_weights is not None
 
-class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
+
+class LinearSGD(Solving, ModelFile, Plots, SparseInput):
     """Base of both estimators: not for use."""
 
     _rules: dict[str, _params.Rule]
@@ -60,6 +63,7 @@ class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
     _learners: list[Learner]
     _losses: list[Any]
     _looked: "Seen"
+    # The parameters: constructors set them by `_params.keep`.
     penalty: Any
     alpha: Any
     l1_ratio: Any
@@ -82,6 +86,9 @@ class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
     warm_start: Any
     solver: Any
     scale: Any
+    penalty_factor: Any
+    verbose: Any
+    progress: Any
 
     # Attributes that are read from the learners when asked for. Looking changes nothing: the learners keep the exact
     # state. What a user puts in their place is noticed at the next `partial_fit`.
@@ -236,25 +243,21 @@ class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
         first = learners[0]
         made_with = (*self._net(), self.method, first.single, bool(self.fit_intercept), int(self.average))
         coef, intercept = seen.coef, seen.intercept
-        dense = coef.toarray() if sp.issparse(coef) else coef
-        same = coef is None or np.array_equal(self._shaped(dense), self._read_coef(learners))
+        same = coef is None or np.array_equal(self._shaped(by_model(coef)), self._read_coef(learners))
         same = same and (intercept is None or np.array_equal(intercept, self._read_intercept(learners)))
         if same and first.made_with == made_with:
             return learners
         if same:  # where there are means, learning goes on from the weights themselves
             start, biases = zip(*(learner.now() for learner in learners), strict=True)
         else:
-            coef = np.asarray(self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_)
-            start, biases = tuple(coef.reshape(len(learners), -1)), tuple(np.ravel(self.intercept_))
+            start, biases = tuple(by_model(self.coef_).reshape(len(learners), -1)), tuple(np.ravel(self.intercept_))
         return self._new_learners(start, biases, first.single, t=first.t, epochs=first.epochs)
 
     def _learners_of_coef(self) -> list[Learner]:
         """The learners; of a model that was loaded or put together by hand: new ones."""
         if "_learners" not in self.__dict__:
-            coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
-            steps = int(getattr(self, "t_", 1)) - 1
-            single = self._single(coef.dtype)
-            return self._new_learners(coef, np.ravel(self.intercept_), single, t=steps, epochs=0)
+            coef, steps = by_model(self.coef_), int(getattr(self, "t_", 1)) - 1
+            return self._new_learners(coef, np.ravel(self.intercept_), self._single(coef.dtype), t=steps)
         return self._learners
 
     def _seed(self) -> int:
@@ -283,15 +286,7 @@ class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
         mask[held] = True
         return mask
 
-    def _learn(
-        self,
-        learners: list[Learner],
-        X: Any,
-        aim: Aim,
-        *,
-        held_out: Any = None,
-        epochs: int,
-    ) -> None:
+    def _learn(self, learners: list[Learner], X: Any, aim: Aim, *, held_out: Any = None, epochs: int) -> None:
         """Goes through the rows, and takes over what was learnt: all of it or, if it fails, nothing that is read."""
         self._coupled = False
         options = {
@@ -308,12 +303,9 @@ class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
             "threads": self._threads(),
         }
         with _show.watching(self, len(learners), epochs) as watch:
-            outcomes = learn(
-                lent(X), aim.targets, aim.weights, held_out, learners, aim.class_weights, options, watch
-            )
+            outcomes = learn(lent(X), aim.targets, aim.weights, held_out, learners, aim.class_weights, options, watch)
         self._learners, self._looked, self.dual_gap_ = learners, Seen(), None
-        weighted = aim.weights is not None or aim.class_weights is not None
-        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": weighted}
+        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted}
         self.n_iter_ = max(len(losses) for losses, _ in outcomes)
         self.t_ = 1.0 + max(learner.t for learner in learners)
         self._history(outcomes, restart=epochs > 1 or learners[0].epochs == 1)
@@ -374,8 +366,3 @@ class LinearSGD(Solving, ModelFile, Plots, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_looked" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

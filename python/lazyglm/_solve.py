@@ -5,12 +5,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm._core import Task, scale_factors, solve
-from lazyglm._data import lent, scaled, validated
+from lazyglm._data import by_model, lent, scaled, validated
+from lazyglm._params import relative_gap
 
 
 def threads(n_jobs: int | None) -> int:
@@ -38,7 +38,7 @@ class Solving:
             "l1": float(l1) / task.mean_weight,
             "l2": float(l2) / task.mean_weight,
             "solver": self.solver,
-            "tolerance": float(self.tolerance),
+            "tolerance": relative_gap(self.tol),
             "method": self.method,
             "schedule": "cosine",
             "eta0": None,
@@ -74,27 +74,26 @@ class Solving:
             found.append(solve(task, head, self._asked(task, columns, seed=seed, start=begin)))
         if not all(each["reached"] for each in found):
             warnings.warn(
-                f"solver={self.solver!r} stopped before it reached tolerance={self.tolerance}; look at dual_gap_, raise "
-                "alpha or scale the features",
+                f"solver={self.solver!r} stopped before its relative distance from the optimum was {relative_gap(self.tol):g} "
+                f"(tol={self.tol}): look at dual_gap_, raise alpha or scale the features",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         coef = np.stack([each["weights"] for each in found]) * (1.0 if factors is None else factors)
-        weighted = aim.weights is not None or aim.class_weights is not None
-        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": weighted, "schedule": "cosine", "solver": self.solver}
-        self._adopt(coef, np.array([each["bias"] for each in found]), found, X.shape[0], self.precision == "f32")
+        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "schedule": "cosine", "solver": self.solver}
+        self._adopt(coef, found, X.shape[0], self.precision == "f32")
 
-    def _adopt(self: Any, coef: Any, intercept: Any, found: list[dict[str, Any]], rows: int, single: bool) -> None:
+    def _adopt(self: Any, coef: Any, found: list[dict[str, Any]], rows: int, single: bool) -> None:
         """Takes over models that others have trained."""
         from lazyglm._sgd import Seen
 
+        intercept = [each["bias"] for each in found]
         self.n_iter_ = max(int(each["epochs"]) for each in found)
         self._learners = self._new_learners(coef, intercept, single, t=self.n_iter_ * rows, epochs=self.n_iter_)
         self._looked = Seen()
         self.t_ = 1.0 + self.n_iter_ * rows
         self._history([(each["losses"], []) for each in found], restart=True)
-        gaps = [each["gap"] for each in found]
-        self.dual_gap_ = _together(gaps)
+        self.dual_gap_ = _together([each["gap"] for each in found])
 
     def duality_gap(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """The relative duality gap of the model on these rows: no weights have an objective that is lower by a larger share.
@@ -106,7 +105,7 @@ class Solving:
         X, y = validated(self, X, y, with_y=True, reset=False, **self._checks)
         aim = self._aim(X, y, sample_weight, getattr(self, "classes_", None))
         factors = self._factors(X)
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        coef = by_model(self.coef_)
         coef = np.ascontiguousarray(coef if factors is None else coef / factors, dtype=np.float64)
         intercept = np.ravel(self.intercept_)
         gaps = []

@@ -32,7 +32,7 @@ def mails(rows=1500, columns=800, positive=0.15, seed=1):
 def least(X, y, problem):
     """The minimum, by the solver for one machine."""
     alpha = problem.l1 + problem.l2
-    model = SGDClassifier("log_loss", penalty="elasticnet", alpha=alpha, l1_ratio=problem.l1 / alpha, solver="newton", tolerance=1e-9)
+    model = SGDClassifier("log_loss", penalty="elasticnet", alpha=alpha, l1_ratio=problem.l1 / alpha, solver="newton", tol=1e-9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without l2 a gap of 1e-9 may be out of reach
         model.set_params(fit_intercept=problem.intercept, max_iter=1000).fit(X, y)

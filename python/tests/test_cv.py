@@ -81,7 +81,7 @@ def test_both_rules_choose_what_they_say():
 
 def test_the_minimum_is_found_with_a_solver_that_finds_it():
     X, y, _ = data()
-    search = ElasticNetClassifierCV(l1_ratio=0.0, alphas=[0.1, 0.01], solver="newton", tolerance=1e-9, random_state=0).fit(X, y)
+    search = ElasticNetClassifierCV(l1_ratio=0.0, alphas=[0.1, 0.01], solver="newton", tol=1e-9, random_state=0).fit(X, y)
     assert search.dual_gap_ < 1e-9
     theirs = LogisticRegression(C=1 / (search.alpha_ * X.shape[0]), tol=1e-10, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(search.coef_, theirs.coef_, rtol=1e-4, atol=1e-5)
