@@ -84,6 +84,15 @@ def test_scales_are_those_of_the_columns(solver, make, scale):
         model.partial_fit(X, y)
 
 
+def test_solvers_that_find_the_optimum_are_never_farther_from_it_than_1e_4():
+    X, y = data()
+    options = dict(loss="log_loss", alpha=1e-2, solver="newton", random_state=0)
+    default, nearer = SGDClassifier(**options).fit(X, y), SGDClassifier(**options, tol=1e-9).fit(X, y)
+    assert default.dual_gap_ <= 1e-4 and nearer.dual_gap_ <= 1e-9
+    for tol in (None, 1e-4, 0.5):
+        assert SGDClassifier(**options, tol=tol).fit(X, y).coef_.tobytes() == default.coef_.tobytes()
+
+
 def test_factors_of_the_penalty():
     X, y = data()
     factors = np.where(np.arange(20) < 3, 0.0, 5.0)

@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 
 import lazyglm
-from lazyglm.distributed.engine import check_version
+from lazyglm.dask.engine import on_worker
 from lazyglm.distributed.shard import pack
 
 
@@ -23,14 +23,14 @@ def parts_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
 
 def shards_of(parts: list[tuple[Any, Any, Any]], classes: Any) -> list[Any]:
     """A delayed shard each."""
-    make = dask.delayed(_pack, pure=False)
-    return [make(X, y, w, k, classes, lazyglm.__version__) for k, (X, y, w) in enumerate(parts)]
+    make = dask.delayed(on_worker, pure=False)
+    return [make(lazyglm.__version__, _pack, X, y, w, k, classes) for k, (X, y, w) in enumerate(parts)]
 
 
 def labels_of(parts: list[tuple[Any, Any, Any]]) -> list[Any]:
     """The labels of each partition, and how many rows have each: delayed."""
-    make = dask.delayed(_labels, pure=False)
-    return [make(y, w, k, lazyglm.__version__) for k, (_, y, w) in enumerate(parts)]
+    make = dask.delayed(on_worker, pure=False)
+    return [make(lazyglm.__version__, _labels, y, w, k) for k, (_, y, w) in enumerate(parts)]
 
 
 def is_dask(X: Any) -> bool:
@@ -70,13 +70,11 @@ def _like(y: Any, X: Any, count: int, name: str) -> list[Any]:
     return blocks
 
 
-def _pack(X: Any, y: Any, w: Any, partition: int, classes: Any, version: str) -> Any:
-    check_version(version)
+def _pack(X: Any, y: Any, w: Any, partition: int, classes: Any) -> Any:
     return pack(X, y, w, partition=partition, classes=classes)
 
 
-def _labels(y: Any, w: Any, partition: int, version: str) -> Any:
-    check_version(version)
+def _labels(y: Any, w: Any, partition: int) -> Any:
     y = np.asarray(y).reshape(-1)
     if w is not None:
         y = y[np.asarray(w).reshape(-1) > 0]

@@ -347,11 +347,11 @@ def _itself(answer: Any, number: int, shared: Any, told: Any) -> Any:
 def _fitting(engine: DaskEngine, estimator: Any) -> tuple[int, bool]:
     """How many columns all partitions have, and whether weights are kept in single precision."""
     shapes = engine.map(tasks.shape, [], {})
-    columns = {columns: k for k, (_, columns, _, _) in reversed(list(enumerate(shapes)))}
+    columns = {columns: k for k, (_, columns, _) in reversed(list(enumerate(shapes)))}
     if len(columns) > 1:
         (first, one), (second, other) = sorted((k, count) for count, k in columns.items())[:2]
         raise ValueError(f"partition {first} has {one} features and partition {second} has {other}: give all the same")
-    single = all(is_single for _, _, is_single, _ in shapes)
+    single = all(is_single for _, _, is_single in shapes)
     precision = estimator.precision
     return next(iter(columns)), bool(precision == "f32" or (precision is None and single))
 

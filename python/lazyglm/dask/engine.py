@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
-from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import Any, NoReturn
+from typing import Any
 
 import dask
 from distributed import Client, Future, default_client, wait
@@ -17,7 +16,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 import lazyglm
-from lazyglm.distributed.engine import Answer, EngineError, Task, add, bounded, check_version, merged, tree
+from lazyglm.distributed.engine import Answer, EngineError, Task, add, bounded, check_version, late, merged, polled, tree
 
 #: Seconds without any worker after which a run is given up: restarted workers are back well before. Dask's configuration
 #: may say otherwise, as ``lazyglm.without-workers``.
@@ -53,7 +52,7 @@ class DaskEngine:
         self.client, self.count, self.timeout = client, len(shards), timeout
         self.seen = False  # any worker
         self.alone = float(dask.config.get("lazyglm.without-workers", ALONE))
-        self.shards = [_submitted(client, shard) for shard in shards]
+        self.shards = [client.compute(shard) for shard in shards]
 
     def share(self, arrays: Mapping[str, Any]) -> Any:
         token = Token(arrays)
@@ -84,8 +83,7 @@ class DaskEngine:
     def _started(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> list[Future]:
         shared = [token.future for token in tokens]
         return [
-            self._submit(_run, task, shard, k, told, lazyglm.__version__, *shared)
-            for k, shard in enumerate(self.shards)
+            self._submit(on_worker, lazyglm.__version__, _run, task, shard, k, told, *shared) for k, shard in enumerate(self.shards)
         ]
 
     def _submit(self, function: Callable[..., Any], *arguments: Any, workers: list[str] | None = None) -> Future:
@@ -117,7 +115,7 @@ class DaskEngine:
             except EngineError:
                 raise
             except TaskError as own:
-                _raise_own(own.error)
+                raise own.error from None
             except LOST as error:
                 self._check_client()
                 if attempt == ATTEMPTS - 1:
@@ -143,20 +141,19 @@ class DaskEngine:
     # Waiting
 
     def _wait(self, futures: list[Future], until: float) -> None:
-        """Until all tasks have ended; the error of one is raised at once."""
-        alone = None
-        while True:
+        """Waits until all tasks have ended; the error of one is raised at once."""
+        check, over = self._progress_check(until), False
+        while not over:
             try:
                 with self.client.as_current():  # `wait` asks the current client, which may be another one
                     wait(futures, timeout=1.0)
+                over = True
             except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
-                for future in futures:
-                    _check_task(future)
-                alone = self._check_progress(until, alone)
-                continue
+                pass
             for future in futures:
                 _check_task(future)
-            return
+            if not over:
+                check()
 
     def _gathered(self, futures: list[Future], until: float) -> list[Any]:
         """Answers of tasks that have ended. Those whose worker dies now are computed again by Dask."""
@@ -169,43 +166,28 @@ class DaskEngine:
 
     def _polled(self, call: Callable[[], Any], until: float) -> Any:
         """A call of the client that knows no timeout of its own, while the cluster is looked at every second."""
-        answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        return polled(call, self._progress_check(until))
 
-        def work() -> None:
-            try:
-                answers.put((call(), None))
-            except BaseException as error:
-                answers.put((None, error))
+    def _progress_check(self, until: float) -> Callable[[], None]:
+        """A function that raises an error if nothing more can be expected: without a client, without workers for long, too late."""
+        alone: float | None = None
 
-        Thread(target=work, daemon=True).start()
-        alone = None
-        while True:
-            try:
-                answer, error = answers.get(timeout=1.0)
-            except Empty:
-                alone = self._check_progress(until, alone)
-                continue
-            if error is not None:
-                raise error
-            return answer
+        def check() -> None:
+            nonlocal alone
+            self._check_client()
+            now = time.monotonic()
+            alone = None if self._addresses() else alone or now
+            if alone is not None and now - alone > self.alone:
+                raise EngineError(self._no_workers())
+            if now > until:
+                raise late(self.timeout)
 
-    def _check_progress(self, until: float, alone: float | None) -> float | None:
-        """Raises an error if nothing more can be expected; since when there have been no workers, otherwise."""
-        self._check_client()
-        now = time.monotonic()
-        alone = None if self._addresses() else alone or now
-        if alone is not None and now - alone > self.alone:
-            raise EngineError(self._no_workers())
-        if now > until:
-            raise EngineError(f"a step took longer than {self.timeout:g} s: raise timeout, or use smaller partitions")
-        return alone
+        return check
 
     def _wait_for_workers(self) -> None:
-        started = time.monotonic()
+        check = self._progress_check(math.inf)
         while not self._addresses():
-            self._check_client()
-            if time.monotonic() - started > self.alone:
-                raise EngineError(self._no_workers())
+            check()
             time.sleep(0.2)
 
     def _addresses(self) -> list[str]:
@@ -237,10 +219,6 @@ def _check_task(future: Future) -> None:
         raise TaskError(error)
 
 
-def _raise_own(error: BaseException) -> NoReturn:
-    raise error from None
-
-
 def client_of(client: Any) -> Client:
     """The client given, or the one there is."""
     if client is not None:
@@ -251,12 +229,13 @@ def client_of(client: Any) -> Client:
         raise ValueError("there is no Dask client: start one, distributed.Client(), or give client=") from None
 
 
-def _submitted(client: Client, shard: Any) -> Future:
-    return client.compute(shard)
-
-
-def _run(task: Task, shard: Any, number: int, told: Mapping[str, Any], version: str, *shared: Any) -> Any:
+def on_worker(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a function, if this worker has the leader's version of lazyglm."""
     check_version(version)
+    return function(*arguments)
+
+
+def _run(task: Task, shard: Any, number: int, told: Mapping[str, Any], *shared: Any) -> Any:
     return task(shard, number, merged(shared), told)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any, Protocol
@@ -65,11 +66,35 @@ def merged(tokens: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def check_version(version: str) -> None:
-    """On a worker: whether it is like the leader."""
+    """Refuses a worker whose version of lazyglm is not the leader's: other code would silently give other bits."""
     if lazyglm.__version__ != version:
         raise EngineError(
             f"a worker has lazyglm {lazyglm.__version__} and the leader {version}: install the same version everywhere"
         )
+
+
+def late(timeout: float) -> EngineError:
+    """The error of a step that takes longer than ``timeout`` seconds."""
+    return EngineError(f"a step took longer than {timeout:g} s: raise timeout, or use smaller partitions")
+
+
+def polled(call: Callable[[], Any], look: Callable[[], None], seconds: float = 1.0) -> Any:
+    """The answer of a call that runs in a thread of its own. ``look`` is called every so many seconds until then.
+
+    An error of ``look`` is raised, and the call is left behind.
+    """
+    answer: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    while not wait([answer], seconds).done:
+        look()
+    return answer.result()
 
 
 def bounded(call: Callable[[], Any], seconds: float, what: str) -> Any:
@@ -78,22 +103,11 @@ def bounded(call: Callable[[], Any], seconds: float, what: str) -> Any:
     >>> bounded(lambda: 7, 60.0, "counting")
     7
     """
-    answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
 
-    def work() -> None:
-        try:
-            answers.put((call(), None))
-        except BaseException as error:
-            answers.put((None, error))
+    def give_up() -> None:
+        raise EngineError(f"{what} took longer than {seconds:.0f} s, and was given up")
 
-    Thread(target=work, daemon=True).start()
-    try:
-        answer, error = answers.get(timeout=seconds)
-    except Empty:
-        raise EngineError(f"{what} took longer than {seconds:.0f} s, and was given up") from None
-    if error is not None:
-        raise error
-    return answer
+    return polled(call, give_up, seconds)
 
 
 class Threads:
@@ -141,8 +155,7 @@ class Threads:
             try:
                 k, answer, error = done.get(timeout=max(until - time.monotonic(), 0.0))
             except Empty:
-                words = f"a step took longer than {self.timeout:g} s: raise timeout, or use smaller partitions"
-                raise EngineError(words) from None
+                raise late(self.timeout) from None
             if error is not None:
                 raise error
             answers[k] = answer

@@ -16,11 +16,9 @@ Shared = Mapping[str, Any]
 Told = Mapping[str, Any]
 
 
-def shape(shard: Any, number: int, shared: Shared, told: Told) -> tuple[int, int, bool, str]:
-    """Rows, columns, whether in single precision, and the version of the package: what must fit together."""
-    from lazyglm import __version__
-
-    return shard.rows, shard.columns, shard.values.dtype == np.float32, __version__
+def shape(shard: Any, number: int, shared: Shared, told: Told) -> tuple[int, int, bool]:
+    """Rows, columns, and whether values are in single precision."""
+    return shard.rows, shard.columns, shard.values.dtype == np.float32
 
 
 def fingerprint(shard: Any, number: int, shared: Shared, told: Told) -> str:

@@ -94,7 +94,7 @@ def packing(recipe: Recipe, task: Task, told: Mapping[str, Any]) -> Callable[[Ba
 
     def work(batches: Batches) -> Batches:
         part = TaskContext.get().partitionId()  # type: ignore[union-attr]
-        yield from _answered(part, lambda: pack_and_ask(batches, part))
+        yield from _answered(recipe, part, lambda: pack_and_ask(batches, part))
 
     def pack_and_ask(batches: Batches, part: int) -> bytes:
         shard, kept = _packed_and_kept(batches, part, recipe)
@@ -113,7 +113,7 @@ def answering(task: Task, told: Mapping[str, Any], sent: Sequence[Any], recipe: 
             if failed:
                 yield from _rows(part, data, failed=True)
                 continue
-            yield from _answered(part, partial(_asked, task, told, sent, recipe, part, Kept.of_bytes(data).path))
+            yield from _answered(recipe, part, partial(_asked, task, told, sent, recipe, part, Kept.of_bytes(data).path))
 
     return work
 
@@ -124,7 +124,7 @@ def answering_anew(task: Task, told: Mapping[str, Any], sent: Sequence[Any], rec
     def work(batches: Batches) -> Batches:
         part = TaskContext.get().partitionId()  # type: ignore[union-attr]
         if part in digests:
-            yield from _answered(part, lambda: _asked_anew(task, told, sent, recipe, part, batches, digests[part]))
+            yield from _answered(recipe, part, lambda: _asked_anew(task, told, sent, recipe, part, batches, digests[part]))
 
     return work
 
@@ -167,7 +167,6 @@ def adding(key: tuple[Any, ...], table: Any) -> Any:
 
 
 def _packed_and_kept(batches: Batches, part: int, recipe: Recipe) -> tuple[Shard, Kept]:
-    check_version(recipe.version)
     _store.sweep(recipe.run.split("-")[0], recipe.alive)
     shard = _packed(batches, part, recipe.features, recipe.classes)
     path = _store.path_of(recipe.run, part, 0)
@@ -209,7 +208,6 @@ def _packed(batches: Batches, part: int, features: str, classes: bool) -> Shard:
 
 
 def _asked(task: Task, told: Any, sent: Sequence[Any], recipe: Recipe, part: int, path: str) -> bytes:
-    check_version(recipe.version)
     shard = recipe.kept(path, part)
     if shard is None:
         raise Missing(path)
@@ -245,8 +243,9 @@ def _received(sent: Any) -> Any:
     return _wire.loads(getattr(sent, "value", sent))
 
 
-def _answered(part: int, call: Callable[[], bytes]) -> Batches:
+def _answered(recipe: Recipe, part: int, call: Callable[[], bytes]) -> Batches:
     try:
+        check_version(recipe.version)
         data, failed = call(), False
     except TaskError as error:
         data, failed = _wire.dumps_error(error.__cause__ or error), True

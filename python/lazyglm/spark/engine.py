@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any
 
@@ -22,7 +21,7 @@ from pyspark.storagelevel import StorageLevel
 
 import lazyglm
 from lazyglm.distributed import tasks
-from lazyglm.distributed.engine import FAN, Answer, EngineError, Task, add, bounded, tree
+from lazyglm.distributed.engine import FAN, Answer, EngineError, Task, add, bounded, late, polled, tree
 from lazyglm.distributed.shard import pack
 from lazyglm.spark import _wire, _worker
 
@@ -180,19 +179,17 @@ class SparkEngine:
 
     def _collected(self, frame: Any) -> Any:
         """The rows of a frame as an Arrow table: in a thread, so that the wait can end."""
-        tag, answers = f"lazyglm-{uuid.uuid4().hex}", SimpleQueue[tuple[Any, Any]]()
+        tag = f"lazyglm-{uuid.uuid4().hex}"
 
-        def work() -> None:
+        def work() -> tuple[Any, BaseException | None]:
             try:
                 self.session.addTag(tag)
-                answers.put((frame.toArrow(), None))
+                return frame.toArrow(), None
             except BaseException as error:
-                answers.put((None, error))
+                return None, error
 
-        inherit: Any = inheritable_thread_target(self.session)  # pools, groups and tags of the caller
-        Thread(target=inherit(work), daemon=True).start()
         try:
-            table, error = self._waited(answers)
+            table, error = self._waited(work)
         except BaseException:
             self._interrupt(tag)
             raise
@@ -202,8 +199,8 @@ class SparkEngine:
             raise error
         return table
 
-    def _waited(self, answers: Any) -> tuple[Any, Any]:
-        """The first answer; an error if no executor is left, or the time is over. Executors are counted by another thread: a JVM may hang."""
+    def _waited(self, work: Callable[[], Any]) -> Any:
+        """The answer of a call; an error if no executor is left, or the time is over. Executors are counted by another thread: a JVM may hang."""
         started, over = time.monotonic(), Event()
         since: list[float | None] = [None]
 
@@ -211,19 +208,18 @@ class SparkEngine:
             while not over.wait(1.0):
                 since[0] = (since[0] or time.monotonic()) if self._has_no_executors() else None
 
-        inherit: Any = inheritable_thread_target(self.session)
+        def check() -> None:
+            now, alone = time.monotonic(), since[0]
+            if alone is not None and now - alone > ALONE:
+                words = "all have died, or none was given to the application: look into their logs"
+                raise EngineError(f"no executors for {ALONE:.0f} s: {words}")
+            if now - started > self.timeout:
+                raise late(self.timeout)
+
+        inherit: Any = inheritable_thread_target(self.session)  # pools, groups and tags of the caller
         Thread(target=inherit(count), daemon=True).start()
         try:
-            while True:
-                try:
-                    return answers.get(timeout=1.0)
-                except Empty:
-                    now, alone = time.monotonic(), since[0]
-                if alone is not None and now - alone > ALONE:
-                    words = "all have died, or none was given to the application: look into their logs"
-                    raise EngineError(f"no executors for {ALONE:.0f} s: {words}")
-                if now - started > self.timeout:
-                    raise EngineError(f"a step took longer than {self.timeout:.0f} s: raise timeout, or use smaller partitions")
+            return polled(inherit(work), check)
         finally:
             over.set()
 
