@@ -302,7 +302,7 @@ class LinearSGD(Solving, ModelFile, Plots, SparseInput):
             "seed": (seed := self._seed()),
             "threads": self._threads(),
         }
-        with _show.watching(self, len(learners), epochs) as watch:
+        with _show.watching(self, len(learners) * epochs, _show.epochs_of(len(learners))) as watch:
             outcomes = learn(lent(X), aim.targets, aim.weights, held_out, learners, aim.class_weights, options, watch)
         self._learners, self._looked, self.dual_gap_ = learners, Seen(), None
         self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -16,17 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from lazyglm import _params
+from lazyglm import _params, _show
 from lazyglm._classifier import SGDClassifier, _gives_probabilities
 from lazyglm._regressor import SGDRegressor
 from lazyglm.dask._blocks import is_dask, labels_of, parts_of, shards_of
-from lazyglm.dask._watch import Watching
 from lazyglm.dask.engine import DaskEngine, client_of
-from lazyglm.distributed import checkpoint, tasks
-from lazyglm.distributed.run import SOLVERS, Found, fit, not_converged
+from lazyglm.distributed import tasks
+from lazyglm.distributed.run import SOLVERS, Found, fit_each, not_converged
 from lazyglm.distributed.shard import aligned
 from lazyglm.distributed.problem import Problem
-from lazyglm.distributed.rounds import State
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -50,14 +47,6 @@ class DaskLinear:
 
     _base: type[Any]
 
-    def _set(self, base: type[Any], given: dict[str, Any], own: dict[str, Any]) -> None:
-        defaults = _defaults(base)
-        unknown = sorted(set(given) - set(defaults))
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no parameter {unknown[0]!r}")
-        for name, value in {**defaults, **given, **own}.items():
-            setattr(self, name, value)
-
     def __sklearn_clone__(self: Any) -> Any:
         """A client is a connection: clones share it."""
         mine = self.get_params(deep=False)
@@ -76,49 +65,37 @@ class DaskLinear:
         for name, only in UNUSED.items():
             if getattr(self, name) is not only and not np.array_equal(getattr(self, name), only):
                 raise ValueError(f"{name}={getattr(self, name)!r} has no meaning over partitions: leave it at {only!r}")
-        defaults = _defaults(self._base)
+        usual = self._base()
         for name in OF_THE_RATE:
-            if getattr(self, name) != defaults[name]:
+            if getattr(self, name) != getattr(usual, name):
                 warnings.warn(f"{name} is not used: over partitions the rate comes from the data", UserWarning, stacklevel=4)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, not {self.solver!r}")
         if not self.timeout > 0:
             raise ValueError(f"timeout must be above 0, not {self.timeout!r}")
 
-    def _solve(self: Any, engine: DaskEngine, problems: list[Problem], columns: int, single: bool) -> list[Found]:
-        """One model after another, from where a checkpoint left off."""
+    def _fit(self: Any, X: Any, parts: list[Any], problems: list[Problem], classes: Any) -> None:
+        """One model per problem, from where a checkpoint left off."""
+        engine = DaskEngine(client_of(self.client), shards_of(parts, classes), self.timeout)
+        try:
+            columns, single = _fitting(engine, self)
+            self._take(self._solve(engine, problems, columns, single), columns, single, X)
+        finally:
+            engine.close()
+
+    def _solve(self: Any, engine: DaskEngine, problems: list[Problem], columns: int, single: bool) -> list[Any]:
         seed = 0 if self.random_state is None else self._seed()  # the same bits again, unless asked for others
-        of = {"problems": [problem.told() for problem in problems], "seed": seed, "columns": columns, "solver": self.solver}
-        states: list[State] = []
+        how = {"seed": seed, "solver": self.solver}
+        wire = "f4" if single else "f8"
+        of = {**how, "problems": [problem.told() for problem in problems], "columns": columns, "precision": wire}
         if self.checkpoint is not None:
-            rows = engine.map(tasks.fingerprint, [], {})
-            of = {**of, "precision": "f4" if single else "f8", "rows": rows}
-            states = checkpoint.load(self.checkpoint, of) or []
-        kept, states = states, []
-        found = []
-        for k, problem in enumerate(problems):
-            start = kept[k] if k < len(kept) else None
+            of["rows"] = engine.map(tasks.fingerprint, [], {})
 
-            def after_round(state: State, before: list[State] = list(states)) -> None:
-                if self.checkpoint is not None:
-                    checkpoint.save(self.checkpoint, [*before, state], of)
+        def watching(model: int) -> Any:
+            name = f" of model {model + 1}" if len(problems) > 1 else ""
+            return _show.watching(self, self.max_iter, lambda figures: _shown(figures, name))
 
-            with Watching(self, k, len(problems)) as watch:
-                one = fit(
-                    engine,
-                    problem,
-                    solver=self.solver,
-                    max_rounds=self.max_iter,
-                    tol=self.tol,
-                    seed=seed,
-                    wire="f4" if single else "f8",
-                    state=start,
-                    after_round=after_round,
-                    watch=watch,
-                )
-            states.append(one.state)
-            found.append(one)
-        return found
+        return fit_each(engine, problems, self.checkpoint, of, watching, max_rounds=self.max_iter, tol=self.tol, wire=wire, **how)
 
     def _take(self: Any, found: list[Found], columns: int, single: bool, X: Any) -> None:
         dtype = np.float32 if single else np.float64
@@ -151,9 +128,23 @@ class DaskLinear:
                 setattr(local, name, getattr(self, name))
         return local
 
-    def _lazy(self: Any, X: Any, method: str, columns: int | None, dtype: Any) -> Any:
-        """The method of the ordinary estimator, block by block, when it is computed."""
-        model = dask.delayed(self.to_local(), pure=False)
+    def partial_fit(self, *arguments: Any, **more: Any) -> Self:
+        """Not over partitions: ``to_local().partial_fit`` goes on with new rows."""
+        raise AttributeError("partial_fit is for one machine: to_local().partial_fit(...)")
+
+    def predict(self, X: Any) -> Any:
+        """The prediction for each row, which is its class for a classifier; lazy if X is."""
+        return self._predicted(X, "predict")
+
+    def _predicted(self: Any, X: Any, method: str) -> Any:
+        """The method of the ordinary estimator; on dask collections block by block, when it is computed."""
+        local = self.to_local()
+        if not is_dask(X):
+            return getattr(local, method)(X)
+        classes = getattr(self, "classes_", np.zeros(0))
+        is_column = method == "predict" or (method == "decision_function" and len(classes) == 2)
+        columns, dtype = None if is_column else len(classes), classes.dtype if method == "predict" else np.float64
+        model = dask.delayed(local, pure=False)
         if isinstance(X, da.Array):
             if X.numblocks[1] != 1:
                 raise ValueError("the columns of X are split over chunks: X.rechunk({1: -1})")
@@ -196,17 +187,16 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
     _base = SGDClassifier
 
     def __init__(
-        self,
-        loss: str = "log_loss",
-        *,
-        client: Any = None,
-        solver: str = "rounds",
-        checkpoint: Any = None,
-        timeout: float = 3600.0,
-        **parameters: Any,
-    ) -> None:
-        own = {"client": client, "solver": solver, "checkpoint": checkpoint, "timeout": timeout}
-        self._set(SGDClassifier, {**parameters, "loss": loss}, own)
+        self, loss: str = "log_loss", *, penalty: str | None = "l2", alpha: float = 0.0001, l1_ratio: float | None = 0.15,
+        fit_intercept: bool = True, max_iter: int = 1000, tol: float | None = 1e-3, shuffle: bool = True, verbose: int = 0,
+        epsilon: float = 0.1, n_jobs: int | None = None, random_state: Any = None, learning_rate: str = "optimal",
+        eta0: float = 0.01, power_t: float = 0.5, early_stopping: bool = False, validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5, class_weight: dict[Any, float] | str | None = None, warm_start: bool = False,
+        average: bool | int = False, method: str = "fobos", precision: str | None = None, progress: bool = False,
+        scale: str | None = None, penalty_factor: Any = None,
+        client: Any = None, solver: str = "rounds", checkpoint: Any = None, timeout: float = 3600.0,
+    ) -> None:  # fmt: skip
+        _params.keep(locals())
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learns dask arrays (of sparse or dense blocks) or frames, cut alike."""
@@ -214,8 +204,7 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
         l1, l2 = self._net()
         Problem(self._loss(), l1, l2)  # a loss that will not do is refused before data are touched
         parts = parts_of(X, y, sample_weight)
-        client = client_of(self.client)
-        labels = _gathered(client, labels_of(parts), self.timeout)
+        labels = DaskEngine(client_of(self.client), labels_of(parts), self.timeout).map(_itself, [], {})
         classes = np.unique(np.concatenate([found for found, _ in labels])) if labels else np.array([])
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
@@ -226,44 +215,23 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
         problems = [
             Problem(self._loss(), l1, l2, bool(self.fit_intercept), aim, weigh(aim, len(classes) == 2)) for aim in aims
         ]
-        engine = DaskEngine(client, shards_of(parts, classes), self.timeout)
-        try:
-            columns, single = _fitting(engine, self)
-            found = self._solve(engine, problems, columns, single)
-        finally:
-            engine.close()
-        self._take(found, columns, single, X)
+        self._fit(X, parts, problems, classes)
         self.classes_ = classes
         return self
 
-    def partial_fit(self, *arguments: Any, **more: Any) -> Self:
-        """Not over partitions: ``to_local().partial_fit`` goes on with new rows."""
-        raise AttributeError("partial_fit is for one machine: to_local().partial_fit(...)")
-
     def decision_function(self, X: Any) -> Any:
         """The score of each row; lazy if X is."""
-        check_is_fitted(self)
-        if not is_dask(X):
-            return self.to_local().decision_function(X)
-        return self._lazy(X, "decision_function", None if len(self.classes_) == 2 else len(self.classes_), np.float64)
-
-    def predict(self, X: Any) -> Any:
-        """The class of each row; lazy if X is."""
-        check_is_fitted(self)
-        return self._lazy(X, "predict", None, self.classes_.dtype) if is_dask(X) else self.to_local().predict(X)
+        return self._predicted(X, "decision_function")
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """The probability of each class; lazy if X is."""
-        check_is_fitted(self)
-        if not is_dask(X):
-            return self.to_local().predict_proba(X)
-        return self._lazy(X, "predict_proba", len(self.classes_), np.float64)
+        return self._predicted(X, "predict_proba")
 
     @available_if(_gives_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of :meth:`predict_proba`."""
-        return da.log(self.predict_proba(X)) if is_dask(X) else np.log(self.predict_proba(X))
+        """The logarithm of :meth:`predict_proba`; lazy if X is."""
+        return self._predicted(X, "predict_log_proba")
 
 
 class DaskSGDRegressor(DaskLinear, SGDRegressor):
@@ -272,56 +240,29 @@ class DaskSGDRegressor(DaskLinear, SGDRegressor):
     _base = SGDRegressor
 
     def __init__(
-        self,
-        loss: str = "squared_error",
-        *,
-        client: Any = None,
-        solver: str = "rounds",
-        checkpoint: Any = None,
-        timeout: float = 3600.0,
-        **parameters: Any,
-    ) -> None:
-        own = {"client": client, "solver": solver, "checkpoint": checkpoint, "timeout": timeout}
-        self._set(SGDRegressor, {**parameters, "loss": loss}, own)
+        self, loss: str = "squared_error", *, penalty: str | None = "l2", alpha: float = 0.0001, l1_ratio: float | None = 0.15,
+        fit_intercept: bool = True, max_iter: int = 1000, tol: float | None = 1e-3, shuffle: bool = True, verbose: int = 0,
+        epsilon: float = 0.1, random_state: Any = None, learning_rate: str = "invscaling", eta0: float = 0.01,
+        power_t: float = 0.25, early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
+        warm_start: bool = False, average: bool | int = False, quantile: float = 0.5, method: str = "fobos",
+        precision: str | None = None, progress: bool = False, scale: str | None = None, penalty_factor: Any = None,
+        client: Any = None, solver: str = "rounds", checkpoint: Any = None, timeout: float = 3600.0,
+    ) -> None:  # fmt: skip
+        _params.keep(locals())
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learns dask arrays (of sparse or dense blocks) or frames, cut alike."""
         self._check()
         problem = Problem(self._loss(), *self._net(), bool(self.fit_intercept))
-        engine = DaskEngine(client_of(self.client), shards_of(parts_of(X, y, sample_weight), None), self.timeout)
-        try:
-            columns, single = _fitting(engine, self)
-            found = self._solve(engine, [problem], columns, single)
-        finally:
-            engine.close()
-        self._take(found, columns, single, X)
+        self._fit(X, parts_of(X, y, sample_weight), [problem], None)
         return self
 
-    def partial_fit(self, *arguments: Any, **more: Any) -> Self:
-        """Not over partitions: ``to_local().partial_fit`` goes on with new rows."""
-        raise AttributeError("partial_fit is for one machine: to_local().partial_fit(...)")
 
-    def predict(self, X: Any) -> Any:
-        """The prediction for each row; lazy if X is."""
-        check_is_fitted(self)
-        return self._lazy(X, "predict", None, np.float64) if is_dask(X) else self.to_local().predict(X)
-
-
-def _defaults(base: type[Any]) -> dict[str, Any]:
-    parameters = inspect.signature(base.__init__).parameters  # type: ignore[misc]
-    return {name: of.default for name, of in parameters.items() if name != "self"}
-
-
-def _signed(cls: type[Any], base: type[Any]) -> None:
-    """Lists the parameters of the base in the signature, where scikit-learn looks for them: a second list would drift."""
-    mine = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
-    own = [of for of in mine.values() if of.kind is not inspect.Parameter.VAR_KEYWORD]
-    theirs = [of for name, of in inspect.signature(base.__init__).parameters.items() if name not in mine]  # type: ignore[misc]
-    cls.__init__.__signature__ = inspect.Signature([*own[:2], *theirs, *own[2:]])  # type: ignore[misc, attr-defined]
-
-
-_signed(DaskSGDClassifier, SGDClassifier)
-_signed(DaskSGDRegressor, SGDRegressor)
+def _shown(figures: dict[str, Any], model: str) -> tuple[float, int, str]:
+    """Objective, non-zeros, and the line that ``verbose`` shows of a round."""
+    objective, nonzeros = figures["objective"], figures["nonzeros"]
+    line = f"-- Round {figures['round']}{model}: objective {objective:.6f}, nonzeros {nonzeros}, "
+    return objective, nonzeros, f"{line}{figures['solver']}, steps back {figures['rejected']}"
 
 
 def _called(X: Any, method: str, model: Any) -> Any:
@@ -332,12 +273,6 @@ def _called(X: Any, method: str, model: Any) -> Any:
         X = aligned(X)
     model.coef_, model.intercept_ = aligned(model.coef_), aligned(model.intercept_)
     return getattr(model, method)(X)
-
-
-def _gathered(client: Any, parts: list[Any], timeout: float) -> list[Any]:
-    """Small answers of delayed calls."""
-    engine = DaskEngine(client, parts, timeout)
-    return engine.map(_itself, [], {})
 
 
 def _itself(answer: Any, number: int, shared: Any, told: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any, Protocol
@@ -35,6 +36,16 @@ class Engine(Protocol):
     def reduce(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> Answer: ...
 
     def release(self, token: Any) -> None: ...
+
+
+@contextmanager
+def shared(engine: Engine, arrays: Mapping[str, Any]) -> Iterator[Any]:
+    """The token of arrays that are needed for the block of a ``with`` statement alone."""
+    token = engine.share(arrays)
+    try:
+        yield token
+    finally:
+        engine.release(token)
 
 
 def add(answers: Sequence[Answer]) -> Answer:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lazyglm import _core
 from lazyglm.distributed import tasks
-from lazyglm.distributed.engine import Engine
+from lazyglm.distributed.engine import Engine, shared
 from lazyglm.distributed.plane import BLOCK, Way
 from lazyglm.distributed.problem import Problem
 
@@ -97,7 +97,7 @@ class Leader:
         A weight of zero leaves it only where |gradient| is above ``leave`` of λ₁.
         """
         zeroed = self.zeroed(at)
-        token = self.engine.share({"zeroed": zeroed, "gradient": at.gradient.astype(self.wire, copy=False)})
+        sent = {"zeroed": zeroed, "gradient": at.gradient.astype(self.wire, copy=False)}
         told = {
             "bias": at.bias,
             "bias_gradient": at.bias_gradient if self.problem.intercept else None,
@@ -108,10 +108,7 @@ class Leader:
             "seed": seed,
             "wire": self.wire,
         }
-        try:
-            bias, moved = self._reduce(tasks.local_pass, [self.constant, at.token, token], told, vector=True)
-        finally:
-            self.engine.release(token)
+        bias, moved = self._reduce(tasks.local_pass, [self.constant, at.token], told, sent, vector=True)
         moved, quiet = owned(moved), leave * self.problem.l1
         for first in range(0, len(moved), BLOCK):
             part = slice(first, first + BLOCK)
@@ -124,32 +121,20 @@ class Leader:
     def hessian(self, at: At, ids: Any) -> Any:
         """The Hessian of the mean loss along some columns and the bias, which is last: one reduction."""
         size = len(ids) + 1
-        token = self.engine.share({"active": ids})
-        try:
-            told = {"bias": at.bias, "numbers": size * size}  # how long an answer is, where it is not as wide as the columns
-            (found,) = self._reduce(tasks.hessian, [at.token, token], told, vector=True)
-        finally:
-            self.engine.release(token)
+        told = {"bias": at.bias, "numbers": size * size}  # how long an answer is, where it is not as wide as the columns
+        (found,) = self._reduce(tasks.hessian, [at.token], told, {"active": ids}, vector=True)
         return found.reshape(size, size) / self.weight
 
     def line(self, at: At, weights: Any, bias: float, thetas: list[float]) -> list[float]:
         """The objective at shares of the way to another point: numbers alone are reduced."""
-        token = self.engine.share({"end": weights})
         told = {"bias": at.bias, "end_bias": bias, "thetas": thetas}
-        try:
-            (losses,) = self._reduce(tasks.line_losses, [at.token, token], told)
-        finally:
-            self.engine.release(token)
+        (losses,) = self._reduce(tasks.line_losses, [at.token], told, {"end": weights})
         return self._along(losses, at, weights, thetas)
 
     def end(self, at: At, weights: Any, shares: list[float]) -> tuple[float, Any, Any]:
         """The objective at the last point and, without an intercept, what its proof is made of: one reduction."""
-        token = self.engine.share({"end": weights})
-        try:
-            told = {"bias": at.bias, "shares": shares}
-            losses, sums, gradient = self._reduce(tasks.end, [at.token, token], told, vector=True)
-        finally:
-            self.engine.release(token)
+        told = {"bias": at.bias, "shares": shares}
+        losses, sums, gradient = self._reduce(tasks.end, [at.token], told, {"end": weights}, vector=True)
         return self._along(losses, at, weights, [1.0])[0], sums, gradient
 
     def _along(self, losses: Any, at: At, weights: Any, thetas: list[float]) -> list[float]:
@@ -157,13 +142,10 @@ class Leader:
 
     def plane(self, at: At, way: Way, lines: Lines) -> list[float]:
         """The objective at points of a plane from a point, line by line: numbers alone are reduced."""
-        sent = {"end": way.end} if way.step is None else {"end": way.end, "step": way.step}
-        token = self.engine.share({name: vector.astype(self.wire, copy=False) for name, vector in sent.items()})
-        try:
-            told = {"biases": way.biases, "lines": lines, "vector": False}  # an engine may add up numbers in another way
-            (losses,) = self._reduce(tasks.plane_losses, [at.token, token], told)
-        finally:
-            self.engine.release(token)
+        vectors = {"end": way.end} if way.step is None else {"end": way.end, "step": way.step}
+        sent = {name: vector.astype(self.wire, copy=False) for name, vector in vectors.items()}
+        told = {"biases": way.biases, "lines": lines, "vector": False}  # an engine may add up numbers in another way
+        (losses,) = self._reduce(tasks.plane_losses, [at.token], told, sent)
         return self._objectives(losses, way, lines)
 
     def _objectives(self, losses: Any, way: Way, lines: Lines) -> list[float]:
@@ -202,7 +184,13 @@ class Leader:
             told["vector"] = vector
         return self._reduce(task, [token], told, vector=bool(vector))
 
-    def _reduce(self, task: Any, tokens: list[Any], told: dict[str, Any], *, vector: bool = False) -> Any:
+    def _reduce(
+        self, task: Any, tokens: list[Any], told: dict[str, Any], sent: dict[str, Any] | None = None, *, vector: bool = False
+    ) -> Any:
+        """A reduction over all partitions. The arrays in ``sent`` are shared for its duration."""
+        if sent is not None:
+            with shared(self.engine, sent) as token:
+                return self._reduce(task, [*tokens, token], told, vector=vector)
         self.reductions += vector
         self.passes += 1
         return self.engine.reduce(task, tokens, self.problem.told(**told))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lazyglm.distributed import newton, owlqn
+from lazyglm.distributed import checkpoint, newton, owlqn
 from lazyglm.distributed.certificate import SHARES, Certificate, balance, certify, is_one_step
 from lazyglm.distributed.engine import Engine
 from lazyglm.distributed.leader import At, Leader
@@ -78,6 +79,39 @@ def fit(
         return _run(leader, state, max_rounds, tol, seed, prove, after_round, watch)
     finally:
         leader.close()
+
+
+def fit_each(
+    engine: Engine,
+    problems: Sequence[Problem | None],
+    path: Any,
+    of: dict[str, Any],
+    watching: Callable[[int], AbstractContextManager[Watch | None]] = lambda model: nullcontext(),
+    **options: Any,
+) -> list[Found | None]:
+    """Fits one model per problem, with the ``options`` of :func:`fit`; ``None`` in place of a problem stays ``None``.
+
+    If ``path`` is not ``None``, a checkpoint is written there after each round, and a run goes on from the one it finds. ``of`` says what
+    the run depends on: the checkpoint of another run is refused. ``watching`` is given the number of a model.
+    """
+    kept = [] if path is None else checkpoint.load(path, of) or []
+    found: list[Found | None] = []
+    states: list[State] = []
+    for k, problem in enumerate(problems):
+        if problem is None:
+            found.append(None)
+            continue
+
+        def after_round(state: State) -> None:
+            if path is not None:
+                checkpoint.save(path, [*states, state], of)
+
+        with watching(k) as watch:
+            state = kept[len(states)] if len(states) < len(kept) else None
+            one = fit(engine, problem, state=state, after_round=after_round, watch=watch, **options)
+        states.append(one.state)
+        found.append(one)
+    return found
 
 
 def _run(

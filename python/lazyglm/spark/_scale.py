@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lazyglm.distributed.engine import shared
 from lazyglm.distributed.shard import Shard
 
 #: From so many columns on, and if at most half of them occur, those that occur are numbered anew.
@@ -48,11 +49,8 @@ def deviations(engine: Any) -> Any:
     totals, sum_x, sum_s = engine.reduce(sums, [], {})
     weight, weight_squares = totals
     mean = sum_x / weight
-    token = engine.share({"mean": mean})
-    try:
+    with shared(engine, {"mean": mean}) as token:
         (of_held,) = engine.reduce(squares, [token], {})
-    finally:
-        engine.release(token)
     freedom = weight - weight_squares / weight
     spread = of_held + np.maximum(weight - sum_s, 0.0) * mean * mean
     # A column of one value leaves rounding in place of zero.

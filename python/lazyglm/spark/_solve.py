@@ -13,9 +13,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, NumericType
 from sklearn.exceptions import ConvergenceWarning
 
-from lazyglm.distributed import Problem, checkpoint, fit, tasks
-from lazyglm.distributed.rounds import State
-from lazyglm.distributed.run import Found, not_converged
+from lazyglm.distributed import Problem, tasks
+from lazyglm.distributed.run import Found, fit_each, not_converged
 from lazyglm.spark import _scale
 from lazyglm.spark._worker import Kept
 from lazyglm.spark.engine import SparkEngine
@@ -123,35 +122,11 @@ def _standardised(engine: SparkEngine) -> Any:
 def _all(estimator: Any, engine: SparkEngine, problems: list[Problem | None]) -> list[Found | None]:
     """One model after another, from where a checkpoint left off."""
     path = estimator.getOrDefault("checkpoint") if estimator.isDefined("checkpoint") else None
+    how = {"solver": estimator.getSolver(), "seed": estimator.getSeed()}
     told = [problem and problem.told() for problem in problems]
     rows = [kept.digest for kept in engine.parts]
-    scaled = estimator.getStandardization()
-    of = {"problems": told, "seed": estimator.getSeed(), "solver": estimator.getSolver(), "rows": rows, "standardization": scaled}
-    before: list[State] = (checkpoint.load(path, of) or []) if path is not None else []
-    states: list[State] = []
-    found: list[Found | None] = []
-    for problem in problems:
-        if problem is None:
-            found.append(None)
-            continue
-
-        def after_round(state: State, done: list[State] = list(states)) -> None:
-            if path is not None:
-                checkpoint.save(path, [*done, state], of)
-
-        one = fit(
-            engine,
-            problem,
-            solver=estimator.getSolver(),
-            max_rounds=estimator.getMaxIter(),
-            tol=estimator.getTol(),
-            seed=estimator.getSeed(),
-            state=before[len(states)] if len(states) < len(before) else None,
-            after_round=after_round,
-        )
-        states.append(one.state)
-        found.append(one)
-    return found
+    of = {**how, "problems": told, "rows": rows, "standardization": estimator.getStandardization()}
+    return fit_each(engine, problems, path, of, max_rounds=estimator.getMaxIter(), tol=estimator.getTol(), **how)
 
 
 def _head(found: Found | None, names: Any, factors: Any) -> Head:
