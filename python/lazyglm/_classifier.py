@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 CLASSIFIER_LOSSES = {name: LOSSES[name] for name in LOSSES if name not in ("quantile", "poisson")}
+#: The losses whose scores say how probable a class is.
+PROBABLE = ("log_loss", "modified_huber")
 CLASSIFIER_RULES: dict[str, _params.Rule] = {
     "loss": _params.one_of(*CLASSIFIER_LOSSES),
     "class_weight": ((lambda v: v is None or isinstance(v, dict) or v == "balanced"), "a dict, 'balanced' or None"),
@@ -27,7 +29,7 @@ CLASSIFIER_RULES: dict[str, _params.Rule] = {
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    if estimator.loss not in ("log_loss", "modified_huber"):
+    if estimator.loss not in PROBABLE:
         raise AttributeError(f"probability estimates are not available for loss={estimator.loss!r}")
     return True
 

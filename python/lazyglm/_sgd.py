@@ -40,6 +40,22 @@ class Seen:
     intercept: Any = None
 
 
+def _looked_at(name: str) -> property:
+    """An attribute that ``_read_`` and its name read from the learners when it is first looked at."""
+
+    def get(self: Any) -> Any:
+        if "_looked" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {name}_ before it is fitted")
+        if getattr(self._looked, name) is None:
+            setattr(self._looked, name, getattr(self, f"_read_{name}")())
+        return getattr(self._looked, name)
+
+    def put(self: Any, value: Any) -> None:
+        setattr(self.__dict__.setdefault("_looked", Seen()), name, value)
+
+    return property(get, put)
+
+
 class Aim(NamedTuple):
     """What is to be learnt: targets of one model, or numbers of classes for several."""
 
@@ -93,35 +109,7 @@ class LinearSGD(Solving, ModelFile, Plots, SparseInput):
     # Attributes that are read from the learners when asked for. Looking changes nothing: the learners keep the exact
     # state. What a user puts in their place is noticed at the next `partial_fit`.
 
-    @property
-    def coef_(self) -> Any:
-        seen = self._seen("coef_")
-        if seen.coef is None:
-            seen.coef = self._read_coef()
-        return seen.coef
-
-    @coef_.setter
-    def coef_(self, value: Any) -> None:
-        self._put().coef = value
-
-    @property
-    def intercept_(self) -> Any:
-        seen = self._seen("intercept_")
-        if seen.intercept is None:
-            seen.intercept = self._read_intercept()
-        return seen.intercept
-
-    @intercept_.setter
-    def intercept_(self, value: Any) -> None:
-        self._put().intercept = value
-
-    def _seen(self, name: str) -> "Seen":
-        if "_looked" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
-        return self._looked
-
-    def _put(self) -> "Seen":
-        return self.__dict__.setdefault("_looked", Seen())
+    coef_, intercept_ = _looked_at("coef"), _looked_at("intercept")
 
     def _read_coef(self, learners: list[Learner] | None = None) -> Any:
         learners = learners or self._learners

@@ -72,7 +72,7 @@ print(ends)
 """
 
 
-@pytest.mark.parametrize("width", ["narrow", "wide"])
+@pytest.mark.parametrize("width", ["narrow", pytest.param("wide", marks=pytest.mark.slow)])
 def test_writing_to_x_meanwhile_ends_in_an_error_or_a_model(width: str) -> None:
     # In a process of its own: what must not happen would end this one.
     run = subprocess.run([sys.executable, "-c", PROGRAM, width], capture_output=True, text=True, timeout=300)

@@ -171,7 +171,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("classes, jobs", [(2, 1), (3, 1), (3, 2)])
+@pytest.mark.parametrize("classes, jobs", [(2, 1), pytest.param(3, 1, marks=pytest.mark.slow), pytest.param(3, 2, marks=pytest.mark.slow)])
 def test_ctrl_c_stops_learning_and_nothing_else(classes, jobs):
     interrupt(INTERRUPTED.format(classes=classes, jobs=jobs))
 
@@ -204,6 +204,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.slow
 def test_ctrl_c_stops_a_search():
     interrupt(SEARCHING)
 
@@ -215,6 +216,7 @@ def test_verbose_prints_each_epoch(capsys):
     assert out.count("-- Epoch") == 2 and "Avg. loss" in out and "NNZs" in out
 
 
+@pytest.mark.slow
 def test_importing_costs_little():
     code = (
         "import numpy, scipy.sparse, scipy.special, sklearn.base, sklearn.utils.validation, sklearn.utils.metaestimators, "

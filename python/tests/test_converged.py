@@ -57,7 +57,7 @@ def data():
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: f"l1={problem.l1:g},l2={problem.l2:g}")
 @pytest.mark.parametrize("solver", ["rounds", "owlqn"])
-@pytest.mark.parametrize("tol", [1e-3, 1e-4])
+@pytest.mark.parametrize("tol", [1e-3, pytest.param(1e-4, marks=pytest.mark.slow)])
 def test_a_run_that_has_converged_is_within_its_tolerance_of_the_minimum(data, problem, solver, tol):
     X, y, minima = data
     found = fit(Threads(parts(X, y, 4)), problem, tol=tol, solver=solver, max_rounds=300)
@@ -81,6 +81,7 @@ def test_a_run_that_is_cut_short_does_not_claim_more_than_is_proved(data, rounds
         assert not found.converged and words.startswith(f"not converged: after {rounds} rounds the relative duality gap is")
 
 
+@pytest.mark.slow
 def test_small_gains_are_no_proof(data, monkeypatch):
     """What was called converged before: gains below a third of the tolerance, some percent above the minimum."""
     X, y, minima = data

@@ -78,6 +78,7 @@ def test_bits_are_those_of_the_rounds_in_process(client, data, kind, unknown, co
     )
 
 
+@pytest.mark.slow
 def test_bits_do_not_depend_on_workers(data):
     with LocalCluster(n_workers=1, threads_per_worker=3, processes=False, dashboard_address=":0") as cluster:
         with Client(cluster) as client:
@@ -87,6 +88,7 @@ def test_bits_do_not_depend_on_workers(data):
 
 
 @pytest.mark.parametrize("at", [3, 8])
+@pytest.mark.slow
 def test_a_worker_is_killed_in_the_middle(client, data, monkeypatch, at):
     X, y = blocks(*data, 6)
     whole = in_process(*data, 6, max_rounds=4, tol=None)
@@ -123,6 +125,7 @@ def workers_without_nannies(address, count):
             process.wait(30)
 
 
+@pytest.mark.slow
 def test_all_workers_are_killed(data, monkeypatch):
     ask, killed = dask_engine.DaskEngine._started, []
     with LocalCluster(n_workers=0, dashboard_address=":0") as cluster, Client(cluster) as client:
@@ -208,6 +211,7 @@ def test_what_is_no_number_is_named_by_partition_and_row(client, data):
         DaskSGDClassifier(client=client).fit(*blocks(data[0], y, 3))
 
 
+@pytest.mark.slow
 def test_a_label_of_one_partition_alone_and_labels_that_are_words(client, data):
     X, y = data
     order = np.argsort(y, kind="stable")
@@ -221,6 +225,7 @@ def test_a_label_of_one_partition_alone_and_labels_that_are_words(client, data):
         DaskSGDClassifier(client=client).fit(*blocks(X, np.ones(3000), 3))
 
 
+@pytest.mark.slow
 def test_many_classes_weights_and_lazy_predictions(client, data):
     X, y = data
     classes = np.where(y > 0, 2, np.where(np.arange(3000) % 2, 0, 1))
@@ -252,6 +257,7 @@ def test_frames_and_numbers(client):
     assert model.to_local().predict(table) == pytest.approx(y.to_numpy(), abs=0.1)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_its_checkpoint(client, data, tmp_path, capsys):
     X, y = blocks(*data, 4)
     options = {**NET, "tol": None, "client": client}
@@ -267,6 +273,7 @@ def test_a_run_goes_on_from_its_checkpoint(client, data, tmp_path, capsys):
         DaskSGDClassifier(**{**options, "alpha": 0.5}, checkpoint=path).fit(X, y)
 
 
+@pytest.mark.slow
 def test_single_precision_is_that_of_the_rounds_in_process(client, data):
     X, y = data[0].astype(np.float32), data[1]
     model = DaskSGDClassifier(**NET, max_iter=3, tol=None, client=client).fit(*blocks(X, y, 4))

@@ -90,7 +90,7 @@ def test_weights_are_on_every_worker_before_tasks_ask_for_them(client):
     assert len(client.who_has([token.future])[token.future.key]) == 2
 
 
-@pytest.mark.parametrize("call", ["scatter", "gather"])
+@pytest.mark.parametrize("call", [pytest.param("scatter", marks=pytest.mark.slow), "gather"])
 def test_a_call_of_the_client_that_never_ends_is_given_up(client, monkeypatch, call):
     OVER.clear()
     monkeypatch.setattr(client, call, lambda *arguments, **more: OVER.wait(3600))
@@ -107,6 +107,7 @@ def waiting(shard, number, shared, told):
     OVER.wait(3600)
 
 
+@pytest.mark.slow
 def test_a_task_that_never_ends_is_given_up(client):
     OVER.clear()
     try:
@@ -125,6 +126,7 @@ def test_data_that_are_lost_are_sent_again(client):
     assert answer == [0.0, 1.0]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_other_rows_is_refused(client, tmp_path):
     import dask.array as da
 

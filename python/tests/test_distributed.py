@@ -114,6 +114,7 @@ def test_owlqn_does_not_know_partitions(data):
     assert many.certificate.objective / least.certificate.objective - 1 < 1e-3
 
 
+@pytest.mark.slow
 def test_raw_counts_in_the_thousands_do_as_well_as_unit_rows():
     X, y = made(scale=lambda random, columns: np.exp(random.uniform(0, np.log(5000), columns)))
     problem = Problem("logistic", l1=1e-3, l2=1e-6)

@@ -24,6 +24,7 @@ def untouched(count, dtype):
 
 
 @LINUX
+@pytest.mark.slow
 def test_rows_behind_the_two_billionth_value_are_learnt():
     near = sp.random(60, 50, density=0.2, random_state=0, format="csr", dtype=np.float32)
     y = np.arange(60) % 2

@@ -10,7 +10,7 @@ import numpy as np
 
 import lazyglm
 from lazyglm.dask.engine import on_worker
-from lazyglm.distributed.shard import pack
+from lazyglm.distributed.shard import finite, pack
 
 
 def parts_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
@@ -78,7 +78,4 @@ def _labels(y: Any, w: Any, partition: int) -> Any:
     y = np.asarray(y).reshape(-1)
     if w is not None:
         y = y[np.asarray(w).reshape(-1) > 0]
-    if np.issubdtype(y.dtype, np.floating) and not np.isfinite(y).all():
-        row = int(np.argmin(np.isfinite(y)))
-        raise ValueError(f"partition {partition}, row {row}: y is {y[row]}; replace or leave out such rows")
-    return np.unique(y, return_counts=True)
+    return np.unique(finite(y, "y", partition), return_counts=True)

@@ -22,7 +22,7 @@ from lazyglm.dask._blocks import is_dask, labels_of, parts_of, shards_of
 from lazyglm.dask.engine import DaskEngine, client_of
 from lazyglm.distributed import tasks
 from lazyglm.distributed.run import SOLVERS, Found, fit_each, not_converged
-from lazyglm.distributed.shard import aligned
+from lazyglm.distributed.shard import aligned, width
 from lazyglm.distributed.problem import Problem
 
 if TYPE_CHECKING:
@@ -282,13 +282,8 @@ def _itself(answer: Any, number: int, shared: Any, told: Any) -> Any:
 def _fitting(engine: DaskEngine, estimator: Any) -> tuple[int, bool]:
     """How many columns all partitions have, and whether weights are kept in single precision."""
     shapes = engine.map(tasks.shape, [], {})
-    columns = {columns: k for k, (_, columns, _) in reversed(list(enumerate(shapes)))}
-    if len(columns) > 1:
-        (first, one), (second, other) = sorted((k, count) for count, k in columns.items())[:2]
-        raise ValueError(f"partition {first} has {one} features and partition {second} has {other}: give all the same")
-    single = all(is_single for _, _, is_single in shapes)
-    precision = estimator.precision
-    return next(iter(columns)), bool(precision == "f32" or (precision is None and single))
+    single = estimator.precision == "f32" or (estimator.precision is None and all(single for _, _, single in shapes))
+    return width((k, columns) for k, (_, columns, _) in enumerate(shapes)), single
 
 
 def _class_weights(asked: Any, classes: Any, labels: list[Any]) -> Callable[[int, bool], tuple[float, float]]:

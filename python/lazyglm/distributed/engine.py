@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from contextlib import contextmanager, suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any, Protocol
@@ -95,17 +95,17 @@ def polled(call: Callable[[], Any], look: Callable[[], None], seconds: float = 1
     An error of ``look`` is raised, and the call is left behind.
     """
     answer: Future[Any] = Future()
-
-    def work() -> None:
-        try:
-            answer.set_result(call())
-        except BaseException as error:
-            answer.set_exception(error)
-
-    Thread(target=work, daemon=True).start()
+    Thread(target=_settle, args=(answer, call), daemon=True).start()
     while not wait([answer], seconds).done:
         look()
     return answer.result()
+
+
+def _settle(answer: Future[Any], call: Callable[[], Any]) -> None:
+    try:
+        answer.set_result(call())
+    except BaseException as error:
+        answer.set_exception(error)
 
 
 def bounded(call: Callable[[], Any], seconds: float, what: str) -> Any:
@@ -136,41 +136,28 @@ class Threads:
 
     def map(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> list[Any]:
         """The answers of all partitions. The first error of a task is raised at once; tasks that have not begun are left out."""
-        shared, over = merged(tokens), Event()
-        waiting: SimpleQueue[int] = SimpleQueue()
-        done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        arrays, over = merged(tokens), Event()
+        answers: list[Future[Any]] = [Future() for _ in self.shards]
+        waiting = SimpleQueue[int]()
         for k in range(self.count):
             waiting.put(k)
 
         def work() -> None:
-            while not over.is_set():
-                try:
+            with suppress(Empty):
+                while not over.is_set():
                     k = waiting.get_nowait()
-                except Empty:
-                    return
-                try:
-                    done.put((k, task(self.shards[k], k, shared, told), None))
-                except BaseException as error:
-                    done.put((k, None, error))
+                    _settle(answers[k], partial(task, self.shards[k], k, arrays, told))
 
         for _ in range(min(self.threads, self.count)):
             Thread(target=work, daemon=True).start()  # neither a step nor the end of the process waits for a task that is late
         try:
-            return self._gathered(done)
+            done, rest = wait(answers, self.timeout, FIRST_EXCEPTION)
         finally:
             over.set()
-
-    def _gathered(self, done: SimpleQueue[tuple[int, Any, BaseException | None]]) -> list[Any]:
-        answers, until = [None] * self.count, time.monotonic() + self.timeout
-        for _ in range(self.count):
-            try:
-                k, answer, error = done.get(timeout=max(until - time.monotonic(), 0.0))
-            except Empty:
-                raise late(self.timeout) from None
-            if error is not None:
-                raise error
-            answers[k] = answer
-        return answers
+        failed = [answer for answer in answers if answer in done and answer.exception() is not None]
+        if rest and not failed:
+            raise late(self.timeout)
+        return [answer.result() for answer in failed or answers]
 
     def reduce(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> Answer:
         answers = self.map(task, tokens, told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,19 @@ class Shard(NamedTuple):
 def aligned(array: Any) -> Any:
     """The array itself, or a copy: what came over a network may begin at any byte, and the compiled part borrows words."""
     return np.require(array, requirements=["C", "A"])
+
+
+def width(columns: Iterable[tuple[int, int]]) -> int:
+    """The number of features that all partitions have; ``columns`` are (number of a partition, its features).
+
+    >>> width([(0, 7), (2, 7)])
+    7
+    """
+    (first, features), *others = columns
+    for partition, theirs in others:
+        if theirs != features:
+            raise ValueError(f"partition {first} has {features} features and partition {partition} has {theirs}: give all the same")
+    return features
 
 
 def pack(X: Any, y: Any, sample_weight: Any = None, *, partition: int = 0, classes: Any = None) -> Shard:
@@ -104,8 +118,11 @@ def _column(y: Any, rows: int, name: str, partition: int, *, numbers: bool) -> A
     y = y.reshape(-1) if y.ndim == 2 and y.shape[1] == 1 else y
     if y.shape != (rows,):
         raise ValueError(f"partition {partition}: {name} has shape {y.shape}, and X has {rows} rows")
-    if numbers:
-        y = y.astype(np.float64)
+    return finite(y.astype(np.float64) if numbers else y, name, partition)
+
+
+def finite(y: Any, name: str, partition: int) -> Any:
+    """A column, if all of its numbers are finite; words are not looked at."""
     if np.issubdtype(y.dtype, np.floating) and not np.isfinite(y).all():
         row = int(np.argmin(np.isfinite(y)))
         raise ValueError(f"partition {partition}, row {row}: {name} is {y[row]}; replace or leave out such rows")

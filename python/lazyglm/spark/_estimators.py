@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark import keyword_only
@@ -10,20 +10,31 @@ from pyspark.ml.classification import ProbabilisticClassifier
 from pyspark.ml.regression import Regressor
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 
-from lazyglm._classifier import CLASSIFIER_LOSSES
+from lazyglm._classifier import CLASSIFIER_LOSSES, PROBABLE
 from lazyglm._regressor import REGRESSOR_LOSSES
 from lazyglm.distributed import Problem
 from lazyglm.spark._models import LazyGLMClassificationModel, LazyGLMRegressionModel, check_thresholds
-from lazyglm.spark._score import PROBABLE
 from lazyglm.spark._shared import LinearParams, with_setters
 from lazyglm.spark._solve import solved
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: A model a class: more are likelier to be something else than classes.
 MOST_CLASSES = 1000
 
 
+class LinearEstimator(LinearParams, DefaultParamsWritable, DefaultParamsReadable[Any]):
+    """What both estimators share: not for use."""
+
+    @keyword_only
+    def setParams(self, **parameters: Any) -> Self:
+        """Sets parameters by their names."""
+        return self._set(**{name: value for name, value in self._input_kwargs.items() if value is not None})
+
+
 @with_setters
-class LazyGLMClassifier(LinearParams, ProbabilisticClassifier, DefaultParamsWritable, DefaultParamsReadable[Any]):
+class LazyGLMClassifier(LinearEstimator, ProbabilisticClassifier):
     """Linear classification with exact elastic-net regularisation, over the partitions of a frame.
 
     Minimises, as :class:`pyspark.ml.classification.LogisticRegression` does,
@@ -40,7 +51,7 @@ class LazyGLMClassifier(LinearParams, ProbabilisticClassifier, DefaultParamsWrit
     """
 
     __module__ = "lazyglm.spark"  # saved estimators name it
-    _losses = CLASSIFIER_LOSSES
+    _losses, _loss = CLASSIFIER_LOSSES, "log_loss"
 
     @keyword_only
     def __init__(
@@ -67,13 +78,7 @@ class LazyGLMClassifier(LinearParams, ProbabilisticClassifier, DefaultParamsWrit
         checkpoint: str | None = None,
     ) -> None:
         super().__init__()
-        self._setDefault(loss="log_loss")
         self.setParams(**self._input_kwargs)
-
-    @keyword_only
-    def setParams(self, **parameters: Any) -> LazyGLMClassifier:
-        """Sets parameters by their names."""
-        return self._set(**{name: value for name, value in self._input_kwargs.items() if value is not None})
 
     def _fit(self, dataset: Any) -> LazyGLMClassificationModel:
         self._check()
@@ -99,7 +104,7 @@ class LazyGLMClassifier(LinearParams, ProbabilisticClassifier, DefaultParamsWrit
 
 
 @with_setters
-class LazyGLMRegressor(LinearParams, Regressor[Any], DefaultParamsWritable, DefaultParamsReadable[Any]):
+class LazyGLMRegressor(LinearEstimator, Regressor[Any]):
     """Linear regression with exact elastic-net regularisation, over the partitions of a frame.
 
     The objective and the parameters are those of :class:`LazyGLMClassifier`; ``loss`` is ``squared_error`` (half the square),
@@ -107,7 +112,7 @@ class LazyGLMRegressor(LinearParams, Regressor[Any], DefaultParamsWritable, Defa
     """
 
     __module__ = "lazyglm.spark"
-    _losses = REGRESSOR_LOSSES
+    _losses, _loss = REGRESSOR_LOSSES, "squared_error"
 
     @keyword_only
     def __init__(
@@ -131,13 +136,7 @@ class LazyGLMRegressor(LinearParams, Regressor[Any], DefaultParamsWritable, Defa
         checkpoint: str | None = None,
     ) -> None:
         super().__init__()
-        self._setDefault(loss="squared_error")
         self.setParams(**self._input_kwargs)
-
-    @keyword_only
-    def setParams(self, **parameters: Any) -> LazyGLMRegressor:
-        """Sets parameters by their names."""
-        return self._set(**{name: value for name, value in self._input_kwargs.items() if value is not None})
 
     def _fit(self, dataset: Any) -> LazyGLMRegressionModel:
         self._check()

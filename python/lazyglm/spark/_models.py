@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf
 
 import lazyglm
-from lazyglm._classifier import CLASSIFIER_LOSSES
+from lazyglm._classifier import CLASSIFIER_LOSSES, PROBABLE
 from lazyglm._regressor import REGRESSOR_LOSSES
-from lazyglm.spark._score import PROBABLE, Scorer
+from lazyglm.spark._score import Scorer
 from lazyglm.spark._shared import LinearParams, with_setters
 from lazyglm.spark._solve import Head
 
@@ -94,11 +94,7 @@ class LazyGLMClassificationModel(LinearModel, ProbabilisticClassificationModel):
     """What :class:`LazyGLMClassifier` finds. ``transform`` adds a class, scores and probabilities to each row."""
 
     __module__ = "lazyglm.spark"  # saved models name it
-    _losses = CLASSIFIER_LOSSES
-
-    def __init__(self, heads: list[Head] | None = None, columns: int = 0) -> None:
-        super().__init__(heads, columns)
-        self._setDefault(loss="log_loss")
+    _losses, _loss = CLASSIFIER_LOSSES, "log_loss"
 
     @property
     def numClasses(self) -> int:
@@ -165,11 +161,7 @@ class LazyGLMRegressionModel(LinearModel, RegressionModel[Any]):
     """What :class:`LazyGLMRegressor` finds. ``transform`` adds a prediction to each row."""
 
     __module__ = "lazyglm.spark"
-    _losses = REGRESSOR_LOSSES
-
-    def __init__(self, heads: list[Head] | None = None, columns: int = 0) -> None:
-        super().__init__(heads, columns)
-        self._setDefault(loss="squared_error")
+    _losses, _loss = REGRESSOR_LOSSES, "squared_error"
 
     def predict(self, value: Any) -> float:
         """The prediction for one vector."""

@@ -9,11 +9,9 @@ import pyarrow as pa
 import scipy.sparse as sp
 from scipy.special import expit
 
+from lazyglm._classifier import PROBABLE
 from lazyglm.spark._solve import Head
 from lazyglm.spark._vectors import csr
-
-#: Losses of classes whose scores say how probable a class is.
-PROBABLE = ("log_loss", "modified_huber")
 
 
 class Scorer:

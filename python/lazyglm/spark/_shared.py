@@ -47,10 +47,12 @@ class LinearParams(
     )
 
     _losses: dict[str, str]
+    _loss: str  # unless another is given
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._setDefault(
+            loss=self._loss,
             maxIter=100,
             regParam=0.0,
             elasticNetParam=0.0,

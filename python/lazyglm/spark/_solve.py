@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazyglm.distributed import Problem, tasks
 from lazyglm.distributed.run import Found, fit_each, not_converged
+from lazyglm.distributed.shard import width
 from lazyglm.spark import _scale
 from lazyglm.spark._worker import Kept
 from lazyglm.spark.engine import SparkEngine
@@ -87,18 +88,10 @@ def _columns(dataset: Any, features: str, label: str, weight: str | None) -> Any
 
 def _width(parts: list[Kept]) -> int:
     """How many features all partitions have that have rows."""
-    first: tuple[int, int] | None = None
-    for k, kept in enumerate(parts):
-        if kept.rows == 0:
-            continue
-        if first is not None and first[1] != kept.columns:
-            raise ValueError(
-                f"partition {first[0]} has {first[1]} features and partition {k} has {kept.columns}: give all the same"
-            )
-        first = first or (k, kept.columns)
-    if first is None:
+    columns = [(k, kept.columns) for k, kept in enumerate(parts) if kept.rows]
+    if not columns:
         raise ValueError("there are no rows (of a weight above zero)")
-    return first[1]
+    return width(columns)
 
 
 def _narrowed(engine: SparkEngine, columns: int) -> Any:
