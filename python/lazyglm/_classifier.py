@@ -122,8 +122,6 @@ class SGDClassifier(LinearClassifier, LinearSGD):
     loss_functions = CLASSIFIER_LOSSES
     _splitter = "StratifiedShuffleSplit"
     _rules = {**CLASSIFIER_RULES, "n_jobs": _params.N_JOBS, **_params.COMMON}
-    class_weight: Any
-    n_jobs: Any
 
     def __init__(
         self,
@@ -156,7 +154,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         scale: str | None = None,
         penalty_factor: Any = None,
     ) -> None:
-        _params.keep(locals())
+        self._keep(locals())
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""

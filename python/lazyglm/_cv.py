@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lazyglm import _params
 from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
 from lazyglm._regressor import REGRESSOR_RULES, LinearRegressor, SGDRegressor
-from lazyglm._search import RULES, ElasticNetCV, of_best
+from lazyglm._search import RULES, ElasticNetCV
 
 _PARAMETERS = """
     Parameters
@@ -80,7 +79,6 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV):
     _sgd = SGDClassifier
     _rules = {**CLASSIFIER_RULES, **RULES}
     _own = ("class_weight", "n_jobs")
-    classes_ = of_best("classes_", "The classes.")
 
     def __init__(
         self,
@@ -106,7 +104,12 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        _params.keep(locals())
+        self._keep(locals())
+
+    @property
+    def classes_(self) -> Any:
+        """The classes."""
+        return self._of_best("classes_")
 
 
 class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
@@ -155,4 +158,4 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        _params.keep(locals())
+        self._keep(locals())

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
@@ -61,15 +60,6 @@ def lent(X: Any) -> Any:
     offsets = indptr.view(np.uintp) if indptr.dtype == np.int64 else indptr.astype(np.uintp)
     ids = indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.int64, copy=False)
     return offsets, ids, np.ascontiguousarray(X.data), X.shape[1]
-
-
-class SparseInput(BaseEstimator):
-    """Tells scikit-learn that an estimator takes sparse matrices."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def by_model(coef: Any) -> Any:

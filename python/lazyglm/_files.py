@@ -38,17 +38,8 @@ def read(
     n_features: int | None = None,
 ) -> Data:
     """Reads svmlight, VW, CSV, TSV, JSON lines, text, Parquet or Arrow, plain or compressed: ``X``, ``y`` and the rest."""
-    said = {
-        "format": format,
-        "target": target,
-        "drop": list(drop),
-        "categorical": list(categorical),
-        "text": text,
-        "hash_bits": hash_bits,
-        "index_base": index_base,
-        "n_features": n_features,
-    }
-    found = read_file(os.fspath(path), said)
+    options = {**locals(), "drop": list(drop), "categorical": list(categorical)}
+    found = read_file(os.fspath(options.pop("path")), options)
     shape = (len(found["indptr"]) - 1, found["columns"])
     X = sp.csr_matrix((found["data"], found["indices"], found["indptr"]), shape=shape)
     names = None if found["names"] is None else np.array(found["names"], dtype=object)

@@ -1,10 +1,11 @@
-"""What each parameter may be: one line a parameter, checked before anything is learnt."""
+"""Parameters of estimators: what each may be, one line per parameter, checked before anything is learnt."""
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from lazyglm._core import solvers
 
@@ -97,13 +98,6 @@ COMMON: dict[str, Rule] = {
 }
 
 
-def keep(given: dict[str, Any]) -> None:
-    """Sets the arguments of a constructor, given as its ``locals()``, as attributes of the same names: scikit-learn's convention."""
-    estimator = given.pop("self")
-    for name, value in given.items():
-        setattr(estimator, name, value)
-
-
 def relative_gap(tol: float | None) -> float:
     """The relative distance from the optimum at which a solver that finds the optimum may stop: ``tol``, and 1e-4 at most."""
     return 1e-4 if tol is None else min(float(tol), 1e-4)
@@ -114,9 +108,7 @@ def check_alone(estimator: Any, rules: dict[str, Rule]) -> None:
     for name, (fits, words) in rules.items():
         value = getattr(estimator, name)
         if not fits(value):
-            raise ValueError(
-                f"The {name!r} parameter of {type(estimator).__name__} must be {words}. Got {value!r} instead."
-            )
+            raise ValueError(f"The {name!r} parameter of {type(estimator).__name__} must be {words}. Got {value!r} instead.")
 
 
 def check(estimator: Any, rules: dict[str, Rule]) -> None:
@@ -136,3 +128,22 @@ def check(estimator: Any, rules: dict[str, Rule]) -> None:
         raise ValueError("alpha must be > 0 since learning_rate is 'optimal': its rate is 1/(alpha (t0 + t))")
     if estimator.learning_rate in ("pa1", "pa2") and estimator.loss not in ("hinge", "epsilon_insensitive"):
         raise ValueError(f"Learning rate {estimator.learning_rate!r} only works with loss 'hinge' or 'epsilon_insensitive'.")
+
+
+class Estimator(BaseEstimator):
+    """Base of all estimators. Each lists its parameters in its constructor, which calls ``self._keep(locals())``."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # of parameters
+
+    def _keep(self, given: dict[str, Any]) -> None:
+        """Sets the arguments of a constructor as attributes of the same names: scikit-learn's convention."""
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -91,7 +91,6 @@ class SGDRegressor(LinearRegressor, LinearSGD):
     _checks = {"y_numeric": True}
     _splitter = "ShuffleSplit"
     _rules = {**REGRESSOR_RULES, **_params.COMMON}
-    quantile: Any
 
     def __init__(
         self,
@@ -123,7 +122,7 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         scale: str | None = None,
         penalty_factor: Any = None,
     ) -> None:
-        _params.keep(locals())
+        self._keep(locals())
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params
 from lazyglm._core import Task, path, search, solve, starting_rate
-from lazyglm._data import SparseInput, is_path, lent, validated
+from lazyglm._data import is_path, lent, validated
 from lazyglm._plots import PathPlots
 from lazyglm._solve import threads
 
@@ -34,48 +34,13 @@ RULES: dict[str, _params.Rule] = {
 }
 
 
-def of_best(name: str, words: str) -> property:
-    """An attribute of the chosen estimator as an attribute of the search."""
-
-    def found(self: Any) -> Any:
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
-        return getattr(self.best_estimator_, name)
-
-    return property(found, doc=words)
-
-
-class ElasticNetCV(PathPlots, SparseInput):
+class ElasticNetCV(PathPlots, _params.Estimator):
     """Base of both: not for use."""
 
     _rules: dict[str, _params.Rule]
     _sgd: type[Any]
     _own: tuple[str, ...]
     best_estimator_: Any
-    l1_ratio: Any
-    alphas: Any
-    eps: Any
-    cv: Any
-    choose: Any
-    halving: Any
-    schedule: Any
-    eta0: Any
-    max_iter: Any
-    solver: Any
-    tol: Any
-    method: Any
-    precision: Any
-    fit_intercept: Any
-    shuffle: Any
-    random_state: Any
-    n_jobs: Any
-    loss: Any
-    epsilon: Any
-
-    coef_ = of_best("coef_", "The weights of the chosen model.")
-    intercept_ = of_best("intercept_", "The intercept of the chosen model.")
-    n_iter_ = of_best("n_iter_", "The epochs, or steps, of the chosen model.")
-    dual_gap_ = of_best("dual_gap_", "The relative duality gap of the chosen model.")
 
     def _model(self, **penalty: Any) -> Any:
         """An estimator with the parameters of this search."""
@@ -207,6 +172,31 @@ class ElasticNetCV(PathPlots, SparseInput):
             weights = np.concatenate([weights for _, weights, _ in stops])
             heads.append(sp.csr_matrix((weights, ids, ends), shape=(len(nets), columns)))
         self.path_coef_ = heads[0] if models == 1 else heads
+
+    @property
+    def coef_(self) -> Any:
+        """The weights of the chosen model."""
+        return self._of_best("coef_")
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept of the chosen model."""
+        return self._of_best("intercept_")
+
+    @property
+    def n_iter_(self) -> int:
+        """The epochs, or steps, of the chosen model."""
+        return self._of_best("n_iter_")
+
+    @property
+    def dual_gap_(self) -> Any:
+        """The relative duality gap of the chosen model."""
+        return self._of_best("dual_gap_")
+
+    def _of_best(self, name: str) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        return getattr(self.best_estimator_, name)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "best_estimator_" in self.__dict__

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
 from lazyglm._core import Learner, learn, scores
-from lazyglm._data import SparseInput, by_model, is_path, lent, scaled, validated
+from lazyglm._data import by_model, is_path, lent, scaled, validated
 from lazyglm._files import ModelFile
 from lazyglm._plots import Plots
 from lazyglm._solve import Solving
@@ -70,7 +70,7 @@ class Aim(NamedTuple):
         return self.weights is not None or self.class_weights is not None
 
 
-class LinearSGD(Solving, ModelFile, Plots, SparseInput):
+class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     """Base of both estimators: not for use."""
 
     _rules: dict[str, _params.Rule]
@@ -79,32 +79,6 @@ class LinearSGD(Solving, ModelFile, Plots, SparseInput):
     _learners: list[Learner]
     _losses: list[Any]
     _looked: "Seen"
-    # The parameters: constructors set them by `_params.keep`.
-    penalty: Any
-    alpha: Any
-    l1_ratio: Any
-    loss: Any
-    epsilon: Any
-    method: Any
-    precision: Any
-    fit_intercept: Any
-    random_state: Any
-    early_stopping: Any
-    validation_fraction: Any
-    learning_rate: Any
-    eta0: Any
-    power_t: Any
-    tol: Any
-    n_iter_no_change: Any
-    shuffle: Any
-    max_iter: Any
-    average: Any
-    warm_start: Any
-    solver: Any
-    scale: Any
-    penalty_factor: Any
-    verbose: Any
-    progress: Any
 
     # Attributes that are read from the learners when asked for. Looking changes nothing: the learners keep the exact
     # state. What a user puts in their place is noticed at the next `partial_fit`.
@@ -146,9 +120,7 @@ class LinearSGD(Solving, ModelFile, Plots, SparseInput):
         if for_partial_fit and (_params.solver_of(self) != "sgd" or self.scale is not None):
             raise ValueError("partial_fit goes on row by row: it is for solver='sgd' and scale=None")
 
-    def fit(
-        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
-    ) -> Any:
+    def fit(self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None) -> Any:
         """Learns X and y, or the file X: with ``solver="sgd"`` until it improves no more or ``max_iter`` epochs have passed."""
         self._check_params()
         X, y, sample_weight = self._opened(X, y, sample_weight)
@@ -267,9 +239,7 @@ class LinearSGD(Solving, ModelFile, Plots, SparseInput):
                 f"({len(train)} and {len(held)} samples): change validation_fraction or disable early_stopping"
             )
         if sample_weight is not None and not np.any(sample_weight[held] > 0):
-            raise ValueError(
-                "The sample weights for validation set are all zero, consider using a different random state."
-            )
+            raise ValueError("The sample weights for validation set are all zero, consider using a different random state.")
         mask = np.zeros(len(y), dtype=bool)
         mask[held] = True
         return mask

@@ -196,7 +196,7 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
         scale: str | None = None, penalty_factor: Any = None,
         client: Any = None, solver: str = "rounds", checkpoint: Any = None, timeout: float = 3600.0,
     ) -> None:  # fmt: skip
-        _params.keep(locals())
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learns dask arrays (of sparse or dense blocks) or frames, cut alike."""
@@ -212,9 +212,7 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
             raise ValueError("Unknown label type: continuous. y holds numbers that are no classes")
         aims = [1] if len(classes) == 2 else range(len(classes))
         weigh = _class_weights(self.class_weight, classes, labels)
-        problems = [
-            Problem(self._loss(), l1, l2, bool(self.fit_intercept), aim, weigh(aim, len(classes) == 2)) for aim in aims
-        ]
+        problems = [Problem(self._loss(), l1, l2, bool(self.fit_intercept), aim, weigh(aim, len(classes) == 2)) for aim in aims]
         self._fit(X, parts, problems, classes)
         self.classes_ = classes
         return self
@@ -248,7 +246,7 @@ class DaskSGDRegressor(DaskLinear, SGDRegressor):
         precision: str | None = None, progress: bool = False, scale: str | None = None, penalty_factor: Any = None,
         client: Any = None, solver: str = "rounds", checkpoint: Any = None, timeout: float = 3600.0,
     ) -> None:  # fmt: skip
-        _params.keep(locals())
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learns dask arrays (of sparse or dense blocks) or frames, cut alike."""

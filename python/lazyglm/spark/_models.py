@@ -116,21 +116,23 @@ class LazyGLMClassificationModel(LinearModel, ProbabilisticClassificationModel):
 
     def predictRaw(self, value: Any) -> DenseVector:
         """The score of each class."""
-        scorer = self._scorer()
-        return Vectors.dense(scorer.raw(scorer.scores(self._row(value)))[0])
+        return Vectors.dense(self._scored(value)[0][0])
 
     def predictProbability(self, value: Any) -> DenseVector:
         """The probability of each class."""
         self._check_probable("predictProbability")
-        scorer = self._scorer()
-        return Vectors.dense(scorer.probabilities(scorer.raw(scorer.scores(self._row(value))))[0])
+        return Vectors.dense(self._scored(value)[1][0])
 
     def predict(self, value: Any) -> float:
         """The class."""
         self._check_thresholds()
+        return float(self._scorer().classes(*self._scored(value))[0])
+
+    def _scored(self, value: Any) -> tuple[Any, Any]:
+        """Scores and probabilities of one vector."""
         scorer = self._scorer()
         raw = scorer.raw(scorer.scores(self._row(value)))
-        return float(scorer.classes(raw, scorer.probabilities(raw))[0])
+        return raw, scorer.probabilities(raw)
 
     def _transform(self, dataset: Any) -> Any:
         self._check_thresholds()

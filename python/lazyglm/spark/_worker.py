@@ -214,9 +214,7 @@ def _asked(task: Task, told: Any, sent: Sequence[Any], recipe: Recipe, part: int
     return _wire.dumps(_done(task, shard, part, sent, told))
 
 
-def _asked_anew(
-    task: Task, told: Any, sent: Sequence[Any], recipe: Recipe, part: int, batches: Batches, digest: str
-) -> bytes:
+def _asked_anew(task: Task, told: Any, sent: Sequence[Any], recipe: Recipe, part: int, batches: Batches, digest: str) -> bytes:
     shard, kept = _packed_and_kept(batches, part, recipe)
     if kept.digest != digest:
         raise EngineError(
