@@ -56,7 +56,7 @@ def data():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: f"l1={problem.l1:g},l2={problem.l2:g}")
-@pytest.mark.parametrize("solver", ["rounds", "owlqn"])
+@pytest.mark.parametrize("solver", ["rounds", pytest.param("owlqn", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tol", [1e-3, pytest.param(1e-4, marks=pytest.mark.slow)])
 def test_a_run_that_has_converged_is_within_its_tolerance_of_the_minimum(data, problem, solver, tol):
     X, y, minima = data

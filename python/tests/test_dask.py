@@ -66,7 +66,8 @@ def in_process(X, y, count, **options):
 
 
 @pytest.mark.parametrize(
-    ("kind", "unknown", "count"), [(sp.csr_matrix, False, 5), (sp.csr_array, True, 5), (sp.csr_matrix, False, 1)]
+    ("kind", "unknown", "count"),
+    [(sp.csr_matrix, False, 5), *(pytest.param(*more, marks=pytest.mark.slow) for more in ((sp.csr_array, True, 5), (sp.csr_matrix, False, 1)))],
 )
 def test_bits_are_those_of_the_rounds_in_process(client, data, kind, unknown, count):
     model = DaskSGDClassifier(**NET, max_iter=3, tol=None, client=client).fit(*blocks(*data, count, kind, unknown))
@@ -146,6 +147,7 @@ def test_all_workers_are_killed(data, monkeypatch):
             assert time.monotonic() - killed[0] < 36  # 60 at the 30 s that are the default
 
 
+@pytest.mark.slow
 def test_no_workers_and_no_client(data, monkeypatch):
     with LocalCluster(n_workers=0, dashboard_address=":0") as cluster, Client(cluster, set_as_default=False) as client:
         with dask.config.set({"lazyglm.without-workers": 1}), pytest.raises(EngineError, match="no workers at .* for 1 s: there have been none"):

@@ -197,7 +197,11 @@ def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(tmp_path, solver):
 
 
 @pytest.mark.parametrize(
-    "loss", ["squared", "huber:delta=1.35", "squared-epsilon-insensitive", "poisson", "squared-hinge", "modified-huber"]
+    "loss",
+    [
+        *("poisson", "squared-hinge"),
+        *(pytest.param(loss, marks=pytest.mark.slow) for loss in ("squared", "huber:delta=1.35", "squared-epsilon-insensitive", "modified-huber")),
+    ],
 )
 def test_every_smooth_loss(loss):
     X, y = made(rows=2000, columns=300)

@@ -29,6 +29,7 @@ def shards(count):
     return [pack(np.eye(2), [1.0, -1.0]) for _ in range(count)]
 
 
+@pytest.mark.slow
 def test_neither_a_step_nor_the_end_of_the_process_waits_for_a_late_task():
     ran = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, timeout=120)
     assert ran.stdout == "a step took longer than 0.5 s: raise timeout, or use smaller partitions\n"
