@@ -38,7 +38,7 @@ class LinearClassifier(ClassifierMixin):
     """What classifiers predict from their scores, of which ``_scores`` has one column per model: not for use."""
 
     def decision_function(self: Any, X: Any) -> Any:
-        """The score of each row: its signed distance from the boundary, one a class if there are more than two."""
+        """The score of each row: its signed distance from the boundary; one score per class if there are more than two."""
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 

@@ -43,10 +43,9 @@ def epochs_of(models: int) -> Callable[..., tuple[float, int, str]]:
     ) -> tuple[float, int, str]:  # fmt: skip
         held = "" if score is None else f", Validation score: {score:f}"
         of = f" of model {model + 1}" if models > 1 else ""
-        return objective, nonzeros, (
-            f"-- Epoch {epoch}{of}\nNorm: {norm:.2f}, NNZs: {nonzeros}, Bias: {bias:.6f}, T: {t}, Avg. loss: {loss:f}, Objective: {objective:f}{held}\n"
-            f"Total training time: {time.perf_counter() - started:.2f} seconds."
-        )
+        figures = f"Norm: {norm:.2f}, NNZs: {nonzeros}, Bias: {bias:.6f}, T: {t}, Avg. loss: {loss:f}, Objective: {objective:f}{held}"
+        seconds = time.perf_counter() - started
+        return objective, nonzeros, f"-- Epoch {epoch}{of}\n{figures}\nTotal training time: {seconds:.2f} seconds."
 
     return shown
 

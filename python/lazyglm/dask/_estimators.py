@@ -86,8 +86,8 @@ class DaskLinear:
     def _solve(self: Any, engine: DaskEngine, problems: list[Problem], columns: int, single: bool) -> list[Any]:
         seed = 0 if self.random_state is None else self._seed()  # the same bits again, unless asked for others
         how = {"seed": seed, "solver": self.solver}
-        wire = "f4" if single else "f8"
-        of = {**how, "problems": [problem.told() for problem in problems], "columns": columns, "precision": wire}
+        options = {**how, "max_rounds": self.max_iter, "tol": self.tol, "wire": "f4" if single else "f8"}
+        of = {**how, "problems": [problem.told() for problem in problems], "columns": columns, "precision": options["wire"]}
         if self.checkpoint is not None:
             of["rows"] = engine.map(tasks.fingerprint, [], {})
 
@@ -95,7 +95,7 @@ class DaskLinear:
             name = f" of model {model + 1}" if len(problems) > 1 else ""
             return _show.watching(self, self.max_iter, lambda figures: _shown(figures, name))
 
-        return fit_each(engine, problems, self.checkpoint, of, watching, max_rounds=self.max_iter, tol=self.tol, wire=wire, **how)
+        return fit_each(engine, problems, self.checkpoint, of, watching, **options)
 
     def _take(self: Any, found: list[Found], columns: int, single: bool, X: Any) -> None:
         dtype = np.float32 if single else np.float64
@@ -133,7 +133,7 @@ class DaskLinear:
         raise AttributeError("partial_fit is for one machine: to_local().partial_fit(...)")
 
     def predict(self, X: Any) -> Any:
-        """The prediction for each row, which is its class for a classifier; lazy if X is."""
+        """The prediction for each row (of a classifier, the class); lazy if X is."""
         return self._predicted(X, "predict")
 
     def _predicted(self: Any, X: Any, method: str) -> Any:

@@ -81,10 +81,8 @@ class DaskEngine:
     # Asking
 
     def _started(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> list[Future]:
-        shared = [token.future for token in tokens]
-        return [
-            self._submit(on_worker, lazyglm.__version__, _run, task, shard, k, told, *shared) for k, shard in enumerate(self.shards)
-        ]
+        run = partial(self._submit, on_worker, lazyglm.__version__, _run, task)
+        return [run(shard, k, told, *(token.future for token in tokens)) for k, shard in enumerate(self.shards)]
 
     def _submit(self, function: Callable[..., Any], *arguments: Any, workers: list[str] | None = None) -> Future:
         """A task, if possible on one of some workers."""
@@ -169,7 +167,7 @@ class DaskEngine:
         return polled(call, self._progress_check(until))
 
     def _progress_check(self, until: float) -> Callable[[], None]:
-        """A function that raises an error if nothing more can be expected: without a client, without workers for long, too late."""
+        """A function that raises an error if nothing more can be expected: no client, no workers for long, or no time left."""
         alone: float | None = None
 
         def check() -> None:

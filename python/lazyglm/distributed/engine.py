@@ -57,6 +57,13 @@ def add(answers: Sequence[Answer]) -> Answer:
     return sums
 
 
+def added(answers: list[Answer]) -> Answer:
+    """The sum of all answers, along the tree."""
+    for level in tree(len(answers)):
+        answers = [add([answers[k] for k in group]) for group in level]
+    return answers[0]
+
+
 def tree(count: int) -> Iterator[list[range]]:
     """The levels of the tree of sums: which answers of the level below each sum takes. The last level has one sum.
 
@@ -160,10 +167,7 @@ class Threads:
         return [answer.result() for answer in failed or answers]
 
     def reduce(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> Answer:
-        answers = self.map(task, tokens, told)
-        for level in tree(self.count):
-            answers = [add([answers[k] for k in group]) for group in level]
-        return answers[0]
+        return added(self.map(task, tokens, told))
 
     def release(self, token: Any) -> None:
         token.clear()

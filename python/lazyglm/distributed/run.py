@@ -91,8 +91,9 @@ def fit_each(
 ) -> list[Found | None]:
     """Fits one model per problem, with the ``options`` of :func:`fit`; ``None`` in place of a problem stays ``None``.
 
-    If ``path`` is not ``None``, a checkpoint is written there after each round, and a run goes on from the one it finds. ``of`` says what
-    the run depends on: the checkpoint of another run is refused. ``watching`` is given the number of a model.
+    If ``path`` is not ``None``, a checkpoint is written there after each round, and a run goes on from the one it finds.
+    ``of`` says what the run depends on: the checkpoint of another run is refused. ``watching`` makes ``watch`` for a model,
+    by its number.
     """
     kept = [] if path is None else checkpoint.load(path, of) or []
     found: list[Found | None] = []

@@ -55,9 +55,9 @@ def width(columns: Iterable[tuple[int, int]]) -> int:
     7
     """
     (first, features), *others = columns
-    for partition, theirs in others:
+    for other, theirs in others:
         if theirs != features:
-            raise ValueError(f"partition {first} has {features} features and partition {partition} has {theirs}: give all the same")
+            raise ValueError(f"partition {first} has {features} features and partition {other} has {theirs}: give all the same")
     return features
 
 

@@ -21,7 +21,7 @@ from pyspark.storagelevel import StorageLevel
 
 import lazyglm
 from lazyglm.distributed import tasks
-from lazyglm.distributed.engine import FAN, Answer, EngineError, Task, add, bounded, late, polled, tree
+from lazyglm.distributed.engine import FAN, Answer, EngineError, Task, added, bounded, late, polled, tree
 from lazyglm.distributed.shard import pack
 from lazyglm.spark import _wire, _worker
 
@@ -98,10 +98,7 @@ class SparkEngine:
     def reduce(self, task: Task, tokens: Sequence[Any], told: Mapping[str, Any]) -> Answer:
         if self._is_large(task, told):
             return self._reduced_there(task, tokens, told)
-        answers = self.map(task, tokens, told)
-        for level in tree(len(answers)):
-            answers = [add([answers[k] for k in group]) for group in level]
-        return answers[0]
+        return added(self.map(task, tokens, told))
 
     def release(self, token: Any) -> None:
         if token.broadcast is not None:
@@ -200,7 +197,10 @@ class SparkEngine:
         return table
 
     def _waited(self, work: Callable[[], Any]) -> Any:
-        """The answer of a call; an error if no executor is left, or the time is over. Executors are counted by another thread: a JVM may hang."""
+        """The answer of a call; an error if no executor is left, or the time is over.
+
+        Executors are counted by another thread: a JVM may hang.
+        """
         started, over = time.monotonic(), Event()
         since: list[float | None] = [None]
 
