@@ -1,21 +1,51 @@
-//! How things are said: notes, errors and results.
+//! Errors, warnings, notes and results: how each is printed.
 
 use crate::harmless::Harmless;
 use lazyglm::simd::standard_output_was_closed;
-use lazyglm::{Error, Report, Result, escaped, excerpt};
+use lazyglm::{Error, Parameter, Report, Result, excerpt, spelled};
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-/// An error, on standard error.
+/// Prints an error on standard error, and what to do about it on a line of its own.
 pub fn error(error: &Error) {
-    let (on, off) = if io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-    let _ = writeln!(io::stderr(), "{on}error:{off} {error}"); // with standard error gone, there is nobody to tell
+    let (what, hint) = error.spelled(flag);
+    line("error", "\x1b[1;31m", &what);
+    if !hint.is_empty() {
+        line("help", "\x1b[1m", &hint);
+    }
 }
 
-/// A note, on standard error, unless quiet. Names in it come from files, so nothing of it may steer the terminal.
+/// Prints a note on standard error, unless quiet. A note of the library that warns is printed as a warning.
 pub fn note(quiet: bool, text: &str) {
-    if !quiet {
-        let _ = writeln!(io::stderr(), "note: {}", escaped(text));
+    match text.strip_prefix(lazyglm::WARNING) {
+        Some(text) => warning(quiet, text),
+        None if quiet => {}
+        None => line("note", "", &spelled(text, flag)),
     }
+}
+
+/// Prints a warning on standard error, unless quiet: the result may not be what the user wants.
+pub fn warning(quiet: bool, text: &str) {
+    if !quiet {
+        line("warning", "\x1b[1;33m", &spelled(text, flag));
+    }
+}
+
+fn line(level: &str, colour: &str, text: &str) {
+    let (on, off) = match !colour.is_empty() && io::stderr().is_terminal() {
+        true => (colour, "\x1b[0m"),
+        false => ("", ""),
+    };
+    let _ = writeln!(io::stderr(), "{on}{level}:{off} {text}"); // with standard error gone, there is nobody to tell
+}
+
+/// A parameter as the program spells it: `--hash-bits`, `--solver sgd`.
+pub fn flag(parameter: Parameter, value: Option<&str>) -> String {
+    let name = match parameter {
+        Parameter::Prediction => "as".to_string(),
+        Parameter::OutputFormat => "to".to_string(),
+        other => other.name().replace('_', "-"),
+    };
+    value.map_or(format!("--{name}"), |value| format!("--{name} {value}"))
 }
 
 /// A word on features that training never saw: the first of them, and how many values they have.
@@ -87,4 +117,24 @@ pub fn count(n: u64) -> String {
 /// `1 epoch`, `2 epochs`.
 pub fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, CommandFactory};
+
+    fn flags(command: &Command) -> Vec<String> {
+        let own = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_string));
+        own.chain(command.get_subcommands().flat_map(flags)).collect()
+    }
+
+    #[test]
+    fn every_parameter_is_a_flag() {
+        let flags = flags(&crate::args::Args::command());
+        for &parameter in Parameter::ALL {
+            let spelling = flag(parameter, None);
+            assert!(flags.iter().any(|flag| spelling[2..] == **flag), "no verb has {spelling}");
+        }
+    }
 }

@@ -79,3 +79,4 @@ pub use problem::windows::{Windows, WindowsOptions};
 pub use train::certify::{Certify, Proved};
 pub use train::{Progress, Stage, rate, train};
 pub use util::error::{Error, Kind, Place, Result, escaped, excerpt};
+pub use util::parameter::{Parameter, Spelling, WARNING, spelled};

@@ -1,69 +1,13 @@
 //! Errors are values: what went wrong, where, and what to do next.
 //!
 //! Library code never panics on input, never prints and never exits. A program turns an [`Error`] into a
-//! message with `Display` and into an exit code with [`Error::is_wrong_call`].
+//! message with [`Error::spelled`] or `Display`, and into an exit code with [`Error::is_wrong_call`].
 
-use std::borrow::Cow;
-use std::fmt::{self, Write};
+use super::parameter::{Parameter, Spelling, plain, spelled};
+use super::quote::bounded;
+pub use super::quote::{escaped, excerpt};
+use std::fmt;
 use std::path::{Path, PathBuf};
-
-/// Characters of a value that an error quotes.
-const QUOTED: usize = 60;
-
-/// Characters of each part of an error: the last bound, for lists of names and the like.
-const LONGEST_PART: usize = 2000;
-
-/// The text with its control characters escaped (`\\u{1b}`), so that no file can steer the terminal it is shown on.
-/// Characters that reorder a line or end one (U+202A to U+202E, U+2066 to U+2069, U+2028, U+2029) are escaped too.
-///
-/// ```
-/// use lazyglm::escaped;
-/// assert_eq!([escaped("naïve"), escaped("a\x1b[31m\n")], ["naïve", "a\\u{1b}[31m\\n"]);
-/// ```
-pub fn escaped(text: &str) -> Cow<'_, str> {
-    let steers = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.contains(steers) {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match steers(c) {
-            true => plain.extend(c.escape_default()),
-            false => plain.push(c),
-        }
-    }
-    Cow::Owned(plain)
-}
-
-/// A value of the input as an error quotes it: control characters escaped; of a long value, the start and its length.
-///
-/// ```
-/// use lazyglm::excerpt;
-/// assert_eq!(excerpt("2:x"), "2:x");
-/// assert_eq!(excerpt("é".repeat(500)), "é".repeat(60) + "… (1000 bytes)");
-/// ```
-pub fn excerpt(value: impl AsRef<[u8]>) -> String {
-    let value = value.as_ref();
-    let text = String::from_utf8_lossy(&value[..value.len().min(4 * QUOTED + 4)]); // a character has up to four bytes
-    match text.char_indices().nth(QUOTED) {
-        None => escaped(&text).into_owned(),
-        Some((end, _)) => {
-            let mut start = escaped(&text[..end]).into_owned();
-            let _ = write!(start, "… ({} bytes)", value.len()); // a String takes all that is written
-            start
-        }
-    }
-}
-
-/// A part of an error, whatever was put into it.
-fn bounded(part: &mut String) {
-    let end = part.char_indices().nth(LONGEST_PART).map(|(end, _)| end);
-    if end.is_none() && matches!(escaped(part), Cow::Borrowed(_)) {
-        return;
-    }
-    let rest = if end.is_some() { "…" } else { "" };
-    *part = escaped(&part[..end.unwrap_or(part.len())]).into_owned() + rest;
-}
 
 /// The result of everything in this crate that can fail.
 ///
@@ -145,6 +89,8 @@ impl fmt::Display for Place {
 
 /// What went wrong. Boxed inside [`Error`], so that a `Result` stays one word wide.
 ///
+/// The texts hold marked names of parameters: [`Error::spelled`] and `Display` write them out.
+///
 /// ```
 /// use lazyglm::{ElasticNet, Kind};
 /// let error = ElasticNet::new(-1.0, 0.0).unwrap_err();
@@ -153,11 +99,10 @@ impl fmt::Display for Place {
 ///     other => panic!("not a wrong call: {other}"),
 /// }
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Kind {
     /// The operating system refused to read or write.
-    #[error("{place}: {source}; {hint}")]
     Io {
         /// The file.
         place: Place,
@@ -167,7 +112,6 @@ pub enum Kind {
         hint: String,
     },
     /// The data are not what they should be.
-    #[error("{place}: {what}; {hint}")]
     Data {
         /// Where.
         place: Place,
@@ -177,15 +121,15 @@ pub enum Kind {
         hint: String,
     },
     /// The call itself is wrong: a name, a number or a combination. The program's exit code is then 2.
-    #[error("{what}; {hint}")]
     Call {
         /// What was asked.
         what: String,
-        /// What to ask instead.
+        /// What to ask instead; empty if `what` says it.
         hint: String,
+        /// The parameter whose value is wrong, if it is one alone.
+        parameter: Option<Parameter>,
     },
     /// Training left the finite numbers.
-    #[error("training diverged at {place} (epoch {epoch}, step {step}): {what}; {hint}")]
     Diverged {
         /// The row that was being learnt.
         place: Place,
@@ -199,10 +143,8 @@ pub enum Kind {
         hint: String,
     },
     /// Somebody stopped the run before there was anything to keep.
-    #[error("interrupted before anything was learnt: nothing was written")]
     Interrupted,
     /// A model file that cannot be used.
-    #[error("{place}: {what}; {hint}")]
     Model {
         /// The file.
         place: Place,
@@ -213,6 +155,32 @@ pub enum Kind {
     },
 }
 
+impl Kind {
+    /// What failed, and what to do about it (may be empty). `spelling` writes the parameters.
+    fn spelled(&self, spelling: Spelling) -> (String, String) {
+        let (what, hint) = match self {
+            Kind::Io { place, source, hint } => (format!("{place}: {source}"), hint.as_str()),
+            Kind::Data { place, what, hint } | Kind::Model { place, what, hint } => {
+                (format!("{place}: {what}"), hint.as_str())
+            }
+            Kind::Call { what, hint, .. } => (what.clone(), hint.as_str()),
+            Kind::Diverged { place, epoch, step, what, hint } => {
+                (format!("training diverged at {place} (epoch {epoch}, step {step}): {what}"), hint.as_str())
+            }
+            Kind::Interrupted => ("interrupted before anything was learnt: nothing was written".into(), ""),
+        };
+        (spelled(&what, spelling), spelled(hint, spelling))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, hint) = self.spelled(plain);
+        let between = if hint.is_empty() { "" } else { "; " };
+        write!(f, "{what}{between}{hint}")
+    }
+}
+
 /// Any failure of this crate: a boxed [`Kind`].
 ///
 /// ```
@@ -220,14 +188,50 @@ pub enum Kind {
 /// assert!(error.is_wrong_call());
 /// assert!(error.to_string().contains("did you mean 'logistic'?"));
 /// ```
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
 pub struct Error(Box<Kind>);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Error {
+    /// The message, for `unwrap` and for a `main` that returns a `Result`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({:?})", self.to_string())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Kind::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
 
 impl Error {
     /// What went wrong.
     pub fn kind(&self) -> &Kind {
         &self.0
+    }
+
+    /// What failed, and what to do about it (may be empty), with the parameters as a front end writes them.
+    ///
+    /// ```
+    /// use lazyglm::{Error, Parameter};
+    /// fn flag(parameter: Parameter, value: Option<&str>) -> String {
+    ///     format!("--{} {}", parameter.name(), value.unwrap_or("X"))
+    /// }
+    /// let hint = format!("use {}", Parameter::Solver.set("sgd"));
+    /// let error = Error::call(format!("{} is not for newton", Parameter::Eta0), hint);
+    /// assert_eq!(error.spelled(flag), ("--eta0 X is not for newton".into(), "use --solver sgd".into()));
+    /// assert_eq!(error.to_string(), "eta0 is not for newton; use solver = sgd");
+    /// ```
+    pub fn spelled(&self, spelling: Spelling) -> (String, String) {
+        self.0.spelled(spelling)
     }
 
     /// Whether the caller is at fault (exit code 2) rather than the data or the run (exit code 1).
@@ -268,7 +272,20 @@ impl Error {
     /// assert_eq!(error.to_string(), "there is no verb 'trian'; did you mean 'train'?");
     /// ```
     pub fn call(what: impl Into<String>, hint: impl Into<String>) -> Error {
-        Kind::Call { what: what.into(), hint: hint.into() }.into()
+        Kind::Call { what: what.into(), hint: hint.into(), parameter: None }.into()
+    }
+
+    /// A wrong value of a parameter, and what it may be.
+    ///
+    /// ```
+    /// use lazyglm::{Error, Kind, Parameter};
+    /// let error = Error::parameter(Parameter::Eta0, "x", "a number above 0, or 'auto'");
+    /// assert_eq!(error.to_string(), "invalid eta0 'x': expected a number above 0, or 'auto'");
+    /// assert!(matches!(error.kind(), Kind::Call { parameter: Some(Parameter::Eta0), .. }));
+    /// ```
+    pub fn parameter(parameter: Parameter, value: impl fmt::Display, expected: impl fmt::Display) -> Error {
+        let what = format!("invalid {parameter} '{}': expected {expected}", excerpt(value.to_string()));
+        Kind::Call { what, hint: String::new(), parameter: Some(parameter) }.into()
     }
 
     /// Wrong data, at a place.
@@ -301,7 +318,7 @@ impl From<Kind> for Error {
             Kind::Io { hint, .. } => bounded(hint),
             Kind::Interrupted => {}
             Kind::Data { what, hint, .. }
-            | Kind::Call { what, hint }
+            | Kind::Call { what, hint, .. }
             | Kind::Diverged { what, hint, .. }
             | Kind::Model { what, hint, .. } => [what, hint].into_iter().for_each(bounded),
         }

@@ -4,6 +4,8 @@ pub mod error;
 pub mod files;
 pub mod memory;
 pub mod number;
+pub mod parameter;
+pub(crate) mod quote;
 pub mod random;
 pub mod registry;
 pub(crate) mod scan;
