@@ -5,7 +5,7 @@ use super::{Holds, ParquetColumn, types};
 use crate::data::format::{FormatSpec, Opening, ReadOptions};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::registry;
-use arrow_schema::{DataType, FieldRef, LaneGrid, Schema};
+use arrow_schema::{DataType, FieldRef, Field, Schema};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -90,7 +90,7 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
     Ok(FormatSpec::Parquet { target, columns })
 }
 
-fn column(field: &LaneGrid, asked: &ReadOptions, file: &Path) -> Result<ParquetColumn> {
+fn column(field: &Field, asked: &ReadOptions, file: &Path) -> Result<ParquetColumn> {
     let name = field.name().clone();
     let Some(holds) = types::holds(field.data_type()) else {
         let what = format!(
@@ -116,7 +116,7 @@ fn column(field: &LaneGrid, asked: &ReadOptions, file: &Path) -> Result<ParquetC
 }
 
 /// Columns are known by name: each has one of its own, and it can stand in a model.
-fn check_names(schema: &Schema, used: impl Fn(&LaneGrid) -> bool, file: &Path) -> Result<()> {
+fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> Result<()> {
     let mut names: Vec<&str> =
         schema.fields().iter().filter(|field| used(field)).map(|field| field.name().as_str()).collect();
     names.sort_unstable();
