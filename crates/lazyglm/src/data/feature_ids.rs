@@ -13,6 +13,7 @@ mod marks;
 use crate::data::format::Parsed;
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 use marks::Marks;
 use std::borrow::Cow;
 use twox_hash::XxHash3_64;
@@ -114,7 +115,7 @@ impl FeatureIds {
     pub fn hashed(bits: u32) -> Result<FeatureIds> {
         match bits {
             1..=30 => Ok(FeatureIds::Buckets(Buckets { bits, marks: Marks::new(1 << bits) })),
-            _ => Err(Error::call(format!("there are no 2^{bits} buckets"), "give --hash-bits from 1 to 30")),
+            _ => Err(Error::parameter(Parameter::HashBits, bits, "a whole number from 1 to 30")),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::data::format::{Found, Parsed, Span};
 use crate::data::rows::Rows;
 use crate::data::scaling::Scaling;
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -87,12 +88,12 @@ pub struct Declared {
 impl Declared {
     /// Refuses to be told of indices where there are none.
     pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
-        let flag = self.base.map(|_| "--index-base").or(self.count.map(|_| "--features"));
-        match (naming, flag) {
+        let given = self.base.map(|_| Parameter::IndexBase).or(self.count.map(|_| Parameter::Features));
+        match (naming, given) {
             (FeatureIds::Indices, _) | (_, None) => Ok(()),
-            (_, Some(flag)) => {
-                let what = format!("{flag} is about indices, and these features have names or buckets");
-                Err(Error::call(what, "leave it out"))
+            (_, Some(given)) => {
+                let what = format!("{given} is about indices, and these features have names or buckets");
+                Err(Error::call(what, format!("leave {given} out")))
             }
         }
     }
@@ -272,11 +273,19 @@ fn counting(span: Option<Span>, declared: Declared, file: &Path) -> Result<(u32,
         let place = |at: Found| Place::file(file).line(at.line).column(at.column);
         if low.index < base {
             let what = format!("index {} occurs, but indices were said to start at {base}", low.index);
-            return Err(Error::data(place(low), what, "leave --index-base out, or set it to 0"));
+            return Err(Error::data(
+                place(low),
+                what,
+                format!("leave {base} out, or set it to 0", base = Parameter::IndexBase),
+            ));
         }
         if let Some(count) = declared.count.filter(|&count| found > count) {
             let what = format!("index {} is beyond the {count} features declared", high.index);
-            return Err(Error::data(place(high), what, format!("raise --features to {found} or more")));
+            return Err(Error::data(
+                place(high),
+                what,
+                format!("raise {} to {found} or more", Parameter::Features),
+            ));
         }
     }
     Ok((base, declared.count.unwrap_or(found)))

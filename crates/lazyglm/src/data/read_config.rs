@@ -5,6 +5,7 @@ use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{self, FormatSpec, Interact, Norm, Opening, Parsed, Parser, ReadOptions, Text};
 use crate::data::reader::{self, Make, Work};
 use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::parameter::Parameter;
 use crate::util::registry::suggest;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -43,8 +44,11 @@ impl ReadConfig {
     /// Refuses what these data cannot do: products of namespaces that no feature has, idf in buckets.
     pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
         if let (FormatSpec::Text(Text { idf: true, .. }), Some(_)) = (&self.recipe, self.hash_bits) {
-            let hint = "leave --hash-bits out: the words are kept then";
-            return Err(Error::call("idf=yes needs to know the words, and --hash-bits forgets them", hint));
+            let what = format!("idf=yes needs to know the words, and {} forgets them", Parameter::HashBits);
+            return Err(Error::call(
+                what,
+                format!("leave {} out: the words are kept then", Parameter::HashBits),
+            ));
         }
         let FeatureIds::Words(words) = naming else { return Ok(()) };
         for space in self.interact.iter().flatten() {
@@ -54,8 +58,8 @@ impl ReadConfig {
                 known.dedup();
                 known.truncate(20);
                 let known: Vec<&str> = known.iter().map(|name| &**name).collect();
-                let space_shown = excerpt(space);
-                let what = format!("--interact: no feature is of the namespace or column '{space_shown}'");
+                let (interact, space_shown) = (Parameter::Interact, excerpt(space));
+                let what = format!("{interact}: no feature is of the namespace or column '{space_shown}'");
                 return Err(Error::call(what, suggest(space, &known)));
             }
         }

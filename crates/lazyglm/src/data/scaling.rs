@@ -14,7 +14,7 @@ use crate::data::rows::{Rows, RowsRef};
 use crate::util::error::{Error, Result};
 use crate::util::registry::suggest;
 
-/// `--scale`.
+/// What each feature is divided by before training.
 ///
 /// ```
 /// use lazyglm::Scale;

@@ -5,6 +5,7 @@ use crate::data::feature_ids::FeatureIds;
 use crate::data::labels::Labels;
 use crate::data::loader;
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,8 +36,9 @@ impl Survey {
             FeatureIds::Buckets(buckets) => 1 << buckets.bits(),
         };
         if ids > INDICES {
-            let what = format!("indices go up to {}, too far for --memory", ids - 1);
-            return Err(Error::data(Place::file(file), what, "renumber the features, or use --hash-bits 24"));
+            let what = format!("indices go up to {}, too far for {}", ids - 1, Parameter::Memory);
+            let hint = format!("renumber the features, or use {}", Parameter::HashBits.set(24));
+            return Err(Error::data(Place::file(file), what, hint));
         }
         let (mut occurs, single) = (vec![false; ids], cache.meta.single);
         let mut survives = if single { Vec::new() } else { vec![false; ids] };

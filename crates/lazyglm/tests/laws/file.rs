@@ -297,8 +297,7 @@ fn a_build_without_parquet_says_so() {
         std::fs::write(&file, first).unwrap();
         let error =
             lazyglm::Dataset::read(file.path(), lazyglm::Declared::default()).unwrap_err().to_string();
-        let expected =
-            "this lazyglm was built without Parquet; build it with --features parquet, or convert the file";
+        let expected = "this lazyglm was built without Parquet; build it with the feature `parquet` of its crate, or convert the file";
         assert!(error.ends_with(expected), "{error}");
     }
 }

@@ -99,29 +99,32 @@ fn roles_that_cannot_be_are_refused() {
         assert!(error.is_wrong_call(), "{error}");
         error.to_string()
     };
-    let hint = "say --target NAME, one of: a, b";
+    let hint = "name it with target, one of: a, b";
     assert_eq!(call(b"a,b\n", &asked()), format!("t.csv: it is not said which column is the target; {hint}"));
     let both = call(b"x,y,class\n", &asked());
-    assert_eq!(both, "t.csv: both 'y' and 'class' may be the target; say --target NAME, one of: x, y, class");
+    assert_eq!(
+        both,
+        "t.csv: both 'y' and 'class' may be the target; name it with target, one of: x, y, class"
+    );
     let typo = "did you mean 'label'? There are: age, city, label";
-    assert_eq!(call(PEOPLE, &with_target("lable")), format!("there is no column 'lable' (--target); {typo}"));
+    assert_eq!(call(PEOPLE, &with_target("lable")), format!("there is no column 'lable' (target); {typo}"));
     let drop = |name: &str| ReadOptions { drop: vec![name.into()], ..asked() };
     assert!(
-        call(PEOPLE, &drop("citi")).starts_with("there is no column 'citi' (--drop); did you mean 'city'?")
+        call(PEOPLE, &drop("citi")).starts_with("there is no column 'citi' (drop); did you mean 'city'?")
     );
     let names = |name: &str| ReadOptions { categorical: vec![name.into()], ..asked() };
     assert!(
         call(PEOPLE, &names("agee"))
-            .starts_with("there is no column 'agee' (--categorical); did you mean 'age'?")
+            .starts_with("there is no column 'agee' (categorical); did you mean 'age'?")
     );
     let twice = ReadOptions { drop: vec!["age".into()], categorical: vec!["age".into()], ..asked() };
-    let hint = "name it once among --target, --drop and --categorical";
+    let hint = "name it once among target, drop and categorical";
     assert_eq!(call(PEOPLE, &twice), format!("column 'age' cannot be both dropped and categorical; {hint}"));
     let clash = call(b"color,color=red,y\nblue,1,1\n", &asked());
     assert!(
         clash.starts_with("a value of column 'color' could have the name of column 'color=red'; rename one")
     );
-    assert!(clash.ends_with("or say --drop color=red"));
+    assert!(clash.ends_with("or use drop = color=red"));
 }
 
 #[test]
@@ -166,7 +169,7 @@ fn a_word_in_a_number_column_names_its_cell_and_the_way_out() {
     let recipe = recipe(first, "t.csv", &asked(), None).unwrap();
     let later = [&first[..], b"\"\"\"a\nb\n,\" , \"old\",0\n"].concat();
     let error = read_in_blocks(&later, "t.csv", &recipe, later.len()).unwrap_err().to_string();
-    let hint = "mend or empty the cell, or train with --categorical the age";
+    let hint = "mend or empty the cell, or train with categorical = the age";
     let what = "'\"old\"' in the number column 'the age' is no finite number";
     assert_eq!(error, format!("t.csv:6:5: {what}; {hint}"), "a quote behind a space is text");
     for size in 1..later.len() {

@@ -145,10 +145,10 @@ fn wrong_structure_is_refused_with_its_place() {
 
 #[test]
 fn wrong_values_are_refused_with_their_place() {
-    let nested = "write its keys in the outer object, or leave it out with --drop KEY";
+    let nested = "write its keys in the outer object, or leave it out with drop";
     refused("{\"a\": {\"b\": 1}}", 7, "an object stands inside the object", nested);
     refused("{\"a\": [{}]}", 8, "an object stands inside the object", nested);
-    let items = "write items in quotes, or give each a key of its own, or --drop the key";
+    let items = "write items in quotes, or give each a key of its own, or name the key in drop";
     refused("{\"a\": [\"b\", 1]}", 13, "the array of 'a' has an item that is no text", items);
     refused("{\"a\": [[\"b\"]]}", 8, "the array of 'a' has an item that is no text", items);
     let finite = "write null for a value that is not known";
@@ -200,7 +200,7 @@ fn the_target_is_as_asked_or_the_first_usual_name() {
     assert_eq!(target("{\"a\": 1}\n{\"class\": 2}").unwrap(), recipe("class", &[], &[]));
     assert_eq!(
         target("{\"price\": 1, \"Label\": {\"deep\": 1}}").unwrap_err(),
-        "a.jsonl: no key is called target, label, y, class; name the target with --target NAME; there are: price, Label"
+        "a.jsonl: no key is called target, label, y, class; name the target with target; there are: price, Label"
     );
     assert!(target("").is_ok() && target("\n").is_ok(), "that there are no rows is said elsewhere");
     assert!(target("{\"y\": 1}\n{\"y\"").unwrap_err().starts_with("a.jsonl:2:5: no ':' follows"));
@@ -233,8 +233,7 @@ fn names_that_never_occur_are_refused_with_a_suggestion() {
     };
     assert_eq!(opened(first, "a.jsonl", &asked, None).unwrap(), recipe("y", &["city"], &["price"]));
     let asked = ReadOptions { drop: vec!["y".into()], ..ReadOptions::default() };
-    let both =
-        "the key 'y' is the target and is to be left out; take it off --drop, or name another --target";
+    let both = "the key 'y' is the target and is to be left out; take it off drop, or name another target";
     assert_eq!(opened(first, "a.jsonl", &asked, None).unwrap_err(), both);
     let many: String = (0..1000).map(|k| format!("\"key{k}\": 1, ")).collect();
     let error = opened(

@@ -98,7 +98,7 @@ fn a_refusal_names_a_solver_that_can_do_it_if_there_is_one() {
                 let able = SOLVERS.iter().find(|other| other.solver.check(&wanted).is_ok());
                 let text = refusal.to_string();
                 match able {
-                    Some(able) => assert!(text.contains(&format!("use --solver {}", able.solver)), "{text}"),
+                    Some(able) => assert!(text.contains(&format!("use solver = {}", able.solver)), "{text}"),
                     None => assert!(text.contains("no solver can do all of this"), "{text}"),
                 }
             }

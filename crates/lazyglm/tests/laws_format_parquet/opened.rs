@@ -43,13 +43,12 @@ fn the_target_is_as_asked_or_the_first_usual_name() {
     {
         assert!(target(asked).unwrap_err().starts_with(unknown));
     }
-    let both =
-        "the column 'y' is the target and is to be left out; take it off --drop, or name another --target";
+    let both = "the column 'y' is the target and is to be left out; take it off drop, or name another target";
     assert_eq!(target(asked(Some("y"), &["y"], &[])).unwrap_err(), both);
     let path = folder.parquet(vec![("a", one.clone()), ("b", one)]);
     assert_eq!(
         opened(&path, &ReadOptions::default(), None).unwrap_err(),
-        "a.parquet: no column is called target, label, y, class; name the target with --target NAME; there are: a, b"
+        "a.parquet: no column is called target, label, y, class; name the target with target; there are: a, b"
     );
 }
 

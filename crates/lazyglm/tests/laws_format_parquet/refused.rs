@@ -22,14 +22,15 @@ fn refused(columns: Columns, asked: &ReadOptions, expected: &str) {
 #[test]
 fn wrong_columns_are_refused_by_name() {
     let plain = ReadOptions::default();
-    let hint = "leave it out with --drop NAME, or write numbers, text, lists of text, or lists of struct<index, value>";
+    let hint =
+        "leave it out with drop, or write numbers, text, lists of text, or lists of struct<index, value>";
     let when = |name| vec![(name, Arc::new(Date32Array::from(vec![1])) as ArrayRef), targets(1)];
     let what = "a.parquet: the column 'when' is Date32, of which no features can be made; ";
     refused(when("when"), &plain, &format!("{what}{hint}"));
     refused(
         when("when"),
         &asked(None, &["y"], &[]),
-        "the column 'y' is the target and is to be left out; take it off --drop, or name another --target",
+        "the column 'y' is the target and is to be left out; take it off drop, or name another target",
     );
     refused(
         when("when"),
@@ -44,13 +45,11 @@ fn wrong_columns_are_refused_by_name() {
     refused(
         vec![targets(1), ("x", pairs(&[None]))],
         &asked(None, &[], &["x"]),
-        "the column 'x' holds lists of index and value: those are no names; take it off --categorical",
+        "the column 'x' holds lists of index and value: those are no names; take it off categorical",
     );
     let nul: Columns = vec![targets(1), ("a\0", targets(1).1)];
-    let (what, rename) = (
-        "the column 'a\\u{0}' has a NUL character in its name",
-        "rename it, or leave it out with --drop NAME",
-    );
+    let (what, rename) =
+        ("the column 'a\\u{0}' has a NUL character in its name", "rename it, or leave it out with drop");
     refused(nul, &plain, &format!("a.parquet: {what}; {rename}"));
     let twice = vec![targets(1), ("a", targets(1).1), ("a", targets(1).1)];
     refused(twice, &plain, &format!("a.parquet: the column 'a' stands twice in the file; {rename}"));

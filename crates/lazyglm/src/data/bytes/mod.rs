@@ -14,6 +14,7 @@
 //! ```
 
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -153,10 +154,10 @@ impl ByteSource {
     pub(crate) fn too_long(&self, line: u64) -> Error {
         let megabytes = self.longest as f64 / f64::from(1 << 20);
         let what = format!("the record that begins here does not end within {megabytes:.1} MB");
-        let hint = match self.longest {
-            LONGEST => "write one row per line, and close every quote",
-            _ => "write one row per line, and close every quote; if the record is right, raise --memory",
-        };
+        let mut hint = "write one row per line, and close every quote".to_string();
+        if self.longest != LONGEST {
+            hint += &format!("; if the record is right, raise {}", Parameter::Memory);
+        }
         Error::data(Place::file(&self.path).line(line), what, hint)
     }
 

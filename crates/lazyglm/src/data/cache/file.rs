@@ -21,6 +21,7 @@ use crate::data::format::{Parsed, ReadOptions, Span};
 use crate::data::read_config::ReadConfig;
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -345,10 +346,10 @@ fn naming(bytes: &[u8], meta: &Meta) -> Option<FeatureIds> {
 }
 
 fn damaged(path: &Path, what: &str) -> Error {
-    let hint = "remove it, or leave --cache out: it is made again from the data";
+    let hint = format!("remove it, or leave {} out: the cache is made again from the data", Parameter::Cache);
     Error::data(Place::file(path), format!("the cache cannot be used: {what}"), hint)
 }
 
 fn unreadable(path: &Path, e: io::Error) -> Error {
-    Error::io(path, e, "check the cache and the disk, or use --cache off")
+    Error::io(path, e, format!("check the cache and the disk, or use {}", Parameter::Cache.set("off")))
 }

@@ -9,7 +9,7 @@ use crate::data::loader::{self, CacheMode, Supplied};
 use crate::data::sample_weights::SampleWeights;
 use crate::data::scaling::Scale;
 use crate::simd;
-use crate::util::error::Result;
+use crate::util::error::{Place, Result};
 use crate::util::memory::{self, Left};
 use std::cell::RefCell;
 use std::path::Path;
@@ -92,7 +92,7 @@ impl Dataset {
             if load.narrow {
                 vanished.borrow_mut().note(&block.rows, all.rows.nonzeros());
             }
-            all.append(block, load.narrow).map_err(|row| too_large(path, all.lines.of(row)))
+            all.append(block, load.narrow).map_err(|row| too_large(Place::file(path).line(all.lines.of(row))))
         };
         let start_over = &mut || {
             all.borrow_mut().clear_all();

@@ -22,6 +22,7 @@ use crate::data::read_config::{Input, ReadConfig};
 use crate::data::rows::Rows;
 use crate::data::scaling::{Columns, Scale, Scaling};
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -204,10 +205,7 @@ impl Dataset {
     /// Rounds values to f32, for models that keep their weights in it.
     pub(crate) fn narrow(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
-        self.rows = rows.narrowed().map_err(|row| {
-            let what = "a value is too large for f32 (3.4e38)";
-            Error::data(self.place(row), what, "scale the feature down, or train with --precision f64")
-        })?;
+        self.rows = rows.narrowed().map_err(|row| too_large(self.place(row)))?;
         Ok(())
     }
 
@@ -235,8 +233,9 @@ impl Dataset {
 }
 
 fn no_target(place: Place) -> Error {
+    let labels = Parameter::Multilabel;
     let hint =
-        "give each row its target; where targets are sets of labels (--multilabel) a row may have none";
+        format!("give each row its target; where targets are sets of labels ({labels}) a row may have none");
     Error::data(place, "the row has no target", hint)
 }
 
@@ -276,10 +275,9 @@ fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Scaling {
     scaling
 }
 
-fn too_large(file: &Path, line: u64) -> Error {
-    let (what, hint) =
-        ("a value is too large for f32 (3.4e38)", "scale the feature down, or train with --precision f64");
-    Error::data(Place::file(file).line(line), what, hint)
+fn too_large(place: Place) -> Error {
+    let hint = format!("scale the feature down, or train with {}", Parameter::Precision.set("f64"));
+    Error::data(place, "a value is too large for f32 (3.4e38)", hint)
 }
 
 /// Calls `see` with block after block of rows: for scoring data of any size. Ids are as written, or numbers of the

@@ -7,6 +7,7 @@ use crate::data::features::Features;
 use crate::data::format::Parsed;
 use crate::data::rows::{Rows, ValuesRef};
 use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::parameter::Parameter;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -56,5 +57,9 @@ impl Vanished {
 /// The error.
 pub(crate) fn vanishes(place: Place, feature: &str) -> Error {
     let what = format!("every value of feature {} is too small for f32 (1e-45)", excerpt(feature));
-    Error::data(place, what, "scale the feature up, or train with --precision f64")
+    Error::data(
+        place,
+        what,
+        format!("scale the feature up, or train with {}", Parameter::Precision.set("f64")),
+    )
 }

@@ -1,6 +1,6 @@
 //! Products of features: a parser behind which another one does the reading.
 //!
-//! For `--interact a*b` every feature x of namespace (or column) a and every y of b give a feature `x*y` whose value is
+//! For the pair `a*b` every feature x of namespace (or column) a and every y of b give a feature `x*y` whose value is
 //! the product of theirs (a `*` inside either name is escaped: see `names.rs`). For `a*a` each unordered pair once, squares included. The data need not hold them: rows are
 //! widened as they are read, and a cache keeps them widened.
 
@@ -8,6 +8,7 @@ use super::names::{push_last, push_part};
 use super::{FormatSpec, Parsed, Parser};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use hashbrown::HashMap;
 use std::path::Path;
 
@@ -45,7 +46,7 @@ impl Interact<'_> {
             if into.rows.nonzeros() == 0 {
                 return Ok(());
             }
-            let what = format!("--interact needs names, and {} has indices", self.recipe.name());
+            let what = format!("{} needs names, and {} has indices", Parameter::Interact, self.recipe.name());
             return Err(Error::call(what, "give data with namespaces or columns"));
         };
         let sides: Vec<Vec<u8>> = self.pairs.iter().map(|pair| sides(pair, &names, self.recipe)).collect();

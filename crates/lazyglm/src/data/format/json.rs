@@ -10,6 +10,7 @@
 use super::Line;
 use crate::util::error::{Error, Result, excerpt};
 use crate::util::number::{parse_number, short};
+use crate::util::parameter::Parameter;
 use memchr::memchr2;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
@@ -91,7 +92,11 @@ impl<'a> Scanner<'a> {
                 (self.at, self.fresh) = (self.at + 1, true);
                 Ok(Value::Array)
             }
-            Some(b'{') => Err(self.wrong("an object stands inside the object", NESTED)),
+            Some(b'{') => {
+                let hint =
+                    format!("write its keys in the outer object, or leave it out with {}", Parameter::Drop);
+                Err(self.wrong("an object stands inside the object", hint))
+            }
             None => Err(self.wrong("the line ends inside the object", SHAPE)),
             Some(_) => {
                 let word = self.word();
@@ -218,9 +223,6 @@ impl<'a> Scanner<'a> {
         self.line.wrong(self.at, what, hint)
     }
 }
-
-/// What to do about an object inside an object.
-const NESTED: &str = "write its keys in the outer object, or leave it out with --drop KEY";
 
 /// Whether digits with a point are a number in JSON too: no zero before other digits, a digit on both sides of the point.
 fn is_strict(word: &[u8]) -> bool {

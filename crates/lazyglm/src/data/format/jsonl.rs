@@ -18,6 +18,7 @@ use super::names::push_part;
 use super::{Line, Parsed, Parser, for_each_line};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Result, excerpt};
+use crate::util::parameter::Parameter;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -129,7 +130,10 @@ impl Jsonl {
                     let Value::Text(text) = item else {
                         let what =
                             format!("the array of '{}' has an item that is no text", excerpt(key.as_bytes()));
-                        let hint = "write items in quotes, or give each a key of its own, or --drop the key";
+                        let drop = Parameter::Drop;
+                        let hint = format!(
+                            "write items in quotes, or give each a key of its own, or name the key in {drop}"
+                        );
                         return Err(line.wrong(at, what, hint));
                     };
                     self.word(key, &text, into);

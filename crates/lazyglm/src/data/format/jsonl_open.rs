@@ -4,6 +4,7 @@ use super::json::Scanner;
 use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, for_each_line};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::parameter::Parameter;
 use crate::util::registry;
 
 /// Keys that are the target when none is named, the first that occurs.
@@ -26,7 +27,10 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
     let Some(target) = target else {
         let what = format!("{}: no key is called {}", Place::file(opening.file), TARGETS.join(", "));
         let some = registry::listed(&names[..names.len().min(SHOWN)]);
-        return Err(Error::call(what, format!("name the target with --target NAME; there are: {some}")));
+        return Err(Error::call(
+            what,
+            format!("name the target with {}; there are: {some}", Parameter::Target),
+        ));
     };
     for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {
         if !keys.is_empty() && keys.find(name).is_none() {
@@ -35,7 +39,8 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
     }
     if asked.drop.contains(&target) {
         let what = format!("the key '{}' is the target and is to be left out", excerpt(&target));
-        return Err(Error::call(what, "take it off --drop, or name another --target"));
+        let hint = format!("take it off {}, or name another {}", Parameter::Drop, Parameter::Target);
+        return Err(Error::call(what, hint));
     }
     Ok(FormatSpec::Jsonl { target, drop: asked.drop.clone(), categorical: asked.categorical.clone() })
 }

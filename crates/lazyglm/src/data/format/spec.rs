@@ -8,6 +8,7 @@ use super::text::{self, Text, TextParser};
 use super::vw::Vw;
 use super::{Parsed, Parser, Svmlight};
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use crate::util::registry;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -316,28 +317,31 @@ pub(crate) fn refuse_strange(opening: &Opening) -> Result<()> {
         return Ok(());
     }
     let what = format!("the model has features {}, and these {here} data {}", by(known), by(here));
-    let hint = format!("give it {known} data as it learnt from; if these are such, say --format {known}");
+    let format = Parameter::Format.set(known);
+    let hint =
+        format!("give it {known} data like those it learnt from; if these are {known} data, use {format}");
     Err(Error::data(Place::file(opening.file), what, hint))
 }
 
 /// What is asked for and has no meaning in this format would change nothing: better said than passed over.
 pub(crate) fn refuse_idle(recipe: &FormatSpec, asked: &ReadOptions) -> Result<()> {
     let columns = [
-        ("--target", asked.target.is_some()),
-        ("--drop", !asked.drop.is_empty()),
-        ("--categorical", !asked.categorical.is_empty()),
+        (Parameter::Target, asked.target.is_some()),
+        (Parameter::Drop, !asked.drop.is_empty()),
+        (Parameter::Categorical, !asked.categorical.is_empty()),
     ];
     let idle = match recipe {
         FormatSpec::Csv(_) | FormatSpec::Jsonl { .. } | FormatSpec::Parquet { .. } => None,
-        _ => columns.iter().find(|(_, given)| *given).map(|(flag, _)| *flag),
+        _ => columns.iter().find(|(_, given)| *given).map(|(parameter, _)| *parameter),
     };
-    let idle = idle.or((asked.text.is_some() && !matches!(recipe, FormatSpec::Text(_))).then_some("--text"));
+    let text = asked.text.is_some() && !matches!(recipe, FormatSpec::Text(_));
+    let idle = idle.or(text.then_some(Parameter::Text));
     let indices = matches!(recipe, FormatSpec::Svmlight | FormatSpec::Text(_));
-    match idle.or((indices && !asked.interact.is_empty()).then_some("--interact")) {
+    match idle.or((indices && !asked.interact.is_empty()).then_some(Parameter::Interact)) {
         None => Ok(()),
-        Some(flag) => {
-            let what = format!("{flag} has no meaning for {}", recipe.name());
-            Err(Error::call(what, "leave it out, or say what the data are with --format"))
+        Some(parameter) => {
+            let what = format!("{parameter} has no meaning for {}", recipe.name());
+            Err(Error::call(what, format!("leave it out, or name the format with {}", Parameter::Format)))
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::data::format::{Parsed, ReadOptions};
 use crate::data::read_config::Input;
 use crate::util::error::{Error, Place, Result};
 use crate::util::files;
+use crate::util::parameter::Parameter;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -55,7 +56,8 @@ pub(super) fn from_source(
 pub(super) fn wrote(place: &Path) -> String {
     let size = std::fs::metadata(place).map_or(0, |found| found.len());
     let size = format!("{:.1} MB", size as f64 / 1e6);
-    format!("wrote {} ({size}), read instead of the data from now on; --cache off for none", place.display())
+    let off = Parameter::Cache.set("off");
+    format!("wrote {} ({size}), read instead of the data from now on; use {off} for none", place.display())
 }
 
 /// Reads a source into a cache in this place, and does nothing else; how many rows it has. Here a cache that cannot be
@@ -92,7 +94,10 @@ impl Target<'_> {
         let file = match self {
             Target::Named(place) => files::write_lightly(place, fill)?,
             Target::Nameless => nameless(fill).map_err(|e| {
-                let hint = "make room in the folder for temporary files (TMPDIR), or use --cache FILE";
+                let cache = Parameter::Cache;
+                let hint = format!(
+                    "make room in the folder for temporary files (TMPDIR), or name a file with {cache}"
+                );
                 Error::io(self.path(), e, hint)
             })?,
         };

@@ -16,6 +16,7 @@ use crate::data::reader::{self, Make, Work};
 use crate::data::rows::Rows;
 use crate::util::error::{Error, Kind, Place, Result};
 use crate::util::files;
+use crate::util::parameter::Parameter;
 use make::{Values, from_source};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -101,8 +102,9 @@ pub(crate) fn for_each(
     start_over: &mut dyn FnMut(),
 ) -> Result<Supplied> {
     if asked.renumber && !absent.is_empty() {
-        let what = "--renumber with sample weights of 0, which leave rows out";
-        return Err(Error::call(what, "leave --renumber out, or the rows themselves"));
+        let renumber = Parameter::Renumber;
+        let what = format!("{renumber} does not go with sample weights of 0, which leave rows out");
+        return Err(Error::call(what, format!("leave out {renumber}, or the rows themselves")));
     }
     let Lookup { found, mut notes } = look_up(path, asked, mode, &absent)?;
     let place = match found {
@@ -221,8 +223,9 @@ fn look_up(path: &Path, asked: &ReadOptions, mode: &CacheMode, absent: &[bool]) 
     }
     let place = match mode.place(path) {
         Some(_) if !absent.is_empty() && *mode == CacheMode::Only => {
-            let what = "--cache only with sample weights of 0, which leave rows out";
-            return Err(Error::call(what, "leave --cache only out, or the rows themselves"));
+            let only = Parameter::Cache.set("only");
+            let what = format!("{only} does not go with sample weights of 0, which leave rows out");
+            return Err(Error::call(what, format!("leave out {only}, or the rows themselves")));
         }
         Some(_) if !absent.is_empty() => None,
         place => place,
@@ -299,27 +302,25 @@ fn fresh(place: &Path, source: &Path, asked: &ReadOptions, mode: &CacheMode) -> 
             false => Ok(None),
             true => Err(Error::data(
                 Place::file(place),
-                "there is no such cache, and --cache only was asked for",
-                "make it first: train once with --cache auto",
+                format!("the cache does not exist, and {} needs it", Parameter::Cache.set("only")),
+                format!("make it first: train once with {}", Parameter::Cache.set("auto")),
             )),
         };
     }
     if matches!(mode, CacheMode::File(_)) && !Cache::is_one(place) {
-        let hint = "give --cache the name of a new file: this one would be overwritten";
-        return Err(Error::call(
-            format!("--cache {}: that file is no cache of lazyglm", place.display()),
-            hint,
-        ));
+        let what = format!("{}: that file is no cache of lazyglm", Parameter::Cache.set(place.display()));
+        let hint = format!("give {} the name of a new file: this one would be overwritten", Parameter::Cache);
+        return Err(Error::call(what, hint));
     }
     let cache = match mode {
         CacheMode::Auto => {
-            let hint = "check what is there, or use --cache off";
+            let hint = format!("check what is there, or use {}", Parameter::Cache.set("off"));
             Cache::of(files::open_regular(place).map_err(|e| Error::io(place, e, hint))?, place)?
         }
         _ => Cache::open(place)?,
     };
     let stale = |what: &str| {
-        let hint = "leave --cache only out: the cache is then made again";
+        let hint = format!("leave {} out: the cache is then made again", Parameter::Cache.set("only"));
         Error::data(Place::file(place), format!("the cache cannot be used: {what}"), hint)
     };
     let unseen = is_stream(source) || (only && !source.exists());

@@ -10,6 +10,7 @@ use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Parsed, ReadOptions};
 use crate::util::error::{Error, Result};
 use crate::util::files;
+use crate::util::parameter::Parameter;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io;
@@ -65,7 +66,8 @@ fn rewrite(
         let (source, reading) = (plain.meta.source.clone(), plain.meta.reading.clone());
         let mut writer = CacheWriter::new(to, source, asked.clone(), reading)?;
         let mut push = |block: &mut Parsed| {
-            writer.push(block).map_err(|e| Error::io(&place, e, "make room on the disk, or use --cache"))
+            let hint = || format!("make room on the disk, or use {}", Parameter::Cache);
+            writer.push(block).map_err(|e| Error::io(&place, e, hint()))
         };
         outcome = tell(plain, &mut push).and_then(|()| {
             from_cache_as(plain, false, threads, &|rows| rows.renumber(&|id| ranks.get(id)), &mut push)

@@ -4,6 +4,7 @@ use super::rows::{self, Places};
 use super::{ARROW, PARQUET, ParquetColumn, arrow_file, parquet_file};
 use crate::data::format::Parsed;
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
@@ -52,7 +53,10 @@ impl Table {
             _ => Err(Error::data(
                 Place::file(path),
                 "this is no Parquet file and no Arrow file: it does not begin with PAR1 or ARROW1",
-                "name the format with --format, or write the file again (Feather: version 2)",
+                format!(
+                    "name the format with {}, or write the file again (Feather: version 2)",
+                    Parameter::Format
+                ),
             )),
         }
     }

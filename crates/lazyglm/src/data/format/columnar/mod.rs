@@ -119,6 +119,6 @@ pub(super) fn for_each_batch(
 #[cfg(not(feature = "parquet"))]
 fn built_without(file: &Path) -> Error {
     let what = "this lazyglm was built without Parquet";
-    let hint = "build it with --features parquet, or convert the file";
+    let hint = "build it with the feature `parquet` of its crate, or convert the file";
     Error::data(crate::util::error::Place::file(file), what, hint)
 }

@@ -4,8 +4,9 @@ use super::batches::{Table, stream};
 use super::{Holds, ParquetColumn, types};
 use crate::data::format::{FormatSpec, Opening, ReadOptions};
 use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::parameter::Parameter;
 use crate::util::registry;
-use arrow_schema::{DataType, FieldRef, Field, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -65,7 +66,10 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
     let Some(target) = asked.target.clone().or_else(usual) else {
         let what = format!("{}: no column is called {}", Place::file(file), TARGETS.join(", "));
         let some = registry::listed(&names[..names.len().min(SHOWN)]);
-        return Err(Error::call(what, format!("name the target with --target NAME; there are: {some}")));
+        return Err(Error::call(
+            what,
+            format!("name the target with {}; there are: {some}", Parameter::Target),
+        ));
     };
     for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {
         if !names.contains(&name.as_str()) {
@@ -74,7 +78,8 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
     }
     if asked.drop.contains(&target) {
         let what = format!("the column '{}' is the target and is to be left out", excerpt(&target));
-        return Err(Error::call(what, "take it off --drop, or name another --target"));
+        let hint = format!("take it off {}, or name another {}", Parameter::Drop, Parameter::Target);
+        return Err(Error::call(what, hint));
     }
     check_names(schema, |field| !asked.drop.contains(field.name()), file)?;
     check_target(schema, &target, file)?;
@@ -98,8 +103,10 @@ fn column(field: &Field, asked: &ReadOptions, file: &Path) -> Result<ParquetColu
             excerpt(name.as_bytes()),
             field.data_type()
         );
-        let hint = "leave it out with --drop NAME, or write numbers, text, lists of text, or lists of \
-                    struct<index, value>";
+        let hint = format!(
+            "leave it out with {}, or write numbers, text, lists of text, or lists of struct<index, value>",
+            Parameter::Drop
+        );
         return Err(Error::data(Place::file(file), what, hint));
     };
     let categorical = asked.categorical.contains(&name);
@@ -107,7 +114,7 @@ fn column(field: &Field, asked: &ReadOptions, file: &Path) -> Result<ParquetColu
         Holds::Pairs if categorical => {
             let what =
                 format!("the column '{}' holds lists of index and value: those are no names", excerpt(&name));
-            return Err(Error::call(what, "take it off --categorical"));
+            return Err(Error::call(what, format!("take it off {}", Parameter::Categorical)));
         }
         Holds::Numbers if categorical && *field.data_type() != DataType::Boolean => Holds::Names,
         holds => holds,
@@ -122,7 +129,11 @@ fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> R
     names.sort_unstable();
     let wrong = |name: &str, what: &str| {
         let what = format!("the column '{}' {what}", excerpt(name.as_bytes()));
-        Err(Error::data(Place::file(file), what, "rename it, or leave it out with --drop NAME"))
+        Err(Error::data(
+            Place::file(file),
+            what,
+            format!("rename it, or leave it out with {}", Parameter::Drop),
+        ))
     };
     if let Some(two) = names.windows(2).find(|two| two[0] == two[1]) {
         return wrong(two[0], "stands twice in the file");
@@ -150,7 +161,7 @@ fn distinct(columns: &[ParquetColumn], file: &Path) -> Result<()> {
             return Err(Error::data(
                 Place::file(file),
                 what,
-                "rename one of them, or leave one out with --drop NAME",
+                format!("rename one of them, or leave one out with {}", Parameter::Drop),
             ));
         }
     }

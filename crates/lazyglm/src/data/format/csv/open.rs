@@ -5,6 +5,7 @@ use super::records::{Records, cut};
 use super::{Column, ColumnKind, Csv, delimiter_of, finished, may_be_number, trimmed, unmarked};
 use crate::data::format::{FormatSpec, Opening, ReadOptions, spec::ending};
 use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::parameter::Parameter;
 use crate::util::registry::{listed, suggest};
 use std::collections::{HashMap, HashSet};
 
@@ -89,7 +90,7 @@ fn decided(
 ) -> Result<Vec<ColumnKind>> {
     let ReadOptions { target, drop, categorical, .. } = opening.asked;
     let mut kinds = vec![None; names.len()];
-    let mut say = |name: &str, kind, role: &str| {
+    let mut say = |name: &str, kind, role: Parameter| {
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
         let unknown =
             || Error::call(format!("there is no column '{}' ({role})", excerpt(name)), suggest(name, &all));
@@ -98,14 +99,16 @@ fn decided(
             Some(other) if other != kind => {
                 let what =
                     format!("column '{}' cannot be both {} and {}", excerpt(name), word(other), word(kind));
-                Err(Error::call(what, "name it once among --target, --drop and --categorical"))
+                let [target, drop, categorical] =
+                    [Parameter::Target, Parameter::Drop, Parameter::Categorical];
+                Err(Error::call(what, format!("name it once among {target}, {drop} and {categorical}")))
             }
             _ => Ok(()),
         }
     };
-    target.iter().try_for_each(|name| say(name, ColumnKind::Target, "--target"))?;
-    drop.iter().try_for_each(|name| say(name, ColumnKind::Dropped, "--drop"))?;
-    categorical.iter().try_for_each(|name| say(name, ColumnKind::Category, "--categorical"))?;
+    target.iter().try_for_each(|name| say(name, ColumnKind::Target, Parameter::Target))?;
+    drop.iter().try_for_each(|name| say(name, ColumnKind::Dropped, Parameter::Drop))?;
+    categorical.iter().try_for_each(|name| say(name, ColumnKind::Category, Parameter::Categorical))?;
     if target.is_none() {
         let usual = usual_target(opening, names, &kinds)?;
         kinds[usual] = Some(ColumnKind::Target);
@@ -140,7 +143,7 @@ fn usual_target(opening: &Opening, names: &[String], kinds: &[Option<ColumnKind>
         }
         _ => "it is not said which column is the target".to_string(),
     };
-    let hint = format!("say --target NAME, one of: {}", listed(names));
+    let hint = format!("name it with {}, one of: {}", Parameter::Target, listed(names));
     Err(Error::call(format!("{}: {what}", Place::file(opening.file)), hint))
 }
 
@@ -169,7 +172,10 @@ fn distinct(names: &[String], kinds: &[ColumnKind]) -> Result<()> {
         if let Some(category) = starts.find(|start| categories.contains(start)) {
             let (category, name) = (excerpt(category), excerpt(name));
             let what = format!("a value of column '{category}' could have the name of column '{name}'");
-            return Err(Error::call(what, format!("rename one of them, or say --drop {name}")));
+            return Err(Error::call(
+                what,
+                format!("rename one of them, or use {}", Parameter::Drop.set(name)),
+            ));
         }
     }
     Ok(())

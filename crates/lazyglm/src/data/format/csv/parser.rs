@@ -6,6 +6,7 @@ use crate::data::format::names::push_part;
 use crate::data::format::{Parsed, Parser};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
+use crate::util::parameter::Parameter;
 use memchr::{memchr, memchr_iter};
 use std::path::Path;
 
@@ -188,6 +189,7 @@ impl Spot<'_> {
     fn no_number(&self, k: usize, cell: &str, column: &str) -> Error {
         let what =
             format!("'{}' in the number column '{}' is no finite number", excerpt(cell), excerpt(column));
-        self.cell(k, what, format!("mend or empty the cell, or train with --categorical {}", excerpt(column)))
+        let categorical = Parameter::Categorical.set(excerpt(column));
+        self.cell(k, what, format!("mend or empty the cell, or train with {categorical}"))
     }
 }

@@ -34,7 +34,7 @@ impl Writer for Csv {
             let spaced = name.trim_matches([' ', '\t']) != name;
             if name.is_empty() || spaced || name == TARGET || name.contains('\0') {
                 let what = format!("a feature is called '{}', and no column can be", excerpt(name));
-                return Err(Refusal { what, hint: "rename or --drop it, or write svmlight or jsonl" });
+                return Err(Refusal { what, hint: "rename it or leave it out, or write svmlight or jsonl" });
             }
             to.push(b',');
             cell(name, to);

@@ -25,7 +25,7 @@ impl Writer for Jsonl {
             let name = name_of(names, id);
             if name == TARGET {
                 let what = format!("a feature is called '{TARGET}', which is the key of the target");
-                return Err(Refusal { what, hint: "rename or --drop it, or write svmlight or vw" });
+                return Err(Refusal { what, hint: "rename it or leave it out, or write svmlight or vw" });
             }
             to.push(b',');
             text(&name, to)?;

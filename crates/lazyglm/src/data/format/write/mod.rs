@@ -17,6 +17,7 @@ pub(crate) use vw::Vw;
 
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 use crate::util::registry;
 use std::borrow::Cow;
 use std::io::Write;
@@ -58,7 +59,7 @@ pub const TABLE: &[Format] = &[
 ///
 /// ```
 /// let error = lazyglm::data::format::write::find("mail".as_ref(), None).unwrap_err();
-/// assert!(error.is_wrong_call() && error.to_string().contains("--to"));
+/// assert!(error.is_wrong_call() && error.to_string().contains("output_format"));
 /// ```
 pub fn find(file: &Path, asked: Option<&str>) -> Result<&'static Format> {
     let names: Vec<&str> = TABLE.iter().map(|format| format.name).collect();
@@ -74,7 +75,7 @@ pub fn find(file: &Path, asked: Option<&str>) -> Result<&'static Format> {
         }),
         None => by_ending(file).ok_or_else(|| {
             let what = format!("the name '{}' does not say which format to write", file.display());
-            Error::call(what, format!("say it: --to {}", names.join(", ")))
+            Error::call(what, format!("give {}: one of {}", Parameter::OutputFormat, names.join(", ")))
         }),
     }
 }
