@@ -3,6 +3,7 @@
 use super::Model;
 use crate::problem::loss::Admits;
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 
 /// What to make of a score.
 ///
@@ -63,7 +64,12 @@ impl Model {
             }
             Output::Probability => Err(Error::call(
                 format!("loss '{}' gives no probabilities", self.loss.spec()),
-                "ask for --as score or --as target, or train with --loss logistic",
+                format!(
+                    "ask for {} or {}, or train with {}",
+                    Parameter::Prediction.set("score"),
+                    Parameter::Prediction.set("target"),
+                    Parameter::Loss.set("logistic")
+                ),
             )),
             Output::Target if classifier => {
                 let classes = self.classes.as_ref().map(|c| c[usize::from(score > 0.0)].as_str());

@@ -5,6 +5,7 @@ use crate::data::format::Parsed;
 use crate::data::rows::RowsRef;
 use crate::model::Model;
 use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::parameter::Parameter;
 use std::borrow::Cow;
 
 /// A model laid out for scoring rows whose ids are indices as written.
@@ -254,7 +255,7 @@ impl<'a> Scorer<'a> {
         self.unseen.as_deref().map(|name| (name, self.unseen_values)).filter(|(_, values)| *values > 0)
     }
 
-    /// The refusal of `--strict` for such a feature.
+    /// The error for such a feature, where unknown features are not allowed.
     ///
     /// ```
     /// # use lazyglm::{Model, Place, Rows, Scorer, Settings, synth, train};
@@ -273,7 +274,7 @@ impl<'a> Scorer<'a> {
             Error::data(
                 place,
                 format!("feature {} never occurred in training", excerpt(name)),
-                "leave --strict out to count it as zero, or train on data that have it",
+                format!("leave {} out to count it as zero, or train on data that have it", Parameter::Strict),
             )
         })
     }

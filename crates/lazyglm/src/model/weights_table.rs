@@ -27,7 +27,7 @@ pub fn with_weights_of(model: &Model, file: &Path) -> Result<Model> {
     let (mut bias, mut seen_bias, mut by_name) = (0.0, false, BTreeMap::new());
     for (k, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let place = || Place::file(file).line(k as u64 + 1);
-        let shape = "write feature<TAB>weight, as `lazyglm inspect --tsv` does";
+        let shape = "write feature<TAB>weight, one feature per line";
         let (name, weight) = line.rsplit_once('\t').ok_or_else(|| {
             Error::data(place(), "the line has no tab between a feature and its weight", shape)
         })?;
@@ -65,7 +65,7 @@ fn of_indices(model: &Model, by_name: BTreeMap<&str, (f64, u64)>, file: &Path) -
     for (name, (weight, line)) in by_name {
         let index: u32 = name.parse().map_err(|_| {
             let what = format!("'{}' is no index, and the model knows its features by number", excerpt(name));
-            Error::data(Place::file(file).line(line), what, "name features as `lazyglm inspect --tsv` does")
+            Error::data(Place::file(file).line(line), what, "give the index of the feature, as in the data")
         })?;
         pairs.push((index, weight));
     }

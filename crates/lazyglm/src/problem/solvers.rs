@@ -7,11 +7,12 @@
 //! let wanted = Request { loss: Some(&*hinge), ..Request::default() };
 //! assert!(Solver::Sgd.check(&wanted).is_ok());
 //! let refusal = Solver::Newton.check(&wanted).unwrap_err().to_string();
-//! assert!(refusal.contains("without kinks") && refusal.contains("--solver auto"), "{refusal}");
+//! assert!(refusal.contains("without kinks") && refusal.contains("solver = auto"), "{refusal}");
 //! ```
 
 use crate::problem::loss::Loss;
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 use crate::util::registry::suggest;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -135,7 +136,7 @@ use TargetKind::{Classes, Labels, Single};
 pub static SOLVERS: &[Capabilities] = &[
     Capabilities {
         solver: Solver::Auto,
-        about: "chooses for you: newton if the rows are in memory and the loss is smooth, else sgd; without --l1 and --l2 it chooses the penalty on held-out rows, and ftrl if that predicts them better",
+        about: "chooses for you: newton if the rows are in memory and the loss is smooth, else sgd; if no penalty is given, it chooses the penalty on held-out rows, and ftrl if that predicts them better",
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
@@ -159,7 +160,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Newton,
-        about: "the optimum to --tolerance, with a certificate; rows in memory, losses without kinks",
+        about: "the optimum to a tolerance, with a certificate; rows in memory, losses without kinks",
         losses: Losses::Smooth,
         targets: &[Single],
         on_disk: false,
@@ -171,7 +172,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Adagrad,
-        about: "stochastic steps with a rate for each weight, in any units; --eta0 is their common factor",
+        about: "stochastic steps with a rate for each weight, in any units; eta0 is their common factor",
         losses: Losses::Any,
         targets: &[Single],
         on_disk: true,
@@ -195,7 +196,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Svrg,
-        about: "steps whose noise fades (SVRG): to the optimum, at --tolerance or after --epochs; losses without kinks",
+        about: "steps whose noise fades (SVRG): to the optimum, at a tolerance or after so many epochs; losses without kinks",
         losses: Losses::BoundedCurvature,
         targets: &[Single],
         on_disk: true,
@@ -256,9 +257,9 @@ impl Solver {
     pub fn check(self, wanted: &Request) -> Result<()> {
         let Some(what) = self.capabilities().lacks(wanted) else { return Ok(()) };
         let able = SOLVERS.iter().filter(|row| row.lacks(wanted).is_none());
-        let able: Vec<&str> = able.map(|row| row.solver.name()).take(2).collect();
+        let able: Vec<String> = able.map(|row| Parameter::Solver.set(row.solver)).take(2).collect();
         let mut hint = match able.is_empty() {
-            false => format!("use --solver {}", able.join(" or ")),
+            false => format!("use {}", able.join(" or ")),
             true => "no solver can do all of this: leave some of it out".to_string(),
         };
         if wanted.loss.is_some_and(|loss| !self.capabilities().losses.include(loss)) {
@@ -271,23 +272,28 @@ impl Solver {
 impl Capabilities {
     /// What is wanted and missing, in words.
     fn lacks(&self, wanted: &Request) -> Option<String> {
-        let name = self.solver;
+        let solver = Parameter::Solver.set(self.solver);
         if let Some(loss) = wanted.loss.filter(|loss| !self.losses.include(*loss)) {
             let kind = self.losses.text();
-            return Some(format!("--solver {name} needs a loss {kind}, and '{}' is not one", loss.spec()));
+            return Some(format!("{solver} needs a loss {kind}, and '{}' is not one", loss.spec()));
         }
         if let Some(kind) = wanted.targets.filter(|kind| !self.targets.contains(kind)) {
             let what = if kind == TargetKind::Labels { "labels" } else { "more than two classes" };
-            return Some(format!("--solver {name} is for one model, and cannot learn {what}"));
+            return Some(format!("{solver} is for one model, and cannot learn {what}"));
+        }
+        if wanted.on_disk && !self.on_disk {
+            return Some(format!(
+                "{solver} needs all rows in memory, and they do not fit into {}",
+                Parameter::Memory
+            ));
         }
         let missing = [
-            (wanted.on_disk && !self.on_disk, "rows that do not fit into --memory"),
-            (wanted.factors && !self.factors, "--penalty-factor"),
-            (wanted.bounds && !self.bounds, "--nonnegative"),
-            (wanted.runs && !self.runs, "--runs"),
+            (wanted.factors && !self.factors, Parameter::PenaltyFactor),
+            (wanted.bounds && !self.bounds, Parameter::Nonnegative),
+            (wanted.runs && !self.runs, Parameter::Runs),
         ];
         let (_, what) = missing.into_iter().find(|(missing, _)| *missing)?;
-        Some(format!("{what} is not for --solver {name}"))
+        Some(format!("{what} is not for {solver}"))
     }
 }
 

@@ -4,6 +4,7 @@
 //! allocation can still fail: the large ones are asked for beforehand.
 
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 use std::fs::read_to_string;
 
 /// What the machine can still give, in bytes, where it says so.
@@ -77,7 +78,11 @@ pub(crate) fn ask_for(bytes: usize, what: &str) -> Result<()> {
 pub(crate) fn out_of_memory(what: &str) -> Error {
     Error::call(
         format!("{what} do not fit into memory"),
-        "give --memory (as in --memory 2G), which goes through the rows a window at a time, or fewer rows or features",
+        format!(
+            "give {} (as in {}), which goes through the rows a window at a time, or fewer rows or features",
+            Parameter::Memory,
+            Parameter::Memory.set("2G")
+        ),
     )
 }
 
@@ -98,7 +103,7 @@ mod tests {
     fn more_than_there_is_is_an_error_that_names_the_way_out() {
         let left = Left { bytes: 1000, limited: true };
         assert!(left.check(1000).is_ok());
-        assert!(left.check(1001).unwrap_err().to_string().contains("--memory"));
+        assert!(left.check(1001).unwrap_err().to_string().contains("memory = 2G"));
         assert!(ask_for(1 << 20, "the weights").is_ok());
         let error = ask_for(isize::MAX as usize, "the weights").unwrap_err().to_string();
         assert!(error.starts_with("the weights do not fit into memory"), "{error}");

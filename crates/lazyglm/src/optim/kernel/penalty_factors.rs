@@ -13,6 +13,7 @@ use crate::optim::ledger::Ledger;
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 
 /// More ledgers than this would take longer to charge than rows to learn.
 const MOST_LEDGERS: usize = 4096;
@@ -64,7 +65,11 @@ impl FactoredWeights {
         if each.len() > MOST_LEDGERS {
             return Err(Error::call(
                 format!("{} different penalty factors are too many for stochastic steps with l2", each.len()),
-                "use --solver newton, or --l2 0, or round the factors",
+                format!(
+                    "use {}, or {}, or round the factors",
+                    Parameter::Solver.set("newton"),
+                    Parameter::L2.set(0)
+                ),
             ));
         }
         let account = |j: usize| match each.binary_search_by(|price| price.total_cmp(&factor(j))) {

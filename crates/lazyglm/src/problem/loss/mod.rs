@@ -1,6 +1,6 @@
 //! Losses ℓ(s, y): how wrong is the score s when the target is y? One file each.
 //!
-//! To add one: write its file, add its `mod` line and its line in [`TABLE`]. The program's `--loss`, its help,
+//! To add one: write its file, add its `mod` line and its line in [`TABLE`]. The program's flag for the loss, its help,
 //! the error lists and every law follow from the table.
 //!
 //! ```

@@ -16,6 +16,7 @@ mod weighted;
 pub use weighted::WeightedPenalty;
 
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 
 /// λ₁ and λ₂: how dear a weight's magnitude and half its square are.
@@ -129,8 +130,11 @@ impl Method {
                     eta * penalty.l2
                 ),
                 format!(
-                    "lower --eta0 below {:?}, or lower --l2, or use --method fobos, which has no such limit",
-                    1.0 / penalty.l2
+                    "lower {} below {:?}, or lower {}, or use {}, which has no such limit",
+                    Parameter::Eta0,
+                    1.0 / penalty.l2,
+                    Parameter::L2,
+                    Parameter::Method.set("fobos")
                 ),
             ));
         }

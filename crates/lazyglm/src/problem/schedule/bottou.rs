@@ -3,6 +3,7 @@
 
 use super::{Make, Schedule, T0};
 use crate::util::error::Error;
+use crate::util::parameter::Parameter;
 use crate::util::registry::Entry;
 
 pub(super) const ENTRY: Entry<Make> = Entry {
@@ -13,7 +14,7 @@ pub(super) const ENTRY: Entry<Make> = Entry {
         if setting.l2 <= 0.0 {
             return Err(Error::call(
                 "schedule 'bottou' takes its rate from l2, and l2 is 0",
-                "give --l2 above 0, or another --schedule",
+                format!("give {} above 0, or another {}", Parameter::L2, Parameter::Schedule),
             ));
         }
         Ok(Box::new(Bottou { l2: setting.l2, t0: given.or_rows(0, setting, 1)? }))
