@@ -92,10 +92,10 @@ impl fmt::Display for Place {
 /// The texts hold marked names of parameters: [`Error::spelled`] and `Display` write them out.
 ///
 /// ```
-/// use lazyglm::{ElasticNet, Kind};
+/// use lazyglm::{ElasticNet, Kind, Parameter};
 /// let error = ElasticNet::new(-1.0, 0.0).unwrap_err();
 /// match error.kind() {
-///     Kind::Call { hint, .. } => assert_eq!(hint, "give a number from 0 up"),
+///     Kind::Call { parameter, .. } => assert_eq!(*parameter, Some(Parameter::L1)),
 ///     other => panic!("not a wrong call: {other}"),
 /// }
 /// ```
@@ -156,28 +156,32 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What failed, and what to do about it (may be empty). `spelling` writes the parameters.
-    fn spelled(&self, spelling: Spelling) -> (String, String) {
-        let (what, hint) = match self {
-            Kind::Io { place, source, hint } => (format!("{place}: {source}"), hint.as_str()),
+    /// What failed, and what to do about it (may be empty), with parameters marked.
+    fn parts(&self) -> (String, &str) {
+        match self {
+            Kind::Io { place, source, hint } => (format!("{place}: {source}"), hint),
             Kind::Data { place, what, hint } | Kind::Model { place, what, hint } => {
-                (format!("{place}: {what}"), hint.as_str())
+                (format!("{place}: {what}"), hint)
             }
-            Kind::Call { what, hint, .. } => (what.clone(), hint.as_str()),
+            Kind::Call { what, hint, .. } => (what.clone(), hint),
             Kind::Diverged { place, epoch, step, what, hint } => {
-                (format!("training diverged at {place} (epoch {epoch}, step {step}): {what}"), hint.as_str())
+                (format!("training diverged at {place} (epoch {epoch}, step {step}): {what}"), hint)
             }
             Kind::Interrupted => ("interrupted before anything was learnt: nothing was written".into(), ""),
-        };
-        (spelled(&what, spelling), spelled(hint, spelling))
+        }
+    }
+
+    /// The whole message, with parameters marked.
+    fn marked(&self) -> String {
+        let (what, hint) = self.parts();
+        let between = if hint.is_empty() { "" } else { "; " };
+        format!("{what}{between}{hint}")
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, hint) = self.spelled(plain);
-        let between = if hint.is_empty() { "" } else { "; " };
-        write!(f, "{what}{between}{hint}")
+        f.write_str(&spelled(&self.marked(), plain))
     }
 }
 
@@ -231,7 +235,13 @@ impl Error {
     /// assert_eq!(error.to_string(), "eta0 is not for newton; use solver = sgd");
     /// ```
     pub fn spelled(&self, spelling: Spelling) -> (String, String) {
-        self.0.spelled(spelling)
+        let (what, hint) = self.0.parts();
+        (spelled(&what, spelling), spelled(hint, spelling))
+    }
+
+    /// The whole message with its parameters still marked, for a note that quotes the error.
+    pub(crate) fn marked(&self) -> String {
+        self.0.marked()
     }
 
     /// Whether the caller is at fault (exit code 2) rather than the data or the run (exit code 1).

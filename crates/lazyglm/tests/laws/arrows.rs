@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const UNSAFE: [&str; 2] = ["simd/", "optim/kernel/"];
 
 /// Every source file below `src/`, by its path there.
-fn sources() -> Vec<(String, String)> {
+pub fn sources() -> Vec<(String, String)> {
     fn walk(folder: &Path, root: &Path, found: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -41,7 +41,7 @@ fn sources() -> Vec<(String, String)> {
 }
 
 /// The lines of code: neither comments nor tests inside the library.
-fn code(text: &str) -> impl Iterator<Item = &str> {
+pub fn code(text: &str) -> impl Iterator<Item = &str> {
     let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
     product.lines().filter(|line| !line.trim_start().starts_with("//"))
 }

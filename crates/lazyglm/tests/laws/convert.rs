@@ -179,7 +179,10 @@ fn weights_stay_in_vowpal_wabbit_text_and_are_missed_elsewhere() {
     let (_folder, from) = folder("a.vw", "1 0.1 |a b:2\nword 3 |a c\n1 0 | d\n0 | e\n");
     assert_eq!(through(&from, "b.vw"), read(&from));
     let done = to(&from, &from.with_file_name("b.jsonl")).unwrap();
-    assert_eq!(done.notes, ["3 rows have weights of their own, which jsonl cannot hold: they are lost"]);
+    assert_eq!(
+        done.notes,
+        ["warning: 3 rows have weights of their own, which jsonl cannot hold: they are lost"]
+    );
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod mean;
 mod newton;
 mod objective;
 mod paper;
+mod parameters;
 mod priced;
 mod renumber;
 mod saga;

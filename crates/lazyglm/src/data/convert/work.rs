@@ -8,6 +8,7 @@ use crate::data::format::{Parsed, ReadOptions};
 use crate::data::read_config::{Input, ReadConfig};
 use crate::util::error::{Error, Place, Result};
 use crate::util::files;
+use crate::util::parameter::WARNING;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -76,8 +77,8 @@ impl Work<'_> {
                 1 => ("row has a weight of its own", "it is lost"),
                 _ => ("rows have weights of their own", "they are lost"),
             };
-            notes
-                .push(format!("{} {weights}, which {} cannot hold: {lost}", seen.weighted, self.format.name));
+            let (count, format) = (seen.weighted, self.format.name);
+            notes.push(format!("{WARNING}{count} {weights}, which {format} cannot hold: {lost}"));
         }
         Ok(Converted { rows: seen.rows, names: self.list(writer)?, notes })
     }

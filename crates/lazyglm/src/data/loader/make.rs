@@ -48,7 +48,7 @@ pub(super) fn from_source(
             Some(format!("{}: the data changed while they were read: no cache was kept", place.display()))
         }
         Ok(_) => Some(wrote(place)),
-        Err(e) => Some(format!("no cache was written: {e}")),
+        Err(e) => Some(format!("no cache was written: {}", e.marked())),
     };
     Ok((made.supplied, word))
 }

@@ -289,7 +289,7 @@ fn tell(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result
 fn again(e: &Error) -> String {
     let what = match e.kind() {
         Kind::Data { place, what, .. } => format!("{place}: {what}"),
-        _ => e.to_string(),
+        _ => e.marked(),
     };
     format!("{what}; it is made again from the data")
 }

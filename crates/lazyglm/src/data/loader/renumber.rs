@@ -45,7 +45,7 @@ pub(super) fn renumbered(
                     notes.push(wrote(place));
                     return Ok(Kept { cache, notes });
                 }
-                Err(e) => notes.push(format!("no cache was written: {e}")),
+                Err(e) => notes.push(format!("no cache was written: {}", e.marked())),
             },
         }
     }

@@ -45,12 +45,9 @@ impl ElasticNet {
     /// assert!(ElasticNet::new(-1.0, 0.0).is_err());
     /// ```
     pub fn new(l1: f64, l2: f64) -> Result<ElasticNet> {
-        for (name, value) in [("l1", l1), ("l2", l2)] {
+        for (parameter, value) in [(Parameter::L1, l1), (Parameter::L2, l2)] {
             if !value.is_finite() || value < 0.0 {
-                return Err(Error::call(
-                    format!("{name} = {value} is no penalty"),
-                    "give a number from 0 up",
-                ));
+                return Err(Error::parameter(parameter, value, "a finite number, at least 0"));
             }
         }
         Ok(ElasticNet { l1, l2 })
