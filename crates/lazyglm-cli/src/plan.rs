@@ -3,8 +3,8 @@
 use crate::args;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::{
-    ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Precision, Request, Result, Settings,
-    Solver, Steps, TargetKind, UpdateName, loss, schedule,
+    ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Parameter, Precision, Request, Result,
+    Settings, Solver, Steps, TargetKind, UpdateName, loss, schedule,
 };
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -40,10 +40,7 @@ pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
         Some((a, b)) if !a.is_empty() && !b.is_empty() && !b.contains('*') => {
             Ok([a.to_string(), b.to_string()])
         }
-        _ => Err(Error::call(
-            format!("--interact '{text}' is no pair"),
-            "write two namespaces: --interact 'a*b'",
-        )),
+        _ => Err(Error::parameter(Parameter::Interact, text, "two namespaces, as in 'a*b'")),
     };
     Ok(ReadOptions {
         format: args.format.clone(),
@@ -59,15 +56,14 @@ pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
 
 /// The penalty and the rate of `train`: one of each.
 pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
-    let number = |name: &str, text: &Option<String>| match text.as_deref().map(str::parse::<f64>) {
+    let number = |parameter, text: Option<&str>| match text {
         None => Ok(Settings::default().penalty.l1),
-        Some(Ok(number)) => Ok(number),
-        Some(Err(_)) => Err(Error::call(
-            format!("--{name} {} is no number", text.as_deref().unwrap_or_default()),
-            "give a number from 0 up; `lazyglm tune` tries several",
-        )),
+        Some(text) => text.parse().map_err(|_| {
+            Error::parameter(parameter, text, "one number, at least 0 (`lazyglm tune` takes several)")
+        }),
     };
-    Ok((ElasticNet::new(number("l1", &args.l1)?, number("l2", &args.l2)?)?, eta0(args.eta0())?))
+    let l1 = number(Parameter::L1, args.l1.as_deref())?;
+    Ok((ElasticNet::new(l1, number(Parameter::L2, args.l2.as_deref())?)?, eta0(args.eta0())?))
 }
 
 /// Makes a plan of what was typed, for a penalty and a rate.
@@ -84,7 +80,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
     if eta0.is_some() && !schedule.uses_eta0() {
         return Err(Error::call(
             format!("--eta0 has no meaning with --schedule {}", schedule.text()),
-            "leave it out: that schedule takes its rate from --l2 and its t0",
+            "leave --eta0 out: that schedule takes its rate from --l2 and its t0",
         ));
     }
     let method = match args.method {
@@ -98,7 +94,10 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
     // Some rows are known to come: what is wrong with the schedule whatever their number is a wrong call at once.
     schedule.resolve(&schedule::Setting { eta0: 1.0, l2: penalty.l2, rows: Some(1), epochs })?;
     if args.early_stop.is_some() && args.validation.is_none() {
-        return Err(Error::call("--early-stop without --validation", "say on which rows: --validation 0.1"));
+        return Err(Error::call(
+            "--early-stop needs --validation",
+            "name the held-out rows, as in --validation 0.1",
+        ));
     }
     let choose_penalty = args.solver() == Solver::Auto && args.l1.is_none() && args.l2.is_none();
     let settings = Settings {
@@ -162,13 +161,13 @@ fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
     let solver = args.solver();
     let can = solver.capabilities();
     if args.tolerance.is_some() && !can.tolerance {
-        notes.push(format!("--tolerance has no meaning with --solver {solver}, which makes --epochs"));
+        notes.push(format!("--tolerance has no meaning with --solver {solver}, which stops after --epochs"));
     }
     match can.steps {
         Steps::OwnRates => for_rates_of_weights(args),
         Steps::None if args.early_stop.is_some() => {
             let what = format!("--early-stop has no meaning with --solver {solver}");
-            Err(Error::call(what, "leave it out: it stops at --tolerance"))
+            Err(Error::call(what, "leave --early-stop out: the solver stops at --tolerance"))
         }
         Steps::None => {
             let idle = |flag: &&str| format!("{flag} has no meaning with --solver {solver}");
@@ -237,7 +236,7 @@ fn eta0(text: &str) -> Result<Option<f64>> {
     }
     match text.parse::<f64>() {
         Ok(eta0) if eta0.is_finite() && eta0 > 0.0 => Ok(Some(eta0)),
-        _ => Err(Error::call(format!("--eta0 {text} is no rate"), "give a number above 0, or auto")),
+        _ => Err(Error::parameter(Parameter::Eta0, text, "a number above 0, or 'auto'")),
     }
 }
 
@@ -295,9 +294,10 @@ fn held_out(text: &OsStr) -> Result<HeldOut> {
     match text.to_str().and_then(|text| text.parse::<f64>().ok()) {
         Some(share) if !Path::new(text).exists() => match share > 0.0 && share < 1.0 {
             true => Ok(HeldOut::Share(share)),
-            false => Err(Error::call(
-                format!("--validation {} is no share of the rows", text.display()),
-                "give a file, or a number above 0 and below 1",
+            false => Err(Error::parameter(
+                Parameter::Validation,
+                text.display(),
+                "a file, or a number above 0 and below 1",
             )),
         },
         _ => Ok(HeldOut::File(text.into())),

@@ -38,7 +38,10 @@ pub fn run(args: &Certify) -> Result<()> {
         note(args.quiet, "rows had weights in training: if they are not in the data, give them here too");
     }
     if args.nonnegative && model.weights.iter().any(|weight| *weight < 0.0) {
-        return Err(Error::call("--nonnegative, and some weights are below zero", "leave it out"));
+        return Err(Error::call(
+            "--nonnegative does not hold: some weights are below zero",
+            "leave --nonnegative out",
+        ));
     }
     let proved = certify.run(&model, &args.data)?;
     let figures = &proved.certificate;

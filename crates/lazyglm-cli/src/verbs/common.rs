@@ -7,7 +7,7 @@ use std::path::Path;
 pub fn use_threads(threads: Option<u32>) -> Result<()> {
     let Some(threads) = threads else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
-    pool.map_err(|e| Error::call(format!("--threads {threads}: {e}"), "leave it out"))
+    pool.map_err(|e| Error::call(format!("cannot start --threads {threads}: {e}"), "leave --threads out"))
 }
 
 /// Output must not replace the data it came from.

@@ -11,7 +11,10 @@ pub fn run(args: &Convert) -> Result<()> {
     let asked = plan::asked(&args.reading)?;
     let to_standard_output = args.output.as_os_str() == "-";
     if to_standard_output && args.to.is_none() {
-        return Err(Error::call("standard output has no ending that says a format", "say it: --to svmlight"));
+        return Err(Error::call(
+            "standard output has no name that tells the format",
+            "name it, as in --to svmlight",
+        ));
     }
     let format = write::find(&args.output, args.to.as_deref())?;
     use_threads(args.threads)?;

@@ -1,7 +1,7 @@
 //! `lazyglm predict MODEL DATA`: one line a row.
 
 use crate::args::{Predict, What};
-use crate::print::{cannot_print, note, standard_output, unseen_note};
+use crate::print::{cannot_print, note, standard_output, unseen_note, warning};
 use crate::verbs::common::refuse_same;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::{
@@ -59,7 +59,10 @@ pub fn run(args: &Predict) -> Result<()> {
     let notes = dataset::query_note(&args.data, job.with_query).into_iter().chain(job.unseen);
     notes.for_each(|text| note(args.quiet, &text));
     if job.values == 0 {
-        note(args.quiet, "no row has a feature: if these are no such data, the predictions mean nothing");
+        warning(
+            args.quiet,
+            "no row has a feature: check that the data are of the kind that the model learnt",
+        );
     }
     Ok(())
 }

@@ -99,7 +99,10 @@ fn a_model_of_converted_data_is_the_same_model() {
 fn weights_that_are_lost_are_spoken_of() {
     let folder = Folder::with("a.vw", "1 2 | a\n0 | b\n");
     let told = folder.ok("convert a.vw b.svm").stderr;
-    assert!(told.contains("1 row has a weight of its own, which svmlight cannot hold: it is lost"), "{told}");
+    assert!(
+        told.contains("warning: 1 row has a weight of its own, which svmlight cannot hold: it is lost"),
+        "{told}"
+    );
     assert!(!folder.ok("convert a.vw b.vw").stderr.contains("lost"));
     assert_eq!(written(&folder, "b.vw"), "1 2 | a\n0 | b\n");
 }

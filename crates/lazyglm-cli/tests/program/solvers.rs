@@ -115,7 +115,11 @@ fn what_has_no_meaning_is_refused_and_said() {
             folder.refuses(&format!("train a.svm --solver {solver} {flag}"), 2, &[name, "--solver sgd"]);
         }
         folder.refuses(&format!("train a.svm --solver {solver} --nonnegative"), 2, &["--solver auto or sgd"]);
-        folder.refuses(&format!("train a.svm --solver {solver} --eta0 -1"), 2, &["is no rate"]);
+        folder.refuses(
+            &format!("train a.svm --solver {solver} --eta0 -1"),
+            2,
+            &["invalid --eta0 '-1': expected a number above 0"],
+        );
     }
     folder.refuses("train a.svm --solver saga --loss hinge", 2, &["without kinks", "squared-hinge"]);
     let noted = folder.ok("train a.svm --solver adagrad --tolerance 0.1").stderr;
