@@ -169,3 +169,14 @@ def test_parquet_and_arrow_files_are_read(tmp_path):
         rows = read(tmp_path / name)
         assert np.array_equal(rows.X.toarray(), [[1, 0.5], [0, 2], [3, 0]]) and list(rows.feature_names) == ["a", "b"]
         assert len(SGDClassifier(random_state=0).fit(tmp_path / name).predict(tmp_path / name)) == 3
+
+
+def test_errors_name_parameters_as_python_spells_them(tmp_path):
+    (tmp_path / "two.csv").write_text("a,city\n1,Oslo\n2,Rome\n")
+    with pytest.raises(ValueError, match="name it with target, one of: a, city"):
+        read(tmp_path / "two.csv")
+    (tmp_path / "three.svm").write_text("1 1:1\n-1 3:1\n")
+    with pytest.raises(ValueError, match="raise n_features to 3 or more"):
+        read(tmp_path / "three.svm", n_features=2)
+    with pytest.raises(ValueError, match="invalid hash_bits '31': expected a whole number from 1 to 30"):
+        read(tmp_path / "two.csv", target="city", hash_bits=31)

@@ -201,10 +201,14 @@ fn a_cache_that_does_not_fit_is_refused_with_only() {
         spoil(&folder, CACHE);
         folder.refuses("train data.svm -o x --cache only", 1, &[CACHE, what]);
     }
-    folder().refuses("train data.svm -o x --cache only", 1, &[CACHE, "no such cache", "--cache auto"]);
+    folder().refuses(
+        "train data.svm -o x --cache only",
+        1,
+        &[CACHE, "the cache does not exist", "--cache auto"],
+    );
     let folder = folder();
     fs::remove_file(folder.path("data.svm")).unwrap();
-    folder.refuses("train data.svm -o x --cache only", 1, &[CACHE, "no such cache"]);
+    folder.refuses("train data.svm -o x --cache only", 1, &[CACHE, "the cache does not exist"]);
 }
 
 #[test]
@@ -350,7 +354,7 @@ fn renumbered_features_are_called_as_they_are_written() {
         folder.refuses(
             &format!("train {file} --renumber --sample-weights zeros"),
             2,
-            &["--renumber with sample weights of 0"],
+            &["--renumber does not go with sample weights of 0"],
         );
     }
 }

@@ -103,6 +103,10 @@ fn sample_weights_and_other_penalties_are_part_of_the_problem() {
     folder.write("few", "1\n2\n");
     folder.refuses("certify m a.svm --sample-weights few", 1, &["2 sample weights for the 200 rows"]);
     folder.refuses("certify m -", 2, &["standard input can be read once"]);
-    folder.refuses("certify m a.svm --l1 -1", 2, &["invalid --l1 '-1': expected a finite number, at least 0"]);
+    folder.refuses(
+        "certify m a.svm --l1 -1",
+        2,
+        &["invalid --l1 '-1': expected a finite number, at least 0"],
+    );
     assert!(folder.ok("certify m a.svm --quiet").stdout.contains("no weights are below it"));
 }

@@ -26,13 +26,13 @@ fn every_entry_of_every_table_is_listed() {
 fn what_the_table_does_not_allow_is_refused_before_the_data_are_read() {
     let folder = Folder::new(); // there are no data at all
     for (flags, parts) in [
-        ("--solver newton --loss hinge", ["without kinks", "--solver auto or sgd"]),
-        ("--solver svrg --loss poisson", ["bounded curvature", "--solver auto or sgd"]),
-        ("--solver newton --multiclass softmax", ["more than two classes", "--solver auto or sgd"]),
-        ("--solver ftrl --multilabel", ["labels", "--solver auto or sgd"]),
-        ("--solver adagrad --nonnegative", ["--nonnegative", "--solver auto or sgd"]),
-        ("--solver ftrl --penalty-factor f.tsv", ["--penalty-factor", "--solver auto or sgd"]),
-        ("--solver newton --runs 3", ["--runs", "--solver adagrad or ftrl"]),
+        ("--solver newton --loss hinge", ["without kinks", "--solver auto or --solver sgd"]),
+        ("--solver svrg --loss poisson", ["bounded curvature", "--solver auto or --solver sgd"]),
+        ("--solver newton --multiclass softmax", ["more than two classes", "--solver auto or --solver sgd"]),
+        ("--solver ftrl --multilabel", ["labels", "--solver auto or --solver sgd"]),
+        ("--solver adagrad --nonnegative", ["--nonnegative", "--solver auto or --solver sgd"]),
+        ("--solver ftrl --penalty-factor f.tsv", ["--penalty-factor", "--solver auto or --solver sgd"]),
+        ("--solver newton --runs 3", ["--runs", "--solver adagrad or --solver ftrl"]),
     ] {
         folder.refuses(&format!("train no-such-file.svm {flags}"), 2, &parts);
     }

@@ -101,7 +101,7 @@ fn the_mean_of_several_runs_is_asked_for_and_told() {
         folder.refuses(
             &format!("train a.svm --solver {solver} --runs 3"),
             2,
-            &["--runs", "--solver adagrad or ftrl"],
+            &["--runs", "--solver adagrad or --solver ftrl"],
         );
     }
 }
@@ -114,7 +114,11 @@ fn what_has_no_meaning_is_refused_and_said() {
             let name = flag.split(' ').next().unwrap();
             folder.refuses(&format!("train a.svm --solver {solver} {flag}"), 2, &[name, "--solver sgd"]);
         }
-        folder.refuses(&format!("train a.svm --solver {solver} --nonnegative"), 2, &["--solver auto or sgd"]);
+        folder.refuses(
+            &format!("train a.svm --solver {solver} --nonnegative"),
+            2,
+            &["--solver auto or --solver sgd"],
+        );
         folder.refuses(
             &format!("train a.svm --solver {solver} --eta0 -1"),
             2,

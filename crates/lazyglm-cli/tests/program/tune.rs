@@ -136,7 +136,12 @@ fn wrong_grids_and_folds_are_refused_with_a_next_step() {
     let run = folder.run("tune lonely.svm");
     assert!(run.code == 1 && run.stderr.contains("class '1' has one row"), "{}", run.stderr);
     let run = folder.run("train train.svm --l1 1e-4,1e-3");
-    assert!(run.code == 2 && run.stderr.contains("`lazyglm tune` tries several"), "{}", run.stderr);
+    assert!(
+        run.code == 2 && run.stderr.contains("invalid --l1 '1e-4,1e-3': expected one number"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("`lazyglm tune` takes several"), "{}", run.stderr);
 }
 
 #[test]
