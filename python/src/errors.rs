@@ -93,8 +93,13 @@ fn keyword(parameter: Parameter, value: Option<&str>) -> String {
         (Some((_, name)), Some(value)) if value.parse::<f64>().is_ok() => format!("{name}={value}"),
         (Some((_, name)), Some(value)) => format!("{name}='{value}'"),
         (None, value) => {
+            let flag = match parameter {
+                Parameter::Prediction => "as".to_string(),
+                Parameter::OutputFormat => "to".to_string(),
+                other => other.name().replace('_', "-"),
+            };
             let value = value.map_or(String::new(), |value| format!(" {value}"));
-            format!("--{}{value} (of the program)", parameter.name().replace('_', "-"))
+            format!("--{flag}{value} (of the program)")
         }
     }
 }

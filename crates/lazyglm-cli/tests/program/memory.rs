@@ -370,7 +370,7 @@ fn more_rows_than_memory_holds_end_in_an_error_that_names_the_flag() {
         let under = |line: &str| finish(&mut folder.command_under(&limit, line));
         let output = under("train a.svm --cache off --threads 1 -o m");
         assert!(output.code == 1 || output.code == 2, "{} {}", output.code, output.stderr);
-        assert!(output.stderr.contains("do not fit into memory\nhelp: give --memory"), "{}", output.stderr);
+        assert!(output.stderr.contains("do not fit into memory\nhelp: use --memory 2G"), "{}", output.stderr);
         assert!(!folder.path("m").exists());
         let output = under("train few.svm --cache off --threads 1");
         assert_eq!(output.code, 0, "{kilobytes}: {}", output.stderr);

@@ -79,8 +79,7 @@ pub(crate) fn out_of_memory(what: &str) -> Error {
     Error::call(
         format!("{what} do not fit into memory"),
         format!(
-            "give {} (as in {}), which goes through the rows a window at a time, or fewer rows or features",
-            Parameter::Memory,
+            "use {}, for example, to go through the rows a window at a time, or give fewer rows or features",
             Parameter::Memory.set("2G")
         ),
     )
