@@ -173,7 +173,7 @@ def test_parquet_and_arrow_files_are_read(tmp_path):
 
 def test_errors_name_parameters_as_python_spells_them(tmp_path):
     (tmp_path / "two.csv").write_text("a,city\n1,Oslo\n2,Rome\n")
-    with pytest.raises(ValueError, match="name it with target, one of: a, city"):
+    with pytest.raises(ValueError, match="set target to one of: a, city"):
         read(tmp_path / "two.csv")
     (tmp_path / "three.svm").write_text("1 1:1\n-1 3:1\n")
     with pytest.raises(ValueError, match="raise n_features to 3 or more"):

@@ -126,7 +126,7 @@ pub enum Kind {
         what: String,
         /// What to ask instead; empty if `what` says it.
         hint: String,
-        /// The parameter whose value is wrong, if it is one alone.
+        /// The parameter whose value is wrong, if one alone is.
         parameter: Option<Parameter>,
     },
     /// Training left the finite numbers.

@@ -7,7 +7,7 @@
 //! Python    lower eta0, or use solver='newton'
 //! ```
 //!
-//! A message holds the name between two marks, characters that [`escaped`](super::quote::escaped) takes out of all input.
+//! A message holds the name between two marks, characters that [`escaped`](crate::escaped) takes out of all input.
 //! [`spelled`] replaces them.
 
 use super::quote::escaped;
@@ -32,7 +32,7 @@ macro_rules! parameters {
         }
 
         impl Parameter {
-            /// All parameters, in the order of the alphabet.
+            /// All parameters, in alphabetical order.
             pub const ALL: &'static [Parameter] = &[$(Parameter::$variant),*];
 
             /// The name of the parameter in Rust: `hash_bits`.

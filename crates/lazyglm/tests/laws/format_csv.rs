@@ -99,13 +99,10 @@ fn roles_that_cannot_be_are_refused() {
         assert!(error.is_wrong_call(), "{error}");
         error.to_string()
     };
-    let hint = "name it with target, one of: a, b";
-    assert_eq!(call(b"a,b\n", &asked()), format!("t.csv: it is not said which column is the target; {hint}"));
+    let hint = "set target to one of: a, b";
+    assert_eq!(call(b"a,b\n", &asked()), format!("t.csv: no column is known to be the target; {hint}"));
     let both = call(b"x,y,class\n", &asked());
-    assert_eq!(
-        both,
-        "t.csv: both 'y' and 'class' may be the target; name it with target, one of: x, y, class"
-    );
+    assert_eq!(both, "t.csv: both 'y' and 'class' may be the target; set target to one of: x, y, class");
     let typo = "did you mean 'label'? There are: age, city, label";
     assert_eq!(call(PEOPLE, &with_target("lable")), format!("there is no column 'lable' (target); {typo}"));
     let drop = |name: &str| ReadOptions { drop: vec![name.into()], ..asked() };

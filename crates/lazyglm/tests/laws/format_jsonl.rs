@@ -200,7 +200,7 @@ fn the_target_is_as_asked_or_the_first_usual_name() {
     assert_eq!(target("{\"a\": 1}\n{\"class\": 2}").unwrap(), recipe("class", &[], &[]));
     assert_eq!(
         target("{\"price\": 1, \"Label\": {\"deep\": 1}}").unwrap_err(),
-        "a.jsonl: no key is called target, label, y, class; name the target with target; there are: price, Label"
+        "a.jsonl: no key is called target, label, y, class; set target to the name of the target; there are: price, Label"
     );
     assert!(target("").is_ok() && target("\n").is_ok(), "that there are no rows is said elsewhere");
     assert!(target("{\"y\": 1}\n{\"y\"").unwrap_err().starts_with("a.jsonl:2:5: no ':' follows"));

@@ -48,7 +48,7 @@ fn the_target_is_as_asked_or_the_first_usual_name() {
     let path = folder.parquet(vec![("a", one.clone()), ("b", one)]);
     assert_eq!(
         opened(&path, &ReadOptions::default(), None).unwrap_err(),
-        "a.parquet: no column is called target, label, y, class; name the target with target; there are: a, b"
+        "a.parquet: no column is called target, label, y, class; set target to the name of the target; there are: a, b"
     );
 }
 

@@ -29,7 +29,7 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
         let some = registry::listed(&names[..names.len().min(SHOWN)]);
         return Err(Error::call(
             what,
-            format!("name the target with {}; there are: {some}", Parameter::Target),
+            format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
     for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {

@@ -341,7 +341,10 @@ pub(crate) fn refuse_idle(recipe: &FormatSpec, asked: &ReadOptions) -> Result<()
         None => Ok(()),
         Some(parameter) => {
             let what = format!("{parameter} has no meaning for {}", recipe.name());
-            Err(Error::call(what, format!("leave it out, or name the format with {}", Parameter::Format)))
+            Err(Error::call(
+                what,
+                format!("leave {parameter} out, or name the format with {}", Parameter::Format),
+            ))
         }
     }
 }

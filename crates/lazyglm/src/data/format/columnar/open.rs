@@ -68,7 +68,7 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
         let some = registry::listed(&names[..names.len().min(SHOWN)]);
         return Err(Error::call(
             what,
-            format!("name the target with {}; there are: {some}", Parameter::Target),
+            format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
     for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {

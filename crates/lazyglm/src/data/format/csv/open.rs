@@ -141,9 +141,9 @@ fn usual_target(opening: &Opening, names: &[String], kinds: &[Option<ColumnKind>
         [first, second, ..] => {
             format!("both '{}' and '{}' may be the target", excerpt(&names[first]), excerpt(&names[second]))
         }
-        _ => "it is not said which column is the target".to_string(),
+        _ => "no column is known to be the target".to_string(),
     };
-    let hint = format!("name it with {}, one of: {}", Parameter::Target, listed(names));
+    let hint = format!("set {} to one of: {}", Parameter::Target, listed(names));
     Err(Error::call(format!("{}: {what}", Place::file(opening.file)), hint))
 }
 
