@@ -1,5 +1,4 @@
-//! What an id stands for, once the blocks of a file are put together: an index as written, a word of the vocabulary, or
-//! a bucket that words are hashed into.
+//! The meaning of global feature ids: an index as written, a word of the vocabulary, or a hash bucket.
 //!
 //! ```
 //! use lazyglm::data::feature_ids::bucket;
@@ -18,7 +17,7 @@ use marks::Marks;
 use std::borrow::Cow;
 use twox_hash::XxHash3_64;
 
-/// The bucket, of 2^bits, of a name: the high bits of its XXH3-64.
+/// The hash bucket of a name, out of 2^bits: the high bits of the XXH3-64 hash of the name.
 ///
 /// ```
 /// assert_eq!(lazyglm::data::feature_ids::bucket(b"spam", 4), lazyglm::data::feature_ids::bucket(b"spam", 8) >> 4);
@@ -27,7 +26,7 @@ pub fn bucket(name: &[u8], bits: u32) -> u32 {
     (XxHash3_64::oneshot(name) >> (64 - bits)) as u32
 }
 
-/// A name in which tabs and line ends cannot be mistaken for those of a table.
+/// Escapes tabs and line ends in a name, so that the name fits into one cell of a table.
 ///
 /// ```
 /// use lazyglm::data::feature_ids::one_line;
@@ -44,7 +43,7 @@ pub fn one_line(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// What ids stand for.
+/// What feature ids stand for.
 ///
 /// ```
 /// use lazyglm::data::feature_ids::FeatureIds;
@@ -52,16 +51,16 @@ pub fn one_line(name: &str) -> Cow<'_, str> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub enum FeatureIds {
-    /// Indices as written.
+    /// Indices as written in the file.
     #[default]
     Indices,
-    /// Words of a vocabulary.
+    /// Numbers of words in a vocabulary.
     Words(Vocabulary),
-    /// Buckets.
+    /// Hash buckets.
     Buckets(Buckets),
 }
 
-/// Buckets, and which of them more than one name fell into.
+/// Hash buckets, with a record of which ones contain more than one name.
 ///
 /// ```
 /// use lazyglm::data::feature_ids::FeatureIds;
@@ -71,31 +70,31 @@ pub enum FeatureIds {
 #[derive(Clone, Debug)]
 pub struct Buckets {
     bits: u32,
-    marks: Marks, // 0: empty; 1: more than one name; else a mark of the only name
+    marks: Marks, // 0: empty; 1: more than one name; otherwise a fingerprint of the only name
 }
 
 impl Buckets {
-    /// There are 2 to this power of them.
+    /// The base-2 logarithm of the number of buckets.
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// Whether more than one name fell into a bucket (but for names alike in all 64 bits of their hash).
+    /// Whether more than one name was hashed into a bucket. Names with equal 64-bit hashes count as one.
     pub fn is_shared(&self, bucket: u32) -> bool {
         self.marks.get(bucket) == 1
     }
 
-    /// The buckets that more than one name fell into.
+    /// The buckets that contain more than one name.
     pub(crate) fn shared(&self) -> Vec<u32> {
         self.marks.with(1).collect()
     }
 
-    /// Says that more than one name fell into these; false if there are no such buckets.
+    /// Marks buckets as containing more than one name. Returns false if a bucket is out of range.
     pub(crate) fn share(&mut self, shared: &[u32]) -> bool {
         shared.iter().all(|&bucket| self.marks.get_mut(bucket).map(|mark| *mark = 1).is_some())
     }
 
-    /// Notes a name; its bucket.
+    /// Records a name and returns its bucket.
     fn meet(&mut self, name: &[u8]) -> u32 {
         let hash = XxHash3_64::oneshot(name);
         let (bucket, mark) = ((hash >> (64 - self.bits)) as u32, (hash as u32).max(2));
@@ -111,7 +110,7 @@ impl Buckets {
 }
 
 impl FeatureIds {
-    /// 2^bits buckets.
+    /// Ids that are 2^bits hash buckets.
     pub fn hashed(bits: u32) -> Result<FeatureIds> {
         match bits {
             1..=30 => Ok(FeatureIds::Buckets(Buckets { bits, marks: Marks::new(1 << bits) })),
@@ -119,14 +118,15 @@ impl FeatureIds {
         }
     }
 
-    /// Takes up the names of a block; then `then` is told how to rename the block's ids, if at all.
+    /// Adds the names of a block, then calls `then` with the map from the block's ids to global ids, if ids
+    /// change.
     pub(crate) fn meet<T>(&mut self, block: &Parsed, then: impl FnOnce(Option<&mut Rename>) -> T) -> T {
         if let (FeatureIds::Indices, Some(_)) = (&self, &block.names) {
             *self = FeatureIds::Words(Vocabulary::default());
         }
         let table: Vec<u32> = match (&mut *self, &block.names) {
             (FeatureIds::Indices, _) => return then(None),
-            (FeatureIds::Words(_), None) => return then(None), // a block without any feature
+            (FeatureIds::Words(_), None) => return then(None), // a block without features
             (FeatureIds::Words(words), Some(names)) => names.iter().map(|name| words.id(name)).collect(),
             (FeatureIds::Buckets(buckets), Some(names)) => {
                 names.iter().map(|name| buckets.meet(name.as_bytes())).collect()
@@ -138,7 +138,7 @@ impl FeatureIds {
         then(Some(&mut |id| table[id as usize]))
     }
 
-    /// How much memory it takes, about.
+    /// Approximate memory use in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             FeatureIds::Indices => 0,
@@ -147,7 +147,7 @@ impl FeatureIds {
         }
     }
 
-    /// The id of a name, if it has one.
+    /// The id of a name, if the name is known.
     pub(crate) fn find(&self, name: &str) -> Option<u32> {
         match self {
             FeatureIds::Indices => None,
@@ -165,7 +165,7 @@ impl FeatureIds {
         }
     }
 
-    /// The bucket or word an id stands for, or the index it is, in words.
+    /// The text of an id for messages: its word, its bucket or its index.
     pub(crate) fn text(&self, id: u32) -> String {
         match self {
             FeatureIds::Words(words) => words.name(id).to_string(),
@@ -174,5 +174,5 @@ impl FeatureIds {
     }
 }
 
-/// What an id of a block is in the whole.
+/// Map from the ids of a block to global ids.
 pub(crate) type Rename<'a> = dyn FnMut(u32) -> u32 + 'a;

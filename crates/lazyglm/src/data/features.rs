@@ -1,4 +1,5 @@
-//! Which column stands for which feature: features are indices as written, words or buckets; columns count from 0.
+//! The map between features and columns. Features are indices as written, words or buckets; columns count
+//! from 0.
 
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Found, Parsed, Span};
@@ -9,10 +10,10 @@ use crate::util::parameter::Parameter;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Below this many features a column each is cheap; above, only features that occur get one.
+/// Up to this number of features, every feature gets a column. Above it, only features that occur get one.
 const DIRECT: usize = 1 << 22;
 
-/// The features of a data set.
+/// The features of a data set and their columns.
 ///
 /// ```
 /// let features = lazyglm::Features::columns_from(1, 3); // 1, 2 and 3 in the file are 0, 1 and 2 in memory
@@ -21,34 +22,34 @@ const DIRECT: usize = 1 << 22;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Features {
-    /// 0 or 1: the index of the first feature.
+    /// The index of the first feature: 0 or 1.
     pub base: u32,
-    /// d: how many features there are, seen or not.
+    /// d: the number of features, including features that do not occur.
     pub count: usize,
-    /// The columns, where they are not simply all features in their order.
+    /// The columns, unless they are all features in ascending order.
     given: Option<Arc<Given>>,
-    /// What indices stand for, where they were not written as such.
+    /// What the feature ids stand for.
     pub naming: Arc<FeatureIds>,
-    /// What is done to values.
+    /// The scaling of values.
     pub(crate) scaling: Arc<Scaling>,
 }
 
-/// Columns of features of which most never occur, or which are renumbered.
+/// An explicit list of columns, for features that are mostly absent or that are renumbered.
 #[derive(Debug)]
 struct Given {
-    /// The index of each column.
+    /// The feature index of each column.
     index: Vec<u32>,
-    /// The columns in the order of their indices, if they are not in it.
+    /// The columns in the order of their indices, if that order differs from column order.
     sorted: Option<Vec<u32>>,
 }
 
 impl Given {
-    /// A column for each of these, rising.
+    /// One column per index. The indices must be ascending.
     fn rising(index: Vec<u32>) -> Given {
         Given { index, sorted: None }
     }
 
-    /// A column for each of these, in this order.
+    /// One column per index, in the given order.
     fn in_order(index: Vec<u32>) -> Given {
         let mut sorted: Vec<u32> = (0..index.len() as u32).collect();
         sorted.sort_unstable_by_key(|&column| index[column as usize]);
@@ -66,7 +67,7 @@ impl Given {
     }
 }
 
-/// What the caller says of the features, where the data leave it open.
+/// Base and number of features as declared by the caller, where the data leave them open.
 ///
 /// ```
 /// use lazyglm::{Dataset, Declared};
@@ -79,14 +80,14 @@ impl Given {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Declared {
-    /// The index of the first feature; detected if not given: 0 if an index 0 occurs, else 1.
+    /// The index of the first feature. By default, 0 if an index 0 occurs, otherwise 1.
     pub base: Option<u32>,
-    /// How many features there are; by default up to the highest index.
+    /// The number of features. By default, features up to the highest index.
     pub count: Option<usize>,
 }
 
 impl Declared {
-    /// Refuses to be told of indices where there are none.
+    /// Rejects a declared base or count if features are not indices.
     pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
         let given = self.base.map(|_| Parameter::IndexBase).or(self.count.map(|_| Parameter::Features));
         match (naming, given) {
@@ -100,7 +101,7 @@ impl Declared {
 }
 
 impl Features {
-    /// A column each for the features `base`, `base` + 1, …
+    /// One column per feature, for the features `base`, `base` + 1, …
     ///
     /// ```
     /// let features = lazyglm::Features::columns_from(0, 5);
@@ -110,7 +111,7 @@ impl Features {
         Features { base, count, given: None, naming: Arc::default(), scaling: Arc::default() }
     }
 
-    /// Finds the features of rows whose ids are indices as written, and renames the ids to columns.
+    /// Determines the features of rows whose ids are indices as written, and replaces the ids by columns.
     ///
     /// ```
     /// use lazyglm::{Declared, Features, data::format::{Parsed, Parser, Svmlight}};
@@ -123,7 +124,8 @@ impl Features {
         Features::of(rows, FeatureIds::Indices, None, span, declared, file)
     }
 
-    /// The features of rows whose ids are those of a naming, or with an `order` places in it; makes columns of them.
+    /// Determines the features of rows whose ids are global ids, and replaces the ids by columns. With an
+    /// `order`, ids are positions in that order.
     pub(crate) fn of(
         rows: &mut Rows,
         naming: FeatureIds,
@@ -137,7 +139,7 @@ impl Features {
             FeatureIds::Words(words) => (0, words.len()),
             FeatureIds::Buckets(buckets) => (0, 1 << buckets.bits()),
         };
-        let all = count <= DIRECT || matches!(naming, FeatureIds::Words(_)); // words all occur
+        let all = count <= DIRECT || matches!(naming, FeatureIds::Words(_)); // every word of the vocabulary occurs
         let given = match order {
             Some(order) => Some(Given::in_order(order)),
             None if all => None,
@@ -149,7 +151,7 @@ impl Features {
         Ok(features)
     }
 
-    /// The features of data that are not in memory: `occurs` marks the indices, words or buckets there are.
+    /// The features of data that are not in memory. `occurs` marks the ids that occur.
     pub(crate) fn surveyed(
         naming: FeatureIds,
         order: Option<Vec<u32>>,
@@ -158,7 +160,7 @@ impl Features {
         file: &Path,
         occurs: &[bool],
     ) -> Result<Features> {
-        // Assigned to a row of every index there is: the rules are the same.
+        // Assign columns to one row of all indices, so that the same rules apply.
         let mut rows = Rows::new();
         if order.is_none() {
             let ids: Vec<u32> = (0..occurs.len() as u32).filter(|&id| occurs[id as usize]).collect();
@@ -167,24 +169,24 @@ impl Features {
         Features::of(&mut rows, naming, order, span, declared, file)
     }
 
-    /// Which columns occur, given which ids do.
+    /// For each column, whether its feature occurs, given which ids occur.
     pub(crate) fn occurring_columns(&self, occurs: &[bool]) -> Vec<bool> {
         (0..self.columns()).map(|column| occurs.get(self.index(column) as usize) == Some(&true)).collect()
     }
 
-    /// Makes columns of the ids of rows, all of which are known here.
+    /// Replaces the ids of rows by columns. All ids must be known.
     pub(crate) fn to_columns(&self, rows: &mut Rows) -> Result<()> {
         match self.given.as_deref() {
             None => rows.count_from(self.base, self.count),
-            Some(Given { index, sorted: Some(_) }) => rows.count_from(0, index.len()), // they are columns by now
+            Some(Given { index, sorted: Some(_) }) => rows.count_from(0, index.len()), // the ids are columns already
             Some(Given { index, sorted: None }) => {
                 rows.rename(index.len(), |id| index.partition_point(|&known| known < id) as u32)
             }
         }
     }
 
-    /// The columns of other rows under the same names: ids are renamed, and features that have no column, or one
-    /// that does not occur, dropped, and counted in `dropped`.
+    /// Maps the rows of another block to columns by name. Values of unknown features, and of columns that do
+    /// not occur, are dropped and counted in `dropped`.
     pub(crate) fn apply(&self, block: &Parsed, occurs: &[bool], dropped: &mut usize) -> Result<Rows> {
         let index_of_name: Option<Vec<Option<u32>>> =
             block.names.as_ref().map(|names| names.iter().map(|name| self.naming.find(name)).collect());
@@ -211,12 +213,12 @@ impl Features {
         Ok(renamed.rows)
     }
 
-    /// How many columns there are: d, unless only occurring features have one.
+    /// Number of columns: d, unless only occurring features have one.
     pub fn columns(&self) -> usize {
         self.given.as_ref().map_or(self.count, |given| given.index.len())
     }
 
-    /// What a column is called: its index as written, its word or its bucket.
+    /// The name of a column: its index as written, its word or its bucket.
     ///
     /// ```
     /// assert_eq!(lazyglm::Features::columns_from(1, 3).name(2), "3");
@@ -225,7 +227,7 @@ impl Features {
         self.naming.text(self.index(column))
     }
 
-    /// The index, as written, of a column; the number of its word or its bucket.
+    /// The feature index of a column: its index as written, the number of its word, or its bucket.
     ///
     /// ```
     /// let features = lazyglm::Features::columns_from(1, 3);
@@ -235,7 +237,7 @@ impl Features {
         self.given.as_ref().map_or(column as u32 + self.base, |given| given.index[column])
     }
 
-    /// The weight of a column in the units of the data, given that of the values learnt from, which may be scaled.
+    /// Converts the weight of a column from scaled values to the units of the data.
     ///
     /// ```
     /// assert_eq!(lazyglm::Features::columns_from(1, 3).in_data_units(2, 0.5), 0.5, "nothing was scaled");
@@ -244,7 +246,7 @@ impl Features {
         weight * self.scaling.factor(column)
     }
 
-    /// The column of an index as written.
+    /// The column of a feature index as written, if there is one.
     ///
     /// ```
     /// let features = lazyglm::Features::columns_from(1, 3);
@@ -264,7 +266,7 @@ impl Features {
     }
 }
 
-/// The first index and how many there are, of features that are indices as written.
+/// The first index and the number of features, for features that are indices as written.
 fn counting(span: Option<Span>, declared: Declared, file: &Path) -> Result<(u32, usize)> {
     let base = declared.base.unwrap_or(u32::from(span.is_none_or(|span| span.low.index > 0)));
     let high = span.map_or(u64::from(base), |span| u64::from(span.high.index) + 1);

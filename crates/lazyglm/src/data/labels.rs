@@ -1,11 +1,11 @@
-//! Targets as written: numbers, or words when any of them is no number.
+//! Targets as written: numbers, or words if at least one target is not a number.
 
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::excerpt;
 use crate::util::number::parse_number;
 use std::collections::HashMap;
 
-/// One target a row, as read.
+/// One target per row, as read.
 ///
 /// ```
 /// use lazyglm::Labels;
@@ -17,15 +17,15 @@ use std::collections::HashMap;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Labels {
-    /// All of them are numbers.
+    /// Every target is a number.
     Numbers(Vec<f64>),
-    /// At least one is a word.
+    /// At least one target is a word.
     Words {
-        /// For each row, which word.
+        /// The word number of each row.
         codes: Vec<u32>,
-        /// The words, in order of appearance.
+        /// The distinct words, in order of appearance.
         words: Vec<String>,
-        /// The way back.
+        /// Map from word to word number.
         index: HashMap<String, u32>,
     },
 }
@@ -37,12 +37,12 @@ impl Default for Labels {
 }
 
 impl Labels {
-    /// Whether [`Labels::push`] would refuse this.
+    /// Whether [`Labels::push`] would reject this text.
     pub(crate) fn is_wrong(&self, text: &[u8]) -> bool {
         text.iter().any(u8::is_ascii_control) || parse_number(text).is_some_and(|number| !number.is_finite())
     }
 
-    /// Appends a target; the error says what is wrong with it.
+    /// Appends a target. The error states what is wrong with the text.
     ///
     /// ```
     /// let mut labels = lazyglm::Labels::default();
@@ -57,7 +57,7 @@ impl Labels {
         if let Labels::Numbers(numbers) = self {
             match parse_number(text) {
                 Some(number) if number.is_finite() => {
-                    numbers.push(number + 0.0); // −0 and 0 are one target
+                    numbers.push(number + 0.0); // −0 and 0 are the same target
                     return Ok(());
                 }
                 Some(_) => return Err(format!("the target '{}' is not finite", excerpt(text))),
@@ -70,7 +70,7 @@ impl Labels {
         Ok(())
     }
 
-    /// A row without a target: the empty word stands for it, so that rows and targets stay in step.
+    /// Appends the empty word for a row without a target, so that rows and targets stay aligned.
     pub(crate) fn push_absent(&mut self) {
         if let Labels::Numbers(numbers) = self {
             *self = Labels::to_words(numbers);
@@ -112,7 +112,7 @@ impl Labels {
         }
     }
 
-    /// Puts more targets behind these, as if pushed one by one.
+    /// Appends more targets, as if they were pushed one by one.
     pub(crate) fn append(&mut self, more: &Labels) {
         if let (Labels::Numbers(numbers), Labels::Words { .. }) = (&*self, more) {
             *self = Labels::to_words(numbers);
@@ -126,7 +126,7 @@ impl Labels {
         }
     }
 
-    /// Targets that are words of a list, by number.
+    /// Builds targets from word numbers and the list of words.
     pub(crate) fn of_words(numbers: &[u32], list: &Vocabulary) -> Labels {
         let mut local = vec![u32::MAX; list.len()];
         let (mut codes, mut words, mut index) =
@@ -143,7 +143,7 @@ impl Labels {
         Labels::Words { codes, words, index }
     }
 
-    /// Forgets the targets.
+    /// Removes all targets.
     pub(crate) fn clear(&mut self) {
         match self {
             Labels::Numbers(numbers) => numbers.clear(),
@@ -168,7 +168,7 @@ impl Labels {
         }
     }
 
-    /// How many there are.
+    /// Number of targets.
     pub fn len(&self) -> usize {
         match self {
             Labels::Numbers(numbers) => numbers.len(),
@@ -176,12 +176,13 @@ impl Labels {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no targets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The target of row `i`, as a name: numbers in their shortest form, so that `+1`, `1` and `1.0` are one.
+    /// The name of row `i`'s target. Numbers use their shortest form, so `+1`, `1` and `1.0` are the same
+    /// target.
     ///
     /// ```
     /// let mut labels = lazyglm::Labels::default();
@@ -195,8 +196,8 @@ impl Labels {
         }
     }
 
-    /// Two rows with different targets are enough to know there is more than one: up to `most` distinct
-    /// targets, sorted (numbers by value, words alphabetically), each with its number of rows.
+    /// Up to `most` distinct targets with their numbers of rows, sorted: numbers by value, words
+    /// alphabetically.
     ///
     /// ```
     /// let labels = lazyglm::Labels::Numbers(vec![10.0, 9.0, 10.0]);
@@ -227,7 +228,7 @@ impl Labels {
         }
     }
 
-    /// The targets of these rows alone.
+    /// The targets of the selected rows, in the given order.
     ///
     /// ```
     /// use lazyglm::Labels;
@@ -245,7 +246,7 @@ impl Labels {
     }
 }
 
-/// Numbers in their shortest form, words as they are.
+/// The canonical form of a target: numbers in their shortest form, words unchanged.
 fn canonical(text: &[u8]) -> String {
     match parse_number(text) {
         Some(number) => (number + 0.0).to_string(),

@@ -1,4 +1,4 @@
-//! From bytes to rows: files of all formats, their features and labels, caches, and data sets in memory.
+//! Reading data: file formats, features, labels, caches, and data sets in memory.
 
 pub mod bytes;
 pub mod cache;

@@ -1,4 +1,4 @@
-//! An opened file: its bytes and how rows are made of them.
+//! An open input file: its bytes, and how to parse rows from them.
 
 use crate::data::bytes::{Block, ByteSource, LONGEST};
 use crate::data::feature_ids::FeatureIds;
@@ -10,7 +10,8 @@ use crate::util::registry::suggest;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// How rows are made of a file: kept in the model, so that `predict` makes them as `train` did.
+/// How rows are read from a file. The model keeps it, so that `predict` reads data in the same way as
+/// `train`.
 ///
 /// ```
 /// use lazyglm::ReadConfig;
@@ -18,9 +19,9 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadConfig {
-    /// The format, and what there is to know of it.
+    /// The format and its options.
     pub recipe: FormatSpec,
-    /// Names are hashed into 2 to this power buckets.
+    /// Base-2 logarithm of the number of hash buckets for names, or `None` without hashing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash_bits: Option<u32>,
     /// Pairs of namespaces or columns whose features are multiplied.
@@ -28,20 +29,21 @@ pub struct ReadConfig {
     pub interact: Vec<[String; 2]>,
 }
 
-/// A file that is open and recognised.
+/// An open file whose format is known.
 pub(crate) struct Input {
     pub reading: ReadConfig,
     file: PathBuf,
     source: ByteSource,
     /// Whether values may be rounded to f32.
     pub rounds: bool,
-    /// How many threads may parse.
+    /// Maximum number of parser threads.
     pub threads: usize,
-    header: u64, // lines that are no rows, at the start
+    header: u64, // number of header lines
 }
 
 impl ReadConfig {
-    /// Refuses what these data cannot do: products of namespaces that no feature has, idf in buckets.
+    /// Rejects options that these data do not support: interactions of absent namespaces, and idf of hash
+    /// buckets.
     pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
         if let (FormatSpec::Text(Text { idf: true, .. }), Some(_)) = (&self.recipe, self.hash_bits) {
             let what = format!("idf=yes needs to know the words, and {} forgets them", Parameter::HashBits);
@@ -66,7 +68,7 @@ impl ReadConfig {
         Ok(())
     }
 
-    /// How text weighs its words, if it does so by all documents: whether rows are then normalised.
+    /// Whether rows are normalised after idf weighting, or `None` if the text has no idf weighting.
     pub(crate) fn idf(&self) -> Option<bool> {
         match &self.recipe {
             FormatSpec::Text(Text { idf: true, norm, .. }) => Some(*norm == Norm::L2),
@@ -75,10 +77,12 @@ impl ReadConfig {
     }
 }
 
-/// How every version of a cache begins; `cache` is above this room, so its own mark is not at hand.
+/// Prefix of the magic bytes of every cache version. It repeats a constant of `cache`, which depends on this
+/// module.
 const CACHE: &[u8] = b"lazyglm cache ";
 
-/// Reads ahead until the first bytes hold a header and a row, or two rows: how a file is read is decided by them.
+/// Reads ahead until the first bytes hold a header and a row, or two rows. These bytes decide how to read the
+/// file.
 fn look_far_enough(
     source: &mut ByteSource,
     file: &Path,
@@ -96,7 +100,7 @@ fn look_far_enough(
             return Err(source.too_long(line));
         }
         if ahead > longest {
-            return Ok(()); // blank lines without end
+            return Ok(()); // only blank lines
         }
         source.look_further()?;
     }
@@ -104,12 +108,13 @@ fn look_far_enough(
 }
 
 impl Input {
-    /// Opens a file; one that must be read like the data of a model is read by that model's `known` way.
+    /// Opens a file. With `known`, the file is read in the same way as the training data of a model.
     pub fn open(path: &Path, asked: &ReadOptions, known: Option<&ReadConfig>) -> Result<Input> {
         Input::open_within(path, asked, known, LONGEST)
     }
 
-    /// The same, where no record may have more than `longest` bytes: a record takes several times its length in memory.
+    /// Opens a file in which no record may exceed `longest` bytes, because a record takes several times its
+    /// length in memory.
     pub fn open_within(
         path: &Path,
         asked: &ReadOptions,
@@ -148,7 +153,7 @@ impl Input {
         })
     }
 
-    /// Calls `see` with the rows of block after block; ids are those of the block.
+    /// Calls `see` with the rows of each block. Ids are local to the block.
     pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
         let Input { reading: ReadConfig { recipe, interact, .. }, file, mut source, rounds, threads, header } =
             self;
@@ -168,7 +173,7 @@ impl Input {
         reader::for_each(Work { take, maker: &maker, lines_before: header, rounds, threads }, absent, see)
     }
 
-    /// The same, with ids of the whole, given by `naming`.
+    /// Calls `see` with the rows of each block. `naming` maps the ids to global ids.
     pub fn for_each_named(
         self,
         absent: Vec<bool>,

@@ -1,8 +1,9 @@
-//! Blocks of bytes, parsed on all cores, handed on in the order of the file.
+//! Parses blocks of bytes on all cores and returns the results in file order.
 //!
-//! Workers take turns at the source: one reads a block into a buffer of its own, the next one reads on while the first
-//! parses. What comes out is put back into the order of the file, so the result is the same for any number of threads.
-//! At most a few blocks are in the air: a slow consumer slows the reading down, and memory stays bounded.
+//! Workers take turns at the source: one worker reads a block into its own buffer, and the next reads on
+//! while the first parses. The results are put back into file order, so they do not depend on the number of
+//! threads. Only a few blocks are in flight. A slow consumer therefore slows the reading down, and memory
+//! stays bounded.
 
 use crate::data::bytes::Block;
 use crate::data::format::Parsed;
@@ -10,23 +11,25 @@ use crate::util::error::Result;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Takes the next block of bytes: one worker at a time. False at the end.
+/// Reads the next block of bytes, one worker at a time. Returns false at the end.
 pub(crate) type Take<'a> = dyn FnMut(&mut Block) -> Result<bool> + Send + 'a;
 
-/// Makes rows of a block of bytes; `number` counts the blocks.
+/// Parses rows from a block of bytes, given the number of the block.
 pub(crate) type Make<'a> = dyn FnMut(usize, &Block, &mut Parsed) -> Result<()> + 'a;
 
-/// Where blocks come from, and a maker of rows for each worker.
+/// A source of blocks, and a parser per worker.
 pub(crate) struct Work<'a> {
     pub take: Box<Take<'a>>,
     pub maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
     pub lines_before: u64,
-    pub rounds: bool,   // values to f32
-    pub threads: usize, // at most
+    pub rounds: bool,   // whether to round values to f32
+    pub threads: usize, // maximum number of threads
 }
 
-/// Calls `see` with the rows of block after block, lines counted from the start of the file. Rows numbered in
-/// `absent` are passed over; with any, or on one thread, everything happens in the caller's.
+/// Calls `see` with the rows of each block, with line numbers from the start of the file.
+///
+/// Rows marked in `absent` are skipped. With any such row, or with one thread, everything runs on the
+/// caller's thread.
 pub(crate) fn for_each(
     work: Work,
     absent: Vec<bool>,
@@ -56,20 +59,20 @@ fn in_turn(mut work: Work, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -
     Ok(())
 }
 
-/// The source and how many blocks were taken from it.
+/// The source and the number of blocks read from it.
 struct Feed<'a> {
     take: Box<Take<'a>>,
     taken: usize,
     ended: bool,
 }
 
-/// Blocks that are parsed, or failed, and wait for their turn.
+/// Blocks that are parsed, or failed, and wait to be returned in file order.
 #[derive(Default)]
 struct Ready {
     blocks: BTreeMap<usize, (Parsed, Result<()>)>,
     spare: Vec<Parsed>,
-    seen: usize,        // blocks handed on
-    end: Option<usize>, // how many blocks there are
+    seen: usize,        // number of blocks returned
+    end: Option<usize>, // total number of blocks, once known
     stop: bool,
 }
 
@@ -78,7 +81,7 @@ struct Shared<'a> {
     ready: Mutex<Ready>,
     change: Condvar,
     maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
-    most: usize, // blocks in the air
+    most: usize, // maximum number of blocks in flight
     rounds: bool,
 }
 
@@ -98,7 +101,7 @@ fn in_parallel(work: Work, threads: usize, see: &mut dyn FnMut(&mut Parsed) -> R
             scope.spawn(|| {
                 let stop = Stop(&shared);
                 shared.work();
-                std::mem::forget(stop); // only a panic stops the others
+                std::mem::forget(stop); // only a panic of this worker stops the others
             });
         }
         while let Some((mut parsed, done)) = shared.wait_for_next() {
@@ -112,7 +115,7 @@ fn in_parallel(work: Work, threads: usize, see: &mut dyn FnMut(&mut Parsed) -> R
     })
 }
 
-/// Says stop when it goes out of scope.
+/// Stops all workers when it is dropped.
 struct Stop<'a, 'b>(&'a Shared<'b>);
 
 impl Drop for Stop<'_, '_> {
@@ -165,7 +168,7 @@ impl Shared<'_> {
         self.change.notify_all();
     }
 
-    /// Until few enough blocks are in the air; false if all is to stop.
+    /// Waits until few enough blocks are in flight. Returns false if the workers should stop.
     fn wait_for_room(&self) -> bool {
         let mut ready = locked(&self.ready);
         while ready.blocks.len() >= self.most && !ready.stop {

@@ -1,4 +1,4 @@
-//! Weights of rows, from a file of their own.
+//! Sample weights from a separate file.
 
 use crate::data::bytes;
 use crate::data::format::Parsed;
@@ -6,7 +6,7 @@ use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
 use std::path::{Path, PathBuf};
 
-/// One weight a row, as read from a file.
+/// One weight per row, as read from a file.
 ///
 /// ```
 /// use lazyglm::SampleWeights;
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Clone, Debug)]
 pub struct SampleWeights {
-    /// Finite, from 0 up.
+    /// The weights, finite and non-negative.
     pub values: Vec<f64>,
     pub(crate) file: PathBuf,
 }
 
 impl SampleWeights {
-    /// Reads one weight a line; blank lines are passed over.
+    /// Reads one weight per line and skips blank lines.
     ///
     /// ```
     /// use lazyglm::SampleWeights;
@@ -48,7 +48,7 @@ impl SampleWeights {
         Ok(SampleWeights { values: lines.map(one).collect::<Result<_>>()?, file: path.to_path_buf() })
     }
 
-    /// Which rows are as if absent; empty if none is.
+    /// For each row, whether its weight is zero. Empty if no weight is zero.
     pub(crate) fn absent(&self) -> Vec<bool> {
         match self.values.contains(&0.0) {
             true => self.values.iter().map(|weight| *weight == 0.0).collect(),
@@ -56,13 +56,13 @@ impl SampleWeights {
         }
     }
 
-    /// The weights of the rows that are present, once a file was read.
+    /// The weights of the rows that remain after rows of weight zero were dropped.
     pub(crate) fn of_rows(&self, parsed: &Parsed, path: &Path) -> Result<Vec<f64>> {
         self.check_count(parsed.file_rows, parsed.rows.len(), path)?;
         Ok(self.values.iter().copied().filter(|weight| *weight > 0.0).collect())
     }
 
-    /// Refuses weights for another number of rows, and weights that leave no row.
+    /// Rejects a wrong number of weights, and weights that are all zero.
     pub(crate) fn check_count(&self, rows: usize, present: usize, path: &Path) -> Result<()> {
         let (given, place) = (self.values.len(), Place::file(&self.file));
         if given != rows {

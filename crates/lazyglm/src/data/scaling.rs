@@ -1,20 +1,21 @@
-//! What is done to values once all rows are known: per feature a factor, never a shift, so that zeros stay zeros.
+//! Scaling of values after all rows are known. Each feature is multiplied by a factor and never shifted, so
+//! zeros stay zeros.
 //!
 //! ```text
-//! idf     xᵢⱼ ← xᵢⱼ·(ln((1 + n)/(1 + dfⱼ)) + 1), dfⱼ the rows that have j      text with idf=yes
+//! idf     xᵢⱼ ← xᵢⱼ·(ln((1 + n)/(1 + dfⱼ)) + 1), dfⱼ: number of rows with j    text with idf=yes
 //! norm    xᵢ ← xᵢ/‖xᵢ‖                                                         text with idf=yes,norm=l2
 //! maxabs  xᵢⱼ ← xᵢⱼ/maxᵢ|xᵢⱼ|                                                  --scale maxabs
 //! std     xᵢⱼ ← xᵢⱼ/σⱼ, σⱼ² = mean x² − (mean x)², zeros included               --scale std
 //! ```
 //!
-//! The penalty then falls on the weights of the scaled features: λ₁ and λ₂ mean the same for a feature in metres and
-//! in miles. In the model the factors are multiplied into the weights, which are those of the original units.
+//! The penalty then applies to the weights of the scaled features, so λ₁ and λ₂ do not depend on the units of
+//! a feature. The model stores weights in the original units: the factors are multiplied into the weights.
 
 use crate::data::rows::{Rows, RowsRef};
 use crate::util::error::{Error, Result};
 use crate::util::registry::suggest;
 
-/// What each feature is divided by before training.
+/// How to scale features (`--scale`).
 ///
 /// ```
 /// use lazyglm::Scale;
@@ -23,17 +24,17 @@ use crate::util::registry::suggest;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Values as they are.
+    /// Values stay as they are.
     #[default]
     None,
-    /// By the largest magnitude.
+    /// Divides each feature by its largest absolute value.
     MaxAbs,
-    /// By the standard deviation.
+    /// Divides each feature by its standard deviation.
     Std,
 }
 
 impl Scale {
-    /// By name.
+    /// Parses the name of a scale.
     pub fn parse(name: &str) -> Result<Scale> {
         match name {
             "none" => Ok(Scale::None),
@@ -47,19 +48,19 @@ impl Scale {
     }
 }
 
-/// What is done to the values of some rows, by column.
+/// The scaling of values: factors per column, and normalisation of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Scaling {
-    /// Factors before the rows are normalised.
+    /// Factors applied before rows are normalised.
     pub idf: Option<Vec<f64>>,
-    /// Whether rows are then normalised.
+    /// Whether to normalise rows.
     pub norm: bool,
-    /// Factors after that.
+    /// Factors applied after rows are normalised.
     pub scale: Option<Vec<f64>>,
 }
 
 impl Scaling {
-    /// Scales rows; their ids are columns. Products are kept in f64, unless `narrow`.
+    /// Scales rows whose ids are columns. Products are kept in f64, unless `narrow`.
     pub fn apply(&self, rows: &mut Rows, narrow: bool) {
         if !narrow && *self != Scaling::default() {
             rows.widen();
@@ -75,15 +76,15 @@ impl Scaling {
         }
     }
 
-    /// By what the weight of a column is multiplied to be one of the values as written (or, if rows are normalised in
-    /// between, as normalised).
+    /// The factor that converts a column's weight to the units of the values as written. If rows are
+    /// normalised, the units are those of the normalised values.
     pub fn factor(&self, column: usize) -> f64 {
         let idf = self.idf.as_ref().filter(|_| !self.norm).map_or(1.0, |idf| idf[column]);
         idf * self.scale.as_ref().map_or(1.0, |scale| scale[column])
     }
 }
 
-/// Sums over rows, by column: what scales are made of.
+/// Statistics per column, from which scaling factors are computed.
 ///
 /// ```
 /// use lazyglm::{Columns, Rows, Scale};
@@ -97,12 +98,12 @@ impl Scaling {
 pub struct Columns {
     rows: usize,
     counts: Vec<u32>,
-    sums: Vec<[f64; 2]>, // of x and x²
+    sums: Vec<[f64; 2]>, // sums of x and x²
     largest: Vec<f64>,
 }
 
 impl Columns {
-    /// Nothing seen yet.
+    /// Statistics of no rows.
     pub fn new(columns: usize) -> Columns {
         Columns {
             rows: 0,
@@ -112,7 +113,7 @@ impl Columns {
         }
     }
 
-    /// Takes more rows into account.
+    /// Adds rows to the statistics.
     pub fn see(&mut self, rows: RowsRef) {
         for i in 0..rows.len() {
             rows.for_each(i, |j, x| self.see_value(j, x));
@@ -120,7 +121,7 @@ impl Columns {
         self.rows += rows.len();
     }
 
-    /// Takes one value of a row into account, of a column that may be new.
+    /// Adds one value of a row to the statistics of a column, which may be new.
     pub fn see_value(&mut self, column: usize, x: f64) {
         if column >= self.counts.len() {
             self.counts.resize(column + 1, 0);
@@ -133,18 +134,18 @@ impl Columns {
         self.largest[column] = self.largest[column].max(x.abs());
     }
 
-    /// A row is over whose values were seen one by one.
+    /// Ends a row whose values were added one by one.
     pub fn see_row(&mut self) {
         self.rows += 1;
     }
 
-    /// ln((1 + n)/(1 + df)) + 1.
+    /// The inverse document frequencies ln((1 + n)/(1 + df)) + 1 per column.
     pub fn idf(&self) -> Vec<f64> {
         let n = self.rows as f64;
         self.counts.iter().map(|&df| ((1.0 + n) / (1.0 + f64::from(df))).ln() + 1.0).collect()
     }
 
-    /// The factors of a scale; 1 for columns that have none: those without values, and those that never change.
+    /// The factors of a scale per column. Columns without values and constant columns get the factor 1.
     pub fn scale(&self, scale: Scale) -> Option<Vec<f64>> {
         let n = self.rows as f64;
         let divisor = |j: usize| match scale {
@@ -155,7 +156,7 @@ impl Columns {
                 (square / n - (sum / n) * (sum / n)).max(0.0).sqrt()
             }
         };
-        // Below this, what is left of the variance is rounding: the column is constant.
+        // A variance below this bound is rounding error: the column is constant.
         let least = |j: usize| self.largest[j] * 1e-7;
         let factor = |j: usize| Some(1.0 / divisor(j)).filter(|f| f.is_finite() && divisor(j) > least(j));
         (scale != Scale::None).then(|| (0..self.counts.len()).map(|j| factor(j).unwrap_or(1.0)).collect())

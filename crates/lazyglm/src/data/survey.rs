@@ -1,4 +1,4 @@
-//! What there is to know of data before learning from them, gathered in one pass over their cache.
+//! A summary of the data that training needs in advance, collected in one pass over their cache.
 
 use crate::data::cache::Cache;
 use crate::data::feature_ids::FeatureIds;
@@ -9,22 +9,22 @@ use crate::util::parameter::Parameter;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Distinct targets told apart; beyond, numbers are rounded to f32, and then to fewer digits.
+/// Maximum number of distinct targets. Beyond it, numbers are rounded to f32, then to fewer digits.
 const DISTINCT: usize = 1 << 20;
-/// Indices up to here can be told to occur; a bit map of more would take more than it saves.
+/// Occurrence is tracked for indices up to this bound. A larger bit map would take more memory than it saves.
 const INDICES: usize = 1 << 28;
 
-/// The targets there are, and the features.
+/// Distinct targets and occurring features of a data set.
 pub(crate) struct Survey {
     /// Each distinct target once.
     pub labels: Labels,
-    /// How many rows have it.
+    /// Number of rows per distinct target.
     pub counts: Vec<usize>,
-    /// The sum of the weights of these rows.
+    /// Sum of sample weights per distinct target.
     pub weights: Vec<f64>,
-    /// Which ids (indices as written, words, buckets) occur.
+    /// For each id (index as written, word or bucket), whether it occurs.
     pub occurs: Vec<bool>,
-    /// An id all of whose values f32 would round to zero, if there is one.
+    /// An id whose values would all round to zero in f32, if there is one.
     pub vanishing: Option<u32>,
 }
 
@@ -90,10 +90,10 @@ impl Survey {
     }
 }
 
-/// Numbers with how often they occur and with what weight; few enough of them to keep.
+/// A bounded number of distinct numbers, each with its count and its total weight.
 #[derive(Default)]
 struct Sums {
-    sums: BTreeMap<u64, (f64, usize, f64)>, // by the bits of the number
+    sums: BTreeMap<u64, (f64, usize, f64)>, // keyed by the bits of the number
     rounding: u32,
 }
 
@@ -103,14 +103,14 @@ impl Sums {
         let sum = self.sums.entry(y.to_bits()).or_insert((y, 0, 0.0));
         (sum.1, sum.2) = (sum.1 + count, sum.2 + weight);
         if self.sums.len() > DISTINCT {
-            self.rounding = if self.rounding == 0 { 29 } else { self.rounding + 4 }; // f32, then less
+            self.rounding = if self.rounding == 0 { 29 } else { self.rounding + 4 }; // to f32 first, then to fewer bits
             for (y, count, weight) in std::mem::take(&mut self.sums).into_values() {
                 self.add(y, count, weight);
             }
         }
     }
 
-    /// Without so many of its last bits.
+    /// The number without its last `rounding` bits.
     fn rounded(&self, y: f64) -> f64 {
         f64::from_bits(y.to_bits() >> self.rounding << self.rounding) + 0.0
     }

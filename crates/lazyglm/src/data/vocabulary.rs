@@ -1,6 +1,6 @@
-//! Names of features, each with a number: an exact vocabulary.
+//! An exact vocabulary: numbers for the names of features.
 //!
-//! Numbers are given in the order of first appearance, so the same text gives the same numbers.
+//! Numbers follow the order of first appearance, so the same text gives the same numbers.
 //!
 //! ```
 //! use lazyglm::Vocabulary;
@@ -12,7 +12,7 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// Names and their numbers, both ways. The names lie end to end in one text.
+/// A two-way map between names and numbers. All names are stored in one string.
 ///
 /// ```
 /// use lazyglm::Vocabulary;
@@ -28,7 +28,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The number of a name, which is a new one if the name is new.
+    /// The number of a name. A new name gets the next number.
     ///
     /// ```
     /// let mut words = lazyglm::Vocabulary::default();
@@ -49,7 +49,7 @@ impl Vocabulary {
         id
     }
 
-    /// The number of a name that is in it.
+    /// The number of a name, if the vocabulary contains it.
     ///
     /// ```
     /// let words: lazyglm::Vocabulary = ["a"].into_iter().collect();
@@ -75,24 +75,24 @@ impl Vocabulary {
         (0..self.ends.len() as u32).map(|id| self.name(id))
     }
 
-    /// How many there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Forgets the names and keeps the memory.
+    /// Removes all names and keeps the memory.
     pub fn clear(&mut self) {
         self.text.clear();
         self.ends.clear();
         self.table.clear();
     }
 
-    /// How many bytes of memory it takes, about.
+    /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
         self.text.len() + self.ends.len() * 8 + self.table.capacity() * 5
     }
@@ -102,7 +102,7 @@ fn at<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a str {
     &text[range(ends, id)]
 }
 
-/// As bytes, which need no look at where characters begin: names are compared once for each value read.
+/// A name as bytes. Names are compared once per value read, and bytes need no check for character boundaries.
 #[inline(always)]
 fn bytes_at<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a [u8] {
     &text.as_bytes()[range(ends, id)]

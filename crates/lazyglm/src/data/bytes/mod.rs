@@ -1,8 +1,8 @@
-//! Where bytes come from: a plain, gzip or zstd file, or standard input; handed on in blocks of whole records.
+//! Input bytes: reads a plain, gzip or zstd file, or standard input, in blocks of whole records.
 //!
-//! Compression is recognised by the first bytes, not by the name. Files are read, not mapped: reading costs a copy
-//! that stays in the cache of the core that parses it, needs no `unsafe`, cannot fault when a file shrinks, and never
-//! holds more than a block in memory.
+//! The first bytes decide the compression, not the file name. Files are read, not memory-mapped. The copy
+//! stays in the cache of the core that parses it, needs no `unsafe`, and cannot fault when a file shrinks. At
+//! most one block is in memory at a time.
 //!
 //! ```
 //! use std::io::Write;
@@ -19,16 +19,16 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-/// How much is read at a time.
+/// Number of bytes per read.
 const BLOCK: usize = 1 << 20;
 
-/// A record longer than this is refused: it is no record, but a file without line ends.
+/// Maximum length of a record in bytes. A longer one means that the file has no line ends.
 pub(crate) const LONGEST: usize = 1 << 28;
 
-/// What some editors put before the first line.
+/// The UTF-8 byte order mark, which some editors write before the first line.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Bytes on their way in.
+/// A stream of input bytes, decompressed and cut into blocks of whole records.
 ///
 /// ```
 /// use lazyglm::data::bytes::{Block, ByteSource};
@@ -45,12 +45,12 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 pub struct ByteSource {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
-    carry: Vec<u8>, // read, but not handed on yet
+    carry: Vec<u8>, // read, but not returned yet
     ended: bool,
-    longest: usize, // bytes that a record may have
+    longest: usize, // maximum length of a record in bytes
 }
 
-/// A buffer for a block; used again and again, it is allocated once.
+/// A reusable buffer for one block of input bytes.
 ///
 /// ```
 /// assert!(lazyglm::data::bytes::Block::default().bytes().is_empty());
@@ -62,12 +62,12 @@ pub struct Block {
 }
 
 impl Block {
-    /// The bytes in it.
+    /// The bytes of the block.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.length]
     }
 
-    /// Makes it these many bytes long, for others to fill.
+    /// Resizes the buffer to `length` bytes and returns it, for the caller to fill.
     pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
         if self.buffer.len() < length {
             self.buffer.resize(length, 0);
@@ -80,7 +80,7 @@ impl Block {
         self.room(bytes.len()).copy_from_slice(bytes);
     }
 
-    /// Reads another block behind what is in it; how many bytes came.
+    /// Reads up to one block from `reader` and appends it to the buffer. Returns the number of bytes read.
     fn read(&mut self, reader: &mut dyn Read) -> io::Result<usize> {
         let room = self.length + BLOCK;
         if self.buffer.len() < room {
@@ -114,13 +114,15 @@ impl ByteSource {
         Ok(source)
     }
 
-    /// Refuses records of more bytes than these.
+    /// Sets the maximum length of a record in bytes. Longer records are an error.
     pub(crate) fn refuse_longer(&mut self, longest: usize) {
         self.longest = longest;
     }
 
-    /// The bytes that come next, without taking them: about a megabyte, or more where the first record is longer.
-    /// They are whole lines, unless one line is longer than that.
+    /// Peeks at the next bytes without consuming them: about a megabyte, or more if the first record is
+    /// longer.
+    ///
+    /// The bytes are whole lines, unless one line is longer than that.
     pub fn first(&mut self) -> Result<&[u8]> {
         if self.carry.is_empty() && !self.ended {
             self.look_further()?;
@@ -129,17 +131,17 @@ impl ByteSource {
         Ok(&self.carry[..lines.map_or(self.carry.len(), |at| at + 1)])
     }
 
-    /// Whether [`ByteSource::first`] shows all that is left.
+    /// Whether [`ByteSource::first`] shows all the remaining bytes.
     pub(crate) fn shows_all(&self) -> bool {
         self.ended
     }
 
-    /// How many bytes were read and not taken.
+    /// Number of bytes that were read but not consumed.
     pub(crate) fn ahead(&self) -> usize {
         self.carry.len()
     }
 
-    /// Reads as many bytes again as were read and not taken, for [`ByteSource::first`] to show.
+    /// Doubles the number of bytes that [`ByteSource::first`] shows.
     pub(crate) fn look_further(&mut self) -> Result<()> {
         let (known, more) = (self.carry.len(), self.carry.len().max(BLOCK));
         self.carry.resize(known + more, 0);
@@ -150,7 +152,7 @@ impl ByteSource {
         Ok(())
     }
 
-    /// The refusal of a record that begins on this line and is longer than it may be.
+    /// The error for a record that starts on this line and exceeds the maximum length.
     pub(crate) fn too_long(&self, line: u64) -> Error {
         let megabytes = self.longest as f64 / f64::from(1 << 20);
         let what = format!("the record that begins here does not end within {megabytes:.1} MB");
@@ -161,16 +163,18 @@ impl ByteSource {
         Error::data(Place::file(&self.path).line(line), what, hint)
     }
 
-    /// Leaves out bytes seen by [`ByteSource::first`].
+    /// Consumes bytes that [`ByteSource::first`] has shown.
     pub fn skip(&mut self, bytes: usize) {
         self.carry.drain(..bytes.min(self.carry.len()));
     }
 
-    /// The next whole records; false at the end. `whole` says how many of some bytes are whole records.
+    /// Reads the next whole records into `block` and returns false at the end of the input.
+    ///
+    /// `whole` returns how many of the given bytes form whole records.
     pub fn next(&mut self, block: &mut Block, whole: &dyn Fn(&[u8]) -> usize) -> Result<bool> {
         block.set(&self.carry);
         self.carry.clear();
-        let mut ask_at = 0; // the same bytes are looked through a few times, not once for each megabyte
+        let mut ask_at = 0; // doubling the threshold avoids scanning the same bytes once per megabyte
         while !self.ended {
             let count = block.read(&mut *self.reader).map_err(|e| cannot_read(&self.path, e))?;
             self.ended = count < BLOCK;
@@ -184,14 +188,14 @@ impl ByteSource {
                 break;
             }
             if full {
-                return Err(self.too_long(1)); // relative to the block, like every line in it
+                return Err(self.too_long(1)); // line numbers are relative to the block
             }
         }
         Ok(block.length > 0)
     }
 }
 
-/// Whether a source can be read only once: standard input, or a pipe under the name of a file.
+/// Whether a source can be read only once: standard input, or a named pipe.
 ///
 /// ```
 /// use lazyglm::data::bytes::is_stream;
@@ -201,7 +205,7 @@ pub fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Calls `see` with block after block of whole lines; the last line may lack its end.
+/// Calls `see` with each block of whole lines. The last line may lack its line end.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-lines.txt");
@@ -219,7 +223,7 @@ pub fn for_each_block(path: &Path, mut see: impl FnMut(&[u8]) -> Result<()>) -> 
     Ok(())
 }
 
-/// Everything, when it is small: a file of weights, say.
+/// Reads a whole file as text, for small files such as a file of weights.
 ///
 /// ```
 /// use lazyglm::data::bytes::read_to_string;

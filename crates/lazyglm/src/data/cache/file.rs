@@ -1,4 +1,4 @@
-//! The cache as a file.
+//! The file format of the cache.
 //!
 //! ```text
 //! "lazyglm cache 2\n"
@@ -10,8 +10,8 @@
 //! start of names, of order, of index and of meta · XXH3-64 of all from names on · "lazyglm cache 2\n"
 //! ```
 //!
-//! All numbers are little-endian and, but for the order, take eight bytes. The end is read and checked when the file is opened; a fragment
-//! when it is read.
+//! All numbers are little-endian. Numbers take eight bytes, except in the order. Opening a cache reads and
+//! checks its end. Reading a fragment checks that fragment.
 
 use super::fragment::{self, Scratch};
 use super::stamp::Stamp;
@@ -29,14 +29,15 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
-/// At both ends of the file.
+/// Magic bytes at both ends of the file.
 const MAGIC: &[u8; 16] = b"lazyglm cache 2\n";
-/// Four starts, a checksum, the magic.
+/// Length of the footer in bytes: four start offsets, a checksum and the magic bytes.
 const FOOT: usize = 5 * 8 + 16;
-/// Non-zeros in a fragment, about: small, so that a few hundred of them, drawn anywhere in the file, are a fair sample.
+/// Approximate number of non-zeros per fragment. Fragments are small, so that a few hundred random ones are a
+/// fair sample.
 const FRAGMENT: usize = 1 << 15;
 
-/// What is known of the data as a whole.
+/// Metadata of the cached data: the source, how the source was read, and totals over all rows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Meta {
     pub source: Option<Stamp>,
@@ -49,12 +50,12 @@ pub(crate) struct Meta {
     pub with_query: usize,
     pub unlabelled: Option<usize>,
     pub span: Option<Span>,
-    pub words: Vec<String>, // of targets
-    pub shared: Vec<u32>,   // buckets with more than one name
+    pub words: Vec<String>, // the target words
+    pub shared: Vec<u32>,   // buckets that more than one name was hashed into
 }
 
 impl Meta {
-    /// Whether this can be said of these fragments.
+    /// Whether the metadata are consistent with these fragments.
     fn fits(&self, parts: &[Part]) -> bool {
         let (rows, nonzeros) =
             parts.iter().fold((0, 0), |sum, part| (sum.0 + part.rows, sum.1 + part.nonzeros));
@@ -64,7 +65,7 @@ impl Meta {
     }
 }
 
-/// Where a fragment is.
+/// Position and size of one fragment in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     start: u64,
@@ -74,7 +75,7 @@ pub(crate) struct Part {
     check: u64,
 }
 
-/// Writes a cache, block after block.
+/// Writes a cache block by block.
 pub(crate) struct CacheWriter<'a> {
     to: &'a mut dyn Write,
     at: u64,
@@ -95,7 +96,7 @@ impl<'a> CacheWriter<'a> {
         Ok(CacheWriter { to, at: MAGIC.len() as u64, parts: Vec::new(), words: Vocabulary::default(), meta })
     }
 
-    /// Appends a block, whose ids are those of the whole.
+    /// Appends a block whose ids are already global to the file.
     pub fn push(&mut self, block: &Parsed) -> io::Result<()> {
         let meta = &mut self.meta;
         meta.unlabelled = meta.unlabelled.or(block.unlabelled.map(|row| meta.rows + row));
@@ -118,13 +119,14 @@ impl<'a> CacheWriter<'a> {
         Ok(())
     }
 
-    /// What will be said of the data as a whole, for tests that say something else.
+    /// Tampers with the metadata and the index, for tests of damaged caches.
     #[cfg(test)]
     pub fn forge(&mut self, tamper: impl FnOnce(&mut Meta, &mut Vec<Part>)) {
         tamper(&mut self.meta, &mut self.parts);
     }
 
-    /// Writes the end. With an `order`, ids are places in it.
+    /// Writes the names, the order, the index and the footer. With an `order`, ids are positions in that
+    /// order.
     pub fn finish(mut self, naming: &FeatureIds, order: &[u32]) -> io::Result<()> {
         self.meta.words = self.words.iter().map(str::to_string).collect();
         let mut end: Vec<u8> = Vec::new();
@@ -159,12 +161,12 @@ impl<'a> CacheWriter<'a> {
     }
 }
 
-/// An open cache.
+/// An open cache file.
 pub(crate) struct Cache {
     pub meta: Meta,
     pub parts: Vec<Part>,
     pub naming: FeatureIds,
-    /// What ids stand for, if they are not those of the whole but places in here: features by frequency.
+    /// If features are renumbered by frequency: the original id of each new id.
     pub order: Option<Vec<u32>>,
     words: Vocabulary,
     file: File,
@@ -172,8 +174,8 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Whether a regular file begins as a cache of some version does. Nothing else is looked into: bytes taken from a
-    /// pipe are gone.
+    /// Whether a regular file starts with the magic bytes of any cache version. Pipes are not examined,
+    /// because bytes read from a pipe are lost.
     pub fn is_one(path: &Path) -> bool {
         let mut head = [0; 14];
         std::fs::metadata(path).is_ok_and(|found| found.is_file())
@@ -181,13 +183,13 @@ impl Cache {
             && &head == b"lazyglm cache "
     }
 
-    /// Opens a cache: only its end is read. The error says which rule it breaks.
+    /// Opens a cache by reading its footer only. The error states which rule the file breaks.
     pub fn open(path: &Path) -> Result<Cache> {
         let file = File::open(path).map_err(|e| Error::io(path, e, "check the name of the cache"))?;
         Cache::of(file, path)
     }
 
-    /// A cache that is open for reading; errors call it by this name.
+    /// Opens a cache from a file handle. Error messages use `path` as the name.
     pub fn of(mut file: File, path: &Path) -> Result<Cache> {
         let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
         let mut read = |start: u64, end: u64| {
@@ -231,18 +233,18 @@ impl Cache {
         Ok(Cache { meta, parts, naming, order, words, file, path: path.to_path_buf() })
     }
 
-    /// What the system says of the open file.
+    /// The file system metadata of the open file.
     pub fn metadata(&self) -> Option<std::fs::Metadata> {
         self.file.metadata().ok()
     }
 
-    /// Reads the bytes of a fragment.
+    /// Reads the bytes of one fragment.
     pub fn read(&self, part: usize, into: &mut Block) -> Result<()> {
         let Part { start, length, .. } = self.parts[part];
         read_exact_at(&self.file, into.room(length as usize), start).map_err(|e| unreadable(&self.path, e))
     }
 
-    /// Makes rows of the bytes of a fragment, once they are known to be what was written.
+    /// Verifies the checksum of a fragment and decodes its rows.
     pub fn decode(&self, part: usize, bytes: &[u8], block: &mut Parsed, scratch: &mut Scratch) -> Result<()> {
         let Part { rows, nonzeros, check, .. } = self.parts[part];
         if XxHash3_64::oneshot(bytes) != check {
@@ -253,8 +255,9 @@ impl Cache {
         decoded.filter(|()| fits).ok_or_else(|| damaged(&self.path, "a block breaks the rules of the format"))
     }
 
-    /// Whether a fragment keeps what the end of the file says of all: a checksum shows damage, not malice, and others
-    /// index arrays by these ids.
+    /// Whether a decoded fragment agrees with the metadata and the index.
+    ///
+    /// A checksum detects damage but not malice, and other code indexes arrays by these ids.
     fn admits(&self, block: &Parsed) -> bool {
         let known = match &self.order {
             Some(order) => 0..order.len(),
@@ -280,7 +283,7 @@ fn read_exact_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
     file.read_exact(bytes)
 }
 
-/// The index; fragments lie end to end from the head to the names.
+/// Parses the index. Fragments must be contiguous from the header to the names.
 fn parts(bytes: &[u8], names: u64) -> Option<Vec<Part>> {
     let mut at = MAGIC.len() as u64;
     let mut parts = Vec::new();
@@ -290,7 +293,8 @@ fn parts(bytes: &[u8], names: u64) -> Option<Vec<Part>> {
         let (start, length) = (next()?, next()?);
         let (rows, nonzeros): (usize, usize) = (next()?.try_into().ok()?, next()?.try_into().ok()?);
         let check = next()?;
-        // A row takes a byte at least, and so does a non-zero: no sum of these can be larger than the file.
+        // A row and a non-zero take at least one byte each, so no sum of these counts can exceed the file
+        // size.
         if start != at || length > names || rows as u64 > length || nonzeros as u64 > length {
             return None;
         }
@@ -300,7 +304,7 @@ fn parts(bytes: &[u8], names: u64) -> Option<Vec<Part>> {
     (at == names).then_some(parts)
 }
 
-/// The ids there can be: indices as written lie within the span.
+/// The range of valid ids. Indices as written lie within the span.
 fn ids(naming: &FeatureIds, meta: &Meta) -> Range<usize> {
     match naming {
         FeatureIds::Indices => {
@@ -311,7 +315,7 @@ fn ids(naming: &FeatureIds, meta: &Meta) -> Range<usize> {
     }
 }
 
-/// The order, if features are renumbered: ids there are, each once.
+/// Parses the order of renumbered features, if there is one. Every entry must be a valid id and occur once.
 fn order_of(bytes: &[u8], naming: &FeatureIds, meta: &Meta) -> Option<Option<Vec<u32>>> {
     let (fours, rest) = bytes.as_chunks::<4>();
     let order: Vec<u32> = fours.iter().map(|four| u32::from_le_bytes(*four)).collect();

@@ -1,12 +1,12 @@
-//! Some rows as bytes: what a cache is made of, each read and checked on its own.
+//! A fragment of the cache: some rows as bytes, read and checked independently of other fragments.
 //!
 //! ```text
-//! rows     how many non-zeros each has                     whole numbers
-//! ids      of each row: the first, then the gaps less one  whole numbers
-//! values   all of them                                     reals
-//! targets  a kind, then numbers, or numbers of words       reals or whole numbers
-//! weights  none, or one a row                              reals
-//! lines    runs of rows on neighbouring lines              pairs of numbers
+//! rows     number of non-zeros per row                     integers
+//! ids      per row: the first, then the gaps minus one     integers
+//! values   the values of all rows                          reals
+//! targets  a kind, then numbers, or word numbers           reals or integers
+//! weights  none, or one per row                            reals
+//! lines    runs of rows on consecutive lines               pairs of integers
 //! ```
 
 use super::numbers::{Reader, Writer};
@@ -18,10 +18,10 @@ use std::ops::Range;
 
 const NUMBERS: u8 = 0;
 const WORDS: u8 = 1;
-/// More lines than any file has: so sums of lines and rows stay numbers of 64 bits.
+/// Upper bound on line numbers, so that sums of lines and rows cannot overflow 64 bits.
 const LINES: u64 = 1 << 62;
 
-/// The bytes of some rows of a block. Words of targets get their numbers from `words`.
+/// Encodes a range of rows of a block. Words of targets get their numbers from `words`.
 pub(super) fn encode(block: &Parsed, rows: Range<usize>, words: &mut Vocabulary) -> Vec<u8> {
     let lent = block.rows.borrow();
     let (mut counts, mut gaps, mut values) = (Vec::new(), Vec::new(), Vec::new());
@@ -30,7 +30,7 @@ pub(super) fn encode(block: &Parsed, rows: Range<usize>, words: &mut Vocabulary)
         lent.for_each(i, |id, x| {
             gaps.push(id as u32 - least);
             values.push(x);
-            least = (id as u32).wrapping_add(1); // the last id of all has no successor, and needs none
+            least = (id as u32).wrapping_add(1); // may wrap after the largest id, which has no successor
         });
         counts.push((gaps.len() - before) as u32);
     }
@@ -65,7 +65,7 @@ pub(super) fn encode(block: &Parsed, rows: Range<usize>, words: &mut Vocabulary)
     to.bytes
 }
 
-/// Memory that decoding uses again and again.
+/// Reusable buffers for decoding.
 #[derive(Default)]
 pub(crate) struct Scratch {
     counts: Vec<usize>,
@@ -73,7 +73,7 @@ pub(crate) struct Scratch {
     values: Vec<f64>,
 }
 
-/// Appends the rows in these bytes to an empty block; `None` if they break a rule.
+/// Decodes rows into an empty block. Returns `None` if the bytes are invalid.
 pub(super) fn decode(
     bytes: &[u8],
     words: &Vocabulary,
@@ -134,7 +134,7 @@ pub(super) fn decode(
     Some(())
 }
 
-/// Ids from gaps, row by row.
+/// Decodes ids from gaps, row by row.
 fn rows(counts: &[usize], gaps: &mut [u32], values: &[f64], into: &mut Rows) -> Option<()> {
     let mut start = 0usize;
     for &count in counts {
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A row: its line's distance from the one before, its target, its weight, its pairs.
+    /// A random row: distance from the previous line, target, weight and (id, value) pairs.
     type Drawn = (u64, f64, f64, Vec<(u32, f64)>);
 
     fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
@@ -240,7 +240,7 @@ mod tests {
             changes.iter().for_each(|(at, byte)| bytes[at % length] = *byte);
             let mut back = Parsed::default();
             if decode(&bytes, &words, &mut back, &mut Scratch::default()).is_some() {
-                let room = (8, 8 * bytes.len()); // at most a few numbers for each byte
+                let room = (8, 8 * bytes.len()); // at most a few numbers per byte
                 prop_assert!(back.rows.len() + back.rows.nonzeros() <= room.0 + room.1);
             }
         }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_count_that_no_bytes_stand_behind_asks_for_no_memory() {
-        // Of rows, of ids, of values: as many as eight bytes can say.
+        // The counts of rows, ids and values can be any number of eight bytes.
         for numbers in [u64::MAX, 1 << 62, 1 << 40, 1 << 32] {
             for width in [0, 1, 2, 4, 8, 255] {
                 let mut bytes = numbers.to_le_bytes().to_vec();

@@ -1,8 +1,9 @@
-//! Data that were read once, kept in a file that is read many times faster.
+//! A binary cache of parsed data, which is read many times faster than the source.
 //!
-//! A cache is made of fragments of some 32,768 non-zeros, each compact, checksummed and readable on its own: see
-//! `fragment.rs` and `file.rs`. It holds rows as they were made of the source (ids are indices as written, numbers of
-//! names, or buckets), so what is read from it is what is read from the text, bit for bit.
+//! A cache consists of fragments of about 32,768 non-zeros. Each fragment is compact, checksummed and
+//! readable on its own: see `fragment.rs` and `file.rs`. The cache stores rows as parsed from the source: ids
+//! are indices as written, numbers of names, or buckets. Rows read from the cache therefore equal rows read
+//! from the text, bit for bit.
 
 mod file;
 mod fragment;

@@ -1,19 +1,22 @@
-//! Arrays of numbers in few bytes, read back bit for bit.
+//! Compact encodings of arrays of numbers, decoded bit for bit.
 //!
-//! | whole numbers | `width` bytes each, of 1, 2 and 4 the one that makes the array shortest; a number that needs more is written as all ones and follows in a list of four-byte numbers |
-//! |---|---|
-//! | reals | nothing if all are one; a byte each into a table of up to 256 values; whole numbers m of 2 or 4 bytes where every value is m/10ᵏ; `f32` where that is exact; `f64` |
+//! - Integers take 1, 2 or 4 bytes each, whichever makes the array shortest. A larger number is written as
+//!   all ones, and
+//! follows in a list of four-byte numbers.
+//! - Real numbers use the first encoding that applies: nothing if all are 1; one byte each, into a table of
+//!   up to 256
+//! values; integers m of 2 or 4 bytes if every value is m/10ᵏ; `f32` if exact; `f64`.
 //!
-//! m/10ᵏ is how decimal text is read (one correctly rounded division), so what was written with few digits takes few
-//! bytes, and gives the same bits.
+//! Decimal text is parsed as m/10ᵏ with one correctly rounded division. So numbers with few digits take few
+//! bytes and decode to the same bits.
 
-/// Bytes on their way out.
+/// Encodes arrays of numbers into a byte buffer.
 #[derive(Default)]
 pub(super) struct Writer {
     pub bytes: Vec<u8>,
 }
 
-/// Bytes on their way in; `None` wherever they are not what a [`Writer`] wrote.
+/// Decodes arrays of numbers. Returns `None` if the bytes were not written by a [`Writer`].
 pub(super) struct Reader<'a> {
     pub bytes: &'a [u8],
 }
@@ -25,7 +28,7 @@ const TENTHS_4: u8 = 3;
 const SINGLE: u8 = 4;
 const DOUBLE: u8 = 5;
 
-/// The most decimals tried.
+/// Maximum number of decimals tried for the m/10ᵏ encoding.
 const DECIMALS: u8 = 9;
 
 impl Writer {
@@ -33,7 +36,7 @@ impl Writer {
         self.bytes.extend(number.to_le_bytes());
     }
 
-    /// Whole numbers.
+    /// Encodes an array of unsigned integers.
     pub fn wholes(&mut self, numbers: &[u32]) {
         self.number(numbers.len() as u64);
         let large = |most: u32| numbers.iter().filter(|&&number| number >= most).count();
@@ -62,7 +65,7 @@ impl Writer {
         self.bytes.extend(rest.iter().flat_map(|number| number.to_le_bytes()));
     }
 
-    /// Reals, finite ones.
+    /// Encodes an array of finite real numbers.
     pub fn reals(&mut self, numbers: &[f64]) {
         self.number(numbers.len() as u64);
         if numbers.iter().all(|number| *number == 1.0) {
@@ -90,7 +93,7 @@ impl Writer {
     }
 }
 
-/// Up to 256 distinct values and the place of each number among them.
+/// A table of up to 256 distinct values, and the table index of each number.
 fn table(numbers: &[f64]) -> Option<(Vec<f64>, Vec<u8>)> {
     let mut places: hashbrown::HashMap<u64, u8> = hashbrown::HashMap::new();
     let (mut table, mut codes) = (Vec::new(), Vec::with_capacity(numbers.len()));
@@ -113,7 +116,7 @@ fn table(numbers: &[f64]) -> Option<(Vec<f64>, Vec<u8>)> {
     Some((table, codes))
 }
 
-/// k and the whole numbers m for which m/10ᵏ are these numbers, bit for bit.
+/// Returns k and the integers m for which m/10ᵏ equals each number, bit for bit.
 fn tenths(numbers: &[f64]) -> Option<(u8, Vec<i32>)> {
     let whole = |number: f64, power: f64| {
         let whole = (number * power).round();
@@ -129,7 +132,7 @@ fn tenths(numbers: &[f64]) -> Option<(u8, Vec<i32>)> {
             }
         }
     }
-    // A number that is m/10² is 10m/10³ as well, unless that is too large.
+    // A number of the form m/10² is also 10m/10³, unless 10m overflows.
     let wholes: Option<Vec<i32>> = numbers.iter().map(|&number| whole(number, power(decimals))).collect();
     wholes.map(|wholes| (decimals, wholes))
 }
@@ -161,7 +164,7 @@ impl<'a> Reader<'a> {
         self.number()?.try_into().ok()
     }
 
-    /// Calls `see` for each whole number.
+    /// Decodes an array of unsigned integers and calls `see` with each.
     pub fn wholes(&mut self, mut see: impl FnMut(u32)) -> Option<()> {
         let count = self.count()?;
         let width = self.byte()?;
@@ -191,7 +194,7 @@ impl<'a> Reader<'a> {
         rest.next().is_none().then_some(())
     }
 
-    /// Appends reals to an array; there must be `count` of them.
+    /// Decodes `count` real numbers and appends them to `into`.
     pub fn reals(&mut self, count: usize, into: &mut Vec<f64>) -> Option<()> {
         if self.count()? != count {
             return None;
@@ -241,7 +244,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The bytes of whole numbers, and the numbers in them, if any.
+    /// Encodes integers. Returns the bytes and the result of decoding them.
     fn wholes_through(numbers: &[u32]) -> (Vec<u8>, Option<Vec<u32>>) {
         let mut to = Writer::default();
         to.wholes(numbers);
@@ -262,13 +265,13 @@ mod tests {
         numbers.iter().map(|number| number.to_bits()).collect()
     }
 
-    /// Next to the limits of each width, and anywhere.
+    /// Integers near the limits of each width, and arbitrary ones.
     fn whole() -> impl Strategy<Value = u32> {
         let limits = [0, 1, 0xfd, 0xfe, 0xff, 0x100, 0xfffe, 0xffff, 0x1_0000, u32::MAX - 1, u32::MAX];
         prop_oneof![0u32..400, prop::sample::select(limits.to_vec()), any::<u32>()]
     }
 
-    /// Finite, of every size; −0 is never written.
+    /// Finite numbers of every magnitude. −0 is excluded because it is never written.
     fn real() -> impl Strategy<Value = f64> {
         let finite = any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |x| x.is_finite());
         let edges = [1.0, 0.1, 0.3, 2147483647.0, 2147483648.0, -2147483648.0, 214748364.8, 3.5e38, 5e-324];
@@ -321,13 +324,13 @@ mod tests {
             count in prop_oneof![0u64..300, any::<u64>()],
             kind in 0u8..8,
         ) {
-            // With a count and a kind that are more often than not those of a writer.
+            // Prepends a count and a kind that a writer would usually produce.
             bytes.splice(..0, count.to_le_bytes().into_iter().chain([kind]));
             let mut seen = 0;
             let _ = Reader { bytes: &bytes }.wholes(|_| seen += 1);
             prop_assert!(seen <= bytes.len());
             let mut numbers = Vec::new();
-            let expected = count.min(300) as usize; // a caller knows how many there must be
+            let expected = count.min(300) as usize; // a caller knows the expected count
             let _ = Reader { bytes: &bytes }.reals(expected, &mut numbers);
             prop_assert!(numbers.len() <= expected && numbers.capacity() <= 2 * expected.max(4));
         }
@@ -347,7 +350,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_reals_takes_the_bytes_its_table_says() {
-        let head = 9; // how many, and the kind
+        let head = 9; // the count and the kind
         let length = |numbers: Vec<f64>| reals_through(&numbers).0.len() - head;
         let many = |one: &dyn Fn(usize) -> f64| (0..1000).map(one).collect::<Vec<f64>>();
         assert_eq!(length(vec![]), 0);

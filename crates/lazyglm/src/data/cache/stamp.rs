@@ -1,4 +1,4 @@
-//! What a source looked like when its cache was made.
+//! A fingerprint of a source file, which detects whether the file has changed since its cache was made.
 
 use crate::util::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -8,23 +8,25 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_64;
 
-/// How many blocks are looked at, and how long each is.
+/// Number of blocks that are sampled.
 const SAMPLES: u64 = 16;
 const LENGTH: u64 = 1 << 14;
 
-/// Size, times, the file's number and a hash of sampled blocks, first and last among them: all must be the same. The
-/// time of a change, unlike that of a modification, cannot be set, and another file has another number: so an edit
-/// between the samples is seen, and so is a copy that somebody sent along with a cache.
+/// Size, times, inode number and a hash of sampled blocks, including the first and the last. All must match.
+///
+/// Users cannot set the time of the last status change, and another file has another inode number. So the
+/// stamp detects an edit between the samples, and a copy of the data that was distributed together with a
+/// cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     size: u64,
     modified: u64, // nanoseconds since 1970
     #[serde(default)]
-    file: Option<FileNumbers>, // none where the system has none, and in a cache of an earlier version
+    file: Option<FileNumbers>, // `None` if the system has no such numbers, and in caches of earlier versions
     sampled: u64,
 }
 
-/// What only the system can write.
+/// File attributes that only the operating system can write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct FileNumbers {
     inode: u64,

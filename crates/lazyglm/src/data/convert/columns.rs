@@ -1,4 +1,4 @@
-//! Which columns a table of the data has: a run through them of its own.
+//! Determines the columns of a table in a separate pass over the data.
 
 use super::work::for_each;
 use crate::data::bytes::is_stream;
@@ -8,10 +8,10 @@ use crate::util::error::{Error, Place, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// How many features a table may have: one cell each in every row.
+/// Maximum number of features in a table, because each row has one cell per feature.
 const WIDEST: usize = 10_000;
 
-/// The features that occur: names in the order of their first appearance, or rising indices.
+/// The names of all features that occur, in order of first appearance, or their indices in ascending order.
 pub(super) fn columns(from: &Path, asked: &ReadOptions) -> Result<Vec<String>> {
     if is_stream(from) {
         let what = format!("a table needs its columns first, and {} cannot be read twice", Place::file(from));

@@ -1,4 +1,4 @@
-//! Data from one format to another, block by block: memory grows with the names of features at most.
+//! Converts data from one format to another, block by block. Memory grows at most with the names of features.
 //!
 //! ```
 //! use lazyglm::{convert, data::format::write};
@@ -24,7 +24,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use work::Work;
 
-/// What was written.
+/// Result of a conversion.
 ///
 /// ```
 /// use lazyglm::{convert, data::format::write};
@@ -36,15 +36,16 @@ use work::Work;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Converted {
-    /// How many rows.
+    /// Number of rows written.
     pub rows: u64,
-    /// Where the names of indices are listed, if names became indices: `index<TAB>name` a line.
+    /// The file that lists the names of indices, one `index<TAB>name` per line, if names became indices.
     pub names: Option<PathBuf>,
-    /// What a reader may want to know: weights that were lost, ignored query ids.
+    /// Notes for the user, for example about lost weights or ignored query ids.
     pub notes: Vec<String>,
 }
 
-/// Reads a file and writes it in another format: whole or not at all, compressed if its name ends in `.gz` or `.zst`.
+/// Reads a file and writes it in another format. The output appears only when it is complete, and is
+/// compressed if its name ends in `.gz` or `.zst`.
 ///
 /// ```
 /// use lazyglm::{convert, data::format::write};
@@ -61,7 +62,7 @@ pub fn convert(from: &Path, asked: &ReadOptions, to: &Path, format: &Format) -> 
         let what = format!("the output {} would replace the data", same.display());
         return Err(Error::call(what, "give the output another name"));
     }
-    files::check_writable(to)?; // now, not after all is read
+    files::check_writable(to)?; // fail before the source is read
     if format.name == "cache" {
         if packing(to).is_some() {
             return Err(Error::call("a cache cannot be compressed", "leave .gz or .zst off its name"));
@@ -80,7 +81,9 @@ pub fn convert(from: &Path, asked: &ReadOptions, to: &Path, format: &Format) -> 
     written.map(|()| done)
 }
 
-/// The same to any writer. Names cannot become indices there, for there is no place for the list of them.
+/// Reads a file and writes it in another format to any writer.
+///
+/// Names cannot become indices here, because there is no file for the list of names.
 ///
 /// ```
 /// use lazyglm::{convert, data::format::write};
@@ -108,7 +111,7 @@ pub fn convert_to(
     Ok(done)
 }
 
-/// Features that are written out are written as they are called.
+/// Rejects renumbering options: converted features keep the names they have in the source.
 fn refuse_renumbering(asked: &ReadOptions) -> Result<()> {
     match asked.renumber {
         false => Ok(()),
@@ -125,14 +128,14 @@ fn writer(from: &Path, asked: &ReadOptions, format: &Format) -> Result<Box<dyn W
     })
 }
 
-/// Where the list of names goes.
+/// Path of the file that lists the names of indices.
 fn beside(to: &Path) -> PathBuf {
     let mut name = to.as_os_str().to_owned();
     name.push(".names");
     name.into()
 }
 
-/// `gz` or `zst`, if the name ends so.
+/// The compression that the file name implies: `gz`, `zst` or none.
 fn packing(to: &Path) -> Option<&'static str> {
     let ending = to.extension()?.to_ascii_lowercase();
     ["gz", "zst"].into_iter().find(|known| ending == *known)
@@ -152,7 +155,7 @@ fn packed<T>(
             gzip.finish().map(|_| done).map_err(failed)
         }
         Some(_) => {
-            let mut zstd = zstd::Encoder::new(out, 0).map_err(failed)?; // 0: its usual level
+            let mut zstd = zstd::Encoder::new(out, 0).map_err(failed)?; // 0: the default level
             let done = fill(&mut zstd)?;
             zstd.finish().map(|_| done).map_err(failed)
         }

@@ -1,4 +1,4 @@
-//! The run through the data that writes them.
+//! The pass over the data that writes the output.
 
 use super::Converted;
 use crate::data::dataset::query_note;
@@ -12,7 +12,7 @@ use crate::util::parameter::WARNING;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Calls `see` with block after block; buckets that names are hashed into are indices.
+/// Calls `see` with each block. Hash buckets are treated as indices.
 pub(super) fn for_each(
     from: &Path,
     asked: &ReadOptions,
@@ -30,16 +30,16 @@ pub(super) fn for_each(
     Ok(reading)
 }
 
-/// One run through the data.
+/// State of one conversion pass.
 pub(super) struct Work<'a> {
     pub from: &'a Path,
     pub asked: &'a ReadOptions,
     pub format: &'a Format,
     pub failed: &'a dyn Fn(io::Error) -> Error,
-    pub names: Option<&'a Path>, // where they can be listed
+    pub names: Option<&'a Path>, // where the names can be listed
 }
 
-/// What was seen on the way.
+/// Facts about the data that the pass collects.
 #[derive(Default)]
 struct Seen {
     rows: u64,
@@ -83,7 +83,7 @@ impl Work<'_> {
         Ok(Converted { rows: seen.rows, names: self.list(writer)?, notes })
     }
 
-    /// Takes note of a block, and refuses what no format can say.
+    /// Records facts about a block and rejects rows that the output format cannot represent.
     fn meet(&self, block: &Parsed, seen: &mut Seen) -> Result<()> {
         seen.rows += block.rows.len() as u64;
         seen.values += block.rows.nonzeros();
@@ -121,7 +121,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Lists the names that became indices.
+    /// Writes the list of names that became indices.
     fn list(&self, writer: &dyn Writer) -> Result<Option<PathBuf>> {
         let (Some(words), Some(path)) = (writer.indexed(), self.names) else { return Ok(None) };
         files::write_whole(path, |to| {

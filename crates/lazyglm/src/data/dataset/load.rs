@@ -1,4 +1,4 @@
-//! Reading a file of training data into memory.
+//! Loads a file of training data into memory.
 
 use super::vanished::Vanished;
 use super::{Dataset, LEAST_PAIR, MOST_EXPECTED, scaling, too_large};
@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How to read training data.
+/// Options for loading training data.
 ///
 /// ```
 /// use lazyglm::{Dataset, Declared, Load};
@@ -26,26 +26,28 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Load {
-    /// What is said of the format.
+    /// Options for reading the format.
     pub asked: ReadOptions,
-    /// What is said of the features.
+    /// Declared base and number of features.
     pub declared: Declared,
-    /// A weight for each row of the file.
+    /// One weight per row of the file.
     pub weights: Option<SampleWeights>,
-    /// Round values to f32, as a model in f32 will anyway.
+    /// Whether to round values to f32, for a model that keeps its weights in f32.
     pub narrow: bool,
     /// When to use a cache.
     pub cache: CacheMode,
-    /// What values are divided by.
+    /// How to scale values.
     pub scale: Scale,
 }
 
-/// Takes up a block of rows.
+/// Callback that receives each block of rows.
 type See<'a> = dyn FnMut(&mut Parsed) -> Result<()> + 'a;
 
 impl Dataset {
-    /// Reads a file of training data as told. Returns the sample weights of the rows as well: rows of weight zero are
-    /// as if absent, so neither their features nor their targets count.
+    /// Loads a file of training data.
+    ///
+    /// Also returns the sample weight of each row. Rows of weight zero are dropped, so neither their features
+    /// nor their targets count.
     ///
     /// ```
     /// use lazyglm::{Dataset, Load, SampleWeights};
@@ -62,7 +64,7 @@ impl Dataset {
         })
     }
 
-    /// The same of a cache that is open, made of this file in the way that `load` says.
+    /// Loads training data from an open cache of the file `path`, made with the options in `load`.
     pub(crate) fn of_cache(cache: &Cache, path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
         Dataset::gather(path, load, |absent, see, _| {
             loader::for_each_of(cache, path, &absent, load.narrow, see)
@@ -76,10 +78,11 @@ impl Dataset {
     ) -> Result<(Dataset, Option<Vec<f64>>)> {
         let absent = load.weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
         let (all, vanished) = (RefCell::new(Parsed::default()), RefCell::new(Vanished::default()));
-        // Pages that are never written to cost nothing: rather too much room than arrays that have to move.
+        // Untouched pages cost nothing, so reserving too much is better than reallocating.
         let likely =
             std::fs::metadata(path).map_or(0, |found| found.len() as usize / LEAST_PAIR).min(MOST_EXPECTED);
-        // Where addresses are limited, a quarter of them at most: others are needed as well.
+        // Under an address space limit, reserve at most a quarter of it, because other code needs addresses
+        // too.
         let likely = memory::most_addresses().map_or(likely, |most| likely.min(most / 32));
         all.borrow_mut().rows.expect(likely, &simd::ask_for_huge_pages);
         let left = Left::now();

@@ -1,4 +1,4 @@
-//! A data set in memory: rows, targets, the names of its features, and where each row was read.
+//! A data set in memory: rows, targets, feature names, and the source line of each row.
 //!
 //! ```
 //! use lazyglm::{Dataset, Declared};
@@ -26,7 +26,7 @@ use crate::util::parameter::Parameter;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// A data set as read, before anything is known of loss or weights.
+/// A data set as read, independent of the loss and of sample weights.
 ///
 /// ```
 /// use lazyglm::{Dataset, Features, Labels, Rows};
@@ -38,17 +38,17 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// The rows; ids are columns.
+    /// The sparse rows, whose ids are columns.
     pub rows: Rows,
     /// The targets as written.
     pub labels: Labels,
-    /// What the columns stand for.
+    /// Which feature each column stands for.
     pub features: Features,
-    /// The weights that rows have of their own, in formats with such; else `None`.
+    /// Sample weights from the data file itself, or `None` if the format has none.
     pub weights: Option<Vec<f64>>,
-    /// How the rows were made.
+    /// How the rows were read.
     pub reading: ReadConfig,
-    /// What a reader may want to know: ignored query ids, dropped features.
+    /// Notes for the user, for example about ignored query ids or dropped features.
     pub notes: Vec<String>,
     file: PathBuf,
     lines: Lines,
@@ -68,8 +68,8 @@ impl Dataset {
         Dataset::load(path, &Load { declared, ..Load::default() }).map(|(data, _)| data)
     }
 
-    /// Reads a file whose features are named as in `known`: a validation file. Values of features that do not
-    /// occur there are dropped, and counted in the notes.
+    /// Reads a validation file with the features of `known`. Values of features that do not occur in `known`
+    /// are dropped, and counted in the notes.
     ///
     /// ```
     /// use lazyglm::{Dataset, Declared};
@@ -85,7 +85,8 @@ impl Dataset {
         Dataset::read_by(path, &known.features, &known.occurring(), &known.reading)
     }
 
-    /// The same, with the features and the reading of data that are elsewhere.
+    /// Reads a validation file, given the features and the reading options of training data that are not in
+    /// memory.
     pub(crate) fn read_by(
         path: &Path,
         features: &Features,
@@ -102,7 +103,7 @@ impl Dataset {
         Dataset::labelled(all, features.clone(), reading.clone(), path, dropped)
     }
 
-    /// For each column, whether any row has it.
+    /// For each column, whether any row has a value in it.
     ///
     /// ```
     /// use lazyglm::{Dataset, Features, Labels, Rows};
@@ -152,12 +153,12 @@ impl Dataset {
         Ok(Dataset { rows, labels, features, weights, reading, notes, file, lines })
     }
 
-    /// Refuses rows without a target.
+    /// Rejects data in which a row has no target.
     pub(crate) fn check_targets(&self) -> Result<()> {
         self.labels.first_absent().map_or(Ok(()), |row| Err(no_target(self.place(row))))
     }
 
-    /// Data that were made, not read.
+    /// Builds a data set from rows in memory.
     ///
     /// ```
     /// use lazyglm::{Dataset, Features, Labels, Rows, Task};
@@ -179,7 +180,7 @@ impl Dataset {
         }
     }
 
-    /// Where row `i` was read.
+    /// The file and line that row `i` was read from.
     ///
     /// ```
     /// use lazyglm::{Dataset, Declared};
@@ -192,7 +193,7 @@ impl Dataset {
         Place::file(&self.file).line(self.lines.of(i))
     }
 
-    /// The file as a whole.
+    /// The file as a whole, for error messages.
     ///
     /// ```
     /// let task = lazyglm::synth::documents(&lazyglm::synth::Shape { rows: 10, ..Default::default() }).task;
@@ -202,14 +203,14 @@ impl Dataset {
         Place::file(&self.file)
     }
 
-    /// Rounds values to f32, for models that keep their weights in it.
+    /// Rounds values to f32, for models that keep their weights in f32.
     pub(crate) fn narrow(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
         self.rows = rows.narrowed().map_err(|row| too_large(self.place(row)))?;
         Ok(())
     }
 
-    /// These rows alone, in this order.
+    /// A data set of the selected rows, in the given order.
     ///
     /// ```
     /// use lazyglm::{Dataset, Declared};
@@ -239,7 +240,7 @@ fn no_target(place: Place) -> Error {
     Error::data(place, "the row has no target", hint)
 }
 
-/// A word on query ids, if there were any: they are read over.
+/// A note that query ids were ignored, if the file has any.
 ///
 /// ```
 /// use lazyglm::data::dataset::query_note;
@@ -250,12 +251,12 @@ pub fn query_note(path: &Path, rows: usize) -> Option<String> {
     (rows > 0).then(|| format!("{}: qid on {rows} rows was ignored", Place::file(path)))
 }
 
-/// Bytes of the shortest usual pair, as in ` 17:1`.
+/// Length in bytes of the shortest common pair, for example ` 17:1`.
 const LEAST_PAIR: usize = 5;
-/// Non-zeros that room is made for before they are seen.
+/// Maximum number of non-zeros for which memory is reserved in advance.
 const MOST_EXPECTED: usize = 1 << 30;
 
-/// What is to be done to the values of these rows.
+/// The scaling that these rows need.
 fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Scaling {
     let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
     let mut rows = Cow::Borrowed(rows);
@@ -266,7 +267,7 @@ fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Scaling {
     }
     if scale != Scale::None {
         if idf.is_some() {
-            scaling.apply(rows.to_mut(), false); // scaled is what idf leaves
+            scaling.apply(rows.to_mut(), false); // `scale` applies to the values after idf
         }
         let mut columns = Columns::new(rows.columns());
         columns.see(Rows::borrow(&rows));
@@ -280,8 +281,10 @@ fn too_large(place: Place) -> Error {
     Error::data(place, "a value is too large for f32 (3.4e38)", hint)
 }
 
-/// Calls `see` with block after block of rows: for scoring data of any size. Ids are as written, or numbers of the
-/// block's own names. Data that a model is to score are read as those it learnt from were.
+/// Calls `see` with each block of rows, for scoring data of any size.
+///
+/// Ids are indices as written, or numbers of the block's own names. With `known`, the file is read in the
+/// same way as the training data of a model.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-blocks.svm");

@@ -1,7 +1,8 @@
-//! Features whose every value is too small for `f32`: rounded, they would be zero, and nothing could be learnt from them.
+//! Detects features whose values are all too small for `f32`: rounding would make all of them zero.
 //!
-//! A single value that is rounded to zero does no harm beside larger ones of its feature. A feature that has no others would
-//! be lost without a word, and the optimum found without it would be that of other data.
+//! A single value that rounds to zero does no harm beside larger values of the same feature. A feature with
+//! no larger values would be lost silently, and the optimum without that feature would be the optimum of
+//! other data.
 
 use crate::data::features::Features;
 use crate::data::format::Parsed;
@@ -11,14 +12,15 @@ use crate::util::parameter::Parameter;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Where values stand that rounding made zero.
+/// Positions of the values that rounding to f32 turned into zero.
 #[derive(Default)]
 pub(super) struct Vanished {
     places: Vec<usize>,
 }
 
 impl Vanished {
-    /// Notes the values of a block that are about to vanish, `before` being the non-zeros before it.
+    /// Records the values of a block that will round to zero. `before` is the number of non-zeros before the
+    /// block.
     pub fn note(&mut self, block: &Rows, before: usize) {
         if let ValuesRef::F64(values) = block.borrow().values() {
             let vanish = |&k: &usize| values[k] != 0.0 && values[k] as f32 == 0.0;
@@ -26,12 +28,12 @@ impl Vanished {
         }
     }
 
-    /// Starts again.
+    /// Forgets all recorded positions.
     pub fn clear(&mut self) {
         self.places.clear();
     }
 
-    /// Refuses a feature of which nothing is left.
+    /// Returns an error if a feature has no values left.
     pub fn check(&self, parsed: &Parsed, features: &Features, file: &Path) -> Result<()> {
         let rows = parsed.rows.borrow();
         let mut lost: BTreeSet<u32> = self.places.iter().map(|&k| rows.ids()[k]).collect();
@@ -54,7 +56,7 @@ impl Vanished {
     }
 }
 
-/// The error.
+/// The error for a feature whose values all round to zero.
 pub(crate) fn vanishes(place: Place, feature: &str) -> Error {
     let what = format!("every value of feature {} is too small for f32 (1e-45)", excerpt(feature));
     Error::data(

@@ -1,9 +1,9 @@
-//! A number for each of very many buckets, zero for most: memory only where one is not.
+//! A sparse array of numbers, one per hash bucket, that allocates memory only where a number is not zero.
 
-/// Buckets of one page.
+/// Number of buckets per page.
 const PAGE: usize = 256;
 
-/// As if a vector of zeros, in pages that are made when something is first written to them.
+/// A vector of zeros whose pages are allocated on first write.
 #[derive(Clone, Debug)]
 pub(super) struct Marks {
     pages: Vec<Option<Box<[u32; PAGE]>>>,
@@ -11,25 +11,25 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// So many zeros.
+    /// An array of `count` zeros.
     pub fn new(count: usize) -> Marks {
         Marks { pages: vec![None; count.div_ceil(PAGE)], count }
     }
 
-    /// What a bucket has; zero if there is no such bucket.
+    /// The number of a bucket, or zero if the bucket is out of range.
     pub fn get(&self, bucket: u32) -> u32 {
         let (page, place) = (bucket as usize / PAGE, bucket as usize % PAGE);
         self.pages.get(page).and_then(Option::as_ref).map_or(0, |page| page[place])
     }
 
-    /// The same, to be written to; `None` if there is no such bucket.
+    /// A mutable reference to the number of a bucket, or `None` if the bucket is out of range.
     pub fn get_mut(&mut self, bucket: u32) -> Option<&mut u32> {
         let (page, place) = (bucket as usize / PAGE, bucket as usize % PAGE);
         let page = if (bucket as usize) < self.count { self.pages.get_mut(page)? } else { return None };
         Some(&mut page.get_or_insert_with(|| Box::new([0; PAGE]))[place])
     }
 
-    /// The buckets that have this number, which is not zero, rising.
+    /// The buckets whose number is `mark`, in ascending order. `mark` must not be zero.
     pub fn with(&self, mark: u32) -> impl Iterator<Item = u32> + '_ {
         let made = self.pages.iter().enumerate().filter_map(|(k, page)| Some((k, page.as_ref()?)));
         made.flat_map(move |(k, page)| {

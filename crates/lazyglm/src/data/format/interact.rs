@@ -1,8 +1,9 @@
-//! Products of features: a parser behind which another one does the reading.
+//! Feature interactions: adds products of features to parsed rows.
 //!
-//! For the pair `a*b` every feature x of namespace (or column) a and every y of b give a feature `x*y` whose value is
-//! the product of theirs (a `*` inside either name is escaped: see `names.rs`). For `a*a` each unordered pair once, squares included. The data need not hold them: rows are
-//! widened as they are read, and a cache keeps them widened.
+//! For the pair `a*b`, every feature x of namespace (or column) a and every y of b give a feature `x*y`.
+//! Its value is the product of both values. A `*` inside either name is escaped: see `names.rs`. For `a*a`,
+//! each unordered pair occurs once, including squares. Products are added as rows are read, and a cache keeps
+//! them.
 
 use super::names::{push_last, push_part};
 use super::{FormatSpec, Parsed, Parser};
@@ -15,7 +16,7 @@ use std::path::Path;
 const FIRST: u8 = 1;
 const SECOND: u8 = 2;
 
-/// Widens rows.
+/// Adds products of features to rows.
 pub(crate) struct Interact<'a> {
     inner: Box<dyn Parser>,
     recipe: &'a FormatSpec,
@@ -37,7 +38,7 @@ impl Parser for Interact<'_> {
 }
 
 impl Interact<'_> {
-    /// Appends the products to the rows of a block, all of them.
+    /// Appends the products to all rows of a block.
     pub fn widen(&mut self, file: &Path, into: &mut Parsed) -> Result<()> {
         if self.pairs.is_empty() {
             return Ok(());
@@ -83,7 +84,7 @@ impl Interact<'_> {
     }
 }
 
-/// On which side of a product each name stands.
+/// For each name, a bit mask of the sides of the product that it belongs to.
 fn sides(pair: &[String; 2], names: &Vocabulary, recipe: &FormatSpec) -> Vec<u8> {
     let side = |name: &str| {
         let space = recipe.namespace(name);

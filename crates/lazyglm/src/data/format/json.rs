@@ -1,11 +1,11 @@
-//! Flat JSON objects, token by token, with the place of whatever is wrong.
+//! A tokenizer of flat JSON objects whose errors name the position.
 //!
 //! ```text
 //! object = { "key": value, "key": value, … }
 //! value  = number | "text" | true | false | null | [value, …]
 //! ```
 //!
-//! Structure is read here, so that an error points at its byte; what a number or an escape means is left to serde_json.
+//! The structure is parsed here, so that an error points at its byte. serde_json parses numbers and escapes.
 
 use super::Line;
 use crate::util::error::{Error, Result, excerpt};
@@ -15,30 +15,30 @@ use memchr::memchr2;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
-/// A value, or the start of an array.
+/// A JSON value, or the start of an array.
 pub(super) enum Value<'a> {
-    /// As written, and as a number.
+    /// A number, as written and parsed.
     Number(&'a str, f64),
     Text(Cow<'a, str>),
     Bool(bool),
     Null,
-    /// Its items follow: [`Scanner::item`].
+    /// An array, whose items follow: [`Scanner::item`].
     Array,
 }
 
-/// A place in an object.
+/// A position in a JSON object.
 pub(super) struct Scanner<'a> {
     line: &'a Line<'a>,
     text: &'a str,
     at: usize,
-    fresh: bool, // just after the `{` or `[`: no comma is due
+    fresh: bool, // just after `{` or `[`, where no comma follows
 }
 
-/// What to do when a line is no object.
+/// Hint for a line that is not an object.
 const SHAPE: &str = "write one object a line: {\"key\": value, \"key\": value}";
 
 impl<'a> Scanner<'a> {
-    /// Enters the object of a line.
+    /// Opens the object of a line.
     pub fn open(line: &'a Line<'a>, text: &'a str) -> Result<Scanner<'a>> {
         let mut scanner = Scanner { line, text, at: 0, fresh: true };
         if scanner.peek() != Some(b'{') {
@@ -48,14 +48,14 @@ impl<'a> Scanner<'a> {
         Ok(scanner)
     }
 
-    /// Where the next token starts, once spaces are passed.
+    /// Position of the next token, after spaces.
     pub fn place(&mut self) -> usize {
         self.peek();
         self.at
     }
 
-    /// The next key and where it stands, its colon passed; `None` at the end of the object, which must be the end of
-    /// the line.
+    /// The next key with its position, after its colon. `None` at the end of the object, which must end the
+    /// line.
     pub fn key(&mut self) -> Result<Option<(usize, Cow<'a, str>)>> {
         if !self.another(b'}')? {
             return match self.peek() {
@@ -75,7 +75,7 @@ impl<'a> Scanner<'a> {
         Ok(Some((start, key)))
     }
 
-    /// The next item of an array and where it stands; `None` at its end.
+    /// The next item of an array with its position, or `None` at the end of the array.
     pub fn item(&mut self) -> Result<Option<(usize, Value<'a>)>> {
         if !self.another(b']')? {
             return Ok(None);
@@ -83,7 +83,7 @@ impl<'a> Scanner<'a> {
         Ok(Some((self.place(), self.value()?)))
     }
 
-    /// The value of the key just read. Objects are refused.
+    /// The value of the last key. Nested objects are an error.
     pub fn value(&mut self) -> Result<Value<'a>> {
         match self.peek() {
             Some(b'"') => self.string().map(Value::Text),
@@ -112,7 +112,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over the value of the key just read, whatever it is.
+    /// Skips the value of the last key, whatever its type.
     pub fn skip(&mut self) -> Result<()> {
         let start = self.place();
         let rest = serde_json::Deserializer::from_str(self.text.get(start..).unwrap_or_default());
@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes the comma before another key or item; false when the bracket closes.
+    /// Consumes the comma before another key or item. Returns false at the closing bracket.
     fn another(&mut self, close: u8) -> Result<bool> {
         let fresh = std::mem::replace(&mut self.fresh, false);
         match self.peek() {
@@ -144,7 +144,7 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// The next byte that is no space.
+    /// The next byte that is not a space.
     fn peek(&mut self) -> Option<u8> {
         while matches!(self.line.text.get(self.at), Some(b' ' | b'\t' | b'\r')) {
             self.at += 1;
@@ -152,7 +152,7 @@ impl<'a> Scanner<'a> {
         self.line.text.get(self.at).copied()
     }
 
-    /// What stands here, up to the next comma, bracket, quote or space.
+    /// The text from here to the next comma, bracket, quote or space.
     fn word(&self) -> &'a str {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let ends =
@@ -170,7 +170,7 @@ impl<'a> Scanner<'a> {
         Ok(Value::Number(word, number))
     }
 
-    /// The string whose opening quote is here; it is copied only if it has escapes.
+    /// The string whose opening quote is here. It is copied only if it contains escapes.
     fn string(&mut self) -> Result<Cow<'a, str>> {
         let (start, mut end, mut escapes) = (self.at, self.at + 1, false);
         loop {
@@ -217,14 +217,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// An error here.
+    /// An error at the current position.
     #[cold]
     fn wrong(&self, what: impl Into<String>, hint: impl Into<String>) -> Error {
         self.line.wrong(self.at, what, hint)
     }
 }
 
-/// Whether digits with a point are a number in JSON too: no zero before other digits, a digit on both sides of the point.
+/// Whether a decimal number is valid JSON: no leading zeros, and a digit on both sides of the point.
 fn is_strict(word: &[u8]) -> bool {
     let digits = word.strip_prefix(b"-").unwrap_or(word);
     let leading = match digits {

@@ -1,17 +1,17 @@
-//! JSON lines: a flat object a line, a row each.
+//! JSON Lines: one flat object per line, and one row per object.
 //!
 //! ```text
 //! "key": number       ↦ key · number               (categorical: key=number · 1)
 //! "key": "text"       ↦ key=text · 1
 //! "key": true         ↦ key · 1                    false and null ↦ nothing
-//! "key": ["a", "b"]   ↦ key=a · 1, key=b · 1       an item said twice counts twice
+//! "key": ["a", "b"]   ↦ key=a · 1, key=b · 1       a repeated item counts twice
 //! "target": …         ↦ the row's target           without it, or null: a row without a target
 //! ```
 //!
-//! A `=` inside the key of a text is escaped (see `names.rs`); a key with a number is a whole name.
+//! A `=` inside the key of a text is escaped (see `names.rs`). A key with a number is a whole name.
 //!
-//! Refused, with the place: objects in objects, arrays of anything but text, a key said twice, NaN and infinity, and
-//! lines that are no JSON.
+//! Rejected, with the place: nested objects, arrays of anything but text, duplicate keys, NaN, infinity, and
+//! invalid JSON.
 
 use super::json::{Scanner, Value};
 use super::names::push_part;
@@ -22,7 +22,7 @@ use crate::util::parameter::Parameter;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// What a key is for.
+/// The role of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Role {
     Feature,
@@ -31,7 +31,7 @@ enum Role {
     Dropped,
 }
 
-/// The parser. It remembers the role of every key it has met, and in which row it met it last.
+/// The JSON Lines parser. It remembers the role of every key, and the last row that contained it.
 #[derive(Debug)]
 pub(super) struct Jsonl {
     target: String,
@@ -67,7 +67,7 @@ impl Jsonl {
     fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
         let text = line.utf8("JSON")?;
         if line.text.iter().all(u8::is_ascii_whitespace) || !into.begin_row() {
-            return Ok(()); // blank, or a row to pass over
+            return Ok(()); // a blank line, or an absent row
         }
         self.pairs.clear();
         self.row += 1;
@@ -91,7 +91,7 @@ impl Jsonl {
         into.push_row(&mut self.pairs).map_err(|_| line.wrong(0, what, "scale the values down"))
     }
 
-    /// The role of a key; none if the row had it before.
+    /// The role of a key, or `None` if the row contains the key twice.
     fn role(&mut self, key: &str) -> Option<Role> {
         let id = self.keys.id(key) as usize;
         if id == self.known.len() {
@@ -108,7 +108,7 @@ impl Jsonl {
         (std::mem::replace(last, self.row) != self.row).then_some(*role)
     }
 
-    /// The features of one key and its value.
+    /// Appends the features of one key and its value.
     fn features(
         &mut self,
         line: &Line,
@@ -145,7 +145,7 @@ impl Jsonl {
 
     fn push(&mut self, name: &str, value: f64, into: &mut Parsed) {
         if value != 0.0 {
-            self.pairs.push((into.name(name), value)); // zeros are as if absent: they make no names
+            self.pairs.push((into.name(name), value)); // zeros are dropped and need no name
         }
     }
 
@@ -157,7 +157,7 @@ impl Jsonl {
     }
 }
 
-/// Reads the target; whether there is one.
+/// Reads the target and returns whether there is one.
 fn take_target(line: &Line, json: &mut Scanner, into: &mut Parsed) -> Result<bool> {
     let at = json.place();
     let taken = match json.value()? {
@@ -172,8 +172,8 @@ fn take_target(line: &Line, json: &mut Scanner, into: &mut Parsed) -> Result<boo
     Ok(true)
 }
 
-/// A number as a name: whole numbers as they are, for long ones may be more than f64 holds; others in their shortest
-/// form, so that 1.0 and 1 are one.
+/// A number as a name. Integers stay as written, because long ones may exceed f64. Other numbers use their
+/// shortest form, so 1.0 and 1 are the same name.
 fn canonical(written: &str, number: f64) -> Cow<'_, str> {
     let whole = written.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
     if whole && number != 0.0 { written.into() } else { (number + 0.0).to_string().into() }

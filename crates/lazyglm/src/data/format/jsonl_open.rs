@@ -1,4 +1,4 @@
-//! How JSON lines are recognised, and which of their keys is the target.
+//! Recognises JSON Lines and finds the key of the target.
 
 use super::json::Scanner;
 use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, for_each_line};
@@ -7,11 +7,12 @@ use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use crate::util::registry;
 
-/// Keys that are the target when none is named, the first that occurs.
+/// Default keys of the target. The first of these keys that occurs is used.
 const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
 
-/// Finds the target among the keys of the first lines, and checks that the keys named by the caller are among them.
-/// A model's recipe is taken as it is: rows to be scored need not have all the keys.
+/// Finds the target among the keys of the first lines, and checks that the keys named by the caller occur.
+///
+/// A model's options are used unchanged, because rows to be scored need not have all keys.
 pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
     if let Some(known @ FormatSpec::Jsonl { .. }) = opening.known {
         return Ok(known.clone());
@@ -20,7 +21,7 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
     let (keys, in_first) = first_keys(opening)?;
     let names: Vec<&str> = keys.iter().collect();
     let usual = |among: &[&str]| TARGETS.into_iter().find(|name| among.contains(name)).map(str::to_string);
-    // Without any key there is nothing to choose from: that there are no rows, or no targets, is said when they are read.
+    // Without keys there is nothing to choose from. The reader reports missing rows or targets later.
     let none = || keys.is_empty().then(|| TARGETS[0].to_string());
     let found = || usual(&names[..in_first]).or_else(|| usual(&names)).or_else(none);
     let target = asked.target.clone().or_else(found);
@@ -45,7 +46,7 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
     Ok(FormatSpec::Jsonl { target, drop: asked.drop.clone(), categorical: asked.categorical.clone() })
 }
 
-/// How many keys a message lists.
+/// Maximum number of keys that a message lists.
 const SHOWN: usize = 12;
 
 #[cold]
@@ -75,7 +76,7 @@ fn first_keys(opening: &Opening) -> Result<(Vocabulary, usize)> {
     Ok((keys, in_first.unwrap_or(0)))
 }
 
-/// Whether the first byte that is no space opens an object.
+/// Whether the first byte that is not a space opens an object.
 pub(super) fn looks_like(first: &[u8]) -> bool {
     first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first).trim_ascii_start().starts_with(b"{")
 }

@@ -1,6 +1,6 @@
-//! The way back from a row to its line.
+//! Maps rows to line numbers.
 
-/// Which line each row came from, in the space of the lines that are no rows.
+/// The line number of each row, in memory proportional to the number of interruptions by other lines.
 ///
 /// ```
 /// let mut lines = lazyglm::data::format::Lines::default();
@@ -13,13 +13,13 @@
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
-    /// (row, its line): every later row is on the line after its predecessor's, until the next entry.
+    /// Runs of rows on consecutive lines, each as (first row, its line).
     starts: Vec<(usize, u64)>,
-    pub(super) next: u64, // lines seen so far
+    pub(super) next: u64, // number of lines seen so far
 }
 
 impl Lines {
-    /// Another line begins; its number, from 1.
+    /// Starts a line and returns its number, counted from 1.
     ///
     /// ```
     /// let mut lines = lazyglm::data::format::Lines::default();
@@ -30,7 +30,7 @@ impl Lines {
         self.next
     }
 
-    /// The line just begun is row `row`.
+    /// Declares that the current line is row `row`.
     ///
     /// ```
     /// let mut lines = lazyglm::data::format::Lines::default();
@@ -47,7 +47,7 @@ impl Lines {
         }
     }
 
-    /// The line of a row, from 1.
+    /// The line of a row, counted from 1.
     ///
     /// ```
     /// use lazyglm::data::format::{Parsed, Parser, Svmlight};
@@ -63,7 +63,7 @@ impl Lines {
         }
     }
 
-    /// The lines of these rows alone.
+    /// The lines of the selected rows.
     ///
     /// ```
     /// use lazyglm::data::format::{Parsed, Parser, Svmlight};
@@ -81,14 +81,14 @@ impl Lines {
         lines
     }
 
-    /// All lines stand this much further down; how many there are.
+    /// Shifts all line numbers by `lines` and returns the number of lines.
     pub(super) fn move_down(&mut self, lines: u64) -> u64 {
         self.starts.iter_mut().for_each(|(_, line)| *line += lines);
         self.next += lines;
         self.next - lines
     }
 
-    /// Puts the lines of more rows behind those of `rows` rows.
+    /// Appends the lines of more rows, given the number of rows so far.
     pub(super) fn append(&mut self, rows: usize, more: &Lines) {
         for &(row, line) in &more.starts {
             self.next = line;
@@ -97,18 +97,18 @@ impl Lines {
         self.next = more.next;
     }
 
-    /// Forgets the rows, and the place in the file as well.
+    /// Removes all rows and restarts at line 1.
     pub(super) fn clear(&mut self) {
         self.starts.clear();
         self.next = 0;
     }
 
-    /// The runs of rows on neighbouring lines: (first row, its line).
+    /// The runs of rows on consecutive lines, each as (first row, its line).
     pub(crate) fn runs(&self) -> &[(usize, u64)] {
         &self.starts
     }
 
-    /// The way back from [`Lines::runs`].
+    /// The inverse of [`Lines::runs`].
     pub(crate) fn from_runs(starts: Vec<(usize, u64)>) -> Lines {
         Lines { starts, next: 0 }
     }

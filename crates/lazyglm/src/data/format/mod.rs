@@ -1,8 +1,9 @@
-//! From bytes to rows: one file a format, pure, no files opened but for tables (`columnar`), which are no streams.
+//! Parsers, one module per format. Only columnar formats open files; all others parse blocks of bytes.
 //!
-//! A format is a [`FormatSpec`], plain data that say how to read it, and a [`Parser`], which is fed blocks of whole records
-//! and appends to a [`Parsed`]. To add one, write its file, its arm of [`FormatSpec`] and its line of [`TABLE`]; sources,
-//! threads, errors, the cache and the laws are shared.
+//! A format is a [`FormatSpec`], plain data that describe how to read it, and a [`Parser`], which receives
+//! blocks of whole records and appends to a [`Parsed`]. To add a format, write its module, its variant of
+//! [`FormatSpec`] and its entry in [`TABLE`]. Byte sources, threads, errors, the cache and the tests are
+//! shared.
 //!
 //! ```
 //! use lazyglm::data::format::{Parsed, Parser, Svmlight};
@@ -40,7 +41,7 @@ pub use text::{Case, Grams, Norm, Text, Worth};
 use crate::util::error::{Error, Place, Result};
 use std::path::Path;
 
-/// Reads one format.
+/// A parser of one format.
 ///
 /// ```
 /// use lazyglm::data::format::{Parsed, Parser};
@@ -59,11 +60,11 @@ use std::path::Path;
 /// assert_eq!((parsed.rows.len(), parsed.labels.name(2)), (3, "7".to_string()));
 /// ```
 pub trait Parser: Send {
-    /// Appends the rows of a block of whole lines. `file` is for error messages.
+    /// Appends the rows of a block of whole lines. Error messages name `file`.
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()>;
 }
 
-/// A line and where it stands.
+/// A line and its position, for error messages.
 pub(crate) struct Line<'a> {
     pub file: &'a Path,
     pub number: u64,
@@ -77,7 +78,7 @@ impl Line<'_> {
         Error::data(Place::file(self.file).line(self.number).column(column as u64 + 1), what, hint)
     }
 
-    /// The line as text; bytes that are none, and NUL, are refused.
+    /// The line as text. Invalid UTF-8 and NUL are errors.
     pub fn utf8(&self, format: &str) -> Result<&str> {
         let bad = match std::str::from_utf8(self.text) {
             Ok(text) => match text.find('\0') {
@@ -91,11 +92,11 @@ impl Line<'_> {
     }
 }
 
-/// What some editors put before the first line.
+/// The UTF-8 byte order mark, which some editors write before the first line.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Calls `see` with each line of a block, without its line end. A byte order mark is taken off wherever a line begins
-/// with one, so that a line reads the same in any block.
+/// Calls `see` with each line of a block, without its line end. A byte order mark is removed at the start of
+/// any line, so that a line reads the same in any block.
 fn for_each_line(
     block: &[u8],
     file: &Path,

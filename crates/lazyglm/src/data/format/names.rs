@@ -1,17 +1,17 @@
-//! Names of features that are put together from parts: `namespace^name`, `column=value`, `x*y`.
+//! Names of features that consist of parts: `namespace^name`, `column=value`, `x*y`.
 //!
 //! ```text
 //! a mark inside a part            ↦ \mark               |a b^c ↦ a^b\^c        |a^b c ↦ a\^b^c
 //! backslashes before such a mark, or before the mark that ends the part, are doubled; all others stay
 //! ```
 //!
-//! So two lists of parts never have one name, and parts without the mark are joined as they are. A name that comes in one
-//! piece (a feature without a namespace, a key with a number) is taken as it is: it can be the whole name of any feature, and
-//! that is how data are written in another format.
+//! So two different lists of parts never have the same name, and parts without the mark are joined unchanged.
+//! A name that comes in one piece (a feature without a namespace, a key with a number) is used as it is. It
+//! can be the full name of any feature, and conversion to another format writes names in this way.
 
 use std::borrow::Cow;
 
-/// Appends a part and the mark behind it.
+/// Appends a part and the separator after it.
 #[inline]
 pub(super) fn push_part(name: &mut String, part: &str, mark: char) {
     push_last(name, part, mark);
@@ -20,7 +20,7 @@ pub(super) fn push_part(name: &mut String, part: &str, mark: char) {
     name.push(mark);
 }
 
-/// Appends the last part, behind which no mark follows.
+/// Appends the last part, without a separator after it.
 #[inline]
 pub(super) fn push_last(name: &mut String, part: &str, mark: char) {
     match part.as_bytes().contains(&(mark as u8)) {
@@ -41,7 +41,7 @@ fn escape(name: &mut String, part: &str, mark: char) {
     }
 }
 
-/// The first part of a name, if it has several.
+/// The first part of a name, if the name has several.
 pub(super) fn first_part(name: &str, mark: char) -> Option<Cow<'_, str>> {
     let slashes = |end: usize| end - name[..end].trim_end_matches('\\').len();
     let end = name.match_indices(mark).map(|(at, _)| at).find(|&at| slashes(at).is_multiple_of(2))?;
@@ -81,7 +81,7 @@ mod tests {
         name
     }
 
-    /// All texts of up to so many of these characters.
+    /// All texts of up to this many of the test characters.
     fn texts(most: usize) -> Vec<String> {
         let mut all = vec![String::new()];
         for from in 0..most {

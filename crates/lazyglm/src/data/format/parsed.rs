@@ -1,4 +1,4 @@
-//! What a parser makes of bytes.
+//! The output of a parser.
 
 use super::Lines;
 use crate::data::labels::Labels;
@@ -6,7 +6,7 @@ use crate::data::rows::Rows;
 use crate::data::vocabulary::Vocabulary;
 use serde::{Deserialize, Serialize};
 
-/// What a parser has read so far. Ids are not columns yet: they are indices as written, or numbers of names.
+/// Rows parsed so far. Ids are indices as written or numbers of names, not columns yet.
 ///
 /// ```
 /// use lazyglm::data::format::{Parsed, Parser, Svmlight};
@@ -16,31 +16,31 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
-    /// The rows.
+    /// The sparse rows.
     pub rows: Rows,
-    /// What ids stand for, in a format whose features have names; without, ids are indices as written.
+    /// The names of the ids, if features have names. Otherwise ids are indices as written.
     pub names: Option<Vocabulary>,
-    /// One weight a row, or none at all when no row has one of its own.
+    /// One weight per row, or empty if no row has a weight.
     pub weights: Vec<f64>,
-    /// One target a row; the empty word for rows without one.
+    /// One target per row. Rows without a target have the empty word.
     pub labels: Labels,
     /// The first row without a target.
     pub unlabelled: Option<usize>,
-    /// How many rows carried a query id, which is not used.
+    /// Number of rows with a query id, which is ignored.
     pub with_query: usize,
     /// The line of each row.
     pub lines: Lines,
-    /// The lowest and highest feature seen, explicit zeros included.
+    /// The lowest and highest feature index seen, including explicit zeros.
     pub span: Option<Span>,
-    /// Rows to pass over, by their number in the file: `absent[k]`; rows beyond the end are present.
+    /// Rows to skip: `absent[k]` for row k of the file. Rows beyond the end are kept.
     pub absent: Vec<bool>,
-    /// How many rows were met, absent ones included.
+    /// Number of rows seen, including absent rows.
     pub file_rows: usize,
-    /// How many were met before, when blocks come one after the other: `absent` counts from the start of the file.
+    /// Number of rows in earlier blocks, because `absent` counts from the start of the file.
     pub rows_before: usize,
 }
 
-/// The lowest and the highest feature of some rows.
+/// The lowest and the highest feature index of some rows.
 ///
 /// ```
 /// use lazyglm::data::format::{Parsed, Parser, Svmlight};
@@ -51,13 +51,13 @@ pub struct Parsed {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// The lowest.
+    /// The lowest index.
     pub low: Found,
-    /// The highest.
+    /// The highest index.
     pub high: Found,
 }
 
-/// A feature and where it stands.
+/// A feature index and its position in the file.
 ///
 /// ```
 /// use lazyglm::data::format::{Found, Parsed, Parser, Svmlight};
@@ -67,16 +67,16 @@ pub struct Span {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// Its index as written.
+    /// The index as written.
     pub index: u32,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: u64,
-    /// The byte of it, from 1.
+    /// The byte within the line, counted from 1.
     pub column: u64,
 }
 
 impl Span {
-    /// The span of two groups of rows.
+    /// The union of two spans.
     pub(crate) fn of_both(a: Option<Span>, b: Option<Span>) -> Option<Span> {
         let (Some(first), Some(second)) = (a, b) else { return a.or(b) };
         let low = if second.low.index < first.low.index { second.low } else { first.low };
@@ -86,7 +86,7 @@ impl Span {
 }
 
 impl Parsed {
-    /// A row begins; whether it is to be kept.
+    /// Starts a row and returns whether to keep it.
     ///
     /// ```
     /// let mut parsed = lazyglm::data::format::Parsed { absent: vec![false, true], ..Default::default() };
@@ -99,8 +99,8 @@ impl Parsed {
         !absent
     }
 
-    /// Appends a row, on the line just begun: pairs are sorted, those of one feature summed (in the order given) and
-    /// zeros left out. The error is the id of a feature whose values sum to infinity.
+    /// Appends a row on the current line. Pairs are sorted, duplicates are summed in the given order, and
+    /// zeros are dropped. The error is the id of a feature whose values sum to infinity.
     ///
     /// ```
     /// let mut parsed = lazyglm::data::format::Parsed::default();
@@ -110,7 +110,7 @@ impl Parsed {
     /// ```
     pub fn push_row(&mut self, pairs: &mut Vec<(u32, f64)>) -> std::result::Result<(), u32> {
         if !pairs.windows(2).all(|two| two[0].0 < two[1].0) {
-            pairs.sort_by_key(|&(id, _)| id); // stable
+            pairs.sort_by_key(|&(id, _)| id); // a stable sort keeps the order of duplicates
             pairs.dedup_by(|next, kept| {
                 let same = next.0 == kept.0;
                 kept.1 += if same { next.1 } else { 0.0 };
@@ -125,7 +125,7 @@ impl Parsed {
         self.rows.push(pairs).map_err(|_| 0)
     }
 
-    /// The row that is about to be pushed has no target.
+    /// Declares that the next row to be pushed has no target.
     ///
     /// ```
     /// let mut parsed = lazyglm::data::format::Parsed::default();
@@ -138,7 +138,7 @@ impl Parsed {
         self.labels.push_absent();
     }
 
-    /// The number of a feature's name.
+    /// The id of a feature's name.
     ///
     /// ```
     /// let mut parsed = lazyglm::data::format::Parsed::default();
@@ -149,7 +149,7 @@ impl Parsed {
         self.names.get_or_insert_default().id(name)
     }
 
-    /// The weight of the row just pushed; rows without one weigh 1.
+    /// Sets the weight of the last row. Rows without a weight have weight 1.
     ///
     /// ```
     /// let mut parsed = lazyglm::data::format::Parsed::default();
@@ -166,7 +166,7 @@ impl Parsed {
         }
     }
 
-    /// A feature was found.
+    /// Records the position of a feature index, for the span.
     ///
     /// ```
     /// use lazyglm::data::format::{Found, Parsed};
@@ -184,7 +184,7 @@ impl Parsed {
         }
     }
 
-    /// Forgets the rows and keeps the place in the file, for reading a stream block by block.
+    /// Removes the rows and keeps the position in the file, for reading a stream block by block.
     ///
     /// ```
     /// use lazyglm::data::format::{Parsed, Parser, Svmlight};
@@ -199,7 +199,7 @@ impl Parsed {
         (self.absent, self.rows_before) = (absent, before);
     }
 
-    /// Forgets everything but the memory.
+    /// Resets everything and keeps the memory.
     pub(crate) fn clear_all(&mut self) {
         self.rows.clear();
         self.labels.clear();
@@ -213,7 +213,7 @@ impl Parsed {
         (self.with_query, self.file_rows, self.rows_before) = (0, 0, 0);
     }
 
-    /// All lines stand this much further down the file; how many lines there are.
+    /// Shifts all line numbers by `lines` and returns the number of lines.
     pub(crate) fn move_down(&mut self, lines: u64) -> u64 {
         if let Some(span) = &mut self.span {
             span.low.line += lines;
@@ -222,8 +222,8 @@ impl Parsed {
         self.lines.move_down(lines)
     }
 
-    /// Puts the rows that follow in the file behind these. Values are rounded to f32 if `narrow`: the error is the
-    /// number of a row with one too large.
+    /// Appends the rows of the next block, with values rounded to f32 if `narrow`. The error is the number of
+    /// a row with a value too large for `f32`.
     pub(crate) fn append(&mut self, more: &Parsed, narrow: bool) -> std::result::Result<(), usize> {
         let rows = self.rows.len();
         self.unlabelled = self.unlabelled.or(more.unlabelled.map(|row| rows + row));

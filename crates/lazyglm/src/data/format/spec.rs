@@ -1,4 +1,4 @@
-//! Which formats there are, how one is recognised, and how to read it.
+//! The list of formats, format detection, and the reading options of each format.
 
 use super::columnar::{self, NoStream, ParquetColumn};
 use super::csv::{self, Csv, CsvParser};
@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::Path;
 
-/// How to read data of one format: plain data, kept in the model, so that `predict` reads as `train` did.
+/// How to read data of one format. The model keeps it, so that `predict` reads data in the same way as
+/// `train`.
 ///
 /// ```
 /// use lazyglm::data::format::{Parsed, FormatSpec};
@@ -32,27 +33,27 @@ pub enum FormatSpec {
     Vw,
     /// `{"key": value, …}`
     Jsonl {
-        /// The key whose value is the target.
+        /// The key of the target.
         target: String,
-        /// Keys to leave out.
+        /// Keys to ignore.
         drop: Vec<String>,
         /// Keys whose numbers are names.
         categorical: Vec<String>,
     },
-    /// A header, then a row a record.
+    /// A CSV or TSV table: a header, then one row per record.
     Csv(Csv),
-    /// A label and a text a line.
+    /// One document per line: a label and a text.
     Text(Text),
     /// A Parquet or Arrow file.
     Parquet {
-        /// The column that is the target.
+        /// The target column.
         target: String,
-        /// The columns that are features.
+        /// The feature columns.
         columns: Vec<ParquetColumn>,
     },
 }
 
-/// What the caller says of the data, where they leave it open.
+/// The caller's options for reading data. Options that are not set are detected from the data.
 ///
 /// ```
 /// use lazyglm::data::format::{ReadOptions, Opening, FormatSpec, open};
@@ -62,26 +63,26 @@ pub enum FormatSpec {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadOptions {
-    /// The name of the format; detected if not given.
+    /// Name of the format. Detected if not set.
     pub format: Option<String>,
-    /// The column that is the target, in formats with columns.
+    /// The target column or key, in formats that have columns or keys.
     pub target: Option<String>,
-    /// Columns to leave out.
+    /// Columns to ignore.
     pub drop: Vec<String>,
-    /// Columns whose numbers are names: each value a feature of its own.
+    /// Columns whose numbers are names, so that each distinct value is a feature.
     pub categorical: Vec<String>,
     /// How text becomes features: `key=value,…`.
     pub text: Option<String>,
-    /// Hash names into 2 to this power buckets, instead of keeping a vocabulary.
+    /// Base-2 logarithm of the number of hash buckets for names. Without it, the vocabulary is exact.
     pub hash_bits: Option<u32>,
     /// Pairs of namespaces or columns whose features are multiplied.
     pub interact: Vec<[String; 2]>,
-    /// Number the features by how many rows have them, in memory and in the cache.
+    /// Whether to renumber features by descending frequency, in memory and in the cache.
     #[serde(default)]
     pub renumber: bool,
 }
 
-/// What is known when a file is opened.
+/// The input of format detection for one file.
 ///
 /// ```
 /// use lazyglm::data::format::{ReadOptions, Opening, open};
@@ -91,36 +92,36 @@ pub struct ReadOptions {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'a> {
-    /// The first bytes: whole lines, a header and a row at least; all there is if that is less.
+    /// The first bytes: whole lines with at least a header and a row, or the whole file if it has less.
     pub first: &'a [u8],
-    /// Its name, for its ending and for messages.
+    /// Name of the file, for its extension and for messages.
     pub file: &'a Path,
-    /// What the caller says.
+    /// The caller's options.
     pub asked: &'a ReadOptions,
-    /// How the data were read that this file must be read like: those a model was trained on.
+    /// How a model's training data were read, if this file must be read in the same way.
     pub known: Option<&'a FormatSpec>,
 }
 
-/// A format.
+/// A format in the table of formats.
 ///
 /// ```
 /// use lazyglm::data::format::TABLE;
 /// assert!(TABLE.iter().any(|entry| entry.name == "svmlight" && entry.endings.contains(&"svm")));
 /// ```
 pub struct Entry {
-    /// Its name.
+    /// Name of the format.
     pub name: &'static str,
-    /// Endings of file names, without the dot.
+    /// File name extensions, without the dot.
     pub endings: &'static [&'static str],
     /// What a row looks like.
     pub shape: &'static str,
-    /// Whether these first bytes look like it.
+    /// Whether the first bytes of a file look like this format.
     pub looks_like: fn(&[u8]) -> bool,
-    /// How to read a file that is opened.
+    /// Decides how to read an opened file.
     pub open: fn(&Opening) -> Result<FormatSpec>,
 }
 
-/// The formats, in the order in which they are tried on first bytes.
+/// The formats, in the order in which detection tries them.
 pub const TABLE: &[Entry] = &[
     Entry {
         name: "svmlight",
@@ -167,7 +168,7 @@ pub const TABLE: &[Entry] = &[
 ];
 
 impl FormatSpec {
-    /// A parser; each thread has its own.
+    /// Creates a parser. Each thread needs its own.
     ///
     /// ```
     /// use lazyglm::data::format::{Parsed, FormatSpec};
@@ -188,12 +189,14 @@ impl FormatSpec {
         }
     }
 
-    /// Whether the format is read from files alone, by [`FormatSpec::for_each_batch`], and not from a stream of bytes.
+    /// Whether the format is read from files only, by [`FormatSpec::for_each_batch`], and not from a byte
+    /// stream.
     pub(crate) fn reads_files(&self) -> bool {
         matches!(self, FormatSpec::Parquet { .. })
     }
 
-    /// Calls `see` with the rows of block after block of such a file; the line of a row is its number, from 1.
+    /// Calls `see` with each block of rows of a columnar file. The line of a row is its number, counted from
+    /// 1.
     pub(crate) fn for_each_batch(
         &self,
         file: &Path,
@@ -208,7 +211,7 @@ impl FormatSpec {
         }
     }
 
-    /// How many of these bytes are whole records; they start where a record starts.
+    /// Number of bytes that form whole records, given bytes that start at a record.
     ///
     /// ```
     /// assert_eq!(lazyglm::data::format::FormatSpec::Svmlight.whole(b"1 1:1\n-1 2:"), 6);
@@ -221,8 +224,8 @@ impl FormatSpec {
         }
     }
 
-    /// How many bytes at the start of a file are no data: the header of a table, or a mark that says "this is UTF-8".
-    /// Whoever feeds the parser leaves them out and counts their lines.
+    /// Number of bytes before the data: the header of a table, or a byte order mark. The caller of the parser
+    /// skips them and counts their lines.
     ///
     /// ```
     /// use lazyglm::data::format::{ReadOptions, Opening, open};
@@ -259,7 +262,7 @@ impl FormatSpec {
         TABLE.iter().find(|entry| entry.name == self.name()).map_or("", |entry| entry.shape)
     }
 
-    /// The format's name.
+    /// Name of the format.
     pub fn name(&self) -> &'static str {
         match self {
             FormatSpec::Svmlight => "svmlight",
@@ -272,7 +275,7 @@ impl FormatSpec {
     }
 }
 
-/// Finds the format of a file and how to read it: as asked, or by its ending, or by its first bytes.
+/// Detects the format of a file and how to read it, from the options, the file extension or the first bytes.
 ///
 /// ```
 /// use lazyglm::data::format::{ReadOptions, Opening, open};
@@ -291,8 +294,10 @@ fn entry(opening: &Opening) -> Result<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name).ok_or_else(unknown)
 }
 
-/// Where the record begins that must be seen in full before the file can be opened: how a file is read is decided by its
-/// header and a row, or by two rows. `None` if enough is there.
+/// The start of the record that must be complete before the file can be opened, or `None` if the bytes
+/// suffice.
+///
+/// A header and a row, or two rows, decide how to read a file.
 pub(crate) fn unfinished(opening: &Opening) -> Option<usize> {
     let first = opening.first;
     match entry(opening).ok()?.name {
@@ -307,8 +312,8 @@ pub(crate) fn unfinished(opening: &Opening) -> Option<usize> {
     }
 }
 
-/// Indices and names have nothing in common, so data of the one say nothing to a model of the other (hashed, they may).
-/// Parquet may have either.
+/// Rejects named features for a model of indices, and indices for a model of names. Hashed features are
+/// compatible, and Parquet files may have either.
 pub(crate) fn refuse_strange(opening: &Opening) -> Result<()> {
     let Some(known) = opening.known.map(FormatSpec::name) else { return Ok(()) };
     let here = entry(opening)?.name;
@@ -323,7 +328,7 @@ pub(crate) fn refuse_strange(opening: &Opening) -> Result<()> {
     Err(Error::data(Place::file(opening.file), what, hint))
 }
 
-/// What is asked for and has no meaning in this format would change nothing: better said than passed over.
+/// Rejects options that have no meaning in this format, instead of ignoring them.
 pub(crate) fn refuse_idle(recipe: &FormatSpec, asked: &ReadOptions) -> Result<()> {
     let columns = [
         (Parameter::Target, asked.target.is_some()),
@@ -349,9 +354,15 @@ pub(crate) fn refuse_idle(recipe: &FormatSpec, asked: &ReadOptions) -> Result<()
     }
 }
 
-/// A table by its first bytes, which no text begins with. Else by its ending, if that is one of ours and the bytes do not speak against it; else as the model's data were read; else
-/// by its bytes; else svmlight, whose errors say what is wrong. Tab-separated label and text, without a header, often
-/// ends in `.tsv`: there the bytes come first.
+/// Detects the format of a file. The first rule that applies wins:
+///
+/// - the magic bytes of a columnar file, which no text starts with;
+/// - a known file extension, unless the bytes contradict it;
+/// - the format of the model's training data;
+/// - the first bytes;
+/// - svmlight, whose errors state what is wrong.
+///
+/// For `.tsv` the bytes come first, because labelled text without a header often has that extension.
 fn recognised(opening: &Opening) -> &'static Entry {
     let named = |name: &str| TABLE.iter().find(|entry| entry.name == name);
     if let Some(table) = named("parquet").filter(|table| (table.looks_like)(opening.first)) {
@@ -368,7 +379,7 @@ fn recognised(opening: &Opening) -> &'static Entry {
     by_ending.or_else(as_known).or_else(by_bytes).unwrap_or(&TABLE[0])
 }
 
-/// The ending of a file's name, in small letters: that before `.gz` or `.zst`.
+/// The lower-case extension of a file name, before `.gz` or `.zst`.
 pub(super) fn ending(file: &Path) -> String {
     let name = file.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);

@@ -1,10 +1,11 @@
-//! svmlight / LIBSVM text: `target index:value index:value … # comment`, a row a line.
+//! svmlight / LIBSVM text: `target index:value index:value … # comment`, one row per line.
 //!
-//! Tolerated: comments, blank lines, CRLF, a missing last line end, tabs, `qid:` (counted), unsorted indices
-//! (sorted), duplicates (summed), a missing target (`predict` takes such rows, and so does training where targets are sets
-//! of labels: the row has none).
-//! Refused, with the place: pairs that are no pairs, indices that are negative or above 2³² − 1, NaN and infinity,
-//! bytes that are no text.
+//! Accepted: comments, blank lines, CRLF, a missing last line end, tabs, `qid:` (counted), unsorted indices
+//! (sorted), duplicate indices (summed), and a missing target. `predict` accepts rows without a target. In
+//! multi-label training, such a row has no labels.
+//!
+//! Rejected, with the place: malformed pairs, indices that are negative or above 2³² − 1, NaN, infinity, and
+//! invalid UTF-8.
 
 use super::{Found, Line, Parsed, Parser};
 use crate::simd;
@@ -14,7 +15,7 @@ use crate::util::scan;
 use memchr::{memchr, memrchr};
 use std::path::Path;
 
-/// The parser; it keeps only scratch space.
+/// The svmlight parser, with reusable buffers.
 ///
 /// ```
 /// use lazyglm::data::format::{Parsed, Parser, Svmlight};
@@ -32,7 +33,7 @@ pub struct Svmlight {
     marks: Vec<u32>, // where words end
 }
 
-/// How much text is looked through for the ends of words at a time: what is found stays in the nearest cache.
+/// Number of bytes that are searched for word ends at a time, so that the results stay in the L1 cache.
 const LOOK: usize = 1 << 14;
 
 impl Parser for Svmlight {
@@ -89,7 +90,7 @@ impl simd::Work for Lines<'_> {
     }
 }
 
-/// The first byte from `at` on that is (or is not) a space; the end if there is none.
+/// The first byte from `at` on that is (or is not) a space, or the end.
 #[inline(always)]
 fn next(text: &[u8], mut at: usize, space: bool) -> usize {
     while at < text.len() && is_space(text[at]) != space {
@@ -104,9 +105,10 @@ fn is_space(byte: u8) -> bool {
 }
 
 impl Svmlight {
-    /// Most lines are plain: a target, then pairs whose indices rise, one space before each. Such a line is read in one
-    /// go: where the next one starts, and how many marks it had. Any other is left to [`Svmlight::line`], with nothing
-    /// done.
+    /// Parses a plain line in one pass: a target, then pairs with increasing indices, one space before each.
+    ///
+    /// Returns the start of the next line and the number of word ends used. Any other line has no effect here
+    /// and is left to [`Svmlight::line`].
     #[inline(always)]
     fn plain_line(
         &mut self,
@@ -165,7 +167,7 @@ impl Svmlight {
         let text = &line.text[..memchr(b'#', line.text).unwrap_or(line.text.len())];
         let mut at = next(text, 0, false);
         if at == text.len() || !into.begin_row() {
-            return Ok(()); // blank, a comment, or a row to pass over
+            return Ok(()); // a blank line, a comment, or an absent row
         }
         let end = next(text, at, true);
         let first = &text[at..end];
@@ -203,7 +205,7 @@ fn infinite(line: &Line, id: u32) -> Error {
     line.wrong(0, format!("the values of feature {id} sum to infinity"), "scale the values down")
 }
 
-/// The index that is all of `text[start..end]`.
+/// Parses all of `text[start..end]` as an index.
 #[inline(always)]
 fn index_in(text: &[u8], start: usize, end: usize) -> Option<u64> {
     match scan::whole_in(text, start, end) {
@@ -212,7 +214,7 @@ fn index_in(text: &[u8], start: usize, end: usize) -> Option<u64> {
     }
 }
 
-/// The finite number that is all of `text[start..end]`, bit for bit what the standard library makes of it.
+/// Parses all of `text[start..end]` as a finite number, with the same bits as the standard library.
 #[inline(always)]
 fn value_in(text: &[u8], start: usize, end: usize) -> Option<f64> {
     let negative = *text.get(start)? == b'-';
@@ -227,8 +229,8 @@ fn long_value(word: &[u8]) -> Option<f64> {
     parse_number(word).filter(|value| value.is_finite())
 }
 
-/// The usual pair, an index and a short number, read in one go: (index, value, bytes taken). Others are left to
-/// [`any_pair`].
+/// Parses a pair of an index and a short number, and returns (index, value, bytes used). Other pairs are left
+/// to [`any_pair`].
 #[inline(always)]
 fn short_pair(text: &[u8]) -> Option<(u32, f64, usize)> {
     let (mut id, mut at) = (0u64, 0);
@@ -245,7 +247,7 @@ fn short_pair(text: &[u8]) -> Option<(u32, f64, usize)> {
     Some((u32::try_from(id).ok()?, value, end)).filter(|_| ends)
 }
 
-/// `index:value`, or `None` for a query id.
+/// Parses `index:value`, or returns `None` for a query id.
 #[cold]
 fn any_pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
     let shape = "write index:value, the index a whole number and the value a number";
@@ -271,7 +273,7 @@ fn any_pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>
     }
 }
 
-/// A whole number below 2³², written with digits alone.
+/// Parses an integer below 2³² that consists of digits only.
 fn digits(text: &[u8]) -> Option<u32> {
     let mut number = 0u64;
     for &byte in text {
@@ -300,8 +302,8 @@ fn bad_index(line: &Line, start: usize, index: &[u8], shape: &str) -> Error {
     }
 }
 
-/// Whether the first line that is no comment has, after at most one other word, an `index:value` pair; a bar before it
-/// would make it Vowpal Wabbit text.
+/// Whether the first line that is not a comment has an `index:value` pair after at most one other word. A
+/// preceding bar would make it Vowpal Wabbit text.
 pub(super) fn looks_like(first: &[u8]) -> bool {
     let line = first
         .split(|&byte| byte == b'\n')

@@ -1,4 +1,4 @@
-//! Vowpal Wabbit text, a row a line:
+//! Vowpal Wabbit text, one row per line:
 //!
 //! ```text
 //! row       = [label [importance [base]]] [tag] namespace …     words apart by spaces
@@ -10,13 +10,15 @@
 //! :value ↦ namespace^k, the k-th of these in its namespace, from 0         name:word ↦ namespace^name^word, value 1
 //! ```
 //!
-//! A `^` inside a namespace, or inside a name or word of one, is escaped: see `names.rs`. A name without a namespace is a whole
-//! name: `| a^b` is the feature of `|a b`.
+//! A `^` inside a namespace, or inside a name or word of one, is escaped: see `names.rs`. A name without a
+//! namespace is a whole name: `| a^b` is the feature of `|a b`.
 //!
-//! Tolerated: no label (`predict` takes such rows, training does not), labels that are words, duplicates (summed), a
-//! namespace said twice, blank lines, CRLF, a missing last line end. The tag is read over.
-//! Refused, with the place: a base other than 0, labels with costs, numbers that are none or not finite, a line without
-//! `|`, and what Vowpal Wabbit reads in ways that surprise (a tab before the first `|`, a value that is empty).
+//! Accepted: a missing label (in prediction only), labels that are words, duplicate features (summed),
+//! repeated namespaces, blank lines, CRLF, and a missing last line end. The tag is ignored.
+//!
+//! Rejected, with the place: a base other than 0, labels with costs, numbers that are malformed or not
+//! finite, and a line without `|`. Syntax that Vowpal Wabbit reads in surprising ways is also rejected: a tab
+//! before the first `|`, and an empty value.
 
 use super::names::{push_last, push_part};
 use super::vw_header::header;
@@ -27,11 +29,11 @@ use memchr::memchr;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The parser; it keeps only scratch space.
+/// The Vowpal Wabbit parser, with reusable buffers.
 #[derive(Debug, Default)]
 pub(super) struct Vw {
     pairs: Vec<(u32, f64)>,
-    name: String, // of a feature: its namespace's part stays while the namespace lasts
+    name: String, // name of a feature; its prefix stays the same within a namespace
 }
 
 impl Parser for Vw {
@@ -62,7 +64,7 @@ impl Vw {
     fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
         let text = line.utf8("Vowpal Wabbit")?;
         if line.text.iter().all(u8::is_ascii_whitespace) || !into.begin_row() {
-            return Ok(()); // blank, or a row to pass over
+            return Ok(()); // a blank line, or an absent row
         }
         if let Some(at) = memchr(b'\r', line.text) {
             let what = "a carriage return stands inside the line";
@@ -87,7 +89,7 @@ impl Vw {
         Ok(())
     }
 
-    /// Reads what follows a bar, up to the next one.
+    /// Parses the features from a bar to the next bar, and returns the position of that bar or of the end.
     fn namespace(&mut self, line: &Line, text: &str, start: usize, into: &mut Parsed) -> Result<usize> {
         let (bytes, mut scale) = (line.text, 1.0);
         let mut at = name_end(bytes, start);
@@ -126,25 +128,25 @@ impl Vw {
                 None => {
                     push_part(&mut self.name, &text[at..end], '^');
                     push_last(&mut self.name, &text[end + 1..next], '^');
-                    1.0 // words are not scaled, as in Vowpal Wabbit
+                    1.0 // as in Vowpal Wabbit, the scale of a namespace does not apply to words
                 }
             };
             if end == at && self.name.len() == stem {
-                let _ = write!(self.name, "{unnamed}"); // a String takes all that is written
+                let _ = write!(self.name, "{unnamed}"); // writing to a String cannot fail
                 unnamed += 1;
             }
             if !value.is_finite() {
                 return Err(too_large(line, at, &self.name));
             }
             if value != 0.0 {
-                self.pairs.push((into.name(&self.name), value)); // zeros are as if absent: they make no names
+                self.pairs.push((into.name(&self.name), value)); // zeros are dropped and need no name
             }
             at = next;
         }
     }
 }
 
-/// The value that starts at `at`, and where it ends; `None` for a word.
+/// Parses the value at `at`, and returns it with its end. The value is `None` for a word.
 #[inline(always)]
 fn value(line: &Line, text: &str, feature: usize, at: usize) -> Result<(Option<f64>, usize)> {
     if let Some((number, length)) = short(&line.text[at..])
@@ -155,7 +157,7 @@ fn value(line: &Line, text: &str, feature: usize, at: usize) -> Result<(Option<f
     any_value(line, text, feature, at)
 }
 
-/// A long number or a word.
+/// Parses a long number or a word.
 #[inline(never)]
 fn any_value(line: &Line, text: &str, feature: usize, at: usize) -> Result<(Option<f64>, usize)> {
     let end = value_end(line.text, at);
@@ -170,7 +172,7 @@ fn any_value(line: &Line, text: &str, feature: usize, at: usize) -> Result<(Opti
         }
         Err(_) => {}
     }
-    // What begins as a number does is a number gone wrong, not a word.
+    // Text that starts like a number is an invalid number, not a word.
     let digits = word.strip_prefix(b"-").or(word.strip_prefix(b"+")).unwrap_or(word);
     let digits = digits.strip_prefix(b".").unwrap_or(digits);
     if word.is_empty() {

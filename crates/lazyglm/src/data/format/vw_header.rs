@@ -1,4 +1,4 @@
-//! What stands before the first `|` of a row of Vowpal Wabbit text, and how such text is recognised by it.
+//! The part of a Vowpal Wabbit row before the first `|`, which is also used for format detection.
 //!
 //! ```text
 //! [label [importance [base]]] [tag]      the last word is the tag if it starts with ' or touches the |
@@ -9,7 +9,7 @@ use crate::util::error::{Error, Result, excerpt};
 use crate::util::number::parse_number;
 use memchr::memchr;
 
-/// Reads what stands before the first bar and notes the label; the weight of the row.
+/// Parses the part before the first bar, stores the label, and returns the weight of the row.
 pub(super) fn header(line: &Line, text: &str, into: &mut Parsed) -> Result<f64> {
     let (words, count) = words(line, text)?;
     let number = |(at, word): (usize, &str), noun| match parse_number(word.as_bytes()) {
@@ -36,7 +36,7 @@ pub(super) fn header(line: &Line, text: &str, into: &mut Parsed) -> Result<f64> 
     Ok(weight)
 }
 
-/// The words of a header with their places, and how many there are besides the tag.
+/// The words of a header with their positions, and their number without the tag.
 fn words<'a>(line: &Line, text: &'a str) -> Result<([(usize, &'a str); 4], usize)> {
     if let Some(at) = text.find('\t') {
         let hint = "write a space: Vowpal Wabbit passes over all that stands before a tab";
@@ -58,7 +58,7 @@ fn words<'a>(line: &Line, text: &'a str) -> Result<([(usize, &'a str); 4], usize
     Ok((words, count))
 }
 
-/// What may stand before the first bar.
+/// Hint that lists what may precede the first bar.
 const HEADER: &str = "before the first '|' stand: label, importance, base, 'tag";
 
 fn take_label(line: &Line, at: usize, label: &str, into: &mut Parsed) -> Result<()> {
@@ -79,8 +79,10 @@ fn too_many(line: &Line, at: usize, word: &str) -> Error {
     line.wrong(at, format!("'{}' is one word too many before the '|'", excerpt(word.as_bytes())), HEADER)
 }
 
-/// Whether the first line that is not blank has, before a bar, nothing but up to three numbers and a tag, and after it
-/// a namespace or a space. A tag that touches the bar counts only after a number: `name|age` is a table with bars.
+/// Whether the first line that is not blank is Vowpal Wabbit text.
+///
+/// Before the bar are at most three numbers and a tag, and after it a namespace or a space. A tag that
+/// touches the bar counts only after a number, because `name|age` is a table with bars.
 pub(super) fn looks_like(first: &[u8]) -> bool {
     let mut lines = first.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let line = lines.find(|line| !line.is_empty()).unwrap_or_default();

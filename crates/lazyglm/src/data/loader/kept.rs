@@ -1,4 +1,4 @@
-//! A cache to go through many times, for rows that are not held in memory.
+//! A cache for repeated passes over data that are not kept in memory.
 
 use super::make::{Reader, Target, write, wrote};
 use super::renumber::renumbered;
@@ -9,16 +9,16 @@ use crate::util::error::Result;
 use crate::util::files;
 use std::path::Path;
 
-/// A cache of a file, made first if need be; where none is to be kept, one without a name, which vanishes when it is
-/// dropped.
+/// The cache of a file. If the cache is not to be kept, it is an unnamed temporary file.
 pub(crate) struct Kept {
     pub cache: Cache,
     pub notes: Vec<String>,
 }
 
-/// The cache of a file, for going through it many times without holding it in memory, and what `look` finds in it: a
-/// cache that turns out to be damaged then is made again. A cache that cannot be made is an error: nothing but the rows of
-/// this file, read in this way, may be learnt from.
+/// Opens or makes the cache of a file, for repeated passes over it, and returns what `look` finds in it.
+///
+/// A cache that proves to be damaged is made again. If no cache can be made, that is an error, because
+/// training must only see the rows of this file, read in this way.
 pub(crate) fn kept<T>(
     path: &Path,
     asked: &ReadOptions,
@@ -51,7 +51,7 @@ pub(crate) fn kept<T>(
     Ok((Kept { notes, ..kept }, found))
 }
 
-/// Makes the cache of a file, in this place if it can be written to.
+/// Makes the cache of a file at `place`, or as a temporary file if `place` is not writable.
 fn made(path: &Path, asked: &ReadOptions, place: Option<&Path>, limits: Limits) -> Result<Kept> {
     let mut notes = Vec::new();
     let mut to = Target::Nameless;

@@ -1,4 +1,4 @@
-//! From the source, and into a cache.
+//! Reads rows from the source and writes them to a cache.
 
 use super::{Limits, Supplied};
 use crate::data::bytes::is_stream;
@@ -13,13 +13,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// How values are read.
+/// How to read values.
 pub(super) struct Values {
     pub rounds: bool,
     pub limits: Limits,
 }
 
-/// Rows from the source, and into a cache if there is a place for one; a word on the cache.
+/// Reads rows from the source and writes a cache if there is a place for it. Returns a note about the cache.
 pub(super) fn from_source(
     path: &Path,
     asked: &ReadOptions,
@@ -33,7 +33,8 @@ pub(super) fn from_source(
         let reading = input.reading.clone();
         let mut naming = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
         input.threads = values.limits.threads;
-        // Nobody keeps the digits; but values that fall into one bucket are summed before they are rounded.
+        // The exact digits are not needed. But values in the same hash bucket are summed before they are
+        // rounded.
         input.rounds = values.rounds && reading.hash_bits.is_none();
         input.for_each_named(absent, &mut naming, see)?;
         let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
@@ -60,11 +61,12 @@ pub(super) fn wrote(place: &Path) -> String {
     format!("wrote {} ({size}), read instead of the data from now on; use {off} for none", place.display())
 }
 
-/// Reads a source into a cache in this place, and does nothing else; how many rows it has. Here a cache that cannot be
-/// written is an error: it is what was asked for.
+/// Reads a source into a cache at `place` and returns the number of rows.
+///
+/// The caller asked for the cache, so a failure to write it is an error.
 pub(crate) fn keep(path: &Path, asked: &ReadOptions, place: &Path) -> Result<u64> {
     let reader = Reader { absent: Vec::new(), limits: Limits::NONE, alone: true };
-    let to = Target::Named(&files::behind_links(place)); // somebody gave this name: a link in its place is followed
+    let to = Target::Named(&files::behind_links(place)); // the user gave this name, so a symbolic link is followed
     let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
     made.refuse_no_rows(path)?;
     made.refuse_change(path).inspect_err(|_| to.remove())?;
@@ -72,16 +74,16 @@ pub(crate) fn keep(path: &Path, asked: &ReadOptions, place: &Path) -> Result<u64
     Ok(made.rows)
 }
 
-/// Where a cache is written to.
+/// The file that a cache is written to.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Target<'a> {
     Named(&'a Path),
-    /// A file without a name, among those of the system that are temporary.
+    /// An unnamed temporary file.
     Nameless,
 }
 
 impl Target<'_> {
-    /// What it is called in messages.
+    /// The name of the cache in messages.
     pub fn path(&self) -> PathBuf {
         match self {
             Target::Named(place) => place.to_path_buf(),
@@ -89,7 +91,7 @@ impl Target<'_> {
         }
     }
 
-    /// Writes a cache here and opens it: nobody can exchange it in between.
+    /// Writes a cache and opens it through the same handle, so that nobody can replace the file in between.
     pub fn fill(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Cache> {
         let file = match self {
             Target::Named(place) => files::write_lightly(place, fill)?,
@@ -104,7 +106,7 @@ impl Target<'_> {
         Cache::of(file, &self.path())
     }
 
-    /// Takes it away again.
+    /// Deletes the cache.
     pub fn remove(&self) {
         if let Target::Named(place) = self {
             let _ = std::fs::remove_file(place);
@@ -118,16 +120,16 @@ fn nameless(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<F
     Ok(to.into_inner()?)
 }
 
-/// What became of a cache.
+/// The outcome of writing a cache.
 pub(super) struct Made {
     pub supplied: Supplied,
     pub rows: u64,
     pub written: Result<Cache>,
-    pub changed: bool, // the source, while it was read: a cache of neither the old data nor the new is not to be kept
+    pub changed: bool, // whether the source changed while it was read; such a cache must not be kept
 }
 
 impl Made {
-    /// Rows of neither the old data nor the new are not to be learnt from.
+    /// Returns an error if the source changed while it was read, because the rows may mix old and new data.
     pub fn refuse_change(&self, path: &Path) -> Result<()> {
         let what = "the data changed while they were read";
         match self.changed {
@@ -136,7 +138,7 @@ impl Made {
         }
     }
 
-    /// A file without rows has no cache.
+    /// Returns an error if the source has no rows.
     pub fn refuse_no_rows(&self, path: &Path) -> Result<()> {
         match self.rows {
             0 => Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data")),
@@ -148,10 +150,10 @@ impl Made {
 pub(super) struct Reader {
     pub absent: Vec<bool>,
     pub limits: Limits,
-    pub alone: bool, // nobody else wants the rows: a full disk stops the reading too
+    pub alone: bool, // nobody else needs the rows, so a full disk also stops the reading
 }
 
-/// Reads a source, into a cache and for `see`.
+/// Reads a source, writes its cache, and calls `see` with each block.
 pub(super) fn write(
     path: &Path,
     asked: &ReadOptions,

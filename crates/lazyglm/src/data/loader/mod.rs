@@ -1,4 +1,4 @@
-//! Rows from a cache, or from the source and into a cache.
+//! Loads rows from a cache, or from the source while writing a cache.
 
 mod kept;
 mod make;
@@ -31,19 +31,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum CacheMode {
-    /// One beside the source, made and made again as needed; where none can be written, none.
+    /// Use a cache beside the source, and make or update it as needed. If it cannot be written, use none.
     Auto,
-    /// None.
+    /// Use no cache.
     #[default]
     Off,
-    /// The one beside the source, and nothing else: the source need not even be there.
+    /// Use only the cache beside the source. The source itself may be missing.
     Only,
-    /// One in this place, made and made again as needed.
+    /// Use a cache at this path, and make or update it as needed.
     File(PathBuf),
 }
 
 impl CacheMode {
-    /// `auto`, `off`, `only` or the name of a file, which need not be UTF-8.
+    /// Parses `auto`, `off`, `only` or a file name, which need not be UTF-8.
     pub fn parse(text: impl AsRef<OsStr>) -> CacheMode {
         match text.as_ref().to_str() {
             Some("auto") => CacheMode::Auto,
@@ -53,11 +53,11 @@ impl CacheMode {
         }
     }
 
-    /// Where the cache of a source is, if there is to be one.
+    /// Path of the cache of a source, if one is to be used.
     fn place(&self, source: &Path) -> Option<PathBuf> {
         match self {
             CacheMode::Off => None,
-            CacheMode::File(file) => Some(files::behind_links(file)), // asked for by name: a link is followed
+            CacheMode::File(file) => Some(files::behind_links(file)), // the user gave this name, so a symbolic link is followed
             CacheMode::Auto if is_stream(source) => None,
             CacheMode::Auto | CacheMode::Only => {
                 let mut name = source.as_os_str().to_owned();
@@ -68,30 +68,32 @@ impl CacheMode {
     }
 }
 
-/// How much is read at once: every thread holds a record and what is made of it.
+/// Limits on memory use while reading. Each thread holds a record and its parsed rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     pub threads: usize,
-    /// Bytes that a record may have.
+    /// Maximum length of a record in bytes.
     pub longest: usize,
 }
 
 impl Limits {
-    /// All threads, and records as long as any may be.
+    /// All threads, and the default maximum record length.
     pub const NONE: Limits = Limits { threads: usize::MAX, longest: LONGEST };
 }
 
-/// How some rows were made, what their ids stand for, and what to tell the user.
+/// How rows were read, what their ids stand for, and notes for the user.
 pub(crate) struct Supplied {
     pub reading: ReadConfig,
     pub naming: FeatureIds,
-    /// With features renumbered: what the ids 0, 1, … stand for.
+    /// If features are renumbered: the original id of each new id.
     pub order: Option<Vec<u32>>,
     pub notes: Vec<String>,
 }
 
-/// Calls `see` with block after block of a file, ids those of the whole; from its cache where that may be. `start_over`
-/// is called when what was seen must be forgotten: a damaged cache shows late.
+/// Calls `see` with each block of a file, with global ids, from its cache if possible.
+///
+/// `start_over` is called when the blocks seen so far must be forgotten, because a cache proved to be
+/// damaged.
 pub(crate) fn for_each(
     path: &Path,
     asked: &ReadOptions,
@@ -141,7 +143,7 @@ fn supplied(cache: Cache, notes: Vec<String>) -> Supplied {
     Supplied { reading: meta.reading, naming, order, notes }
 }
 
-/// Rows from the source; renumbered ones from a cache, which is made first.
+/// Reads rows from the source. Renumbered rows come from a cache, which is made first.
 fn anew(
     path: &Path,
     asked: &ReadOptions,
@@ -161,7 +163,7 @@ fn anew(
     Ok(supplied(cache, notes))
 }
 
-/// The same of a cache that is open, and stands for a source that can be read only once.
+/// Calls `see` with each block of an open cache, which stands for a source that can be read only once.
 pub(crate) fn for_each_of(
     cache: &Cache,
     path: &Path,
@@ -180,8 +182,9 @@ pub(crate) fn for_each_of(
     Ok(Supplied { reading, naming, order, notes: Vec::new() })
 }
 
-/// The same once, without a cache of its own, and with the ids of the whole even where a cache that is given as the data
-/// has others.
+/// Calls `see` with each block of a file in a single pass, without making a cache.
+///
+/// Ids are always original global ids, even if the data file is a cache with renumbered ids.
 pub(crate) fn for_each_once(
     path: &Path,
     asked: &ReadOptions,
@@ -199,23 +202,24 @@ pub(crate) fn for_each_once(
     for_each(path, asked, &CacheMode::Off, Vec::new(), false, see, &mut || {})
 }
 
-/// Where rows are to be had from.
+/// Where to load rows from.
 enum Found {
     /// The data file is itself a cache.
     Given(Cache),
-    /// The cache of the data, in its place.
+    /// A valid cache of the data, and its path.
     Fresh(Cache, PathBuf),
-    /// The source alone; a cache may be written to this place.
+    /// Only the source. A cache may be written to this path.
     Nothing(Option<PathBuf>),
 }
 
-/// What [`look_up`] found, and what to tell the user.
+/// Result of [`look_up`], with notes for the user.
 struct Lookup {
     found: Found,
     notes: Vec<String>,
 }
 
-/// Decides between the data and their cache. With `absent` rows no cache is used: it would be one of other rows.
+/// Decides between the source and its cache. With `absent` rows no cache is used, because it would hold other
+/// rows.
 fn look_up(path: &Path, asked: &ReadOptions, mode: &CacheMode, absent: &[bool]) -> Result<Lookup> {
     let mut notes = Vec::new();
     if Cache::is_one(path) {
@@ -249,8 +253,9 @@ fn look_up(path: &Path, asked: &ReadOptions, mode: &CacheMode, absent: &[bool]) 
     Ok(Lookup { found, notes })
 }
 
-/// Why an automatic cache must leave alone what is in its place, if anything: nobody asked for this file by name, and in
-/// a shared folder somebody else may have put it there.
+/// Why an automatic cache must not replace the file at `place`, if it must not.
+///
+/// The user did not name this file, and in a shared folder somebody else may have put it there.
 fn not_ours(place: &Path) -> Option<&'static str> {
     match std::fs::symlink_metadata(place) {
         Err(_) => None,
@@ -261,16 +266,17 @@ fn not_ours(place: &Path) -> Option<&'static str> {
     }
 }
 
-/// Whether a cache may be believed that nobody asked for by name: one of this user's, of the data's owner or the
-/// administrator's, that nobody else may write to. In a shared folder anybody can write a cache that claims to be of these
-/// data.
+/// Whether to trust a cache that the user did not name.
+///
+/// The cache must belong to this user, to the owner of the data or to the administrator, and nobody else may
+/// write to it. In a shared folder, anybody can write a cache that claims to be of these data.
 fn is_trusted(cache: &Cache, source: &Path) -> bool {
     let (Some(cache), Ok(source)) = (cache.metadata(), std::fs::metadata(source)) else { return false };
     let mine = |user: u32| files::is_me(user) || user == 0 || Some(user) == files::owner(&source);
     files::owner(&cache).is_none_or(mine) && !files::others_may_write(&cache, &source)
 }
 
-/// A cache given as the data: how it was read is settled.
+/// Opens a cache that was given as the data file. Its reading options are fixed.
 fn of_cache(path: &Path, asked: &ReadOptions, absent: &[bool]) -> Result<Cache> {
     let cache = Cache::open(path)?;
     if *asked != ReadOptions::default() && *asked != cache.meta.asked || !absent.is_empty() {
@@ -280,7 +286,7 @@ fn of_cache(path: &Path, asked: &ReadOptions, absent: &[bool]) -> Result<Cache> 
     Ok(cache)
 }
 
-/// Tells what fragments do not say of their rows.
+/// Passes data to `see` that the fragments do not contain.
 fn tell(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
     let Meta { span, with_query, unlabelled, .. } = cache.meta;
     see(&mut Parsed { span, with_query, unlabelled, ..Parsed::default() })
@@ -294,7 +300,8 @@ fn again(e: &Error) -> String {
     format!("{what}; it is made again from the data")
 }
 
-/// The cache, if it is there and that of this source, read in this way; an error if it is there and cannot be used.
+/// The cache at `place`, if it matches this source and these options. An error if it exists but cannot be
+/// used.
 fn fresh(place: &Path, source: &Path, asked: &ReadOptions, mode: &CacheMode) -> Result<Option<Cache>> {
     let only = *mode == CacheMode::Only;
     if !place.exists() {
@@ -325,7 +332,7 @@ fn fresh(place: &Path, source: &Path, asked: &ReadOptions, mode: &CacheMode) -> 
     };
     let unseen = is_stream(source) || (only && !source.exists());
     if unseen && !only {
-        return Ok(None); // a stream cannot be compared with anything: its cache is written, never read
+        return Ok(None); // a stream cannot be compared with a stamp, so its cache is written but never read
     }
     if *mode == CacheMode::Auto && !is_trusted(&cache, source) {
         return Err(stale("it belongs to another user, or others may write to it"));
@@ -339,7 +346,7 @@ fn fresh(place: &Path, source: &Path, asked: &ReadOptions, mode: &CacheMode) -> 
     Ok(Some(cache))
 }
 
-/// Rows from a cache, decoded on all cores.
+/// Reads rows from a cache and decodes them on all cores.
 pub(crate) fn from_cache(
     cache: &Cache,
     rounds: bool,
@@ -349,7 +356,7 @@ pub(crate) fn from_cache(
     from_cache_as(cache, rounds, threads, &|_| Ok(()), see)
 }
 
-/// The same, and `change` is done to the rows, there where they are decoded.
+/// Reads rows from a cache and applies `change` to each block on the thread that decodes it.
 fn from_cache_as(
     cache: &Cache,
     rounds: bool,

@@ -1,6 +1,7 @@
-//! Features numbered by how many rows have them, the most frequent first: what rows have in common then lies together,
-//! and fewer lines of memory are touched to score a row. Ids in the cache are these numbers; what they stand for is its
-//! order, by which models and messages speak of features as they were written.
+//! Renumbers features by the number of rows they occur in, the most frequent first.
+//!
+//! Frequent features then share cache lines, so scoring a row touches less memory. Ids in the cache are the
+//! new numbers. The cache also stores the original ids, which models and messages use.
 
 use super::kept::Kept;
 use super::make::{Reader, Target, write, wrote};
@@ -16,8 +17,10 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-/// Makes a renumbered cache of a file, in this place or, if none can be kept, in one that vanishes. The rows are read
-/// once, into a cache as any other, and counted; then that is written again under the new numbers.
+/// Makes a renumbered cache of a file, at `place` or as a temporary file.
+///
+/// The source is read once into an ordinary cache and its ids are counted. The cache is then rewritten with
+/// new ids.
 pub(super) fn renumbered(
     path: &Path,
     asked: &ReadOptions,
@@ -52,7 +55,7 @@ pub(super) fn renumbered(
     Ok(Kept { cache: rewrite(Target::Nameless)?, notes })
 }
 
-/// Writes a cache again, ids being places in `order`.
+/// Rewrites a cache so that ids are positions in `order`.
 fn rewrite(
     plain: &Cache,
     asked: &ReadOptions,
@@ -81,14 +84,14 @@ fn rewrite(
     written
 }
 
-/// A number for each id that has one. Ids may be any of 2³², but most are small.
+/// A number per id. Ids may be any of 2³², but most are small.
 #[derive(Default)]
 struct PerId {
     low: Vec<u32>,
     high: HashMap<u32, u32>,
 }
 
-/// Below this, an id's number is found by its place.
+/// Ids below this bound are stored in an array, and other ids in a map.
 const LOW: usize = 1 << 24;
 
 impl PerId {
@@ -109,18 +112,18 @@ impl PerId {
         self.low.get(id as usize).or_else(|| self.high.get(&id)).copied().unwrap_or_default()
     }
 
-    /// The ids that were counted, the most frequent first, then in their own order.
+    /// The ids that occur, by descending frequency, then in ascending order.
     fn by_frequency(&self, naming: &FeatureIds) -> Vec<u32> {
         let counted = (0..).zip(&self.low).filter(|(_, count)| **count > 0).map(|(id, _)| id);
         let mut ids: Vec<u32> = match naming {
-            FeatureIds::Words(words) => (0..words.len() as u32).collect(), // also one that is 0 wherever it stands
+            FeatureIds::Words(words) => (0..words.len() as u32).collect(), // including words whose values are all 0
             _ => counted.chain(self.high.keys().copied()).collect(),
         };
         ids.sort_unstable_by_key(|&id| (Reverse(self.get(id)), id));
         ids
     }
 
-    /// For each id its place in this order.
+    /// Replaces each id's number by the position of the id in `order`.
     fn replaced_by_places(mut self, order: &[u32]) -> PerId {
         for (place, &id) in (0..).zip(order) {
             match self.low.get_mut(id as usize) {

@@ -1,9 +1,9 @@
-//! Rows with their targets and weights.
+//! Rows with their targets and sample weights.
 
 use super::{RowsRef, broken};
 use crate::util::error::Result;
 
-/// What a solver learns from: rows, one target each, and a weight each unless all are one.
+/// Training input of a solver: rows, one target per row, and optional sample weights.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows};
@@ -16,16 +16,16 @@ use crate::util::error::Result;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Examples<'a> {
-    /// The features.
+    /// The sparse rows.
     pub rows: RowsRef<'a>,
-    /// ±1 for classes, real otherwise.
+    /// One target per row: ±1 for classes, otherwise a real number.
     pub targets: &'a [f64],
-    /// Positive, with mean one; `None` when all are one.
+    /// Positive sample weights with mean one, or `None` if all weights are one.
     pub weights: Option<&'a [f64]>,
 }
 
 impl<'a> Examples<'a> {
-    /// Checks that there is one finite target, and one positive finite weight, for each row.
+    /// Checks that each row has one finite target, and one positive finite weight if weights are given.
     ///
     /// ```
     /// use lazyglm::{Examples, Rows};
@@ -50,7 +50,7 @@ impl<'a> Examples<'a> {
         self.weights.map_or(1.0, |w| w[i])
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.targets.len()
     }

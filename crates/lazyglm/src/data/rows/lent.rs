@@ -1,10 +1,10 @@
-//! Rows whose arrays belong to somebody else, and one row of them.
+//! Borrowed sparse rows, and a view of a single row.
 
 use super::broken;
 use crate::util::error::Result;
 use std::sync::atomic::AtomicBool;
 
-/// A number a value can be stored in: `f32` or `f64`.
+/// The storage type of values: `f32` or `f64`.
 ///
 /// ```
 /// use lazyglm::Value;
@@ -15,11 +15,11 @@ use std::sync::atomic::AtomicBool;
 /// assert_eq!(0.1f64.narrow(), 0.1f32);
 /// ```
 pub trait Value: Copy + Default + Send + Sync + 'static {
-    /// As `f64`, exactly.
+    /// Converts the value to `f64`, exactly.
     fn wide(self) -> f64;
-    /// As `f32`, rounded to nearest.
+    /// Converts the value to `f32`, rounded to nearest.
     fn narrow(self) -> f32;
-    /// Values of this kind, lent.
+    /// Wraps a slice of values in the variant for its precision.
     fn lent(values: &[Self]) -> ValuesRef<'_>
     where
         Self: Sized;
@@ -53,8 +53,9 @@ impl Value for f64 {
     }
 }
 
-/// One row: ids and values side by side, ids rising strictly. Only [`RowsRef::row`] makes one, so the order of
-/// the ids can be relied on.
+/// One sparse row: parallel slices of ids and values, with strictly increasing ids.
+///
+/// Only [`RowsRef::row`] creates rows, so callers can rely on the order of the ids.
 ///
 /// ```
 /// use lazyglm::{RowsRef, ValuesRef};
@@ -70,7 +71,7 @@ pub struct Row<'a, V> {
 }
 
 impl<'a, V: Value> Row<'a, V> {
-    /// The non-zeros, widened to `f64`.
+    /// Iterates over the non-zeros as (id, value), with values converted to `f64`.
     ///
     /// ```
     /// use lazyglm::{RowsRef, ValuesRef};
@@ -82,7 +83,7 @@ impl<'a, V: Value> Row<'a, V> {
         self.ids.iter().zip(self.values).map(|(&id, &x)| (id as usize, x.wide()))
     }
 
-    /// Σ xⱼwⱼ over the row's non-zeros, in f64.
+    /// The dot product Σ xⱼwⱼ over the row's non-zeros, in f64.
     ///
     /// ```
     /// use lazyglm::{RowsRef, ValuesRef};
@@ -95,7 +96,7 @@ impl<'a, V: Value> Row<'a, V> {
     }
 }
 
-/// The values of a lent block, all in one precision.
+/// The values of a borrowed block, all in one precision.
 ///
 /// ```
 /// use lazyglm::{Rows, ValuesRef};
@@ -107,13 +108,13 @@ impl<'a, V: Value> Row<'a, V> {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub enum ValuesRef<'a> {
-    /// Four bytes a value.
+    /// Four bytes per value.
     F32(&'a [f32]),
-    /// Eight bytes a value.
+    /// Eight bytes per value.
     F64(&'a [f64]),
 }
 
-/// A block of sparse rows, lent by whoever owns the arrays.
+/// A block of sparse rows (CSR) in borrowed arrays.
 ///
 /// ```
 /// use lazyglm::{RowsRef, ValuesRef};
@@ -133,7 +134,7 @@ pub struct RowsRef<'a> {
 }
 
 impl<'a> RowsRef<'a> {
-    /// Checks the invariants and lends the arrays.
+    /// Borrows CSR arrays after checking their invariants.
     ///
     /// ```
     /// use lazyglm::{RowsRef, ValuesRef};
@@ -159,7 +160,7 @@ impl<'a> RowsRef<'a> {
         if !rows().all(rises) {
             return Err(broken("a row whose ids do not rise strictly"));
         }
-        // Ids rise, so the last of a row answers for all of them.
+        // Ids increase within a row, so checking the last id of each row is enough.
         if rows().any(|row| row.last().is_some_and(|&id| id as usize >= columns)) {
             return Err(broken("an id beyond the last column"));
         }
@@ -169,7 +170,7 @@ impl<'a> RowsRef<'a> {
         Ok(RowsRef { offsets, ids, values, columns, shared: None })
     }
 
-    /// Lends arrays that came from rows that were checked.
+    /// Borrows arrays of rows that were checked before.
     pub(crate) fn trusted(
         offsets: &'a [usize],
         ids: &'a [u32],
@@ -179,7 +180,7 @@ impl<'a> RowsRef<'a> {
         RowsRef { offsets, ids, values, columns, shared: None }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -189,17 +190,17 @@ impl<'a> RowsRef<'a> {
         self.len() == 0
     }
 
-    /// How many columns there are; every id is below it.
+    /// Number of columns. Every id is smaller.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// How many values are stored.
+    /// Number of stored values.
     pub fn nonzeros(&self) -> usize {
         self.ids.len()
     }
 
-    /// Where each row begins, and where the last one ends.
+    /// The start of each row in the arrays, followed by the end of the last row.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -211,12 +212,12 @@ impl<'a> RowsRef<'a> {
         self.offsets
     }
 
-    /// All ids, row after row.
+    /// The ids of all rows, concatenated.
     pub fn ids(&self) -> &'a [u32] {
         self.ids
     }
 
-    /// The values, to choose the code for their precision once a block.
+    /// The values of all rows. Match on their precision once per block.
     pub fn values(&self) -> ValuesRef<'a> {
         self.values
     }
@@ -238,13 +239,13 @@ impl<'a> RowsRef<'a> {
         Row { ids: &self.ids[span.clone()], values: &values[span] }
     }
 
-    /// Hands the place where row `i`'s span is written to a prefetcher.
+    /// Calls `prefetch` with the offsets of row `i`.
     #[inline(always)]
     pub(crate) fn prefetch_span(&self, i: usize, prefetch: impl Fn(&[usize])) {
         prefetch(&self.offsets[i..i + 2]);
     }
 
-    /// Calls `see(id, value)` for the non-zeros of row `i`, widened.
+    /// Calls `see(id, value)` for each non-zero of row `i`, with values converted to `f64`.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -262,7 +263,7 @@ impl<'a> RowsRef<'a> {
         }
     }
 
-    /// Σ xⱼwⱼ of row `i`, in f64.
+    /// The dot product Σ xⱼwⱼ of row `i`, in f64.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -282,12 +283,13 @@ impl<'a> RowsRef<'a> {
     }
 }
 
-/// Whether all pass, looked at many at a time: an exit at every one would keep them from being compared side by side.
+/// Whether all items pass. Items are tested in chunks without early exit, so that the compiler can vectorise
+/// the loop.
 fn all<T: Copy>(items: &[T], pass: impl Fn(T) -> bool) -> bool {
     items.chunks(1 << 10).all(|some| some.iter().fold(true, |all, &item| all & pass(item)))
 }
 
-/// Whether ids rise strictly; the same, a row at a time.
+/// Whether ids increase strictly.
 fn rises(ids: &[u32]) -> bool {
     ids.iter().zip(ids.iter().skip(1)).fold(true, |all, (id, next)| all & (id < next))
 }

@@ -1,11 +1,13 @@
-//! `Rows`, the one currency between rooms: a block of sparse rows (CSR).
+//! Blocks of sparse rows (CSR): `Rows` owns its arrays, and [`RowsRef`] borrows them.
 //!
-//! Parsers make it, solvers eat it, other languages lend it without a copy ([`RowsRef`]). Its invariants are
-//! checked once, when it is made, so that the kernel may rely on them for every non-zero:
+//! Parsers produce `Rows`, solvers read them, and other languages lend their arrays as [`RowsRef`] without a
+//! copy. The invariants are checked once, at construction, so the kernel can rely on them for every non-zero:
 //!
-//! * `offsets` has one entry more than there are rows, starts at 0, never falls, and ends at the number of non-zeros;
-//! * inside a row the ids rise strictly: sorted, no duplicates;
-//! * every id is below `columns`, every value is finite.
+//! - `offsets` has one entry more than there are rows, starts at 0, never decreases, and ends at the number
+//!   of
+//! non-zeros;
+//! - ids increase strictly within a row, so they are sorted and unique;
+//! - every id is below `columns`, and every value is finite.
 
 mod examples;
 mod lent;

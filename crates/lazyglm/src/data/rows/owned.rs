@@ -1,4 +1,4 @@
-//! Rows that own their arrays.
+//! Sparse rows that own their arrays.
 
 mod ids;
 mod room;
@@ -11,13 +11,14 @@ use std::ops::Range;
 /// The values of a block, all in one precision.
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
-    /// Four bytes a value: also used for wider data that fit exactly (counts, ones).
+    /// Four bytes per value, for data that f32 represents exactly (such as counts and ones) or that were
+    /// rounded.
     F32(Vec<f32>),
-    /// Eight bytes a value.
+    /// Eight bytes per value.
     F64(Vec<f64>),
 }
 
-/// A block of sparse rows, owned.
+/// A block of sparse rows (CSR) that owns its arrays.
 ///
 /// ```
 /// use lazyglm::Rows;
@@ -32,8 +33,8 @@ pub struct Rows {
     ids: Vec<u32>,
     values: Values,
     columns: usize,
-    rounds: bool,    // values that f32 cannot hold exactly are rounded, not kept wide
-    spare: Vec<f64>, // the memory of wide values, kept for the next ones
+    rounds: bool, // whether values that f32 cannot represent exactly are rounded instead of kept in f64
+    spare: Vec<f64>, // the memory of former f64 values, for reuse
 }
 
 impl PartialEq for Rows {
@@ -50,7 +51,7 @@ impl Default for Rows {
 }
 
 impl Rows {
-    /// No rows yet.
+    /// A block without rows.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -69,8 +70,10 @@ impl Rows {
         }
     }
 
-    /// Appends a row of (id, value) pairs, ids rising strictly. A value that `f32` cannot hold exactly widens
-    /// the whole block to `f64`, so nothing is lost.
+    /// Appends a row of (id, value) pairs with strictly increasing ids.
+    ///
+    /// If `f32` cannot represent a value exactly, the whole block is converted to `f64`, so no precision is
+    /// lost.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -107,13 +110,14 @@ impl Rows {
         }
     }
 
-    /// Appends a row given as ids and values, which the caller knows to rise strictly and be finite.
+    /// Appends a row of ids and values. The caller guarantees that ids increase strictly and values are
+    /// finite.
     #[inline]
     pub(crate) fn push_known(&mut self, ids: &[u32], values: &[f64]) {
         debug_assert!(ids.len() == values.len() && ids.windows(2).all(|two| two[0] < two[1]));
         self.ids.extend_from_slice(ids);
         if let Values::F32(narrow) = &mut self.values {
-            // No early exit: this way it is done several at a time.
+            // Without early exit, the compiler can vectorise this test.
             let fits = match self.rounds {
                 true => values.iter().fold(true, |fits, &x| fits & rounds_well(x)),
                 false => values.iter().fold(true, |fits, &x| fits & (f64::from(x as f32) == x)),
@@ -132,7 +136,7 @@ impl Rows {
         self.offsets.push(self.ids.len());
     }
 
-    /// Keeps values in `f64` from now on.
+    /// Stores all values in `f64` from now on.
     pub(crate) fn widen(&mut self) {
         if let Values::F32(narrow) = &self.values {
             let mut wide = std::mem::take(&mut self.spare);
@@ -141,17 +145,18 @@ impl Rows {
         }
     }
 
-    /// From now on, values are rounded to `f32` unless they are too large or too small for it: then they are kept wide.
+    /// Rounds values to `f32` from now on. Values that are too large or too small for `f32` stay in `f64`.
     pub(crate) fn round(&mut self) {
         self.rounds = true;
     }
 
-    /// Whether every value is kept in `f32`.
+    /// Whether all values are stored in `f32`.
     pub(crate) fn is_single(&self) -> bool {
         matches!(self.values, Values::F32(_))
     }
 
-    /// The end of a span of rows from `start` on with about this many non-zeros, one row at least; and how many.
+    /// Returns the end of a span of at least one row with about `nonzeros` non-zeros, and the span's actual
+    /// number.
     pub(crate) fn span_of(&self, start: usize, nonzeros: usize) -> (usize, usize) {
         let from = self.offsets[start];
         let end = self.offsets.partition_point(|&end| end <= from + nonzeros) - 1;
@@ -159,8 +164,8 @@ impl Rows {
         (end, self.offsets[end] - from)
     }
 
-    /// Makes room for as many non-zeros as are likely to come, if there is, and lets `advise` know of the memory: its
-    /// start and its bytes.
+    /// Reserves memory for the expected number of non-zeros, if available. Calls `advise` with the address
+    /// and size of the memory.
     pub(crate) fn expect(&mut self, nonzeros: usize, advise: &dyn Fn(*const u8, usize)) {
         let values = match &mut self.values {
             Values::F32(short) => {
@@ -176,7 +181,7 @@ impl Rows {
         }
     }
 
-    /// Makes room for so many rows and non-zeros, kept in `f32` if `narrow`, and no more.
+    /// Reserves memory for exactly this many rows and non-zeros, in `f32` if `narrow`.
     pub(crate) fn reserve(&mut self, rows: usize, nonzeros: usize, narrow: bool) {
         self.offsets.reserve_exact((rows + 1).saturating_sub(self.offsets.len()));
         self.ids.reserve_exact(nonzeros.saturating_sub(self.ids.len()));
@@ -192,7 +197,7 @@ impl Rows {
         }
     }
 
-    /// Forgets the rows and keeps the memory.
+    /// Removes all rows and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.offsets.truncate(1);
         self.ids.clear();
@@ -207,8 +212,8 @@ impl Rows {
         self.columns = 0;
     }
 
-    /// Puts more rows behind these. Values are rounded to `f32` if `narrow`: the error is the number of a row with one
-    /// too large.
+    /// Appends the rows of another block, with values rounded to `f32` if `narrow`. The error is the number
+    /// of a row with a value too large for `f32`.
     pub(crate) fn append(&mut self, more: &Rows, narrow: bool) -> std::result::Result<(), usize> {
         match (&mut self.values, &more.values) {
             (Values::F32(narrow), Values::F32(more)) => narrow.extend_from_slice(more),
@@ -251,7 +256,7 @@ impl Rows {
         }
     }
 
-    /// Divides each row by its length.
+    /// Divides each row by its Euclidean norm.
     pub(crate) fn normalise(&mut self) {
         for i in 0..self.len() {
             let span = self.offsets[i]..self.offsets[i + 1];
@@ -267,8 +272,8 @@ impl Rows {
         }
     }
 
-    /// The same rows with values rounded to `f32`: half the memory traffic for models in `f32`. The error is the
-    /// number of the first row with a value too large for that.
+    /// Rounds all values to `f32`, which halves the memory traffic. The error is the number of the first row
+    /// with a value too large for `f32`.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -289,7 +294,7 @@ impl Rows {
         Ok(self)
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -299,12 +304,12 @@ impl Rows {
         self.len() == 0
     }
 
-    /// One more than the highest id, or more if declared by [`Rows::declare_columns`].
+    /// Number of columns: one more than the highest id, or more if declared by [`Rows::declare_columns`].
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Says that there are at least this many columns, seen or not.
+    /// Declares that there are at least `columns` columns, whether or not they occur.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -320,7 +325,7 @@ impl Rows {
 
     /// Whether every id lies in a range.
     pub(crate) fn ids_are_in(&self, range: Range<usize>) -> bool {
-        // Ids rise within a row: its first and its last answer for all.
+        // Ids increase within a row, so checking its first and last id is enough.
         let first =
             |two: &[usize]| self.ids[two[0]..two[1]].first().is_none_or(|&id| id as usize >= range.start);
         let last =
@@ -328,17 +333,17 @@ impl Rows {
         self.offsets.windows(2).all(|two| first(two) && last(two))
     }
 
-    /// How many values are stored.
+    /// Number of stored values.
     pub fn nonzeros(&self) -> usize {
         self.ids.len()
     }
 
-    /// All ids, row after row.
+    /// The ids of all rows, concatenated.
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
 
-    /// The rows with these numbers, in this order.
+    /// A block of the selected rows, in the given order.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -362,7 +367,7 @@ impl Rows {
         Rows { offsets, ids, values, columns: self.columns, ..Rows::new() }
     }
 
-    /// Lends the rows.
+    /// Borrows the rows.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -379,7 +384,7 @@ impl Rows {
     }
 }
 
-/// Whether `f32` has a number near this one: neither infinity nor, for another number, zero.
+/// Whether `f32` can approximate a number: it does not overflow, and only zero becomes zero.
 #[inline]
 fn rounds_well(x: f64) -> bool {
     let narrow = x as f32;

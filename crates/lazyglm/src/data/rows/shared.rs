@@ -1,13 +1,13 @@
-//! Rows in memory that others may write to while it is read: a numpy array, once the interpreter's lock is released.
+//! Rows in shared memory that other threads may write to, such as numpy arrays after the GIL is released.
 //!
-//! What was checked once may be wrong at the next look. So ids are copied row by row, the copy is checked, and only the copy is
-//! used: whatever is written to the arrays meanwhile, no id is out of range. A row that fails the check counts as empty and
-//! raises a flag, for whoever lent the rows to look at.
+//! A check may become invalid after it was made. So the ids of each row are copied, the copy is checked, and
+//! only the copy is used. Whatever is written to the arrays meanwhile, no id is out of range. A row that
+//! fails the check counts as empty and sets a flag, which the lender of the rows reads.
 
 use super::{Row, RowsRef, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Ids of one row at a time, copied if their memory is shared.
+/// Provides the ids of one row at a time, copied if their memory is shared.
 pub(crate) struct PrivateIds<'a> {
     changed: Option<&'a AtomicBool>,
     columns: usize,
@@ -15,12 +15,12 @@ pub(crate) struct PrivateIds<'a> {
 }
 
 impl<'a> PrivateIds<'a> {
-    /// For rows of this block.
+    /// A provider for the rows of this block.
     pub fn of(rows: RowsRef<'a>) -> PrivateIds<'a> {
         PrivateIds { changed: rows.shared, columns: rows.columns, ids: Vec::new() }
     }
 
-    /// The row, with ids that nobody else can write to and that still rise below the number of columns.
+    /// The row with private ids, which increase strictly and lie below the number of columns.
     #[inline(always)]
     pub fn row<'r, V: Value>(&'r mut self, row: Row<'r, V>) -> Row<'r, V> {
         let Some(changed) = self.changed else { return row };
@@ -37,8 +37,8 @@ impl<'a> PrivateIds<'a> {
 }
 
 impl<'a> RowsRef<'a> {
-    /// The same rows in memory that others may write to: readers look at every id before they use it, and set `changed` to
-    /// true if what they find is no row any more.
+    /// Marks the rows as shared memory that others may write to. Readers then check every id before use, and
+    /// set `changed` if a row is no longer valid.
     ///
     /// ```
     /// use lazyglm::{RowsRef, ValuesRef};
@@ -51,7 +51,7 @@ impl<'a> RowsRef<'a> {
         RowsRef { shared: Some(changed), ..self }
     }
 
-    /// The row, unless its last id is out of range: then an empty one, and the flag.
+    /// The row, or an empty row if its last id is out of range, in which case the flag is set.
     #[inline(always)]
     pub(crate) fn in_range<'r, V: Value>(&self, row: Row<'r, V>) -> Row<'r, V> {
         match self.shared {
@@ -63,7 +63,8 @@ impl<'a> RowsRef<'a> {
         }
     }
 
-    /// The span of row `i`; an empty one, and the flag, if that is no span any more.
+    /// The span of row `i`, or an empty span if the offsets are no longer valid, in which case the flag is
+    /// set.
     #[inline(always)]
     pub(super) fn span(&self, i: usize) -> std::ops::Range<usize> {
         let span = self.offsets[i]..self.offsets[i + 1];
@@ -76,7 +77,7 @@ impl<'a> RowsRef<'a> {
         }
     }
 
-    /// `see(id, value)` for a row whose memory is shared: ids out of range raise the flag and are left out.
+    /// Calls `see(id, value)` for a row in shared memory. Ids out of range are skipped and set the flag.
     pub(super) fn for_each_in_range<V: Value>(
         &self,
         row: Row<V>,
@@ -102,12 +103,12 @@ mod tests {
         let values = [1.0f32, 2.0, 3.0];
         for (offsets, ids) in [
             ([0, 2, 3], [1, 9, 0]), // an id out of range
-            ([0, 2, 3], [4, 1, 0]), // ids that fall
+            ([0, 2, 3], [4, 1, 0]), // decreasing ids
             ([2, 0, 3], [0, 1, 2]), // a span that ends before it begins
-            ([0, 9, 3], [0, 1, 2]), // a span that ends behind the last id
+            ([0, 9, 3], [0, 1, 2]), // a span that ends after the last id
         ] {
             let changed = AtomicBool::new(false);
-            // As if it had been checked before somebody wrote to it.
+            // As if another thread wrote to the rows after the check.
             let rows = RowsRef::trusted(&offsets, &ids, ValuesRef::F32(&values), 5).shared(&changed);
             let mut private = PrivateIds::of(rows);
             assert_eq!(private.row(rows.row(&values, 0)).iter().count(), 0, "{offsets:?} {ids:?}");

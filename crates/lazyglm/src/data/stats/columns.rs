@@ -1,4 +1,4 @@
-//! Features: which occur, how often, and the sums of their values.
+//! Feature statistics: which features occur, how often, and the sums of their values.
 
 use super::slopes::Pull;
 use crate::data::feature_ids::FeatureIds;
@@ -6,7 +6,7 @@ use crate::data::format::Span;
 use hashbrown::HashMap;
 use serde::Serialize;
 
-/// The features of a file.
+/// Statistics of the features of a file.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-feature-stats.svm");
@@ -17,33 +17,33 @@ use serde::Serialize;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FeatureStats {
-    /// How many occur: have a value that is not zero in some row.
+    /// Number of features with a non-zero value in at least one row.
     pub distinct: u64,
-    /// What they are: `indices`, `names` or `buckets` that names are hashed into.
+    /// Kind of the features: `indices`, `names`, or `buckets` that names are hashed into.
     pub kind: &'static str,
-    /// The lowest index written, also where its value is zero; `None` for names.
+    /// The lowest index written, even if its value is zero. `None` for names.
     pub lowest: Option<u32>,
-    /// The highest.
+    /// The highest index written, even if its value is zero. `None` for names.
     pub highest: Option<u32>,
-    /// How many occur in one row only.
+    /// Number of features that occur in exactly one row.
     pub once: u64,
-    /// How many have one value in all rows: they tell no row from another.
+    /// Number of features with the same value in all rows, which carry no information.
     pub constant: u64,
 }
 
-/// Ids below this have their place in a list; above, in a hash table, for few of them may occur.
+/// Ids below this bound are stored in a list, and other ids in a hash table, because few of those may occur.
 const DIRECT: u32 = 1 << 22;
 const NONE: u32 = u32::MAX;
 
-/// What is known of a feature.
+/// Statistics of one feature.
 pub(super) struct Column {
     rows: u64,
-    value: f64, // the first met
-    same: bool, // all others were the same
+    value: f64, // the first value seen
+    same: bool, // whether all other values equal the first
     pub sums: Pull,
 }
 
-/// The features met so far.
+/// Statistics of all features seen so far.
 #[derive(Default)]
 pub(super) struct Columns {
     low: Vec<u32>,
@@ -52,7 +52,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// A feature has this value in a row, which pulls at it.
+    /// Adds a value of a feature in one row, and that row's contribution to the gradient at zero.
     #[inline]
     pub fn meet(&mut self, id: u32, x: f64, pull: Pull) {
         let column = self.column(id, x);

@@ -1,8 +1,11 @@
-//! What is in a file of data, found in one pass: sizes, values, targets, copies, and how much ℓ₁ penalty is too much.
+//! Statistics of a data file in one pass: sizes, values, targets, duplicate rows and λ₁_max.
 //!
-//! The file is read block by block. What stays in memory: a histogram of non-zeros a row, some 50 bytes a feature, the
-//! vocabulary if features have names, up to a million targets, and a 64-bit hash of each row (10 to 20 bytes a row in a
-//! hash set) to find copies.
+//! The file is read block by block. In memory stay:
+//!
+//! - a histogram of non-zeros per row,
+//! - about 50 bytes per feature, and the vocabulary if features have names,
+//! - up to a million targets,
+//! - a 64-bit hash per row (10 to 20 bytes in a hash set), to find duplicates.
 //!
 //! ```
 //! let file = std::env::temp_dir().join("lazyglm-doc-stats.svm");
@@ -33,7 +36,7 @@ use slopes::Slopes;
 use std::path::Path;
 use targets::Targets;
 
-/// What is in a file.
+/// Statistics of a data file.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-stats-json.svm");
@@ -44,35 +47,35 @@ use targets::Targets;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stats {
-    /// The name of the format.
+    /// Name of the format.
     pub format: String,
-    /// How many rows there are.
+    /// Number of rows.
     pub rows: u64,
-    /// Which features occur.
+    /// Statistics of the features.
     pub features: FeatureStats,
-    /// How many values there are that are not zero.
+    /// Number of non-zero values.
     pub nonzeros: u64,
-    /// Non-zeros divided by rows times features that occur; 0 if none does.
+    /// Non-zeros divided by the product of rows and occurring features, or 0 if no feature occurs.
     pub density: f64,
-    /// Non-zeros a row.
+    /// Distribution of the number of non-zeros per row.
     pub row_nonzeros: RowSizes,
-    /// The values; `None` if there are none.
+    /// Statistics of the non-zero values, or `None` if there are none.
     pub values: Option<ValueStats>,
-    /// The targets.
+    /// Statistics of the targets.
     pub targets: TargetStats,
-    /// The weights that rows have of their own; `None` if no row has one.
+    /// Statistics of the sample weights in the file, or `None` if no row has one.
     pub weights: Option<WeightStats>,
-    /// Rows whose features, values and target are those of an earlier row; `None` if some rows have a target and
-    /// others have none.
+    /// Number of rows whose features, values and target equal those of an earlier row. `None` if only some
+    /// rows have a target.
     pub duplicates: Option<u64>,
-    /// The smallest λ₁ at which all weights are zero, or why there is none.
+    /// λ₁_max, the smallest λ₁ at which all weights are zero, or why it is undefined.
     pub l1_max: L1Max,
-    /// What a reader may want to know: ignored query ids.
+    /// Notes for the user, for example about ignored query ids.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
 
-/// Reads a file once and says what is in it.
+/// Reads a file once and returns its statistics.
 ///
 /// ```
 /// use lazyglm::data::format::ReadOptions;
@@ -123,7 +126,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
     })
 }
 
-/// What was counted so far.
+/// Counts collected so far.
 #[derive(Default)]
 struct Counted {
     shape: Shape,

@@ -1,11 +1,12 @@
-//! Rows as such: how many, how long, how heavy, which values, and which of them are copies.
+//! Row statistics: number of rows, non-zeros per row, sample weights, values and duplicates.
 
 use hashbrown::HashSet;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use twox_hash::XxHash3_64;
 
-/// Non-zeros a row. A share q of the rows has at most this many: the smallest number of which that is true.
+/// Distribution of the number of non-zeros per row. The q-quantile is the smallest number that at least a
+/// share q of the rows do not exceed.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-row-sizes.svm");
@@ -15,23 +16,23 @@ use twox_hash::XxHash3_64;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RowSizes {
-    /// The fewest.
+    /// The minimum.
     pub min: u64,
-    /// Of a quarter of the rows, at most.
+    /// The first quartile.
     pub p25: u64,
-    /// Of half of them.
+    /// The median.
     pub p50: u64,
-    /// Of three quarters.
+    /// The third quartile.
     pub p75: u64,
-    /// Of 90 in 100.
+    /// The 90th percentile.
     pub p90: u64,
-    /// Of 99 in 100.
+    /// The 99th percentile.
     pub p99: u64,
-    /// The most.
+    /// The maximum.
     pub max: u64,
 }
 
-/// Values that are not zero.
+/// Statistics of the non-zero values.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-values.svm");
@@ -41,19 +42,19 @@ pub struct RowSizes {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ValueStats {
-    /// The least.
+    /// The smallest value.
     pub min: f64,
-    /// The greatest.
+    /// The largest value.
     pub max: f64,
-    /// The share that is exactly 1.
+    /// Share of values that are exactly 1.
     pub ones: f64,
-    /// The share below zero.
+    /// Share of negative values.
     pub negative: f64,
-    /// Whether all are whole numbers.
+    /// Whether all values are integers.
     pub whole: bool,
 }
 
-/// Weights of rows.
+/// Statistics of the sample weights.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-weights.vw");
@@ -63,17 +64,17 @@ pub struct ValueStats {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WeightStats {
-    /// The least.
+    /// The smallest weight.
     pub min: f64,
-    /// The greatest.
+    /// The largest weight.
     pub max: f64,
-    /// Their mean.
+    /// The mean weight.
     pub mean: f64,
-    /// Rows of weight zero: training passes over them.
+    /// Number of rows of weight zero, which training skips.
     pub zero: u64,
 }
 
-/// The least and the greatest of some numbers.
+/// Minimum and maximum of some numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Range(pub f64, pub f64);
 
@@ -96,21 +97,21 @@ pub(super) struct Shape {
     pub rows: u64,
     pub nonzeros: u64,
     pub copies: u64,
-    sizes: BTreeMap<u64, u64>, // how many rows have so many non-zeros
+    sizes: BTreeMap<u64, u64>, // number of rows per number of non-zeros
     seen: HashSet<u64>,        // a hash of each row
-    row: Vec<u8>,              // the row that is met, as bytes
+    row: Vec<u8>,              // the current row as bytes
     size: u64,
     values: Range,
     ones: u64,
     negative: u64,
-    broken: u64, // values that are not whole
+    broken: u64, // values that are not integers
     weights: Range,
     weight: f64,
     weightless: u64,
 }
 
 impl Shape {
-    /// A row begins.
+    /// Starts a row.
     pub fn begin(&mut self, target: Option<u64>, weight: f64) {
         self.row.clear();
         self.row.extend(target.unwrap_or(0).to_le_bytes());
@@ -120,7 +121,7 @@ impl Shape {
         self.weightless += u64::from(weight == 0.0);
     }
 
-    /// A value of the row.
+    /// Adds a value to the current row.
     #[inline]
     pub fn value(&mut self, id: u32, x: f64) {
         self.row.extend(id.to_le_bytes());
@@ -132,7 +133,7 @@ impl Shape {
         self.broken += u64::from(x.fract() != 0.0);
     }
 
-    /// The row ends.
+    /// Ends the current row.
     pub fn end(&mut self) {
         self.rows += 1;
         self.nonzeros += self.size;

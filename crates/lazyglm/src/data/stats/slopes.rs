@@ -1,19 +1,19 @@
-//! λ₁_max in one pass, for the loss that `auto` would choose.
+//! λ₁_max in one pass, for the loss that `auto` chooses.
 //!
 //! ```text
-//! λ₁_max = maxⱼ |Σᵢ ωᵢ gᵢ xᵢⱼ| / Σᵢ ωᵢ      gᵢ: the slope of row i at w = 0 and the best bias
-//! logistic: gᵢ = p − [i is of the class]      p: the (weighted) share of that class; either class gives the same
+//! λ₁_max = maxⱼ |Σᵢ ωᵢ gᵢ xᵢⱼ| / Σᵢ ωᵢ      gᵢ: loss derivative of row i at w = 0 and the best bias
+//! logistic: gᵢ = p − [i is of the class]      p: the (weighted) share of that class; both classes give the same
 //! squared:  gᵢ = ȳ − yᵢ                       ȳ: the (weighted) mean target
 //! ```
 //!
-//! p and ȳ are known at the end only, so each feature keeps Σω·x, Σω·x of the first class met, and Σω·x·(y − y₀). y₀ is
-//! the first target met: without it, targets far from zero would drown what sets them apart.
+//! p and ȳ are known only at the end. So each feature keeps Σω·x, Σω·x over the first class seen, and Σω·x·(y
+//! − y₀). Subtracting y₀, the first target seen, avoids cancellation for targets far from zero.
 
 use super::columns::Columns;
 use super::targets::{Target, Targets};
 use serde::Serialize;
 
-/// The smallest λ₁ at which all weights are zero, the bias being free.
+/// λ₁_max, the smallest λ₁ at which all weights are zero, with an unpenalised bias.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-l1-max.svm");
@@ -23,19 +23,19 @@ use serde::Serialize;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct L1Max {
-    /// The number; `None` if there is no loss for these targets.
+    /// The value of λ₁_max, or `None` if no loss applies to these targets.
     pub value: Option<f64>,
-    /// The loss that `auto` chooses.
+    /// The loss that `auto` chooses for these targets.
     pub loss: Option<&'static str>,
-    /// Why there is none.
+    /// The reason why the value is undefined, if it is.
     pub why_not: Option<String>,
 }
 
-/// What a row adds to the sums of its features, for each unit of value; and such a sum.
+/// A row's contribution to its features' gradient sums per unit of value, or a sum of such contributions.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Pull {
     all: f64,   // ω
-    first: f64, // ω, if the row is of the first class met
+    first: f64, // ω, if the row is of the first class seen
     above: f64, // ω·(y − y₀)
 }
 
@@ -48,7 +48,7 @@ impl Pull {
     }
 }
 
-/// The rows that count: those with a weight above zero.
+/// Gradient sums over the rows with a positive weight.
 #[derive(Default)]
 pub(super) struct Slopes {
     distinct: Vec<u64>, // hashes of up to three targets
@@ -57,7 +57,7 @@ pub(super) struct Slopes {
 }
 
 impl Slopes {
-    /// A row: how it pulls at its features.
+    /// Adds a row and returns its contribution to its features' gradient sums.
     pub fn meet(&mut self, target: Option<&Target>, weight: f64) -> Pull {
         let Some(target) = target.filter(|_| weight > 0.0) else { return Pull::default() };
         if self.distinct.len() < 3 && !self.distinct.contains(&target.hash) {

@@ -1,4 +1,4 @@
-//! Targets: which there are, or how they are spread.
+//! Target statistics: the classes, or the distribution of numbers.
 
 use super::shape::Range;
 use crate::data::format::Parsed;
@@ -9,13 +9,13 @@ use hashbrown::HashMap;
 use serde::Serialize;
 use twox_hash::XxHash3_64;
 
-/// Distinct targets that are counted, and how many of them are listed.
+/// Maximum number of distinct targets that are counted.
 const COUNTED: usize = 1000;
 const LISTED: usize = 20;
-/// Numbers that quartiles are taken of.
+/// Sample size for quartiles.
 const SAMPLE: usize = 1_000_000;
 
-/// The targets of a file.
+/// Statistics of the targets of a file.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-target-stats.svm");
@@ -25,22 +25,22 @@ const SAMPLE: usize = 1_000_000;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TargetStats {
-    /// `numbers`, or `words` if any of them is no number; `none` if no row has one.
+    /// `numbers`, `words` if at least one target is not a number, or `none` if no row has a target.
     pub kind: &'static str,
-    /// How many distinct ones there are, counted up to 1,000.
+    /// Number of distinct targets, counted up to 1,000.
     pub distinct: u64,
-    /// Whether there are more than that.
+    /// Whether there are more than 1,000 distinct targets.
     pub and_more: bool,
-    /// Each with its rows, if there are at most 20: numbers by value, words alphabetically. Of more words, the 20 with
-    /// the most rows.
+    /// The targets with their numbers of rows, if at most 20: numbers by value, words alphabetically. If
+    /// there are more words, the 20 most frequent.
     pub classes: Vec<ClassStats>,
-    /// How they are spread, if they are more than 20 numbers.
+    /// Distribution of the targets, if they are more than 20 distinct numbers.
     pub spread: Option<NumberStats>,
-    /// Rows without a target.
+    /// Number of rows without a target.
     pub missing: u64,
 }
 
-/// A target and its rows.
+/// A target and its number of rows.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-class-stats.svm");
@@ -50,15 +50,15 @@ pub struct TargetStats {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassStats {
-    /// Its name.
+    /// Name of the target.
     pub target: String,
-    /// How many rows have it.
+    /// Number of rows with this target.
     pub rows: u64,
-    /// Their share of the rows with a target.
+    /// Share of this target among the rows with a target.
     pub share: f64,
 }
 
-/// How numbers are spread.
+/// Distribution of numeric targets.
 ///
 /// ```
 /// let file = std::env::temp_dir().join("lazyglm-doc-number-stats.svm");
@@ -69,23 +69,23 @@ pub struct ClassStats {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NumberStats {
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// A quarter is at most this.
+    /// The first quartile.
     pub p25: f64,
-    /// Half of them are.
+    /// The median.
     pub p50: f64,
-    /// Three quarters are.
+    /// The third quartile.
     pub p75: f64,
-    /// The greatest.
+    /// The maximum.
     pub max: f64,
-    /// Their mean.
+    /// The mean.
     pub mean: f64,
-    /// Whether the quartiles are those of 1,000,000 targets drawn at random, for there are more.
+    /// Whether the quartiles are estimates from a random sample of 1,000,000 targets.
     pub sampled: bool,
 }
 
-/// The target of a row.
+/// The target of one row.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
     pub hash: u64,
@@ -97,14 +97,14 @@ impl Target {
         Target { hash: XxHash3_64::oneshot(&y.to_bits().to_le_bytes()), number: Some(y) }
     }
 
-    /// A number is the same target whether or not its block has words as well.
+    /// Parses text as a target. A number is the same target whether or not its block also has words.
     fn word(text: &str) -> Target {
         let word = || Target { hash: XxHash3_64::oneshot(format!("word {text}").as_bytes()), number: None };
         parse_number(text.as_bytes()).map_or_else(word, Target::number)
     }
 }
 
-/// The targets met so far.
+/// Counts of all targets seen so far.
 pub(super) struct Targets {
     known: HashMap<u64, usize>,
     counts: Vec<(Target, String, u64)>,
@@ -136,7 +136,7 @@ impl Default for Targets {
 }
 
 impl Targets {
-    /// Counts the targets of a block, and returns them.
+    /// Counts the targets of a block and returns them.
     pub fn meet(&mut self, block: &Parsed) -> Vec<Option<Target>> {
         let targets: Vec<Target> = match &block.labels {
             Labels::Numbers(numbers) => numbers.iter().map(|&y| Target::number(y)).collect(),
@@ -172,7 +172,7 @@ impl Targets {
         if self.sample.len() < SAMPLE {
             self.sample.push(y);
         } else if let Some(place) = self.sample.get_mut(self.random.below(self.rows) as usize) {
-            *place = y; // each target is in the sample with the same chance
+            *place = y; // reservoir sampling: each target has the same probability
         }
     }
 
@@ -198,7 +198,7 @@ impl Targets {
             false => self.counts.sort_by(|a, b| a.0.number.partial_cmp(&b.0.number).unwrap_or(a.1.cmp(&b.1))),
         }
         if !few {
-            self.counts.sort_by_key(|(.., rows)| std::cmp::Reverse(*rows)); // stable: equals stay in order
+            self.counts.sort_by_key(|(.., rows)| std::cmp::Reverse(*rows)); // a stable sort keeps ties in order
             self.counts.truncate(if self.words { LISTED } else { 0 });
         }
         let share = |rows: u64| rows as f64 / self.rows as f64;

@@ -1,4 +1,4 @@
-//! Arrow files: record batch after record batch, each looked at before it is believed.
+//! Reads Arrow files one record batch at a time. Every batch is validated before it is decoded.
 
 use super::batches::{Next, Table, Wrong};
 use arrow_buffer::Buffer;
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-/// The magic at the end, and before it the length of the footer.
+/// Length in bytes of the file's tail: the length of the footer, then the magic bytes.
 const TAIL: u64 = 10;
 
-/// How many bytes, at most, come out of one of zstd; lz4 makes less of it.
+/// Upper bound on the expansion ratio of zstd. The ratio of lz4 is smaller.
 const GROWTH: i64 = 1 << 16;
 
 pub(super) fn open(mut file: File) -> Wrong<Table> {
@@ -49,7 +49,7 @@ pub(super) fn open(mut file: File) -> Wrong<Table> {
     Ok(Table { schema, read: Box::new(read) })
 }
 
-/// The bytes of a message: what it says of itself, then the columns.
+/// The bytes of a message: its metadata, then the columns.
 fn message(file: &mut File, length: u64, block: &Block) -> Wrong<Buffer> {
     let part = |size: i64| u64::try_from(size).map_err(|_| "a size is negative".to_string());
     let (start, head) = (part(block.offset())?, part(block.metaDataLength().into())?);
@@ -65,7 +65,7 @@ fn message(file: &mut File, length: u64, block: &Block) -> Wrong<Buffer> {
     }
 }
 
-/// Whether all columns are inside the body, and none unpacks to more than it can.
+/// Whether all columns lie inside the body, and none claims to decompress to more than is possible.
 fn fits(batch: &Described, body: &[u8]) -> bool {
     batch.buffers().iter().flatten().all(|part| {
         let (Ok(start), Ok(size)) = (usize::try_from(part.offset()), usize::try_from(part.length())) else {
@@ -78,7 +78,7 @@ fn fits(batch: &Described, body: &[u8]) -> bool {
     })
 }
 
-/// Bytes of the file; no more are reserved than there are.
+/// Reads bytes of the file. It never reserves more memory than the file has bytes.
 pub(super) fn read(file: &mut File, length: u64, start: u64, size: u64) -> Wrong<Vec<u8>> {
     if start.checked_add(size).is_none_or(|end| end > length) {
         return Err("it is cut short".to_string());

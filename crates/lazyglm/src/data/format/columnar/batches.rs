@@ -1,4 +1,4 @@
-//! A file batch by batch, and the wall between us and what others' code does with damaged files.
+//! Reads a columnar file batch by batch, and contains panics of third-party code on damaged files.
 
 use super::rows::{self, Places};
 use super::{ARROW, PARQUET, ParquetColumn, arrow_file, parquet_file};
@@ -13,29 +13,29 @@ use std::io::{self, Read, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// How many values are read at a time, about: rows times columns.
+/// Approximate number of values (rows times columns) per read.
 const VALUES: usize = 1 << 20;
 
-/// Rows are handed on in blocks of at most so many.
+/// Maximum number of rows per block.
 const ROWS: usize = 1 << 13;
 
-/// What others' code says is wrong with a file.
+/// Result of third-party code, whose error is a description of what is wrong with the file.
 pub(super) type Wrong<T> = std::result::Result<T, String>;
 
-/// Gives batch after batch; none at the end.
+/// Reads the next batch, or `None` at the end.
 pub(super) type Next = Box<dyn FnMut() -> Wrong<Option<RecordBatch>>>;
 
-/// An open file: its columns, and a way to read some of them.
+/// An open file: its columns, and a function that reads some of them.
 pub(super) struct Table {
     pub schema: SchemaRef,
-    /// Takes the columns to read, by number, and how many rows at a time.
+    /// Starts reading, given the numbers of the columns and the number of rows per batch.
     pub read: Box<dyn FnOnce(Vec<usize>, usize) -> Wrong<Next>>,
 }
 
 impl Table {
     pub fn open(path: &Path) -> Result<Table> {
         let cannot = |e: io::Error| match e.kind() {
-            io::ErrorKind::NotSeekable => stream(path), // what calls itself a file may be a pipe
+            io::ErrorKind::NotSeekable => stream(path), // a named pipe, for example
             _ => Error::io(path, e, "check the name and that you may read it"),
         };
         let mut file = File::open(path).map_err(cannot)?;
@@ -62,7 +62,7 @@ impl Table {
     }
 }
 
-/// Calls `see` with the rows of block after block.
+/// Calls `see` with the rows of each block.
 pub(in crate::data::format) fn for_each_batch(
     file: &Path,
     target: &str,
@@ -95,21 +95,21 @@ pub(in crate::data::format) fn for_each_batch(
     Ok(())
 }
 
-/// The word on data that only come once.
+/// The error for a columnar file that is a stream and cannot be seeked.
 #[cold]
 pub(super) fn stream(path: &Path) -> Error {
     let what = "Parquet cannot be read from a stream: it is read from its end";
     Error::data(Place::file(path), what, "save it to a file, and name that")
 }
 
-/// Which columns of a file are needed, and where in a batch of those each will be.
+/// The columns of a file that are needed, and the position of each in a batch.
 fn choose<'a>(schema: &Schema, target: &str, columns: &'a [ParquetColumn]) -> (Vec<usize>, Places<'a>) {
     let by_name: HashMap<&str, &ParquetColumn> =
         columns.iter().map(|column| (column.name.as_str(), column)).collect();
     let (mut chosen, mut places) = (Vec::new(), Places::default());
     for (number, field) in schema.fields().iter().enumerate() {
         let column = by_name.get(field.name().as_str());
-        // A column of nulls alone takes no room: a damaged file may claim any number of rows of it.
+        // A column of nulls takes no space, so a damaged file may claim any number of rows of it.
         if field.data_type().is_null() || (column.is_none() && field.name() != target) {
             continue;
         }
@@ -122,7 +122,7 @@ fn choose<'a>(schema: &Schema, target: &str, columns: &'a [ParquetColumn]) -> (V
     (chosen, places)
 }
 
-/// Calls others' code: it may fail, and on damaged files it may panic, which must not leave this crate.
+/// Calls third-party code and turns its errors and panics into an [`Error`].
 fn walled<T>(file: &Path, call: impl FnOnce() -> Wrong<T>) -> Result<T> {
     let damaged = |what: String| {
         let hint = "fetch or write it again, with snappy, gzip, lz4, zstd or no compression";

@@ -1,5 +1,7 @@
-//! How deep the columns of a Parquet file are nested, found before the tree of them is built: others' code builds it by
-//! recursion, and a stack that overflows ends the program. (Arrow's schemas are checked for it by others' code.)
+//! Checks the nesting depth of a Parquet schema before the schema is parsed.
+//!
+//! Third-party code parses the schema by recursion, and a stack overflow would abort the program. Arrow's
+//! reader checks the depth of its schemas itself.
 //!
 //! ```text
 //! footer        = version, schema, …                    in Thrift's compact protocol
@@ -7,18 +9,18 @@
 //! field         = header (type, step of the id), value; known fields must have the type they have in the format
 //! ```
 //!
-//! Others' code reads known fields by their ids and ignores the types they claim. So a field of another type is refused
-//! here: else the two readers would see different trees in the same bytes.
+//! Third-party code reads known fields by their ids and ignores the types they claim. So a field of another
+//! type is rejected here. Otherwise the two readers would see different trees in the same bytes.
 
 use super::page_checks::varint;
 
-/// The deepest nesting that is read.
+/// Maximum nesting depth of columns.
 const DEEPEST: usize = 100;
 
-/// How deep fields that nobody knows may be nested: what others' code passes over, too.
+/// Maximum nesting depth of unknown fields, which third-party code also skips by recursion.
 const DEEPEST_UNKNOWN: usize = 60;
 
-/// What a field of the format holds.
+/// The content of a field in the Thrift schema.
 enum Holds {
     I32,
     Byte,
@@ -33,7 +35,7 @@ const EMPTY: Holds = Struct(&[]);
 const UNIT: Holds = Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]);
 const TIME: Holds = Struct(&[(1, Bool), (2, UNIT)]);
 
-/// The logical types; those without an entry are empty, or not known yet.
+/// The fields of the logical types. Types that are not listed are empty or unknown.
 const LOGICAL: Holds = Struct(&[
     (5, Struct(&[(1, I32), (2, I32)])),
     (7, TIME),
@@ -44,7 +46,7 @@ const LOGICAL: Holds = Struct(&[
     (18, Struct(&[(1, Text), (2, I32)])),
 ]);
 
-/// The number of children is field 5.
+/// Field id of the number of children.
 const CHILDREN: i64 = 5;
 const ELEMENT: &[(i64, Holds)] = &[
     (1, I32),
@@ -59,7 +61,7 @@ const ELEMENT: &[(i64, Holds)] = &[
     (10, LOGICAL),
 ];
 
-/// Refuses a footer whose schema is nested too deep, or cannot be followed.
+/// Rejects a footer whose schema is nested too deeply or malformed.
 pub(super) fn check(footer: &[u8]) -> Result<(), String> {
     let mut reader = Reader { bytes: footer, at: 0 };
     match reader.too_deep() {
@@ -69,7 +71,7 @@ pub(super) fn check(footer: &[u8]) -> Result<(), String> {
     }
 }
 
-/// A place in bytes of Thrift's compact protocol; `None` where they end or break its rules.
+/// A position in bytes of Thrift's compact protocol. Its methods return `None` if the bytes are invalid.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -78,17 +80,17 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn too_deep(&mut self) -> Option<bool> {
         if self.field(0)? != Some((1, 5)) {
-            return None; // the version comes first
+            return None; // the version is the first field
         }
         self.varint()?;
         if self.field(1)? != Some((2, 9)) {
-            return None; // then the schema
+            return None; // the schema is the second field
         }
         let (elements, kind) = self.list()?;
         if kind != 12 {
             return None;
         }
-        let mut open: Vec<i64> = Vec::new(); // how many children are still to come, of each element around this one
+        let mut open: Vec<i64> = Vec::new(); // number of missing children of each enclosing element
         for _ in 0..elements {
             let mut children = 0;
             self.fields(ELEMENT, 0, &mut |id, value| {
@@ -128,7 +130,7 @@ impl Reader<'_> {
         (self.at <= self.bytes.len()).then_some(())
     }
 
-    /// The id and the type of the next field of a struct; `Some(None)` at its end.
+    /// The id and the type of the next field of a struct, or `Some(None)` at the end of the struct.
     fn field(&mut self, last: i64) -> Option<Option<(i64, u8)>> {
         let head = self.byte()?;
         let (step, kind) = (i64::from(head >> 4), head & 15);
@@ -139,14 +141,14 @@ impl Reader<'_> {
         }
     }
 
-    /// How many items a list has, and their type.
+    /// The number of items of a list, and their type.
     fn list(&mut self) -> Option<(u64, u8)> {
         let head = self.byte()?;
         let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
         Some((count, head & 15))
     }
 
-    /// Goes through a struct, and shows its numbers.
+    /// Reads a struct and calls `see` with the id and value of each integer field.
     fn fields(&mut self, known: &[(i64, Holds)], depth: usize, see: &mut dyn FnMut(i64, i64)) -> Option<()> {
         let mut last = 0;
         while let Some((id, kind)) = self.field(last)? {
@@ -167,7 +169,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Passes over a value of any type.
+    /// Skips a value of any type.
     fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
         if depth > DEEPEST_UNKNOWN {
             return None;
@@ -184,7 +186,7 @@ impl Reader<'_> {
             9 | 10 => {
                 let (count, kind) = self.list()?;
                 if matches!(kind, 1 | 2) {
-                    return None; // nothing of Parquet is a list of these, and readers differ on what they take
+                    return None; // Parquet has no list of this type, and readers differ on how to skip it
                 }
                 (0..count).try_for_each(|_| self.skip(kind, depth + 1))
             }

@@ -1,19 +1,19 @@
-//! Tables kept column by column: Parquet files, and Arrow files (Feather, version 2).
+//! Columnar tables: Parquet files, and Arrow files (Feather, version 2).
 //!
 //! ```text
-//! a column of numbers or truth       ↦ column · number             null and zero ↦ nothing
+//! a column of numbers or booleans    ↦ column · number             null and zero ↦ nothing
 //! a column of text, or a dictionary  ↦ column=value · 1            null ↦ nothing (categorical: numbers as well)
-//! a column of lists of text          ↦ column=item · 1             an item said twice counts twice
+//! a column of lists of text          ↦ column=item · 1             a repeated item counts twice
 //! lists of struct<index, value>      ↦ index · value               if it is the only column of features
 //!                                    ↦ column^index · value        beside others
 //! the target's column                ↦ the row's target            null: a row without a target
 //! ```
 //!
-//! Refused by name: columns of any other type. Refused with the row, counted from 1: NaN and infinity, text with a NUL in
-//! it, pairs without an index.
+//! Rejected by name: columns of any other type. Rejected with the row, counted from 1: NaN and infinity, text
+//! that contains NUL, and pairs without an index.
 //!
-//! Such a file is read from its end, and from many places: it is no stream, so it has its own door in `input.rs`. It is
-//! read some thousand rows at a time, only in the columns that are needed.
+//! A columnar file is not a stream: it is read from its end and by random access, through a separate path in
+//! `read_config.rs`. Some thousand rows are read at a time, and only the columns that are needed.
 
 #[cfg(feature = "parquet")]
 mod arrow_file;
@@ -46,7 +46,7 @@ use crate::util::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// A column of features and what was found in it: kept in the model, so that `predict` reads it in the same way.
+/// A column of features and its kind. The model keeps it, so that `predict` reads the column in the same way.
 ///
 /// ```
 /// use lazyglm::data::format::{ParquetColumn, Holds, FormatSpec};
@@ -56,13 +56,13 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParquetColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// What is in it.
+    /// Kind of the column's values.
     pub holds: Holds,
 }
 
-/// What a column of features holds.
+/// Kind of the values in a feature column.
 ///
 /// ```
 /// use lazyglm::data::format::Holds;
@@ -73,17 +73,17 @@ pub struct ParquetColumn {
 pub enum Holds {
     /// Numbers: one feature, `column`.
     Numbers,
-    /// Text, or numbers that are names: a feature each, `column=value`.
+    /// Text, or numbers that are names: one feature per distinct value, `column=value`.
     Names,
-    /// Lists of text: a feature for each item, `column=item`.
+    /// Lists of text: one feature per distinct item, `column=item`.
     Lists,
-    /// Lists of index and value beside other columns: `column^index`.
+    /// Lists of (index, value) pairs beside other columns: features `column^index`.
     Pairs,
-    /// Lists of index and value and nothing else: features are the indices.
+    /// Lists of (index, value) pairs as the only column: features are the indices.
     Indices,
 }
 
-/// Whether a file begins like a Parquet or an Arrow file.
+/// Whether the first bytes are those of a Parquet or an Arrow file.
 pub(super) fn looks_like(first: &[u8]) -> bool {
     first.starts_with(PARQUET) || first.starts_with(ARROW)
 }
@@ -91,7 +91,7 @@ pub(super) fn looks_like(first: &[u8]) -> bool {
 const PARQUET: &[u8] = b"PAR1";
 const ARROW: &[u8] = b"ARROW1";
 
-/// Stands where a parser is due: a table is no stream of bytes.
+/// Placeholder parser, because columnar files are not read as a stream of bytes.
 pub(super) struct NoStream;
 
 impl Parser for NoStream {

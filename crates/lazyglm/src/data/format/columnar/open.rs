@@ -1,4 +1,4 @@
-//! How a table is opened: which column is the target, and what the others hold.
+//! Opens a columnar file: finds the target column and the kinds of the other columns.
 
 use super::batches::{Table, stream};
 use super::{Holds, ParquetColumn, types};
@@ -10,10 +10,10 @@ use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// Columns that are the target when none is named, the first of these names that occurs.
+/// Default names of the target column. The first of these names that occurs is used.
 const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
 
-/// How many columns a message lists.
+/// Maximum number of columns that a message lists.
 const SHOWN: usize = 12;
 
 pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
@@ -31,7 +31,7 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     }
 }
 
-/// Data that a model is to score must have the columns it learnt from, by name; others are passed over, and the target
+/// Checks that data to be scored have the model's columns, by name. Other columns are ignored, and the target
 /// may be missing.
 fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &Path) -> Result<()> {
     let fields = schema.fields().iter().map(|field| (field.name().as_str(), field));
@@ -59,7 +59,7 @@ fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &
     check_target(schema, target, file)
 }
 
-/// The target, and what the other columns hold.
+/// The target column, and the kinds of the other columns.
 fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpec> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let usual = || TARGETS.into_iter().find(|name| names.contains(name)).map(str::to_string);
@@ -122,7 +122,7 @@ fn column(field: &Field, asked: &ReadOptions, file: &Path) -> Result<ParquetColu
     Ok(ParquetColumn { name, holds })
 }
 
-/// Columns are known by name: each has one of its own, and it can stand in a model.
+/// Checks that the names of the used columns are unique and can be stored in a model.
 fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> Result<()> {
     let mut names: Vec<&str> =
         schema.fields().iter().filter(|field| used(field)).map(|field| field.name().as_str()).collect();
@@ -144,7 +144,8 @@ fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> R
     }
 }
 
-/// Features of two columns must not have one name: value `b` of a text column `a` is `a=b`, and so is a number column `a=b`.
+/// Rejects columns with ambiguous feature names: value `b` of a text column `a` is `a=b`, and so is a number
+/// column `a=b`.
 fn distinct(columns: &[ParquetColumn], file: &Path) -> Result<()> {
     let prefix = |column: &ParquetColumn| match column.holds {
         Holds::Names | Holds::Lists => Some(format!("{}=", column.name)),

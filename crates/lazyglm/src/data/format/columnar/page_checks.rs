@@ -1,20 +1,22 @@
-//! What a page may claim. Memory is reserved by these claims before a byte of the values is looked at, and a failed
-//! reservation ends the program: no error, no panic that could be caught. So a damaged number must not get that far.
+//! Checks the sizes that a Parquet page claims.
+//!
+//! The decoder reserves memory by these sizes before it reads any values. A failed reservation aborts the
+//! program, with no error or panic to catch. So wrong sizes must be rejected first.
 
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 
-/// A page of lists has at most so many items. Writers end a page after a megabyte or so.
+/// Maximum number of items in a page of lists. Writers end a page after about a megabyte.
 const ITEMS: usize = 1 << 26;
 
-/// What is known of a column when its pages are read.
+/// Metadata of a column that the page checks use.
 pub(super) struct Column {
     pub rows: usize,
     pub repeats: bool,
     pub defines: bool,
 }
 
-/// The first bytes of a page header, as they come in.
+/// The first bytes of a page header, collected as they are read.
 #[derive(Default)]
 pub(super) struct Head {
     bytes: [u8; 20],
@@ -22,12 +24,14 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Takes more of the header; the sizes of the page, plain and compressed, as soon as both are known.
+    /// Adds bytes of the header. Returns the uncompressed and compressed size of the page once both are
+    /// known.
     pub fn sizes(&mut self, more: &[u8]) -> Option<(u64, u64)> {
         let room = more.len().min(self.bytes.len() - self.count);
         self.bytes[self.count..self.count + room].copy_from_slice(&more[..room]);
         self.count += room;
-        // Three numbers, each after a byte that says so: the kind of page, its size, its compressed size.
+        // Three numbers, each after a byte that announces it: the kind of page, its size, its compressed
+        // size.
         let (mut at, mut numbers) = (0, [0; 3]);
         for number in &mut numbers {
             if self.bytes[..self.count].get(at) != Some(&0x15) {
@@ -35,26 +39,26 @@ impl Head {
             }
             *number = varint(&self.bytes[..self.count], at + 1, &mut at)?;
         }
-        let [_, plain, packed] = numbers.map(|number| number >> 1); // zigzag; of negative numbers others complain
+        let [_, plain, packed] = numbers.map(|number| number >> 1); // zigzag encoding; the reader rejects negative numbers
         Some((plain, packed))
     }
 }
 
-/// Whether a page can have the values it says it has.
+/// Whether a page can contain as many values as it claims.
 pub(super) fn check(page: &Page, column: &Column) -> bool {
     let (values, bytes) = (page.num_values() as usize, page.buffer().as_ref());
     let most = if column.repeats { ITEMS } else { column.rows };
     let sequences = match page.encoding() {
         _ if page.is_dictionary_page() => return values <= bytes.len().saturating_mul(8),
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1, // lengths
-        Encoding::DELTA_BYTE_ARRAY => 2, // lengths of what is shared with the text before, and of the rest
+        Encoding::DELTA_BYTE_ARRAY => 2,        // lengths of the shared prefixes, and of the suffixes
         _ => return values <= most,
     };
     let fits = |bytes: &[u8]| lengths_fit(bytes, sequences, values);
     values <= most && bytes.get(levels(page, column)..).is_some_and(fits)
 }
 
-/// How many bytes of a page come before its values: they say which rows have one.
+/// Number of bytes in a page before its values. They encode which rows have a value.
 fn levels(page: &Page, column: &Column) -> usize {
     if let Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } = page {
         return (*def_levels_byte_len as usize).saturating_add(*rep_levels_byte_len as usize);
@@ -67,14 +71,15 @@ fn levels(page: &Page, column: &Column) -> usize {
     at
 }
 
-/// Whether so many delta-packed sequences stand here, none longer than `most`.
+/// Whether this many delta-packed sequences follow, none longer than `most`.
 fn lengths_fit(bytes: &[u8], sequences: usize, most: usize) -> bool {
     let mut at = 0;
     (0..sequences).all(|_| sequence(bytes, &mut at).is_some_and(|length| length <= most as u64))
 }
 
-/// Steps over a delta-packed sequence: a header, then blocks of a least delta, the bit widths of its parts, and the
-/// parts. How many numbers it says it has.
+/// Skips a delta-packed sequence and returns how many numbers it claims to have.
+///
+/// The sequence is a header, then blocks of a minimum delta, the bit widths of its parts, and the parts.
 fn sequence(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut number = || varint(bytes, *at, at);
     let (block, parts, length, _first) = (number()?, number()?, number()?, number()?);
@@ -92,7 +97,7 @@ fn sequence(bytes: &[u8], at: &mut usize) -> Option<u64> {
     Some(length)
 }
 
-/// A number in groups of seven bits, the lowest first; `end` is where it ends.
+/// Decodes a varint (groups of seven bits, lowest first) and sets `end` to its end.
 pub(super) fn varint(bytes: &[u8], start: usize, end: &mut usize) -> Option<u64> {
     let (mut number, mut shift) = (0u64, 0);
     for (k, &byte) in bytes.get(start..)?.iter().enumerate().take(10) {

@@ -1,4 +1,4 @@
-//! The pages of a Parquet row group, each looked at before it is believed: see `page_checks.rs`.
+//! The pages of a Parquet row group, each validated before it is decoded: see `page_checks.rs`.
 
 use super::batches::Wrong;
 use super::page_checks::{Column, Head, check};
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-/// A row group.
+/// A row group of a Parquet file.
 pub(super) struct Group<'a> {
     file: &'a Arc<File>,
     metadata: &'a ParquetMetaData,
@@ -57,7 +57,7 @@ impl RowGroups for Group<'_> {
     }
 }
 
-/// How many bytes, at most, come out of one.
+/// Upper bound on the expansion ratio of a codec.
 fn growth(codec: Compression) -> u64 {
     match codec {
         Compression::UNCOMPRESSED => 1,
@@ -68,7 +68,8 @@ fn growth(codec: Compression) -> u64 {
     }
 }
 
-/// The bytes of a column. No more are reserved than the file has, and page headers are read along.
+/// The bytes of a column. It reserves no more memory than the file has bytes, and inspects page headers on
+/// the way.
 struct Chunk {
     file: Arc<File>,
     growth: u64,
@@ -95,7 +96,7 @@ impl ChunkReader for Chunk {
     }
 }
 
-/// Reads a page header, and stops when it claims a page that its compressed bytes cannot make.
+/// Reads a page header, and fails if the header claims a page larger than its compressed bytes can yield.
 struct Watched {
     bytes: BufReader<File>,
     head: Head,

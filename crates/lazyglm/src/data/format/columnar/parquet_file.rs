@@ -1,4 +1,4 @@
-//! Parquet: row group after row group, page after page.
+//! Reads Parquet files one row group and one page at a time.
 
 use super::arrow_file::read;
 use super::batches::{Next, Table, Wrong};
@@ -11,7 +11,7 @@ use parquet::file::metadata::{FooterTail, ParquetMetaDataReader};
 use std::fs::File;
 use std::sync::Arc;
 
-/// The magic at the end, and before it the length of the footer.
+/// Length in bytes of the file's tail: the length of the footer, then the magic bytes.
 const TAIL: u64 = 8;
 
 pub(super) fn open(mut file: File) -> Wrong<Table> {
@@ -29,7 +29,7 @@ pub(super) fn open(mut file: File) -> Wrong<Table> {
     Ok(Table { schema, read: Box::new(read) })
 }
 
-/// What the footer says, once its columns are known not to be nested too deep.
+/// Reads the footer after checking that its columns are not nested too deeply.
 fn metadata(file: &mut File) -> Wrong<ArrowReaderMetadata> {
     let length = file.metadata().map_err(|e| e.to_string())?.len();
     let tail = length.checked_sub(TAIL).ok_or("it is too short")?;
@@ -51,9 +51,9 @@ struct Groups {
     file: Arc<File>,
     metadata: ArrowReaderMetadata,
     levels: FieldLevels,
-    rows: usize, // at a time
+    rows: usize, // per batch
     next: usize,
-    open: Option<(ParquetRecordBatchReader, usize)>, // and how many rows it still owes
+    open: Option<(ParquetRecordBatchReader, usize)>, // the current reader, and the number of rows that it has still to return
 }
 
 impl Groups {

@@ -1,4 +1,4 @@
-//! From columns to rows.
+//! Converts columnar batches to sparse rows.
 
 use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, wholes, words};
 use super::{Holds, ParquetColumn, types};
@@ -11,10 +11,10 @@ use arrow_schema::DataType;
 use std::fmt::Write;
 use std::path::Path;
 
-/// A column of a batch, ready to be read row by row.
+/// A column of a batch, prepared for reading row by row.
 struct View<'a> {
     name: &'a str,
-    id: Option<u32>, // of the name alone, once it was needed
+    id: Option<u32>, // id of the column's own name, once it is needed
     values: Values<'a>,
 }
 
@@ -25,14 +25,15 @@ enum Values<'a> {
     Pairs { ranges: Ranges<'a>, items: &'a dyn Array, index: Wholes<'a>, values: Numbers<'a>, named: bool },
 }
 
-/// Where in a batch the columns are.
+/// Positions of the columns in a batch.
 #[derive(Default)]
 pub(super) struct Places<'a> {
     pub target: Option<usize>,
     pub columns: Vec<(usize, &'a ParquetColumn)>,
 }
 
-/// Appends the rows of a batch. A column of a wrong type has no values: opening the file has refused what must not be.
+/// Appends the rows of a batch. A column of an unsupported type has no values, because opening the file
+/// rejects it.
 pub(super) fn append(batch: &RecordBatch, places: &Places, file: &Path, into: &mut Parsed) -> Result<()> {
     let target = places.target.and_then(|place| targets(batch.column(place).as_ref()));
     let views =
@@ -78,7 +79,7 @@ fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>>
     Some(View { name: &column.name, id: None, values })
 }
 
-/// Targets as words. Numbers of 32 bits are widened first: as a number to predict, 0.1 is what it is in f64.
+/// The targets as words. 32-bit floats are converted to f64 first, so that 0.1 has its f64 value.
 fn targets<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
     match array.data_type() {
         DataType::Float16 | DataType::Float32 => {
@@ -89,7 +90,7 @@ fn targets<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
     }
 }
 
-/// The place in the file, and scratch space.
+/// A position in the file, with reusable buffers.
 struct Reader<'a> {
     file: &'a Path,
     line: u64,
@@ -111,14 +112,14 @@ impl Reader<'_> {
         pushed.map_err(|what| self.wrong(what, "targets are finite numbers, words, true or false"))
     }
 
-    /// The features of one column in one row.
+    /// Appends the features of one column in one row.
     fn features(&mut self, view: &mut View, row: usize, into: &mut Parsed) -> Result<()> {
         let View { name, id, values } = view;
         match values {
             Values::Numbers(numbers) => {
                 let x = self.finite(name, numbers(row))?;
                 if x != 0.0 {
-                    let id = *id.get_or_insert_with(|| into.name(name)); // zeros make no names
+                    let id = *id.get_or_insert_with(|| into.name(name)); // zeros are dropped and need no name
                     self.pairs.push((id, x));
                 }
             }
@@ -176,12 +177,12 @@ impl Reader<'_> {
         if x != 0.0 {
             self.name.clear();
             push_part(&mut self.name, column, '^');
-            let _ = write!(self.name, "{index}"); // a String takes all that is written
+            let _ = write!(self.name, "{index}"); // writing to a String cannot fail
             self.pairs.push((into.name(&self.name), x));
         }
     }
 
-    /// A feature known by its index; `k` is its place in the list.
+    /// Appends a feature that is given by its index. `k` is its position in the list.
     fn index(&mut self, index: i128, x: f64, k: usize, into: &mut Parsed) -> Result<()> {
         let id = u32::try_from(index).map_err(|_| match index {
             ..0 => self.wrong(format!("index {index} is negative"), "indices start at 0 or 1"),

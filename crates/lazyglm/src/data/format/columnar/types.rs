@@ -1,9 +1,9 @@
-//! Which types of columns there are, and what is made of them.
+//! Maps column types to kinds of features.
 
 use super::Holds;
 use arrow_schema::{DataType, FieldRef};
 
-/// What a column of this type holds; none if nothing can be made of it.
+/// The kind of a column of this type, or `None` if the type is not supported.
 pub(super) fn holds(column: &DataType) -> Option<Holds> {
     match column {
         column if is_number(column) || *column == DataType::Boolean => Some(Holds::Numbers),
@@ -18,8 +18,10 @@ pub(super) fn holds(column: &DataType) -> Option<Holds> {
     }
 }
 
-/// Whether a column of this type can be read as what another file held under its name: whole numbers may have become
-/// decimal ones, and numbers that were text may come as numbers. A column of nothing but nulls fits everywhere.
+/// Whether a column of this type can be read as the given kind, which another file had under the same name.
+///
+/// Integers may have become floating-point numbers, and text may have become numbers. A column of nulls
+/// matches every kind.
 pub(super) fn fits(column: &DataType, as_before: Holds) -> bool {
     match as_before {
         _ if *column == DataType::Null => true,
@@ -29,7 +31,7 @@ pub(super) fn fits(column: &DataType, as_before: Holds) -> bool {
     }
 }
 
-/// Where the index and the value are in the items of a list of pairs.
+/// The positions of the index and the value in the items of a list of pairs.
 pub(super) fn pair(item: &DataType) -> Option<(usize, usize)> {
     let DataType::Struct(fields) = item else { return None };
     let find = |name: &str, fits: fn(&DataType) -> bool| {
@@ -40,7 +42,7 @@ pub(super) fn pair(item: &DataType) -> Option<(usize, usize)> {
     (fields.len() == 2).then_some((find("index", DataType::is_integer)?, find("value", number)?))
 }
 
-/// Whether it holds decimal numbers, directly or in a dictionary: those may be NaN.
+/// Whether a column holds floating-point numbers, directly or in a dictionary, which may be NaN.
 pub(super) fn is_decimal(column: &DataType) -> bool {
     match column {
         DataType::Dictionary(_, values) => values.is_floating(),
@@ -60,7 +62,7 @@ fn is_name(values: &DataType) -> bool {
     is_number(values) || is_text(values) || *values == DataType::Boolean
 }
 
-/// Text, directly or in a dictionary.
+/// Whether a type is text, directly or in a dictionary.
 fn is_word(item: &DataType) -> bool {
     is_text(item) || matches!(item, DataType::Dictionary(_, values) if is_text(values))
 }

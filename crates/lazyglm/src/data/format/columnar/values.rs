@@ -1,4 +1,4 @@
-//! The values of a column, whatever its type: as numbers, as whole numbers, as words.
+//! Access to the values of a column of any type: as numbers, as integers or as words.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -7,21 +7,22 @@ use arrow_schema::DataType;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The word in a row; none for null.
+/// Returns the word in a row, or `None` for null.
 pub(super) type Words<'a> = Box<dyn Fn(usize) -> Option<Cow<'a, str>> + 'a>;
 
-/// The number in a row; zero for null, for both are as if absent.
+/// Returns the number in a row, or zero for null. Zeros and nulls are both dropped.
 pub(super) type Numbers<'a> = Box<dyn Fn(usize) -> f64 + 'a>;
 
-/// The whole number in a row; none for null.
+/// Returns the integer in a row, or `None` for null.
 pub(super) type Wholes<'a> = Box<dyn Fn(usize) -> Option<i128> + 'a>;
 
-/// Which items are those of a row.
+/// Returns the range of items that belong to a row.
 pub(super) type Ranges<'a> = Box<dyn Fn(usize) -> Range<usize> + 'a>;
 
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
-/// A column of numbers. They are looked up, not copied: the items of a list may be those of many more rows.
+/// Access to a column of numbers. Numbers are not copied, because the items of a list may belong to many more
+/// rows.
 pub(super) fn numbers<'a>(array: &'a dyn Array) -> Option<Numbers<'a>> {
     match array.data_type() {
         DataType::Boolean => {
@@ -45,7 +46,7 @@ fn wide<'a, T: ArrowPrimitiveType>(
     Some(Box::new(move |row| if array.is_valid(row) { widen(array.value(row)) } else { 0.0 }))
 }
 
-/// A column of whole numbers; i128 holds those of all types.
+/// Access to a column of integers. An i128 holds the integers of all types.
 pub(super) fn wholes<'a>(array: &'a dyn Array) -> Option<Wholes<'a>> {
     fn of<'a, T: ArrowPrimitiveType>(array: &'a PrimitiveArray<T>) -> Option<Wholes<'a>>
     where
@@ -66,7 +67,7 @@ pub(super) fn wholes<'a>(array: &'a dyn Array) -> Option<Wholes<'a>> {
     }
 }
 
-/// A column as names: text as it is, numbers in their shortest form, so that 7 and 7.0 are one.
+/// Access to a column as names. Numbers use their shortest form, so 7 and 7.0 are the same name.
 pub(super) fn words<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
     macro_rules! of {
         ($array:expr, $word:expr) => {{
@@ -79,7 +80,7 @@ pub(super) fn words<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
         DataType::LargeUtf8 => of!(array.as_string::<i64>(), Cow::Borrowed),
         DataType::Utf8View => of!(array.as_string_view(), Cow::Borrowed),
         DataType::Boolean => of!(array.as_boolean(), |yes| if yes { "true" } else { "false" }.into()),
-        // Zero is added for −0 and 0 are one name.
+        // Adding zero makes −0 and 0 the same name.
         DataType::Float16 => {
             of!(array.as_primitive::<Float16Type>(), |x: Half| (x.to_f32() + 0.0).to_string().into())
         }
@@ -102,7 +103,7 @@ fn coded<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
     }))
 }
 
-/// The lists of a column: which items are those of a row, and the items. A list that is null has none.
+/// Access to a column of lists: the item range per row, and the items. A null list has no items.
 pub(super) fn lists<'a>(array: &'a dyn Array) -> Option<(Ranges<'a>, &'a dyn Array)> {
     macro_rules! of {
         ($size:ty) => {{

@@ -1,4 +1,4 @@
-//! Tables: a header, then a row a record; CSV and TSV.
+//! Tables with a header and one row per record: CSV and TSV.
 //!
 //! ```text
 //! table   = [mark] header record*           mark: U+FEFF, which some editors put first
@@ -6,12 +6,15 @@
 //! cell    = bare | '"' quoted '"'           quoted: delimiters and line ends are text, "" is one quote
 //! ```
 //!
-//! Tolerated: blank lines, spaces around a cell, a missing last line end. A cell that is empty or says NA, NaN, nan, null,
-//! NULL or `?` is missing: it gives no feature, and as a target none. A cell of a number column is the feature `column`
-//! with its value; one of a category column is the feature `column=value` with value 1.
-//! Refused, with the place: names that are empty or given twice, rows with another number of cells than the header,
-//! cells of a number column that are no finite number, bytes that are no text, a quote that is not closed, and text behind
-//! the quote that closes a cell of several lines: there, a stray quote has swallowed rows.
+//! Accepted: blank lines, spaces around a cell, a missing last line end. A cell is missing if it is empty,
+//! NA, NaN, nan, null, NULL or `?`. A missing cell gives no feature, or no target. A cell of a number column
+//! is the feature `column` with its value. A cell of a category column is the feature `column=value` with
+//! value 1.
+//!
+//! Rejected, with the place: empty or duplicate column names, rows with another number of cells than the
+//! header, cells of a number column that are not finite numbers, invalid UTF-8, and unclosed quotes. Text
+//! after the closing quote of a cell of several lines is also rejected, because a stray quote has swallowed
+//! rows there.
 
 mod open;
 mod parser;
@@ -24,7 +27,7 @@ use crate::util::number::parse_number;
 use records::{Records, cut};
 use serde::{Deserialize, Serialize};
 
-/// How to read a table: its delimiter and what each of its columns is for, in the order of the file.
+/// How to read a table: its delimiter and the kinds of its columns, in file order.
 ///
 /// ```
 /// use lazyglm::data::format::{ReadOptions, ColumnKind, Opening, FormatSpec, open};
@@ -35,9 +38,9 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Csv {
-    /// What stands between two cells.
+    /// The character between two cells.
     pub delimiter: char,
-    /// The columns.
+    /// The columns in file order.
     pub columns: Vec<Column>,
 }
 
@@ -50,13 +53,13 @@ pub struct Csv {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// As the header has it, without spaces around it.
+    /// Name in the header, without surrounding spaces.
     pub name: String,
-    /// What its cells are.
+    /// Kind of the cells.
     pub kind: ColumnKind,
 }
 
-/// What the cells of a column are.
+/// Kind of the cells of a column.
 ///
 /// ```
 /// use lazyglm::data::format::{Column, ColumnKind, Csv, Parsed, FormatSpec};
@@ -74,19 +77,20 @@ pub enum ColumnKind {
     Target,
     /// Numbers: one feature.
     Number,
-    /// Names: a feature for each value.
+    /// Names: one feature per distinct value.
     Category,
-    /// Nothing to learn from.
+    /// Ignored.
     Dropped,
 }
 
 impl Csv {
-    /// A recipe is plain data that anyone can write; a delimiter that is no byte counts as a comma.
+    /// The delimiter as a byte. A delimiter that is not a single byte counts as a comma, because callers can
+    /// set any `char`.
     fn byte(&self) -> u8 {
         u8::try_from(self.delimiter).unwrap_or(b',')
     }
 
-    /// How many bytes the header takes, its line end and what stands before it included.
+    /// Number of bytes in the header, including its line end and everything before it.
     pub(super) fn header(&self, first: &[u8]) -> usize {
         let mark = first.len() - unmarked(first).len();
         let header = Records::new(self.byte()).next(unmarked(first)).map_or(0, |record| record.end);
@@ -95,13 +99,14 @@ impl Csv {
         end + usize::from(half)
     }
 
-    /// How many bytes are whole records. A lone CR ends a record but no block: LF may follow it.
+    /// Number of bytes that form whole records. A lone CR ends a record but not a block, because LF may
+    /// follow.
     pub(super) fn whole(&self, bytes: &[u8]) -> usize {
         cut(self.byte(), bytes).whole
     }
 }
 
-/// Whether the first line has a delimiter and the first records agree on the number of their cells.
+/// Whether the first line has a delimiter and the first records have equal numbers of cells.
 pub(super) fn looks_like(first: &[u8]) -> bool {
     let bytes = unmarked(first);
     let delimiter = delimiter_of(bytes);
@@ -112,7 +117,7 @@ pub(super) fn looks_like(first: &[u8]) -> bool {
     cells > 1 && std::str::from_utf8(bytes).is_ok() && (0..50).all(agrees)
 }
 
-/// Whichever of comma, tab and semicolon the first line has most of, outside quotes; a comma if it has none.
+/// The most frequent of comma, tab and semicolon outside quotes in the first line, or a comma if none occurs.
 fn delimiter_of(bytes: &[u8]) -> u8 {
     let (mut counts, mut quoted) = ([(b',', 0), (b'\t', 0), (b';', 0)], false);
     for &byte in bytes.iter().skip_while(|byte| matches!(byte, b'\r' | b'\n')) {
@@ -123,34 +128,36 @@ fn delimiter_of(bytes: &[u8]) -> u8 {
             _ => counts.iter_mut().filter(|(delimiter, _)| *delimiter == byte).for_each(|(_, n)| *n += 1),
         }
     }
-    let most = counts.iter().rev().max_by_key(|(_, count)| *count); // of equals, the one listed first
+    let most = counts.iter().rev().max_by_key(|(_, count)| *count); // among equals, the one listed first
     most.map_or(b',', |(delimiter, _)| *delimiter)
 }
 
-/// Where the last record ends that can be judged: lines are whole when a file is opened, but a record of several lines
-/// need not be.
+/// End of the last complete record. When a file is opened, lines are complete, but a record of several lines
+/// may not be.
 fn finished(delimiter: u8, bytes: &[u8]) -> usize {
     let cut = cut(delimiter, bytes);
     if cut.inside.is_some() { cut.whole } else { bytes.len() }
 }
 
-/// Without the mark that some editors put first.
+/// The bytes without a byte order mark.
 fn unmarked(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
-/// Spaces around a cell are no part of it: people write `1, 2, 3`.
+/// The cell without surrounding spaces, because people write `1, 2, 3`.
 fn trimmed(cell: &str) -> &str {
     cell.trim_matches([' ', '\t'])
 }
 
-/// Whether a cell, trimmed, says that there is nothing.
+/// Whether a trimmed cell means a missing value.
 fn is_missing(cell: &str) -> bool {
     matches!(cell, "" | "NA" | "NaN" | "nan" | "null" | "NULL" | "?")
 }
 
-/// Whether a cell, trimmed, can stand in a number column. Infinity can: it is refused when the row is read, which is
-/// better than taking all numbers of the column for names.
+/// Whether a trimmed cell fits a number column.
+///
+/// Infinity fits: it is rejected when the row is read. Otherwise all numbers of the column would be taken for
+/// names.
 fn may_be_number(cell: &str) -> bool {
     is_missing(cell) || parse_number(cell.as_bytes()).is_some()
 }

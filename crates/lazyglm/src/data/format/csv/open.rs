@@ -1,4 +1,4 @@
-//! What each column is for: decided from the header, the first rows and what the caller says; or as a model has it.
+//! Decides the kind of each column from the header, the first rows and the caller's options, or from a model.
 
 use super::parser::Spot;
 use super::records::{Records, cut};
@@ -9,10 +9,10 @@ use crate::util::parameter::Parameter;
 use crate::util::registry::{listed, suggest};
 use std::collections::{HashMap, HashSet};
 
-/// Names that a target column often has.
+/// Default names of the target column.
 const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
 
-/// Reads the header and says what each column is for.
+/// Reads the header and decides the kind of each column.
 pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     let (bytes, delimiter) = bytes_and_delimiter(opening);
     let mut records = Records::new(delimiter);
@@ -30,7 +30,7 @@ fn bytes_and_delimiter<'a>(opening: &Opening<'a>) -> (&'a [u8], u8) {
     (bytes, if ending(opening.file) == "tsv" { b'\t' } else { delimiter_of(bytes) })
 }
 
-/// Where the first record begins that is not whole, if a header and a row are not there yet.
+/// The start of the first incomplete record, if the bytes do not contain a header and a row yet.
 pub(in crate::data::format) fn unfinished(opening: &Opening) -> Option<usize> {
     let (bytes, delimiter) = bytes_and_delimiter(opening);
     let whole = cut(delimiter, bytes).whole;
@@ -39,7 +39,7 @@ pub(in crate::data::format) fn unfinished(opening: &Opening) -> Option<usize> {
     (rows < 2).then_some(opening.first.len() - bytes.len() + whole)
 }
 
-/// The names of the columns, none of them empty or given twice.
+/// The names of the columns, checked to be unique and not empty.
 fn header(opening: &Opening, bytes: &[u8], records: &mut Records) -> Result<Vec<String>> {
     let delimiter = records.delimiter();
     let Some(record) = records.next(bytes) else {
@@ -67,7 +67,8 @@ fn header(opening: &Opening, bytes: &[u8], records: &mut Records) -> Result<Vec<
     Ok(names)
 }
 
-/// The columns of a file that must be read as another was: found by name, in any order; new ones are left out.
+/// The column kinds of a file that must be read like the data of a model. Columns match by name in any order,
+/// and new ones are dropped.
 fn matched(opening: &Opening, names: &[String], known: &Csv) -> Result<Vec<ColumnKind>> {
     let here: HashSet<&str> = names.iter().map(String::as_str).collect();
     let mut features = known.columns.iter().filter(|column| is_feature(column.kind));
@@ -81,7 +82,8 @@ fn matched(opening: &Opening, names: &[String], known: &Csv) -> Result<Vec<Colum
     Ok(names.iter().map(|name| kinds.get(name.as_str()).copied().unwrap_or(ColumnKind::Dropped)).collect())
 }
 
-/// The columns as asked; those not spoken of are numbers if all their cells so far are, else categories.
+/// The column kinds as requested. Other columns are numbers if all their cells so far are, otherwise
+/// categories.
 fn decided(
     opening: &Opening,
     names: &[String],
@@ -130,7 +132,8 @@ fn word(kind: ColumnKind) -> &'static str {
     }
 }
 
-/// The one column with a name that a target often has. Of two, either may be meant (`y` is also a coordinate).
+/// The only column with a default target name. Two such columns are ambiguous, because `y` is also a
+/// coordinate.
 fn usual_target(opening: &Opening, names: &[String], kinds: &[Option<ColumnKind>]) -> Result<usize> {
     let usual = |name: &str| TARGETS.iter().any(|target| name.eq_ignore_ascii_case(target));
     let found: Vec<usize> = (0..names.len()).filter(|&k| kinds[k].is_none() && usual(&names[k])).collect();
@@ -147,13 +150,13 @@ fn usual_target(opening: &Opening, names: &[String], kinds: &[Option<ColumnKind>
     Err(Error::call(format!("{}: {what}", Place::file(opening.file)), hint))
 }
 
-/// For each column, whether all cells of these records that are not missing are numbers.
+/// For each column, whether all of its non-missing cells in these records are numbers.
 fn numbers(columns: usize, bytes: &[u8], records: &mut Records) -> Vec<bool> {
     let mut numbers = vec![true; columns];
     while let Some(record) = records.next(bytes) {
         let mut start = 0;
         for (number, &end) in numbers.iter_mut().zip(record.ends) {
-            // Bytes that are no text are no number either; the parser says where they are.
+            // Invalid UTF-8 is not a number. The parser reports its place.
             let cell = record.text.get(start..end).and_then(|cell| std::str::from_utf8(cell).ok());
             *number = *number && cell.is_some_and(|cell| may_be_number(trimmed(cell)));
             start = end;
@@ -162,7 +165,8 @@ fn numbers(columns: usize, bytes: &[u8], records: &mut Records) -> Vec<bool> {
     numbers
 }
 
-/// Features of two columns must not have one name: category `a` with value `b` is `a=b`, and so would be a column `a=b`.
+/// Rejects columns with ambiguous feature names: category `a` with value `b` is `a=b`, and so is a column
+/// `a=b`.
 fn distinct(names: &[String], kinds: &[ColumnKind]) -> Result<()> {
     let columns = || names.iter().map(String::as_str).zip(kinds);
     let categories: HashSet<&str> =

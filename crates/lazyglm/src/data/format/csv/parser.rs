@@ -1,4 +1,4 @@
-//! From records to rows.
+//! Converts CSV records to sparse rows.
 
 use super::records::{Quotes, Record, Records, cell_start, quotes};
 use super::{Column, ColumnKind, Csv, is_missing, trimmed};
@@ -10,7 +10,7 @@ use crate::util::parameter::Parameter;
 use memchr::{memchr, memchr_iter};
 use std::path::Path;
 
-/// The parser; besides the columns it keeps only scratch space.
+/// The CSV parser: the column kinds, with reusable buffers.
 pub(in crate::data::format) struct CsvParser {
     columns: Vec<Column>,
     has_target: bool,
@@ -20,7 +20,7 @@ pub(in crate::data::format) struct CsvParser {
 
 #[derive(Default)]
 struct Scratch {
-    /// The numbers of the number columns' names, once known; they hold for one block.
+    /// Ids of the number columns' names, once known. They are valid for one block.
     ids: Vec<Option<u32>>,
     name: String,
     pairs: Vec<(u32, f64)>,
@@ -41,14 +41,15 @@ impl Parser for CsvParser {
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
         let CsvParser { columns, has_target, records, scratch } = self;
         let Some(last) = block.len().checked_sub(1) else { return Ok(()) };
-        into.names.get_or_insert_default(); // named, even if all cells here are missing
+        into.names.get_or_insert_default(); // features have names, even if all cells here are missing
         scratch.ids.clear();
         scratch.ids.resize(columns.len(), None);
         records.restart();
         let delimiter = records.delimiter();
         let (mut line, mut seen) = (into.lines.begin(), 0);
         while let Some(record) = records.next(block) {
-            // The lines of the record before, and blank ones: a row is on the line on which its record begins.
+            // Count the lines of the previous record and blank lines. A row's line is the first line of its
+            // record.
             memchr_iter(b'\n', &block[seen..record.start]).for_each(|_| line = into.lines.begin());
             seen = record.start;
             let spot = Spot { file, line, bytes: &block[record.start..record.end], delimiter };
@@ -113,10 +114,10 @@ impl Scratch {
     }
 }
 
-/// A record and where it stands.
+/// A record and its position, for error messages.
 pub(super) struct Spot<'a> {
     pub file: &'a Path,
-    /// The line on which it begins.
+    /// The line on which the record starts.
     pub line: u64,
     pub bytes: &'a [u8],
     pub delimiter: u8,
@@ -138,7 +139,8 @@ impl Spot<'_> {
         self.byte(cell_start(self.delimiter, self.bytes, k), what, hint)
     }
 
-    /// Refuses quotes that swallow rows: only a record of several lines, or the last one of a file, can have such.
+    /// Rejects stray quotes that swallow rows. Only a record of several lines, or the last one of a file, can
+    /// have them.
     #[inline]
     pub fn quotes(&self, last: bool) -> Result<()> {
         let several = || memchr(b'\n', self.bytes).is_some_and(|at| at + 1 < self.bytes.len());
@@ -161,7 +163,7 @@ impl Spot<'_> {
         }
     }
 
-    /// The record's cells as text; bytes that are none, and NUL, are refused.
+    /// The record's cells as text. Invalid UTF-8 and NUL are errors.
     pub fn utf8<'a>(&self, record: &Record<'a>) -> Result<&'a str> {
         let bad = std::str::from_utf8(self.bytes).err().map(|e| e.valid_up_to());
         match bad.or(memchr(0, self.bytes)) {

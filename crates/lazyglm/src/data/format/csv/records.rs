@@ -1,10 +1,10 @@
-//! Where records and cells begin and end.
+//! Splits bytes into records and cells.
 
 use csv_core::{ReadFieldResult, ReadRecordResult, Reader, ReaderBuilder};
 use memchr::{memchr, memrchr};
 use std::sync::{Mutex, PoisonError};
 
-/// Reads record after record of one block.
+/// Reads the records of one block.
 pub(super) struct Records {
     reader: Lent,
     text: Vec<u8>,
@@ -12,13 +12,13 @@ pub(super) struct Records {
     at: usize,
 }
 
-/// A record: its bytes in the block are `start..end`.
+/// A record. Its bytes in the block are `start..end`.
 pub(super) struct Record<'a> {
     pub start: usize,
     pub end: usize,
-    /// The cells without their quotes, end to end.
+    /// The unquoted cells, concatenated.
     pub text: &'a [u8],
-    /// Where each cell ends in `text`.
+    /// The end of each cell in `text`.
     pub ends: &'a [usize],
 }
 
@@ -28,14 +28,15 @@ impl Record<'_> {
     }
 }
 
-/// A reader that is used again when it is given back: to make one takes longer than to read a small file. (A clone of
-/// one would do, but csv-core 0.1.13 leaves half of its tables out.)
+/// A CSV reader borrowed from a pool, because creating one takes longer than reading a small file.
+///
+/// A clone would do, but csv-core 0.1.13 does not copy all of its tables.
 struct Lent {
     reader: Option<Box<Reader>>,
     delimiter: u8,
 }
 
-/// Readers that nobody uses, with their delimiters; a few.
+/// The pool of unused readers, with their delimiters.
 static SPARE: Mutex<Vec<(u8, Box<Reader>)>> = Mutex::new(Vec::new());
 const FEW: usize = 8;
 
@@ -65,8 +66,10 @@ impl Drop for Lent {
     }
 }
 
-/// Puts a reader at the start of a record that is not the start of a file: U+FEFF is a character there. The reader leaves it
-/// out where it starts, which may be any block: a blank line makes it start earlier.
+/// Moves a reader past the start of a file, so that it does not strip U+FEFF.
+///
+/// In any later block, U+FEFF is an ordinary character. The reader strips it at its start, even after a blank
+/// line.
 fn prime(reader: &mut Reader) {
     reader.reset();
     reader.read_record(b"\n", &mut [0], &mut [0]);
@@ -77,7 +80,7 @@ impl Records {
         Records { reader: Lent::new(delimiter), text: vec![0; 1024], ends: vec![0; 64], at: 0 }
     }
 
-    /// Another block follows, which starts where a record starts.
+    /// Prepares for the next block, which starts at the start of a record.
     pub fn restart(&mut self) {
         prime(self.reader.reader());
         self.at = 0;
@@ -99,7 +102,7 @@ impl Records {
                 reader.read_record(&block[self.at..], &mut self.text[bytes..], &mut self.ends[cells..]);
             (self.at, bytes, cells) = (self.at + read, bytes + written, cells + ended);
             match result {
-                ReadRecordResult::InputEmpty => {} // once more, and the reader knows that this is the end
+                ReadRecordResult::InputEmpty => {} // the next call tells the reader that this is the end
                 ReadRecordResult::OutputFull => self.text.resize(2 * self.text.len(), 0),
                 ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
                 ReadRecordResult::Record => break,
@@ -110,7 +113,7 @@ impl Records {
     }
 }
 
-/// Where cell `k` of a record starts among its bytes; for messages.
+/// The start of cell `k` within a record's bytes, for error messages.
 #[cold]
 pub(super) fn cell_start(delimiter: u8, record: &[u8], k: usize) -> usize {
     let (mut lent, mut at, mut left) = (Lent::new(delimiter), 0, k);
@@ -123,16 +126,18 @@ pub(super) fn cell_start(delimiter: u8, record: &[u8], k: usize) -> usize {
     at
 }
 
-/// How bytes that start with a record are cut into records.
+/// How bytes that start with a record are split into records.
 pub(super) struct Cut {
     /// The end of the last record that ends with LF.
     pub whole: usize,
-    /// Where the quote opens inside which the bytes end.
+    /// The position of the opening quote, if the bytes end inside quotes.
     pub inside: Option<usize>,
 }
 
-/// Finds the last LF outside quotes. A quote opens a cell only at its start, and `""` inside is text; so one walks from
-/// quote to quote and never looks at the bytes between.
+/// Finds the last LF outside quotes.
+///
+/// A quote opens a cell only at its start, and `""` inside quotes is text. So the search jumps from quote to
+/// quote and skips the bytes between.
 pub(super) fn cut(delimiter: u8, bytes: &[u8]) -> Cut {
     let next_quote = |from: usize| memchr(b'"', bytes.get(from..)?).map(|at| from + at);
     let last_end = |from: usize, to: usize| memrchr(b'\n', &bytes[from..to]).map(|at| from + at + 1);
@@ -160,16 +165,17 @@ pub(super) fn cut(delimiter: u8, bytes: &[u8]) -> Cut {
     Cut { whole: last_end(outside, bytes.len()).unwrap_or(whole), inside: None }
 }
 
-/// What is wrong with the quotes of a record, and where the quote opens.
+/// An error in the quotes of a record, with the position of the opening quote.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Quotes {
     /// The file ends inside the quotes.
     Open(usize),
-    /// So many lines stand inside the quotes, and text behind them: two stray quotes, and rows between them.
+    /// The number of lines inside the quotes, which are followed by text: two stray quotes with rows between
+    /// them.
     Stray(usize, usize),
 }
 
-/// Looks for quotes that swallow rows.
+/// Finds stray quotes that swallow rows.
 #[cold]
 pub(super) fn quotes(delimiter: u8, record: &[u8]) -> Option<Quotes> {
     let ends = |byte: &u8| matches!(byte, b'\r' | b'\n') || *byte == delimiter;
@@ -177,7 +183,7 @@ pub(super) fn quotes(delimiter: u8, record: &[u8]) -> Option<Quotes> {
     while let Some(open) = memchr(b'"', record.get(from..)?).map(|at| from + at) {
         from = open + 1;
         if open.checked_sub(1).is_some_and(|before| !ends(&record[before])) {
-            continue; // inside a bare cell
+            continue; // inside an unquoted cell
         }
         loop {
             let rest = record.get(from..).unwrap_or_default();

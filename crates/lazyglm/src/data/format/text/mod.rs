@@ -1,4 +1,4 @@
-//! Labelled text, one document a line.
+//! Labelled text, one document per line.
 //!
 //! ```text
 //! line   = label TAB text | ("__label__" name space)+ text      the second is fastText's
@@ -6,11 +6,14 @@
 //! term   = words joined by one space | "~" characters of " word "
 //! ```
 //!
-//! A feature is a term; its value comes from how often the document has it, then each row is scaled to length 1 (see
-//! [`Text`]). Several labels are one, joined by commas. Tolerated: blank lines, CRLF, a missing last line end, an empty
-//! label (`predict` takes such rows, training does not). When predicting, a line may be text alone.
-//! A first line `label<TAB>text`, or the like, is a header and no row.
-//! Refused, with the place: lines without a label when training, bytes that are no text, NUL.
+//! A feature is a term. Its value depends on its count in the document, and each row is normalised (see
+//! [`Text`]). Several labels are joined by commas into one. A first line such as `label<TAB>text` is a
+//! header, not a row.
+//!
+//! Accepted: blank lines, CRLF, a missing last line end, and an empty label in prediction only. In
+//! prediction, a line may also be text without a label.
+//!
+//! Rejected, with the place: lines without a label in training, invalid UTF-8, and NUL.
 
 mod options;
 mod terms;
@@ -24,10 +27,10 @@ use memchr::memchr;
 use std::path::Path;
 use terms::Terms;
 
-/// What fastText puts before a label.
+/// Prefix of a label in fastText files.
 const LABEL: &str = "__label__";
 
-/// The parser; it keeps only scratch space.
+/// The text parser, with reusable buffers.
 pub(super) struct TextParser {
     recipe: Text,
     terms: Terms,
@@ -62,7 +65,7 @@ impl TextParser {
         pushed.map_err(|_| line.wrong(0, "the document is too long", "split it"))
     }
 
-    /// Puts the line's label into `self.label`, empty if it has none, and returns the text.
+    /// Moves the line's label into `self.label`, empty if there is none, and returns the text.
     fn take_label<'a>(&mut self, text: &'a str, line: &Line) -> Result<&'a str> {
         self.label.clear();
         if text.starts_with(LABEL) {
@@ -94,7 +97,7 @@ impl TextParser {
 
 impl Parser for TextParser {
     fn parse(&mut self, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
-        into.names.get_or_insert_default(); // named, even if no document here has a word
+        into.names.get_or_insert_default(); // features have names, even if no document here has a word
         let mut rest = block;
         while !rest.is_empty() {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
@@ -107,14 +110,15 @@ impl Parser for TextParser {
     }
 }
 
-/// How many bytes the mark takes that some editors put first.
+/// Length of the byte order mark at the start, or 0.
 pub(super) fn mark(first: &[u8]) -> usize {
     let mark = "\u{feff}".as_bytes();
     if first.starts_with(mark) { mark.len() } else { 0 }
 }
 
-/// How many bytes are no data: the mark, and a header such as `label<TAB>text`: a usual name for a target that is no
-/// label of the next lines, then one word.
+/// Number of bytes before the data: a byte order mark, and a header such as `label<TAB>text`.
+///
+/// A header is a default target name that is not a label of the next lines, then one word.
 pub(super) fn header(first: &[u8]) -> usize {
     let start = mark(first);
     let mut lines = first[start..].split_inclusive(|&byte| byte == b'\n');
@@ -129,7 +133,8 @@ pub(super) fn header(first: &[u8]) -> usize {
     start + if usual && one_word && !again { line.len() } else { 0 }
 }
 
-/// Whether a line starts as fastText's do; or nearly all lines are a word, a tab, and two words or more on average.
+/// Whether a line starts with a fastText label, or nearly all lines are a word, a tab, and at least two words
+/// on average.
 pub(super) fn looks_like(first: &[u8]) -> bool {
     let lines = first[mark(first)..].split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
     let lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).take(50).collect();

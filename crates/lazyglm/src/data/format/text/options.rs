@@ -1,4 +1,4 @@
-//! How text becomes features: `words=1-2,chars=3-5,case=lower,value=sublinear,idf=no,norm=l2`.
+//! Options of text features: `words=1-2,chars=3-5,case=lower,value=sublinear,idf=no,norm=l2`.
 
 use crate::data::format::{FormatSpec, Opening};
 use crate::util::error::{Error, Result};
@@ -16,25 +16,25 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Text {
-    /// Terms of so many words.
+    /// Lengths of word n-grams.
     pub words: Option<Grams>,
-    /// Terms of so many characters inside a word, the space before and behind it included.
+    /// Lengths of character n-grams within a word, including the spaces around the word.
     pub chars: Option<Grams>,
-    /// Whether capitals count.
+    /// Whether to convert text to lower case.
     pub case: Case,
-    /// What a term that occurs tf times is worth.
+    /// The value of a term that occurs tf times in a document.
     pub value: Worth,
-    /// Whether terms that many documents have are worth less. That takes the whole data set, so the parser leaves it,
-    /// and the scaling behind it, to others.
+    /// Whether to weight terms by inverse document frequency. This needs all documents, so it happens after
+    /// parsing, together with the normalisation.
     pub idf: bool,
-    /// How rows are scaled.
+    /// How to normalise rows.
     pub norm: Norm,
-    /// Whether a line may be text alone: when predicting. No part of the model.
+    /// Whether a line may lack a label, as in prediction. Not stored in the model.
     #[serde(skip)]
     pub bare: bool,
 }
 
-/// A range of lengths, both ends included.
+/// An inclusive range of n-gram lengths.
 ///
 /// ```
 /// use lazyglm::data::format::{Grams, Text};
@@ -42,13 +42,13 @@ pub struct Text {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grams {
-    /// The shortest.
+    /// The minimum length.
     pub from: usize,
-    /// The longest.
+    /// The maximum length.
     pub to: usize,
 }
 
-/// What is done with capitals.
+/// Treatment of capital letters.
 ///
 /// ```
 /// use lazyglm::data::format::{Case, Text};
@@ -57,13 +57,13 @@ pub struct Grams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Case {
-    /// They become small letters.
+    /// Convert to lower case.
     Lower,
-    /// They stay.
+    /// Keep as written.
     Keep,
 }
 
-/// What a term is worth in a document that has it tf times.
+/// The value of a term that occurs tf times in a document.
 ///
 /// ```
 /// use lazyglm::data::format::{Norm, Parsed, FormatSpec, Text, Worth};
@@ -75,15 +75,15 @@ pub enum Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Worth {
-    /// tf.
+    /// The term frequency tf.
     Tf,
-    /// 1.
+    /// Always 1.
     Binary,
-    /// 1 + ln tf: the tenth time says less than the first.
+    /// 1 + ln tf, which grows more slowly than tf.
     Sublinear,
 }
 
-/// How rows are scaled.
+/// How to normalise rows.
 ///
 /// ```
 /// use lazyglm::data::format::{Norm, Parsed, FormatSpec, Text};
@@ -96,9 +96,9 @@ pub enum Worth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
-    /// To Euclidean length 1, so that long documents count as much as short ones.
+    /// To Euclidean norm 1, so that long documents count as much as short ones.
     L2,
-    /// Not at all.
+    /// No normalisation.
     None,
 }
 
@@ -116,7 +116,7 @@ impl Default for Text {
     }
 }
 
-/// How to read a file: as the model has it, or as asked.
+/// The options of a file: those of the model, or those of the caller.
 pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     if let Some(FormatSpec::Text(known)) = opening.known {
         return Ok(FormatSpec::Text(Text { bare: true, ..known.clone() }));
@@ -127,7 +127,7 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
 
 const KEYS: &[&str] = &["words", "chars", "case", "value", "idf", "norm"];
 
-/// Reads `key=value,…`.
+/// Parses `key=value,…`.
 fn read(asked: &str) -> Result<Text> {
     let (mut text, mut given) = (Text::default(), Vec::new());
     for pair in asked.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
@@ -164,7 +164,7 @@ fn one_of<T: Copy>(key: &str, value: &str, all: &[(&str, T)]) -> Result<T> {
     found.ok_or_else(|| Error::call(format!("text cannot have {key}={value}"), suggest(value, &names)))
 }
 
-/// `2`, `1-2` or `none`.
+/// Parses `2`, `1-2` or `none`.
 fn grams(key: &str, value: &str, most: usize) -> Result<Option<Grams>> {
     if value == "none" {
         return Ok(None);

@@ -1,17 +1,18 @@
-//! From a text to its terms.
+//! Splits a text into terms.
 //!
-//! The words are written end to end into one buffer, ` don't panic `, with one space before, between and behind them. Then
-//! every word n-gram, and every word with the spaces around it, is a slice of that buffer: no term is copied together.
+//! The words are written into one buffer, ` don't panic `, with one space before, between and after them.
+//! Every word n-gram, and every word with the spaces around it, is then a slice of that buffer, so no term is
+//! copied.
 
 use super::{Case, Grams, Norm, Text, Worth};
 use crate::data::format::Parsed;
 
-/// Scratch space, so that no term takes memory of its own.
+/// Reusable buffers, so that terms need no allocations.
 #[derive(Default)]
 pub(super) struct Terms {
     text: String,
     words: Vec<(usize, usize)>,
-    /// Where the characters of one word, with its spaces, begin and end.
+    /// Character boundaries of one word, including the spaces around it.
     chars: Vec<usize>,
     name: String,
     ids: Vec<u32>,
@@ -19,7 +20,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// Puts the terms of a text into `pairs`, each once, with their values.
+    /// Appends each distinct term of a text, with its value, to `pairs`.
     pub fn of(&mut self, text: &str, recipe: &Text, into: &mut Parsed, pairs: &mut Vec<(u32, f64)>) {
         self.split(text, recipe.case);
         self.ids.clear();
@@ -32,7 +33,7 @@ impl Terms {
         self.count(recipe, pairs);
     }
 
-    /// Fills the buffer. An apostrophe is part of a word if a letter or digit stands on both sides of it.
+    /// Fills the buffer. An apostrophe is part of a word if it stands between letters or digits.
     fn split(&mut self, text: &str, case: Case) {
         let Terms { text: buffer, words, .. } = self;
         buffer.clear();
@@ -41,7 +42,7 @@ impl Terms {
         let (mut start, mut inside, mut apostrophe) = (1, false, false);
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
-            let plain = rest.bytes().take_while(u8::is_ascii_alphanumeric).count(); // most words in one go
+            let plain = rest.bytes().take_while(u8::is_ascii_alphanumeric).count(); // fast path for most words
             let (piece, behind) = rest.split_at(if plain > 0 { plain } else { c.len_utf8() });
             rest = behind;
             if plain > 0 || c.is_alphanumeric() {
@@ -54,7 +55,7 @@ impl Terms {
                     _ => buffer.push_str(piece),
                 }
             } else if inside && !apostrophe && matches!(c, '\'' | '’') {
-                apostrophe = true; // if a letter follows
+                apostrophe = true; // if a letter or digit follows
             } else if inside {
                 words.push((start, buffer.len()));
                 buffer.push(' ');
@@ -79,7 +80,8 @@ impl Terms {
         }
     }
 
-    /// Windows of each word with the space before and behind it; a word too short for a window is one term, once.
+    /// The character n-grams of each word with the spaces around it. A word shorter than an n-gram is one
+    /// term.
     fn char_grams(&mut self, grams: Grams, into: &mut Parsed) {
         for &(start, end) in &self.words {
             let word = &self.text[start - 1..end + 1];
@@ -100,8 +102,10 @@ impl Terms {
         }
     }
 
-    /// How often each term occurs, and what that is worth. Numbers of terms differ from block to block, so the length of
-    /// the row is summed in an order that does not depend on them: the terms that are worth 1, then the others sorted.
+    /// Counts the terms and computes their values.
+    ///
+    /// Ids of terms differ between blocks. So the norm of the row is summed in an order that does not depend
+    /// on ids: terms of value 1 first, then the others sorted by value.
     fn count(&mut self, recipe: &Text, pairs: &mut Vec<(u32, f64)>) {
         pairs.clear();
         self.repeats.clear();

@@ -1,5 +1,7 @@
-//! A table: a header, then a row a line; the first column is `target`, the others are features. A feature that a row does
-//! not have is 0 there, so the columns must be known before the first row.
+//! Writes a table: a header, then one row per line. The first column is `target`, and the others are
+//! features.
+//!
+//! A feature that a row lacks is written as 0, so the columns must be known before the first row.
 
 use super::jsonl::TARGET;
 use super::{Refusal, RowOut, Writer, name_of, number};
@@ -7,10 +9,10 @@ use crate::data::vocabulary::Vocabulary;
 use crate::util::error::excerpt;
 use std::collections::HashMap;
 
-/// What is read as a missing cell.
+/// Texts that are read as a missing cell.
 const MISSING: [&str; 6] = ["NA", "NaN", "nan", "null", "NULL", "?"];
 
-/// The writer.
+/// The CSV writer.
 pub(crate) struct Csv {
     columns: Vec<String>,
     by_name: HashMap<String, usize>,
@@ -19,7 +21,7 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    /// A table with these features.
+    /// A writer of a table with these features.
     pub fn new(columns: Vec<String>) -> Csv {
         let by_name = columns.iter().enumerate().map(|(k, name)| (name.clone(), k)).collect();
         let cells = vec![0.0; columns.len()];
@@ -79,7 +81,7 @@ impl Writer for Csv {
     }
 }
 
-/// Text, in quotes where needed.
+/// Writes text, in quotes if needed.
 fn cell(text: &str, to: &mut Vec<u8>) {
     if !text.contains([',', ';', '\t', '"', '\n', '\r']) {
         return to.extend(text.as_bytes());

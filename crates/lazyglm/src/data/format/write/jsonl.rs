@@ -1,4 +1,4 @@
-//! JSON lines: `{"target": …, "feature": value, …}`. A row without a target has null there.
+//! Writes JSON Lines: `{"target": …, "feature": value, …}`. A row without a target has null.
 
 use super::{Refusal, RowOut, Writer, name_of, number};
 use crate::data::vocabulary::Vocabulary;
@@ -8,7 +8,7 @@ use crate::util::number::parse_number;
 /// The key of the target.
 pub(super) const TARGET: &str = "target";
 
-/// The writer.
+/// The JSON Lines writer.
 pub(crate) struct Jsonl;
 
 impl Writer for Jsonl {
@@ -37,7 +37,7 @@ impl Writer for Jsonl {
     }
 }
 
-/// Text in quotes, with what must be escaped.
+/// Writes text in quotes, with escapes.
 fn text(text: &str, to: &mut Vec<u8>) -> Result<(), Refusal> {
     serde_json::to_writer(to, text).map_err(|e| Refusal {
         what: format!("'{}' cannot be written as JSON: {e}", excerpt(text)),

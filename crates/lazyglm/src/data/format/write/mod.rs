@@ -1,9 +1,10 @@
-//! From rows to bytes: one file a format, pure, no files opened.
+//! Writers, one module per format. They produce bytes and open no files.
 //!
-//! What is written reads back as the same rows: the same features, values to the last bit, targets by name. Zeros are not
-//! written. What a format cannot say (a target with a space in svmlight, say) is refused, not bent.
+//! Reading the output gives the same rows: the same features, bit-identical values, and targets with the same
+//! names. Zeros are not written. A row that a format cannot represent is rejected, for example a target with
+//! a space in svmlight.
 //!
-//! To add one, write its file with an `impl Writer` and its line of [`TABLE`].
+//! To add a format, write its module with an `impl Writer`, and its entry in [`TABLE`].
 
 mod csv;
 mod jsonl;
@@ -23,7 +24,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
-/// A format that can be written.
+/// An output format.
 ///
 /// ```
 /// use lazyglm::data::format::write::{TABLE, find};
@@ -34,15 +35,15 @@ use std::path::Path;
 /// ```
 #[derive(Debug)]
 pub struct Format {
-    /// Its name.
+    /// Name of the format.
     pub name: &'static str,
-    /// Endings of file names, without the dot.
+    /// File name extensions, without the dot.
     pub endings: &'static [&'static str],
-    /// What becomes of the rows.
+    /// How the format represents rows.
     pub about: &'static str,
 }
 
-/// The formats that can be written.
+/// The output formats.
 pub const TABLE: &[Format] = &[
     Format {
         name: "svmlight",
@@ -55,7 +56,7 @@ pub const TABLE: &[Format] = &[
     Format { name: "cache", endings: &["lazyglm-cache"], about: "what train reads instead of IN" },
 ];
 
-/// Which format to write: the one asked for, or by the ending of the file (that before `.gz` or `.zst`).
+/// The requested output format, or the one of the file extension (before `.gz` or `.zst`).
 ///
 /// ```
 /// let error = lazyglm::data::format::write::find("mail".as_ref(), None).unwrap_err();
@@ -87,11 +88,11 @@ fn by_ending(file: &Path) -> Option<&'static Format> {
     TABLE.iter().find(|format| format.endings.contains(&ending))
 }
 
-/// A row as a writer sees it.
+/// A row to be written.
 pub(crate) struct RowOut<'a> {
     pub target: Option<&'a str>,
     pub weight: f64,
-    /// Ids rising, values not zero.
+    /// The non-zeros, with increasing ids.
     pub pairs: &'a [(u32, f64)],
 }
 
@@ -102,17 +103,17 @@ pub(crate) struct Refusal {
     pub hint: &'static str,
 }
 
-/// Writes one format.
+/// A writer of one format.
 pub(crate) trait Writer {
-    /// What stands before the first row.
+    /// Writes everything before the first row.
     fn head(&mut self, _: &mut Vec<u8>) -> std::result::Result<(), Refusal> {
         Ok(())
     }
 
-    /// Rows follow whose ids are numbers of these names; without names, indices.
+    /// Starts a block whose ids are numbers of these names, or indices if there are no names.
     fn block(&mut self, names: Option<&Vocabulary>);
 
-    /// Appends a row, its line end included.
+    /// Appends a row, including its line end.
     fn row(
         &mut self,
         row: &RowOut,
@@ -120,12 +121,12 @@ pub(crate) trait Writer {
         to: &mut Vec<u8>,
     ) -> std::result::Result<(), Refusal>;
 
-    /// Whether weights of rows are kept.
+    /// Whether the format stores sample weights.
     fn keeps_weights(&self) -> bool {
         false
     }
 
-    /// The names that became indices from 1 on.
+    /// The names that became indices, counted from 1.
     fn indexed(&self) -> Option<&Vocabulary> {
         None
     }
@@ -139,10 +140,10 @@ fn name_of(names: Option<&Vocabulary>, id: u32) -> Cow<'_, str> {
     }
 }
 
-/// A number in its shortest form that reads back to the same bits.
+/// Writes a number in the shortest form that parses to the same bits.
 fn number(x: f64, to: &mut Vec<u8>) {
     let start = to.len();
-    let _ = write!(to, "{x:?}"); // a Vec takes all that is written
+    let _ = write!(to, "{x:?}"); // writing to a Vec cannot fail
     if to[start..].ends_with(b".0") {
         to.truncate(to.len() - 2);
     }

@@ -1,11 +1,11 @@
-//! svmlight text: `target index:value …`. Names get indices in the order of their first appearance, from 1 on.
+//! Writes svmlight text: `target index:value …`. Names get indices from 1 on, in order of first appearance.
 
 use super::{Refusal, RowOut, Writer, number};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::excerpt;
 use std::io::Write;
 
-/// The writer; it keeps the names met so far.
+/// The svmlight writer, with the names seen so far.
 #[derive(Default)]
 pub(crate) struct Svmlight {
     words: Option<Vocabulary>,
@@ -39,7 +39,7 @@ impl Writer for Svmlight {
         self.pairs.sort_unstable_by_key(|pair| pair.0);
         for (k, &(index, x)) in self.pairs.iter().enumerate() {
             let space = if k == 0 && row.target.is_none() { "" } else { " " };
-            let _ = write!(to, "{space}{index}:"); // a Vec takes all that is written
+            let _ = write!(to, "{space}{index}:"); // writing to a Vec cannot fail
             number(x, to);
         }
         to.push(b'\n');
@@ -51,7 +51,7 @@ impl Writer for Svmlight {
     }
 }
 
-/// A target that reads back as itself.
+/// Checks that a target parses to itself.
 fn plain(target: &str) -> Result<&str, Refusal> {
     let wrong = |c: char| matches!(c, ' ' | ':' | '#') || c.is_ascii_control();
     match target.contains(wrong) || target.starts_with('\u{feff}') || target.is_empty() {

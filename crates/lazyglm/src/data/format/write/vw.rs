@@ -1,11 +1,13 @@
-//! Vowpal Wabbit text: `target weight | feature:value …`. All features stand in the namespace without a name, under their
-//! whole names, so that `namespace^feature` stays what it is. A weight of 1 and a value of 1 are left out.
+//! Writes Vowpal Wabbit text: `target weight | feature:value …`.
+//!
+//! All features are written with their full names in the unnamed namespace, so that `namespace^feature` keeps
+//! its name. A weight of 1 and a value of 1 are omitted.
 
 use super::{Refusal, RowOut, Writer, name_of, number};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::excerpt;
 
-/// The writer.
+/// The Vowpal Wabbit writer.
 pub(crate) struct Vw;
 
 impl Writer for Vw {

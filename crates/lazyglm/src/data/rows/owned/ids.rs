@@ -1,4 +1,4 @@
-//! The same rows under other ids.
+//! Renaming the ids of rows.
 
 use super::{Rows, Values};
 use crate::data::rows::{RowsRef, broken};
@@ -6,8 +6,8 @@ use crate::util::error::Result;
 use rayon::prelude::*;
 
 impl Rows {
-    /// The same rows under other ids, sorted again, those that became one summed; the error is the number of a row
-    /// where that sum is not finite.
+    /// The rows with renamed ids, sorted again, with values of equal ids summed. The error is the number of a
+    /// row whose sum is not finite.
     pub(crate) fn renamed(
         &self,
         rename: &mut (dyn FnMut(u32) -> u32 + '_),
@@ -28,14 +28,14 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Gives each id another number and puts the rows into the order of the numbers. Refuses a numbering that gives two
-    /// ids of one row the same number: the rows must not be used then.
+    /// Renumbers the ids and sorts each row by the new numbers. Fails if two ids of one row get the same
+    /// number, and the rows must not be used after that.
     pub(crate) fn renumber(&mut self, number: &dyn Fn(u32) -> u32) -> Result<()> {
         let Rows { offsets, ids, values, columns, .. } = self;
         let (mut keys, mut short, mut wide) = (Vec::new(), Vec::new(), Vec::new());
         *columns = 0;
         for span in offsets.windows(2).map(|two| two[0]..two[1]) {
-            // A number and the place it comes from, in one key: sorted twice as fast as pairs.
+            // Sorting a combined key of number and position is twice as fast as sorting pairs.
             keys.clear();
             keys.extend((0..).zip(&ids[span.clone()]).map(|(k, &id)| u64::from(number(id)) << 32 | k));
             keys.sort_unstable();
@@ -52,8 +52,8 @@ impl Rows {
         Ok(())
     }
 
-    /// Takes `base` from every id and declares the columns. Refuses ids below `base` or beyond the columns: the kernel
-    /// relies on it that there are none, whatever a file says.
+    /// Subtracts `base` from every id and declares the columns. Fails if an id lies below `base` or beyond
+    /// the columns, because the kernel relies on valid ids.
     pub(crate) fn count_from(&mut self, base: u32, columns: usize) -> Result<()> {
         if !self.ids_are_in(base as usize..columns.saturating_add(base as usize)) {
             return Err(broken("an id that stands for no column"));
@@ -65,7 +65,8 @@ impl Rows {
         Ok(())
     }
 
-    /// Renames every id by a strictly increasing map into `0..columns`, so that rows stay sorted; refuses any other.
+    /// Renames every id by a strictly increasing map into `0..columns`, so that rows stay sorted. Fails for
+    /// any other map.
     ///
     /// ```
     /// let mut rows = lazyglm::Rows::new();
@@ -76,13 +77,13 @@ impl Rows {
     /// ```
     pub fn rename(&mut self, columns: usize, rename: impl Fn(u32) -> u32) -> Result<()> {
         let ids: Vec<u32> = self.ids.iter().map(|&id| rename(id)).collect();
-        RowsRef::new(&self.offsets, &ids, self.borrow().values, columns)?; // the rows stay as they were if it fails
+        RowsRef::new(&self.offsets, &ids, self.borrow().values, columns)?; // on failure, the rows stay unchanged
         (self.ids, self.columns) = (ids, columns);
         Ok(())
     }
 }
 
-/// Puts the values of a row where its keys say.
+/// Permutes the values of a row by the sort keys.
 fn arrange<V: Copy>(values: &mut [V], keys: &[u64], before: &mut Vec<V>) {
     before.clear();
     before.extend_from_slice(values);

@@ -1,9 +1,9 @@
-//! Room for more rows, asked for before it is needed: where there is none, that is an error and no abort.
+//! Fallible memory allocation for rows: running out of memory is an error, not an abort.
 
 use super::{Rows, Values};
 
 impl Rows {
-    /// Makes room for the rows of another block; false if there is none.
+    /// Reserves memory for the rows of another block. Returns false if there is not enough memory.
     #[must_use]
     pub(crate) fn make_room(&mut self, more: &Rows, narrow: bool) -> bool {
         let ids = more.ids.len();
@@ -15,14 +15,15 @@ impl Rows {
         values && grown(&mut self.ids, ids) && grown(&mut self.offsets, more.len())
     }
 
-    /// Bytes of the arrays.
+    /// Size of the arrays in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let value = if self.is_single() { 4 } else { 8 };
         self.ids.len() * (4 + value) + self.offsets.len() * 8
     }
 }
 
-/// Makes room for more: as a vector does by itself, or if there is no memory for so much, for these and no more.
+/// Reserves memory with the usual growth factor, or for exactly `more` items if that fails. Returns whether
+/// it succeeded.
 fn grown<T>(vector: &mut Vec<T>, more: usize) -> bool {
     vector.try_reserve(more).is_ok() || vector.try_reserve_exact(more).is_ok()
 }
