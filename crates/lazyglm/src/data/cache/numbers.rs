@@ -1,11 +1,9 @@
 //! Compact encodings of arrays of numbers, decoded bit for bit.
 //!
 //! - Integers take 1, 2 or 4 bytes each, whichever makes the array shortest. A larger number is written as
-//!   all ones, and
-//! follows in a list of four-byte numbers.
+//!   all ones, and follows in a list of four-byte numbers.
 //! - Real numbers use the first encoding that applies: nothing if all are 1; one byte each, into a table of
-//!   up to 256
-//! values; integers m of 2 or 4 bytes if every value is m/10ᵏ; `f32` if exact; `f64`.
+//!   up to 256 values; integers m of 2 or 4 bytes if every value is m/10ᵏ; `f32` if exact; `f64`.
 //!
 //! Decimal text is parsed as m/10ᵏ with one correctly rounded division. So numbers with few digits take few
 //! bytes and decode to the same bits.

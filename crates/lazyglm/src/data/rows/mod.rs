@@ -4,8 +4,7 @@
 //! copy. The invariants are checked once, at construction, so the kernel can rely on them for every non-zero:
 //!
 //! - `offsets` has one entry more than there are rows, starts at 0, never decreases, and ends at the number
-//!   of
-//! non-zeros;
+//!   of non-zeros;
 //! - ids increase strictly within a row, so they are sorted and unique;
 //! - every id is below `columns`, and every value is finite.
 
