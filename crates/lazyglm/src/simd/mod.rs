@@ -1,6 +1,6 @@
-//! What depends on the processor: instruction sets chosen at run time, prefetches, large pages, separators of text.
+//! Processor-specific code: instruction sets chosen at run time, prefetches, huge pages, text separators.
 //!
-//! This folder and `optim/kernel` are the only homes of `unsafe`; each block states its argument.
+//! This folder and `optim/kernel` are the only places with `unsafe` code. Each block states why it is sound.
 
 mod pages;
 mod separators;
@@ -10,29 +10,33 @@ pub(crate) use pages::ask_for_huge_pages;
 pub(crate) use separators::separators;
 pub use standard_output::standard_output_was_closed;
 
-/// Something to run on the best instruction set. A trait, not a closure: its `run` is marked `#[inline(always)]`,
-/// without which it would be compiled on its own, for the oldest processor.
+/// A computation that runs on the best available instruction set.
+///
+/// This is a trait, not a closure, because `run` must be `#[inline(always)]`. Otherwise the compiler would
+/// compile it separately, for the baseline processor.
 pub(crate) trait Work {
-    /// What comes of it.
+    /// Result of the computation.
     type Answer;
-    /// Whether it gains from registers of 64 bytes, a pack of lanes each.
+    /// Whether the computation benefits from 64-byte registers, each holding a lane vector.
     const WIDE: bool = false;
-    /// Does it.
+    /// Runs the computation.
     fn run(self) -> Self::Answer;
 }
 
-/// Runs `work`, compiled for the best instruction set this processor has. The answer has the same bits on every
-/// one of them: sums have one fixed order, and no multiplication is fused with an addition behind our back.
+/// Runs `work`, compiled for the best instruction set of this processor.
+///
+/// The result has the same bits on every instruction set: sums have a fixed order, and no multiplication is
+/// fused with an addition.
 pub(crate) fn fastest<W: Work>(work: W) -> W::Answer {
     #[cfg(target_arch = "x86_64")]
     if W::WIDE && has_avx512() {
-        // SAFETY: the line above has just found these instructions on this processor.
+        // SAFETY: the line above has just detected these instructions on this processor.
         #[allow(unsafe_code)]
         return unsafe { avx512(work) };
     }
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
-        // SAFETY: the line above has just found these instructions on this processor.
+        // SAFETY: the line above has just detected these instructions on this processor.
         #[allow(unsafe_code)]
         return unsafe { avx2(work) };
     }
@@ -63,14 +67,15 @@ fn avx2<W: Work>(work: W) -> W::Answer {
     work.run()
 }
 
-/// Asks for the cache lines of a slice, to be read some rows from now. Shuffled rows are nowhere near each other,
-/// so the processor cannot guess the next one; we know it.
+/// Prefetches the cache lines of a slice that will be read some rows later. Shuffled rows are not adjacent in
+/// memory, so the processor cannot predict the next one.
 #[inline(always)]
 pub(crate) fn prefetch<T>(soon: &[T]) {
     #[cfg(target_arch = "x86_64")]
     for line in soon.chunks((64 / size_of::<T>()).max(1)) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint; it reads nothing, and the address is that of an element of the slice.
+        // SAFETY: a prefetch is a hint that reads nothing, and the address is that of an element of the
+        // slice.
         #[allow(unsafe_code)]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
@@ -80,7 +85,7 @@ pub(crate) fn prefetch<T>(soon: &[T]) {
     let _ = soon;
 }
 
-/// The same for one element; an index out of bounds asks for nothing.
+/// Prefetches one element of an array. An index out of bounds has no effect.
 #[inline(always)]
 pub(crate) fn prefetch_one<T>(array: &[T], index: usize) {
     if let Some(element) = array.get(index) {

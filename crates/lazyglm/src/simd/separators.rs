@@ -1,21 +1,21 @@
-//! Where words end in a text.
+//! Finds the ends of words in a text.
 
-/// The places in `text[from..to]` of all bytes that are a space, a control character, a colon or no ASCII: the first
-/// so many of `found`.
+/// Finds all bytes in `text[from..to]` that are a space, a control character, a colon or not ASCII. Writes
+/// their positions to the start of `found` and returns their number.
 pub(crate) fn separators(text: &[u8], from: usize, to: usize, found: &mut Vec<u32>) -> usize {
     if found.len() < to - from + 64 {
         found.resize(to - from + 64, 0);
     }
     #[cfg(target_arch = "x86_64")]
     if super::has_avx2() {
-        // SAFETY: the line above has just found these instructions on this processor.
+        // SAFETY: the line above has just detected these instructions on this processor.
         #[allow(unsafe_code)]
         return unsafe { avx2(text, from, to, found) };
     }
     slowly(text, from, to, 0, found)
 }
 
-/// A byte at a time, behind `count` that were found before.
+/// Searches byte by byte, and writes positions after the first `count` entries of `found`.
 fn slowly(text: &[u8], from: usize, to: usize, mut count: usize, found: &mut [u32]) -> usize {
     for (at, &byte) in text[..to].iter().enumerate().skip(from) {
         if byte <= b' ' || byte == b':' || byte >= 0x80 {
@@ -26,8 +26,9 @@ fn slowly(text: &[u8], from: usize, to: usize, mut count: usize, found: &mut [u3
     count
 }
 
-/// 64 bytes at a time: a bit for each, then the places of the bits that are set, eight of them written whether there
-/// are so many or not, so that no branch has to be guessed.
+/// Searches 64 bytes at a time: computes a bit mask, then writes the positions of the set bits.
+///
+/// It always writes eight positions, whether or not there are as many, to avoid unpredictable branches.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn avx2(text: &[u8], from: usize, to: usize, found: &mut [u32]) -> usize {
@@ -37,12 +38,12 @@ fn avx2(text: &[u8], from: usize, to: usize, found: &mut [u32]) -> usize {
     };
     let (colon, space) = (_mm256_set1_epi8(b':' as i8), _mm256_set1_epi8(b' ' as i8));
     let marks = |bytes: &[u8; 32]| {
-        // SAFETY: 32 bytes are read from an array of 32 bytes; the instruction asks for no alignment.
+        // SAFETY: 32 bytes are read from an array of 32 bytes. The instruction needs no alignment.
         #[allow(unsafe_code)]
         let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast::<__m256i>()) };
         let low = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, space), bytes);
         let apart = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, colon), low);
-        _mm256_movemask_epi8(_mm256_or_si256(apart, bytes)) as u32 // the high bit: no ASCII
+        _mm256_movemask_epi8(_mm256_or_si256(apart, bytes)) as u32 // the high bit marks bytes that are not ASCII
     };
     let (mut at, mut count) = (from, 0);
     let (chunks, rest) = text[from..to].as_chunks::<64>();

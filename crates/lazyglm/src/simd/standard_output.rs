@@ -1,14 +1,15 @@
-//! Whether the process was started with standard output open.
+//! Detects whether the process was started with standard output open.
 //!
-//! Rust's runtime opens `/dev/null` in the place of a standard stream that is closed, before `main` is called. From then on
-//! every write succeeds and the output is lost without an error. So the look has to come earlier: the system calls the
-//! functions listed in `.init_array` before the runtime starts.
+//! Rust's runtime opens `/dev/null` in place of a closed standard stream before it calls `main`. After that,
+//! every write succeeds and the output is lost without an error. So the check runs earlier: the system calls
+//! the functions listed in `.init_array` before the runtime starts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether standard output was closed when the process started, as under `program >&-`. Known on Linux; false elsewhere.
+/// Whether standard output was closed when the process started, as under `program >&-`. Only detected on
+/// Linux; false elsewhere.
 ///
 /// ```
 /// assert!(!lazyglm::simd::standard_output_was_closed());
@@ -17,8 +18,9 @@ pub fn standard_output_was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
-// SAFETY of the attribute: `.init_array` holds pointers to functions of this type (the arguments that the system passes
-// are ignored in the C calling convention). `look` uses nothing that the runtime sets up: no allocation, no thread, no panic.
+// SAFETY of the attribute: `.init_array` holds pointers to functions of this type. The C calling convention
+// ignores the arguments that the system passes. `look` uses nothing that the runtime sets up: no allocation,
+// no thread, no panic.
 #[cfg(target_os = "linux")]
 #[used]
 #[allow(unsafe_code)]
@@ -27,7 +29,8 @@ static LOOK: extern "C" fn() = look;
 
 #[cfg(target_os = "linux")]
 extern "C" fn look() {
-    // SAFETY: asks for the flags of a file descriptor; it changes nothing, and a descriptor that is closed is an answer.
+    // SAFETY: this reads the flags of a file descriptor and changes nothing. A closed descriptor is a valid
+    // input.
     #[allow(unsafe_code)]
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
     CLOSED.store(flags == -1, Ordering::Relaxed);

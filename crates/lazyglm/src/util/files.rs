@@ -1,4 +1,4 @@
-//! Files that are whole or not there: written in the folder of the target, then renamed onto it.
+//! Atomic file writes: a file is written in the folder of the target, then renamed to the target.
 //!
 //! ```
 //! use std::io::Error;
@@ -18,20 +18,22 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Rights of a new file: the system takes its umask off.
+/// Permissions of a new file, before the umask.
 const NEW: u32 = 0o666;
-/// Rights of a file that only its owner may write to.
+/// Permissions of a file that only its owner may write.
 const OWN: u32 = 0o644;
-/// How names of unfinished files begin; six letters or digits follow.
+/// Prefix of the names of temporary files. Six letters or digits follow.
 const PREFIX: &str = ".lazyglm-";
-/// An unfinished file that nobody has written to for so long was left by a run that was killed.
+/// Age at which an unfinished temporary file counts as left behind by a killed run.
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many entries of a folder are looked at for stale files: a bound on the work in a folder with millions.
+/// Maximum number of directory entries searched for stale files, which bounds the work in large folders.
 const ENTRIES: usize = 10_000;
 
-/// Writes a file through `fill`. If anything fails, the old file, if there was one, is untouched and nothing is left
-/// behind. A symbolic link is followed. A target that is not a regular file (a pipe, a device) is written to directly:
-/// it must not be replaced. When this returns, the file and its name are on the disk.
+/// Writes a file atomically through `fill`.
+///
+/// If anything fails, an existing file is unchanged and no temporary file remains. A symbolic link is
+/// followed. A target that is not a regular file (a pipe, a device) is written directly, because it must not
+/// be replaced. On return, the file and its directory entry are on the disk.
 ///
 /// ```
 /// let path = std::env::temp_dir().join("lazyglm-doc-files.txt");
@@ -60,8 +62,11 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
     })
 }
 
-/// The same for a file that can be made again and shows when it is damaged: nobody waits for the disk. A symbolic link
-/// is replaced, not followed. The file comes back open for reading, so that nobody can exchange it meanwhile.
+/// Writes a file atomically without waiting for the disk, for files that can be made again and whose damage
+/// is detected.
+///
+/// A symbolic link is replaced, not followed. The file is returned open for reading, so that nobody can
+/// replace it in between.
 pub(crate) fn write_lightly(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -72,7 +77,7 @@ pub(crate) fn write_lightly(
     Draft::filled(path, OWN, fill).and_then(|draft| draft.become_file(path)).map_err(failed_at(path))
 }
 
-/// Opens a regular file for reading. A symbolic link is not followed, and nobody waits for a pipe.
+/// Opens a regular file for reading, without following a symbolic link or blocking on a pipe.
 #[cfg(unix)]
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, open};
@@ -93,15 +98,15 @@ fn failed_at(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
     move |e| Error::io(path, e, "nothing was written: check the folder, the disk and your rights")
 }
 
-/// A file that is not finished. Where the system can do it, the file has no name until it is whole, so that a run that
-/// is killed leaves nothing behind; elsewhere it has a name that [`remove_stale`] knows.
+/// An unfinished file. On systems that support it, the file has no name until it is complete, so a killed run
+/// leaves nothing behind. Elsewhere it has a name that [`remove_stale`] recognises.
 enum Draft {
     Unnamed(File),
     Named(tempfile::NamedTempFile),
 }
 
 impl Draft {
-    /// An empty file in the folder of the target, with these rights.
+    /// Creates an empty file in the folder of the target, with the given permissions.
     fn new(target: &Path, rights: u32) -> io::Result<Draft> {
         Ok(match unnamed(&folder(target), rights) {
             Some(file) => Draft::Unnamed(file),
@@ -109,7 +114,7 @@ impl Draft {
         })
     }
 
-    /// Takes over the rights of the file that will be replaced, but not to run as its owner.
+    /// Copies the permissions of the file that will be replaced, except set-user-id and set-group-id.
     fn take_rights(&self, old: &fs::Metadata) -> io::Result<()> {
         #[cfg(unix)]
         {
@@ -141,11 +146,11 @@ impl Draft {
         }
     }
 
-    /// Takes the place of the target.
+    /// Moves the finished file to the target.
     fn become_file(self, target: &Path) -> io::Result<File> {
         let named = match self {
             Draft::Named(named) => named,
-            // A link cannot replace a file, and a rename can: so a name of its own first.
+            // A link cannot replace a file, but a rename can. So the file gets a temporary name first.
             Draft::Unnamed(file) => {
                 let given = names(NEW).make_in(folder(target), |name| {
                     give_name(&file, name)?;
@@ -161,7 +166,7 @@ impl Draft {
     }
 }
 
-/// The same bytes in a file with a name.
+/// Copies the bytes to a named temporary file.
 fn copied(mut from: File, target: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut named = names(OWN).tempfile_in(folder(target))?;
     named.as_file().set_permissions(from.metadata()?.permissions())?;
@@ -177,13 +182,13 @@ fn names(rights: u32) -> tempfile::Builder<'static, 'static> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(rights)); // the system takes its umask off
+        builder.permissions(fs::Permissions::from_mode(rights)); // the system applies its umask
     }
     let _ = rights;
     builder
 }
 
-/// A file without a name, if the system has that and can give it one later.
+/// Creates an unnamed file, if the system supports that and can name it later.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path, rights: u32) -> Option<File> {
     use rustix::fs::{Mode, OFlags, open};
@@ -192,7 +197,7 @@ fn unnamed(folder: &Path, rights: u32) -> Option<File> {
     handle(&file).exists().then_some(file)
 }
 
-/// The name under which the system knows an open file.
+/// The path through which the system exposes an open file.
 #[cfg(target_os = "linux")]
 fn handle(file: &File) -> PathBuf {
     use std::os::fd::AsRawFd;
@@ -212,10 +217,10 @@ fn unnamed(_: &Path, _: u32) -> Option<File> {
 
 #[cfg(not(target_os = "linux"))]
 fn give_name(_: &File, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into()) // no file is without a name here
+    Err(io::ErrorKind::Unsupported.into()) // this system has no unnamed files
 }
 
-/// Removes unfinished files of ours that a killed run left in a folder.
+/// Removes temporary files that killed runs left in a folder.
 fn remove_stale(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.take(ENTRIES).flatten() {
@@ -223,7 +228,7 @@ fn remove_stale(folder: &Path) {
         let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
         let ours = random.is_some_and(|it| it.len() == 6 && it.bytes().all(|b| b.is_ascii_alphanumeric()));
         if ours && is_old_file_of_ours(&entry.path()) {
-            let _ = fs::remove_file(entry.path()); // another run may have been faster
+            let _ = fs::remove_file(entry.path()); // another run may have removed it already
         }
     }
 }
@@ -234,19 +239,19 @@ fn is_old_file_of_ours(path: &Path) -> bool {
     found.is_file() && owner(&found).is_none_or(is_me) && age.is_some_and(|age| age > STALE)
 }
 
-/// The user a file belongs to, where files belong to users.
+/// The user id of a file's owner, on systems that have one.
 #[cfg(unix)]
 pub(crate) fn owner(found: &fs::Metadata) -> Option<u32> {
     Some(std::os::unix::fs::MetadataExt::uid(found))
 }
 
-/// Whether this process acts for a user.
+/// Whether this process runs as the given user.
 #[cfg(unix)]
 pub(crate) fn is_me(user: u32) -> bool {
     rustix::process::geteuid().as_raw() == user
 }
 
-/// Whether a file can be written to by everybody, or by another group than that of its source.
+/// Whether everybody, or a group other than that of its source, may write a file.
 #[cfg(unix)]
 pub(crate) fn others_may_write(found: &fs::Metadata, source: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -269,11 +274,11 @@ pub(crate) fn is_me(_: u32) -> bool {
     true
 }
 
-/// Puts the name of a file on the disk, where folders are files that can be told to.
+/// Syncs the folder of a file to the disk, on systems where folders can be synced.
 fn sync_folder(target: &Path) -> io::Result<()> {
     #[cfg(unix)]
     match File::open(folder(target)).and_then(|folder| folder.sync_all()) {
-        // A folder that may be written to but not listed, or a file system that has no such thing.
+        // The folder is writable but not readable, or the file system does not support syncing folders.
         Err(e) if [io::ErrorKind::PermissionDenied, io::ErrorKind::InvalidInput].contains(&e.kind()) => {}
         done => return done,
     }
@@ -281,7 +286,7 @@ fn sync_folder(target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file could be written here, found out before hours of work rather than after.
+/// Checks that a file can be written, before the work is done rather than after it.
 ///
 /// ```
 /// use lazyglm::util::files::check_writable;
@@ -291,7 +296,7 @@ fn sync_folder(target: &Path) -> io::Result<()> {
 /// assert!(check_writable(&folder.join("lazyglm-doc-no-such-folder/new.model")).is_err());
 /// ```
 pub fn check_writable(path: &Path) -> Result<()> {
-    // By kind alone: the system's own words would name a temporary file.
+    // Report only the kind of error, because the system's message would name a temporary file.
     let failed = |e: io::Error| {
         let hint = format!(
             "check that the folder '{}' is there and that you may write to it",
@@ -306,7 +311,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether two names stand for one file that exists.
+/// Whether two paths refer to the same existing file.
 ///
 /// ```
 /// use lazyglm::util::files::same_file;
@@ -317,7 +322,8 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Where a name leads, through links, also one whose target does not exist yet: a link is written through, not over.
+/// The target of a path through symbolic links, even if the target does not exist yet. Writes then go through
+/// the link.
 pub(crate) fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..40 {

@@ -1,32 +1,33 @@
-//! How much memory there is, and an error in place of an abort where it is not enough.
+//! Available memory, and errors instead of aborts when memory is insufficient.
 //!
-//! The machine, a container or a limit of the process may say how much. Where none does, or more is promised than there is, an
-//! allocation can still fail: the large ones are asked for beforehand.
+//! The machine, a container or a process limit may state how much memory is available. An allocation can
+//! still fail if none of them does, or if the system overcommits. So large allocations are tested in advance.
 
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 use std::fs::read_to_string;
 
-/// What the machine can still give, in bytes, where it says so.
+/// Available memory of the machine in bytes, if known.
 pub fn available() -> Option<usize> {
     let text = read_to_string("/proc/meminfo").ok()?;
     let kilobytes = figure(&text, "MemAvailable:")?.saturating_add(figure(&text, "SwapFree:").unwrap_or(0));
     kilobytes.checked_mul(1024)
 }
 
-/// The number behind a word at the start of a line.
+/// The number after a word at the start of a line.
 fn figure(text: &str, word: &str) -> Option<usize> {
     let line = text.lines().find(|line| line.split_whitespace().next() == Some(word))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// What a container leaves, where there is one with a limit.
+/// Memory left in the container in bytes, if the container has a limit.
 fn left_in_container() -> Option<usize> {
     let text = |file: &str| read_to_string(format!("/sys/fs/cgroup/{file}")).ok();
     left_of(&text("memory.max")?, &text("memory.current")?, &text("memory.stat").unwrap_or_default())
 }
 
-/// The limit less what is in use. Files that the system keeps in memory are in use only until somebody needs the room.
+/// The limit minus the memory in use. The page cache of inactive files does not count, because the system can
+/// reclaim it.
 fn left_of(most: &str, current: &str, stat: &str) -> Option<usize> {
     let [most, current] = [most, current].map(|text| text.trim().parse::<usize>().ok());
     let given_back =
@@ -34,30 +35,31 @@ fn left_of(most: &str, current: &str, stat: &str) -> Option<usize> {
     Some(most?.saturating_sub(current?.saturating_sub(given_back.iter().sum())))
 }
 
-/// The most addresses that this process may have, where that is limited (`ulimit -v`).
+/// The limit of this process's address space in bytes, if there is one (`ulimit -v`).
 pub(crate) fn most_addresses() -> Option<usize> {
     let text = read_to_string("/proc/self/limits").ok()?;
     let line = text.lines().find(|line| line.starts_with("Max address space"))?;
     line.split_whitespace().nth(3)?.parse().ok()
 }
 
-/// What is left for data, to be looked at while they are read.
+/// The memory left for data, which is checked while data are read.
 pub(crate) struct Left {
     bytes: usize,
-    limited: bool, // in addresses
+    limited: bool, // whether the address space is limited
 }
 
-/// What is kept free for blocks that are being read, on each thread, where addresses are limited.
+/// Memory per thread that is kept free for blocks being read, if the address space is limited.
 const SPARE: usize = 8 << 20;
 
 impl Left {
-    /// What machine and container have left now.
+    /// The memory that the machine and the container have left now.
     pub fn now() -> Left {
         let bytes = [available(), left_in_container()].into_iter().flatten().min().unwrap_or(usize::MAX);
         Left { bytes, limited: most_addresses().is_some() }
     }
 
-    /// An error if more than that is needed for rows, or no room would be left to read others.
+    /// Returns an error if the rows need more memory than is left, or would leave none for reading the next
+    /// blocks.
     pub fn check(&self, needed: usize) -> Result<()> {
         if needed > self.bytes {
             return Err(out_of_memory("the rows"));
@@ -69,12 +71,12 @@ impl Left {
     }
 }
 
-/// An error if so many bytes cannot be had in one piece. They are given back at once: this is a question.
+/// Returns an error if this many bytes cannot be allocated at once. The memory is freed immediately.
 pub(crate) fn ask_for(bytes: usize, what: &str) -> Result<()> {
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| out_of_memory(what))
 }
 
-/// The error.
+/// The error for insufficient memory.
 pub(crate) fn out_of_memory(what: &str) -> Error {
     Error::call(
         format!("{what} do not fit into memory"),

@@ -1,4 +1,4 @@
-//! Tools without any knowledge of the field: errors, numbers as text, random orders, registries of names, files, memory.
+//! General utilities: errors, numbers as text, random numbers, registries of names, files, memory.
 
 pub mod error;
 pub mod files;

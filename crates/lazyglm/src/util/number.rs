@@ -1,5 +1,4 @@
-//! Decimal text to `f64`, bit for bit as the standard library does it, but faster for the short numbers that
-//! data files are made of.
+//! Parses decimal text to `f64`, bit for bit like the standard library, but faster for short numbers.
 //!
 //! ```
 //! use lazyglm::util::number::parse_number;
@@ -8,16 +7,16 @@
 //! }
 //! ```
 
-/// Powers of ten that f64 holds exactly.
+/// Powers of ten that f64 represents exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The number written here, if it is one; `inf` and `nan` are numbers here too, and the caller's to refuse.
+/// Parses a number. The results of `inf` and `nan` are not finite, and the caller must reject them.
 ///
-/// Up to 15 digits with at most 22 after the point make an exact integer divided by an exact power of ten: one
-/// correctly rounded division (Clinger 1990). Everything else goes the long way.
+/// Up to 15 digits with at most 22 decimals are an exact integer divided by an exact power of ten. That is
+/// one correctly rounded division (Clinger 1990). All other numbers use the standard library.
 ///
 /// ```
 /// use lazyglm::util::number::parse_number;
@@ -33,7 +32,8 @@ pub fn parse_number(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// The short number this text begins with, and how many bytes it takes; what follows it is the caller's to judge.
+/// Parses a short number at the start of the text, and returns it with its length. The caller checks what
+/// follows.
 #[inline(always)]
 pub(crate) fn short(text: &[u8]) -> Option<(f64, usize)> {
     let mut at = usize::from(matches!(text.first(), Some(b'-' | b'+')));

@@ -1,6 +1,7 @@
-//! Seeded randomness that is the same on every machine and in every version: splitmix64 (Steele et al. 2014).
+//! A seeded random number generator with the same output on every machine and in every version: splitmix64
+//! (Steele et al. 2014).
 //!
-//! Runs must repeat to the bit, so the generator is part of the contract and stays ours.
+//! Runs must be reproducible to the bit, so the generator is part of this crate's contract.
 //!
 //! ```
 //! use lazyglm::util::random::Random;
@@ -22,7 +23,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of this seed.
+    /// Creates the stream of a seed.
     ///
     /// ```
     /// use lazyglm::util::random::Random;
@@ -34,7 +35,7 @@ impl Random {
         Random { state: seed }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     ///
     /// ```
     /// let mut random = lazyglm::util::random::Random::new(1);
@@ -48,7 +49,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Uniform in [0, 1).
+    /// Returns a uniform number in [0, 1).
     ///
     /// ```
     /// let mut random = lazyglm::util::random::Random::new(1);
@@ -59,7 +60,7 @@ impl Random {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform in 0..n, n > 0 (by multiplication; the bias is below n/2⁶⁴).
+    /// Returns a uniform integer in 0..n, for n > 0. The bias of the multiplication method is below n/2⁶⁴.
     ///
     /// ```
     /// let mut dice = lazyglm::util::random::Random::new(1);
@@ -71,7 +72,7 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Puts the items in random order (Fisher & Yates).
+    /// Shuffles the items (Fisher & Yates).
     ///
     /// ```
     /// let mut cards: Vec<u32> = (0..52).collect();
@@ -87,8 +88,8 @@ impl Random {
     }
 }
 
-/// The order in which epoch `epoch` (from 0) visits `n` rows: a function of seed and epoch alone, so a run can
-/// be resumed at any epoch.
+/// The order in which epoch `epoch` (counted from 0) visits `n` rows. The order depends only on seed and
+/// epoch, so a run can resume at any epoch.
 ///
 /// ```
 /// use lazyglm::util::random::permutation;

@@ -1,7 +1,8 @@
-//! From `name:key=value,key=value` to a thing in a table.
+//! Looks up `name:key=value,key=value` in a table of named entries.
 //!
-//! Losses and schedules are tables of entries; the program's help, error lists, docs and laws all come from
-//! the tables. A typo is refused with the nearest name, a number with the range it must lie in.
+//! Losses and schedules are tables of entries. The program's help, lists in errors, the documentation and the
+//! tests are generated from the tables. A typo is rejected with the nearest name, and a number with its
+//! allowed range.
 //!
 //! ```
 //! use lazyglm::{loss, schedule};
@@ -12,7 +13,7 @@
 
 use crate::util::error::{Error, Result, excerpt};
 
-/// One number that an entry takes.
+/// A numeric parameter of an entry.
 ///
 /// ```
 /// use lazyglm::loss;
@@ -22,20 +23,20 @@ use crate::util::error::{Error, Result, excerpt};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// As written before `=`.
+    /// Name of the parameter, before `=`.
     pub name: &'static str,
-    /// What it is when not given, in words.
+    /// Description of the default value.
     pub default: &'static str,
-    /// The smallest value allowed; excluded if `open`.
+    /// The smallest allowed value, excluded if `open`.
     pub low: f64,
-    /// The largest value allowed; excluded if `open`.
+    /// The largest allowed value, excluded if `open`.
     pub high: f64,
-    /// Whether the ends are excluded.
+    /// Whether the ends of the range are excluded.
     pub open: bool,
 }
 
 impl Key {
-    /// A key that takes any positive number.
+    /// A parameter that takes any positive number.
     ///
     /// ```
     /// const WIDTH: lazyglm::util::registry::Key = lazyglm::util::registry::Key::positive("width", "1");
@@ -64,7 +65,7 @@ impl Key {
     }
 }
 
-/// One line of a table.
+/// An entry of a table.
 ///
 /// ```
 /// use lazyglm::util::registry::{Entry, find};
@@ -77,17 +78,17 @@ impl Key {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Entry<Make> {
-    /// As written.
+    /// Name of the entry.
     pub name: &'static str,
-    /// Its formula, for help and docs.
+    /// Formula of the entry, for help and documentation.
     pub formula: &'static str,
-    /// The numbers it takes.
+    /// The parameters of the entry.
     pub keys: &'static [Key],
-    /// Makes it from the numbers given, in the order of `keys`.
+    /// Constructor that takes the given numbers, in the order of `keys`.
     pub make: Make,
 }
 
-/// What was asked for: an entry, and the numbers given for its keys.
+/// A parsed choice: an entry, and the numbers given for its parameters.
 ///
 /// ```
 /// use lazyglm::{util::registry, schedule::TABLE};
@@ -95,13 +96,13 @@ pub struct Entry<Make> {
 /// assert_eq!((choice.entry.name, choice.given), ("power", vec![None, Some(100.0)]), "p keeps its default");
 /// ```
 pub struct Choice<'a, Make> {
-    /// The entry.
+    /// The chosen entry.
     pub entry: &'a Entry<Make>,
-    /// One for each of the entry's keys; `None` where the default holds.
+    /// One number per parameter of the entry, or `None` for the default.
     pub given: Vec<Option<f64>>,
 }
 
-/// Finds `text` (`name` or `name:key=value,…`) in a table of what are called `noun`s.
+/// Looks up `text` (`name` or `name:key=value,…`) in a table. Errors call the entries `noun`s.
 ///
 /// ```
 /// use lazyglm::{loss::TABLE, util::registry::find};
@@ -147,7 +148,7 @@ fn one_pair(noun: &str, name: &str, keys: &[Key], pair: &str) -> Result<(usize, 
     }
 }
 
-/// "did you mean 'x'?" for a near miss, and the whole list.
+/// A hint for an unknown name: "did you mean 'x'?" if a name is similar, and the list of names.
 ///
 /// ```
 /// let hint = lazyglm::util::registry::suggest("hinje", &["logistic", "hinge"]);
@@ -165,12 +166,12 @@ pub fn suggest(typed: &str, names: &[&str]) -> String {
     })
 }
 
-/// Names that a message lists: the first forty, each cut to a readable length.
+/// The first names of a list for a message, each shortened to a readable length.
 pub(crate) fn listed(names: &[impl AsRef<str>]) -> String {
     let some: Vec<String> = names.iter().take(LISTED).map(|name| excerpt(name.as_ref())).collect();
     let more = names.len().saturating_sub(LISTED);
     some.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
-/// How many names a message lists.
+/// Maximum number of names that a message lists.
 const LISTED: usize = 40;

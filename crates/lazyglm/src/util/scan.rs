@@ -1,11 +1,11 @@
-//! The numbers that words of a text spell, eight bytes at a time: plain integer arithmetic, and no branches that depend
-//! on the digits, so that a core works on several words at once.
+//! Parses numbers eight bytes at a time with integer arithmetic. No branches depend on the digits, so a core
+//! can work on several words at once.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The eight bytes before `end`, the last in the highest place, less `0` each; those before `start` are zero. For words
-/// of one to eight bytes.
+/// The eight bytes before `end` minus `0` each, the last byte in the highest place. Bytes before `start` are
+/// zero. The word must have one to eight bytes.
 #[inline(always)]
 fn word(text: &[u8], start: usize, end: usize) -> Option<u64> {
     let bytes: [u8; 8] = text.get(end.wrapping_sub(8)..end)?.try_into().ok()?;
@@ -13,7 +13,7 @@ fn word(text: &[u8], start: usize, end: usize) -> Option<u64> {
     Some((u64::from_le_bytes(bytes) ^ (ONES * u64::from(b'0'))) >> spare << spare)
 }
 
-/// The number that eight digits spell, the last in the highest place; `None` if any is no digit.
+/// The value of eight digits, the last digit in the highest place, or `None` if a byte is not a digit.
 #[inline(always)]
 fn number(digits: u64) -> Option<u64> {
     let wrong = (digits | digits.wrapping_add(ONES * 0x76)) & HIGH;
@@ -23,7 +23,7 @@ fn number(digits: u64) -> Option<u64> {
     (wrong == 0).then_some(eight)
 }
 
-/// The whole number of up to eight digits that is all of `text[start..end]`.
+/// Parses all of `text[start..end]` as an integer of up to eight digits.
 #[inline(always)]
 pub(crate) fn whole_in(text: &[u8], start: usize, end: usize) -> Option<u64> {
     if end <= start || end - start > 8 {
@@ -32,20 +32,22 @@ pub(crate) fn whole_in(text: &[u8], start: usize, end: usize) -> Option<u64> {
     number(word(text, start, end)?)
 }
 
-/// The decimal number of up to eight bytes, without sign and exponent, that is all of `text[start..end]`: the same bits
-/// as the standard library's, since fewer than 16 digits are divided once by an exact power of ten.
+/// Parses all of `text[start..end]` as a decimal number of up to eight bytes, without sign and exponent.
+///
+/// The result has the same bits as the standard library's, because fewer than 16 digits are divided once by
+/// an exact power of ten.
 #[inline(always)]
 pub(crate) fn decimal_in(text: &[u8], start: usize, end: usize) -> Option<f64> {
     if end <= start || end - start > 8 {
         return None;
     }
     if end - start == 1 {
-        let digit = text[start].wrapping_sub(b'0'); // counts: the next shortest way
+        let digit = text[start].wrapping_sub(b'0'); // one-digit counts are the next most frequent form
         return (digit < 10).then_some(f64::from(digit));
     }
     let digits = word(text, start, end)?;
     if digits & 0xffff == u64::from(b'.' ^ b'0') << 8 && end - start == 8 {
-        // 0.dddddd, which is how most programs print a value below one: a guess that saves looking for the point.
+        // Most programs print values below one as 0.dddddd. Guessing that form avoids a search for the point.
         return number(digits >> 16 << 16).map(|whole| whole as f64 / POWERS[6]);
     }
     let from_point = digits ^ (ONES * u64::from(b'.' ^ b'0'));
@@ -53,10 +55,10 @@ pub(crate) fn decimal_in(text: &[u8], start: usize, end: usize) -> Option<f64> {
     if point == 0 {
         return number(digits).map(|whole| whole as f64);
     }
-    // What stands before the point moves one place up, over it: digits alone are left.
+    // Move the digits before the point over the point, so that only digits are left.
     let place = point.trailing_zeros() / 8;
     if place == 7 || point & (point - 1) != 0 {
-        return None; // at the end, or more than one
+        return None; // the point is last, or there is more than one
     }
     let before = digits & ((1 << (8 * place)) - 1);
     let behind = digits >> (8 * place + 8) << (8 * place + 8);

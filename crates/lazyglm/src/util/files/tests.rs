@@ -1,4 +1,4 @@
-//! Files that are whole or not there, whatever happens to the run.
+//! Tests that a file is either complete or absent, whatever happens to the run.
 
 use super::*;
 use std::time::SystemTime;
@@ -70,7 +70,7 @@ fn what_a_killed_run_left_is_removed_after_a_day_and_nothing_else_is() {
     let old = SystemTime::now() - 2 * STALE;
     for (name, time) in [
         (".lazyglm-a1B2c3", old),
-        (".lazyglm-d4E5f6", SystemTime::now()), // of a run that goes on
+        (".lazyglm-d4E5f6", SystemTime::now()), // of a run in progress
         (".lazyglm-notes", old),
         (".lazyglm-my.txt", old),
         ("lazyglm-a1B2c3", old),
