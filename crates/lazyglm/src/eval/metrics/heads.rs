@@ -1,19 +1,19 @@
-//! How good the predictions of many heads are, row after row: nothing is kept but counts.
+//! Metrics of multiclass and multilabel predictions, computed row by row from counts.
 //!
 //! ```text
-//! precision = hits/given      recall = hits/rows that have it      F1 = 2·hits/(given + rows that have it)
-//! micro: of all heads' counts together      macro: the mean over heads that were given or that rows have
-//! precision@k: the share of hits among the k greatest scores, the mean over rows
+//! precision = hits/predicted      recall = hits/rows with the head      F1 = 2·hits/(predicted + rows with the head)
+//! micro: from the summed counts of all heads      macro: the mean over heads that were predicted or occur
+//! precision@k: the share of hits among the k largest scores, averaged over rows
 //! ```
 
 use crate::problem::heads::{HeadKind, Heads};
 use crate::problem::loss::Loss;
 use serde::Serialize;
 
-/// For these k.
+/// The values of k for precision@k.
 const AT: [usize; 3] = [1, 3, 5];
 
-/// Counts, and what comes of them.
+/// Running counts of a multiclass or multilabel evaluation.
 ///
 /// ```
 /// use lazyglm::{HeadKind, Heads, loss, eval::metrics::Tally};
@@ -38,56 +38,56 @@ pub struct Tally<'a> {
     support: Vec<usize>,
     unknown: usize,
     at: [f64; AT.len()],
-    has: Vec<bool>, // scratch
+    has: Vec<bool>, // reusable buffer
 }
 
-/// The figures of one evaluation; `None` where one has no meaning.
+/// Metrics of a multiclass or multilabel evaluation. A metric that is undefined is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadMetrics {
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
-    /// The mean of the loss that was minimised: a sum over heads, but for softmax.
+    /// Mean training loss, summed over heads except for softmax.
     pub loss: f64,
-    /// Share of rows predicted right: their class, or all of their labels and no other.
+    /// Share of rows whose class, or whose exact set of labels, is predicted correctly.
     pub accuracy: Option<f64>,
-    /// RunAverage −ln of the probability given to the true class.
+    /// Mean −ln of the probability of the true class.
     pub log_loss: Option<f64>,
-    /// The mean over heads.
+    /// Macro-averaged precision: the mean over heads.
     pub macro_precision: f64,
-    /// The mean over heads.
+    /// Macro-averaged recall: the mean over heads.
     pub macro_recall: f64,
-    /// The mean over heads.
+    /// Macro-averaged F1: the mean over heads.
     pub macro_f1: f64,
-    /// Of all counts together.
+    /// Micro-averaged precision, from the counts of all heads together.
     pub micro_precision: f64,
-    /// Of all counts together.
+    /// Micro-averaged recall, from the counts of all heads together.
     pub micro_recall: f64,
-    /// Of all counts together.
+    /// Micro-averaged F1, from the counts of all heads together.
     pub micro_f1: f64,
-    /// With labels: precision at 1, 3 and 5.
+    /// For multilabel data: precision at 1, 3 and 5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision_at: Option<[f64; AT.len()]>,
-    /// One a class or label.
+    /// Metrics per class or label.
     pub heads: Vec<HeadFigures>,
 }
 
-/// The figures of one class or label; 0 where nothing was given, or no row has it.
+/// Metrics of one class or label. Undefined ratios are 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadFigures {
-    /// Its name.
+    /// Name of the class or label.
     pub name: String,
-    /// Share of those given that were right.
+    /// Share of predictions of this class or label that are correct.
     pub precision: f64,
-    /// Share of rows that have it to which it was given.
+    /// Share of rows with this class or label for which it was predicted.
     pub recall: f64,
-    /// The harmonic mean of both.
+    /// Harmonic mean of precision and recall.
     pub f1: f64,
-    /// Rows that have it.
+    /// Number of rows with this class or label.
     pub support: usize,
 }
 
 impl<'a> Tally<'a> {
-    /// Nothing seen yet.
+    /// Creates a tally without rows.
     pub fn new(heads: &'a Heads, loss: &'a dyn Loss) -> Tally<'a> {
         let count = heads.names.len();
         let none = || vec![0; count];
@@ -97,7 +97,7 @@ impl<'a> Tally<'a> {
         Tally { heads, loss, rows, right, losses, log_losses, given, hits, support, unknown, at, has }
     }
 
-    /// A row: its scores, the heads it has, and how many labels it has besides that no head stands for.
+    /// Adds a row: its scores, its true heads, and the number of its labels that no head represents.
     pub fn see(&mut self, scores: &[f64], truth: &[u32], unknown: usize) {
         self.rows += 1;
         self.unknown += unknown;
@@ -146,7 +146,7 @@ impl<'a> Tally<'a> {
         scores.iter().zip(&self.has).map(|(&score, &has)| self.loss.value(score, target(has))).sum()
     }
 
-    /// The figures.
+    /// Computes the metrics from the counts.
     pub fn figures(&self) -> HeadMetrics {
         let share = |part: usize, of: usize| if of == 0 { 0.0 } else { part as f64 / of as f64 };
         let head = |k: usize| HeadFigures {
@@ -193,7 +193,7 @@ fn log_sum(scores: &[f64]) -> f64 {
     most + scores.iter().map(|score| (score - most).exp()).sum::<f64>().ln()
 }
 
-/// The heads of the greatest scores, the first of equals first.
+/// The heads with the largest scores. Among equal scores, lower heads come first.
 fn greatest(scores: &[f64], count: usize) -> Vec<usize> {
     let mut greatest: Vec<usize> = Vec::with_capacity(count + 1);
     for (k, &score) in scores.iter().enumerate() {

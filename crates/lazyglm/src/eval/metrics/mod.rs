@@ -1,4 +1,4 @@
-//! How good predictions are: figures from scores and targets.
+//! Metrics of predictions, computed from scores and targets.
 //!
 //! ```
 //! use lazyglm::{loss, eval::metrics::{ByKind, metrics}};
@@ -14,7 +14,7 @@ pub use heads::{HeadFigures, HeadMetrics, Tally};
 use crate::problem::loss::{Admits, Loss};
 use serde::Serialize;
 
-/// The figures of one evaluation. `None` where a figure has no meaning: no AUC with one class, no log-loss
+/// Metrics of one evaluation. A metric that is undefined is `None`: no AUC with one class, no log-loss
 /// without probabilities.
 ///
 /// ```
@@ -25,16 +25,16 @@ use serde::Serialize;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metrics {
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
-    /// The mean of the loss the model was trained for.
+    /// Mean of the loss the model was trained for.
     pub loss: f64,
-    /// The rest, by kind of target.
+    /// Metrics that depend on the kind of target.
     #[serde(flatten)]
     pub by_kind: ByKind,
 }
 
-/// Figures for classes, or for numbers.
+/// Metrics of a classification or a regression.
 ///
 /// ```
 /// use lazyglm::{loss, eval::metrics::{ByKind, metrics}};
@@ -47,20 +47,21 @@ pub struct Metrics {
 pub enum ByKind {
     /// Two classes.
     Classes {
-        /// Share of rows whose class is predicted right.
+        /// Share of rows whose class is predicted correctly.
         accuracy: f64,
-        /// Probability that a positive row scores above a negative one, ties counting half.
+        /// Probability that a positive row scores above a negative one. Ties count half.
         auc: Option<f64>,
-        /// Average precision: the area under the precision-recall steps.
+        /// Average precision: the area under the step-wise precision-recall curve.
         pr_auc: Option<f64>,
         /// Harmonic mean of precision and recall of the positive class.
         f1: Option<f64>,
-        /// Mean −ln of the probability given to the true class.
+        /// Mean −ln of the probability of the true class.
         log_loss: Option<f64>,
-        /// Mean |share of positives − mean probability| over ten bins of equal width, weighted by rows.
+        /// Expected calibration error: mean |share of positives − mean probability| over ten bins of equal
+        /// width, weighted by rows.
         calibration_error: Option<f64>,
     },
-    /// Numbers.
+    /// Numeric targets.
     Reals {
         /// Root mean squared error.
         rmse: f64,
@@ -71,7 +72,7 @@ pub enum ByKind {
     },
 }
 
-/// The figures for these scores; targets are ±1 for classes.
+/// Computes the metrics of scores. Targets are ±1 for classes.
 ///
 /// ```
 /// use lazyglm::{loss, eval::metrics::{ByKind, metrics}};
@@ -113,7 +114,8 @@ fn classes(loss: &dyn Loss, scores: &[f64], targets: &[f64]) -> ByKind {
     }
 }
 
-/// (AUC, average precision), from one walk down the scores; rows of equal score are taken together.
+/// Computes (AUC, average precision) in one pass over the sorted scores. Rows of equal score are taken
+/// together.
 fn ranking(scores: &[f64], targets: &[f64]) -> (Option<f64>, Option<f64>) {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_unstable_by(|&a, &b| scores[b].total_cmp(&scores[a]));

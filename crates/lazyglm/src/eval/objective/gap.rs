@@ -1,17 +1,23 @@
-//! A proof of how good (w, b) is: a lower bound for F that needs no minimiser.
+//! The duality gap: a certificate of how good (w, b) is, from a lower bound on F that does not need the
+//! minimiser.
 //!
 //! ```text
 //! D(u) = −(Σᵢ ωᵢ·ℓ*(uᵢ, yᵢ))/n − Σⱼ (|gⱼ| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢ·uᵢ·xᵢⱼ)/n
-//! F(w, b) ≥ F* ≥ D(u)      for any slopes u in the domain of ℓ*, with Σᵢ ωᵢ·uᵢ = 0 if there is a bias,
+//! F(w, b) ≥ F* ≥ D(u)      for any u in the domain of ℓ*, with Σᵢ ωᵢ·uᵢ = 0 if there is a bias,
 //!                          and with |gⱼ| ≤ λ₁ for all j if λ₂ = 0
 //! ```
 //!
-//! (λ₁ and λ₂ those of weight j; −gⱼ for |gⱼ| where no weight may be below zero), because ℓ(s) ≥ us − ℓ*(u). Slopes at the scores of (w, b) are a good u once two things are put right. *The bias*: it
-//! is moved to where the slopes sum to zero (on scores that are kept: no pass); where the sum jumps over zero, at kinks,
-//! the slopes of both sides are mixed. *The box*, for λ₂ = 0: all slopes are shrunk by one factor, which keeps the sum
-//! at zero, and the domain too, for every loss here is bounded below and so 0 is in it. MATHS.md §9 has the proofs.
+//! Here λ₁ and λ₂ are those of weight j, and −gⱼ replaces |gⱼ| if weights must not be negative. The bound
+//! holds because ℓ(s) ≥ us − ℓ*(u). The loss derivatives at the scores of (w, b) are a good u after two
+//! corrections:
 //!
-//! Two passes over the rows: scores, and then the gradient of the slopes put right.
+//! - *The bias* moves to where the derivatives sum to zero, on stored scores and without another pass. If the
+//!   sum jumps over zero at a kink, the derivatives of both sides are mixed.
+//! - *The box* |gⱼ| ≤ λ₁, for λ₂ = 0: all derivatives shrink by one factor. This keeps the sum at zero. It
+//!   also keeps them in the domain, because every loss here is bounded below, so the domain contains 0.
+//!
+//! MATHS.md §9 has the proofs. The certificate takes two passes over the rows: one for the scores, and one
+//! for the gradient of the corrected derivatives.
 
 use super::{CHUNK, Judge, sum};
 use crate::data::rows::Examples;
@@ -19,7 +25,7 @@ use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
 use rayon::prelude::*;
 
-/// What is proved of (w, b).
+/// A certificate of optimality for (w, b).
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
@@ -36,28 +42,28 @@ use rayon::prelude::*;
 pub struct Certificate {
     /// F(w, b).
     pub objective: f64,
-    /// D: no weights have a smaller F. `None` where there is no such bound: with λ₁ = λ₂ = 0.
+    /// The dual value D, a lower bound on the objective. `None` if λ₁ = λ₂ = 0, where no bound is known.
     pub dual: Option<f64>,
-    /// (F − D)/|F|: no weights are better by a larger share.
+    /// The relative duality gap (F − D)/|F|, an upper bound on the relative suboptimality.
     pub relative_gap: Option<f64>,
-    /// The violation of the conditions of a minimum: see [`super::violation`].
+    /// The violation of the optimality (KKT) conditions: see [`super::violation`].
     pub kkt: f64,
-    /// Where that is.
+    /// The coordinate with the largest violation.
     pub worst: Worst,
 }
 
-/// Where the conditions of a minimum are violated most.
+/// The coordinate that violates the optimality conditions most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worst {
-    /// At the weight of this column.
+    /// The weight of this column.
     Column(usize),
-    /// At the bias.
+    /// The bias.
     Bias,
-    /// Nowhere.
+    /// No coordinate: the violation is zero.
     Nowhere,
 }
 
-/// The certificate of weights and, if there is one, a bias.
+/// Computes the certificate of weights and an optional bias.
 pub fn certify<'p>(
     examples: Examples,
     loss: &dyn Loss,
@@ -90,12 +96,12 @@ pub fn certify<'p>(
 }
 
 impl Certificate {
-    /// Adds the bound, unless it shows itself to be wrong: F is above every lower bound, so one that is above F by more
-    /// than rounding proves nothing. It is left out then.
+    /// Adds the dual bound, unless it exceeds F by more than rounding. Such a bound is wrong, because F is
+    /// above every lower bound.
     pub(crate) fn with_dual(self, dual: Dual) -> Certificate {
         let (bound, size) = dual.best(self.objective);
         let rounding = 1e-9 * self.objective.abs() + 1e-12 * size;
-        let proves = bound <= self.objective + rounding; // NaN does not
+        let proves = bound <= self.objective + rounding; // false for NaN
         if !proves {
             return self;
         }
@@ -103,26 +109,27 @@ impl Certificate {
     }
 }
 
-/// (F − D)/|F|; never below zero, which is where rounding may put a gap that is closed.
+/// The relative gap (F − D)/|F|, clipped at zero, because rounding may make a closed gap negative.
 fn relative(objective: f64, dual: f64) -> f64 {
     let gap = (objective - dual).max(0.0);
     if gap == 0.0 { 0.0 } else { gap / objective.abs() }
 }
 
-/// What is kept of a row.
+/// Stored values of one row.
 pub(crate) struct Kept {
     pub score: f64,
     pub target: f64,
     pub weight: f64,
 }
 
-/// Slopes at the scores; with a bias, at scores moved so that their weighted sum is zero.
+/// The loss derivative of each row at its score. With a bias, scores are shifted so that the weighted sum is
+/// zero.
 pub(crate) fn balanced_slopes(kept: &[Kept], loss: &dyn Loss, with_bias: bool) -> Vec<f64> {
     let (low, high, share) = match with_bias {
         false => (0.0, 0.0, 0.0),
         true => match balance(kept, loss) {
             Some(found) => found,
-            None => return vec![0.0; kept.len()], // the one vector of slopes of one sign that sums to zero
+            None => return vec![0.0; kept.len()], // all derivatives have the same sign, so only the zero vector sums to zero
         },
     };
     let one = |row: &Kept| {
@@ -132,14 +139,16 @@ pub(crate) fn balanced_slopes(kept: &[Kept], loss: &dyn Loss, with_bias: bool) -
     kept.par_iter().with_min_len(CHUNK).map(one).collect()
 }
 
-/// Moves of the bias on both sides of the best one, and the share of the second at which slopes sum to zero;
-/// `None` if their sum has the same sign for every bias.
+/// Two shifts of the bias that bracket the best one, and the mixing share of the second at which derivatives
+/// sum to zero.
+///
+/// `None` if the sum has the same sign for every bias.
 fn balance(kept: &[Kept], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
     let total = |b: f64| sum(kept.len(), |i| kept[i].weight * loss.slope(kept[i].score + b, kept[i].target));
     let mut step = 1e-6;
     let start = total(0.0);
     let (mut low, mut high) = ((0.0, start), (0.0, start));
-    // The sum rises with b: walk to where it has the other sign, in steps that grow.
+    // The sum increases with b. Move with growing steps until the sign changes.
     while high.1 < 0.0 && step < 1e300 {
         low = high;
         high = (step, total(step));
@@ -153,7 +162,7 @@ fn balance(kept: &[Kept], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
     if !(low.1 <= 0.0 && high.1 >= 0.0) {
         return None;
     }
-    // Where the chord says, then beside it on the side of the sign, then in the middle: each in turn.
+    // Try in turn: the secant, a point beside it on the side of the sign change, and the midpoint.
     let narrow = |low: f64, high: f64| 1e-8 * (1.0 + low.abs().max(high.abs()));
     for turn in 0..200 {
         let (a, b) = (low.0, high.0);
@@ -163,7 +172,7 @@ fn balance(kept: &[Kept], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
         let chord = a - low.1 * (b - a) / (high.1 - low.1);
         let at = match turn % 3 {
             0 => chord,
-            1 if -low.1 < high.1 => a + 0.5 * narrow(a, b), // the lower end is the nearer one
+            1 if -low.1 < high.1 => a + 0.5 * narrow(a, b), // the lower end is nearer
             1 => b - 0.5 * narrow(a, b),
             _ => 0.5 * (a + b),
         };
@@ -177,7 +186,7 @@ fn balance(kept: &[Kept], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
     Some((low.0, high.0, share))
 }
 
-/// The bound, once the slopes are right.
+/// The dual bound of the corrected derivatives.
 pub(crate) struct Dual<'a> {
     pub kept: &'a [Kept],
     pub slopes: &'a [f64],
@@ -187,7 +196,7 @@ pub(crate) struct Dual<'a> {
 }
 
 impl Dual<'_> {
-    /// D of the slopes times `share`.
+    /// D of the derivatives times `share`.
     fn at(&self, share: f64) -> f64 {
         let one = |i: usize| {
             let row = &self.kept[i];
@@ -202,15 +211,15 @@ impl Dual<'_> {
         -of_rows - of_weights
     }
 
-    /// The share at which weight `j` is in its box, if it has one.
+    /// The largest share at which weight `j` satisfies its box constraint, if it has one.
     fn allowed(&self, j: usize) -> f64 {
         let (penalty, beyond) =
             (self.weighted_penalty.at(j), self.weighted_penalty.beyond(j, self.gradient[j]));
         if penalty.l2 > 0.0 || beyond == 0.0 { 1.0 } else { penalty.l1 / (penalty.l1 + beyond) }
     }
 
-    /// The best of some shares, and the size of the terms that D is the sum of. D is concave in the share; near a minimum
-    /// the largest share allowed is best.
+    /// The best of several shares, and the magnitude of the terms in D. D is concave in the share, and near a
+    /// minimum the largest allowed share is best.
     fn best(&self, objective: f64) -> (f64, f64) {
         let most = (0..self.gradient.len()).map(|j| self.allowed(j)).fold(1.0, f64::min);
         let conjugate = |i: usize| {

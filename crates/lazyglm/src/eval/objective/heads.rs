@@ -1,12 +1,13 @@
-//! The judge of many heads: F as a sum over them.
+//! Evaluates models with many heads: F is a sum over heads.
 //!
 //! ```text
 //! ovr, labels   F = Σₖ ( (Σᵢ ωᵢ·ℓ(sᵢₖ, ±1))/n + λ₁‖wₖ‖₁ + ½λ₂‖wₖ‖² )        +1 where row i has k
 //! softmax       F = (Σᵢ ωᵢ·(ln Σₖ e^sᵢₖ − sᵢᵧ))/n + Σₖ ( λ₁‖wₖ‖₁ + ½λ₂‖wₖ‖² )      y the class of row i
 //! ```
 //!
-//! Without weights a row's slope depends on whether it has k alone, so the gradient there is a·T + (b − a)·P: T the sum of
-//! all rows, P that of the rows with k, a and b the slopes of the others and of these.
+//! Without weights, a row's loss derivative depends only on whether the row has head k. So the gradient is
+//! a·T + (b − a)·P. T is the sum of all rows, and P is the sum of the rows with k. The derivatives of rows
+//! without and with k are a and b.
 
 use super::{CHUNK, Null};
 use crate::data::rows::RowsRef;
@@ -16,11 +17,11 @@ use crate::problem::penalty::ElasticNet;
 use crate::problem::task::Sets;
 use rayon::prelude::*;
 
-/// Heads that are judged together, their weights side by side.
+/// Number of heads that are evaluated together, with their weights side by side.
 const WIDE: usize = 8;
 type Wide = [f64; WIDE];
 
-/// What is judged: rows, who has what, and heads.
+/// Input of a multi-head evaluation: rows, the heads of each row, and the loss.
 #[derive(Clone, Copy)]
 pub struct HeadsEvaluation<'a> {
     /// The rows.
@@ -29,19 +30,19 @@ pub struct HeadsEvaluation<'a> {
     pub weights: Option<&'a [f64]>,
     /// The heads of each row.
     pub sets: &'a Sets,
-    /// How heads go together.
+    /// How the heads are combined.
     pub kind: HeadKind,
-    /// The loss of a head, unless they are a softmax.
+    /// The loss per head. Unused for softmax.
     pub loss: &'a dyn Loss,
-    /// The penalty of each.
+    /// The penalty of each head.
     pub penalty: ElasticNet,
-    /// Whether there are biases.
+    /// Whether heads have a bias.
     pub with_bias: bool,
-    /// How many groups of eight heads may be in memory at once; see [`HeadsEvaluation::bytes`].
+    /// Maximum number of groups of eight heads in memory at once; see [`HeadsEvaluation::bytes`].
     pub at_once: usize,
 }
 
-/// The part of one head in F, and how far it is from its minimum: [`super::Evaluation`], head by head.
+/// Evaluates each head: its part of F and its distance from optimality, as a [`super::Evaluation`].
 pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation> {
     let log_sums = (what.kind == HeadKind::Softmax).then(|| what.log_sums(heads));
     let mut total = vec![0.0; what.rows.columns()];
@@ -68,7 +69,7 @@ pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation
 }
 
 impl<'a> HeadsEvaluation<'a> {
-    /// Bytes that a group of heads takes: weights and two sums for each column.
+    /// Memory of a group of heads in bytes: weights and two sums per column.
     pub fn bytes(columns: usize) -> usize {
         3 * columns * size_of::<Wide>()
     }
@@ -77,7 +78,8 @@ impl<'a> HeadsEvaluation<'a> {
         self.weights.map_or(1.0, |w| w[i])
     }
 
-    /// ln Σ e^s of every row, group after group of heads: the greatest score so far, and the sum of e^(s − greatest).
+    /// ln Σ e^s per row, one group of heads after another: the largest score so far, and the sum of e^(s −
+    /// largest).
     fn log_sums(&self, heads: &[Head]) -> Vec<f64> {
         let mut so_far = vec![(f64::NEG_INFINITY, 0.0); self.sets.len()];
         for some in heads.chunks(WIDE) {
@@ -97,7 +99,7 @@ impl<'a> HeadsEvaluation<'a> {
     }
 }
 
-/// The weights of up to eight heads, column by column.
+/// The weights of up to eight heads, interleaved by column.
 fn side_by_side(heads: &[Head], columns: usize) -> Vec<Wide> {
     let mut weights = vec![[0.0; WIDE]; columns];
     for (l, head) in heads.iter().enumerate() {
@@ -122,7 +124,7 @@ struct Group<'a> {
     heads: &'a [Head],
     log_sums: Option<&'a [f64]>,
     total: &'a [f64],
-    shares: &'a [f64], // of the rows' weights, for every head there is
+    shares: &'a [f64], // weighted share of rows, for every head
 }
 
 impl Group<'_> {
@@ -157,7 +159,7 @@ impl Group<'_> {
         (0..count).map(|l| self.verdict(l, &gradient, &own, losses[l], slope_sums[l])).collect()
     }
 
-    /// Loss and slope of a row for a head.
+    /// Loss and loss derivative of a row for a head.
     fn loss(&self, i: usize, score: f64, has: bool) -> (f64, f64) {
         match self.log_sums {
             None => {
@@ -199,7 +201,7 @@ impl Group<'_> {
         }
     }
 
-    /// Without weights, the bias at its best: the head's part in F, and the slopes of rows without it and with it.
+    /// The null model of a head: its part of F, and the loss derivatives of rows without and with the head.
     fn null(&self, l: usize) -> (f64, f64, f64) {
         let (share, heads) = (self.shares[self.first + l], self.shares.len() as f64);
         if self.what.kind == HeadKind::Softmax {
@@ -213,7 +215,7 @@ impl Group<'_> {
     }
 }
 
-/// The greatest; NaN if any is, so that a diverged run shows.
+/// The largest number, or NaN if any is NaN, so that a diverged run is visible.
 fn greatest(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }

@@ -1,4 +1,4 @@
-//! The judge: F, its gradient and what follows from them, in one pass over rows that come block by block.
+//! Evaluates F, its gradient and derived quantities in one pass over rows that arrive block by block.
 
 use super::null::{Nothing, Null};
 use super::{CHUNK, Evaluation, Objective, Worst, largest};
@@ -7,29 +7,29 @@ use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
 use rayon::prelude::*;
 
-/// Hears rows block by block and gives its verdict at the end.
+/// Accumulates F and its gradient over blocks of rows.
 pub(crate) struct Judge<'a> {
     loss: &'a dyn Loss,
     weights: &'a [f64],
     bias: Option<f64>,
-    null: Option<Null>, // if it is to be judged as well
-    parts: Vec<Part>,   // gradients, in parts that are summed in order
+    null: Option<Null>, // set if the null model is evaluated too
+    parts: Vec<Part>,   // partial gradients, summed in a fixed order
     losses: f64,
     slopes: f64,
     rows: usize,
 }
 
-/// Gradients over some of the rows: at (w, b), and without weights if that is to be judged.
+/// Gradients over some of the rows: at (w, b), and for the null model if that is evaluated too.
 struct Part {
-    here: Vec<[f64; 2]>, // a weight and its gradient side by side: scoring a row has fetched what its slope is added to
+    here: Vec<[f64; 2]>, // (weight, gradient) pairs: scoring a row fetches the cache lines that its gradient updates
     null: Vec<f64>,
 }
 
-/// How many gradients are summed side by side: more for more non-zeros a column, at most this many.
+/// Maximum number of gradients that are summed in parallel. Data with more non-zeros per column use more.
 const PARTS: usize = 8;
 
 impl<'a> Judge<'a> {
-    /// `nonzeros` are those of all rows to come.
+    /// Creates an evaluator. `nonzeros` is the total number of non-zeros of all rows to come.
     pub fn new(loss: &'a dyn Loss, weights: &'a [f64], bias: Option<f64>, nonzeros: usize) -> Judge<'a> {
         let parts = (nonzeros / (8 * weights.len().max(1))).clamp(1, PARTS);
         let part = |_| Part { here: weights.iter().map(|&w| [w, 0.0]).collect(), null: Vec::new() };
@@ -37,13 +37,13 @@ impl<'a> Judge<'a> {
         Judge { loss, weights, bias, null: None, parts: (0..parts).map(part).collect(), losses, slopes, rows }
     }
 
-    /// Judges the model without weights in the same pass.
+    /// Also evaluates the null model in the same pass.
     pub fn with_null(mut self, null: Null) -> Judge<'a> {
         self.parts.iter_mut().for_each(|part| part.null = vec![0.0; part.here.len()]);
         Judge { null: Some(null), ..self }
     }
 
-    /// Hears some rows. The sums do not depend on the number of threads.
+    /// Adds a block of rows. The sums do not depend on the number of threads.
     pub fn hear(&mut self, examples: Examples) {
         let Judge { loss, bias, null, .. } = *self;
         let chunks = examples.len().div_ceil(CHUNK);
@@ -74,7 +74,7 @@ impl<'a> Judge<'a> {
         self.rows += examples.len();
     }
 
-    /// Adds the gradients of rows whose slopes are given, in place of those at (w, b).
+    /// Adds the gradient of a block of rows with the given loss derivatives, instead of those at (w, b).
     pub(crate) fn add(&mut self, examples: Examples, slope: impl Fn(usize) -> f64 + Sync) {
         let of_part = examples.len().div_ceil(CHUNK).div_ceil(self.parts.len()) * CHUNK;
         self.parts.par_iter_mut().enumerate().for_each(|(part, gradients)| {
@@ -86,14 +86,14 @@ impl<'a> Judge<'a> {
         self.rows += examples.len();
     }
 
-    /// The mean gradient of all rows, column by column.
+    /// The mean gradient over all rows, per column.
     pub(crate) fn total_gradient(&self) -> Vec<f64> {
         let n = self.rows as f64;
         let total = |j: usize| self.parts.iter().map(|part| part.here[j][1]).sum::<f64>() / n;
         (0..self.weights.len()).into_par_iter().map(total).collect()
     }
 
-    /// What it all comes to; what is said without weights comes from elsewhere if it was not judged here.
+    /// Computes the evaluation from the sums. `nothing` supplies the null model if it was not evaluated here.
     pub fn verdict<'p>(
         self,
         weighted_penalty: impl Into<WeightedPenalty<'p>>,
@@ -102,7 +102,7 @@ impl<'a> Judge<'a> {
         self.verdict_and_worst(weighted_penalty.into(), nothing).0
     }
 
-    /// The same, with the place of the violation.
+    /// Computes the evaluation, and the coordinate of the largest violation.
     pub fn verdict_and_worst(
         self,
         weighted_penalty: WeightedPenalty,
@@ -137,7 +137,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Σ xⱼwⱼ of a row.
+/// The dot product Σ xⱼwⱼ of a row.
 fn dot(examples: Examples, i: usize, weights: &[[f64; 2]]) -> f64 {
     match examples.rows.values() {
         ValuesRef::F32(values) => in_four_sums(examples.rows.row(values, i), weights),
@@ -145,7 +145,7 @@ fn dot(examples: Examples, i: usize, weights: &[[f64; 2]]) -> f64 {
     }
 }
 
-/// Four sums, added at the end: one alone would make each term wait for the last.
+/// The dot product in four partial sums. A single sum would make each addition wait for the previous one.
 fn in_four_sums<V: Value>(row: Row<V>, weights: &[[f64; 2]]) -> f64 {
     let term = |id: u32, x: V| x.wide() * weights[id as usize][0];
     let ((ids, last_ids), (values, last)) = (row.ids.as_chunks::<4>(), row.values.as_chunks::<4>());
@@ -159,7 +159,7 @@ fn in_four_sums<V: Value>(row: Row<V>, weights: &[[f64; 2]]) -> f64 {
     ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
 }
 
-/// The larger violation, the first of equal ones; one that is NaN, so that a diverged run shows.
+/// The larger violation: the first of equal ones, or a NaN, so that a diverged run is visible.
 pub(crate) fn larger(a: (f64, Worst), b: (f64, Worst)) -> (f64, Worst) {
     if a.0.is_nan() || b.0 <= a.0 { a } else { b }
 }

@@ -1,4 +1,4 @@
-//! The one judge: F, recomputed in full, sharing no code with the solvers.
+//! Evaluates the objective F from scratch, sharing no code with the solvers.
 //!
 //! ```text
 //! F(w, b) = (Σᵢ ωᵢ ℓ(w·xᵢ + b, yᵢ))/n + λ₁‖w‖₁ + ½λ₂‖w‖²        ω: row weights with mean one
@@ -31,10 +31,11 @@ use crate::problem::penalty::ElasticNet;
 use crate::problem::source::pooled_by_target;
 use rayon::prelude::*;
 
-/// Rows are summed in chunks of this many, and the chunks in order: the same bits for any number of threads.
+/// Number of rows per chunk. Chunks are summed in a fixed order, so the bits do not depend on the number of
+/// threads.
 const CHUNK: usize = 4096;
 
-/// F and its two parts.
+/// The objective F, split into loss and penalty.
 ///
 /// ```
 /// let f = lazyglm::objective::Objective { loss: 0.5, penalty: 0.25 };
@@ -44,18 +45,18 @@ const CHUNK: usize = 4096;
 pub struct Objective {
     /// The mean loss.
     pub loss: f64,
-    /// λ₁‖w‖₁ + ½λ₂‖w‖².
+    /// The penalty λ₁‖w‖₁ + ½λ₂‖w‖².
     pub penalty: f64,
 }
 
 impl Objective {
-    /// F.
+    /// The objective F: loss plus penalty.
     pub fn total(&self) -> f64 {
         self.loss + self.penalty
     }
 }
 
-/// F at these weights.
+/// Computes F at these weights.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
@@ -76,7 +77,7 @@ pub fn objective(
     Objective { loss: mean_loss(examples, loss, weights, bias), penalty: penalty.value(weights) }
 }
 
-/// The mean loss at these weights.
+/// Computes the mean loss at these weights.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, loss, objective};
@@ -94,8 +95,8 @@ pub fn mean_loss(examples: Examples, loss: &dyn Loss, weights: &[f64], bias: f64
     sum(examples.len(), one) / examples.len() as f64
 }
 
-/// How far (w, b) is from fulfilling the conditions of a minimum: the largest, over coordinates, of the distance
-/// from 0 to the subdifferential of F. Zero at a minimum of a smooth loss and nowhere else.
+/// Violation of the optimality (KKT) conditions at (w, b): the largest distance, over coordinates, from 0 to
+/// the subdifferential of F. For a smooth loss, it is zero exactly at a minimum.
 ///
 /// ```text
 /// wⱼ ≠ 0:  |∂ⱼL + λ₂wⱼ + λ₁·sgn(wⱼ)|      wⱼ = 0:  max(0, |∂ⱼL| − λ₁)      bias:  |∂L/∂b|
@@ -121,11 +122,14 @@ pub fn violation(
     verdict(examples, loss, penalty, weights, bias).violation
 }
 
-/// λ₁_max: the smallest λ₁ at which all weights are zero (the bias, if there is one, at its best). For a loss with
-/// a kink there it is an upper bound: at this λ₁ all weights are zero, at a slightly smaller one they may be still.
+/// λ₁_max, the smallest λ₁ at which all weights are zero and the bias, if any, is at its best.
 ///
-/// At w = 0 the best b makes the slopes sum to zero; then λ₁_max = maxⱼ |∂ⱼL|. Slopes rise with b, so b is found by
-/// bisection down to a bracket of almost no width, and slopes that jump inside it are mixed so that the sum is zero.
+/// For a loss with a kink there, the value is an upper bound: a slightly smaller λ₁ may also give zero
+/// weights.
+///
+/// At w = 0 and the best b, the loss derivatives sum to zero, and λ₁_max = maxⱼ |∂ⱼL|. The derivatives
+/// increase with b, so bisection finds b. Derivatives that jump inside the final bracket are mixed so that
+/// the sum is zero.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Examples, Rows, loss, objective};
@@ -141,8 +145,8 @@ pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
     nothing(examples, loss, with_bias).l1_max
 }
 
-/// What F is without any weights, the bias (if there is one) at its best: a model that does not beat this is worse
-/// than none.
+/// The objective of the null model: no weights, and the bias (if any) at its best. A model with a larger
+/// objective is worse than the null model.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, loss, objective};
@@ -157,7 +161,7 @@ pub fn baseline(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
     Null::new(&pooled_by_target(examples), loss, with_bias).baseline
 }
 
-/// Everything there is to say of (w, b), in one pass over the rows.
+/// Evaluation of (w, b), computed in one pass over the rows.
 ///
 /// ```
 /// use lazyglm::{Settings, objective, synth, train};
@@ -169,17 +173,17 @@ pub fn baseline(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluation {
-    /// F.
+    /// The objective F.
     pub objective: Objective,
-    /// See [`violation`].
+    /// Violation of the optimality conditions: see [`violation`].
     pub violation: f64,
-    /// See [`l1_max`].
+    /// λ₁_max: see [`l1_max`].
     pub l1_max: f64,
-    /// See [`baseline`].
+    /// Objective of the null model: see [`baseline`].
     pub baseline: f64,
 }
 
-/// The verdict on weights and, if there is one, a bias.
+/// Evaluates weights and an optional bias.
 pub fn verdict(
     examples: Examples,
     loss: &dyn Loss,
@@ -193,7 +197,7 @@ pub fn verdict(
     judge.verdict(penalty, Some(nothing))
 }
 
-/// Σ over 0..n.
+/// Σ of `one(i)` over 0..n.
 fn sum(n: usize, one: impl Fn(usize) -> f64 + Sync) -> f64 {
     let chunks: Vec<f64> = (0..n.div_ceil(CHUNK))
         .into_par_iter()
@@ -202,7 +206,7 @@ fn sum(n: usize, one: impl Fn(usize) -> f64 + Sync) -> f64 {
     chunks.into_iter().sum()
 }
 
-/// The largest; NaN if any is, so that a diverged run shows.
+/// The largest number, or NaN if any is NaN, so that a diverged run is visible.
 fn largest(numbers: impl ParallelIterator<Item = f64>) -> f64 {
     numbers.reduce(|| 0.0, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }

@@ -1,4 +1,4 @@
-//! The model without weights: its bias at its best, its loss, and the λ₁ from which on no other is better.
+//! The null model, which has no weights: its best bias, its loss, and λ₁_max.
 //!
 //! ```text
 //! b₀: Σᵢ ωᵢ ∂ℓ(b₀, yᵢ) = 0      F₀ = (Σᵢ ωᵢ ℓ(b₀, yᵢ))/n      g₀ⱼ = (Σᵢ ωᵢ ∂ℓ(b₀, yᵢ)·xᵢⱼ)/n      λ₁_max = maxⱼ |g₀ⱼ|
@@ -10,30 +10,30 @@ use crate::problem::loss::{Admits, Loss};
 use crate::problem::source::{pool, pooled_by_target};
 use rayon::prelude::*;
 
-/// A gradient above this share of what it could be at most is not made of rounding errors.
+/// A gradient above this share of its largest possible value is not rounding error.
 const SURE: f64 = 1e-6;
 
-/// What can be said without any weights, and so before they are learnt.
+/// Loss and λ₁_max of the null model, which are known before training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Nothing {
     pub baseline: f64,
     pub l1_max: f64,
 }
 
-/// On one thread: it runs beside the learning.
+/// Evaluates the null model on one thread, in parallel with training.
 pub(crate) fn nothing(examples: Examples, loss: &dyn Loss, with_bias: bool) -> Nothing {
     let NullPoint { baseline, gradient, .. } = null(examples, loss, with_bias);
     Nothing { baseline, l1_max: largest(gradient.par_iter().map(|g| g.abs())) }
 }
 
-/// The best there is without weights.
+/// The null model with its gradient.
 pub(crate) struct NullPoint {
     pub bias: f64,
     pub baseline: f64,
     pub gradient: Vec<f64>,
 }
 
-/// What the rows say before anything is learnt.
+/// Computes the best bias, the loss and the gradient of the null model.
 pub(crate) fn null(examples: Examples, loss: &dyn Loss, with_bias: bool) -> NullPoint {
     let null = Null::new(&pooled_by_target(examples), loss, with_bias);
     let mut gradient = vec![0.0; examples.rows.columns()];
@@ -48,7 +48,7 @@ pub(crate) fn null(examples: Examples, loss: &dyn Loss, with_bias: bool) -> Null
             });
         }
     }
-    // Mostly some slope is far above rounding errors, and the rows need not be seen again.
+    // Usually one component is far above rounding error, and no second pass is needed.
     let most = gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
     if most <= SURE * slopes * largest {
         silence(&mut gradient, examples, loss, &null);
@@ -58,13 +58,13 @@ pub(crate) fn null(examples: Examples, loss: &dyn Loss, with_bias: bool) -> Null
     NullPoint { bias: null.bias(), baseline: null.baseline, gradient }
 }
 
-/// Sets to zero what is no more than rounding errors make of a gradient that is zero:
+/// Sets gradient components to zero that are within rounding error of zero:
 ///
 /// ```text
 /// |Σᵢ ωᵢ∂ℓᵢxᵢⱼ| ≤ ε(8 + √n)·Σᵢ ωᵢ(|∂ℓᵢ| + ∂²ℓᵢ·|b|)·|xᵢⱼ|         b: its last digit moves a slope by ε·∂²ℓ·|b|
 /// ```
 ///
-/// A column that is the same in all rows has such a gradient, since the bias is at its best.
+/// A constant column has such a gradient, because the bias is at its best.
 fn silence(gradient: &mut [f64], examples: Examples, loss: &dyn Loss, null: &Null) {
     let (bias, mut sizes) = (null.bias(), vec![0.0; gradient.len()]);
     for i in 0..examples.len() {
@@ -79,7 +79,7 @@ fn silence(gradient: &mut [f64], examples: Examples, loss: &dyn Loss, null: &Nul
     }
 }
 
-/// The model without weights, its bias at its best: slopes there are a mixture of those at `low` and `high`.
+/// The best bias of the null model, as a bracket. Its loss derivatives mix those at `low` and `high`.
 #[derive(Clone, Copy)]
 pub(crate) struct Null {
     low: f64,
@@ -99,7 +99,7 @@ impl Null {
         Null { low, high, share, baseline }
     }
 
-    /// b at its best.
+    /// The best bias.
     pub fn bias(&self) -> f64 {
         0.5 * self.low + 0.5 * self.high
     }
@@ -112,15 +112,17 @@ impl Null {
     }
 }
 
-/// b at its best without any weights, for two classes of these weights: +1 and −1.
+/// The best bias of the null model for two classes with these total weights: +1 and −1.
 pub(crate) fn best_bias(positive: f64, negative: f64, loss: &dyn Loss) -> f64 {
     let mut pooled = vec![(-1.0, negative), (1.0, positive)];
     pooled.retain(|(_, weight)| *weight > 0.0);
     Null::new(&pooled, loss, true).bias()
 }
 
-/// Where learning a bias begins: for numbers, at the best there is without weights, which for a squared loss is their mean;
-/// for classes at 0, from where it has not far to go. Takes (target, weight) pairs.
+/// The initial bias of training, from (target, weight) pairs.
+///
+/// For numbers it is the best bias without weights, which is the mean for a squared loss. For classes it is
+/// 0, which is near the best.
 pub(crate) fn starting_bias(loss: &dyn Loss, mut pairs: Vec<(f64, f64)>) -> f64 {
     if loss.admits() == Admits::Classes || pairs.is_empty() {
         return 0.0;
@@ -128,11 +130,11 @@ pub(crate) fn starting_bias(loss: &dyn Loss, mut pairs: Vec<(f64, f64)>) -> f64 
     pool(&mut pairs);
     let largest = pairs.iter().fold(1.0, |most: f64, pair| most.max(pair.0.abs()));
     let bias = Null::new(&pairs, loss, true).bias();
-    if bias.abs() <= 1e3 * largest { bias } else { 0.0 } // counts that are all zero have no best: −∞
+    if bias.abs() <= 1e3 * largest { bias } else { 0.0 } // if all counts are zero, the best bias is −∞
 }
 
-/// Two numbers next to each other between which a rising function passes zero; where it never does (a separable
-/// problem without both classes, say), the end of the search.
+/// Two adjacent numbers between which an increasing function crosses zero. If it never does (for example with
+/// a single class), the end of the search.
 fn bracket(rising: impl Fn(f64) -> f64) -> (f64, f64) {
     let (mut low, mut high) = (-1.0, 1.0);
     while rising(low) > 0.0 && low > -1e300 {
