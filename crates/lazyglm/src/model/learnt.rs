@@ -1,4 +1,4 @@
-//! What a run has learnt, column by column, as a model keeps it.
+//! The result of a training run, arranged per column as a model stores it.
 
 use super::trained::Trained;
 use crate::data::features::Features;
@@ -6,7 +6,7 @@ use crate::model::report::Report;
 use crate::problem::heads::{Head, Heads};
 use crate::problem::task::HeadTargets;
 
-/// What was learnt, zeros left out.
+/// Weights and biases of a run, without zeros.
 pub(super) struct Learnt {
     pub columns: Vec<usize>,
     pub weights: Vec<f64>,
@@ -23,14 +23,14 @@ impl Learnt {
         Learnt { columns, weights, bias, heads: None, report }
     }
 
-    /// Head by head becomes feature by feature.
+    /// Transposes weights per head into weights per feature.
     pub fn many(trained: Trained, targets: HeadTargets, names: &Features) -> Learnt {
         let Trained { heads, thresholds, report, .. } = trained;
         let mut counts = vec![0; names.columns()];
         heads.iter().flat_map(|head| &head.columns).for_each(|&column| counts[column as usize] += 1);
         let columns: Vec<usize> = names.sorted().filter(|&column| counts[column] > 0).collect();
         let mut total = 0;
-        let mut next = counts; // where the next weight of each column goes
+        let mut next = counts; // position of the next weight of each column
         let mut ends = Vec::with_capacity(columns.len());
         for &column in &columns {
             let start = total;

@@ -1,4 +1,4 @@
-//! A model: the weights that are not zero, by name, and what is needed to use them.
+//! A trained model: the non-zero weights by feature name, and all that prediction needs.
 
 pub mod file;
 mod learnt;
@@ -39,33 +39,33 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The index, as written in the data, of each feature whose weight is not zero, or its bucket, or the number of
-    /// its word in `words`; rising.
+    /// The features with a non-zero weight, in ascending order: indices as written, buckets, or numbers of
+    /// words in `words`.
     pub features: Vec<u32>,
-    /// Their weights: one each, or with heads as many as there are.
+    /// The non-zero weights: one per feature, or several per feature with heads.
     pub weights: Vec<f64>,
-    /// b; 0 with heads, which have their own.
+    /// The bias b, or 0 with heads, which have their own biases.
     pub bias: f64,
-    /// The loss it was trained for; its link makes predictions of scores.
+    /// The training loss, whose inverse link turns scores into predictions.
     pub loss: Arc<dyn Loss>,
     /// The names of the classes −1 and +1.
     pub classes: Option<[String; 2]>,
-    /// With many classes or labels, whose each weight is.
+    /// For many classes or labels: which head each weight belongs to.
     pub heads: Option<Heads>,
     /// The features that occurred in training.
     pub seen: Seen,
-    /// The words that features stand for, if they do.
+    /// The words that features stand for, if features have names.
     pub words: Option<Words>,
-    /// How rows were made of the data.
+    /// How rows were read from the data.
     pub reading: ReadConfig,
-    /// How the data counted features.
+    /// Base and number of the features in the data.
     pub counting: Counting,
-    /// How it was trained.
+    /// How the model was trained.
     pub training: Training,
 }
 
 impl Model {
-    /// Names the weights of a finished run.
+    /// Creates a model from a finished run.
     ///
     /// ```
     /// use lazyglm::{Dataset, Declared, Model, Settings, Task, train};
@@ -107,7 +107,7 @@ impl Model {
         }
     }
 
-    /// What feature `k` of those with a weight is called.
+    /// The name of the `k`-th feature with a non-zero weight.
     ///
     /// ```
     /// use lazyglm::{Model, Settings, synth, train};

@@ -1,11 +1,11 @@
-//! What is made of a score: a probability, a class or a number.
+//! Converts scores to predictions: a probability, a class or a number.
 
 use super::Model;
 use crate::problem::loss::Admits;
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 
-/// What to make of a score.
+/// Kind of prediction.
 ///
 /// ```
 /// use lazyglm::{Model, Output, Settings, loss, synth, train};
@@ -20,9 +20,9 @@ use crate::util::parameter::Parameter;
 pub enum Output {
     /// The probability of the positive class.
     Probability,
-    /// w·x + b.
+    /// The raw score w·x + b.
     Score,
-    /// The class, or the predicted number.
+    /// The predicted class or number.
     Target,
 }
 
@@ -45,7 +45,7 @@ pub enum Prediction<'a> {
 }
 
 impl Model {
-    /// What a score means: a probability, a class or a number.
+    /// Converts a score to a prediction.
     ///
     /// ```
     /// use lazyglm::{Model, Output, Prediction, Settings, synth, train};
@@ -79,7 +79,7 @@ impl Model {
         }
     }
 
-    /// What `predict` gives when nothing is asked for: a probability if there is one, else a score for classes
+    /// The default kind of prediction: a probability if the loss gives one, otherwise a score for classes,
     /// and the predicted target for numbers.
     ///
     /// ```

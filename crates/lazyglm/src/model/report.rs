@@ -1,9 +1,10 @@
-//! What a training run has to say: plain data, printed elsewhere.
+//! The report of a training run, as plain data.
 
 use crate::problem::solvers::Solver;
 use serde::{Deserialize, Serialize};
 
-/// Figures of a finished run. What has not been measured, because the rows were not at hand any more, is NaN.
+/// Results of a finished run. A figure that was not measured, because the rows were no longer available, is
+/// NaN.
 ///
 /// ```
 /// use lazyglm::{Report, Settings, synth, train};
@@ -16,71 +17,71 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// F on all training rows: loss + penalty.
+    /// The objective F on all training rows: loss plus penalty.
     #[serde(with = "measured")]
     pub objective: f64,
     /// The mean loss.
     #[serde(with = "measured")]
     pub loss: f64,
-    /// λ₁‖w‖₁ + ½λ₂‖w‖².
+    /// The penalty λ₁‖w‖₁ + ½λ₂‖w‖².
     #[serde(with = "measured")]
     pub penalty: f64,
-    /// F without any weights: see [`crate::eval::objective::baseline`].
+    /// The objective of the null model: see [`crate::eval::objective::baseline`].
     #[serde(with = "measured")]
     pub baseline: f64,
-    /// How far the weights are from a minimum: see [`crate::eval::objective::violation`].
+    /// The violation of the optimality conditions: see [`crate::eval::objective::violation`].
     #[serde(with = "measured")]
     pub violation: f64,
-    /// A value that no weights can get F below: see [`crate::eval::objective::Certificate`]; `None` without a penalty, and for
-    /// rows that were not held in memory.
+    /// The dual value, a lower bound on the objective: see [`crate::eval::objective::Certificate`]. `None`
+    /// without a penalty, and for rows that were not kept in memory.
     #[serde(default)]
     pub dual: Option<f64>,
-    /// (F − dual)/|F|.
+    /// The relative duality gap (F − dual)/|F|.
     #[serde(default)]
     pub relative_gap: Option<f64>,
-    /// Newton's method: what its last step promised to gain, relative to F.
+    /// For Newton's method: the predicted decrease of its last step, relative to F.
     #[serde(default, rename = "promise")]
     pub predicted_decrease: Option<f64>,
-    /// λ₁ and λ₂, as given or as chosen.
+    /// λ₁, as given or as chosen.
     #[serde(default, with = "measured")]
     pub l1: f64,
-    /// The same.
+    /// λ₂, as given or as chosen.
     #[serde(default, with = "measured")]
     pub l2: f64,
-    /// Where the penalty was chosen: what was tried, in order.
+    /// The penalties that were tried, in order, if the penalty was chosen automatically.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// The smallest λ₁ at which all weights are zero: see [`crate::eval::objective::l1_max`].
+    /// λ₁_max, the smallest λ₁ at which all weights are zero: see [`crate::eval::objective::l1_max`].
     #[serde(with = "measured")]
     pub l1_max: f64,
-    /// Weights that are not zero, without the bias.
+    /// Number of non-zero weights, without the bias.
     pub nonzeros: usize,
-    /// d.
+    /// d: the number of features.
     pub features: usize,
-    /// Training rows.
+    /// Number of training rows.
     pub rows: usize,
-    /// Epochs run; steps of Newton's method.
+    /// Number of epochs, or of steps for Newton's method.
     pub epochs: u64,
-    /// How many runs the weights are the mean of, each in an order of its own.
+    /// Number of runs whose weights were averaged, each with its own row order.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub runs: u64,
-    /// The starting rate; 0 for a solver without one.
+    /// The initial learning rate, or 0 for a solver without one.
     #[serde(with = "measured")]
     pub eta0: f64,
-    /// Reading the data, in seconds.
+    /// Time to read the data, in seconds.
     pub seconds_read: f64,
-    /// From the first row learnt to weights settled, in seconds.
+    /// Time to train, from the first row to final weights, in seconds.
     pub seconds_train: f64,
     /// The solver.
     pub solver: Solver,
-    /// Why it stopped.
+    /// Why the run stopped.
     pub stop: Stop,
-    /// Held-out figures.
+    /// Results on the validation data, if there are any.
     pub validation: Option<Validation>,
-    /// The loss before each epoch's rows were learnt (a sample of them), epoch by epoch.
+    /// One entry per epoch, with losses of sampled rows before each row was learnt.
     pub history: Vec<Epoch>,
-    /// With many classes or labels: how they fared. F, loss and penalty are then sums over them, violation and l1_max the
-    /// greatest of all.
+    /// Results per head, for many classes or labels. Objective, loss and penalty are then sums over heads,
+    /// and violation and l1_max are maxima.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heads: Option<HeadsReport>,
 }
@@ -93,7 +94,7 @@ fn is_one(runs: &u64) -> bool {
     *runs == 1
 }
 
-/// Figures of a run with a head for each class or label.
+/// Results of a run with one head per class or label.
 ///
 /// ```
 /// use lazyglm::{Dataset, Declared, HeadKind, Settings, train::classes::{ClassTask, Room, train}};
@@ -111,22 +112,22 @@ fn is_one(runs: &u64) -> bool {
 pub struct HeadsReport {
     /// `ovr`, `softmax` or `labels`.
     pub kind: String,
-    /// Heads that diverged: they have no weights.
+    /// Heads that diverged and therefore have no weights.
     pub dropped: Vec<String>,
-    /// One a class or label.
+    /// One entry per class or label.
     pub heads: Vec<HeadReport>,
 }
 
-/// Figures of one head.
+/// Results of one head.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadReport {
-    /// The class or label.
+    /// Name of the class or label.
     pub name: String,
-    /// Training rows that have it.
+    /// Number of training rows with this class or label.
     pub rows: usize,
-    /// Its weights that are not zero.
+    /// Number of non-zero weights of the head.
     pub nonzeros: usize,
-    /// Its part of the mean loss; with softmax, that of its own rows.
+    /// The head's part of the mean loss. For softmax, the part of the rows of its class.
     #[serde(with = "measured")]
     pub loss: f64,
 }
@@ -144,7 +145,7 @@ pub struct HeadReport {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// How it was learnt.
+    /// The solver that was used.
     pub solver: Solver,
     /// λ₁.
     #[serde(with = "measured")]
@@ -152,18 +153,18 @@ pub struct Tried {
     /// λ₂.
     #[serde(with = "measured")]
     pub l2: f64,
-    /// The mean loss of rows that were held out from it.
+    /// The mean loss on held-out rows.
     #[serde(with = "measured")]
     pub loss: f64,
-    /// Weights that were not zero.
+    /// Number of non-zero weights.
     pub nonzeros: usize,
-    /// Rows learnt.
+    /// Number of training rows.
     pub rows: usize,
-    /// Whether it is the one that was chosen.
+    /// Whether this penalty was chosen.
     pub chosen: bool,
 }
 
-/// A figure, or null for one that was not measured: JSON has no NaN.
+/// Serialises a figure that was not measured as null, because JSON has no NaN.
 mod measured {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -176,7 +177,7 @@ mod measured {
     }
 }
 
-/// Why a run ended.
+/// Why a run stopped.
 ///
 /// ```
 /// use lazyglm::{Settings, Stop, synth, train};
@@ -188,24 +189,25 @@ mod measured {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// All epochs asked for were run.
+    /// All requested epochs were run.
     Epochs,
-    /// The validation loss had not improved for as many epochs as asked.
+    /// The validation loss did not improve for the requested number of epochs.
     EarlyStop,
-    /// The relative duality gap is within the tolerance: the distance from the minimum is proved.
+    /// The relative duality gap is within the tolerance, which certifies the distance from the optimum.
     Gap,
-    /// With λ₂ = 0, where the gap is loose: a Newton step promised to gain less than a tenth of the tolerance.
+    /// The predicted decrease of a Newton step is below a tenth of the tolerance. Used if λ₂ = 0, where the
+    /// gap is loose.
     #[serde(rename = "promise")]
     PredictedDecrease,
-    /// F fell no further in this precision, and the tolerance was not reached.
+    /// F stopped decreasing in this precision before the tolerance was reached.
     Precision,
-    /// All Newton steps were made, and the tolerance was not reached.
+    /// The maximum number of Newton steps was reached before the tolerance.
     Steps,
-    /// Somebody said so before the end.
+    /// The run was interrupted.
     Interrupted,
 }
 
-/// Held-out figures of a run.
+/// Results of a run on validation data.
 ///
 /// ```
 /// use lazyglm::{Settings, synth, train};
@@ -219,14 +221,14 @@ pub enum Stop {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validation {
-    /// Mean held-out loss of the model returned.
+    /// Mean validation loss of the returned model.
     #[serde(with = "measured")]
     pub loss: f64,
-    /// The epoch (from 1) with the lowest held-out loss.
+    /// The epoch (counted from 1) with the lowest validation loss.
     pub best_epoch: u64,
 }
 
-/// One epoch of a run.
+/// Results of one epoch.
 ///
 /// ```
 /// use lazyglm::{Settings, synth, train};
@@ -237,8 +239,9 @@ pub struct Validation {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
-    /// Its running loss: the mean over sampled rows, each before it was learnt; `None` if that is not finite.
+    /// The running loss: the mean over sampled rows, each before it was learnt. `None` if the mean is not
+    /// finite.
     pub running_loss: Option<f64>,
-    /// The held-out loss after it.
+    /// The validation loss after the epoch.
     pub validation_loss: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! A model at work: scores for rows whose features are named as in the data.
+//! Scores rows with a model, for rows whose features have the ids of the data.
 
 use crate::data::feature_ids::bucket;
 use crate::data::format::Parsed;
@@ -8,7 +8,7 @@ use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use std::borrow::Cow;
 
-/// A model laid out for scoring rows whose ids are indices as written.
+/// A model prepared for scoring.
 ///
 /// ```
 /// use lazyglm::{Model, Scorer, Settings, synth, train};
@@ -21,30 +21,31 @@ use std::borrow::Cow;
 /// ```
 pub struct Scorer<'a> {
     model: &'a Model,
-    held: Cow<'a, [f64]>, // of each feature with a weight: the weight, or with heads its place among these, from 1
-    table: Vec<f64>,      // the same for each index; 0 without a weight, NaN for a feature never seen
-    ids: Ids,             // what the ids of the rows at hand are
-    unseen: Option<String>, // the first feature met that training never saw
+    held: Cow<'a, [f64]>, // per feature: the weight or, with heads, its position in the list of features, counted from 1
+    table: Vec<f64>, // the same per index; 0 without a weight, NaN for a feature that did not occur in training
+    ids: Ids,        // the meaning of the current rows' ids
+    unseen: Option<String>, // the first feature that did not occur in training
     unseen_values: u64,
 }
 
 enum Ids {
-    /// Indices as written.
+    /// Ids are indices as written.
     Indices,
-    /// Indices to be hashed into 2 to this power buckets.
+    /// Ids are indices to be hashed into this many bits.
     Hashed(u32),
-    /// Numbers of names; what is held of each, and by what their values are multiplied, if rows are then
-    /// normalised.
+    /// Ids are numbers of names. Holds the entry of each name and, if rows are normalised after idf, the idf
+    /// factor of each.
     Names(Vec<f64>, Option<Vec<f64>>),
 }
 
-/// Up to this index every feature has a table entry; beyond it only if the model holds one in `SPARSE`, so that no
-/// small file can ask for much memory. Else, a search.
+/// Every index up to this bound has a table entry. Beyond it, the table is used only if at least one index in
+/// `SPARSE` has a weight, so that a small file cannot allocate much memory. Otherwise entries are found by
+/// binary search.
 const TABLE: u64 = 1 << 22;
 const SPARSE: u64 = 16;
 
 impl<'a> Scorer<'a> {
-    /// Lays out a model.
+    /// Prepares a model for scoring.
     ///
     /// ```
     /// use lazyglm::{Model, Scorer, Settings, synth, train};
@@ -76,7 +77,7 @@ impl<'a> Scorer<'a> {
         Scorer { model, held, table, ids: Ids::Indices, unseen: None, unseen_values: 0 }
     }
 
-    /// What is held of a feature; NaN if training never saw it.
+    /// The entry of a feature, or NaN if the feature did not occur in training.
     fn held(&self, index: usize) -> f64 {
         if let Some(&weight) = self.table.get(index) {
             return weight;
@@ -89,7 +90,7 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// Takes up a block of rows that are to be scored: what its ids stand for.
+    /// Prepares for scoring a block of rows by resolving the meaning of its ids.
     ///
     /// ```
     /// # use lazyglm::{Model, Scorer, Settings, synth, train};
@@ -134,8 +135,9 @@ impl<'a> Scorer<'a> {
         Ok(())
     }
 
-    /// w·x + b of row `i` of the block last met, or of rows whose ids are indices as written; features never seen
-    /// count as zero.
+    /// The score w·x + b of row `i`. Features that did not occur in training count as zero.
+    ///
+    /// The rows are those of the last prepared block, or rows whose ids are indices as written.
     ///
     /// ```
     /// # use lazyglm::{Model, Rows, Scorer, Seen, Settings, synth, train};
@@ -157,7 +159,7 @@ impl<'a> Scorer<'a> {
         score + length.map_or(0.0, |length| sum / length)
     }
 
-    /// The scores of all heads, in the place of what is there.
+    /// Replaces `scores` by the scores of all heads for row `i`.
     ///
     /// ```
     /// # use lazyglm::{HeadKind, Heads, Model, Rows, Scorer, Seen, Settings, synth, train};
@@ -190,7 +192,8 @@ impl<'a> Scorer<'a> {
         scores.iter_mut().zip(&heads.biases).for_each(|(score, bias)| *score = *score / length + bias);
     }
 
-    /// Refuses scores and predictions that are NaN or infinite: sums that leave the range of f64 say nothing of the row.
+    /// Rejects scores and predictions that are NaN or infinite, because an overflow says nothing about the
+    /// row.
     ///
     /// ```
     /// use lazyglm::{Place, Scorer};
@@ -210,8 +213,8 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// Shows what is held of each feature of a row, its value, and whether values are yet to be divided by the length of the
-    /// row, which is returned then.
+    /// Calls `see` with the entry and the value of each feature of a row, and whether to divide values by the
+    /// row's norm. Returns the norm in that case.
     fn walk(&mut self, rows: RowsRef, i: usize, mut see: impl FnMut(f64, f64, bool)) -> Option<f64> {
         let (mut unseen, mut count, mut square) = (None, 0, 0.0);
         let held = |id: usize| match &self.ids {
@@ -239,7 +242,7 @@ impl<'a> Scorer<'a> {
         (square > 0.0).then(|| square.sqrt())
     }
 
-    /// The first feature met that training never saw, and how many values such features had.
+    /// The first feature that did not occur in training, and the number of values of such features.
     ///
     /// ```
     /// # use lazyglm::{Model, Rows, Scorer, Settings, synth, train};
@@ -255,7 +258,7 @@ impl<'a> Scorer<'a> {
         self.unseen.as_deref().map(|name| (name, self.unseen_values)).filter(|(_, values)| *values > 0)
     }
 
-    /// The error for such a feature, where unknown features are not allowed.
+    /// The error of `--strict` for a feature that did not occur in training.
     ///
     /// ```
     /// # use lazyglm::{Model, Place, Rows, Scorer, Settings, synth, train};

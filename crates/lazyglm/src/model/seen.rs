@@ -1,8 +1,8 @@
-//! The features that occurred in training, also those without a weight.
+//! The set of features that occurred in training, including those without a weight.
 
 use crate::data::features::Features;
 
-/// A set of features, as runs of neighbouring indices.
+/// A set of features, stored as runs of consecutive indices.
 ///
 /// ```
 /// use lazyglm::{Model, Settings, synth, train};
@@ -13,12 +13,12 @@ use crate::data::features::Features;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// (first, last) of each run, both included; rising and apart.
+    /// (first, last) of each run, both inclusive, in ascending order and not adjacent.
     pub runs: Vec<(u32, u32)>,
 }
 
 impl Seen {
-    /// The features that occur.
+    /// The set of features that occur.
     pub(super) fn of(names: &Features, occurs: &[bool]) -> Seen {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for column in names.sorted().filter(|&column| occurs[column]) {

@@ -1,11 +1,11 @@
-//! How a model was trained, and how its data counted features: what is kept to be told, not to predict.
+//! How a model was trained, and the features of its data. Kept for information, not for prediction.
 
 use crate::model::report::Report;
 use crate::problem::penalty::Method;
 use crate::problem::settings::{Order, Precision, Settings, UpdateName};
 use serde::{Deserialize, Serialize};
 
-/// How training data counted features.
+/// Base and number of the features in the training data.
 ///
 /// ```
 /// use lazyglm::{Counting, Model, Settings, synth, train};
@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counting {
-    /// The index of the first feature, 0 or 1.
+    /// The index of the first feature: 0 or 1.
     pub index_base: u32,
-    /// d: how many features there are.
+    /// d: the number of features.
     pub count: usize,
 }
 
-/// How a model was trained.
+/// The training settings and results of a model.
 ///
 /// ```
 /// use lazyglm::{Model, Settings, synth, train};
@@ -38,37 +38,37 @@ pub struct Training {
     pub l1: f64,
     /// λ₂, as given.
     pub l2: f64,
-    /// `sgd` or `fobos`.
+    /// The method that applied the penalty: `sgd` or `fobos`.
     pub method: Method,
-    /// How the penalty was paid.
+    /// The algorithm of the penalty updates.
     pub update: UpdateName,
-    /// The schedule, as written.
+    /// The learning rate schedule, as written.
     pub schedule: String,
     /// The order of rows.
     pub order: Order,
-    /// The seed of the order.
+    /// Seed of the row permutation.
     pub seed: u64,
-    /// The weights' precision while learning.
+    /// Precision of the weights during training.
     pub precision: Precision,
-    /// Whether there is a bias.
+    /// Whether the model has a bias.
     pub bias: bool,
-    /// Whether rows had weights, their own or their class's.
+    /// Whether rows had sample weights or class weights.
     pub weighted: bool,
-    /// Epochs asked for; the report has those run.
+    /// The requested number of epochs. The report has the actual number.
     pub epochs: u64,
-    /// Epochs without a better held-out loss after which to stop.
+    /// The number of epochs without a better validation loss after which training stops.
     pub early_stop: Option<u64>,
-    /// How many steps the tables of the table update hold.
+    /// Number of steps in the tables of the table update.
     pub table_budget: usize,
-    /// Steps left out of the mean, if weights are a mean over steps.
+    /// If weights are averaged over steps: the number of initial steps that the average omits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average: Option<u64>,
-    /// The figures of the run; times are left out, so that the same run writes the same bytes.
+    /// Results of the run, without times, so that the same run writes the same bytes.
     pub report: Report,
 }
 
 impl Training {
-    /// What is kept of the settings and the figures of a run.
+    /// The settings and results of a run that a model keeps.
     pub(super) fn of(settings: &Settings, weighted: bool, report: Report) -> Training {
         Training {
             l1: settings.penalty.l1,

@@ -1,4 +1,4 @@
-//! What is said of weights by name, laid out on the columns of some data: a model to start from, factors of the penalty.
+//! Maps values by feature name to the columns of a data set: a model to start from, and penalty factors.
 
 use crate::data::bytes;
 use crate::data::feature_ids::FeatureIds;
@@ -10,7 +10,7 @@ use crate::util::number::parse_number;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The column of a feature as `inspect` names it.
+/// The column of a feature, by its name in `inspect`.
 fn column(features: &Features, name: &str) -> Option<usize> {
     let id = match &*features.naming {
         FeatureIds::Words(words) => words.find(name),
@@ -19,7 +19,7 @@ fn column(features: &Features, name: &str) -> Option<usize> {
     id.and_then(|id| features.column(id)).map(|column| column as usize)
 }
 
-/// The weights of a model on the columns of other data, and how many of them have no column there.
+/// The weights of a model on the columns of other data, and the number of weights without a column.
 ///
 /// ```
 /// use lazyglm::{Features, Model, Settings, start_of, synth, train};
@@ -43,7 +43,7 @@ pub fn start_of(model: &Model, features: &Features) -> (Start, usize) {
     (Start { weights, bias: model.bias }, lost)
 }
 
-/// Factors of the penalty, by feature; 1 for a feature that is not named.
+/// Penalty factors by feature name. The factor of other features is 1.
 ///
 /// ```
 /// use lazyglm::{Features, PenaltyFactors};
@@ -59,7 +59,7 @@ pub struct PenaltyFactors {
 }
 
 impl PenaltyFactors {
-    /// Reads one `feature<TAB>factor` a line.
+    /// Reads one `feature<TAB>factor` per line.
     pub fn read(file: &Path) -> Result<PenaltyFactors> {
         let mut by_name = HashMap::new();
         for (k, line) in
@@ -85,12 +85,12 @@ impl PenaltyFactors {
         Ok(PenaltyFactors { by_name, file: file.to_path_buf() })
     }
 
-    /// The factor of a feature.
+    /// The penalty factor of a feature.
     pub fn of(&self, name: &str) -> f64 {
         self.by_name.get(name).copied().unwrap_or(1.0)
     }
 
-    /// The factors on the columns of some data, and how many are for features that have none.
+    /// The penalty factors on the columns of a data set, and the number of factors without a column.
     pub fn on(&self, features: &Features) -> (Vec<f64>, usize) {
         let (mut factors, mut strangers) = (vec![1.0; features.columns()], 0);
         for (name, factor) in &self.by_name {
@@ -102,7 +102,7 @@ impl PenaltyFactors {
         (factors, strangers)
     }
 
-    /// Where they were read.
+    /// The file that the factors were read from.
     pub fn file(&self) -> &Path {
         &self.file
     }

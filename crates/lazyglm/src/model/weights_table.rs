@@ -1,6 +1,7 @@
-//! Weights as a table, as `inspect --tsv` prints them: `(bias)<TAB>value` and `feature<TAB>weight`, a line each.
+//! Reads a table of weights, one per line, as `inspect --tsv` prints it: `(bias)<TAB>value` and
+//! `feature<TAB>weight`.
 //!
-//! So weights that were found elsewhere can be put in place of a model's own.
+//! This allows weights from elsewhere to replace the weights of a model.
 
 use crate::data::bytes;
 use crate::data::vocabulary::Vocabulary;
@@ -10,7 +11,8 @@ use crate::util::number::parse_number;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The same model with the weights of a file; a feature that the file does not name has weight zero, and so has the bias.
+/// A copy of the model with the weights of a file. Features that the file does not list get weight zero, and
+/// so does an unlisted bias.
 ///
 /// ```
 /// use lazyglm::{Model, Settings, synth, train, with_weights_of};
@@ -82,7 +84,7 @@ fn of_words<'a>(model: &Model, words: &Words, pairs: impl Iterator<Item = (&'a s
         names.id(&name);
         weights.push(weight);
     }
-    // Words that had a weight are still words that occurred.
+    // Words that had a weight still count as words that occurred.
     let idf_of = |k: usize, side: usize| words.idf.as_ref().map_or(0.0, |idf| idf[side][k]);
     let mut others: Vec<(u64, f64)> =
         words.others.iter().enumerate().map(|(k, mark)| (*mark, idf_of(k, 1))).collect();
@@ -97,7 +99,7 @@ fn of_words<'a>(model: &Model, words: &Words, pairs: impl Iterator<Item = (&'a s
     Model { features, weights, words: Some(Words { names, others, idf }), ..model.clone() }
 }
 
-/// What [`crate::data::feature_ids::one_line`] made of tabs and line ends, undone.
+/// Undoes the escapes of [`crate::data::feature_ids::one_line`].
 fn unescaped(name: &str) -> String {
     name.replace("\\t", "\t").replace("\\n", "\n").replace("\\r", "\r")
 }

@@ -1,4 +1,4 @@
-//! The words of a model whose features have names: those with a weight, and marks of those without.
+//! The words of a model whose features have names: words with a weight, and hashes of the other words.
 
 use crate::data::features::Features;
 use crate::data::vocabulary::Vocabulary;
@@ -13,16 +13,18 @@ use twox_hash::XxHash3_64;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Words {
-    /// Those with a weight, in the order of the weights.
+    /// The words with a weight, in the order of the weights.
     pub names: Vocabulary,
-    /// XXH3-64 of each other word that occurred in training, rising: their weight is zero, and they are not unknown.
+    /// Ascending XXH3-64 hashes of the other words that occurred in training. These words are known and have
+    /// weight zero.
     pub others: Vec<u64>,
-    /// For text whose rows are normalised after idf: the idf of each of both, since every word counts in a row's length.
+    /// For text whose rows are normalised after idf: the idf of `names` and of `others`. Every word affects a
+    /// row's norm.
     pub idf: Option<[Vec<f64>; 2]>,
 }
 
 impl Words {
-    /// Those of `features` keep their names; of all others, marks are kept.
+    /// Keeps the names of `features`, and hashes of all other words.
     pub(super) fn of(names: &Features, all: &Vocabulary, features: &[u32]) -> Words {
         let (kept, others): (Vec<u32>, Vec<u32>) =
             (0..all.len() as u32).partition(|id| features.binary_search(id).is_ok());
@@ -41,7 +43,7 @@ impl Words {
         }
     }
 
-    /// The marks of some words, rising.
+    /// The hashes of some words, in ascending order.
     pub fn marks<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<u64> {
         let mut marks: Vec<u64> =
             words.into_iter().map(|word| XxHash3_64::oneshot(word.as_bytes())).collect();
@@ -50,7 +52,7 @@ impl Words {
         marks
     }
 
-    /// The idf of a word that occurred in training, where rows are normalised after it.
+    /// The idf of a word that occurred in training, if rows are normalised after idf.
     pub(crate) fn idf(&self, word: &str) -> Option<f64> {
         let [of_names, of_others] = self.idf.as_ref()?;
         let other = || self.others.binary_search(&XxHash3_64::oneshot(word.as_bytes())).ok();

@@ -1,17 +1,17 @@
-//! The part of a model file that is about heads: tensors out, and in again if they obey the rules.
+//! The tensors of heads in a model file: encoding, and validated decoding.
 
 use crate::problem::heads::{HeadKind, Heads};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// What the header has of heads.
+/// Names and kind of the heads, as stored in the header.
 #[derive(Serialize, Deserialize)]
 pub(super) struct HeadNames {
     pub kind: HeadKind,
     pub names: Vec<String>,
 }
 
-/// `head_ends`, `head_ids`, `head_biases` and `head_thresholds`.
+/// The tensors `head_ends`, `head_ids`, `head_biases` and `head_thresholds`.
 pub(super) fn head_bytes(heads: &Heads) -> [Vec<u8>; 4] {
     let f64s = |of: &[f64]| of.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     [
@@ -22,7 +22,8 @@ pub(super) fn head_bytes(heads: &Heads) -> [Vec<u8>; 4] {
     ]
 }
 
-/// The heads, if they obey the rules: names that differ, one bias each; every feature has weights, of rising heads.
+/// Decodes heads and returns `None` if they are invalid. Names must differ, each head needs one bias, and
+/// each feature needs weights of increasing heads.
 pub(super) fn read_heads(
     header: HeadNames,
     ends: Vec<u64>,
@@ -52,7 +53,7 @@ pub(super) fn read_heads(
     (fine && start == ids.len()).then_some(Heads { kind, names, biases, ends, ids, thresholds })
 }
 
-/// A name of a class, as targets are read.
+/// Whether a class name is in the canonical form of targets.
 pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.contains(|c: char| c.is_ascii_control())
 }

@@ -1,24 +1,25 @@
-//! A model as bytes: a safetensors file that loads without running anything and opens in Python.
+//! The model file format: a safetensors file, which loads without executing code and opens in Python.
 //!
-//! | tensor | type | what |
+//! | tensor | type | content |
 //! |---|---|---|
-//! | `weights` | F64 \[k\] | the weights that are not zero; with heads \[m\], feature by feature |
+//! | `weights` | F64 \[k\] | the non-zero weights; with heads \[m\], grouped by feature |
 //! | `bias` | F64 \[1\] | b |
-//! | `features` | U32 \[k\] | the index of each, as written in the data, or its bucket, or the number of its word, rising |
+//! | `features` | U32 \[k\] | the index of each feature as written, its bucket or the number of its word, in ascending order |
 //! | `seen` | U32 \[2m\] | first and last index of each run of features that occurred in training |
-//! | `name_ends` | U64 \[k\] | with words: where each feature's word ends in `names` |
-//! | `names` | U8 | with words: the words of the weights, end to end, in UTF-8 |
-//! | `others` | U64 \[z\] | with words: XXH3-64 of every other word that occurred, rising |
-//! | `idf`, `other_idf` | F64 \[k\], \[z\] | with words of normalised text: their idf |
-//! | `head_ends` | U64 \[k\] | with heads: where each feature's weights end in `weights` |
-//! | `head_ids` | U32 \[m\] | with heads: whose each weight is, rising within a feature |
-//! | `head_biases` | F64 \[h\] | with heads: their biases |
-//! | `head_thresholds` | F64 \[h\] | with labels whose thresholds were tuned: these |
+//! | `name_ends` | U64 \[k\] | with words: the end of each feature's word in `names` |
+//! | `names` | U8 | with words: the words of the weights, concatenated, in UTF-8 |
+//! | `others` | U64 \[z\] | with words: XXH3-64 of every other word that occurred, in ascending order |
+//! | `idf`, `other_idf` | F64 \[k\], \[z\] | with words of normalised text: the idf of `names` and of `others` |
+//! | `head_ends` | U64 \[k\] | with heads: the end of each feature's weights in `weights` |
+//! | `head_ids` | U32 \[m\] | with heads: the head of each weight, in ascending order within a feature |
+//! | `head_biases` | F64 \[h\] | with heads: the bias of each head |
+//! | `head_thresholds` | F64 \[h\] | with labels and tuned thresholds: the threshold of each head |
 //! | `xxh3_64` | U8 \[8\] | the last eight bytes of the file: XXH3-64, little-endian, of all bytes before them |
 //!
-//! The header's metadata has one key, `lazyglm`: a JSON object with `format`, loss, classes, how rows are made of data,
-//! how features are counted and how the model was trained. Format 1 knows svmlight data alone, format 2 all of them,
-//! format 3 heads, whose names and kind stand in the header; a model is written in the oldest format that will do. The checksum stands last in every format to come.
+//! The header's metadata has one key, `lazyglm`: a JSON object with `format`, loss, classes, reading options,
+//! base and number of features, and training settings. Format 1 supports svmlight data only, and format 2 all
+//! data formats. Format 3 adds heads, whose names and kind are in the header. A model is written in the
+//! oldest format that suffices. The checksum comes last in all formats.
 //!
 //! ```
 //! use lazyglm::{Model, Settings, model::file, synth, train};
@@ -46,10 +47,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use twox_hash::XxHash3_64;
 
-/// The newest format this version reads; it writes the oldest that will do.
+/// The newest format that this version reads. It writes the oldest format that suffices.
 const FORMAT: u32 = 3;
 
-/// Bytes of the checksum at the end of the file.
+/// Length in bytes of the checksum at the end of the file.
 const CHECKSUM: usize = 8;
 
 #[derive(Serialize, Deserialize)]
@@ -70,14 +71,14 @@ fn is_default(reading: &ReadConfig) -> bool {
     *reading == ReadConfig::default()
 }
 
-/// Just enough of a header to know whether the rest can be read.
+/// The part of the header that tells whether this version can read the rest.
 #[derive(Deserialize)]
 struct Format {
     format: u32,
 }
 
 impl Model {
-    /// Writes a model file, whole or not at all.
+    /// Writes a model file atomically.
     ///
     /// ```
     /// use lazyglm::{Model, Settings, model::file, synth, train};
@@ -96,7 +97,7 @@ impl Model {
 }
 
 impl Model {
-    /// Reads a model file, and refuses it unless every rule holds.
+    /// Reads a model file and rejects it if it breaks any rule of the format.
     ///
     /// ```
     /// let path = std::env::temp_dir().join("lazyglm-doc-load.model");
@@ -121,7 +122,7 @@ impl Model {
     }
 }
 
-/// Refuses what could be written and never be read again: JSON has no infinity, and a weight must be a number.
+/// Rejects infinite or NaN weights and settings, which could be written but not read: JSON has no infinity.
 fn refuse_infinite(model: &Model) -> Result<()> {
     let biases = model.heads.iter().flat_map(|heads| &heads.biases);
     let mut weights = model.weights.iter().chain([&model.bias]).chain(biases);
@@ -139,7 +140,7 @@ fn refuse_infinite(model: &Model) -> Result<()> {
 }
 
 impl Model {
-    /// The bytes of a model file.
+    /// Encodes the model as the bytes of a model file.
     ///
     /// ```
     /// use lazyglm::{Model, Settings, model::file, synth, train};
@@ -177,7 +178,8 @@ impl Model {
         let view =
             |dtype, length, bytes| TensorView::new(dtype, vec![length], bytes).map_err(|e| cannot_write(&e));
         let (names, ends, others) = self.words.as_ref().map(word_bytes).unwrap_or_default();
-        // safetensors lays tensors out by falling size of their type, then by name: the checksum comes last.
+        // safetensors orders tensors by decreasing size of their type, then by name. So the checksum comes
+        // last.
         let mut tensors = vec![
             ("weights", view(Dtype::F64, self.weights.len(), &weights)?),
             ("bias", view(Dtype::F64, 1, &bias)?),
@@ -218,7 +220,7 @@ impl Model {
     }
 }
 
-/// `names`, `name_ends` and `others`.
+/// The tensors `names`, `name_ends` and `others`.
 fn word_bytes(words: &Words) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let names: String = words.names.iter().collect();
     let ends = words.names.iter().scan(0, |end, name| {
@@ -229,7 +231,7 @@ fn word_bytes(words: &Words) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     (names.into_bytes(), ends.flat_map(u64::to_le_bytes).collect(), others)
 }
 
-/// The words, if the tensors of them obey the rules.
+/// Decodes the words of features and returns `None` if their tensors are invalid.
 fn read_words(names: &[u8], ends: Vec<u64>, others: Vec<u64>) -> Option<Words> {
     let text = std::str::from_utf8(names).ok()?;
     let (mut words, mut start) = (Vocabulary::default(), 0);
@@ -237,7 +239,7 @@ fn read_words(names: &[u8], ends: Vec<u64>, others: Vec<u64>) -> Option<Words> {
         words.id(text.get(start..usize::try_from(end).ok()?)?);
         start = end as usize;
     }
-    let fits = start == text.len() && words.len() == ends.len(); // no word twice
+    let fits = start == text.len() && words.len() == ends.len(); // no duplicate words
     (fits && others.windows(2).all(|two| two[0] < two[1])).then_some(Words {
         names: words,
         others,
@@ -255,14 +257,14 @@ fn cannot_write(e: &dyn std::error::Error) -> Error {
     .into()
 }
 
-/// What is wrong with a file, and what to do.
+/// What is wrong with a file, and a hint.
 type Refusal = (String, &'static str);
 
 const AGAIN: &str = "copy or train it again";
 const NO_MODEL: &str = "give a file written by `lazyglm train -o` (the model comes first, then the data)";
 
 impl Model {
-    /// The model in these bytes, if every rule of the format holds.
+    /// Decodes a model from the bytes of a model file and checks every rule of the format.
     ///
     /// ```
     /// use lazyglm::{Model, Settings, model::file, synth, train};
