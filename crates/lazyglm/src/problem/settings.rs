@@ -1,4 +1,4 @@
-//! Everything a run depends on, besides the data.
+//! The settings of a training run.
 
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::problem::schedule::Spec;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How the penalty is paid: see [`crate::optim::update`].
+/// The algorithm of the penalty updates: see [`crate::optim::update`].
 ///
 /// ```
 /// use lazyglm::{Settings, UpdateName};
@@ -18,17 +18,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpdateName {
-    /// The folded frame.
+    /// Lazy updates in constant time per non-zero (the folded frame).
     Lazy,
-    /// The paper's tables.
+    /// Lazy updates with tables, as in the paper.
     Table,
-    /// Every weight at every step.
+    /// Dense updates: every weight at every step.
     Dense,
-    /// The same, with predictions over non-zeros only.
+    /// Dense updates, with predictions over non-zeros only.
     DenseSparsePredict,
 }
 
-/// What weights are kept in.
+/// Floating-point precision of the weights.
 ///
 /// ```
 /// use lazyglm::{Precision, Settings, synth, train};
@@ -43,9 +43,9 @@ pub enum UpdateName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// Four bytes.
+    /// Four bytes per weight.
     F32,
-    /// Eight bytes.
+    /// Eight bytes per weight.
     F64,
 }
 
@@ -64,13 +64,13 @@ pub enum Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Anew for each epoch, from the seed.
+    /// A new random order per epoch, determined by the seed.
     Shuffled,
-    /// As in the data.
+    /// The order of the data.
     Sequential,
 }
 
-/// Everything a run depends on, besides the data.
+/// The settings of a training run.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Settings, schedule::Spec, synth, train};
@@ -84,45 +84,47 @@ pub enum Order {
 pub struct Settings {
     /// λ₁ and λ₂.
     pub penalty: ElasticNet,
-    /// Whether λ₁ and λ₂ are to be chosen on held-out rows, whatever `penalty` says. For the solver `auto` alone.
+    /// Whether to choose λ₁ and λ₂ on held-out rows instead of using `penalty`. Only for the solver `auto`.
     pub choose_penalty: bool,
-    /// The algorithm.
+    /// The solver.
     pub solver: Solver,
-    /// The relative distance from the minimum at which a solver that finds it may stop.
+    /// The relative distance from the optimum at which a solver with an optimality certificate stops.
     pub tolerance: f64,
-    /// Where to start, by column; at zero if not given.
+    /// Initial weights by column. Zero if not given.
     pub start: Option<Arc<Start>>,
-    /// A factor of the penalty for each column; 1 if not given. Not for every solver.
+    /// A penalty factor per column. All 1 if not given. Some solvers do not support factors.
     pub factors: Option<Arc<Vec<f64>>>,
-    /// Whether no weight may be below zero. Not for every solver.
+    /// Whether weights must not be negative. Some solvers do not support this.
     pub nonnegative: bool,
-    /// SGD or FoBoS.
+    /// The method that applies the penalty: SGD or FoBoS.
     pub method: Method,
-    /// How the penalty is paid.
+    /// The algorithm of the penalty updates.
     pub update: UpdateName,
-    /// η(t).
+    /// The learning rate schedule η(t).
     pub schedule: Spec,
-    /// η₀; found on a sample of the rows if not given.
+    /// The initial learning rate η₀. If not given, it is searched on a sample of the rows.
     pub eta0: Option<f64>,
-    /// How many times the rows are gone through.
+    /// Number of passes over the rows.
     pub epochs: u64,
-    /// In which order.
+    /// The order of rows.
     pub order: Order,
-    /// Of the order.
+    /// Seed of the row permutation.
     pub seed: u64,
-    /// Of the lazy update's weights; the others work in f64.
+    /// Precision of the lazy update's weights. Other updates use f64.
     pub precision: Precision,
-    /// Whether there is a bias.
+    /// Whether to train a bias.
     pub bias: bool,
-    /// Stop after so many epochs without a better validation loss, and return the best.
+    /// Stop after this many epochs without a better validation loss, and return the best weights.
     pub early_stop: Option<u64>,
-    /// How many steps the tables of [`UpdateName::Table`] hold.
+    /// Number of steps in the tables of [`UpdateName::Table`].
     pub table_budget: usize,
-    /// Return the mean of the weights over all steps but the first so many, instead of the last.
+    /// Return the average of the weights over all steps except this many initial ones, instead of the last
+    /// weights.
     pub average: Option<u64>,
-    /// The model is the mean of so many runs, each in an order of its own. Not for every solver.
+    /// Number of runs whose weights are averaged, each with its own row order. Some solvers do not support
+    /// this.
     pub runs: u64,
-    /// The memory that many classes or labels may take, in bytes; nine tenths of what is left if not given.
+    /// A flag that ends the run when set. The weights learnt so far are returned.
     pub memory: Option<usize>,
     /// Whether each label gets the threshold with the best F1 score, instead of 0.
     pub tuned_thresholds: bool,
@@ -130,22 +132,22 @@ pub struct Settings {
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
-/// Weights and a bias to start from.
+/// Initial weights and bias.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Start {
-    /// w, one a column.
+    /// The weights w, one per column.
     pub weights: Vec<f64>,
-    /// b.
+    /// The bias b.
     pub bias: f64,
 }
 
 impl Settings {
-    /// Whether the run is to end.
+    /// Whether the run should end.
     pub fn interrupted(&self) -> bool {
         self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// The penalty, weight by weight.
+    /// The penalty per weight.
     pub fn weighted_penalty(&self) -> WeightedPenalty<'_> {
         let factors = self.factors.as_ref().map(|factors| factors.as_slice());
         WeightedPenalty { penalty: self.penalty, factors, nonnegative: self.nonnegative }

@@ -1,5 +1,5 @@
-//! The solvers there are and what each of them can do: one table. The program, Python and the documentation print it, and
-//! what it does not allow is refused before any data are read.
+//! The table of solvers and their capabilities. The program, Python and the documentation print it, and
+//! combinations that it excludes are rejected before any data are read.
 //!
 //! ```
 //! use lazyglm::{Request, Solver, loss};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// An algorithm.
+/// A training algorithm.
 ///
 /// ```
 /// use lazyglm::Solver;
@@ -30,36 +30,36 @@ use std::str::FromStr;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Solver {
-    /// Chooses one of the others, and the penalty if none is given.
+    /// Chooses one of the other solvers, and the penalty if none is given.
     Auto,
-    /// Stochastic gradient descent, one row at a time.
+    /// Stochastic gradient descent, one row per step.
     #[default]
     #[serde(alias = "online")]
     Sgd,
-    /// Proximal Newton steps to the optimum.
+    /// Proximal Newton method, which runs to the optimum.
     Newton,
-    /// Stochastic steps with a rate for each weight.
+    /// Stochastic gradient descent with a learning rate per weight.
     Adagrad,
     /// FTRL-Proximal.
     Ftrl,
-    /// Stochastic steps with reduced variance (prox-SVRG), to the optimum.
+    /// Variance-reduced stochastic gradient descent (prox-SVRG), which runs to the optimum.
     #[serde(alias = "saga")]
     Svrg,
 }
 
-/// What the targets of a problem are.
+/// Kind of the targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TargetKind {
     /// Numbers, or two classes: one model.
     Single,
-    /// More than two classes: a model for each.
+    /// More than two classes: one model per class.
     Classes,
-    /// Any number of labels per row: a model for each.
+    /// Any number of labels per row: one model per label.
     Labels,
 }
 
-/// Which losses a solver can minimise.
+/// The losses that a solver can minimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Losses {
@@ -72,7 +72,7 @@ pub enum Losses {
 }
 
 impl Losses {
-    /// Whether a loss is one of these.
+    /// Whether a loss belongs to this set.
     pub fn include(self, loss: &dyn Loss) -> bool {
         match self {
             Losses::Any => true,
@@ -92,47 +92,49 @@ impl Losses {
     }
 }
 
-/// Which settings of stochastic steps a solver knows: `method`, `update`, `schedule`, `average`.
+/// Which settings of stochastic steps a solver supports: `method`, `update`, `schedule`, `average`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Steps {
-    /// All of them.
+    /// All of these settings.
     AsTold,
-    /// None: every weight has a rate of its own. `eta0`, `epochs` and `order` are known.
+    /// None of these settings, because each weight has its own learning rate. `eta0`, `epochs` and `order`
+    /// are supported.
     OwnRates,
-    /// None, and no epochs either.
+    /// None of these settings, and no epochs.
     None,
 }
 
-/// A row of the table.
+/// Capabilities of one solver.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Capabilities {
     /// The solver.
     pub solver: Solver,
-    /// What it does, in a line.
+    /// One-line description of the solver.
     pub about: &'static str,
-    /// The losses it can minimise.
+    /// The supported losses.
     pub losses: Losses,
-    /// The targets it can learn.
+    /// The supported kinds of targets.
     pub targets: &'static [TargetKind],
-    /// Whether it can go through rows that are not held in memory.
+    /// Whether the solver supports rows that are not kept in memory.
     pub on_disk: bool,
-    /// Whether it knows a factor of the penalty for each feature.
+    /// Whether the solver supports penalty factors.
     pub factors: bool,
-    /// Whether it can keep weights from being negative.
+    /// Whether the solver supports non-negative weights.
     pub bounds: bool,
-    /// Whether it can average several runs.
+    /// Whether the solver can average several runs.
     pub runs: bool,
-    /// Whether it stops by itself at a tolerance.
+    /// Whether the solver stops at a tolerance.
     pub tolerance: bool,
-    /// The settings of steps that it knows.
+    /// The supported settings of stochastic steps.
     pub steps: Steps,
 }
 
 use TargetKind::{Classes, Labels, Single};
 
-/// The table. To add a solver: a line here, and one in `train/solvers.rs` that says where its code is.
+/// The table of solvers. To add a solver, add an entry here, and one in `train/solvers.rs` that names its
+/// code.
 pub static SOLVERS: &[Capabilities] = &[
     Capabilities {
         solver: Solver::Auto,
@@ -208,7 +210,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
 ];
 
-/// What is wanted of a solver, as far as it is known.
+/// Requirements on a solver, as far as they are known.
 ///
 /// ```
 /// use lazyglm::{Request, Solver, TargetKind};
@@ -219,25 +221,25 @@ pub static SOLVERS: &[Capabilities] = &[
 pub struct Request<'a> {
     /// The loss.
     pub loss: Option<&'a dyn Loss>,
-    /// What the targets are.
+    /// The kind of targets.
     pub targets: Option<TargetKind>,
-    /// Rows that are not held in memory.
+    /// Whether rows are not kept in memory.
     pub on_disk: bool,
-    /// A factor of the penalty for each feature.
+    /// Whether there are penalty factors.
     pub factors: bool,
-    /// No weight below zero.
+    /// Whether weights must not be negative.
     pub bounds: bool,
-    /// The mean of several runs.
+    /// Whether several runs are averaged.
     pub runs: bool,
 }
 
 impl Solver {
-    /// Its row of the table.
+    /// The solver's entry in the table.
     pub fn capabilities(self) -> &'static Capabilities {
-        SOLVERS.iter().find(|row| row.solver == self).unwrap_or(&SOLVERS[0]) // a law says that every solver has one
+        SOLVERS.iter().find(|row| row.solver == self).unwrap_or(&SOLVERS[0]) // a test checks that every solver has an entry
     }
 
-    /// How it is asked for.
+    /// The name of the solver in options.
     ///
     /// ```
     /// assert_eq!(lazyglm::Solver::Newton.name(), "newton");
@@ -253,7 +255,7 @@ impl Solver {
         }
     }
 
-    /// Refuses what it cannot do, and names the first two solvers of the table that can.
+    /// Rejects requirements that the solver does not support, and names the first two solvers that do.
     pub fn check(self, wanted: &Request) -> Result<()> {
         let Some(what) = self.capabilities().lacks(wanted) else { return Ok(()) };
         let able = SOLVERS.iter().filter(|row| row.lacks(wanted).is_none());
@@ -270,7 +272,7 @@ impl Solver {
 }
 
 impl Capabilities {
-    /// What is wanted and missing, in words.
+    /// A description of the first requirement that the solver does not support.
     fn lacks(&self, wanted: &Request) -> Option<String> {
         let solver = Parameter::Solver.set(self.solver);
         if let Some(loss) = wanted.loss.filter(|loss| !self.losses.include(*loss)) {

@@ -1,6 +1,6 @@
-//! Data made on the spot: documents with a Zipf vocabulary and a planted sparse truth.
+//! Synthetic data: documents with a Zipf vocabulary and sparse true weights.
 //!
-//! For the demo, the benchmarks, the examples and the tests; the same on every machine.
+//! Used by the demo, the benchmarks, the examples and the tests. The data are the same on every machine.
 //!
 //! ```
 //! use lazyglm::{ElasticNet, Settings, synth, train};
@@ -20,7 +20,7 @@ use crate::problem::loss;
 use crate::problem::task::{Targets, Task};
 use crate::util::random::Random;
 
-/// How large the data are to be.
+/// Size of the synthetic data.
 ///
 /// ```
 /// use lazyglm::synth::{Shape, documents};
@@ -30,15 +30,15 @@ use crate::util::random::Random;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// n.
+    /// n: the number of rows.
     pub rows: usize,
-    /// d.
+    /// d: the number of features.
     pub features: usize,
-    /// Mean number of distinct words of a document.
+    /// Mean number of distinct words per document.
     pub words: f64,
-    /// How many features matter.
+    /// Number of features with a true weight.
     pub planted: usize,
-    /// Of the random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
@@ -48,7 +48,7 @@ impl Default for Shape {
     }
 }
 
-/// The shape of the paper's data: bags of words of Medline abstracts (Lipton & Elkan 2015, §6).
+/// The size of the paper's data: bags of words of Medline abstracts (Lipton & Elkan 2015, §6).
 ///
 /// ```
 /// use lazyglm::synth::{PAPER, Shape, documents};
@@ -58,7 +58,7 @@ impl Default for Shape {
 /// ```
 pub const PAPER: Shape = Shape { rows: 1_000_000, features: 260_941, words: 88.54, planted: 2_000, seed: 1 };
 
-/// Made data, and the truth planted in them.
+/// Synthetic data and their true weights.
 ///
 /// ```
 /// use lazyglm::synth::{Shape, documents};
@@ -70,16 +70,17 @@ pub const PAPER: Shape = Shape { rows: 1_000_000, features: 260_941, words: 88.5
 /// assert!(right > 400, "the truth knows better than a coin");
 /// ```
 pub struct Documents {
-    /// Rows of ones, targets ±1, logistic loss.
+    /// A task with rows of ones, targets ±1 and logistic loss.
     pub task: Task,
-    /// The true weights: (column, weight), columns rising.
+    /// The true weights as (column, weight), with increasing columns.
     pub truth: Vec<(usize, f64)>,
 }
 
-/// Makes documents.
+/// Generates documents.
 ///
-/// Word of rank r has probability ∝ 1/r (Zipf); ranks are spread over the columns at random, as in real data, where
-/// a word's number says nothing of its frequency. The class is drawn with log-odds Σ of the planted weights.
+/// The word of rank r has probability ∝ 1/r (Zipf). Ranks are assigned to columns at random, because in real
+/// data a word's number does not depend on its frequency. The class is drawn with log-odds equal to the sum
+/// of the true weights.
 ///
 /// ```
 /// use lazyglm::synth::{Shape, documents};
@@ -109,7 +110,7 @@ pub fn documents(shape: &Shape) -> Documents {
     Documents { task: task(rows, targets), truth }
 }
 
-/// Weights of ±1 to ±2 on words of middling rank, spread evenly over the logarithm of the rank.
+/// True weights of ±1 to ±2 on words of medium rank, spread evenly over the logarithm of the rank.
 fn plant(shape: &Shape, column_of_rank: &[u32], random: &mut Random) -> Vec<f64> {
     let mut weights = vec![0.0; shape.features];
     let (first, last) =
@@ -118,7 +119,7 @@ fn plant(shape: &Shape, column_of_rank: &[u32], random: &mut Random) -> Vec<f64>
         let weight = (1.0 + random.uniform()).copysign(random.uniform() - 0.5);
         let mut rank = (first * (last / first).powf(random.uniform())) as usize % shape.features;
         while weights[column_of_rank[rank] as usize] != 0.0 {
-            rank = (rank + 1) % shape.features; // taken: the next free one
+            rank = (rank + 1) % shape.features; // already used: take the next free one
         }
         weights[column_of_rank[rank] as usize] = weight;
     }
@@ -129,12 +130,13 @@ fn plant(shape: &Shape, column_of_rank: &[u32], random: &mut Random) -> Vec<f64>
 struct Writer<'a> {
     shape: &'a Shape,
     column_of_rank: Vec<u32>,
-    last_used: Vec<u32>, // by rank: the last row that has the word
+    last_used: Vec<u32>, // per rank: the last row that contains the word
     words: Vec<u32>,
 }
 
 impl Writer<'_> {
-    /// The words of document `row` (from 1), sorted. Lengths are spread evenly from 0.4 to 1.6 times the mean.
+    /// The sorted words of document `row` (counted from 1). Lengths are uniform from 0.4 to 1.6 times the
+    /// mean.
     fn write(&mut self, row: u32, random: &mut Random) -> &[u32] {
         let length = self.shape.words * (0.4 + 1.2 * random.uniform()) + random.uniform();
         let length = (length as usize).clamp(1, (self.shape.features / 2).max(1));

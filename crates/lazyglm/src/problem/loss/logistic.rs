@@ -1,7 +1,7 @@
 //! logistic: ℓ(s, y) = log(1 + e^(−ys)), y = ±1.
 //!
-//! slope −y/(1 + e^(ys)) · curvature ≤ ¼ · link 1/(1 + e^(−s)), the probability of the positive class
-//! slides so that z = ys rises by d, where d + e^z(e^d − 1) = h (Karampatziakis & Langford 2011)
+//! slope −y/(1 + e^(ys)) · curvature ≤ ¼ · inverse link 1/(1 + e^(−s)), the probability of the positive class
+//! gradient flow for time h: z = ys increases by d, where d + e^z(e^d − 1) = h (Karampatziakis & Langford 2011)
 //! conjugate at u = −ya: a·ln a + (1−a)·ln(1−a) for a in [0, 1]
 
 use super::{Admits, Loss, Make};
@@ -21,7 +21,7 @@ impl Loss for Logistic {
 
     fn value(&self, score: f64, target: f64) -> f64 {
         let z = target * score;
-        (-z).max(0.0) + (-z.abs()).exp().ln_1p() // never e^(+large)
+        (-z).max(0.0) + (-z.abs()).exp().ln_1p() // avoids overflow of e^(+large)
     }
 
     fn slope(&self, score: f64, target: f64) -> f64 {
@@ -55,7 +55,8 @@ impl Loss for Logistic {
 
     fn slide(&self, score: f64, target: f64, time: f64) -> Option<f64> {
         let e = (target * score).exp();
-        // Convex and rising in d: from above Newton's method comes down to the root, and both of these are above it.
+        // The equation is convex and increasing in d. Newton's method descends to the root from either of
+        // these upper bounds.
         let mut d = (time / (1.0 + e)).min((time / e).ln_1p());
         for _ in 0..30 {
             let step = (d + e * d.exp_m1() - time) / (1.0 + e * d.exp());

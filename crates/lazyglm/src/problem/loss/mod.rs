@@ -1,7 +1,7 @@
-//! Losses ℓ(s, y): how wrong is the score s when the target is y? One file each.
+//! Loss functions ℓ(s, y) of a score s and a target y, one module per loss.
 //!
-//! To add one: write its file, add its `mod` line and its line in [`TABLE`]. The program's flag for the loss, its help,
-//! the error lists and every law follow from the table.
+//! To add a loss, write its module and add its `mod` line and its entry in [`TABLE`]. The program's `--loss`,
+//! its help, lists in errors and the tests follow from the table.
 //!
 //! ```
 //! use lazyglm::loss;
@@ -27,7 +27,7 @@ use crate::util::error::Result;
 use crate::util::registry::{self, Entry};
 use std::sync::Arc;
 
-/// Which targets a loss admits.
+/// The targets that a loss accepts.
 ///
 /// ```
 /// use lazyglm::loss::{self, Admits};
@@ -42,11 +42,11 @@ pub enum Admits {
     Classes,
     /// Any real number.
     Reals,
-    /// Zero and above.
+    /// Non-negative numbers.
     NonNegative,
 }
 
-/// A loss: convex in the score s, for every admitted target y.
+/// A loss function that is convex in the score s, for every accepted target y.
 ///
 /// ```
 /// let loss = lazyglm::loss::parse("huber:delta=1").unwrap();
@@ -54,13 +54,13 @@ pub enum Admits {
 /// assert_eq!(loss.slope(3.0, 0.0), 1.0);
 /// ```
 pub trait Loss: Send + Sync + std::fmt::Debug {
-    /// As it is written: `name` or `name:key=value`. [`parse`] of it gives the same loss back.
+    /// The specification of the loss: `name` or `name:key=value`. [`parse`] of it gives the same loss.
     fn spec(&self) -> String;
 
-    /// ℓ(s, y).
+    /// The loss ℓ(s, y).
     fn value(&self, score: f64, target: f64) -> f64;
 
-    /// ∂ℓ/∂s; at a kink, one of the subgradients.
+    /// The derivative ∂ℓ/∂s, or a subgradient at a kink.
     fn slope(&self, score: f64, target: f64) -> f64;
 
     /// The smallest c with ∂²ℓ/∂s² ≤ c everywhere, if there is one.
@@ -68,31 +68,37 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// The smallest g with |∂ℓ/∂s| ≤ g everywhere; infinite if there is none. A loss that is steep without bound can
-    /// be thrown further and further by a rate that is too large; one that is not can only wander.
+    /// The smallest g with |∂ℓ/∂s| ≤ g everywhere, or infinity.
+    ///
+    /// With an unbounded derivative, a learning rate that is too large makes the weights diverge. With a
+    /// bounded one, they only oscillate.
     fn gradient_bound(&self) -> f64 {
         f64::INFINITY
     }
 
-    /// ∂²ℓ/∂s²; where the slope has a corner, the derivative on one side of it. `None` for a loss whose slope jumps.
+    /// The second derivative ∂²ℓ/∂s², one-sided where it jumps. `None` for a loss whose first derivative
+    /// jumps.
     fn second_derivative(&self, _score: f64, _target: f64) -> Option<f64> {
         None
     }
 
-    /// A curvature c with which the parabola ℓ(s) + ℓ′(s)(v − s) + ½c(v − s)² is above ℓ(v) for all v, the smallest known;
+    /// The smallest known c for which the parabola ℓ(s) + ℓ′(s)(v − s) + ½c(v − s)² majorises ℓ(v) for all v.
     /// `None` if there is none.
     fn majoriser(&self, _score: f64, _target: f64) -> Option<f64> {
         self.curvature()
     }
 
-    /// Value, slope and bend (0 for none) at once.
+    /// Value, first derivative and second derivative (0 if undefined) in one call.
     fn taylor(&self, score: f64, target: f64) -> [f64; 3] {
         let second_derivative = self.second_derivative(score, target).unwrap_or(0.0);
         [self.value(score, target), self.slope(score, target), second_derivative]
     }
 
-    /// How far the score falls when it slides down the loss for this long: s(0) − s(h) with ds/dτ = −ℓ′(s), s(0) the score.
-    /// However long that is, it does not slide past the bottom, where a step of length h may. `None` if it has no closed form.
+    /// The decrease s(0) − s(h) of the score under gradient flow ds/dτ = −ℓ′(s) for the time h, starting at
+    /// s(0) = `score`.
+    ///
+    /// Unlike a gradient step of length h, the flow never overshoots the minimum. `None` if it has no closed
+    /// form.
     ///
     /// ```
     /// let loss = lazyglm::loss::parse("squared").unwrap();
@@ -102,15 +108,15 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// The conjugate ℓ*(u, y) = sup over s of us − ℓ(s, y); +∞ outside its domain.
+    /// The convex conjugate ℓ*(u, y) = sup over s of us − ℓ(s, y), or +∞ outside its domain.
     fn conjugate(&self, slope: f64, target: f64) -> f64;
 
-    /// The scores at which the slope jumps.
+    /// The scores at which the derivative jumps.
     fn kinks(&self, _target: f64) -> Vec<f64> {
         Vec::new()
     }
 
-    /// From score to prediction.
+    /// The inverse link function, which maps a score to a prediction.
     fn inverse_link(&self, score: f64) -> f64 {
         score
     }
@@ -120,11 +126,11 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         false
     }
 
-    /// The targets it is made for.
+    /// The targets that the loss accepts.
     fn admits(&self) -> Admits;
 }
 
-/// Makes a loss from the numbers given for its keys.
+/// Constructor of a loss from the numbers given for its parameters.
 ///
 /// ```
 /// use lazyglm::loss::{Make, TABLE};
@@ -134,7 +140,7 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
 /// ```
 pub type Make = fn(&[Option<f64>]) -> Arc<dyn Loss>;
 
-/// Every loss there is.
+/// The table of all losses.
 ///
 /// ```
 /// use lazyglm::loss::TABLE;
@@ -155,7 +161,7 @@ pub static TABLE: &[Entry<Make>] = &[
     poisson::ENTRY,
 ];
 
-/// The loss written as `name` or `name:key=value`.
+/// Parses a loss written as `name` or `name:key=value`.
 ///
 /// ```
 /// use lazyglm::loss;
@@ -168,7 +174,7 @@ pub fn parse(text: &str) -> Result<Arc<dyn Loss>> {
     Ok((choice.entry.make)(&choice.given))
 }
 
-/// Zero inside the domain of a conjugate, +∞ outside.
+/// The indicator function of a conjugate's domain: zero inside, +∞ outside.
 fn inside(domain: bool) -> f64 {
     if domain { 0.0 } else { f64::INFINITY }
 }

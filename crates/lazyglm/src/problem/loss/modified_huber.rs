@@ -1,7 +1,7 @@
 //! modified-huber: ℓ(s, y) = max(0, 1 − ys)² where ys ≥ −1, else −4ys; y = ±1 (Zhang 2004).
 //!
 //! slope −2y·min(2, max(0, 1 − ys)) · curvature ≤ 2 · conjugate uy + u²/4 for uy in [−4, 0]
-//! link (1 + clip(s, −1, 1))/2, the probability of the positive class
+//! inverse link (1 + clip(s, −1, 1))/2, the probability of the positive class
 
 use super::{Admits, Loss, Make};
 use crate::util::registry::Entry;

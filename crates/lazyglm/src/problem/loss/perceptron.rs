@@ -1,6 +1,7 @@
 //! perceptron: ℓ(s, y) = max(0, −ys), y = ±1.
 //!
-//! slope −y where ys ≤ 0, else 0 (a model of zeros must be able to start) · kink at s = 0 · conjugate 0 for uy in [−1, 0]
+//! slope −y where ys ≤ 0, else 0 (so that training can start from zero weights) · kink at s = 0 · conjugate 0
+//! for uy in [−1, 0]
 
 use super::{Admits, Loss, Make};
 use crate::util::registry::Entry;

@@ -33,7 +33,7 @@ impl Loss for Quantile {
             Some(std::cmp::Ordering::Less) => -self.tau,
             Some(std::cmp::Ordering::Greater) => 1.0 - self.tau,
             Some(std::cmp::Ordering::Equal) => 0.0,
-            None => f64::NAN, // a score that is no number must not pass for a perfect one
+            None => f64::NAN, // a NaN score must not have zero loss
         }
     }
 

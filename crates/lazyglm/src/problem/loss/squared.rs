@@ -1,6 +1,6 @@
 //! squared: ℓ(s, y) = ½r², r = s − y.
 //!
-//! slope r · curvature 1 · conjugate ½u² + uy · slides to y + r·e^(−h)
+//! slope r · curvature 1 · conjugate ½u² + uy · gradient flow for time h: to y + r·e^(−h)
 
 use super::{Admits, Loss, Make};
 use crate::util::registry::Entry;

@@ -1,13 +1,14 @@
-//! The penalty λ₁‖w‖₁ + ½λ₂‖w‖², and what one step of it does to a weight.
+//! The elastic-net penalty λ₁‖w‖₁ + ½λ₂‖w‖², and its step on one weight.
 //!
-//! None, ℓ₁ and ℓ₂² are its corners. Both methods shrink the magnitude m = |w| by an affine map, clipped at zero,
+//! Special cases are no penalty, ℓ₁ and ℓ₂². Both methods shrink the magnitude m = |w| by an affine map,
+//! clipped at zero,
 //!
 //! ```text
 //! m ← max(0, a·m − c)
 //! ```
 //!
-//! and differ only in a and c: see [`Method::Sgd`] and [`Method::Fobos`]. `step` is the definition; the ledger
-//! and the paper's tables are closed forms for many steps at once, and laws tie them to it.
+//! and differ only in a and c: see [`Method::Sgd`] and [`Method::Fobos`]. `step` is the definition. The
+//! ledger and the paper's tables are closed forms of many steps, and tests compare them with the definition.
 
 mod fobos;
 mod sgd;
@@ -19,7 +20,7 @@ use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 
-/// λ₁ and λ₂: how dear a weight's magnitude and half its square are.
+/// The elastic-net penalty λ₁‖w‖₁ + ½λ₂‖w‖².
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method};
@@ -37,7 +38,7 @@ pub struct ElasticNet {
 }
 
 impl ElasticNet {
-    /// Checks that both are finite and not negative.
+    /// Creates a penalty. Both parameters must be finite and non-negative.
     ///
     /// ```
     /// use lazyglm::ElasticNet;
@@ -53,7 +54,7 @@ impl ElasticNet {
         Ok(ElasticNet { l1, l2 })
     }
 
-    /// λ₁Σ|wⱼ| + ½λ₂Σwⱼ².
+    /// The value λ₁Σ|wⱼ| + ½λ₂Σwⱼ².
     ///
     /// ```
     /// let penalty = lazyglm::ElasticNet::new(0.5, 2.0).unwrap();
@@ -63,7 +64,7 @@ impl ElasticNet {
         0.0 + weights.iter().map(|w| self.l1 * w.abs() + 0.5 * self.l2 * w * w).sum::<f64>() // an empty sum is −0
     }
 
-    /// Whether it is nothing at all.
+    /// Whether both λ₁ and λ₂ are zero.
     ///
     /// ```
     /// use lazyglm::ElasticNet;
@@ -86,14 +87,14 @@ impl ElasticNet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// The gradient of the penalty, clipped at zero: m ← max(0, (1 − ηλ₂)m − ηλ₁). Needs ηλ₂ < 1.
+    /// The gradient step of the penalty, clipped at zero: m ← max(0, (1 − ηλ₂)m − ηλ₁). Needs ηλ₂ < 1.
     Sgd,
-    /// Its proximal step: m ← max(0, (m − ηλ₁)/(1 + ηλ₂)).
+    /// The proximal step of the penalty: m ← max(0, (m − ηλ₁)/(1 + ηλ₂)).
     Fobos,
 }
 
 impl Method {
-    /// One penalty step on one weight: the definition everything else must agree with.
+    /// Applies one penalty step to one weight. This is the definition that all faster forms must match.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method};
@@ -109,7 +110,7 @@ impl Method {
         if shrunk > 0.0 { shrunk.copysign(weight) } else { 0.0 }
     }
 
-    /// Refuses a rate at which SGD's step would throw weights across zero; the other method has no such limit.
+    /// Rejects a learning rate at which the SGD step would overshoot zero. FoBoS has no such limit.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method};

@@ -1,4 +1,4 @@
-//! What each weight costs: the elastic net, times a factor of the weight's own, and perhaps no weight below zero.
+//! The elastic net with a penalty factor per weight and an optional lower bound of zero.
 //!
 //! ```text
 //! R(w) = Σⱼ pⱼ(λ₁|wⱼ| + ½λ₂wⱼ²)          p = 1 unless given; with `nonnegative`, w ≥ 0
@@ -6,7 +6,7 @@
 
 use super::ElasticNet;
 
-/// The penalty, weight by weight.
+/// The penalty per weight.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, WeightedPenalty};
@@ -16,16 +16,16 @@ use super::ElasticNet;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct WeightedPenalty<'a> {
-    /// λ₁ and λ₂.
+    /// λ₁ and λ₂ before penalty factors.
     pub penalty: ElasticNet,
-    /// p, from 0 up; 1 for all if not given.
+    /// The penalty factors p ≥ 0, or `None` if all are 1.
     pub factors: Option<&'a [f64]>,
-    /// Whether weights must not be below zero.
+    /// Whether weights must not be negative.
     pub nonnegative: bool,
 }
 
 impl<'a> WeightedPenalty<'a> {
-    /// The same for all weights, of any sign.
+    /// A penalty without factors and bounds.
     pub fn of(penalty: ElasticNet) -> WeightedPenalty<'a> {
         WeightedPenalty { penalty, factors: None, nonnegative: false }
     }
@@ -41,7 +41,7 @@ impl<'a> WeightedPenalty<'a> {
         }
     }
 
-    /// R(w).
+    /// The penalty R(w).
     pub fn value(&self, weights: &[f64]) -> f64 {
         match self.factors {
             None => self.penalty.value(weights),
@@ -49,7 +49,7 @@ impl<'a> WeightedPenalty<'a> {
         }
     }
 
-    /// The distance from 0 to what F can slope at weight `j`, where the gradient of the loss is `g`.
+    /// The distance from 0 to the subdifferential of F at weight `j`, given the gradient `g` of the loss.
     pub fn violation(&self, j: usize, weight: f64, g: f64) -> f64 {
         let ElasticNet { l1, l2 } = self.at(j);
         match weight {
@@ -59,7 +59,7 @@ impl<'a> WeightedPenalty<'a> {
         }
     }
 
-    /// How far the slope −g of weight `j` is beyond what λ₁ takes up; the box of the dual where it must be 0.
+    /// The excess of the gradient of weight `j` over λ₁. Dual feasibility requires 0 if λ₂ = 0.
     pub fn beyond(&self, j: usize, g: f64) -> f64 {
         let steep = if self.nonnegative { -g } else { g.abs() };
         (steep - self.at(j).l1).max(0.0)

@@ -1,5 +1,5 @@
-//! bottou: η(t) = 1/(λ₂(t + t0)), the rate that is best for a strongly convex objective (Bottou 2012).
-//! It needs λ₂ > 0 and no η₀.
+//! bottou: η(t) = 1/(λ₂(t + t0)), the optimal rate for a strongly convex objective (Bottou 2012). It needs λ₂
+//! > 0 and no η₀.
 
 use super::{Make, Schedule, T0};
 use crate::util::error::Error;

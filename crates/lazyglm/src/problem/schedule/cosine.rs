@@ -1,5 +1,5 @@
-//! cosine: η(t) = ½η₀(1 + cos(πt/steps)): from η₀ down to 0 over `steps` rows.
-//! With `steps` below the rows learnt the wave rises again: warm restarts.
+//! cosine: η(t) = ½η₀(1 + cos(πt/steps)), which decreases from η₀ to 0 over `steps` rows. If `steps` is
+//! smaller than the number of rows learnt, the rate rises again (warm restarts).
 
 use super::{Make, Schedule};
 use crate::util::registry::{Entry, Key};

@@ -1,7 +1,8 @@
-//! Schedules η(t): the rate of step t, a pure function of t and of constants fixed before the first row, so
-//! that runs resume and shards agree. One file each.
+//! Learning rate schedules η(t), one module per schedule.
 //!
-//! To add one: write its file, add its `mod` line and its line in [`TABLE`].
+//! The rate of step t is a pure function of t and of constants fixed before the first row. So runs can
+//! resume, and shards use the same rates. To add a schedule, write its module and add its `mod` line and its
+//! entry in [`TABLE`].
 //!
 //! ```
 //! use lazyglm::schedule::{Setting, Spec, TABLE};
@@ -24,7 +25,7 @@ mod step;
 use crate::util::error::{Error, Result};
 use crate::util::registry::{self, Choice, Entry, Key};
 
-/// The rate of every step. `t` counts the rows learnt so far, so the first step has t = 0.
+/// A learning rate schedule. `t` counts the rows learnt so far, so the first step has t = 0.
 ///
 /// ```
 /// use lazyglm::schedule::Schedule;
@@ -37,16 +38,16 @@ use crate::util::registry::{self, Choice, Entry, Key};
 /// assert_eq!((Halving.eta(0), Halving.eta(2000), Halving.is_constant()), (1.0, 0.25, false));
 /// ```
 pub trait Schedule: Send + Sync {
-    /// η(t).
+    /// The learning rate η(t).
     fn eta(&self, t: u64) -> f64;
 
-    /// Whether η is the same for every t: then closed forms need no table.
+    /// Whether η is the same for every t. Closed forms then need no table.
     fn is_constant(&self) -> bool {
         false
     }
 }
 
-/// What a schedule may take its constants from.
+/// Properties of a run from which a schedule computes its constants.
 ///
 /// ```
 /// use lazyglm::schedule::{Setting, Spec};
@@ -57,17 +58,17 @@ pub trait Schedule: Send + Sync {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// The starting rate.
+    /// The initial learning rate.
     pub eta0: f64,
     /// λ₂, for bottou.
     pub l2: f64,
-    /// How many rows an epoch has, if known.
+    /// Number of rows per epoch, if known.
     pub rows: Option<u64>,
-    /// How many epochs there will be.
+    /// Number of epochs.
     pub epochs: u64,
 }
 
-/// A schedule as written, waiting for the numbers of the run.
+/// A parsed schedule that is not yet bound to a run.
 ///
 /// ```
 /// use lazyglm::schedule::{Setting, Spec};
@@ -83,10 +84,10 @@ pub struct Spec {
     text: String,
 }
 
-/// Makes a schedule from the numbers given for its keys and the setting.
+/// Constructor of a schedule from the numbers given for its parameters and the properties of the run.
 pub type Make = fn(&Given, &Setting) -> Result<Box<dyn Schedule>>;
 
-/// Every schedule there is.
+/// The table of all schedules.
 ///
 /// ```
 /// use lazyglm::schedule::TABLE;
@@ -106,7 +107,7 @@ pub static TABLE: &[Entry<Make>] = &[
 ];
 
 impl Spec {
-    /// Checks the name and the keys.
+    /// Parses a schedule, and checks its name and parameters.
     ///
     /// ```
     /// use lazyglm::schedule::Spec;
@@ -117,12 +118,12 @@ impl Spec {
         registry::find("schedule", TABLE, text).map(|_| Spec { text: text.to_string() })
     }
 
-    /// As it was written.
+    /// The schedule as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the schedule starts from η₀, that is, has it in its formula (bottou does not).
+    /// Whether the formula of the schedule contains η₀ (bottou's does not).
     ///
     /// ```
     /// use lazyglm::schedule::Spec;
@@ -134,7 +135,7 @@ impl Spec {
             .is_ok_and(|choice| choice.entry.formula.contains("eta0"))
     }
 
-    /// The schedule itself, once the numbers of the run are known.
+    /// Creates the schedule for a run.
     ///
     /// ```
     /// use lazyglm::schedule::{Setting, Spec};
@@ -149,18 +150,19 @@ impl Spec {
     }
 }
 
-/// The numbers given for a schedule's keys.
+/// The numbers given for a schedule's parameters.
 pub struct Given<'a> {
     choice: &'a Choice<'a, Make>,
 }
 
 impl Given<'_> {
-    /// The number given for the `k`-th key, or this one.
+    /// The number given for the `k`-th parameter, or a default.
     fn or(&self, k: usize, default: f64) -> f64 {
         self.choice.given[k].unwrap_or(default)
     }
 
-    /// The number given for the `k`-th key, or `per_row` × the rows of an epoch, which a stream does not know.
+    /// The number given for the `k`-th parameter, or `per_row` times the rows per epoch, which a stream does
+    /// not know.
     fn or_rows(&self, k: usize, setting: &Setting, per_row: u64) -> Result<f64> {
         let name = self.choice.entry.name;
         let key = self.choice.entry.keys[k].name;
@@ -177,5 +179,5 @@ impl Given<'_> {
     }
 }
 
-/// The key t0: where the rate has visibly begun to fall.
+/// The parameter t0: the number of rows after which the rate has decreased noticeably.
 const T0: Key = Key::positive("t0", "rows");
