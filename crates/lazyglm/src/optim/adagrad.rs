@@ -1,4 +1,4 @@
-//! AdaGrad with an elastic net, exactly lazy, and the same whatever units features and targets are in.
+//! AdaGrad with an elastic net: exactly lazy, and invariant to the units of features and targets.
 //!
 //! ```text
 //! per weight   Gⱼ = Σ mⱼ(g·xⱼ)² over its own rows              mⱼ = 1/sⱼ², sⱼ its scale; g = ω·ℓ′
@@ -8,12 +8,13 @@
 //! aware        a = (s − s(ωQ))/Q,  Q = Σηⱼxⱼ² + η_b            as far as the score slides down the loss in that time
 //! ```
 //!
-//! A rate changes only when its weight is touched. Between touches it is constant, and n steps are one closed form
-//! ([`super::prox_steps`]): bring the weight up to date at the *old* rate, then accumulate, then step. The step's own penalty
-//! is paid at the new rate with the next touch. There is no table and no clock but the number of rows.
+//! A learning rate changes only when its weight is touched. Between touches it is constant, and n steps have
+//! a closed form ([`super::prox_steps`]). A touch brings the weight up to date at the *old* rate, then
+//! accumulates, then steps. The step's own penalty is paid at the new rate with the next touch. There is no
+//! table, and no clock except the number of rows.
 //!
-//! The aware step is that of Karampatziakis & Langford (2011): a row counts as infinitely many small ones, so that it cannot
-//! throw its own score past its target, whatever the rate.
+//! The aware step is that of Karampatziakis & Langford (2011): it treats a row as infinitely many small
+//! steps. So a row cannot overshoot its own target, whatever the rate.
 
 use super::learner::{Learner, dot};
 use super::prox_steps::{self, SMALL};
@@ -24,21 +25,21 @@ use crate::problem::loss::Loss;
 use crate::problem::penalty::ElasticNet;
 use crate::simd;
 
-/// What is added to G, in squared units of slopes: the first steps are not infinitely long.
+/// Initial value of G in squared units of derivatives, which bounds the first steps.
 const FLOOR: f64 = 0.01;
 
-/// What stays the same from row to row.
+/// Parameters that are the same for all rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// λ₁ and λ₂.
     pub penalty: ElasticNet,
-    /// η.
+    /// The learning rate factor η.
     pub eta: f64,
-    /// Whether steps are aware of where they lead, if the loss can be slid down.
+    /// Whether to use importance-aware steps, if the loss has a closed-form gradient flow.
     pub aware: bool,
 }
 
-/// A model being learnt.
+/// A model in training with AdaGrad.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Examples, Rows, loss, optim::{adagrad::*, learner::Learner, scales::Scales}};
@@ -67,17 +68,17 @@ pub struct Adagrad {
     touched: Touched,
 }
 
-/// A weight as it was when it was last touched.
+/// A weight with its state at the last touch.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))] // half a cache line: one miss a touch
+#[repr(align(32))] // half a cache line: one cache miss per touch
 struct State {
     weight: f64,
     square: f64, // G
     metric: f64, // m
-    last: f64,   // the step
+    last: f64,   // the step of the last touch
 }
 
-/// The row's weights side by side, so that arithmetic on them is done several at a time.
+/// The gathered weights of a row, laid out for vectorised arithmetic.
 #[derive(Clone, Default)]
 struct Touched {
     weights: Vec<f64>,
@@ -89,7 +90,7 @@ struct Touched {
 }
 
 impl Adagrad {
-    /// Starts at zero, the bias at its unit's start; `metrics` are 1/sⱼ², one a column.
+    /// Starts at zero weights, with the bias from `units`. `metrics` are 1/sⱼ², one per column.
     pub fn new(rule: Rule, metrics: Vec<f64>, units: Units, learns_bias: bool) -> Adagrad {
         let state = |metric| State { weight: 0.0, square: 0.0, metric, last: 0.0 };
         Adagrad {
@@ -112,7 +113,7 @@ impl Adagrad {
         self
     }
 
-    /// Notes the loss of one row in so many.
+    /// Samples the loss of one row in this many.
     pub fn sampling_one_in(self, rows: u64) -> Adagrad {
         Adagrad { sampled: rows.max(1), ..self }
     }
@@ -142,13 +143,13 @@ impl Adagrad {
         }
     }
 
-    /// η·u, and what is added to G.
+    /// The factor η·u, and the initial value of G.
     #[inline(always)]
     fn factors(&self) -> (f64, f64) {
         (self.rule.eta * self.units.score, FLOOR * self.units.slope * self.units.slope)
     }
 
-    /// Adds the row's slopes to G and finds the new rates; Q without the bias.
+    /// Adds the row's derivatives to G and computes the new rates. Returns Q without the bias.
     #[inline(always)]
     fn accumulate<V: Value>(&mut self, row: Row<V>, slope: f64) -> f64 {
         let (factor, floor) = self.factors();
@@ -163,7 +164,7 @@ impl Adagrad {
         dot(row.values, pulls)
     }
 
-    /// How far to step.
+    /// The length of the step.
     #[inline(always)]
     fn amount(&self, loss: &dyn Loss, at: (f64, f64), weight: f64, slope: f64, reach: f64) -> f64 {
         let slid = if self.rule.aware { loss.slide(at.0, at.1, weight * reach) } else { None };

@@ -1,4 +1,4 @@
-//! FTRL-proximal with AdaGrad rates (McMahan et al. 2013): follow the regularised leader, a rate for each weight.
+//! FTRL-Proximal with AdaGrad rates (McMahan et al. 2013), a learning rate per weight.
 //!
 //! ```text
 //! leader       w = argmin  Σ gₜ·w + Σⱼ Σₜ ½σₜⱼ(wⱼ − wₜⱼ)² + k(λ₁‖w‖₁ + ½λ₂‖w‖²)      over the k rows learnt so far
@@ -7,8 +7,9 @@
 //! write        s′ = √(s² + m·g²);   q ← q + g − (s′ − s)/(ηum)·w;   s ← s′
 //! ```
 //!
-//! The penalty of all k rows is in the reading, so that it weighs against k slopes what F's weighs against their mean; and there
-//! is nothing to catch up: laziness is free. The bias is an AdaGrad step without a penalty.
+//! Reading a weight applies the penalty of all k rows. So the penalty relates to k derivatives as the penalty
+//! of F relates to their mean. Weights need no catching up, so lazy updates are free. The bias takes AdaGrad
+//! steps without a penalty.
 
 use super::learner::{Learner, dot};
 use super::row_loop::{self, Diverged, Sample, Steps};
@@ -19,12 +20,12 @@ use crate::problem::penalty::ElasticNet;
 use crate::simd;
 use crate::util::random;
 
-/// s₀ in units of slopes.
+/// The initial accumulator s₀ in units of derivatives.
 const FLOOR: f64 = 0.1;
-/// Rows of a [`Ftrl::pass`] are learnt in runs of so many, the runs in random order: neighbours in memory are learnt together.
+/// Number of adjacent rows that [`Ftrl::pass`] learns together. These runs are in random order.
 const RUN: usize = 64;
 
-/// A model being learnt. With `SCALED = false` every m is one, and compiled away.
+/// A model in training with FTRL-Proximal. With `SCALED = false`, every m is one and compiled away.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, synth, optim::{ftrl::Ftrl, learner::Learner, scales::Scales}};
@@ -49,7 +50,7 @@ pub struct Ftrl<const SCALED: bool = true> {
 }
 
 impl Ftrl<true> {
-    /// Starts at zero, the bias at its unit's start; `metrics` are 1/scale², one a column.
+    /// Starts at zero weights, with the bias from `units`. `metrics` are 1/scale², one per column.
     pub fn new(
         penalty: ElasticNet,
         eta: f64,
@@ -64,7 +65,7 @@ impl Ftrl<true> {
         Ftrl { penalty, rate, states, metrics, bias, bias_square, learns_bias, t: 0, sampled: 1, read }
     }
 
-    /// Starts from these weights: they are the first leader.
+    /// Starts from these weights.
     pub fn starting_from(mut self, weights: &[f64], bias: f64) -> Ftrl<true> {
         for ((state, metric), weight) in self.states.iter_mut().zip(&self.metrics).zip(weights) {
             state[0] = -weight * state[1] / (self.rate * metric);
@@ -73,14 +74,14 @@ impl Ftrl<true> {
         self
     }
 
-    /// Notes the loss of one row in so many.
+    /// Samples the loss of one row in this many.
     pub fn sampling_one_in(self, rows: u64) -> Ftrl<true> {
         Ftrl { sampled: rows.max(1), ..self }
     }
 }
 
 impl Ftrl<false> {
-    /// With features as they are, s₀ as given.
+    /// A model without feature scaling, and with the given s₀.
     pub(crate) fn plain(
         columns: usize,
         penalty: ElasticNet,
@@ -104,7 +105,7 @@ impl Ftrl<false> {
         }
     }
 
-    /// Learns every row once; what left the finite numbers is left so.
+    /// Learns every row once. Diverged weights (NaN or infinity) stay as they are.
     pub(crate) fn pass(&mut self, examples: Examples, loss: &dyn Loss, number: u64) {
         let runs = random::permutation(examples.len().div_ceil(RUN), 1, number);
         let rows = |run: u32| run * RUN as u32..(run * RUN as u32 + RUN as u32).min(examples.len() as u32);
@@ -114,13 +115,13 @@ impl Ftrl<false> {
 }
 
 impl<const SCALED: bool> Ftrl<SCALED> {
-    /// ηum of a weight.
+    /// The rate ηum of a weight.
     #[inline(always)]
     fn rate_of(&self, j: u32) -> f64 {
         if SCALED { self.rate * self.metrics[j as usize] } else { self.rate }
     }
 
-    /// λ₁k and λ₂k.
+    /// The penalties λ₁k and λ₂k of the rows so far.
     #[inline(always)]
     fn so_far(&self) -> (f64, f64) {
         (self.penalty.l1 * self.t as f64, self.penalty.l2 * self.t as f64)

@@ -1,8 +1,9 @@
-//! A rate for solvers that have one for each weight: rates tried side by side, judged by the loss of each row before it is learnt.
+//! Searches the learning rate of solvers with a rate per weight. Candidates are compared by the loss of each
+//! row before it is learnt.
 //!
-//! First every kind of step at twelve powers of two, on a few rows; then the best quarter of them, each with the next lower
-//! rate beside it, on more. The winner of a single pass is about twice too fast for many: it is halved for a run of
-//! several epochs.
+//! The first round tries every kind of step at twelve powers of two on a few rows. The second tries the best
+//! quarter of them, each also at the next lower rate, on more rows. The winner of a single pass is about
+//! twice too fast for several epochs, so it is halved for those.
 
 use super::learner::Learner;
 use super::starting_rate::Sample;
@@ -11,34 +12,34 @@ use crate::problem::loss::Loss;
 use crate::util::random::Random;
 use rayon::prelude::*;
 
-/// Powers of two.
+/// Exponents of the rates, which are powers of two.
 const RUNGS: std::ops::RangeInclusive<i32> = -8..=3;
-/// How many rows are learnt, first and then.
+/// Number of rows in the first and in the second round.
 const ROWS: [usize; 2] = [2_000, 10_000];
 
-/// A kind of step and a rate.
+/// A kind of step and a learning rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Candidate {
     pub kind: usize,
     pub eta: f64,
 }
 
-/// What is tried.
+/// Input of the search.
 pub(crate) struct LearningRateSearch<'a> {
-    /// The rows the run begins with.
+    /// The first rows of the run.
     pub examples: Examples<'a>,
-    /// Their order.
+    /// The order of these rows.
     pub order: &'a [u32],
     /// The loss.
     pub loss: &'a dyn Loss,
-    /// How many kinds of step there are.
+    /// Number of kinds of step.
     pub kinds: usize,
-    /// How many epochs there will be.
+    /// Number of epochs of the run.
     pub epochs: u64,
 }
 
 impl LearningRateSearch<'_> {
-    /// The best of all; `make` makes a model of some of the columns.
+    /// The best candidate. `make` creates a model of some of the columns.
     pub fn best<L: Learner>(&self, make: impl Fn(Candidate, &[u32]) -> L + Sync) -> Candidate {
         let rungs = |kind| RUNGS.map(move |power| Candidate { kind, eta: 2f64.powi(power) });
         let mut tried: Vec<Candidate> = (0..self.kinds).flat_map(rungs).collect();
@@ -62,7 +63,7 @@ impl LearningRateSearch<'_> {
         if self.epochs == 1 { best } else { Candidate { eta: best.eta / 2.0, ..best } }
     }
 
-    /// Rows from all over the order, which may be sorted, shuffled.
+    /// A shuffled sample of rows from the whole order, which may be sorted.
     fn chosen(&self, size: usize) -> Vec<u32> {
         let all = self.order.len();
         let size = all.min(size);
@@ -73,7 +74,7 @@ impl LearningRateSearch<'_> {
     }
 }
 
-/// Those with the lowest loss, the lowest first.
+/// The candidates with the lowest loss, in ascending order of loss.
 fn best_of(
     rungs: &[Candidate],
     loss: impl Fn(&Candidate) -> f64 + Sync + Send,

@@ -1,7 +1,18 @@
-//! One algorithm a file. `row_loop` is the loop over rows. [`online`] has one rate for all weights; [`eta0`] finds where it starts. [`lanes`] is
-//! the same for many models at once, each with an [`aim`] of its own; [`softmax`] couples them, a lane a class; [`aggressive`] goes as far as the row asks.
-//! [`adagrad`] and [`ftrl`] have a rate for each weight, `ladder` finds their common factor, `scales` its units; `learner` is what the
-//! loop over epochs needs of any of them. [`saga`] reduces the noise of steps to nothing. `orbit` makes many penalty steps at once.
+//! Optimisation algorithms, one module each.
+//!
+//! - [`sgd`]: one learning rate for all weights. [`starting_rate`] searches its initial value, and [`update`]
+//!   defines how weights are kept.
+//! - [`lanes`]: the same for many models at once, each with its own [`lane_loss`]. [`softmax`] couples the
+//!   lanes, one per class.
+//! - [`passive_aggressive`]: the step length depends on the loss of the row.
+//! - [`adagrad`] and [`ftrl`]: a learning rate per weight. `learning_rate_search` finds their common factor,
+//!   and [`scales`] its units.
+//! - [`svrg`]: variance-reduced steps, which run to the optimum.
+//! - [`newton`]: proximal Newton steps, which run to the optimum.
+//! - [`shard`]: computations on one shard of the rows.
+//!
+//! `row_loop` is the loop over rows, [`learner`] the interface of the loop over epochs, and [`prox_steps`]
+//! the closed form of many penalty steps.
 //!
 //! ```
 //! use lazyglm::{Settings, util::random, optim::starting_rate, synth};

@@ -1,4 +1,4 @@
-//! Many penalty steps at once, at a rate that stays the same: where a weight is after n of them.
+//! Closed form of many penalty steps at a constant rate.
 //!
 //! ```text
 //! one step     m ← [(m − ηλ₁)/(1 + ηλ₂)]₊                      FoBoS; m = |w|
@@ -6,12 +6,13 @@
 //! drifting     w ← prox(w − ηg): with a slope g of its own in every step, w may come to zero and stick there, or cross it
 //! ```
 //!
-//! All steps contract towards the same centre −λ₁/λ₂, so their factors multiply (MATHS.md §2). D is taken from series
-//! or from `expm1`, never as a difference of numbers near one.
+//! All steps contract towards the same centre −λ₁/λ₂, so their factors multiply (MATHS.md §2). D is computed
+//! by series or by `expm1`, and never as a difference of numbers near one.
 
 use crate::problem::penalty::ElasticNet;
 
-/// Below this, six terms of the series of 1 − e^(−x), and seven of log(1 + y), are exact to the last bit or two.
+/// Below this bound, six terms of the series of 1 − e^(−x), and seven of log(1 + y), are exact to the last
+/// bit or two.
 pub(super) const SMALL: f64 = 0.0078125;
 
 /// R and D of `n` steps at rate `eta`.
@@ -36,7 +37,8 @@ pub fn steps(l2: f64, eta: f64, n: f64) -> (f64, f64) {
     (1.0 - fall, fall / l2)
 }
 
-/// The same for y = ηλ₂ and ny both small: without a branch or a call, so that it can be done for many weights side by side.
+/// R and D if both y = ηλ₂ and ny are small. Without branches and calls, so that loops over many weights
+/// vectorise.
 #[inline(always)]
 pub(super) fn few(y: f64, eta: f64, n: f64) -> (f64, f64) {
     let log = 1.0 + y * (-1.0 / 2.0 + y * (1.0 / 3.0 + y * (-0.25 + y * (0.2 + y * (-1.0 / 6.0 + y / 7.0)))));
@@ -45,7 +47,7 @@ pub(super) fn few(y: f64, eta: f64, n: f64) -> (f64, f64) {
     (1.0 - x * fall, n * eta * log * fall)
 }
 
-/// A weight after `n` steps.
+/// A weight after `n` penalty steps.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::prox_steps::shrink};
@@ -59,17 +61,18 @@ pub fn shrink(penalty: ElasticNet, eta: f64, n: f64, weight: f64) -> f64 {
     soften(weight, r, penalty.l1 * d)
 }
 
-/// sgn(w)·[R|w| − debt]₊.
+/// Affine shrinkage with soft thresholding: sgn(w)·[R|w| − debt]₊.
 #[inline(always)]
 pub(super) fn soften(weight: f64, r: f64, debt: f64) -> f64 {
     (weight.abs() * r - debt).max(0.0).copysign(weight)
 }
 
-/// A weight after `n` steps w ← prox(w − ηg), each with the same slope g.
+/// A weight after `n` steps w ← prox(w − ηg), each with the same derivative g.
 ///
-/// For w > 0 a step is r·w − (g + λ₁)d while it stays above zero, and for w < 0 it is r·w − (g − λ₁)d while below, with R and D
-/// of one step for r and d. It never turns round, so zero is met once at most: there it sticks if |g| ≤ λ₁, and else
-/// goes on below. Three phases, each a closed form; MATHS.md §20.
+/// With r and d the values of R and D for one step, a step is r·w − (g + λ₁)d while w stays above zero. It is
+/// r·w − (g − λ₁)d while w stays below zero. The direction never changes, so w reaches zero at most once. It
+/// stays there if |g| ≤ λ₁, and crosses zero otherwise. Each of the three phases has a closed form: MATHS.md
+/// §20.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::prox_steps::drift};
@@ -84,7 +87,7 @@ pub fn drift(penalty: ElasticNet, eta: f64, slope: f64, n: f64, weight: f64) -> 
     if n == 0.0 || (weight == 0.0 && slope.abs() <= penalty.l1) {
         return weight;
     }
-    // From here on the weight is above zero, or leaves it upwards.
+    // From here on the weight is above zero, or leaves zero upwards.
     let down = weight < 0.0 || (weight == 0.0 && slope > 0.0);
     let (w, g) = if down { (-weight, -slope) } else { (weight, slope) };
     let pull = g + penalty.l1;
@@ -97,7 +100,7 @@ pub fn drift(penalty: ElasticNet, eta: f64, slope: f64, n: f64, weight: f64) -> 
     if down { -moved } else { moved }
 }
 
-/// The same for a weight above zero that is below it after n steps.
+/// The result of [`drift`] for a positive weight that is negative after n steps.
 #[cold]
 fn crossed(penalty: ElasticNet, eta: f64, g: f64, n: f64, w: f64) -> f64 {
     let (above, below) = (g + penalty.l1, g - penalty.l1);
@@ -107,7 +110,7 @@ fn crossed(penalty: ElasticNet, eta: f64, g: f64, n: f64, w: f64) -> f64 {
     };
     let log = (eta * penalty.l2).ln_1p();
     let time = if log > 0.0 { (w * penalty.l2 / above).ln_1p() / log } else { w / (eta * above) };
-    let mut h = time.ceil().clamp(1.0, n); // the step that reaches zero: rounding may have put it one off
+    let mut h = time.ceil().clamp(1.0, n); // the step that reaches zero; rounding may be off by one
     if h > 1.0 && at(h - 1.0) <= 0.0 {
         h -= 1.0;
     } else if h < n && at(h) > 0.0 {

@@ -1,16 +1,17 @@
-//! How large features and targets are: what makes a rate mean the same on all data. One counting pass.
+//! Magnitudes of features and targets, which make learning rates comparable across data sets. Computed in one
+//! pass.
 //!
 //! ```text
 //! rms    sⱼ² = mean of xⱼ² over the rows that have feature j         mⱼ = 1/sⱼ²
 //! max    sⱼ  = largest |xⱼ|                                          the same
 //! ```
 //!
-//! A step of wⱼ along mⱼ·∂ⱼ is the same step whatever unit feature j is measured in.
+//! A step of wⱼ along mⱼ·∂ⱼ does not depend on the unit of feature j.
 
 use crate::data::rows::Examples;
 use crate::problem::loss::{Admits, Loss};
 
-/// Sums over rows, from which scales are taken.
+/// Sums over rows, from which scales are computed.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, optim::scales::Scales};
@@ -33,20 +34,20 @@ pub struct Scales {
 }
 
 impl Scales {
-    /// Of so many columns, before any row.
+    /// Sums over no rows, for this many columns.
     pub fn new(columns: usize) -> Scales {
         let (squares, largest, counts) = (vec![0.0; columns], vec![0.0; columns], vec![0; columns]);
         Scales { squares, largest, counts, rows: 0, weight: 0.0, target: 0.0, target_square: 0.0 }
     }
 
-    /// Those of some rows.
+    /// The sums over some rows.
     pub fn of(examples: Examples) -> Scales {
         let mut scales = Scales::new(examples.rows.columns());
         scales.see(examples);
         scales
     }
 
-    /// Counts these rows too; they have no more columns than were said.
+    /// Adds rows to the sums. They must not have more columns than declared.
     pub fn see(&mut self, examples: Examples) {
         self.rows += examples.len() as u64;
         for i in 0..examples.len() {
@@ -62,19 +63,21 @@ impl Scales {
         }
     }
 
-    /// 1/sⱼ², sⱼ the root of the mean square where it is present; 1 for a feature that never is.
+    /// The factors 1/sⱼ², where sⱼ is the root mean square of present values. 1 for a feature that does not
+    /// occur.
     pub fn rms(&self) -> Vec<f64> {
         let one = |(square, count): (&f64, &u32)| inverse(square / f64::from(*count));
         self.squares.iter().zip(&self.counts).map(one).collect()
     }
 
-    /// 1/sⱼ², sⱼ the largest magnitude.
+    /// The factors 1/sⱼ², where sⱼ is the largest magnitude.
     pub fn max(&self) -> Vec<f64> {
         self.largest.iter().map(|largest| inverse(largest * largest)).collect()
     }
 
-    /// sⱼ²·√fⱼ, sⱼ as for [`Scales::rms`] and fⱼ the share of the rows that have the feature; 1 for a feature that never is present. Within
-    /// what f32 can invert.
+    /// The factors sⱼ²·√fⱼ, with sⱼ as in [`Scales::rms`] and fⱼ the share of rows that contain the feature.
+    ///
+    /// 1 for a feature that does not occur. The factors lie in the range that f32 can invert.
     pub fn spreads(&self) -> Vec<f64> {
         let one = |(square, &count): (&f64, &u32)| {
             let count = f64::from(count);
@@ -86,7 +89,7 @@ impl Scales {
         self.squares.iter().zip(&self.counts).map(one).collect()
     }
 
-    /// The units of this loss on these targets, and the score to start at.
+    /// The units of this loss on these targets, and the initial score.
     pub fn units(&self, loss: &dyn Loss, with_bias: bool) -> Units {
         if loss.admits() == Admits::Classes || self.weight == 0.0 {
             return Units { score: 1.0, slope: 1.0, start: 0.0 };
@@ -94,7 +97,7 @@ impl Scales {
         let mean = self.target / self.weight;
         let square = self.target_square / self.weight;
         let spread = if with_bias { (square - mean * mean).max(0.0) } else { square }.sqrt();
-        let spread = if spread > 1e-9 * square.sqrt() { spread } else { 1.0 }; // all targets alike: any unit will do
+        let spread = if spread > 1e-9 * square.sqrt() { spread } else { 1.0 }; // if all targets are equal, any unit will do
         match loss.admits() {
             Admits::NonNegative if with_bias && mean > 0.0 => {
                 Units { score: 1.0, slope: spread, start: mean.ln() }
@@ -108,7 +111,7 @@ impl Scales {
     }
 }
 
-/// What scores and slopes are measured in: 1 for classes, the spread of the targets for numbers.
+/// Units of scores and derivatives: 1 for classes, the spread of the targets for numbers.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, loss, optim::scales::Scales};
@@ -120,15 +123,15 @@ impl Scales {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Units {
-    /// Of a score.
+    /// Unit of scores.
     pub score: f64,
-    /// Of a slope.
+    /// Unit of derivatives.
     pub slope: f64,
-    /// Where the bias starts: a score that is right on average.
+    /// Initial value of the bias: a score that is right on average.
     pub start: f64,
 }
 
-/// 1/x, and 1 where that is no number to work with.
+/// 1/x, or 1 if that is not a usable number.
 fn inverse(square: f64) -> f64 {
     let inverse = 1.0 / square;
     if inverse.is_finite() && inverse > 0.0 { inverse } else { 1.0 }

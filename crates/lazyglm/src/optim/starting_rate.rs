@@ -1,16 +1,18 @@
-//! The starting rate, when none is given: rates tried as lanes on some of the rows.
+//! Searches the initial learning rate if none is given, by training lanes at several rates on a sample of the
+//! rows.
 //!
-//! The natural unit of rates is 1/(c·mean‖x‖²), with c the curvature of the loss: there a step just about undoes
-//! the error of its row. How far from it the best rate lies depends on noise, not on scale, and no constant is right for
-//! all data. So the run is rehearsed: a sample of the rows is learnt for as many epochs, at all rates at once, and a fifth of
-//! it, held out, says which rate was best: mean loss and penalty together, for that is what is minimised. First sixteen powers of two on a small sample, then half powers around the
-//! best of them on a larger one.
+//! The natural unit of rates is 1/(c·mean‖x‖²), with c the curvature of the loss: there a step just about
+//! cancels the error of its row. The best rate differs from this by a factor that depends on noise, so no
+//! constant is right for all data. So the run is rehearsed: all rates are trained at once on a sample of the
+//! rows, for as many epochs. A held-out fifth of the sample gives the objective (mean loss plus penalty) of
+//! each rate. The first sample is small and tries sixteen powers of two. The second is larger and tries half
+//! powers around the best of them.
 //!
-//! A loss that is steep without bound (squared, say) must not be thrown about by its longest row. At a rate of
-//! 2/(c·ω‖x‖²) learning a row flips its error, and above it makes it larger, again and again. So no rate is tried
-//! that would still be above that for the longest row when the run ends, nor one that starts at more than eight times
-//! that; and the longest row is always in the sample. In all this ‖x‖² has 1 added, the bias's. SGD's own limit, ηλ₂ < 1,
-//! is kept with room to spare.
+//! For a loss with an unbounded derivative (such as squared), the longest row must not cause divergence. At a
+//! rate of 2/(c·ω‖x‖²), learning a row flips the sign of its error, and above that the error grows. So no
+//! rate is tried that would still exceed this bound for the longest row at the end of the run, or exceeds
+//! eight times the bound at the start. The sample always contains the longest row. In all this, ‖x‖² has 1
+//! added for the bias. The limit of SGD, ηλ₂ < 1, is kept with a margin.
 //!
 //! ```
 //! use lazyglm::{Settings, synth, train};
@@ -33,22 +35,22 @@ use crate::util::error::Result;
 use crate::util::random::Random;
 use rayon::prelude::*;
 
-/// How many rows are learnt and judged on, first and then.
+/// Number of rows in the first and in the second sample.
 const SAMPLES: [usize; 2] = [5_000, 20_000];
-/// A run of more epochs is rehearsed in so many.
+/// Maximum number of epochs of a rehearsal.
 const MOST_PASSES: u64 = 5;
-/// Rates tried first, in powers of two around the natural rate.
+/// Exponents of the first rates: powers of two around the natural rate.
 const COARSE: std::ops::Range<i32> = -8..8;
-/// And then, in half powers of two around the best of those.
+/// Exponents of the second rates: half powers of two around the best first rate.
 const FINE: std::ops::Range<i32> = -4..4;
-/// With fewer than so many rows to judge on, all are learnt and judged on.
+/// With fewer held-out rows than this, all rows are used for both training and evaluation.
 const FEWEST_JUDGED: usize = 5;
-/// A rate is tried for at least so many steps, if the run has them.
+/// Minimum number of steps per rate, if the run has as many.
 const FEWEST_STEPS: u64 = 1_000;
-/// Lanes that are tried side by side, a block on each thread.
+/// Number of lanes per block. Each thread trains a block.
 const ABREAST: usize = 8;
 
-/// What a trial shares with the run it stands for.
+/// Properties of the run that a rehearsal needs.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, Settings, optim::starting_rate::{Extent, Trial, find}, synth};
@@ -64,13 +66,13 @@ const ABREAST: usize = 8;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Trial<'a> {
-    /// The rows the run begins with.
+    /// The first rows of the run.
     pub examples: Examples<'a>,
-    /// Their order.
+    /// The order of these rows.
     pub order: &'a [u32],
-    /// How many rows there are in all.
+    /// Total number of rows.
     pub rows: u64,
-    /// How far they reach; looked at for losses that are steep without bound.
+    /// Magnitudes of the rows, used for losses with an unbounded derivative.
     pub extent: Extent,
     /// The loss.
     pub loss: &'a dyn Loss,
@@ -78,15 +80,15 @@ pub struct Trial<'a> {
     pub penalty: ElasticNet,
     /// SGD or FoBoS.
     pub method: Method,
-    /// The schedule that will start from the rate.
+    /// The schedule that starts from the rate.
     pub schedule: &'a Spec,
-    /// How many epochs there will be.
+    /// Number of epochs of the run.
     pub epochs: u64,
     /// Whether there is a bias.
     pub bias: bool,
 }
 
-/// How far rows reach.
+/// Magnitudes of rows and targets.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, optim::starting_rate::Extent};
@@ -97,16 +99,16 @@ pub struct Trial<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Extent {
-    /// The largest of ω(‖x‖² + 1), the 1 being the bias's.
+    /// The largest ω(‖x‖² + 1), where 1 is added for the bias.
     pub length: f64,
-    /// The row that has it.
+    /// The row with the largest ω(‖x‖² + 1).
     pub longest: Option<usize>,
     /// The largest |y|.
     pub target: f64,
 }
 
 impl Extent {
-    /// That of some rows.
+    /// The magnitudes of some rows.
     pub fn of(examples: Examples) -> Extent {
         let mut extent = Extent::default();
         for i in 0..examples.len() {
@@ -120,14 +122,14 @@ impl Extent {
     }
 }
 
-/// ‖x‖² + 1 of a row.
+/// The value ‖x‖² + 1 of a row.
 fn square(examples: Examples, i: usize) -> f64 {
     let mut square = 1.0;
     examples.rows.for_each(i, |_, x| square += x * x);
     square
 }
 
-/// A starting rate.
+/// An initial learning rate.
 ///
 /// ```
 /// use lazyglm::optim::starting_rate::Rate;
@@ -136,13 +138,13 @@ fn square(examples: Examples, i: usize) -> f64 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// η₀.
+    /// The rate η₀.
     pub eta0: f64,
-    /// Whether one row, so much longer than most, holds the rate down.
+    /// Whether a single row, much longer than most, limits the rate.
     pub held_down: bool,
 }
 
-/// Finds a starting rate.
+/// Searches an initial learning rate.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Examples, Method, Rows, loss, schedule::Spec, optim::starting_rate::{Extent, Trial, find}};
@@ -158,14 +160,14 @@ pub struct Rate {
 pub fn find(trial: &Trial) -> Result<Rate> {
     let (natural, safe) = scale(trial)?;
     let most = match trial.method {
-        Method::Sgd => safe.min(0.5 / trial.penalty.l2), // 0.5/0 is no limit
+        Method::Sgd => safe.min(0.5 / trial.penalty.l2), // no limit if λ₂ = 0
         Method::Fobos => safe,
     };
     let mut best = natural;
     for (size, rungs, base) in [(SAMPLES[0], COARSE, 2f64), (SAMPLES[1], FINE, 2f64.sqrt())] {
         let mut rates: Vec<f64> = rungs.map(|candidate| (best * base.powi(candidate)).min(most)).collect();
-        rates.dedup(); // many may be at the limit
-        // Of rows that do not all fit into memory, a sample as large as the first will do.
+        rates.dedup(); // several may equal the limit
+        // If the rows do not fit into memory, both samples have the size of the first.
         let size = if (trial.order.len() as u64) < trial.rows { SAMPLES[0] } else { size };
         let (rows, held_out) = trial.chosen(size);
         let losses = smoothed(&trial.rehearse(&rates, &Sample::of(trial.examples, &rows, held_out))?);
@@ -175,13 +177,13 @@ pub fn find(trial: &Trial) -> Result<Rate> {
     Ok(Rate { eta0: rounded(best), held_down: safe < natural / 2.0 })
 }
 
-/// The natural rate, and the highest that is safe for this loss.
+/// The natural rate, and the highest safe rate for this loss.
 fn scale(trial: &Trial) -> Result<(f64, f64)> {
     let Trial { examples, extent, loss, .. } = *trial;
     let bounded = loss.gradient_bound().is_finite();
     let curvature = loss.curvature().unwrap_or_else(|| match bounded {
         true => 1.0,
-        false => extent.target.max(1.0), // Poisson: e^s, which is about the target where the fit is good
+        false => extent.target.max(1.0), // Poisson: e^s, which is near the target for a good fit
     });
     let (tried, _) = trial.chosen(SAMPLES[0]);
     let mean = tried.iter().map(|&i| square(examples, i as usize)).sum::<f64>() / tried.len() as f64;
@@ -193,13 +195,14 @@ fn scale(trial: &Trial) -> Result<(f64, f64)> {
     Ok((rate(mean), (2.0 / last).min(16.0) * rate(extent.length.max(1.0))))
 }
 
-/// Some of the rows, with the columns they have alone: many lanes of all columns may be too many.
+/// A sample of rows, restricted to the columns that occur in it, because many lanes of all columns may need
+/// too much memory.
 pub(super) struct Sample {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
-    pub columns: Vec<u32>, // which of all
-    pub learnt: Vec<u32>,  // in their order
+    pub columns: Vec<u32>, // original column numbers
+    pub learnt: Vec<u32>,  // the rows to learn, in order
     judged: Vec<u32>,
 }
 
@@ -242,13 +245,14 @@ impl Sample {
 }
 
 impl Trial<'_> {
-    /// The run's schedule, from this rate.
+    /// The schedule of the run, starting from this rate.
     fn schedule(&self, eta0: f64) -> Result<Box<dyn Schedule>> {
         let rows = Some(self.rows);
         self.schedule.resolve(&Setting { eta0, l2: self.penalty.l2, rows, epochs: self.epochs })
     }
 
-    /// Rows from all over the order, which may be sorted, shuffled; how many of them, the last, are to be judged on.
+    /// A shuffled sample of rows from the whole order, which may be sorted. The returned number of last rows
+    /// is held out.
     fn chosen(&self, size: usize) -> (Vec<u32>, usize) {
         let all = self.order.len();
         let size = all.min(size);
@@ -266,7 +270,7 @@ impl Trial<'_> {
         (rows, held_out)
     }
 
-    /// What F seems to be by the judged rows, after learning the others at each of these rates; infinite if that diverges.
+    /// The objective on the held-out rows after training at each rate, or infinity on divergence.
     fn rehearse(&self, rates: &[f64], sample: &Sample) -> Result<Vec<f64>> {
         let few = FEWEST_STEPS.div_ceil(sample.learnt.len() as u64).min(self.epochs);
         let epochs = self.epochs.min(MOST_PASSES).max(few);
@@ -308,14 +312,14 @@ impl Trial<'_> {
     }
 }
 
-/// The mean of each mark and its neighbours': marks are noisy, and losses rise faster above the best rate than below, so
-/// this leans to the safe side. At an end, the mark stands for the neighbour it lacks.
+/// The mean of each score and its neighbours. Scores are noisy, and losses rise faster above the best rate
+/// than below, so this favours smaller rates. At an end, the score replaces the missing neighbour.
 fn smoothed(marks: &[f64]) -> Vec<f64> {
     let at = |k: usize| marks[k.min(marks.len() - 1)];
     (0..marks.len()).map(|k| (at(k.saturating_sub(1)) + at(k) + at(k + 1)) / 3.0).collect()
 }
 
-/// Two digits: nobody should think a found rate is more exact than that.
+/// The rate rounded to two digits, because the search is no more precise.
 fn rounded(rate: f64) -> f64 {
     format!("{rate:.1e}").parse().unwrap_or(rate)
 }

@@ -1,4 +1,4 @@
-//! Variance-reduced stochastic steps (prox-SVRG; Johnson & Zhang 2013, Xiao & Zhang 2014), exactly lazy.
+//! Prox-SVRG: variance-reduced stochastic steps (Johnson & Zhang 2013, Xiao & Zhang 2014), exactly lazy.
 //!
 //! ```text
 //! snapshot     w̃ = w,  ḡ = ∇L(w̃)                                    before each epoch, one pass over all rows
@@ -8,15 +8,17 @@
 //! visits       πᵢ = Lᵢ/L̄, rounded up or down at random, all of them in random order
 //! ```
 //!
-//! A snapshot at which F is higher than at the last is not taken: back to that, with half the step.
+//! A snapshot at which F is higher than at the last one is rejected: the solver returns to the last one and
+//! halves the step.
 //!
-//! As w nears w̃, and both the minimiser, the noise of a step goes to zero: rates need not fall, zeros become right, and
-//! F falls to its minimum. A weight that a row does not have drifts by ḡⱼ at every step: n of those are one closed form,
-//! zero crossing included ([`super::prox_steps::drift`]).
+//! As w and w̃ approach the minimiser, the noise of a step goes to zero. So rates need not decrease, zeros
+//! become exact, and F converges to its minimum. A weight that a row does not contain drifts by ḡⱼ at every
+//! step. n such steps have a closed form, including zero crossings ([`super::prox_steps::drift`]).
 //!
-//! Why not SAGA, which needs no snapshots: it keeps a slope for every row, which rows that are not in memory cannot have, and
-//! visits rows alike. Then the longest row sets the rate of all. Here visits make up for length, so that the mean does; and
-//! mⱼ is what makes L̄·Σmⱼwⱼ² least for weights of one size in units of 1/sⱼ: rare features go faster, as AdaGrad's do.
+//! SAGA needs no snapshots, but it keeps a derivative per row, which is impossible for rows that are not in
+//! memory. It also visits all rows equally often, so the longest row determines the rate. Here long rows are
+//! visited more often, so the mean length determines the rate. The choice of mⱼ minimises L̄·Σmⱼwⱼ² for
+//! weights of equal size in units of 1/sⱼ. Rare features then learn faster, as in AdaGrad.
 
 mod sums;
 
@@ -32,23 +34,24 @@ use crate::util::random::Random;
 use rayon::prelude::*;
 use sums::Sums;
 
-/// Gradients are summed in so many parts, each of them by one thread, and the parts in order: the same bits on any number of threads.
+/// Number of parts in which gradients are summed, each by one thread. The parts are added in order, so the
+/// bits do not depend on the number of threads.
 const PARTS: usize = 4;
 
-/// What stays the same from row to row.
+/// Parameters that are the same for all rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// λ₁ and λ₂.
     pub penalty: ElasticNet,
-    /// Rates, in units of 1/L̄.
+    /// The step size, in units of 1/L̄.
     pub step: f64,
-    /// The relative distance from the minimum that will do.
+    /// The relative distance from the optimum at which to stop.
     pub tolerance: f64,
-    /// Of the visits.
+    /// Seed of the row visits.
     pub seed: u64,
 }
 
-/// A model being learnt.
+/// A model in training with prox-SVRG.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, optim::{learner::Learner, svrg::*, scales::Scales}, synth};
@@ -73,25 +76,25 @@ pub struct Saga {
     bias: Bias,
     t: u64,
     sampled: u64,
-    mean_length: f64, // L̄/c, once there was a look
+    mean_length: f64, // L̄/c, after the first pass
     factor: f64,      // step/L̄
-    steps: u32,       // since the snapshot
+    steps: u32,       // number of steps since the snapshot
     random: Random,
-    broken: bool,         // since the snapshot, by a step that left the finite numbers
-    now_of_row: Vec<f64>, // weights of the row, now
-    old_of_row: Vec<f64>, // and at the snapshot
+    broken: bool,         // whether a step since the snapshot diverged (NaN or infinity)
+    now_of_row: Vec<f64>, // current weights of the row
+    old_of_row: Vec<f64>, // weights of the row at the snapshot
     epochs: u64,
     seen: Seen,
 }
 
-/// A weight as it was when it was last touched.
+/// A weight with its state at the last touch.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))] // half a cache line: one miss a touch
+#[repr(align(32))] // half a cache line: one cache miss per touch
 struct State {
     weight: f64,
     old: f64,   // w̃
     drift: f64, // ḡ
-    last: u32,  // the step
+    last: u32,  // the step of the last touch
     swift: f32, // 1/m
 }
 
@@ -103,16 +106,16 @@ struct Bias {
     drift: f64,
 }
 
-/// What the last snapshot said.
+/// The evaluation at the last snapshot.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     objective: f64,
-    fell: f64, // by the last epoch; never far less than by the one before
-    gap: f64,  // relative
+    fell: f64, // decrease of F by the last epoch, smoothed
+    gap: f64,  // relative duality gap
 }
 
 impl Saga {
-    /// Starts at zero; `spreads` are mⱼ, one a column.
+    /// Starts at zero weights. `spreads` are mⱼ, one per column.
     pub fn new(rule: Rule, spreads: Vec<f64>, learns_bias: bool) -> Saga {
         let state = |m: f64| State { weight: 0.0, old: 0.0, drift: 0.0, last: 0, swift: (1.0 / m) as f32 };
         Saga {
@@ -140,17 +143,17 @@ impl Saga {
         self
     }
 
-    /// Notes the loss of one row in so many.
+    /// Samples the loss of one row in this many.
     pub fn sampling_one_in(self, rows: u64) -> Saga {
         Saga { sampled: rows.max(1), ..self }
     }
 
-    /// F at the last snapshot.
+    /// The objective F at the last snapshot.
     pub fn objective(&self) -> f64 {
         self.seen.objective
     }
 
-    /// A weight as it is now.
+    /// The current value of a weight.
     #[inline(always)]
     fn now(&self, state: &State) -> f64 {
         let n = f64::from(self.steps - state.last);
@@ -163,7 +166,7 @@ impl Saga {
         )
     }
 
-    /// Nothing pending: weights as they are now, for a snapshot to be judged.
+    /// Brings all weights up to date, for evaluation as a snapshot.
     fn settle(&mut self) {
         let weights = self.weights();
         for (state, weight) in self.states.iter_mut().zip(weights) {
@@ -172,7 +175,7 @@ impl Saga {
         (self.bias.now, self.steps, self.broken) = (self.bias(), 0, false);
     }
 
-    /// Takes what was judged for the snapshot, with its gradient; or goes back to the last.
+    /// Accepts the evaluated weights as the snapshot, with its gradient, or returns to the last snapshot.
     fn take(&mut self, sums: &Sums, better: bool) {
         let n = sums.rows.max(1) as f64;
         for (state, sum) in self.states.iter_mut().zip(&sums.gradient) {
@@ -187,15 +190,17 @@ impl Saga {
         }
     }
 
-    /// Lᵢ/c of a row of weight one.
+    /// The length Lᵢ/c of a row of weight one.
     #[inline(always)]
     fn length<V: Value>(&self, row: Row<V>) -> f64 {
         let swift = |j: usize| f64::from(self.states[j].swift);
         row.iter().map(|(j, x)| x * x * swift(j)).sum::<f64>() + f64::from(u8::from(self.bias.learns))
     }
 
-    /// F and how far it can be from its minimum, from sums over rows at the snapshot. The gap is that of slopes at a bias that
-    /// is better by a Newton step, as far as second derivatives tell: they sum to zero, as they must to bound anything.
+    /// Computes F and its relative duality gap, from sums over rows at the snapshot.
+    ///
+    /// The derivatives in the gap are those after one Newton step on the bias, as predicted by second
+    /// derivatives. They sum to zero, as a dual bound requires.
     fn judge(&self, sums: &Sums) -> Seen {
         let (ElasticNet { l1, l2 }, n) = (self.rule.penalty, sums.rows.max(1) as f64);
         let second_derivative = sums.second_derivatives / n;
@@ -236,7 +241,7 @@ impl Steps for Saga {
         let (score, before) = (dot(row.values, &now) + self.bias.now, dot(row.values, &old) + self.bias.old);
         let old_slope = loss.slope(before, target);
         let amount = self.mean_length / length * (loss.slope(score, target) - old_slope); // ω/π = L̄/Lᵢ
-        self.broken |= !amount.is_finite(); // and this epoch is for nothing
+        self.broken |= !amount.is_finite(); // then the epoch is discarded
         if !self.broken {
             for ((&j, &x), &w) in row.ids.iter().zip(row.values).zip(&now) {
                 let state = &mut self.states[j as usize];
@@ -321,8 +326,10 @@ impl Learner for Saga {
         Ok(())
     }
 
-    /// With λ₂ > 0 by the gap of the snapshot. Without, it is loose: F falls like 1/k at worst, so that what is left is about k
-    /// times what the last epoch gained.
+    /// Why the solver has converged, if it has.
+    ///
+    /// If λ₂ > 0, the gap at the snapshot decides. Otherwise the gap is loose. F decreases like 1/k at worst,
+    /// so the remaining decrease is about k times that of the last epoch.
     fn converged(&self) -> Option<Converged> {
         let left = (self.epochs as f64) * self.seen.fell / self.seen.objective.abs().max(f64::MIN_POSITIVE);
         match self.rule.penalty.l2 > 0.0 {

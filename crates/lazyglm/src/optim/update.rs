@@ -1,11 +1,12 @@
-//! What an update is: the part of a step that knows how weights are kept.
+//! The interface of an update: how weights are stored under a penalty.
 //!
-//! A step is the same in all of them (order A: the loss gradient on the row's features, then one penalty step on
-//! every weight), and so is its loop, [`crate::optim::sgd`]. They differ in when the penalty is paid:
+//! A step is the same in all updates: the loss gradient on the row's features, then one penalty step on every
+//! weight (order A). Its loop is also the same: [`crate::optim::sgd`]. Updates differ in when they apply the
+//! penalty:
 //!
-//! | update | penalty | where |
+//! | update | penalty | module |
 //! |---|---|---|
-//! | lazy | never touches a weight: two numbers change | [`crate::optim::kernel`] |
+//! | lazy | touches no weight: two numbers change | [`crate::optim::kernel`] |
 //! | table | when the weight is next needed, from two tables (the paper) | [`crate::optim::reference`] |
 //! | dense, dense-sparse-predict | on every weight at every step | [`crate::optim::reference`] |
 //!
@@ -21,7 +22,7 @@
 
 use crate::data::rows::{Row, Value};
 
-/// One way of keeping weights under a penalty.
+/// A representation of weights under a penalty.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, RowsRef, ValuesRef, optim::kernel::Folded, optim::reference::Dense, optim::update::Update};
@@ -40,16 +41,15 @@ use crate::data::rows::{Row, Value};
 /// assert_eq!(two_steps(Folded::<f64>::new(start, penalty, Method::Fobos)), dense);
 /// ```
 pub trait Update {
-    /// w·x of the row, with the weights as they are now. It is followed by [`Update::pull`] of the same row, or
-    /// by none.
+    /// The score w·x of the row at the current weights. [`Update::pull`] of the same row may follow.
     fn score<V: Value>(&mut self, row: Row<V>) -> f64;
 
-    /// w ← w − amount·x on the features of the row just scored.
+    /// The gradient step w ← w − amount·x on the features of the last scored row.
     fn pull<V: Value>(&mut self, row: Row<V>, amount: f64);
 
-    /// One penalty step at rate `eta` on every weight.
+    /// Applies one penalty step at learning rate `eta` to every weight.
     fn charge(&mut self, eta: f64);
 
-    /// Every weight as it is now; looking changes nothing.
+    /// The current weights.
     fn weights(&self) -> Vec<f64>;
 }

@@ -1,16 +1,18 @@
-//! The mean of all iterates (Polyak–Ruppert), exactly, still touching only a row's features.
+//! Polyak–Ruppert averaging: the exact mean of all iterates, touching only a row's features.
 //!
-//! Between two touches a weight in the folded frame stays as it is, and only the frame moves: after step k it stands for
-//! A_k·max(|v| − θ_k, 0). Debts never fall, so it lives up to some step b and is zero from then on. With running sums of the
-//! frame, Pₖ = Σ A and Qₖ = Σ A·θ, the sum of what it was over the steps s+1 … t is
+//! Between two touches a weight in the folded frame stays constant, and only the frame moves: after step k
+//! the weight is A_k·max(|v| − θ_k, 0). Debts never decrease, so the weight is non-zero up to some step b,
+//! and zero after it. With running sums of the frame, Pₖ = Σ A and Qₖ = Σ A·θ, the sum of the weight over the
+//! steps s+1 … t is
 //!
 //! ```text
 //! Σ wₖ = sgn(v)·(|v|·(P_b − P_s) − (Q_b − Q_s)),        b = the last step up to t with θ_b < |v|
 //! ```
 //!
-//! found by bisection in a table with one line a step. The table is begun anew every so many steps, when every weight
-//! is settled; sums are kept in two numbers each, for what matters are differences of nearby ones. In f64 throughout.
-//! Means of weights that were not always zero are not zero: an averaged model is not sparse.
+//! Bisection finds b in a table with one line per step. The table restarts after a fixed number of steps,
+//! when every weight is settled. Each sum is kept as two numbers, because differences of nearby sums matter.
+//! Everything is in f64. The mean of a weight that was not always zero is not zero, so an averaged model is
+//! not sparse.
 
 use super::folded::{check, within};
 use crate::data::rows::{Row, Value};
@@ -18,12 +20,12 @@ use crate::optim::ledger::Ledger;
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method};
 
-/// Steps after which every weight is settled and the table begun anew.
+/// Number of steps after which every weight is settled and the table restarts.
 const LINES: usize = 1 << 15;
-/// And so it is when the frame is stretched so much: then sums would span too many magnitudes.
+/// Stretch of the frame at which the table also restarts. Beyond it, the sums would span too many magnitudes.
 const STRETCH: f64 = 8.0;
 
-/// A sum in two numbers: what rounding drops from the first is in the second.
+/// A compensated sum: the second number holds what rounding drops from the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Double {
     pub sum: f64,
@@ -51,7 +53,7 @@ pub(super) struct Line {
     pub debts: Double,
 }
 
-/// Lazy updates whose weights are the mean over steps.
+/// Lazy updates that return the average of the weights over steps.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::kernel::Averaged, optim::update::Update};
@@ -64,7 +66,7 @@ pub(super) struct Line {
 pub struct Averaged {
     pub(super) stored: Vec<f64>,
     pub(super) sums: Vec<f64>,
-    pub(super) seen: Vec<u32>, // the line up to which a weight is in its sum
+    pub(super) seen: Vec<u32>, // the line up to which each stored sum is complete
     pub(super) lines: Vec<Line>,
     pub(super) ledger: Ledger,
     pub(super) steps: u64,
@@ -72,7 +74,7 @@ pub struct Averaged {
 }
 
 impl Averaged {
-    /// Starts from these weights; the first `from` steps are left out of the mean.
+    /// Starts from these weights. The average omits the first `from` steps.
     pub fn new(weights: Vec<f64>, penalty: ElasticNet, method: Method, from: u64) -> Averaged {
         let columns = weights.len();
         Averaged {
@@ -86,17 +88,17 @@ impl Averaged {
         }
     }
 
-    /// The weights as they are now.
+    /// The current weights, without averaging.
     pub fn latest(&self) -> Vec<f64> {
         self.stored.iter().map(|&v| self.ledger.settle(v)).collect()
     }
 
-    /// How many steps the mean is over, so far.
+    /// Number of steps in the average so far.
     pub fn counted(&self) -> u64 {
         self.steps.saturating_sub(self.from)
     }
 
-    /// What a weight was, summed over the lines it is not in its sum for.
+    /// The sum of a weight over the lines that its stored sum does not cover yet.
     fn missing(&self, j: usize) -> f64 {
         let (v, seen) = (self.stored[j], self.seen[j] as usize);
         if v == 0.0 || self.steps <= self.from {
@@ -108,7 +110,7 @@ impl Averaged {
         (v.abs() * end.scales.since(start.scales) - end.debts.since(start.debts)).copysign(v)
     }
 
-    /// Settles every weight and begins the table anew.
+    /// Settles every weight and restarts the table.
     fn begin_anew(&mut self) {
         for j in 0..self.stored.len() {
             self.sums[j] += self.missing(j);

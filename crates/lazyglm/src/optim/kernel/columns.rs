@@ -1,22 +1,23 @@
-//! Rows seen by column, for solvers that move one weight at a time.
+//! Sparse rows by column (CSC), for solvers that update one weight at a time.
 //!
-//! Reads and writes go without a bounds check each: every row number below `height` is what the constructors make sure
-//! of, and the vectors are as long as that, which is checked once a call.
+//! Reads and writes skip the bounds check per element. The constructors guarantee that every row number is
+//! below `height`, and each call checks once that the vectors have that length.
 
 use super::NarrowColumns;
 use crate::data::rows::{RowsRef, Value};
 use crate::simd;
 use rayon::prelude::*;
 
-/// The non-zeros of each column: rows rise. A row and its value lie side by side: one miss of the cache, not two.
+/// The non-zeros of each column, in ascending order of rows. A row number and its value are adjacent, which
+/// costs one cache miss instead of two.
 pub(crate) struct Columns<V> {
     offsets: Vec<usize>,
-    entries: Vec<(u32, V)>, // rows below `height`
+    entries: Vec<(u32, V)>, // row numbers are below `height`
     height: usize,
     units: Option<Vec<f64>>, // see `unit`
 }
 
-/// Columns whose values are all of such a size are copied as they are: four bytes have room for their squares.
+/// Range of magnitudes that are copied without rescaling, because f32 can hold their squares.
 const USUAL: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
 impl<V: Value> Columns<V> {
@@ -38,8 +39,9 @@ impl<V: Value> Columns<V> {
                 *place += 1;
             }
         }
-        // SAFETY: the places of column j are offsets[j]..offsets[j + 1], as many as it has entries, and each entry took the
-        // next of them (those beyond would be out of `room`, and panic): all of the first `nonzeros` are written.
+        // SAFETY: the places of column j are offsets[j]..offsets[j + 1], as many as it has entries, and each
+        // entry took the next of them (later ones would be out of `room`, and panic). So all of the first
+        // `nonzeros` are written.
         #[allow(unsafe_code)]
         unsafe {
             entries.set_len(rows.nonzeros());
@@ -50,8 +52,8 @@ impl<V: Value> Columns<V> {
         columns
     }
 
-    /// A power of two: times this, the values of a column can be copied in four bytes, and be squared. One for values of a
-    /// usual size.
+    /// A power of two that scales the values of a column so that f32 can hold them and their squares. One for
+    /// values of usual magnitude.
     pub fn unit(&self, j: usize) -> f64 {
         self.units.as_ref().map_or(1.0, |units| units[j])
     }
@@ -64,7 +66,7 @@ impl<V: Value> Columns<V> {
         2f64.powi(-(largest.log2().floor() as i32).clamp(-1022, 1022))
     }
 
-    /// How many non-zeros a column has.
+    /// Number of non-zeros in a column.
     pub fn count(&self, j: usize) -> usize {
         self.offsets[j + 1] - self.offsets[j]
     }
@@ -73,7 +75,7 @@ impl<V: Value> Columns<V> {
         &self.entries[self.offsets[j]..self.offsets[j + 1]]
     }
 
-    /// Σᵢ xᵢⱼ·vᵢ of all columns.
+    /// The products Σᵢ xᵢⱼ·vᵢ for all columns.
     pub fn products(&self, vector: &[f64], products: &mut [f64]) {
         assert_eq!(vector.len(), self.height);
         products.par_iter_mut().with_min_len(512).enumerate().for_each(|(j, product)| {
@@ -96,13 +98,15 @@ impl<V: Value> Columns<V> {
         ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
     }
 
-    /// vᵢ ← vᵢ + a·xᵢⱼ.
+    /// Adds a multiple of a column to a vector: vᵢ ← vᵢ + a·xᵢⱼ.
     pub fn add(&self, j: usize, a: f64, vector: &mut [f64]) {
         self.column(j).iter().for_each(|(i, x)| vector[*i as usize] += a * x.wide());
     }
 
-    /// These columns, each times its unit and √a, in the rows that `place` gives a number in `roots` (√a of those rows), in four bytes a value;
-    /// and of each column Σ xᵢ²·aᵢ over the rows kept and over the others.
+    /// A copy of these columns in f32, each multiplied by its unit and √a.
+    ///
+    /// It contains the rows for which `place` gives a position in `roots` (√a of those rows). Also returns Σ
+    /// xᵢ²·aᵢ per column, over the rows kept and over the others.
     pub fn narrowed(
         &self,
         columns: &[u32],

@@ -1,17 +1,18 @@
-//! The folded frame: four bytes a weight (eight in f64), no stamp, no table, and a penalty that costs a
-//! subtraction and a maximum per non-zero. See [`crate::optim::ledger`] for the frame itself.
+//! The folded frame: lazy penalty updates with four bytes per weight (eight in f64), no timestamps and no
+//! tables. The penalty costs a subtraction and a maximum per non-zero. See [`crate::optim::ledger`] for the
+//! frame itself.
 //!
 //! ```text
 //! score   mⱼ = sgn(vⱼ)·max(|vⱼ| − θ, 0);  s = A·Σ xⱼmⱼ         (the mⱼ are kept for the pull)
 //! pull    mⱼ ← mⱼ − (amount/A)·xⱼ;        vⱼ = mⱼ + sgn(mⱼ)·θ
 //! ```
 //!
-//! θ is rounded to the weights' precision once a charge, and that one value serves to read, to write and to
-//! settle: so what was zero stays zero, and rounding telescopes instead of adding up.
+//! θ is rounded to the weights' precision once per charge, and reads, writes and settling use the same
+//! rounded value. So zeros stay zero, and rounding errors telescope instead of accumulating.
 //!
-//! A row's weights are first gathered into a scratch buffer, worked on there eight at a time, and written back at
-//! the end: arithmetic on neighbours vectorises, so that the penalty all but vanishes behind the memory traffic. The
-//! score has eight partial sums, non-zero k going to the (k mod 8)-th: that order is part of the contract.
+//! A row's weights are gathered into a buffer, processed there eight at a time, and written back at the end.
+//! Arithmetic on adjacent numbers vectorises, so memory traffic hides almost all of the penalty's cost. The
+//! score has eight partial sums, and non-zero k goes to sum k mod 8. That order is part of the contract.
 
 use super::weight::{PARTS, Weight};
 use crate::data::rows::{Row, Value};
@@ -19,15 +20,19 @@ use crate::optim::ledger::Ledger;
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method};
 
-/// Every so many times d non-zeros the largest weight is looked up again, if there is a debt to speak of: it may have
-/// been unlearnt. A rebase costs a weight some 0.5 ns and learning a non-zero 3 ns: that is 1 % of the time.
+/// After this many times d non-zeros, a frame with a noticeable debt is rebased, because its largest weight
+/// may have shrunk. A rebase costs about 0.5 ns per weight and learning 3 ns per non-zero, so this takes
+/// about 1 % of the time.
 pub(super) const LOOK_AGAIN: usize = 16;
 
-/// With no weight alive, a rebase after this many steps: the next to live must find few others' debts to be added to.
+/// Number of steps until a rebase if all weights are zero, so that the next non-zero weight starts with a
+/// small debt.
 const STEPS_ALONE: f64 = 256.0;
 
-/// Lazy updates in the folded frame, for weights in `W`. With `PENALTY = false` scale and debt are compiled
-/// away: the kernel for a model without a penalty, and the yardstick for what the penalty costs.
+/// Lazy updates in the folded frame, for weights of type `W`.
+///
+/// With `PENALTY = false`, scale and debt are compiled away. This is the kernel for models without a penalty,
+/// and the baseline for measuring the cost of the penalty.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, Rows, ValuesRef, optim::kernel::Folded, optim::update::Update};
@@ -46,26 +51,26 @@ const STEPS_ALONE: f64 = 256.0;
 #[derive(Clone)]
 pub struct Folded<W, const PENALTY: bool = true> {
     pub(super) stored: Vec<W>,
-    settled: Vec<W>, // those of the row just scored
+    settled: Vec<W>, // weights of the last scored row
     pub(super) ledger: Ledger,
-    pub(super) debt: W,    // the ledger's, rounded: the value to read and write with
-    pub(super) scale: f64, // A, that is 1/stretch
+    pub(super) debt: W,    // the ledger's debt, rounded to the precision of the weights
+    pub(super) scale: f64, // A = 1/stretch
     pub(super) rebase: Rebase,
 }
 
-/// When to pay every debt, and which weights may be alive to pay.
+/// When to settle all weights (rebase), and which weights may be non-zero at that time.
 #[derive(Clone, Debug)]
 pub(super) struct Rebase {
-    pub limit: f64,              // the most that may be owed, in units of weights
-    pub largest: f64,            // weight at the last rebase
-    pub eta: f64,                // rate then
-    pub touched: usize,          // non-zeros since
-    pub alone: Option<Vec<u32>>, // if no weight was alive then: those touched since; no other can be alive now
-    pub eager: f64,              // divides the limit; 1 but in laws that rebase early on purpose
+    pub limit: f64,              // the largest allowed debt, in units of weights
+    pub largest: f64,            // largest weight at the last rebase
+    pub eta: f64,                // learning rate at the last rebase
+    pub touched: usize,          // non-zeros since the last rebase
+    pub alone: Option<Vec<u32>>, // if all weights were zero at the last rebase: ids touched since then; all others are still zero
+    pub eager: f64,              // divides the limit; 1 except in tests that rebase early
 }
 
 impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
-    /// Starts from these weights, with nothing owed.
+    /// Starts from these weights, without debt.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::kernel::Folded, optim::update::Update};
@@ -79,12 +84,12 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         let alone = weights.iter().all(|w| *w == 0.0).then(Vec::new);
         let stored = weights.into_iter().map(W::from_wide).collect();
         let ledger = Ledger::new(penalty, method);
-        // A limit of zero: the first charge looks for the largest weight.
+        // With a limit of zero, the first charge looks up the largest weight.
         let rebase = Rebase { limit: 0.0, largest: 0.0, eta: 0.0, touched: 0, alone, eager: 1.0 };
         Folded { stored, settled: Vec::new(), ledger, debt: W::default(), scale: 1.0, rebase }
     }
 
-    /// Rebases `times` as often as needed: the answer must not depend on it, and a law says so.
+    /// Rebases `times` as often as needed. Tests check that the result does not depend on it.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::kernel::Folded, optim::update::Update};
@@ -106,16 +111,16 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         let (debt, rebase) = (self.ledger.debt(), &self.rebase);
         let owed = debt * self.scale;
         let old = rebase.touched > LOOK_AGAIN * self.stored.len() && owed > rebase.largest / 16.0;
-        let slower = 2.0 * eta < rebase.eta && debt > 0.0; // weights may fade with the rate
+        let slower = 2.0 * eta < rebase.eta && debt > 0.0; // weights may shrink with the rate
         owed > rebase.limit || old || slower || self.ledger.stretch() > W::MAX_STRETCH
     }
 
-    /// Pays every debt: v ← A·m for all, A = 1, θ = 0.
+    /// Settles every weight: v ← A·m, A = 1, θ = 0.
     #[cold]
     #[inline(never)]
     fn rebase(&mut self, per_step: f64, eta: f64) {
         let (debt, scale) = (self.debt, self.scale);
-        // In f64: a rounded scale would err the same way every time.
+        // In f64, because a rounded scale would have the same error each time.
         let pay = |v: W| W::from_wide(v.soft(debt).wide() * scale);
         let mut largest = W::default();
         match self.rebase.alone.take() {
@@ -126,7 +131,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
                 }
             }
             Some(ids) => {
-                // An id may stand there twice: whoever has been seen to is set aside, as zero.
+                // An id may occur twice, so a settled weight is replaced by zero.
                 let take = |&id: &u32| (id, pay(std::mem::take(&mut self.stored[id as usize])));
                 let alive: Vec<(u32, W)> = ids.iter().map(take).filter(|(_, v)| v.wide() != 0.0).collect();
                 for (id, v) in alive {
@@ -143,13 +148,13 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         self.rebase = Rebase { limit, largest, eta, touched: 0, alone, eager };
     }
 
-    /// Notes who may be alive, while nobody else is.
+    /// Records the ids that may be non-zero, while all other weights are zero.
     #[inline(always)]
     fn note_touched(&mut self, ids: &[u32]) {
         if let Some(alone) = &mut self.rebase.alone {
             alone.extend(ids.iter().map(|&id| within(&self.stored, id) as u32));
             if alone.len() > self.stored.len() / 4 {
-                self.rebase.alone = None; // looking through all is no dearer now
+                self.rebase.alone = None; // visiting all weights costs no more now
             }
         }
     }
@@ -214,13 +219,14 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
     }
 }
 
-/// How much may be owed before it eats the weights' digits.
+/// The largest debt at which stored weights keep enough digits.
 ///
 /// A stored magnitude |w| + θ is rounded to one part in 2²⁴ (f32), so a touch costs the weight about θ·2⁻²⁵.
-/// A weight as large as the largest, M, lives while the debt grows by M, which takes n = M/(ηλ₁) steps, and
-/// is touched at most n times in its life: the errors of a life add up to about θ·2⁻²⁵·√n. To keep that within
-/// `PATIENCE` units of M's last place, θ ≤ M·PATIENCE/√n: at large n a rebase every quarter of a life, at small
-/// n (a λ₁ that kills weights within a few steps) rarely, for a rebase a step would be as slow as a dense update.
+/// A weight of the largest magnitude M stays non-zero while the debt grows by M, which takes n = M/(ηλ₁)
+/// steps. It is touched at most n times meanwhile, so its errors add up to about θ·2⁻²⁵·√n. To keep that
+/// within `PATIENCE` units in the last place of M, θ ≤ M·PATIENCE/√n. For large n, that means about four
+/// rebases per n steps. For small n (a λ₁ that zeroes weights within a few steps) rebases must be rare,
+/// because a rebase per step would be as slow as dense updates.
 pub(super) fn limit<W: Weight>(largest: f64, per_step: f64) -> f64 {
     if largest == 0.0 {
         return STEPS_ALONE * per_step;
@@ -228,7 +234,7 @@ pub(super) fn limit<W: Weight>(largest: f64, per_step: f64) -> f64 {
     (W::PATIENCE * (per_step * largest).sqrt()).clamp(largest / 4.0, 64.0 * largest)
 }
 
-/// Ids rise strictly within a row, so the last one answers for all of them.
+/// Panics if an id of the row is out of range. Ids increase strictly, so checking the last one is enough.
 #[inline(always)]
 pub(super) fn check<W, V>(weights: &[W], row: Row<V>) {
     assert!(
@@ -237,7 +243,7 @@ pub(super) fn check<W, V>(weights: &[W], row: Row<V>) {
     );
 }
 
-/// `weights[id]`, for an id of a row that has passed [`check`].
+/// Returns `weights[id]`, for an id of a row that has passed [`check`].
 #[inline(always)]
 pub(super) fn read<W: Copy>(weights: &[W], id: u32) -> W {
     let place = within(weights, id);
@@ -248,7 +254,7 @@ pub(super) fn read<W: Copy>(weights: &[W], id: u32) -> W {
     }
 }
 
-/// `weights[id] = value`, for an id of a row that has passed [`check`].
+/// Sets `weights[id] = value`, for an id of a row that has passed [`check`].
 #[inline(always)]
 pub(super) fn write<W>(weights: &mut [W], id: u32, value: W) {
     let place = within(weights, id);
@@ -259,11 +265,14 @@ pub(super) fn write<W>(weights: &mut [W], id: u32, value: W) {
     }
 }
 
-/// An index in bounds: the id itself, for the ids of a row that has passed [`check`]. A minimum costs less than a branch, and
-/// must not be left out: ids may lie in memory that others write to after the check (see [`crate::data::rows::RowsRef::shared`]).
+/// Clamps an id to a valid index. Ids of a row that has passed [`check`] are unchanged.
+///
+/// A minimum is cheaper than a branch. It is necessary, because ids may lie in memory that others write to
+/// after the check (see [`crate::data::rows::RowsRef::shared`]).
 #[inline(always)]
 pub(super) fn within<W>(weights: &[W], id: u32) -> usize {
-    // A row that has ids has passed `check`, so there is a last weight; with none, this would be out of bounds.
-    let last = weights.len().saturating_sub(1).min(u32::MAX as usize) as u32; // in four bytes: twice as many at a time
+    // A row with ids has passed `check`, so there is a last weight. Without weights, the index would be out
+    // of bounds.
+    let last = weights.len().saturating_sub(1).min(u32::MAX as usize) as u32; // in four bytes, so that twice as many fit into a register
     id.min(last) as usize
 }

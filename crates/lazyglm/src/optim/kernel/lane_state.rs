@@ -1,7 +1,8 @@
-//! Models alone become lanes side by side, and lanes models alone: in f64, to the bit.
+//! Converts single models to lanes and lanes to single models, bit for bit in f64.
 //!
-//! Both keep the same numbers. What differs is who is listed as possibly alive, which decides how weights are found that
-//! must pay, not what they pay. (In f32 lanes also pay together: there a model that comes and goes would round otherwise.)
+//! Both representations hold the same numbers. They differ in the list of ids that may be non-zero, which
+//! affects how weights are found for a rebase but not their values. In f32, lanes are also rebased together,
+//! so there a conversion changes the rounding.
 
 use super::lane_vector::{LaneVector, each};
 use super::lanes::Lanes;
@@ -10,7 +11,7 @@ use crate::problem::penalty::{ElasticNet, Method};
 use crate::util::error::Result;
 
 impl<P: LaneVector<f64, L>, const L: usize> Lanes<f64, P, L> {
-    /// All that a lane holds.
+    /// The state of one lane.
     pub fn state(&self, lane: usize) -> FrameState {
         let ([limit, largest, eta], touched, alone) = self.rebases.of(lane);
         FrameState {
@@ -22,7 +23,7 @@ impl<P: LaneVector<f64, L>, const L: usize> Lanes<f64, P, L> {
         }
     }
 
-    /// A lane for each of these, with a penalty each, going on from there. Numbers that no frame can hold are refused.
+    /// Creates one lane per state, each with its own penalty. Invalid numbers are an error.
     pub fn from_state(frozen: &[FrameState], penalties: &[ElasticNet], method: Method) -> Result<Self> {
         let columns = frozen.first().map_or(0, |one| one.stored.len());
         let fits = frozen.len() == penalties.len() && frozen.len() <= L;

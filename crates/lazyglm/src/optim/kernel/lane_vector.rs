@@ -1,8 +1,9 @@
-//! A feature's weights in all lanes, laid out so that none crosses a cache line.
+//! Lane vectors: a feature's weights in all lanes, aligned so that no vector crosses a cache line.
 
 use super::weight::Weight;
 
-/// An array from a function of the lane. (The standard library's may be compiled on its own, for the oldest processor.)
+/// Builds an array from a function of the lane. The standard library's version may be compiled separately,
+/// for the baseline processor.
 #[inline(always)]
 pub(crate) fn each<T: Copy + Default, const L: usize>(of: impl Fn(usize) -> T) -> [T; L] {
     let mut all = [T::default(); L];
@@ -12,13 +13,13 @@ pub(crate) fn each<T: Copy + Default, const L: usize>(of: impl Fn(usize) -> T) -
     all
 }
 
-/// The weights of one feature: L lanes side by side.
+/// A lane vector: the weights of one feature in L lanes.
 pub trait LaneVector<W, const L: usize>: Copy + Send + Sync + 'static {
-    /// Packs the lanes.
+    /// Creates a lane vector.
     fn of(lanes: [W; L]) -> Self;
-    /// The lanes.
+    /// The weights of the lanes.
     fn lanes(&self) -> &[W; L];
-    /// The lanes, to be changed.
+    /// Mutable access to the weights of the lanes.
     fn lanes_mut(&mut self) -> &mut [W; L];
 }
 

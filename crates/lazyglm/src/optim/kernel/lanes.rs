@@ -1,14 +1,14 @@
-//! The folded frame for L models at once: a feature's weights of all of them sit side by side, so that the cache line
-//! one model waits for brings the others' weights along.
+//! The folded frame for L models at once. A feature's weights of all models are adjacent, so one cache miss
+//! fetches the weights of every model.
 //!
 //! ```text
 //! score   mⱼₗ = sgn(vⱼₗ)·max(|vⱼₗ| − θₗ, 0);  sₗ = Aₗ·Σ xⱼmⱼₗ        for every lane l
 //! pull    mⱼₗ ← mⱼₗ − (amountₗ/Aₗ)·xⱼ;        vⱼₗ = mⱼₗ + sgn(mⱼₗ)·θₗ
 //! ```
 //!
-//! Every lane does what [`super::Folded`] does, in the same order: in f64 it has the same bits as a model alone. In f32
-//! it may be rebased earlier than alone, together with a neighbour: one walk through the weights instead of L of them. That
-//! costs it a rounding, which the law on rebasing bounds.
+//! Every lane performs the operations of [`super::Folded`] in the same order. In f64, a lane therefore has
+//! the same bits as a single model. In f32, a lane may be rebased earlier, together with another lane, to
+//! save passes over the weights. That costs one rounding, which the tests on rebasing bound.
 
 use super::folded::{check, limit, read, write};
 use super::lane_vector::{LaneVector, each};
@@ -44,16 +44,16 @@ use crate::simd;
 #[derive(Clone)]
 pub struct Lanes<W, P, const L: usize> {
     pub(super) stored: Vec<P>,
-    settled: Vec<P>, // those of the row just scored
+    settled: Vec<P>, // weights of the last scored row
     pub(super) ledgers: Ledgers<L>,
-    pub(super) debt: [W; L], // the ledgers', rounded: the values to read and write with
+    pub(super) debt: [W; L], // the ledgers' debts, rounded to the precision of the weights
     pub(super) scale: [f64; L], // A
     pub(super) rebases: Rebases<L>,
-    idle: [bool; L], // lanes without a model: their weights are zero, and they are pulled by nothing
+    idle: [bool; L], // lanes without a model, whose weights stay zero
 }
 
 impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
-    /// Starts from nothing, for so many columns, with a lane for each penalty and the others idle.
+    /// Starts from zero weights, with one lane per penalty. The other lanes are idle.
     pub fn new(columns: usize, penalties: &[ElasticNet], method: Method) -> Self {
         assert!(penalties.len() <= L, "more penalties than lanes");
         let penalty = |l: usize| penalties.get(l).copied().unwrap_or(ElasticNet { l1: 0.0, l2: 0.0 });
@@ -70,12 +70,12 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         }
     }
 
-    /// Bytes that so many columns take.
+    /// Memory in bytes for this many columns.
     pub fn bytes(columns: usize) -> usize {
         columns * size_of::<P>()
     }
 
-    /// w·x of every lane. Meanwhile the weights of the row to come `soon` are asked for.
+    /// The scores w·x of all lanes. Meanwhile, the weights of the upcoming row `soon` are prefetched.
     #[inline(always)]
     pub fn score<V: Value>(&mut self, row: Row<V>, soon: &[u32]) -> [f64; L] {
         check(&self.stored, row);
@@ -85,7 +85,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
             self.settled.resize(length, P::of([W::default(); L]));
         }
         let settled = &mut self.settled[..length];
-        // Plain loops: an iterator's own would not be compiled for the instruction set at hand.
+        // Plain loops, because iterator code would not be compiled for the selected instruction set.
         let mut k = 0;
         while k < length {
             if let Some(&next) = soon.get(k) {
@@ -103,7 +103,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         each(|l| self.scale[l] * sums[l].wide())
     }
 
-    /// wₗ ← wₗ − amountₗ·x of the row just scored. A lane to be passed over keeps its bits.
+    /// Gradient step wₗ ← wₗ − amountₗ·x on the last scored row. Lanes in `pass_over` keep their bits.
     #[inline(always)]
     pub fn pull<V: Value>(&mut self, row: Row<V>, amounts: &[f64; L], pass_over: &[bool; L]) {
         check(&self.stored, row);
@@ -124,7 +124,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         self.rebases.note(row.ids, self.stored.len());
     }
 
-    /// Every weight of every lane owes one more step.
+    /// Charges one more penalty step to every weight of every lane.
     #[inline(always)]
     pub fn charge(&mut self, eta: [f64; L], touched: usize) {
         let before = *self.ledgers.debt();
@@ -140,14 +140,16 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         }
     }
 
-    /// Pays the debts of the lanes that are due: v ← A·m, A = 1, θ = 0. A is rounded to the weights' precision for that,
-    /// and what rounding left of it stays in the ledger: else it would err the same way every time.
+    /// Settles all weights of the lanes in `due`: v ← A·m, A = 1, θ = 0.
+    ///
+    /// For that, A is rounded to the weights' precision. The rounding error stays in the ledger, because it
+    /// would otherwise have the same sign every time.
     #[cold]
     #[inline(never)]
     fn rebase(&mut self, due: [bool; L], per_step: [f64; L], eta: [f64; L]) {
         let few = self.rebases.few();
         let walk = (0..L).any(|l| due[l] && !few[l]);
-        // Where bits allow, whoever goes through weights takes the others along.
+        // If bits may differ, one pass over the weights also serves the other lanes.
         let listed: [bool; L] = each(|l| if W::EXACT { due[l] & few[l] } else { few[l] & !walk });
         let walked: [bool; L] = each(|l| walk & if W::EXACT { due[l] & !few[l] } else { true });
         let factor: [W; L] = each(|l| W::from_wide(self.scale[l]));
@@ -162,7 +164,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
             let stored = &mut self.stored[..];
             let (factor, ids) = (&factor, &mut ids);
             let visited = simd::fastest(Visit { stored, touched, debt, factor, which: listed, ids });
-            // What a walk found in these lanes, it found before they paid.
+            // The pass visited these lanes before their weights were settled.
             found.largest = each(|l| if listed[l] { visited.largest[l] } else { found.largest[l] });
             found.alive = each(|l| if listed[l] { visited.alive[l] } else { found.alive[l] });
         }
@@ -189,13 +191,13 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         self.weights_with(lane).collect()
     }
 
-    /// The same, one at a time.
+    /// Iterates over the settled weights of a lane.
     pub fn weights_with(&self, lane: usize) -> impl Iterator<Item = f64> + '_ {
         let (debt, scale) = (self.debt[lane], self.scale[lane]);
-        self.stored.iter().map(move |v| v.lanes()[lane].soft(debt).wide() * scale + 0.0) // −0 is 0
+        self.stored.iter().map(move |v| v.lanes()[lane].soft(debt).wide() * scale + 0.0) // −0 becomes 0
     }
 
-    /// Some of the lanes in a block of their own, to the bit.
+    /// Copies some of the lanes to a new block, bit for bit.
     pub fn select<Q: LaneVector<W, M>, const M: usize>(&self, lanes: &[usize]) -> Lanes<W, Q, M> {
         let of = |m: usize| lanes.get(m).copied();
         let pack = |v: &P| Q::of(each(|m| of(m).map_or(W::default(), |l| v.lanes()[l])));
@@ -210,24 +212,24 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         }
     }
 
-    /// Takes the model out of a lane: what diverged is not to be read again.
+    /// Removes the model of a lane, for example after divergence.
     pub fn erase(&mut self, lane: usize) {
         self.idle[lane] = true;
-        self.settled.iter_mut().for_each(|v| v.lanes_mut()[lane] = W::default()); // the row at hand is still to be pulled
+        self.settled.iter_mut().for_each(|v| v.lanes_mut()[lane] = W::default()); // the current row may still be pulled
         self.stored.iter_mut().for_each(|v| v.lanes_mut()[lane] = W::default());
     }
 }
 
-/// With no more than one in so many weights alive, those that may be are kept in a list.
+/// If at most one weight in this many is non-zero, the possibly non-zero ids are kept in a list.
 const FEW: usize = 64;
 
-/// Lane by lane: the largest weight, and how many are not zero.
+/// Per lane: the largest weight and the number of non-zero weights.
 struct Found<W, const L: usize> {
     largest: [W; L],
     alive: [W; L],
 }
 
-/// Pays the debts of some lanes, going through all weights.
+/// Settles some lanes in a pass over all weights.
 struct Walk<'a, W, P, const L: usize> {
     stored: &'a mut [P],
     debt: &'a [W; L],
@@ -255,8 +257,8 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Walk<'_, W, 
     }
 }
 
-/// The same for lanes in which few weights were alive at the last rebase: only those, and those touched since, can be
-/// now. The ids of those who are go into `ids`.
+/// Settles lanes with few non-zero weights at the last rebase. Only those weights, and weights touched since
+/// then, are visited. The ids of weights that are still non-zero are appended to `ids`.
 struct Visit<'a, W, P, const L: usize> {
     stored: &'a mut [P],
     touched: &'a [u32],
@@ -279,7 +281,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Visit<'_, W,
             if let Some(&soon) = touched.get(k + 8) {
                 simd::prefetch_one(stored, soon as usize);
             }
-            // An id may stand there twice: whoever has been seen to is set aside, as zero.
+            // An id may occur twice, so a settled weight is replaced by zero.
             let v = *stored[id as usize].lanes();
             let paid: [W; L] =
                 each(|l| if which[l] { v[l].soft(debt[l]).times(factor[l]) } else { W::default() });
@@ -301,13 +303,13 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Visit<'_, W,
     }
 }
 
-/// m − amount·x of every lane, as it is to be stored.
+/// The stored form of m − amount·x in every lane.
 #[inline(always)]
 fn pulled<W: Weight, const L: usize>(m: &[W; L], amounts: &[W; L], x: W, debt: &[W; L]) -> [W; L] {
     each(|l| m[l].minus(amounts[l], x).harden(debt[l]))
 }
 
-/// Σ xⱼmⱼ of every lane, in eight partial sums each: the order is [`super::Folded`]'s.
+/// The sums Σ xⱼmⱼ of every lane, in eight partial sums each, in the order of [`super::Folded`].
 #[inline(always)]
 fn sums<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize>(settled: &[P], values: &[V]) -> [W; L] {
     let mut sums = [[W::default(); L]; PARTS];

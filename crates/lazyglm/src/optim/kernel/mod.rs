@@ -1,7 +1,7 @@
-//! The hot loop: score and update one row.
+//! The hot loop: scores and updates one row.
 //!
-//! Its `unsafe` blocks read and write weights without a bounds check per weight: the ids of a row rise, so checking the last
-//! one is enough. Each block states its argument.
+//! Its `unsafe` blocks read and write weights without a bounds check per weight. The ids of a row increase,
+//! so checking the last one is enough. Each block states why it is sound.
 //!
 //! ```
 //! use lazyglm::{ElasticNet, Method, optim::kernel::Folded, optim::reference::Dense, optim::update::Update};
@@ -40,11 +40,11 @@ pub use penalty_factors::FactoredWeights;
 pub use state::{AverageState, FrameState};
 pub use weight::Weight;
 
-/// Eight lanes in f32: half a cache line a feature.
+/// Eight lanes in f32: half a cache line per feature.
 pub type Lanes8 = Lanes<f32, Half<f32, 8>, 8>;
 
-/// Sixteen lanes in f32: a cache line a feature.
+/// Sixteen lanes in f32: one cache line per feature.
 pub type Lanes16 = Lanes<f32, Line<f32, 16>, 16>;
 
-/// Eight lanes in f64: a cache line a feature.
+/// Eight lanes in f64: one cache line per feature.
 pub type Wide8 = Lanes<f64, Line<f64, 8>, 8>;

@@ -1,23 +1,23 @@
-//! A few columns in four bytes a value: by column for steps of one weight, by row for steps of all.
+//! A copy of some columns in f32: by column for updates of one weight, and by row for updates of all weights.
 //!
-//! Reads and writes go without a bounds check each: numbers of rows and columns are in range by construction, and the
-//! vectors are as long as that, which is checked once a call.
+//! Reads and writes skip the bounds check per element. Row and column numbers are in range by construction,
+//! and each call checks once that the vectors have the right length.
 
-/// Some columns, in some of the rows.
+/// Some columns in f32, restricted to some of the rows.
 pub(crate) struct NarrowColumns {
     offsets: Vec<usize>,
-    entries: Vec<(u32, f32)>, // rows below `height`
+    entries: Vec<(u32, f32)>, // row numbers are below `height`
     height: usize,
 }
 
 impl NarrowColumns {
-    /// Columns whose rows are below `height`.
+    /// Wraps columns whose row numbers are below `height`.
     pub(super) fn trusted(offsets: Vec<usize>, entries: Vec<(u32, f32)>, height: usize) -> NarrowColumns {
         debug_assert!(entries.iter().all(|(i, _)| (*i as usize) < height));
         NarrowColumns { offsets, entries, height }
     }
 
-    /// How many non-zeros there are.
+    /// Number of non-zeros.
     pub fn nonzeros(&self) -> usize {
         self.entries.len()
     }
@@ -27,7 +27,7 @@ impl NarrowColumns {
         &self.entries[self.offsets[k]..self.offsets[k + 1]]
     }
 
-    /// Σᵢ xᵢₖ·vᵢ.
+    /// The product Σᵢ xᵢₖ·vᵢ.
     #[inline]
     pub fn product(&self, k: usize, vector: &[f32]) -> f64 {
         assert_eq!(vector.len(), self.height);
@@ -37,7 +37,7 @@ impl NarrowColumns {
         f64::from(sum)
     }
 
-    /// vᵢ ← vᵢ + a·xᵢₖ.
+    /// Adds a multiple of a column to a vector: vᵢ ← vᵢ + a·xᵢₖ.
     #[inline]
     pub fn add(&self, k: usize, a: f32, vector: &mut [f32]) {
         assert_eq!(vector.len(), self.height);
@@ -51,15 +51,15 @@ impl NarrowColumns {
     }
 }
 
-/// The same, row by row.
+/// Some columns in f32, stored by row.
 pub(crate) struct NarrowRows {
     starts: Vec<usize>,
-    entries: Vec<(u32, f32)>, // columns below `width`
+    entries: Vec<(u32, f32)>, // column numbers are below `width`
     width: usize,
 }
 
 impl NarrowRows {
-    /// The rows of some columns; in each, the first column first.
+    /// Transposes columns to rows, with ascending columns in each row.
     pub fn of(columns: &NarrowColumns) -> NarrowRows {
         let width = columns.offsets.len() - 1;
         let mut starts = vec![0; columns.height + 2];
@@ -68,7 +68,7 @@ impl NarrowRows {
         let mut entries = vec![(0, 0.0); columns.entries.len()];
         for k in 0..width {
             for &(i, x) in columns.column(k) {
-                let place = &mut starts[i as usize + 1]; // where row i goes on; in the end, where row i + 1 begins
+                let place = &mut starts[i as usize + 1]; // the next position of row i; finally the start of row i + 1
                 entries[*place] = (k as u32, x);
                 *place += 1;
             }
@@ -77,7 +77,8 @@ impl NarrowRows {
         NarrowRows { starts, entries, width }
     }
 
-    /// XᵀX with one more column at the end, which is `last`: row by row, from the diagonal on; the last row is left out.
+    /// The upper triangle of XᵀX by rows, where X has `last` as an additional last column. The last row is
+    /// omitted.
     pub fn square(&self, last: &[f32]) -> Vec<f64> {
         assert_eq!(last.len() + 1, self.starts.len());
         let side = self.width + 1;
@@ -99,7 +100,7 @@ impl NarrowRows {
         a
     }
 
-    /// uᵢ ← xᵢᵀv + uᵢ, and then Xᵀu into `product`: one pass.
+    /// Computes uᵢ ← xᵢᵀv + uᵢ, and then Xᵀu into `product`, in one pass.
     pub fn there_and_back(&self, v: &[f32], u: &mut [f32], product: &mut [f64]) {
         assert!(v.len() == self.width && product.len() == self.width && u.len() + 1 == self.starts.len());
         product.fill(0.0);
@@ -115,14 +116,15 @@ impl NarrowRows {
     }
 }
 
-/// Σ x·v at the places of the entries, in four sums: one would wait for each addition.
+/// The product Σ x·v over the entries, in four partial sums. A single sum would make each addition wait for
+/// the previous one.
 ///
 /// # Safety
-/// Places must be below the length of `vector`.
+/// Positions must be below the length of `vector`.
 #[allow(unsafe_code)]
 #[inline]
 unsafe fn dot(entries: &[(u32, f32)], vector: &[f32]) -> f32 {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let term = |(i, x): (u32, f32)| x * unsafe { *vector.get_unchecked(i as usize) };
     let (fours, rest) = entries.as_chunks::<4>();
     let mut sums = [0.0f32; 4];
@@ -141,7 +143,7 @@ mod tests {
 
     #[test]
     fn by_row_and_by_column_are_the_same_matrix() {
-        // Rows 0 … 6, columns 0 … 2; row 3 is empty, row 5 is longer than four entries would be by column.
+        // Rows 0 … 6, columns 0 … 2. Row 3 is empty, and the middle column has more than four entries.
         let columns: [&[(u32, f32)]; 3] = [
             &[(0, 1.0), (1, 2.0), (2, -1.0), (4, 0.5), (5, 3.0)],
             &[(1, -2.0), (5, 1.0)],
@@ -155,7 +157,7 @@ mod tests {
         let back: Vec<f64> = (0..3).map(|k| columns.product(k, &there)).collect();
         let (mut u, mut product) = (vec![0.25; 7], vec![9.0; 3]);
         NarrowRows::of(&columns).there_and_back(&v, &mut u, &mut product);
-        assert_eq!((u, product), (there, back)); // small whole numbers and quarters: no rounding
+        assert_eq!((u, product), (there, back)); // small integers and quarters are exact
         let square = NarrowRows::of(&columns).square(&[1.0; 7]);
         let by_hand = [15.25, -1.0, 12.0, 5.5, 0.0, 5.0, 4.0, -1.0, 0.0, 0.0, 17.0, 5.0, 0.0, 0.0, 0.0, 0.0];
         assert_eq!(square, by_hand);

@@ -1,4 +1,5 @@
-//! The folded frame with a price for each weight, and perhaps none below zero: λ₁ and λ₂ of weight j are pⱼλ₁ and pⱼλ₂.
+//! The folded frame with a penalty factor per weight, and optionally non-negative weights. λ₁ and λ₂ of
+//! weight j are pⱼλ₁ and pⱼλ₂.
 //!
 //! ```text
 //! λ₂ = 0    one ledger: a weight owes pⱼ·θ
@@ -6,7 +7,7 @@
 //! w ≥ 0     the penalty step after a pull would take a weight below zero to zero: it is stored as zero at once
 //! ```
 //!
-//! Plain code in f64: few ask for this, and the fast kernel stays as simple as it is.
+//! The code is plain f64, because this case is rare and the fast kernel should stay simple.
 
 use crate::data::rows::{Row, Value};
 use crate::optim::ledger::Ledger;
@@ -15,13 +16,14 @@ use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 
-/// More ledgers than this would take longer to charge than rows to learn.
+/// Maximum number of ledgers. Charging more would take longer than learning the rows.
 const MOST_LEDGERS: usize = 4096;
-/// Debts are paid every so many times d non-zeros, and when a scale has come this far: digits are lost in between.
+/// Weights are settled after this many times d non-zeros, and when a scale becomes too small, to limit the
+/// loss of digits.
 const LOOK_AGAIN: usize = 16;
 const MAX_STRETCH: f64 = 1e100;
 
-/// Lazy updates, with a price for each weight.
+/// Lazy updates with a penalty factor per weight.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, WeightedPenalty, optim::kernel::FactoredWeights, optim::update::Update};
@@ -34,14 +36,14 @@ const MAX_STRETCH: f64 = 1e100;
 #[derive(Clone)]
 pub struct FactoredWeights {
     stored: Vec<f64>,
-    settled: Vec<f64>, // those of the row just scored
+    settled: Vec<f64>, // weights of the last scored row
     accounts: Vec<Account>,
     ledgers: Vec<Ledger>,
     nonnegative: bool,
     touched: usize,
 }
 
-/// Whose ledger a weight is in, and how many times its debt it owes.
+/// The ledger of a weight, and the multiple of its debt that the weight owes.
 #[derive(Clone, Copy)]
 struct Account {
     ledger: u32,
@@ -49,7 +51,7 @@ struct Account {
 }
 
 impl FactoredWeights {
-    /// Starts from these weights, with nothing owed.
+    /// Starts from these weights, without debt.
     pub fn new(
         weights: Vec<f64>,
         weighted_penalty: &WeightedPenalty,
@@ -90,7 +92,7 @@ impl FactoredWeights {
         })
     }
 
-    /// w = A·sgn(v)·max(|v| − pθ, 0).
+    /// The current weight A·sgn(v)·max(|v| − pθ, 0).
     fn weight(&self, j: usize) -> f64 {
         let Account { ledger, times } = self.accounts[j];
         let ledger = &self.ledgers[ledger as usize];

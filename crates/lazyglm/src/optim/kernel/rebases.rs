@@ -1,4 +1,5 @@
-//! When lanes pay their debts, and which weights may be alive to pay: [`super::Folded`]'s rules, lane by lane.
+//! Decides when lanes are rebased and which weights may be non-zero: the rules of [`super::Folded`], per
+//! lane.
 
 use super::folded::LOOK_AGAIN;
 use super::lane_vector::each;
@@ -14,22 +15,22 @@ pub(super) struct Frame<'a, const L: usize> {
 
 #[derive(Clone, Debug)]
 pub(super) struct Rebases<const L: usize> {
-    limit: [f64; L],         // the most that may be owed, in units of weights
-    largest: [f64; L],       // weight at the last rebase
-    eta: [f64; L],           // rate then
-    touched: [f64; L],       // non-zeros since
-    few: [Option<usize>; L], // if few weights were alive then: from where on `log` has them and those touched since
+    limit: [f64; L],         // the largest allowed debt, in units of weights
+    largest: [f64; L],       // largest weight at the last rebase
+    eta: [f64; L],           // learning rate at the last rebase
+    touched: [f64; L],       // non-zeros since the last rebase
+    few: [Option<usize>; L], // if few weights were non-zero at the last rebase: start of their ids, and of ids touched since then, in `log`
     log: Vec<u32>,
 }
 
 impl<const L: usize> Rebases<L> {
-    /// For weights that are all zero. A limit of zero: the first charge sets the others.
+    /// The state for weights that are all zero. With a limit of zero, the first charge sets the other fields.
     pub fn new() -> Rebases<L> {
         let none = [0.0; L];
         Rebases { limit: none, largest: none, eta: none, touched: none, few: [Some(0); L], log: Vec::new() }
     }
 
-    /// Which lanes must pay now, a row of so many non-zeros having been learnt.
+    /// The lanes that must be rebased now, after a row with this many non-zeros was learnt.
     #[inline(always)]
     pub fn due(&mut self, frame: &Frame<L>, touched: usize, columns: usize) -> [bool; L] {
         let Frame { debt, stretch, scale, eta, max_stretch } = *frame;
@@ -38,12 +39,12 @@ impl<const L: usize> Rebases<L> {
         each(|l| {
             let owed = debt[l] * scale[l];
             let old = (self.touched[l] > long) & (owed > self.largest[l] / 16.0);
-            let slower = (2.0 * eta[l] < self.eta[l]) & (debt[l] > 0.0); // weights may fade with the rate
+            let slower = (2.0 * eta[l] < self.eta[l]) & (debt[l] > 0.0); // weights may shrink with the rate
             (owed > self.limit[l]) | old | slower | (stretch[l] > max_stretch)
         })
     }
 
-    /// Notes who may be alive, for lanes in which few others are.
+    /// Records ids that may be non-zero, for lanes with few non-zero weights.
     #[inline(always)]
     pub fn note(&mut self, ids: &[u32], columns: usize) {
         if self.few == [None; L] {
@@ -52,30 +53,30 @@ impl<const L: usize> Rebases<L> {
         self.log.extend_from_slice(ids);
         for from in &mut self.few {
             if from.is_some_and(|from| self.log.len() - from > columns / 2) {
-                *from = None; // going through all is no dearer now
+                *from = None; // visiting all weights costs no more now
             }
         }
     }
 
-    /// Lanes in which those that may be alive are in the log.
+    /// The lanes whose possibly non-zero ids are all in the log.
     pub fn few(&self) -> [bool; L] {
         each(|l| self.few[l].is_some())
     }
 
-    /// Everybody who may be alive in one of these lanes, some of them twice.
+    /// All ids that may be non-zero in one of these lanes, with duplicates.
     pub fn touched(&self, which: &[bool; L]) -> &[u32] {
         let from = (0..L).filter(|&l| which[l]).filter_map(|l| self.few[l]).min();
         &self.log[from.unwrap_or(self.log.len())..]
     }
 
-    /// A lane has paid; if `few` weights of it are alive, they will be remembered.
+    /// Records that a lane was rebased. With `few`, its non-zero ids will be logged.
     pub fn paid(&mut self, lane: usize, largest: f64, limit: f64, eta: f64, few: bool) {
         (self.limit[lane], self.largest[lane], self.eta[lane]) = (limit, largest, eta);
         self.touched[lane] = 0.0;
         self.few[lane] = few.then_some(self.log.len());
     }
 
-    /// Remembers who is alive in the lanes that have just paid, and forgets what no lane needs any more.
+    /// Logs the non-zero ids of the lanes that were just rebased, and drops entries that no lane needs.
     pub fn remember(&mut self, alive: &[u32]) {
         self.log.extend_from_slice(alive);
         let from = self.few.iter().flatten().min().copied().unwrap_or(self.log.len());
@@ -83,21 +84,22 @@ impl<const L: usize> Rebases<L> {
         self.few.iter_mut().flatten().for_each(|start| *start -= from);
     }
 
-    /// What is kept for a lane: limit, largest weight and rate; non-zeros since; who may be alive, if they are few.
+    /// The state of a lane: limit, largest weight and rate; non-zeros since then; possibly non-zero ids, if
+    /// few.
     pub fn of(&self, lane: usize) -> ([f64; 3], f64, Option<Vec<u32>>) {
         let few = self.few[lane].map(|from| self.log[from..].to_vec());
         ([self.limit[lane], self.largest[lane], self.eta[lane]], self.touched[lane], few)
     }
 
-    /// Goes on for a lane from there.
+    /// Restores the state of a lane.
     pub fn set(&mut self, lane: usize, [limit, largest, eta]: [f64; 3], touched: f64, few: Option<&[u32]>) {
         (self.limit[lane], self.largest[lane], self.eta[lane]) = (limit, largest, eta);
         self.touched[lane] = touched;
-        self.few[lane] = few.map(|_| self.log.len()); // what other lanes add behind does no harm
+        self.few[lane] = few.map(|_| self.log.len()); // later entries of other lanes do no harm
         self.log.extend_from_slice(few.unwrap_or(&[]));
     }
 
-    /// Those of some lanes.
+    /// The states of some lanes.
     pub fn select<const M: usize>(&self, lanes: &[usize]) -> Rebases<M> {
         let some = |of: &[f64; L]| each(|m| lanes.get(m).map_or(0.0, |&l| of[l]));
         Rebases {

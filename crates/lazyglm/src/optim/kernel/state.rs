@@ -1,7 +1,7 @@
-//! A folded frame at rest: all that it holds, as plain numbers, so that learning goes on elsewhere to the bit.
+//! Serialisable state of a folded frame, from which training resumes bit for bit.
 //!
-//! Weights alone are not enough: settled and started from again they owe nothing, and sums that begin anew round
-//! otherwise. Stored magnitudes are widened to f64, which is exact and turns back exactly.
+//! The weights alone are not enough: settled weights owe nothing, and restarted sums round differently.
+//! Stored magnitudes are converted to f64, which is exact in both directions.
 
 use super::averaged::{Averaged, Double, Line};
 use super::folded::{Folded, Rebase};
@@ -11,7 +11,7 @@ use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method};
 use crate::util::error::{Error, Place, Result};
 
-/// What a [`Folded`] holds.
+/// The state of a [`Folded`].
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::kernel::Folded, optim::update::Update};
@@ -25,20 +25,20 @@ use crate::util::error::{Error, Place, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrameState {
-    /// The magnitudes in the frame, one a weight.
+    /// The stored magnitudes, one per weight.
     pub stored: Vec<f64>,
-    /// Stretch and debt, each with what rounding dropped from it.
+    /// Stretch and debt, each with its compensation term.
     pub totals: [f64; 4],
-    /// When to pay every debt: limit, largest weight, rate, eagerness.
+    /// Rebase state: limit, largest weight, learning rate, eagerness.
     pub rebase: [f64; 4],
-    /// Non-zeros touched since all was paid.
+    /// Number of non-zeros touched since the last rebase.
     pub touched: u64,
-    /// If no weight was alive then: those touched since.
+    /// If all weights were zero at the last rebase: the ids touched since then.
     pub alone: Option<Vec<u32>>,
 }
 
 impl FrameState {
-    /// Refuses numbers that no frame can hold.
+    /// Rejects numbers that no frame can contain.
     pub(super) fn check(&self) -> Result<()> {
         let FrameState { stored, totals, rebase, alone, .. } = self;
         let finite = totals.iter().chain(rebase).chain(stored).all(|x| x.is_finite());
@@ -54,7 +54,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY>
 where
     Self: Update,
 {
-    /// All that it holds.
+    /// The state of the frame, to resume from.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::kernel::Folded};
@@ -72,7 +72,7 @@ where
         }
     }
 
-    /// Goes on from there. Numbers that no frame can hold are refused.
+    /// Resumes from a state. Invalid numbers are an error.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::kernel::Folded};
@@ -94,7 +94,7 @@ where
     }
 }
 
-/// What an [`Averaged`] holds.
+/// The state of an [`Averaged`].
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::kernel::Averaged, optim::update::Update};
@@ -107,24 +107,25 @@ where
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct AverageState {
-    /// The magnitudes in the frame, one a weight.
+    /// The stored magnitudes, one per weight.
     pub stored: Vec<f64>,
-    /// The sum of each weight over the steps it has been summed for.
+    /// The sum of each weight over the steps covered so far.
     pub sums: Vec<f64>,
-    /// The line of the table up to which that is.
+    /// For each weight, the line of the table up to which its sum is complete.
     pub seen: Vec<u32>,
-    /// The lines, five numbers each: a debt, and the sums of scales and of debts with what rounding dropped from them.
+    /// The lines of the table, five numbers each: a debt, and the sums of scales and of debts with their
+    /// compensation terms.
     pub lines: Vec<f64>,
-    /// Stretch and debt, each with what rounding dropped from it.
+    /// Stretch and debt, each with its compensation term.
     pub totals: [f64; 4],
-    /// Steps done.
+    /// Number of steps done.
     pub steps: u64,
-    /// Steps that are left out of the mean.
+    /// Number of steps that the average omits.
     pub from: u64,
 }
 
 impl Averaged {
-    /// All that it holds.
+    /// The state of the average, to resume from.
     pub fn state(&self) -> AverageState {
         let numbers = |l: &Line| [l.debt, l.scales.sum, l.scales.rest, l.debts.sum, l.debts.rest];
         AverageState {
@@ -138,7 +139,7 @@ impl Averaged {
         }
     }
 
-    /// Goes on from there. Numbers that no frame can hold are refused.
+    /// Resumes from a state. Invalid numbers are an error.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::kernel::Averaged};

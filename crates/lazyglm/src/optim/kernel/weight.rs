@@ -1,11 +1,11 @@
-//! The arithmetic of the folded frame, for weights in f32 and in f64.
+//! Arithmetic of the folded frame, for weights in f32 and in f64.
 
 use crate::data::rows::Value;
 
-/// How many partial sums a score has.
+/// Number of partial sums of a score.
 pub const PARTS: usize = 8;
 
-/// A number weights are kept in: `f32` or `f64`.
+/// The storage type of weights: `f32` or `f64`.
 ///
 /// ```
 /// use lazyglm::optim::kernel::Weight;
@@ -14,35 +14,35 @@ pub const PARTS: usize = 8;
 /// assert_eq!((-0.25f64).soft(0.5), 0.0, "it owes more than it has");
 /// ```
 pub trait Weight: Copy + Default + Send + Sync + 'static {
-    /// Rounded from f64.
+    /// Rounds from f64.
     fn from_wide(wide: f64) -> Self;
-    /// As f64, exactly.
+    /// Converts to f64, exactly.
     fn wide(self) -> f64;
-    /// A feature's value in this precision.
+    /// Converts a feature's value to this precision.
     fn of<V: Value>(value: V) -> Self;
-    /// sgn(v)·max(|v| − θ, 0).
+    /// Soft thresholding: sgn(v)·max(|v| − θ, 0).
     fn soft(self, debt: Self) -> Self;
-    /// m + sgn(m)·θ: the inverse of [`Weight::soft`] for m ≠ 0.
+    /// The inverse of [`Weight::soft`] for m ≠ 0: m + sgn(m)·θ.
     fn harden(self, debt: Self) -> Self;
-    /// Whether it is 0 or −0.
+    /// Whether the weight is 0 or −0.
     fn is_zero(self) -> bool;
-    /// self + other.
+    /// The sum self + other.
     fn and(self, other: Self) -> Self;
-    /// self·factor.
+    /// The product self·factor.
     fn times(self, factor: Self) -> Self;
-    /// self − amount·value.
+    /// The difference self − amount·value.
     fn minus(self, amount: Self, value: Self) -> Self;
-    /// self + a·b.
+    /// The sum self + a·b.
     fn plus(self, a: Self, b: Self) -> Self;
-    /// The partial sums of a row added up, neighbours first: ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
+    /// Adds the partial sums of a row pairwise: ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
     fn total(sums: [Self; PARTS]) -> Self;
     /// The larger of self and |other|.
     fn larger(self, other: Self) -> Self;
-    /// The largest stretch a frame may have before stored magnitudes leave the number's range.
+    /// The largest stretch of a frame before stored magnitudes overflow.
     const MAX_STRETCH: f64;
-    /// How many units of its last place a weight may lose to its debt in its life.
+    /// The number of units in the last place that a weight may lose while it is non-zero.
     const PATIENCE: f64;
-    /// Whether a lane must have the bits of a model alone.
+    /// Whether a lane must have the same bits as a single model.
     const EXACT: bool;
 }
 

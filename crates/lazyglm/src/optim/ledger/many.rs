@@ -1,8 +1,8 @@
-//! The ledgers of lanes side by side, so that a charge works on all of them at once.
+//! The ledgers of several lanes, charged together.
 
 use crate::problem::penalty::{ElasticNet, Method};
 
-/// L sums that remember what rounding dropped.
+/// L compensated sums.
 #[derive(Clone, Copy, Debug)]
 struct Totals<const L: usize> {
     sum: [f64; L],
@@ -14,7 +14,7 @@ impl<const L: usize> Totals<L> {
         Totals { sum: [start; L], lost: [0.0; L] }
     }
 
-    /// The same arithmetic as one sum's.
+    /// Adds to one sum, with the same arithmetic as a single sum.
     #[inline(always)]
     fn add(&mut self, l: usize, more: f64) {
         let more = more - self.lost[l];
@@ -33,7 +33,7 @@ impl<const L: usize> Totals<L> {
     }
 }
 
-/// Scale and debt of L models: each lane has the bits of a [`super::Ledger`] of its own.
+/// Scale and debt of L models. Each lane has the same bits as a separate [`super::Ledger`].
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::ledger::{Ledger, Ledgers}};
@@ -56,16 +56,16 @@ pub struct Ledgers<const L: usize> {
 }
 
 impl<const L: usize> Ledgers<L> {
-    /// Nothing owed yet.
+    /// Ledgers without debt.
     pub fn new(penalties: [ElasticNet; L], method: Method) -> Ledgers<L> {
         let (l1, l2) = (penalties.map(|penalty| penalty.l1), penalties.map(|penalty| penalty.l2));
         Ledgers { l1, l2, method, stretch: Totals::new(1.0), debt: Totals::new(0.0) }
     }
 
-    /// Every weight of a lane owes one more penalty step at the lane's rate.
+    /// Charges one more penalty step to every weight of each lane, at the lane's learning rate.
     #[inline(always)]
     pub fn charge(&mut self, eta: [f64; L]) {
-        // Lane by lane in one loop, which vectorises: the arithmetic is [`super::Ledger`]'s.
+        // One loop over the lanes, which vectorises. The arithmetic is that of [`super::Ledger`].
         let (stretch, debt) = (&mut self.stretch, &mut self.debt);
         match self.method {
             Method::Fobos => {
@@ -84,19 +84,19 @@ impl<const L: usize> Ledgers<L> {
         }
     }
 
-    /// S of each lane.
+    /// The stretch S of each lane.
     #[inline(always)]
     pub fn stretch(&self) -> &[f64; L] {
         &self.stretch.sum
     }
 
-    /// θ of each lane, in its stored frame.
+    /// The debt θ of each lane, in its stored frame.
     #[inline(always)]
     pub fn debt(&self) -> &[f64; L] {
         &self.debt.sum
     }
 
-    /// Those of some lanes; with more room than lanes, the rest owe nothing.
+    /// The ledgers of some lanes. If M exceeds their number, the rest are empty.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::ledger::Ledgers};
@@ -111,20 +111,20 @@ impl<const L: usize> Ledgers<L> {
         Ledgers { l1: some(&self.l1), l2: some(&self.l2), method: self.method, stretch, debt }
     }
 
-    /// The totals of a lane, with what rounding dropped from them.
+    /// The totals of a lane, with their compensation terms.
     pub(crate) fn totals(&self, lane: usize) -> [f64; 4] {
         let of = |totals: &Totals<L>| [totals.sum[lane], totals.lost[lane]];
         let ([stretch, lost], [debt, dropped]) = (of(&self.stretch), of(&self.debt));
         [stretch, lost, debt, dropped]
     }
 
-    /// Gives a lane the totals of another.
+    /// Sets the totals of a lane.
     pub(crate) fn set_totals(&mut self, lane: usize, [stretch, lost, debt, dropped]: [f64; 4]) {
         (self.stretch.sum[lane], self.stretch.lost[lane]) = (stretch, lost);
         (self.debt.sum[lane], self.debt.lost[lane]) = (debt, dropped);
     }
 
-    /// Forgets the debt of a lane whose weights have all been settled, and its scale but for this stretch.
+    /// Resets a lane after all its weights were settled: debt zero, and the given stretch.
     pub fn clear(&mut self, lane: usize, stretch: f64) {
         self.stretch.set(lane, stretch);
         self.debt.set(lane, 0.0);

@@ -1,8 +1,8 @@
-//! The ledger: what every weight owes, in two numbers, whatever the number of weights.
+//! The ledger: what every weight owes to the penalty, in two numbers for any number of weights.
 //!
-//! A penalty step maps every magnitude by m ← max(0, a·m − c). Instead of touching the weights, keep the
-//! product of all a's, the *scale* A, and the *debt* θ, and store each weight in the frame in which the penalty
-//! does nothing:
+//! A penalty step maps every magnitude by m ← max(0, a·m − c). The ledger does not touch the weights. It
+//! keeps the product of all a's, the *scale* A, and the *debt* θ. Each weight is stored in the frame in which
+//! the penalty has no effect:
 //!
 //! ```text
 //! store   v = sgn(w)·(|w|/A + θ)          settle  w = A·sgn(v)·max(|v| − θ, 0)
@@ -33,7 +33,7 @@ pub use many::Ledgers;
 
 use crate::problem::penalty::{ElasticNet, Method};
 
-/// A sum that remembers what rounding dropped (Kahan).
+/// A compensated (Kahan) sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Total {
     sum: f64,
@@ -76,7 +76,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Nothing owed yet.
+    /// A ledger without debt.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::ledger::Ledger};
@@ -88,7 +88,7 @@ impl Ledger {
         Ledger { penalty, method, stretch: Total::new(1.0), debt: Total::new(0.0) }
     }
 
-    /// Every weight owes one more penalty step at rate `eta`.
+    /// Charges one more penalty step at learning rate `eta` to every weight.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::ledger::Ledger};
@@ -112,19 +112,19 @@ impl Ledger {
         }
     }
 
-    /// 1/A: how much longer a stored magnitude is than the weight's own.
+    /// The stretch 1/A: the ratio of stored magnitudes to actual ones.
     #[inline(always)]
     pub fn stretch(&self) -> f64 {
         self.stretch.sum
     }
 
-    /// θ, in the stored frame.
+    /// The debt θ, in the stored frame.
     #[inline(always)]
     pub fn debt(&self) -> f64 {
         self.debt.sum
     }
 
-    /// The weight in the frame in which the penalty does nothing.
+    /// Converts a weight to the stored frame, in which the penalty has no effect.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::ledger::Ledger};
@@ -137,7 +137,7 @@ impl Ledger {
         weight.signum() * (weight.abs() * self.stretch() + self.debt())
     }
 
-    /// The weight a stored number stands for, with all it owes paid.
+    /// Converts a stored number to the weight, with its debt paid.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::ledger::Ledger};
@@ -151,17 +151,17 @@ impl Ledger {
         if magnitude > 0.0 { magnitude.copysign(stored) } else { 0.0 }
     }
 
-    /// The four numbers that scale and debt are kept in: each total, and what rounding dropped from it.
+    /// The four numbers of the ledger: stretch and debt, each with its compensation term.
     pub(crate) fn totals(&self) -> [f64; 4] {
         [self.stretch.sum, self.stretch.lost, self.debt.sum, self.debt.lost]
     }
 
-    /// A ledger with the totals of another.
+    /// A ledger with the given totals.
     pub(crate) fn with_totals(self, [sum, lost, owed, dropped]: [f64; 4]) -> Ledger {
         Ledger { stretch: Total { sum, lost }, debt: Total { sum: owed, lost: dropped }, ..self }
     }
 
-    /// Forgets scale and debt; whoever calls this has just settled every weight.
+    /// Resets scale and debt. The caller has settled every weight before.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::ledger::Ledger};

@@ -1,27 +1,28 @@
-//! A better point with the same signs. Where no weight crosses zero, Q is a quadratic, and conjugate gradients come near its
-//! minimum in far fewer passes than sweeps do.
+//! A better point with the same signs. If no weight crosses zero, Q is quadratic, and conjugate gradients
+//! approach its minimum in far fewer passes than coordinate descent.
 //!
 //! ```text
 //! H = X̃ᵀX̃ + nλ₂, on the weights that are not zero and the bias       M = its diagonal
 //! (H + εM)·e = −(slope + nλ₁·sign)                                    v ← v + e, or a part of it if Q is lower there
 //! ```
 //!
-//! ε: along ways where Q hardly second_derivatives a step would be long, cross zero in many weights, and gain nothing. Passes go by rows:
-//! the numbers of some weights fit into the nearest cache, those of all rows do not.
+//! The damping ε limits steps in directions in which Q has little curvature. Such steps would be long, cross
+//! zero in many weights, and gain nothing. Passes run over rows, because the numbers of some weights fit into
+//! the L1 cache, and those of all rows do not.
 
 use super::model::Model;
 use crate::optim::kernel::NarrowRows;
 
-/// ε.
+/// The damping ε.
 const DAMPING: f64 = 0.003;
-/// Conjugate gradients end when the slope has fallen to this share, in the norm of M⁻¹,
+/// Conjugate gradients stop when the M⁻¹-norm of the gradient has fallen to this share.
 const SHARE: f64 = 0.3;
-/// or after so many passes.
+/// Maximum number of passes of conjugate gradients.
 const PASSES: usize = 10;
-/// The parts of a step that are tried.
+/// The step lengths that are tried.
 const PARTS: [f64; 3] = [1.0, 0.5, 0.1];
 
-/// A number for each weight of the working set, and one for the bias.
+/// A direction: a number per weight of the working set, and one for the bias.
 struct Way {
     weights: Vec<f64>,
     bias: f64,
@@ -33,7 +34,7 @@ impl Way {
         weights + self.bias * other.bias
     }
 
-    /// self ← c·self + a·other.
+    /// Linear combination self ← c·self + a·other.
     fn combine(&mut self, c: f64, a: f64, other: &Way) {
         self.weights.iter_mut().zip(&other.weights).for_each(|(v, w)| *v = c * *v + a * w);
         self.bias = c * self.bias + a * other.bias;
@@ -41,7 +42,8 @@ impl Way {
 }
 
 impl Model {
-    /// Goes towards the minimum of Q among points with the same signs, as far as Q falls; what it gained.
+    /// Moves towards the minimum of Q among points with the same signs, as far as Q decreases. Returns the
+    /// decrease of Q.
     pub(super) fn go_along_face(&mut self, rows: &NarrowRows) -> f64 {
         let mut left = self.downhill();
         let mut way = self.by_diagonal(&left);
@@ -65,7 +67,7 @@ impl Model {
         self.step_along(&step, &moved)
     }
 
-    /// −(slope + nλ₁·sign) of the weights that are not zero, and of the bias.
+    /// The negative gradient −(slope + nλ₁·sign) of the non-zero weights and the bias.
     fn downhill(&self) -> Way {
         let one = |k: usize| match self.to[k] {
             0.0 => 0.0,
@@ -75,7 +77,7 @@ impl Model {
         Way { weights: (0..self.set.len()).map(one).collect(), bias }
     }
 
-    /// M⁻¹·way.
+    /// The preconditioned direction M⁻¹·way.
     fn by_diagonal(&self, way: &Way) -> Way {
         let divided = |v: f64, second_derivative: f64| {
             if second_derivative > 0.0 { v / second_derivative } else { 0.0 }
@@ -85,7 +87,7 @@ impl Model {
         Way { weights, bias: divided(way.bias, self.of_bias[1] + self.of_bias[2]) }
     }
 
-    /// (H + εM)·way, and X̃·way.
+    /// The products (H + εM)·way and X̃·way.
     fn curved(&self, way: &Way, rows: &NarrowRows) -> (Way, Vec<f32>) {
         let mut weights = vec![0.0; way.weights.len()];
         let mut along: Vec<f32> = self.roots.iter().map(|root| root * way.bias as f32).collect();
@@ -99,8 +101,8 @@ impl Model {
         (Way { weights, bias }, along)
     }
 
-    /// The first part of the step at which Q is lower, if there is one: what it gains. A weight that would cross zero stays
-    /// there.
+    /// Takes the first step length at which Q is lower, and returns the decrease of Q or 0. A weight that
+    /// would cross zero becomes zero.
     fn step_along(&mut self, step: &Way, moved: &[f32]) -> f64 {
         let predicted_decrease = self.predicted_decrease();
         let (to, bias, tilt) = (self.to.clone(), self.bias, self.tilt.clone());

@@ -1,24 +1,25 @@
-//! What sweeps gain, and what is left to gain by that.
+//! Decreases of Q by sweeps, and an extrapolation of the remaining decrease.
 
-/// Gains that fall more slowly than this are taken to fall so: rounding keeps them from falling at all.
+/// Largest assumed ratio of successive decreases. Rounding may keep decreases from falling further.
 const SLOWEST: f64 = 0.99;
 
-/// What sweeps have gained, by ½·bend·move² of each step: Q falls by that at least.
+/// Decreases of Q by sweeps: at least ½·(second derivative)·move² per step.
 #[derive(Default)]
 pub(super) struct Gains {
-    /// Of all sweeps, and of jumps.
+    /// Total decrease by sweeps and by jumps.
     pub all: f64,
     last: f64,
     ratios: [f64; 2],
 }
 
 impl Gains {
-    /// How much of a sweep's gain the next one makes; of the last two ratios the larger.
+    /// The ratio of successive decreases: the larger of the last two.
     pub fn ratio(&self) -> f64 {
         self.ratios[0].max(self.ratios[1])
     }
 
-    /// After a sweep that gained this: what is left, if gains go on to fall as they did, as a share of all so far.
+    /// Records the decrease of a sweep. Returns the extrapolated remaining decrease, as a share of the total
+    /// so far.
     pub fn left_after(&mut self, gain: f64) -> f64 {
         self.all += gain;
         if self.last > 0.0 {
@@ -32,7 +33,7 @@ impl Gains {
         }
     }
 
-    /// Something else gained this: the next sweep's gain does not follow from the last.
+    /// Records another decrease, after which the next sweep's decrease does not follow from the last.
     pub fn jumped(&mut self, gain: f64) {
         (self.all, self.last) = (self.all + gain, 0.0);
     }

@@ -1,4 +1,4 @@
-//! The model of a small working set as one dense matrix: a sweep costs no pass over rows.
+//! The quadratic model of a small working set as one dense matrix, so that a sweep needs no pass over rows.
 //!
 //! ```text
 //! A = X̃ᵀX̃, the bias a column √D at the end      q = A·d      slope of Q at k: gₖ + qₖ + λ₂vₖ
@@ -7,29 +7,29 @@
 use super::model::{Model, shrunk};
 use crate::optim::kernel::NarrowRows;
 
-/// Working sets up to this size have such a matrix,
+/// Maximum size of a working set with a dense matrix.
 const WIDEST: usize = 512;
-/// if rows have no more non-zeros in it, on average, than this.
+/// Maximum mean number of non-zeros per row in the working set, for a dense matrix.
 const LONGEST: usize = 24;
-/// Sweeps are cheap: they end when violations are this share of the first,
+/// Sweeps stop when violations have fallen to this share of the first ones. Sweeps are cheap here.
 const SHARE: f64 = 1e-4;
-/// or have touched so many numbers,
+/// Maximum number of matrix entries that sweeps touch.
 const EFFORT: usize = 200_000_000;
-/// or after so many sweeps: columns that depend on each other leave A without an inverse, and rounding errors in the
-/// gradient then keep violations from falling at all.
+/// Maximum number of sweeps. Dependent columns make A singular, and rounding errors in the gradient then keep
+/// violations from falling.
 const SWEEPS: usize = 2000;
-/// After so many sweeps, and as many again, all weights that are not zero are solved for at once: where columns are nearly
-/// dependent, sweeps move them by turns and hardly at all.
+/// Number of sweeps after which all non-zero weights are solved for at once. Sweeps are slow where columns
+/// are nearly dependent.
 const FACE_EVERY: usize = 100;
 
-/// A, row by row.
+/// The matrix A, by rows.
 pub(super) struct Gram {
     a: Vec<f64>,
     side: usize,
 }
 
 impl Gram {
-    /// Whether it pays.
+    /// Whether a dense matrix is worth its cost.
     pub fn pays(model: &Model) -> bool {
         let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
         width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
@@ -54,8 +54,10 @@ impl Gram {
 }
 
 impl Model {
-    /// Descends on A until the violations are a small share of the first ones; returns how many numbers it touched. If it
-    /// gives up before, the model is `unsolved`: what it promises says nothing.
+    /// Minimises Q on A until the violations have fallen to a small share of the first ones. Returns the
+    /// number of entries touched.
+    ///
+    /// If it gives up earlier, it marks the model as `unsolved`, and the predicted decrease is meaningless.
     pub(super) fn solve_gram(&mut self, gram: &Gram, most: usize) -> usize {
         let (side, width) = (gram.side, self.set.len());
         let mut q = vec![0.0; side];
@@ -109,8 +111,8 @@ impl Model {
         effort
     }
 
-    /// Goes to the least Q of all weights that are not zero, and the bias, while signs stay; or as far as the first weight
-    /// that reaches zero. Returns how many numbers it touched.
+    /// Moves to the minimum of Q over all non-zero weights and the bias while signs stay the same, or up to
+    /// the first weight that reaches zero. Returns the number of entries touched.
     fn solve_face(&mut self, gram: &Gram, q: &mut [f64]) -> usize {
         let (side, width) = (gram.side, self.set.len());
         let free = |k: &usize| match *k {
@@ -135,7 +137,7 @@ impl Model {
             gram.line(k)[l] + ridge
         };
         solve_by_cholesky(&face, entry, &mut step);
-        // Where a weight reaches zero, its sign would change: no further.
+        // Stop where a weight reaches zero, because its sign would change.
         let (mut share, mut first) = (1.0, None);
         for (&k, &by) in face.iter().zip(&step).filter(|(k, _)| **k < width) {
             let bound = self.weighted_penalty[k].l1 > 0.0 || self.nonnegative;
@@ -162,10 +164,11 @@ impl Model {
     }
 }
 
-/// Solves H·x = b for the rows and columns `of` a matrix, b in `x`. A column that depends on those before it stays where it
-/// is: then the others are solved for.
+/// Solves H·x = b by Cholesky decomposition, for the rows and columns `of` a matrix. `x` holds b on input.
+///
+/// A column that depends on earlier ones keeps its value, and the others are solved for.
 fn solve_by_cholesky(of: &[usize], entry: impl Fn(usize, usize) -> f64, x: &mut [f64]) {
-    const DEPENDENT: f64 = 1e-13; // of the diagonal: what rounding leaves of a pivot that is zero
+    const DEPENDENT: f64 = 1e-13; // relative to the diagonal: the rounding error of a zero pivot
     let n = of.len();
     let mut l = vec![0.0; n * n];
     for i in 0..n {

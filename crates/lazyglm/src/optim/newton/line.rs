@@ -1,4 +1,4 @@
-//! How far to go along a move: the whole of it if F falls enough, else a half, a quarter, …
+//! Line search: the full step if F decreases enough, otherwise half of it, a quarter, …
 
 use super::model::Model;
 use super::point::Point;
@@ -7,13 +7,13 @@ use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
 use rayon::prelude::*;
 
-/// F must fall by this share of what its slope promises.
+/// F must decrease by this share of the decrease that its gradient predicts (Armijo).
 const ARMIJO: f64 = 0.01;
-/// A score must move by so much for its row to say something about curvature.
+/// Minimum change of a score for its row to provide curvature information.
 const FAR: f64 = 0.3;
 
 impl<V: Value> Newton<'_, V> {
-    /// Takes a step; the share of the move that was made, 0 for none.
+    /// Takes a step and returns its length as a share of the full move, or 0 for no step.
     pub(super) fn take(
         &self,
         point: &mut Point,
@@ -47,14 +47,14 @@ impl<V: Value> Newton<'_, V> {
         0.0
     }
 
-    /// The bias again, where the step left it off its best by something that matters.
+    /// Moves the bias to its best again, if the step left it noticeably off.
     fn settle_again(&self, point: &mut Point) {
         if self.problem.bias {
             self.settle(point, 2);
         }
     }
 
-    /// What the whole move does to the scores.
+    /// The change of the scores by the full move.
     fn moves(&self, model: &Model, columns: &Columns<V>) -> Vec<f64> {
         let rows = self.problem.examples.rows;
         let moved = |k: &usize| model.to[*k] != model.from[*k];
@@ -75,7 +75,7 @@ impl<V: Value> Newton<'_, V> {
         (0..rows.len()).into_par_iter().with_min_len(1024).map(one).collect()
     }
 
-    /// Weights after this share of the move; what all of it takes to zero is zero: w + (0 − w) has no rounding.
+    /// The weights after this share of the move. Weights that the full move takes to zero are exactly zero.
     fn moved(&self, point: &Point, model: &Model, alpha: f64) -> Vec<f64> {
         let mut weights = point.weights.clone();
         for (k, &j) in model.set.iter().enumerate() {
@@ -85,8 +85,8 @@ impl<V: Value> Newton<'_, V> {
         weights
     }
 
-    /// The curvature that the whole move met, row by row. A curvature without bound (Poisson's) is not asked so far away: the
-    /// last move that was too long is far enough.
+    /// Learns, per row, the curvature that the full move encountered. If the curvature is unbounded
+    /// (Poisson), it is not evaluated so far away: the last move that was too long is far enough.
     fn learn(&self, point: &Point, along: &[f64], alpha: f64, guard: &mut Guard) {
         let (examples, loss) = (self.problem.examples, self.problem.loss);
         let share = if loss.curvature().is_some() { 1.0 } else { 2.0 * alpha };
@@ -104,7 +104,7 @@ impl<V: Value> Newton<'_, V> {
 }
 
 impl Guard {
-    /// A whole move was made: trust the curvature a little more.
+    /// Trusts the curvature more after a full step.
     fn relax(&mut self) {
         self.theta *= 0.2;
         if self.theta < 0.01 {

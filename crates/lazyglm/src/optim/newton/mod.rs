@@ -1,4 +1,4 @@
-//! The minimiser of F, with a proof: proximal Newton steps, each by coordinate descent on a working set.
+//! The optimum of F, with a certificate: proximal Newton steps, each by coordinate descent on a working set.
 //!
 //! ```text
 //! at (w, b)    r = ω∘ℓ′(s),  D = ω∘ℓ″(s),  g = Xᵀr
@@ -6,13 +6,14 @@
 //! step         w ← w + αd, the first α of 1, ½, ¼, … at which F falls enough
 //! ```
 //!
-//! The working set is the weights that are not zero and those near to leaving it (|gⱼ| close to nλ₁ or above). Early steps
-//! of Newton's method are limited by the loss, not by the solve: where a row is on the wrong side, its ℓ″ is far below
-//! what a long step meets. So D is blended with a curvature that bounds ℓ from above (`theta`), and raised where a step
-//! turned out too long (`repair`); both fade as full steps succeed. Sums are n times those of MATHS.md §9.
+//! The working set contains the non-zero weights and those about to leave zero (|gⱼ| close to nλ₁ or above).
+//! The loss limits early Newton steps, not the solver: for a misclassified row, ℓ″ is far below the curvature
+//! that a long step encounters. So D is blended with an upper bound on the curvature (`theta`), and raised
+//! where a step was too long (`repair`). Both fade as full steps succeed. Sums are n times those of MATHS.md
+//! §9.
 //!
-//! Stops at a relative duality gap, or where λ₂ = 0, and the gap is loose, when a Newton step promises to gain less than
-//! the tolerance. [`Stop`] says which.
+//! The solver stops at a relative duality gap. If λ₂ = 0, where the gap is loose, it stops when the predicted
+//! decrease of a step is below the tolerance. [`Stop`] tells which.
 
 mod face;
 mod gains;
@@ -32,25 +33,27 @@ use point::Point;
 use sparse_start::Few;
 use std::sync::OnceLock;
 
-/// The descent on the model is inexact: the distance may be several times what it promises to gain.
+/// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
+/// several times the predicted decrease.
 const MARGIN: f64 = 0.1;
-/// A descent on the model ends when what is left to gain is this share of what was gained;
+/// Coordinate descent stops when the remaining decrease is this share of the decrease so far.
 const LITTLE: f64 = 0.1;
-/// this share where the last step promised more than that much of F;
+/// The same share while the last predicted decrease was a larger share of F than this value.
 const FAR_LITTLE: f64 = 0.3;
 const FAR: f64 = 3e-3;
-/// this one where it is to be sure.
+/// The same share for a reliable prediction.
 const SURELY: f64 = 0.05;
-/// As long as promises fall to this share or less from step to step, it is enough that one is far below:
+/// While predicted decreases shrink to this share or less from step to step, a single small one is enough to
+/// stop.
 const SLOW: f64 = 0.3;
 const UNSURE: f64 = 0.01;
-/// Where the loss is a straight line, as Huber's is, this share of the bound is left: a weight all of whose rows are there
-/// would have no curvature, and never move.
+/// Share of the curvature bound that remains where the loss is linear (Huber). Otherwise a weight whose rows
+/// are all there would have no curvature and never move.
 const STRAIGHT: f64 = 0.01;
 
-/// What is to be minimised.
+/// The problem to minimise.
 pub struct Problem<'a> {
-    /// Rows, targets, weights.
+    /// Rows, targets and sample weights.
     pub examples: Examples<'a>,
     /// A loss without kinks.
     pub loss: &'a dyn Loss,
@@ -60,60 +63,61 @@ pub struct Problem<'a> {
     pub bias: bool,
 }
 
-/// When to stop.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The relative distance from the minimum that will do.
+    /// The relative distance from the optimum at which to stop.
     pub tolerance: f64,
-    /// At most so many Newton steps.
+    /// Maximum number of Newton steps.
     pub steps: usize,
 }
 
-/// Why it stopped.
+/// Why the solver stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The relative duality gap is below the tolerance: proved.
+    /// The relative duality gap is below the tolerance, which certifies the result.
     Gap,
-    /// A Newton step promised less than a tenth of the tolerance: as good as certain, but no proof.
+    /// The predicted decrease of a step is below a tenth of the tolerance. This is reliable, but not a
+    /// certificate.
     PredictedDecrease,
-    /// F falls no further in this precision.
+    /// F does not decrease further in this precision.
     Precision,
-    /// All steps were made.
+    /// The maximum number of steps was reached.
     Steps,
-    /// The watcher said so.
+    /// The caller's `watch` function stopped the solver.
     Told,
 }
 
-/// What was found.
+/// Result of the solver.
 #[derive(Clone, Debug)]
 pub struct Solution {
-    /// w.
+    /// The weights w.
     pub weights: Vec<f64>,
-    /// b; 0 without a bias.
+    /// The bias b, or 0 without a bias.
     pub bias: f64,
-    /// Why it ended.
+    /// Why the solver stopped.
     pub stop: Stop,
-    /// Newton steps made.
+    /// Number of Newton steps.
     pub steps: usize,
-    /// What the last step promised to gain, relative to F.
+    /// The predicted decrease of the last step, relative to F.
     pub predicted_decrease: f64,
 }
 
-/// What a watcher sees after each step.
+/// Progress after a step, for the caller's `watch` function.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// Newton steps so far.
+    /// Number of Newton steps so far.
     pub steps: usize,
-    /// F.
+    /// The objective F.
     pub objective: f64,
-    /// Weights that are not zero.
+    /// Number of non-zero weights.
     pub nonzeros: usize,
-    /// The relative gap as far as it is known.
+    /// The relative duality gap, as far as it is known.
     pub gap: f64,
 }
 
-/// Finds the minimiser, from weights and a bias if they are given. `watch` is called after every step; if it returns
-/// false, that is the last.
+/// Finds the minimiser, optionally from initial weights and a bias. Calls `watch` after every step, and stops
+/// if `watch` returns false.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, WeightedPenalty, objective, optim::newton, synth};
@@ -135,15 +139,16 @@ pub fn solve(
     solve_on(&View::default(), problem, start, options, usize::MAX, watch)
 }
 
-/// Rows seen by column: made when a solve first needs it, kept for other penalties on the same rows.
+/// Rows by column. Created when a solve first needs it, and kept for other penalties on the same rows.
 #[derive(Default)]
 pub(crate) struct View {
     narrow: OnceLock<Columns<f32>>,
     wide: OnceLock<Columns<f64>>,
 }
 
-/// The same as [`solve`], with a view that other solves on these rows may have made. Ends with [`Stop::Steps`] once it has
-/// touched `work` numbers: a bound that does not depend on the clock.
+/// Like [`solve`], with a view that earlier solves on these rows may have created.
+///
+/// Ends with [`Stop::Steps`] after touching `work` numbers, a bound that does not depend on the clock.
 pub(crate) fn solve_on(
     view: &View,
     problem: &Problem,
@@ -163,10 +168,10 @@ struct Newton<'a, V> {
     values: &'a [V],
     options: &'a Options,
     n: f64,
-    work: usize, // numbers that may be touched
+    work: usize, // maximum count of numbers to touch
 }
 
-/// How the curvature is kept from being too small.
+/// Safeguards against a curvature that is too small.
 struct Guard {
     theta: f64,
     repair: Vec<f64>,
@@ -190,7 +195,7 @@ impl<'a, V: Value> Newton<'a, V> {
         watch: &mut dyn FnMut(&Look) -> bool,
     ) -> Solution {
         let mut point = self.null_point();
-        let most = self.largest_violation(&point); // no weight wants to leave zero: that is the minimum
+        let most = self.largest_violation(&point); // no weight leaves zero: this is the optimum
         if self.problem.examples.is_empty() || (start.is_none() && most <= 0.0) {
             return point.solved(Stop::Gap, 0, 0.0);
         }
@@ -210,7 +215,7 @@ impl<'a, V: Value> Newton<'a, V> {
         self.descend(point, columns, &mut guard, steps, watch)
     }
 
-    /// Newton's steps from a point, after so many.
+    /// Runs Newton steps from a point, with `steps` already done.
     fn descend(
         &self,
         mut point: Point,
@@ -267,14 +272,15 @@ impl<'a, V: Value> Newton<'a, V> {
         point.solved(Stop::Steps, self.options.steps, predicted_decrease)
     }
 
-    /// With λ₂ = 0 the gap is of first order in the violation, the distance of second; for a weight without a penalty
-    /// there is none.
+    /// Whether the duality gap is loose. If λ₂ = 0, the gap is of first order in the violation, and the
+    /// distance of second order. For an unpenalised weight there is no gap.
     fn gap_is_loose(&self) -> bool {
         let WeightedPenalty { penalty, factors, .. } = self.problem.weighted_penalty;
         penalty.l2 == 0.0 || factors.is_some_and(|factors| factors.contains(&0.0))
     }
 
-    /// D, blended with the bound where a row is far on the wrong side, and raised where a step was too long.
+    /// Blends D with the curvature bound for badly misclassified rows, and raises D where a step was too
+    /// long.
     fn guard_curvature(&self, point: &mut Point, guard: &mut Guard, most: f64) {
         let floor = if most < 2.0 * self.n * self.problem.weighted_penalty.penalty.l1 { 0.0 } else { 0.1 };
         guard.theta = guard.theta.max(floor);

@@ -5,8 +5,9 @@
 //!      = Σₖ gₖ(vₖ − wₖ) + ½‖t‖² + n·R(v)                            its slope without λ₁: gₖ + x̃ₖᵀt + nλ₂vₖ
 //! ```
 //!
-//! Where values are far from one in size, all of it is in other units (`units`): xₖ times uₖ, wₖ/uₖ, gₖuₖ, λ₁uₖ, λ₂uₖ².
-//! X̃ is what is copied, so that a sweep reads one vector, not two. Rows of small Dᵢ are left out of the sums by column: their part of the diagonal is kept (`rest`).
+//! If values are far from one in magnitude, everything is in other units (`units`): xₖ times uₖ, wₖ/uₖ, gₖuₖ,
+//! λ₁uₖ, λ₂uₖ². X̃ is stored, so that a sweep reads one vector, not two. Rows of small Dᵢ are omitted from
+//! the sums by column, but their part of the diagonal is kept (`rest`).
 
 use super::Newton;
 use super::gains::Gains;
@@ -17,42 +18,42 @@ use crate::optim::kernel::{Columns, NarrowColumns, NarrowRows};
 use crate::problem::penalty::ElasticNet;
 use crate::util::random::Random;
 
-/// Rows whose curvature is below this share of the largest are left out.
+/// Rows whose curvature is below this share of the largest are omitted.
 const FAINT: f64 = 4e-3;
-/// Where sweeps gain more than this share of what the one before gained, a way along the face is worth its passes.
+/// Ratio of successive decreases above which conjugate gradients on the face are worth their passes.
 const SLOW: f64 = 0.5;
-/// What a way along the face costs, in passes over the columns.
+/// Cost of conjugate gradients on the face, in passes over the columns.
 const FACE_PASSES: usize = 10;
-/// The working set grows by at most so many, or by twice the weights that are not zero.
+/// Maximum growth of the working set, unless twice the number of non-zero weights is larger.
 const GROWTH: usize = 1000;
 
-/// The model and where its descent is.
+/// The quadratic model and the current point of its minimisation.
 pub(super) struct Model {
-    /// The weights that may move,
+    /// The weights of the working set.
     pub set: Vec<u32>,
-    /// and whether they are all that would.
+    /// Whether the working set contains all weights that would move.
     pub whole: bool,
-    /// By what to multiply `from` and `to`, to have weights.
+    /// Factors that convert `from` and `to` to weights.
     pub units: Vec<f64>,
-    /// Whether some weight would move and cannot, since the model has no curvature there.
+    /// Whether a weight should move but cannot, because the model has no curvature there.
     pub stuck: bool,
-    /// Whether the descent gave up before it was near the least Q: what is promised says nothing then.
+    /// Whether the minimisation gave up early, so that the predicted decrease is meaningless.
     pub unsolved: bool,
-    /// Where they were, in the model's units.
+    /// The initial weights, in the model's units.
     pub from: Vec<f64>,
-    /// Where they are.
+    /// The current weights, in the model's units.
     pub to: Vec<f64>,
-    /// The move of the bias.
+    /// The change of the bias.
     pub bias: f64,
-    /// Q(from) − Q(to): what is to be gained.
+    /// The predicted decrease Q(from) − Q(to).
     pub promised: f64,
     pub(super) gradient: Vec<f64>,
     pub(super) weighted_penalty: Vec<ElasticNet>, // times n
     pub(super) nonnegative: bool,
     pub(super) with_bias: bool,
-    pub(super) of_bias: [f64; 3], // Σ slopes, Σ bends of rows kept, of the rest
+    pub(super) of_bias: [f64; 3], // Σ of derivatives, Σ of second derivatives of rows kept, and of the others
     pub(super) columns: NarrowColumns,
-    pub(super) squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the rest
+    pub(super) squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the others
     pub(super) roots: Vec<f32>,        // √D
     pub(super) tilt: Vec<f32>,         // t
 }
@@ -80,7 +81,7 @@ impl Model {
         let gradient = set.iter().zip(&units).map(|(&j, unit)| unit * point.gradient[j as usize]).collect();
         let times_n = |(&j, unit): (&u32, &f64)| {
             let ElasticNet { l1, l2 } = weighted_penalty.at(j as usize);
-            // Not infinite: infinity times a weight of zero is no number.
+            // Not infinite, because infinity times a weight of zero is NaN.
             let [l1, l2] = [newton.n * l1 * unit, newton.n * l2 * unit * unit].map(|l| l.min(f64::MAX));
             ElasticNet { l1, l2 }
         };
@@ -112,12 +113,12 @@ impl Model {
         model
     }
 
-    /// The move of weight `k`, in its own units.
+    /// The change of weight `k`, in its original units.
     pub fn moved(&self, k: usize) -> f64 {
         self.units[k] * (self.to[k] - self.from[k])
     }
 
-    /// The slope of Q, without λ₁, at weight `k`.
+    /// The derivative of Q at weight `k`, without λ₁.
     pub(super) fn slope(&self, k: usize) -> f64 {
         let [_, rest] = self.squares[k];
         self.gradient[k]
@@ -126,24 +127,25 @@ impl Model {
             + self.weighted_penalty[k].l2 * self.to[k]
     }
 
-    /// The curvature of Q at weight `k`.
+    /// The second derivative of Q at weight `k`.
     pub(super) fn second_derivative(&self, k: usize) -> f64 {
         self.squares[k][0] + self.squares[k][1] + self.weighted_penalty[k].l2
     }
 
-    /// The slope of Q at the bias.
+    /// The derivative of Q with respect to the bias.
     pub(super) fn slope_of_bias(&self) -> f64 {
         self.of_bias[0] + self.tilt_of_bias(&self.tilt) + self.of_bias[2] * self.bias
     }
 
-    /// √Dᵀt.
+    /// The product √Dᵀt.
     pub(super) fn tilt_of_bias(&self, tilt: &[f32]) -> f64 {
         tilt.iter().zip(&self.roots).map(|(t, root)| f64::from(t * root)).sum()
     }
 
-    /// Descends until what is left to gain, judged by how the gains of sweeps fall, is this share of what was gained.
-    /// `surely`: not by the sweeps' word alone. They may gain little where they go slowly; a way along the face would find
-    /// what they leave. Ends early once it has touched `most` numbers; returns how many it touched.
+    /// Minimises Q until the extrapolated remaining decrease is this share of the decrease so far.
+    ///
+    /// With `surely`, it does not rely on sweeps alone, which may be slow: it also runs conjugate gradients
+    /// on the face. It ends early after touching `most` numbers, and returns how many it touched.
     pub fn solve(&mut self, little: f64, surely: bool, most: usize) -> usize {
         if Gram::pays(self) {
             let gram = Gram::of(self);
@@ -178,7 +180,8 @@ impl Model {
         touched
     }
 
-    /// The bias, then each weight that is active, to its best; what that gained. Weights that stay at zero become inactive.
+    /// Moves the bias and each active weight to its minimiser, and returns the decrease of Q. Weights that
+    /// stay at zero become inactive.
     fn sweep(&mut self, active: &mut Vec<u32>) -> f64 {
         let mut gain = self.move_bias();
         active.retain(|&k| {
@@ -202,14 +205,14 @@ impl Model {
         gain
     }
 
-    /// A weight whose column has no values, in rows that second_derivative: it goes to zero if it costs anything.
+    /// Sets a weight to zero if its column has no values in rows with curvature and the weight is penalised.
     pub(super) fn drop_idle(&mut self, k: usize) {
         if self.gradient[k] == 0.0 && self.weighted_penalty[k].l1 > 0.0 {
             self.to[k] = 0.0;
         }
     }
 
-    /// The bias to its best; what that gains.
+    /// Moves the bias to its minimiser, and returns the decrease of Q.
     fn move_bias(&mut self) -> f64 {
         let [_, kept, rest] = self.of_bias;
         if !self.with_bias || kept + rest <= 0.0 {
@@ -223,7 +226,7 @@ impl Model {
         -0.5 * slope * step
     }
 
-    /// Q(from) − Q(to), from the tilt.
+    /// The predicted decrease Q(from) − Q(to), computed from the tilt.
     pub(super) fn predicted_decrease(&self) -> f64 {
         let mut change = self.of_bias[0] * self.bias + 0.5 * self.of_bias[2] * self.bias * self.bias;
         for k in 0..self.set.len() {
@@ -236,7 +239,7 @@ impl Model {
         -change
     }
 
-    /// The slope of F along the move, without the curvature: what a short step gains by.
+    /// The directional derivative of F along the move.
     pub fn descent(&self) -> f64 {
         let mut change = self.of_bias[0] * self.bias;
         for k in 0..self.set.len() {
@@ -255,7 +258,8 @@ pub(super) fn shrunk(v: f64, by: f64, nonnegative: bool) -> f64 {
     }
 }
 
-/// The weights that are not zero, and those that would leave it or nearly, in random order; and whether these are all.
+/// The non-zero weights and those that would leave zero or nearly would, in random order. Also returns
+/// whether these are all.
 fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> (Vec<u32>, bool) {
     let weighted_penalty = &newton.problem.weighted_penalty;
     let (mut set, mut near) = (Vec::new(), Vec::new());
@@ -277,7 +281,7 @@ fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> (Vec<u
     (set, whole)
 }
 
-/// At most so many of the columns, the gradient_bound; of two as steep, the first.
+/// At most `most` columns with the largest gradients. Among equal gradients, the first column wins.
 pub(super) fn steepest_of(mut near: Vec<(f64, u32)>, most: usize) -> Vec<(f64, u32)> {
     if near.len() > most {
         near.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

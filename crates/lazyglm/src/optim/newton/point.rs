@@ -1,14 +1,14 @@
-//! Where the solver is: weights, scores, slopes, bends and the gradient, all of one point.
+//! The state of the solver at one point: weights, scores, derivatives and the gradient.
 
 use super::{Newton, Solution, Stop};
 use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
 use rayon::prelude::*;
 
-/// Rows of one piece of work; sums are in pieces, so that they do not depend on the number of threads.
+/// Number of rows per chunk. Sums run over chunks, so they do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
-/// (w, b), and what follows from it. Sums over rows, not means.
+/// A point (w, b) and its derived quantities. Sums over rows, not means.
 pub(super) struct Point {
     pub weights: Vec<f64>,
     pub bias: f64,
@@ -20,13 +20,13 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// The end.
+    /// Converts the point to a solution.
     pub fn solved(self, stop: Stop, steps: usize, predicted_decrease: f64) -> Solution {
         Solution { weights: self.weights, bias: self.bias, stop, steps, predicted_decrease }
     }
 }
 
-/// What the loss says of some scores.
+/// Loss terms at some scores.
 pub(super) struct Terms {
     pub loss: f64,
     pub slopes: Vec<f64>,
@@ -34,7 +34,7 @@ pub(super) struct Terms {
 }
 
 impl<V: Value> Newton<'_, V> {
-    /// Loss, slopes and bends at some scores.
+    /// Computes the loss, its derivatives and second derivatives at some scores.
     pub(super) fn terms(&self, scores: &[f64]) -> Terms {
         let examples = self.problem.examples;
         let loss = self.problem.loss;
@@ -44,7 +44,7 @@ impl<V: Value> Newton<'_, V> {
             .map(|(piece, (slopes, second_derivatives))| {
                 let first = piece * CHUNK;
                 let mut sum = 0.0;
-                // Without weights all scores are one, and of two classes there are two answers.
+                // Without weights all scores are equal, so two classes have only two results.
                 let mut known = [([f64::NAN; 2], [0.0; 3]); 2];
                 for k in 0..slopes.len() {
                     let weight = examples.weight(first + k);
@@ -63,7 +63,8 @@ impl<V: Value> Newton<'_, V> {
         Terms { loss: pieces.into_iter().sum(), slopes, second_derivatives }
     }
 
-    /// The point of no weights, the bias at its best. Its gradient is summed by rows: columns may never be needed.
+    /// The point with zero weights and the best bias. Its gradient is summed by rows, because columns may
+    /// never be needed.
     pub(super) fn null_point(&self) -> Point {
         let examples = self.problem.examples;
         let width = examples.rows.columns();
@@ -81,7 +82,7 @@ impl<V: Value> Newton<'_, V> {
         point
     }
 
-    /// Xᵀr without a view by columns.
+    /// Computes Xᵀr by rows, without the view by columns.
     pub(super) fn gradient_by_rows(&self, point: &mut Point) {
         let rows = self.problem.examples.rows;
         point.gradient.fill(0.0);
@@ -90,7 +91,7 @@ impl<V: Value> Newton<'_, V> {
         }
     }
 
-    /// The point at these weights, the bias moved to its best.
+    /// The point at these weights, with the bias moved to its best.
     pub(super) fn point_at(&self, weights: Vec<f64>, bias: f64, columns: &Columns<V>) -> Point {
         let examples = self.problem.examples;
         let bias = if self.problem.bias { bias } else { 0.0 };
@@ -103,7 +104,8 @@ impl<V: Value> Newton<'_, V> {
         point
     }
 
-    /// Terms at the scores; Newton steps on the bias alone while they gain something, at most so many.
+    /// Computes the terms at the scores. Takes at most `most` Newton steps on the bias while they decrease
+    /// the loss.
     pub(super) fn settle(&self, point: &mut Point, most: usize) {
         let terms = self.terms(&point.scores);
         self.enter(point, terms);
@@ -135,7 +137,7 @@ impl<V: Value> Newton<'_, V> {
         }
     }
 
-    /// Small against the distance that is to be reached.
+    /// A decrease that is small relative to the tolerance.
     fn enough(&self) -> f64 {
         self.options.tolerance.clamp(1e-12, 1e-4)
     }
@@ -145,15 +147,17 @@ impl<V: Value> Newton<'_, V> {
         (point.slopes, point.second_derivatives) = (terms.slopes, terms.second_derivatives);
     }
 
-    /// The largest violation, times n.
+    /// The largest violation of the optimality conditions, times n.
     pub(super) fn largest_violation(&self, point: &Point) -> f64 {
         let weighted_penalty = &self.problem.weighted_penalty;
         let one = |j: usize| weighted_penalty.violation(j, point.weights[j], point.gradient[j] / self.n);
         (0..point.weights.len()).map(one).fold(0.0, f64::max) * self.n
     }
 
-    /// The relative duality gap of the point, its slopes taken for dual variables: the bias was settled, so that they sum to
-    /// nearly zero. The judge's bound is the rigorous one; this one costs no pass.
+    /// The relative duality gap of the point, with its derivatives as dual variables.
+    ///
+    /// The bias is at its best, so the derivatives nearly sum to zero. The bound of `eval::objective` is the
+    /// rigorous one; this one needs no pass.
     pub(super) fn relative_gap(&self, point: &Point) -> f64 {
         let weighted_penalty = &self.problem.weighted_penalty;
         if weighted_penalty.penalty.is_none() {
@@ -177,7 +181,7 @@ impl<V: Value> Newton<'_, V> {
         if share == 1.0 {
             return gap.max(0.0) / value;
         }
-        // D is concave in the share: this is the least the gap can be, and mostly enough to know.
+        // D is concave in the share, so this is a lower bound on the gap, which usually suffices.
         let least = (gap + (1.0 - share) * along) / value;
         if least > self.options.tolerance {
             return least;

@@ -1,5 +1,5 @@
-//! Where few weights are to be found: Newton's method on a few columns, copied out of the rows; then a look at all of them,
-//! by rows. The view by columns, which costs more than all of this, is never made.
+//! Newton's method for sparse solutions: it works on a copy of a few columns, then checks all columns by
+//! rows. The view by columns, which costs more than that, is never created.
 
 use super::model::steepest_of;
 use super::point::Point;
@@ -8,32 +8,32 @@ use crate::data::rows::{Examples, RowsRef, Value};
 use crate::optim::kernel::Columns;
 use crate::problem::penalty::WeightedPenalty;
 
-/// Data below this many non-zeros are seen by column at once: that costs little there.
+/// Data with fewer non-zeros than this use the view by columns, which is cheap for them.
 const LARGE: usize = 1 << 22;
-/// A look takes so many columns, or those with this part of all non-zeros; later ones twice that part, and twice as many
-/// more columns as there are weights.
+/// Number of columns that the first check adds, or columns with this part of all non-zeros. Later checks add
+/// twice that part, and twice as many columns as there are weights.
 const FIRST: usize = 16;
 const ROOM: usize = 16;
-/// If it wants more columns than this, there are many.
+/// Maximum number of columns for this method.
 const MOST: usize = 512;
-/// Newton steps between looks,
+/// Number of Newton steps between checks.
 const STEPS: usize = 2;
-/// looks at all columns, at most,
+/// Maximum number of checks of all columns.
 const LOOKS: usize = 8;
-/// and the part of all non-zeros that the copy may have: beyond, all columns at once are cheaper.
+/// The copy may have at most one in this many of all non-zeros. Beyond that, using all columns is cheaper.
 const PART: usize = 2;
 
-/// What came of it.
+/// Outcome of the method.
 pub(super) enum Few {
-    /// The minimum, or an end that was asked for.
+    /// The optimum, or a stop requested by the caller.
     Ended(Solution),
-    /// A point on the way, and the steps to it: there are too many weights for this.
+    /// There are too many weights for this method. Holds the current point and the number of steps.
     Many(Point, usize),
 }
 
-/// Some columns of the rows, as rows and by column.
+/// Some columns of the data, stored by row and by column.
 struct Part<V> {
-    set: Vec<u32>, // in order
+    set: Vec<u32>, // in ascending order
     offsets: Vec<usize>,
     ids: Vec<u32>,
     values: Vec<V>,
@@ -41,12 +41,12 @@ struct Part<V> {
 }
 
 impl<V: Value> Newton<'_, V> {
-    /// Whether it is worth trying. `most` is the largest violation of nothing.
+    /// Whether the method is worth trying. `most` is the largest violation of the null model.
     pub(super) fn maybe_few(&self, most: f64) -> bool {
         self.problem.examples.rows.nonzeros() >= LARGE && !self.many(most)
     }
 
-    /// From the point of no weights.
+    /// Runs the method from the null model.
     pub(super) fn few(
         &self,
         mut point: Point,
@@ -63,7 +63,7 @@ impl<V: Value> Newton<'_, V> {
             let set = self.gradient_bound(&point, &counts, room);
             let enough = last.take().filter(|part: &Part<V>| part.has(&set));
             let rest = self.options.steps - steps;
-            // No better than it must be, until nothing outside wants to move.
+            // Solve loosely until no weight outside the set would move.
             let within = match enough {
                 Some(_) => Options { tolerance: 0.1 * self.options.tolerance, steps: rest },
                 None => Options { tolerance: 0.1 * gap.max(self.options.tolerance), steps: STEPS.min(rest) },
@@ -82,7 +82,7 @@ impl<V: Value> Newton<'_, V> {
         Few::Many(point, steps)
     }
 
-    /// Why it ends here, if it does, now that the weights of `set` are at their best.
+    /// Why the method ends, if it does, when the weights of `set` are at their best.
     fn ended(&self, point: &Point, set: &[u32], within: &Options, found: &Solution) -> Option<Stop> {
         if found.stop == Stop::Told {
             return Some(Stop::Told);
@@ -103,7 +103,8 @@ impl<V: Value> Newton<'_, V> {
         }
     }
 
-    /// The weights that are not zero, and the steepest of those that would leave it, as far as there is room; in order.
+    /// The non-zero weights, and the columns with the largest violations among the others, up to `room`
+    /// non-zeros. In ascending order.
     fn gradient_bound(&self, point: &Point, counts: &[u32], room: usize) -> Vec<u32> {
         let (mut set, mut near) = (Vec::new(), Vec::new());
         for (j, &w) in point.weights.iter().enumerate() {
@@ -129,7 +130,7 @@ impl<V: Value> Newton<'_, V> {
         set
     }
 
-    /// The minimum over the weights of the part, from where they are.
+    /// Minimises F over the weights of the part, from their current values.
     fn descend_on(
         &self,
         part: &Part<V>,
@@ -150,7 +151,7 @@ impl<V: Value> Newton<'_, V> {
         newton.descend(start, &part.columns, guard, 0, watch)
     }
 
-    /// All that is known of the point at these weights of the part; the gradient by rows.
+    /// Updates the full point from the weights of the part, with the gradient computed by rows.
     fn lift(&self, point: &mut Point, part: &Part<V>, found: &Solution) {
         point.bias = found.bias;
         part.set.iter().zip(&found.weights).for_each(|(&j, w)| point.weights[j as usize] = *w);
@@ -165,7 +166,7 @@ impl<V: Value> Newton<'_, V> {
 }
 
 impl<V: Value> Part<V> {
-    /// `None` if there are too many columns, or too many non-zeros, to be worth it.
+    /// Copies the columns. Returns `None` if there are too many columns or non-zeros.
     fn of(rows: RowsRef, values: &[V], set: Vec<u32>) -> Option<Part<V>> {
         if set.len() > MOST {
             return None;
@@ -180,7 +181,7 @@ impl<V: Value> Part<V> {
             let row = rows.row(values, i);
             ids.resize(len + row.ids.len(), 0);
             kept.resize(len + row.ids.len(), V::default());
-            // Each is written, and the next overwrites it unless it counts: no branch to guess.
+            // Every entry is written, and the next one overwrites it unless it counts. This avoids a branch.
             for (&j, &x) in row.ids.iter().zip(row.values) {
                 let k = place[j as usize];
                 (ids[len], kept[len]) = (u32::from(k), x);
@@ -197,7 +198,7 @@ impl<V: Value> Part<V> {
         Some(Part { set, offsets, ids, values: kept, columns })
     }
 
-    /// Whether these columns are among its own.
+    /// Whether the part contains all these columns.
     fn has(&self, set: &[u32]) -> bool {
         set.iter().all(|j| self.set.binary_search(j).is_ok())
     }

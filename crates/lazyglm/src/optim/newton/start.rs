@@ -1,4 +1,5 @@
-//! Where Newton's method begins: after a few passes of FTRL-proximal, if many weights are to be found.
+//! The starting point of Newton's method: a few passes of FTRL-Proximal, if many weights are expected to be
+//! non-zero.
 
 use super::Newton;
 use super::point::Point;
@@ -7,24 +8,24 @@ use crate::optim::ftrl::Ftrl;
 use crate::optim::kernel::Columns;
 use crate::optim::learner::Learner;
 
-/// With λ₁ this much below λ₁_max, passes over rows pay: two of them,
+/// Ratio λ₁_max/λ₁ above which two passes over the rows are worthwhile.
 const MANY: f64 = 300.0;
-/// and with λ₁ this much below it, more where rows are few.
+/// Ratio λ₁_max/λ₁ above which more passes are worthwhile, if rows are few.
 const VERY_MANY: f64 = 3000.0;
 
-/// The common factor of their rates,
+/// The common factor of the learning rates.
 const ETA: f64 = 0.15;
-/// and what the first steps are kept short by.
+/// The initial accumulator s₀, which limits the first steps.
 const S0: f64 = 0.03;
 
 impl<V: Value> Newton<'_, V> {
-    /// Whether so many weights are to be found. `most` is the largest violation of nothing.
+    /// Whether many weights are expected to be non-zero. `most` is the largest violation of the null model.
     pub(super) fn many(&self, most: f64) -> bool {
         let l1 = self.n * self.problem.weighted_penalty.penalty.l1;
         l1 * MANY <= most + l1
     }
 
-    /// The best of nothing and what some passes find.
+    /// The better of the null model and the result of some passes.
     pub(super) fn warm(&self, null: Point, most: f64, columns: &Columns<V>) -> Point {
         let problem = self.problem;
         let l1 = self.n * problem.weighted_penalty.penalty.l1;
@@ -47,7 +48,7 @@ impl<V: Value> Newton<'_, V> {
         warm
     }
 
-    /// A weight that a step of its own would set to zero is set to zero.
+    /// Sets a weight to zero if a single step on it would set it to zero.
     fn zero_test(&self, point: &mut Point, columns: &Columns<V>) {
         let l1 = self.n * self.problem.weighted_penalty.penalty.l1;
         let kept: Vec<u32> =

@@ -1,11 +1,13 @@
-//! Dense updates: after each row, every weight takes one penalty step. O(d) a row.
+//! Dense updates: after each row, every weight takes one penalty step. The cost is O(d) per row.
 
 use crate::data::rows::{Row, Value};
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 
-/// Every weight at every step. With `SPARSE_PREDICT` the score is a sum over the row's non-zeros (the paper's
-/// "dense updates with sparse predictions"); without, it too runs over all d weights.
+/// Dense updates of every weight at every step.
+///
+/// With `SPARSE_PREDICT`, the score is a sum over the row's non-zeros (the paper's "dense updates with sparse
+/// predictions"). Otherwise the score also runs over all d weights.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::reference::Dense, optim::update::Update};
@@ -16,7 +18,7 @@ use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 /// ```
 pub struct Dense<const SPARSE_PREDICT: bool> {
     weights: Vec<f64>,
-    row: Vec<f64>, // the row at hand, written out in full
+    row: Vec<f64>, // the current row as a dense vector
     penalty: ElasticNet,
     method: Method,
     factors: Option<Vec<f64>>,
@@ -41,7 +43,7 @@ impl<const SPARSE_PREDICT: bool> Dense<SPARSE_PREDICT> {
         Dense { weights, row, penalty, method, factors: None, nonnegative: false }
     }
 
-    /// The same, with a price for each weight.
+    /// Starts from these weights, with a penalty factor per weight.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, WeightedPenalty, optim::reference::Dense, optim::update::Update};
@@ -57,8 +59,8 @@ impl<const SPARSE_PREDICT: bool> Dense<SPARSE_PREDICT> {
     }
 }
 
-/// Σ aⱼbⱼ with eight partial sums: one would make the processor wait for each addition, and dense updates look
-/// slower than they are.
+/// The dot product Σ aⱼbⱼ in eight partial sums. A single sum would make each addition wait, and dense
+/// updates seem slower than they are.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     for (a, b) in a.chunks(8).zip(b.chunks(8)) {

@@ -1,6 +1,8 @@
-//! The paper's lazy updates: ψⱼ says when weight j was last current, tables bring it forward in O(1).
+//! The paper's lazy updates: ψⱼ records when weight j was last current, and tables bring it up to date in
+//! O(1).
 //!
-//! After t steps, with ηₜ the rate of step t (Lipton & Elkan 2015, Theorem 2, and Theorem 1 corrected: MATHS.md §3)
+//! After t steps, with ηₜ the rate of step t (Lipton & Elkan 2015, Theorem 2, and Theorem 1 corrected:
+//! MATHS.md §3)
 //!
 //! ```text
 //! SGD    P(t+1) = P(t)·(1 − ηₜλ₂)    B(t+1) = B(t) + ηₜ/P(t+1)      P(0) = 1, B(0) = 0
@@ -8,18 +10,18 @@
 //! wⱼ(k)  = sgn(wⱼ)·max(0, |wⱼ|·P(k)/P(ψⱼ) − λ₁·P(k)·(B(k) − B(ψⱼ)))
 //! ```
 //!
-//! The tables hold `budget` steps. When they are full, or P has become too small to divide by, all weights are
-//! brought current and the tables start anew. A constant rate needs no tables: with r the ratio of one step,
+//! The tables hold `budget` steps. When they are full, or P is too small to divide by, all weights are
+//! brought up to date and the tables restart. A constant rate needs no tables. With r the ratio of one step,
 //! n = k − ψⱼ and Rₙ = rⁿ, the same line reads |wⱼ|·Rₙ − λ₁(1 − Rₙ)/λ₂, or |wⱼ| − nηλ₁ if λ₂ = 0.
 
 use crate::data::rows::{Row, Value};
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method};
 
-/// Below this P the tables start anew: B grows like 1/P and must stay finite.
+/// Value of P below which the tables restart: B grows like 1/P and must stay finite.
 const SMALLEST_PRODUCT: f64 = 1e-100;
 
-/// The paper's ψ and dynamic-programming tables.
+/// Lazy updates with the paper's ψ and dynamic-programming tables.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::reference::Table, optim::update::Update};
@@ -38,17 +40,17 @@ pub struct Table {
     method: Method,
 }
 
-/// What the steps since the last flush did.
+/// The steps since the last flush.
 enum Steps {
-    /// P and B after t steps, for t = 0, 1, …
+    /// Steps at varying rates: P and B after t steps, for t = 0, 1, …
     Varying { budget: usize, products: Vec<f64>, sums: Vec<f64> },
-    /// The one rate, and how many steps.
+    /// Steps at a constant rate: the rate and the number of steps.
     Constant { eta: f64, count: u32 },
 }
 
 impl Table {
-    /// Starts from these weights. `budget` is how many steps the tables hold; `constant` the rate of every step,
-    /// if there is one rate.
+    /// Starts from these weights. `budget` is the number of steps in the tables, and `constant` the learning
+    /// rate if it is the same for every step.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::reference::Table, optim::update::Update};
@@ -80,7 +82,7 @@ impl Table {
         Table { weights, last, steps, penalty, method }
     }
 
-    /// How many steps the tables hold at the moment.
+    /// Number of steps since the last flush.
     fn now(&self) -> u32 {
         match &self.steps {
             Steps::Varying { products, .. } => products.len() as u32 - 1,
@@ -92,7 +94,7 @@ impl Table {
     fn current(&self, j: usize) -> f64 {
         let (w, psi, k) = (self.weights[j], self.last[j] as usize, self.now() as usize);
         if psi == k {
-            return w; // nothing owed
+            return w; // no debt
         }
         let magnitude = match &self.steps {
             Steps::Varying { products, sums, .. } => {
@@ -117,7 +119,7 @@ impl Table {
         magnitude + magnitude * shrunk + l1 * (shrunk / l2)
     }
 
-    /// Brings every weight current and starts new tables.
+    /// Brings every weight up to date and restarts the tables.
     fn flush(&mut self) {
         for j in 0..self.weights.len() {
             self.weights[j] = self.current(j);

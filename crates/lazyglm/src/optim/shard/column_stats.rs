@@ -1,4 +1,4 @@
-//! What a shard knows of its columns before anything is learnt.
+//! Column statistics of a shard, which are known before training.
 //!
 //! ```text
 //! cⱼ = how many rows hold j          sⱼ = Σᵢ ωᵢxᵢⱼ²
@@ -9,17 +9,17 @@ use crate::data::rows::Examples;
 /// Sums over the rows of a shard.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnStats {
-    /// How many rows there are.
+    /// Number of rows.
     pub rows: u64,
-    /// Σωᵢ.
+    /// The total weight Σωᵢ.
     pub weight: f64,
-    /// c: rows that hold a column.
+    /// c: the number of rows with a value, per column.
     pub counts: Vec<u32>,
-    /// s: their squares, weighted.
+    /// s: the weighted sum of squares, per column.
     pub squares: Vec<f64>,
 }
 
-/// The statistics of a shard.
+/// Computes the statistics of a shard.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, optim::shard};

@@ -1,40 +1,41 @@
-//! What a bound below the minimum is made of, shard by shard.
+//! The sums of a dual bound, per shard.
 //!
 //! ```text
 //! D(u) = −(Σᵢ ωᵢ·ℓ*(uᵢ, yᵢ))/n − Σⱼ (|gⱼ| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢuᵢxᵢⱼ)/n
 //! ```
 //!
-//! as in [`objective::certify`](crate::eval::objective::certify), for slopes u that sum to zero where there is a bias. The leader
-//! finds by [`slope_sums`] how far the bias must move for that, a mixture of two moves next to each other; [`dual_sums`]
-//! then has the gradient of these slopes and Σωℓ* of some shares of them.
+//! as in [`objective::certify`](crate::eval::objective::certify), for derivatives u that sum to zero if there
+//! is a bias. The leader uses [`slope_sums`] to find the shift of the bias that achieves this, as a mixture
+//! of two adjacent shifts. [`dual_sums`] then computes the gradient of these derivatives, and Σωℓ* for some
+//! shares of them.
 
 use super::Point;
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 
-/// Two moves of the bias and the share of the second: the slopes of both are mixed.
+/// A mixture of two shifts of the bias.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Move {
-    /// The first.
+    /// The first shift.
     pub low: f64,
-    /// The second.
+    /// The second shift.
     pub high: f64,
-    /// From 0 (the first alone) to 1.
+    /// Weight of the second shift, from 0 to 1.
     pub share: f64,
 }
 
 /// Sums over the rows of a shard.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DualSums {
-    /// Σωu.
+    /// The sum Σωu.
     pub slopes: f64,
-    /// Σωℓ*(θu) for each share θ asked for.
+    /// The sums Σωℓ*(θu), one per requested share θ.
     pub conjugates: Vec<f64>,
-    /// Σωux.
+    /// The gradient Σωux.
     pub gradient: Vec<f64>,
 }
 
-/// Σωℓ′ where the bias is moved by each of `moves`.
+/// Computes Σωℓ′ with the bias shifted by each of `moves`.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, loss, optim::shard};
@@ -55,7 +56,7 @@ pub fn slope_sums(examples: Examples, loss: &dyn Loss, at: Point, moves: &[f64])
     sums
 }
 
-/// The sums of a bound, with slopes at scores moved by `by`.
+/// Computes the sums of a dual bound, with derivatives at scores shifted by `by`.
 pub fn dual_sums(examples: Examples, loss: &dyn Loss, at: Point, by: Move, shares: &[f64]) -> DualSums {
     let (gradient, conjugates) = (vec![0.0; at.weights.len()], vec![0.0; shares.len()]);
     let mut sums = DualSums { slopes: 0.0, conjugates, gradient };

@@ -1,4 +1,4 @@
-//! The loss of a shard at points between two others, in one pass.
+//! The loss of a shard at points on a segment, in one pass.
 //!
 //! ```text
 //! Lₖ = Σωᵢℓ(sᵢ + θₖ(s′ᵢ − sᵢ), yᵢ)          s and s′ the scores at both ends
@@ -10,13 +10,13 @@ use crate::problem::loss::Loss;
 /// Weights and bias.
 #[derive(Clone, Copy, Debug)]
 pub struct Point<'a> {
-    /// w.
+    /// The weights w.
     pub weights: &'a [f64],
-    /// b.
+    /// The bias b.
     pub bias: f64,
 }
 
-/// The losses at the shares `thetas` of the way from one point to another.
+/// Computes the losses at the shares `thetas` of the segment from one point to another.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, loss, optim::shard};

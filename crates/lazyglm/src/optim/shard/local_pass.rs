@@ -7,13 +7,13 @@
 //! prox(w, ρ) = sgn(w)·max(0, |w| − ρλ₁)/(1 + ρλ₂)
 //! ```
 //!
-//! g is the gradient at (W, B) of the mean loss of all rows of all shards; a row adds how its slope has changed since
-//! (W, B). At the minimum nothing moves, whatever η is and whatever the divisor 1 + ηcqᵢ, which keeps a row of large values
-//! from throwing the weights across (c bounds ℓ″): raw counts do not diverge.
+//! g is the gradient at (W, B) of the mean loss of all rows of all shards. A row adds the change of its
+//! derivative since (W, B). At the optimum nothing moves, for any η and any divisor 1 + ηcqᵢ. The divisor
+//! keeps rows of large values from overshooting (c bounds ℓ″), so raw counts do not diverge.
 //!
-//! Only the row's own weights are touched. What a step does to all others, drift along g and prox, is owed, and paid when
-//! the weight is next touched: η is one number for the whole pass, so many such steps have a closed form ([`drifted`]). A law
-//! ties it to the dense steps.
+//! Only the row's own weights are touched. All other weights owe the drift along g and the proximal step, and
+//! pay when they are next touched. η is constant during the pass, so many such steps have a closed form
+//! ([`drifted`]), which tests compare with dense steps.
 
 use super::Point;
 use crate::data::rows::{Examples, PrivateIds, Row, Value, ValuesRef};
@@ -21,41 +21,41 @@ use crate::problem::loss::Loss;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::util::random::permutation;
 
-/// What a pass is told.
+/// Parameters of a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Local<'a> {
-    /// (W, B): where the gradient was taken.
+    /// (W, B), the point at which the gradient was computed.
     pub at: Point<'a>,
     /// Which weights of W the zero test has set to zero in A, if any.
     pub zeroed: Option<&'a [bool]>,
-    /// g.
+    /// The gradient g.
     pub gradient: &'a [f64],
-    /// g_b; `None` without a bias.
+    /// The derivative g_b with respect to the bias, or `None` without a bias.
     pub bias_gradient: Option<f64>,
-    /// m: a rate for each weight.
+    /// The metric m: a rate factor per weight.
     pub metric: &'a [f64],
-    /// m_b.
+    /// The rate factor m_b of the bias.
     pub bias_metric: f64,
-    /// η.
+    /// The learning rate η.
     pub eta: f64,
     /// The penalty.
     pub weighted_penalty: WeightedPenalty<'a>,
-    /// What row weights are multiplied by to have mean one over all shards.
+    /// Factor that scales sample weights to mean one over all shards.
     pub weight_scale: f64,
-    /// Of the order of the rows.
+    /// Seed of the row permutation.
     pub seed: u64,
 }
 
-/// How far a pass moved the weights from A, zero for those the shard does not hold; and the bias from B.
+/// The change of the weights from A and of the bias from B. Zero for columns that do not occur in the shard.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
-    /// w − A.
+    /// The change w − A.
     pub weights: Vec<f64>,
-    /// b − B.
+    /// The change b − B.
     pub bias: f64,
 }
 
-/// One pass over the rows of a shard.
+/// Runs one pass over the rows of a shard.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Examples, WeightedPenalty, Rows, loss, optim::shard};
@@ -88,22 +88,22 @@ pub fn local_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> Moved {
     pass.end()
 }
 
-/// The slope of each row at a point.
+/// The loss derivative of each row at a point.
 fn slopes(examples: Examples, loss: &dyn Loss, at: Point) -> Vec<f64> {
     let one = |i| loss.slope(examples.rows.dot(i, at.weights) + at.bias, examples.targets[i]);
     (0..examples.len()).map(one).collect()
 }
 
-/// The weights on their way.
+/// The state of the weights during a pass.
 struct Pass<'a> {
     examples: Examples<'a>,
     local: Local<'a>,
     weights: Vec<f64>,
-    paid: Vec<u32>, // the step up to which a weight has paid; `NOWHERE` for one that no row holds
+    paid: Vec<u32>, // the step up to which each weight has paid; `NOWHERE` for a column without values
     bias: f64,
 }
 
-/// No step: there are fewer than 2³² rows.
+/// Marks a weight without a step. There are fewer than 2³² rows.
 const NOWHERE: u32 = u32::MAX;
 
 impl<'a> Pass<'a> {
@@ -114,7 +114,7 @@ impl<'a> Pass<'a> {
         Pass { examples, local: *local, weights, paid, bias: local.at.bias }
     }
 
-    /// Weight `j` once it has paid for the steps before `t`.
+    /// Weight `j` after paying for the steps before `t`.
     #[inline]
     fn settled(&self, j: usize, t: u32) -> f64 {
         let Local { metric, eta, weighted_penalty, gradient, .. } = self.local;
@@ -124,10 +124,10 @@ impl<'a> Pass<'a> {
             gradient[j],
             t.wrapping_sub(self.paid[j]),
             self.weights[j],
-        ) // rows that are shared may change, and hold others
+        ) // shared rows may change and contain other columns
     }
 
-    /// Step `t`, at row `i`.
+    /// Runs step `t`, on row `i`.
     fn step<V: Value>(&mut self, row: Row<V>, t: u32, i: usize, before: f64, loss: &dyn Loss) {
         let Local { metric, eta, .. } = self.local;
         let (mut score, mut size) = (0.0, 0.0);
@@ -162,18 +162,19 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Beyond any slope that means something, and far from where sums overflow.
+/// Bound on derivatives, far from where sums overflow.
 const FAR: f64 = 1e100;
 
-/// A of weight `j`.
+/// The initial value A of weight `j`.
 fn start(local: &Local, j: usize) -> f64 {
     if local.zeroed.is_some_and(|zeroed| zeroed[j]) { 0.0 } else { local.at.weights[j] }
 }
 
-/// A weight after `steps` steps w ← prox(w − ρg, ρ) at one rate ρ.
+/// A weight after `steps` steps w ← prox(w − ρg, ρ) at a constant rate ρ.
 ///
-/// While it keeps its sign, its magnitude m goes (m − ρa)/(1 + ρλ₂) with a = g·sgn(w) + λ₁, so after k steps it is
-/// mR − a(1 − R)/λ₂, R = (1 + ρλ₂)⁻ᵏ. It can meet zero once: there it stays if |g| ≤ λ₁, and goes on beyond it otherwise.
+/// While the sign stays the same, the magnitude m becomes (m − ρa)/(1 + ρλ₂) per step, with a = g·sgn(w) +
+/// λ₁. After k steps it is mR − a(1 − R)/λ₂, R = (1 + ρλ₂)⁻ᵏ. The weight can reach zero once: it stays there
+/// if |g| ≤ λ₁, and crosses zero otherwise.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::shard};
@@ -196,7 +197,7 @@ pub fn drifted(penalty: ElasticNet, rate: f64, gradient: f64, mut steps: u32, mu
         if inward <= 0.0 || end > 0.0 || end.is_nan() {
             return end.copysign(weight);
         }
-        // It meets zero on the way: the steps before, then the one that meets it as it is defined.
+        // The weight reaches zero: apply the steps before that in closed form, then one step by definition.
         let before = (steps_to_zero(penalty.l2, rate, inward, magnitude).ceil() - 1.0)
             .clamp(0.0, f64::from(steps - 1));
         let last = shrunk(penalty.l2, rate, inward, before, magnitude).max(0.0).copysign(weight);
@@ -205,7 +206,7 @@ pub fn drifted(penalty: ElasticNet, rate: f64, gradient: f64, mut steps: u32, mu
     weight
 }
 
-/// A magnitude after k steps that it does not meet zero in.
+/// A magnitude after k steps in which it does not reach zero.
 #[inline]
 fn shrunk(l2: f64, rate: f64, inward: f64, steps: f64, magnitude: f64) -> f64 {
     if l2 == 0.0 {
@@ -215,13 +216,14 @@ fn shrunk(l2: f64, rate: f64, inward: f64, steps: f64, magnitude: f64) -> f64 {
     magnitude - lost * magnitude - inward * lost / l2
 }
 
-/// After how many steps, not whole, it meets zero: mR = a(1 − R)/λ₂.
+/// The (fractional) number of steps until the magnitude reaches zero: mR = a(1 − R)/λ₂.
 #[inline]
 fn steps_to_zero(l2: f64, rate: f64, inward: f64, magnitude: f64) -> f64 {
     if l2 == 0.0 { magnitude / (rate * inward) } else { (l2 * magnitude / inward).ln_1p() / ln_1p(rate * l2) }
 }
 
-/// ln(1 + z) for z ≥ 0: small ones, as rates times λ₂ are, without a call. The next term is below 2⁻⁵³ of the sum.
+/// ln(1 + z) for z ≥ 0, by a series for small z such as rates times λ₂. The next term is below 2⁻⁵³ of the
+/// sum.
 #[inline]
 fn ln_1p(z: f64) -> f64 {
     if z < 1e-3 {

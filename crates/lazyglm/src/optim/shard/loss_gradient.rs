@@ -1,4 +1,4 @@
-//! The loss of a shard at a point, and which way it falls.
+//! Loss and gradient of a shard at a point.
 //!
 //! ```text
 //! sᵢ = w·xᵢ + b      Σωᵢℓ(sᵢ, yᵢ)      gⱼ = Σωᵢℓ′(sᵢ, yᵢ)xᵢⱼ      ∂b = Σωᵢℓ′(sᵢ, yᵢ)      Σωᵢℓ″(sᵢ, yᵢ)
@@ -10,17 +10,17 @@ use crate::problem::loss::Loss;
 /// Sums over the rows of a shard.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LossGradient {
-    /// Σωℓ.
+    /// The loss Σωℓ.
     pub loss: f64,
-    /// Σωℓ′: the gradient along the bias.
+    /// The derivative Σωℓ′ with respect to the bias.
     pub slopes: f64,
-    /// Σωℓ″.
+    /// The sum of second derivatives Σωℓ″.
     pub second_derivatives: f64,
-    /// Σωℓ′x.
+    /// The gradient Σωℓ′x.
     pub gradient: Vec<f64>,
 }
 
-/// Loss and gradient of a shard at (w, b).
+/// Computes loss and gradient of a shard at (w, b).
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, loss, optim::shard};

@@ -1,19 +1,19 @@
-//! What is asked of one shard of the rows when there are many: pure functions, no transport.
+//! Computations on one shard of the rows, for distributed training: pure functions without transport.
 //!
-//! The rows of a problem lie in shards, on machines that do not know of each other. Whoever leads sends weights out and
-//! adds up what comes back; each verb here is one such question, a function of the shard, the numbers sent and a seed
-//! and of nothing else, so that an answer can be asked for again and is the same to the bit. MATHS.md, "Many shards", has the method.
+//! The rows of a problem are distributed over shards. A leader sends weights to the shards and adds up their
+//! answers. Each function here is one request. Its answer depends only on the shard, the numbers sent and a
+//! seed, so a request can be repeated with the same bits. MATHS.md, "Many shards", describes the method.
 //!
-//! | verb | asked | answers |
+//! | function | when | result |
 //! |---|---|---|
-//! | [`column_stats`] | once | how many rows hold a column, and Σωx² of it |
-//! | [`loss_gradient`] | at a point | Σωℓ, its gradient and the mean bend |
-//! | [`local_pass`] | once a round | how far one lazy pass over the shard moved the weights |
-//! | [`line_losses`] | where a step is doubted | Σωℓ at points on a segment |
-//! | [`second_derivatives`] | for a Newton step | ωℓ″ of each row, of which the shard makes its part of a Hessian |
-//! | [`slope_sums`], [`dual_sums`] | for a proof | what a bound below the minimum is made of |
+//! | [`column_stats()`] | once | number of rows and Σωx² per column |
+//! | [`loss_gradient()`] | at a point | Σωℓ, its gradient and Σωℓ″ |
+//! | [`local_pass()`] | once per round | change of the weights by one lazy pass over the shard |
+//! | [`line_losses()`] | for a line search | Σωℓ at points on a segment |
+//! | [`second_derivatives()`] | for a Newton step | ωℓ″ per row, for the shard's part of a Hessian |
+//! | [`slope_sums()`], [`dual_sums()`] | for a certificate | the sums of a dual bound |
 //!
-//! and [`zero_test`] is the leader's own. Answers are sums over rows, never means: they can be added.
+//! The leader itself uses [`zero_test()`]. Results are sums over rows, not means, so they can be added.
 
 mod column_stats;
 mod dual_sums;

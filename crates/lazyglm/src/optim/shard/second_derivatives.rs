@@ -1,4 +1,4 @@
-//! How the loss of each row bends at a point: what the Hessian of a shard is made of.
+//! Second derivatives of the loss per row, from which the Hessian of a shard is computed.
 //!
 //! ```text
 //! sᵢ = w·xᵢ + b      hᵢ = ωᵢℓ″(sᵢ, yᵢ)          ∇²Σωℓ = Σᵢ hᵢxᵢxᵢᵀ
@@ -8,7 +8,7 @@ use super::Point;
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 
-/// The weighted second derivative of the loss of each row, at its score.
+/// Computes the weighted second derivative of the loss of each row, at its score.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows, loss, optim::shard};

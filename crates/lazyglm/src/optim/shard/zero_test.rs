@@ -1,16 +1,17 @@
-//! Which weights are zero at the minimum, judged by one full gradient.
+//! Decides which weights are zero at the optimum, from one full gradient.
 //!
 //! ```text
 //! wⱼ ← 0  where  |hⱼwⱼ − gⱼ| ≤ λ₁          (hⱼwⱼ − gⱼ ≤ λ₁ where no weight may be below zero)
 //! ```
 //!
-//! g is the gradient of the mean loss at w, hⱼ a bound of its curvature along weight j. Then gⱼ(u − wⱼ) + ½hⱼ(u − wⱼ)² is
-//! above the loss, and with λ₁|u| + ½λ₂u² added it is least at u = 0 exactly where the test says so; λ₂ cancels. Weights
-//! that steps of many rows leave near zero become zeros by it, and are left alone where they matter.
+//! g is the gradient of the mean loss at w, and hⱼ is an upper bound on its curvature along weight j. So gⱼ(u
+//! − wⱼ) + ½hⱼ(u − wⱼ)² bounds the change of the loss from above. With λ₁|u| + ½λ₂u² added, the bound is
+//! smallest at u = 0 exactly if the test holds; λ₂ cancels. Stochastic steps leave weights near zero, and the
+//! test sets them to zero without affecting those that matter.
 
 use crate::problem::penalty::WeightedPenalty;
 
-/// Sets the weights to zero that the test finds, and says how many of them were not zero before.
+/// Sets the weights to zero that pass the test, and returns how many of them were non-zero.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, WeightedPenalty, optim::shard};

@@ -1,10 +1,10 @@
-//! What a snapshot says: sums over all rows at the weights as they are.
+//! Sums over all rows at a snapshot of the weights.
 
 use super::Saga;
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 
-/// Sums over rows at the snapshot.
+/// Sums over all rows at the snapshot.
 pub(super) struct Sums {
     pub rows: usize,
     pub losses: f64,
