@@ -38,10 +38,10 @@ enum Ids {
     Names(Vec<f64>, Option<Vec<f64>>),
 }
 
-/// Every index up to this bound has a table entry. Beyond it, the table is used only if at least one index in
-/// `SPARSE` has a weight, so that a small file cannot allocate much memory. Otherwise entries are found by
-/// binary search.
+/// Maximum length of a lookup table for a sparse model, so that a small file cannot allocate much memory.
+/// Without a table, entries are found by search.
 const TABLE: u64 = 1 << 22;
+/// Maximum number of table entries per entry of the model, for longer tables.
 const SPARSE: u64 = 16;
 
 impl<'a> Scorer<'a> {

@@ -110,7 +110,7 @@ struct Bias {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     objective: f64,
-    fell: f64, // decrease of F by the last epoch, smoothed
+    fell: f64, // |decrease| of F by the last epoch, at least a quarter of the one before
     gap: f64,  // relative duality gap
 }
 

@@ -114,7 +114,7 @@ impl Draft {
         })
     }
 
-    /// Copies the permissions of the file that will be replaced, except set-user-id and set-group-id.
+    /// Copies the permissions of the file that will be replaced, without special bits such as set-user-id.
     fn take_rights(&self, old: &fs::Metadata) -> io::Result<()> {
         #[cfg(unix)]
         {

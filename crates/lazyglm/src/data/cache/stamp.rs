@@ -10,6 +10,7 @@ use twox_hash::XxHash3_64;
 
 /// Number of blocks that are sampled.
 const SAMPLES: u64 = 16;
+/// Length of a sampled block in bytes.
 const LENGTH: u64 = 1 << 14;
 
 /// Size, times, inode number and a hash of sampled blocks, including the first and the last. All must match.

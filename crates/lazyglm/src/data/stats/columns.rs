@@ -33,6 +33,7 @@ pub struct FeatureStats {
 
 /// Ids below this bound are stored in a list, and other ids in a hash table, because few of those may occur.
 const DIRECT: u32 = 1 << 22;
+/// Marks an id that has not occurred.
 const NONE: u32 = u32::MAX;
 
 /// Statistics of one feature.

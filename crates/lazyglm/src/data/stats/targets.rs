@@ -11,6 +11,7 @@ use twox_hash::XxHash3_64;
 
 /// Maximum number of distinct targets that are counted.
 const COUNTED: usize = 1000;
+/// Maximum number of distinct targets that are listed.
 const LISTED: usize = 20;
 /// Sample size for quartiles.
 const SAMPLE: usize = 1_000_000;

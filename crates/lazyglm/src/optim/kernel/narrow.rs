@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn by_row_and_by_column_are_the_same_matrix() {
-        // Rows 0 … 6, columns 0 … 2. Row 3 is empty, and the middle column has more than four entries.
+        // Rows 0 … 6, columns 0 … 2. Row 3 is empty, and column 0 has more than four entries.
         let columns: [&[(u32, f32)]; 3] = [
             &[(0, 1.0), (1, 2.0), (2, -1.0), (4, 0.5), (5, 3.0)],
             &[(1, -2.0), (5, 1.0)],

@@ -18,9 +18,9 @@ use crate::util::parameter::Parameter;
 
 /// Maximum number of ledgers. Charging more would take longer than learning the rows.
 const MOST_LEDGERS: usize = 4096;
-/// Weights are settled after this many times d non-zeros, and when a scale becomes too small, to limit the
-/// loss of digits.
+/// All weights are settled after this many times d non-zeros, to limit the loss of digits.
 const LOOK_AGAIN: usize = 16;
+/// Stretch of a frame at which all weights are settled.
 const MAX_STRETCH: f64 = 1e100;
 
 /// Lazy updates with a penalty factor per weight.

@@ -38,14 +38,16 @@ use std::sync::OnceLock;
 const MARGIN: f64 = 0.1;
 /// Coordinate descent stops when the remaining decrease is this share of the decrease so far.
 const LITTLE: f64 = 0.1;
-/// The same share while the last predicted decrease was a larger share of F than this value.
+/// Replaces `LITTLE` while the last predicted decrease exceeds `FAR`, relative to F.
 const FAR_LITTLE: f64 = 0.3;
+/// Predicted decrease, relative to F, above which the optimum is far.
 const FAR: f64 = 3e-3;
-/// The same share for a reliable prediction.
+/// Replaces `LITTLE` where the predicted decrease must be reliable.
 const SURELY: f64 = 0.05;
-/// While predicted decreases shrink to this share or less from step to step, a single small one is enough to
-/// stop.
+/// Ratio of successive predicted decreases above which convergence counts as slow, so that only a reliable
+/// prediction may stop the solver.
 const SLOW: f64 = 0.3;
+/// Replaces `MARGIN` for a predicted decrease that is not reliable.
 const UNSURE: f64 = 0.01;
 /// Share of the curvature bound that remains where the loss is linear (Huber). Otherwise a weight whose rows
 /// are all there would have no curvature and never move.

@@ -10,9 +10,9 @@ use crate::problem::penalty::WeightedPenalty;
 
 /// Data with fewer non-zeros than this use the view by columns, which is cheap for them.
 const LARGE: usize = 1 << 22;
-/// Number of columns that the first check adds, or columns with this part of all non-zeros. Later checks add
-/// twice that part, and twice as many columns as there are weights.
+/// Minimum number of columns that a check adds. Later checks add twice as many columns as there are weights.
 const FIRST: usize = 16;
+/// The first check adds columns with up to one in this many of all non-zeros. Later checks add twice that part.
 const ROOM: usize = 16;
 /// Maximum number of columns for this method.
 const MOST: usize = 512;

@@ -68,8 +68,8 @@ impl Drop for Lent {
 
 /// Moves a reader past the start of a file, so that it does not strip U+FEFF.
 ///
-/// In any later block, U+FEFF is an ordinary character. The reader strips it at its start, even after a blank
-/// line.
+/// A reader strips U+FEFF from the first bytes it sees, but only at the start of a file is it a mark. Reading a
+/// blank line first prevents that.
 fn prime(reader: &mut Reader) {
     reader.reset();
     reader.read_record(b"\n", &mut [0], &mut [0]);
