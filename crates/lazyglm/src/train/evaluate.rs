@@ -2,7 +2,7 @@
 
 use super::holdout::Fitted;
 use super::job::Job;
-use crate::eval::objective::{self, Evaluation, Judge, Null};
+use crate::eval::objective::{self, Evaluation, Evaluator, Null};
 use crate::model::report::Report;
 use crate::model::trained::Trained;
 use crate::util::error::{Kind, Result};
@@ -14,21 +14,21 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
     let head = heads.into_iter().next().unwrap_or_default();
     let (weights, bias, nonzeros) = (head.dense(job.columns()), head.bias, head.weights.len());
     drop(head);
-    let judge = Judge::new(loss, &weights, settings.bias.then_some(bias), problem.nonzeros());
-    let mut judge = match problem.in_memory() {
-        Some(_) => judge,
-        None => judge.with_null(Null::new(&problem.pairs(), loss, settings.bias)),
+    let evaluator = Evaluator::new(loss, &weights, settings.bias.then_some(bias), problem.nonzeros());
+    let mut evaluator = match problem.in_memory() {
+        Some(_) => evaluator,
+        None => evaluator.with_null(Null::new(&problem.pairs(), loss, settings.bias)),
     };
     let nothing = problem.in_memory().map(|task| {
         // Blocks if another thread is at it.
         *job.null.get_or_init(|| objective::nothing(task.examples(), loss, settings.bias))
     });
     problem.pass(&mut |batch| {
-        judge.hear(batch.examples());
+        evaluator.add(batch.examples());
         Ok(())
     })?;
     let Evaluation { objective: f, violation, l1_max, baseline } =
-        judge.verdict(settings.weighted_penalty(), nothing);
+        evaluator.finish(settings.weighted_penalty(), nothing);
     let figures =
         [("objective", f.total()), ("violation", violation), ("l1_max", l1_max), ("baseline", baseline)];
     for (name, figure) in figures {

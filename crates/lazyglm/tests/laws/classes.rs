@@ -185,7 +185,7 @@ proptest! {
         for (k, (found, head)) in verdicts.iter().zip(&trained.heads).enumerate() {
             let targets = targets(&task, k);
             let examples = Examples { targets: &targets, ..task.examples() };
-            let alone = objective::verdict(examples, &*task.loss, settings.penalty, &dense(head), bias.then_some(head.bias));
+            let alone = objective::evaluate(examples, &*task.loss, settings.penalty, &dense(head), bias.then_some(head.bias));
             for (a, b) in [
                 (found.objective.total(), alone.objective.total()),
                 (found.violation, alone.violation),

@@ -1,4 +1,4 @@
-//! Laws of the judge: the objective, the conditions of a minimum, λ₁_max.
+//! Laws of the evaluation: the objective, the optimality conditions, λ₁_max.
 
 use crate::common::problem::Problem;
 use crate::common::{log_uniform, sign};
@@ -131,7 +131,7 @@ fn l1_max_without_a_bias_is_the_largest_slope_at_zero() {
     assert!((objective::l1_max(examples, &*loss, true) - 4.0).abs() < 1e-12);
 }
 
-/// What the judge says in one pass, by slow and separate sums over the rows: objective, violation, λ₁_max, baseline.
+/// The evaluation by slow and separate sums over the rows: objective, violation, λ₁_max, baseline.
 struct Slow<'a> {
     examples: Examples<'a>,
     loss: &'a dyn Loss,
@@ -221,22 +221,22 @@ proptest! {
             let examples = if random.below(2) == 0 { problem.examples() } else { problem.unweighted() };
             let slow = Slow { examples, loss: &*loss, columns };
             for bias in [None, Some(0.3)] {
-                let verdict = objective::verdict(examples, &*loss, penalty, &w, bias);
+                let evaluation = objective::evaluate(examples, &*loss, penalty, &w, bias);
                 let (l1_max, baseline) = slow.at_zero(bias.is_some());
                 let score = |i: usize| examples.rows.dot(i, &w) + bias.unwrap_or(0.0);
                 let mean = slow.sum(|i| loss.value(score(i), problem.targets[i])) / count as f64;
                 for (what, fast, slow) in [
-                    ("loss", verdict.objective.loss, mean),
-                    ("penalty", verdict.objective.penalty, penalty.value(&w)),
-                    ("violation", verdict.violation, slow.violation(penalty, &w, bias)),
-                    ("l1_max", verdict.l1_max, l1_max),
-                    ("baseline", verdict.baseline, baseline),
+                    ("loss", evaluation.objective.loss, mean),
+                    ("penalty", evaluation.objective.penalty, penalty.value(&w)),
+                    ("violation", evaluation.violation, slow.violation(penalty, &w, bias)),
+                    ("l1_max", evaluation.l1_max, l1_max),
+                    ("baseline", evaluation.baseline, baseline),
                 ] {
                     let off = (fast - slow).abs() / slow.abs().max(1.0);
                     prop_assert!(off <= 1e-10, "{}, bias {bias:?}, {count} rows: {what} {fast} {slow}", entry.name);
                 }
-                prop_assert_eq!(objective::violation(examples, &*loss, penalty, &w, bias), verdict.violation);
-                prop_assert_eq!(objective::l1_max(examples, &*loss, bias.is_some()), verdict.l1_max);
+                prop_assert_eq!(objective::violation(examples, &*loss, penalty, &w, bias), evaluation.violation);
+                prop_assert_eq!(objective::l1_max(examples, &*loss, bias.is_some()), evaluation.l1_max);
             }
         }
     }
@@ -252,9 +252,10 @@ fn the_verdict_has_the_same_bits_on_any_number_of_threads() {
         let penalty = ElasticNet::new(0.01, 0.02).unwrap();
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let verdict =
-                pool.install(|| objective::verdict(problem.examples(), &*loss, penalty, &w, Some(0.1)));
-            [verdict.objective.loss, verdict.violation, verdict.l1_max, verdict.baseline].map(f64::to_bits)
+            let evaluation =
+                pool.install(|| objective::evaluate(problem.examples(), &*loss, penalty, &w, Some(0.1)));
+            [evaluation.objective.loss, evaluation.violation, evaluation.l1_max, evaluation.baseline]
+                .map(f64::to_bits)
         };
         let alone = on(1);
         assert!([2, 4, 7].iter().all(|&threads| on(threads) == alone), "{name}");

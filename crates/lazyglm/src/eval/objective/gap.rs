@@ -19,7 +19,7 @@
 //! MATHS.md §9 has the proofs. The certificate takes two passes over the rows: one for the scores, and one
 //! for the gradient of the corrected derivatives.
 
-use super::{CHUNK, Judge, sum};
+use super::{CHUNK, Evaluator, sum};
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
@@ -72,14 +72,14 @@ pub fn certify<'p>(
     bias: Option<f64>,
 ) -> Certificate {
     let weighted_penalty = weighted_penalty.into();
-    let mut judge = Judge::new(loss, weights, bias, examples.rows.nonzeros());
-    judge.hear(examples);
-    let (verdict, worst) = judge.verdict_and_worst(weighted_penalty, None);
+    let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
+    evaluator.add(examples);
+    let (evaluation, worst) = evaluator.finish_with_worst(weighted_penalty, None);
     let certificate = Certificate {
-        objective: verdict.objective.total(),
+        objective: evaluation.objective.total(),
         dual: None,
         relative_gap: None,
-        kkt: verdict.violation,
+        kkt: evaluation.violation,
         worst,
     };
     if weighted_penalty.penalty.is_none() || examples.is_empty() {
@@ -89,9 +89,9 @@ pub fn certify<'p>(
     let one = |i: usize| Kept { score: score(i), target: examples.targets[i], weight: examples.weight(i) };
     let kept: Vec<Kept> = (0..examples.len()).into_par_iter().map(one).collect();
     let slopes = balanced_slopes(&kept, loss, bias.is_some());
-    let mut judge = Judge::new(loss, weights, bias, examples.rows.nonzeros());
-    judge.add(examples, |i| kept[i].weight * slopes[i]);
-    let gradient = judge.total_gradient();
+    let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
+    evaluator.add_derivatives(examples, |i| kept[i].weight * slopes[i]);
+    let gradient = evaluator.total_gradient();
     certificate.with_dual(Dual { kept: &kept, slopes: &slopes, gradient: &gradient, loss, weighted_penalty })
 }
 

@@ -61,7 +61,7 @@ pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation
             let first = group * WIDE;
             let some = &heads[first..heads.len().min(first + WIDE)];
             Group { what, first, heads: some, log_sums: log_sums.as_deref(), total: &total, shares: &shares }
-                .judge()
+                .evaluations()
         });
         verdicts.extend(some.collect::<Vec<_>>().into_iter().flatten());
     }
@@ -128,7 +128,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn judge(&self) -> Vec<super::Evaluation> {
+    fn evaluations(&self) -> Vec<super::Evaluation> {
         let (what, count) = (self.what, self.heads.len());
         let weights = side_by_side(self.heads, what.rows.columns());
         let (mut gradient, mut own) = (vec![[0.0; WIDE]; weights.len()], vec![[0.0; WIDE]; weights.len()]);
@@ -156,7 +156,7 @@ impl Group<'_> {
                 });
             }
         }
-        (0..count).map(|l| self.verdict(l, &gradient, &own, losses[l], slope_sums[l])).collect()
+        (0..count).map(|l| self.evaluation(l, &gradient, &own, losses[l], slope_sums[l])).collect()
     }
 
     /// Loss and loss derivative of a row for a head.
@@ -171,7 +171,7 @@ impl Group<'_> {
         }
     }
 
-    fn verdict(
+    fn evaluation(
         &self,
         l: usize,
         gradient: &[Wide],

@@ -14,15 +14,15 @@
 //! assert!(f(&trained.weights, trained.bias) < f(&[0.0; 100], 0.0));
 //! ```
 
+mod evaluator;
 mod gap;
 mod heads;
-mod judge;
 mod null;
 
+pub(crate) use evaluator::{Evaluator, larger};
 pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Kept, balanced_slopes};
 pub use heads::{HeadsEvaluation, of_heads};
-pub(crate) use judge::{Judge, larger};
 pub(crate) use null::{Nothing, Null, NullPoint, best_bias, nothing, null, starting_bias};
 
 use crate::data::rows::Examples;
@@ -119,7 +119,7 @@ pub fn violation(
     weights: &[f64],
     bias: Option<f64>,
 ) -> f64 {
-    verdict(examples, loss, penalty, weights, bias).violation
+    evaluate(examples, loss, penalty, weights, bias).violation
 }
 
 /// λ₁_max, the smallest λ₁ at which all weights are zero and the bias, if any, is at its best.
@@ -167,9 +167,9 @@ pub fn baseline(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
 /// use lazyglm::{Settings, objective, synth, train};
 /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
 /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
-/// let verdict = objective::verdict(task.examples(), &*task.loss, Settings::default().penalty, &trained.weights, Some(trained.bias));
-/// assert_eq!(verdict.objective.total(), trained.report.objective);
-/// assert_eq!(verdict.l1_max, objective::l1_max(task.examples(), &*task.loss, true));
+/// let evaluation = objective::evaluate(task.examples(), &*task.loss, Settings::default().penalty, &trained.weights, Some(trained.bias));
+/// assert_eq!(evaluation.objective.total(), trained.report.objective);
+/// assert_eq!(evaluation.l1_max, objective::l1_max(task.examples(), &*task.loss, true));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluation {
@@ -184,7 +184,7 @@ pub struct Evaluation {
 }
 
 /// Evaluates weights and an optional bias.
-pub fn verdict(
+pub fn evaluate(
     examples: Examples,
     loss: &dyn Loss,
     penalty: ElasticNet,
@@ -192,9 +192,9 @@ pub fn verdict(
     bias: Option<f64>,
 ) -> Evaluation {
     let nothing = nothing(examples, loss, bias.is_some());
-    let mut judge = Judge::new(loss, weights, bias, examples.rows.nonzeros());
-    judge.hear(examples);
-    judge.verdict(penalty, Some(nothing))
+    let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
+    evaluator.add(examples);
+    evaluator.finish(penalty, Some(nothing))
 }
 
 /// Σ of `one(i)` over 0..n.

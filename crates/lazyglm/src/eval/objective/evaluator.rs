@@ -8,19 +8,19 @@ use crate::problem::penalty::WeightedPenalty;
 use rayon::prelude::*;
 
 /// Accumulates F and its gradient over blocks of rows.
-pub(crate) struct Judge<'a> {
+pub(crate) struct Evaluator<'a> {
     loss: &'a dyn Loss,
     weights: &'a [f64],
     bias: Option<f64>,
-    null: Option<Null>, // set if the null model is evaluated too
-    parts: Vec<Part>,   // partial gradients, summed in a fixed order
+    null: Option<Null>,          // set if the null model is evaluated too
+    parts: Vec<PartialGradient>, // partial gradients, summed in a fixed order
     losses: f64,
     slopes: f64,
     rows: usize,
 }
 
 /// Gradients over some of the rows: at (w, b), and for the null model if that is evaluated too.
-struct Part {
+struct PartialGradient {
     here: Vec<[f64; 2]>, // (weight, gradient) pairs: scoring a row fetches the cache lines that its gradient updates
     null: Vec<f64>,
 }
@@ -28,24 +28,34 @@ struct Part {
 /// Maximum number of gradients that are summed in parallel. Data with more non-zeros per column use more.
 const PARTS: usize = 8;
 
-impl<'a> Judge<'a> {
+impl<'a> Evaluator<'a> {
     /// Creates an evaluator. `nonzeros` is the total number of non-zeros of all rows to come.
-    pub fn new(loss: &'a dyn Loss, weights: &'a [f64], bias: Option<f64>, nonzeros: usize) -> Judge<'a> {
+    pub fn new(loss: &'a dyn Loss, weights: &'a [f64], bias: Option<f64>, nonzeros: usize) -> Evaluator<'a> {
         let parts = (nonzeros / (8 * weights.len().max(1))).clamp(1, PARTS);
-        let part = |_| Part { here: weights.iter().map(|&w| [w, 0.0]).collect(), null: Vec::new() };
+        let part =
+            |_| PartialGradient { here: weights.iter().map(|&w| [w, 0.0]).collect(), null: Vec::new() };
         let (losses, slopes, rows) = (0.0, 0.0, 0);
-        Judge { loss, weights, bias, null: None, parts: (0..parts).map(part).collect(), losses, slopes, rows }
+        Evaluator {
+            loss,
+            weights,
+            bias,
+            null: None,
+            parts: (0..parts).map(part).collect(),
+            losses,
+            slopes,
+            rows,
+        }
     }
 
     /// Also evaluates the null model in the same pass.
-    pub fn with_null(mut self, null: Null) -> Judge<'a> {
+    pub fn with_null(mut self, null: Null) -> Evaluator<'a> {
         self.parts.iter_mut().for_each(|part| part.null = vec![0.0; part.here.len()]);
-        Judge { null: Some(null), ..self }
+        Evaluator { null: Some(null), ..self }
     }
 
     /// Adds a block of rows. The sums do not depend on the number of threads.
-    pub fn hear(&mut self, examples: Examples) {
-        let Judge { loss, bias, null, .. } = *self;
+    pub fn add(&mut self, examples: Examples) {
+        let Evaluator { loss, bias, null, .. } = *self;
         let chunks = examples.len().div_ceil(CHUNK);
         let of_part = chunks.div_ceil(self.parts.len());
         let sums = self.parts.par_iter_mut().enumerate().map(|(part, gradients)| {
@@ -75,7 +85,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Adds the gradient of a block of rows with the given loss derivatives, instead of those at (w, b).
-    pub(crate) fn add(&mut self, examples: Examples, slope: impl Fn(usize) -> f64 + Sync) {
+    pub(crate) fn add_derivatives(&mut self, examples: Examples, slope: impl Fn(usize) -> f64 + Sync) {
         let of_part = examples.len().div_ceil(CHUNK).div_ceil(self.parts.len()) * CHUNK;
         self.parts.par_iter_mut().enumerate().for_each(|(part, gradients)| {
             for i in (part * of_part).min(examples.len())..((part + 1) * of_part).min(examples.len()) {
@@ -94,22 +104,22 @@ impl<'a> Judge<'a> {
     }
 
     /// Computes the evaluation from the sums. `nothing` supplies the null model if it was not evaluated here.
-    pub fn verdict<'p>(
+    pub fn finish<'p>(
         self,
         weighted_penalty: impl Into<WeightedPenalty<'p>>,
         nothing: Option<Nothing>,
     ) -> Evaluation {
-        self.verdict_and_worst(weighted_penalty.into(), nothing).0
+        self.finish_with_worst(weighted_penalty.into(), nothing).0
     }
 
     /// Computes the evaluation, and the coordinate of the largest violation.
-    pub fn verdict_and_worst(
+    pub fn finish_with_worst(
         self,
         weighted_penalty: WeightedPenalty,
         nothing: Option<Nothing>,
     ) -> (Evaluation, Worst) {
         let n = self.rows as f64;
-        let total = |j: usize, of: fn(&Part, usize) -> f64| {
+        let total = |j: usize, of: fn(&PartialGradient, usize) -> f64| {
             self.parts.iter().map(|part| of(part, j)).sum::<f64>() / n
         };
         let columns = 0..self.weights.len();
@@ -127,13 +137,13 @@ impl<'a> Judge<'a> {
             let l1_max = largest(columns.into_par_iter().map(|j| total(j, |part, j| part.null[j]).abs()));
             Some(Nothing { baseline, l1_max })
         });
-        let verdict = Evaluation {
+        let evaluation = Evaluation {
             objective: Objective { loss: self.losses / n, penalty: weighted_penalty.value(self.weights) },
             violation,
             l1_max: nothing.map_or(f64::NAN, |nothing| nothing.l1_max),
             baseline: nothing.map_or(f64::NAN, |nothing| nothing.baseline),
         };
-        (verdict, worst)
+        (evaluation, worst)
     }
 }
 
