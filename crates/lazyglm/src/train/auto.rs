@@ -72,9 +72,9 @@ fn with_kinks(
     let pairs = task.pairs();
     let mut settings = for_steps(settings, &*task.loss, pairs, task.data.rows.columns());
     let mut tried = Vec::new();
-    let null = objective::null(task.examples(), &*task.loss, settings.bias);
+    let null = objective::NullModel::of(task.examples(), &*task.loss, settings.bias);
     if !warm && null.gradient.iter().all(|g| *g == 0.0) {
-        return newton::of_bias_alone(task, validation, &settings, null.bias); // the minimum, whatever the penalty
+        return newton::of_bias_alone(task, validation, &settings, null.bias()); // the minimum, whatever the penalty
     }
     let plain = settings.factors.is_none() && !settings.nonnegative;
     if settings.choose_penalty && plain && task.len() >= 10 {
@@ -115,7 +115,7 @@ fn search_lanes(task: &Task, settings: &Settings) -> Result<Option<(Score, Vec<T
     };
     let (held, learnt) = order.split_at(order.len() / 5);
     let (held, learnt) = (rows(held), rows(learnt));
-    let null = objective::null(learnt.examples(), &*task.loss, settings.bias);
+    let null = objective::NullModel::of(learnt.examples(), &*task.loss, settings.bias);
     let units = penalty_search::units(&null);
     let zero = task.loss.admits() == Admits::Classes && null.baseline < 1e-9;
     if zero || !(units.l1 > 0.0 && units.l2.is_finite()) {

@@ -2,7 +2,7 @@
 
 use super::holdout::Fitted;
 use super::job::Job;
-use crate::eval::objective::{self, Evaluation, Evaluator, Null};
+use crate::eval::objective::{Evaluation, Evaluator, NullModel};
 use crate::model::report::Report;
 use crate::model::trained::Trained;
 use crate::util::error::{Kind, Result};
@@ -17,18 +17,18 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
     let evaluator = Evaluator::new(loss, &weights, settings.bias.then_some(bias), problem.nonzeros());
     let mut evaluator = match problem.in_memory() {
         Some(_) => evaluator,
-        None => evaluator.with_null(Null::new(&problem.pairs(), loss, settings.bias)),
+        None => evaluator.with_null(NullModel::new(&problem.pairs(), loss, settings.bias)),
     };
-    let nothing = problem.in_memory().map(|task| {
+    let null = problem.in_memory().map(|task| {
         // Blocks if another thread is at it.
-        *job.null.get_or_init(|| objective::nothing(task.examples(), loss, settings.bias))
+        *job.null.get_or_init(|| NullModel::of(task.examples(), loss, settings.bias).figures())
     });
     problem.pass(&mut |batch| {
         evaluator.add(batch.examples());
         Ok(())
     })?;
     let Evaluation { objective: f, violation, l1_max, baseline } =
-        evaluator.finish(settings.weighted_penalty(), nothing);
+        evaluator.finish(settings.weighted_penalty(), null);
     let figures =
         [("objective", f.total()), ("violation", violation), ("l1_max", l1_max), ("baseline", baseline)];
     for (name, figure) in figures {

@@ -1,7 +1,7 @@
 //! A fold: rows to learn from, and rows held out from them.
 
 use super::holdout_score::HoldoutScore;
-use crate::eval::objective;
+use crate::eval::objective::NullModel;
 use crate::optim::newton::View;
 use crate::problem::task::Task;
 use std::ops::Range;
@@ -24,7 +24,7 @@ impl Fold {
         out.sort_unstable(); // as they lie in memory
         learnt.sort_unstable();
         let (learnt, held) = (task.select(&learnt), task.select(&out));
-        let nothing = objective::null(learnt.examples(), &*task.loss, bias).bias;
+        let nothing = NullModel::of(learnt.examples(), &*task.loss, bias).bias();
         Fold { learnt, held, nothing, view: View::default(), at: None }
     }
 

@@ -1,6 +1,6 @@
 //! What a solver is given.
 
-use crate::eval::objective::Nothing;
+use crate::eval::objective::NullFigures;
 use crate::problem::loss::Loss;
 use crate::problem::settings::Settings;
 use crate::problem::source::{Problem, Sequence};
@@ -14,7 +14,7 @@ pub(super) struct Job<'a> {
     pub validation: Option<&'a Task>,
     pub settings: &'a Settings,
     /// The figures of the model without weights, which another thread may be finding while this one learns.
-    pub null: &'a OnceLock<Nothing>,
+    pub null: &'a OnceLock<NullFigures>,
 }
 
 impl<'a> Job<'a> {

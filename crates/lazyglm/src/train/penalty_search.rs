@@ -14,7 +14,7 @@ use super::ftrl_candidate::{self, FtrlCandidate};
 use super::holdout_score::HoldoutScore;
 use super::newton::STEPS;
 use super::progress::{Progress, Stage};
-use crate::eval::objective::{self, NullPoint};
+use crate::eval::objective::{self, NullModel};
 use crate::model::report::Tried;
 use crate::optim::newton::{self, Options, Problem};
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
@@ -71,10 +71,10 @@ pub(super) enum How {
 /// Chooses a penalty by held-out loss.
 pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Choice> {
     let rows = task.len();
-    let null = objective::null(task.examples(), &*task.loss, settings.bias);
+    let null = objective::NullModel::of(task.examples(), &*task.loss, settings.bias);
     let units = units(&null);
     if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
-        let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias };
+        let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias() };
         return Ok(Choice { how: How::Minimise(settings.penalty, Arc::new(start)), tried: Vec::new() });
     }
     let mut order: Vec<usize> = (0..rows).collect();
@@ -128,7 +128,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         let (loss, rows) = (best.loss_of_nothing(), fold.learnt.len());
         let ElasticNet { l1, l2 } = penalty;
         tried.push(Tried { solver: Solver::Newton, l1, l2, loss, nonzeros: 0, rows, chosen: true });
-        let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias };
+        let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias() };
         return Ok(Choice { how: How::Minimise(penalty, Arc::new(start)), tried });
     }
     if let Some(follow) = follow {
@@ -143,7 +143,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
 }
 
 /// λ₁_max and ‖g₀‖²/F₀.
-pub(super) fn units(null: &NullPoint) -> ElasticNet {
+pub(super) fn units(null: &NullModel) -> ElasticNet {
     let square: f64 = null.gradient.iter().map(|g| g * g).sum();
     let most = null.gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
     ElasticNet { l1: most, l2: square / null.baseline }

@@ -3,7 +3,7 @@
 use super::job::Job;
 use super::progress::Progress;
 use super::{adagrad, ftrl, sgd, svrg};
-use crate::eval::objective;
+use crate::eval::objective::NullModel;
 use crate::model::trained::Trained;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
@@ -27,7 +27,7 @@ pub(super) fn train(
         if let (false, Some(task)) = (alone, problem.in_memory()) {
             let null = &null;
             scope.spawn(move || {
-                null.get_or_init(|| objective::nothing(task.examples(), &*task.loss, settings.bias));
+                null.get_or_init(|| NullModel::of(task.examples(), &*task.loss, settings.bias).figures());
             });
         }
         match settings.solver {

@@ -1,7 +1,6 @@
 //! Evaluates F, its gradient and derived quantities in one pass over rows that arrive block by block.
 
-use super::null::{Nothing, Null};
-use super::{CHUNK, Evaluation, Objective, Worst, largest};
+use super::{CHUNK, Evaluation, NullFigures, NullModel, Objective, Worst, largest};
 use crate::data::rows::{Examples, Row, Value, ValuesRef};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
@@ -12,7 +11,7 @@ pub(crate) struct Evaluator<'a> {
     loss: &'a dyn Loss,
     weights: &'a [f64],
     bias: Option<f64>,
-    null: Option<Null>,          // set if the null model is evaluated too
+    null: Option<NullModel>,     // set if the null model is evaluated too
     parts: Vec<PartialGradient>, // partial gradients, summed in a fixed order
     losses: f64,
     slopes: f64,
@@ -48,14 +47,14 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Also evaluates the null model in the same pass.
-    pub fn with_null(mut self, null: Null) -> Evaluator<'a> {
+    pub fn with_null(mut self, null: NullModel) -> Evaluator<'a> {
         self.parts.iter_mut().for_each(|part| part.null = vec![0.0; part.here.len()]);
         Evaluator { null: Some(null), ..self }
     }
 
     /// Adds a block of rows. The sums do not depend on the number of threads.
     pub fn add(&mut self, examples: Examples) {
-        let Evaluator { loss, bias, null, .. } = *self;
+        let (loss, bias, null) = (self.loss, self.bias, self.null.as_ref());
         let chunks = examples.len().div_ceil(CHUNK);
         let of_part = chunks.div_ceil(self.parts.len());
         let sums = self.parts.par_iter_mut().enumerate().map(|(part, gradients)| {
@@ -103,20 +102,20 @@ impl<'a> Evaluator<'a> {
         (0..self.weights.len()).into_par_iter().map(total).collect()
     }
 
-    /// Computes the evaluation from the sums. `nothing` supplies the null model if it was not evaluated here.
+    /// Computes the evaluation from the sums. `null` is the null model if it was not evaluated here.
     pub fn finish<'p>(
         self,
         weighted_penalty: impl Into<WeightedPenalty<'p>>,
-        nothing: Option<Nothing>,
+        null: Option<NullFigures>,
     ) -> Evaluation {
-        self.finish_with_worst(weighted_penalty.into(), nothing).0
+        self.finish_with_worst(weighted_penalty.into(), null).0
     }
 
     /// Computes the evaluation, and the coordinate of the largest violation.
     pub fn finish_with_worst(
         self,
         weighted_penalty: WeightedPenalty,
-        nothing: Option<Nothing>,
+        null: Option<NullFigures>,
     ) -> (Evaluation, Worst) {
         let n = self.rows as f64;
         let total = |j: usize, of: fn(&PartialGradient, usize) -> f64| {
@@ -132,16 +131,16 @@ impl<'a> Evaluator<'a> {
         let of_bias = self.bias.map_or(0.0, |_| (self.slopes / n).abs());
         let (violation, worst) =
             larger(of_weights.reduce(|| (0.0, Worst::Nowhere), larger), (of_bias, Worst::Bias));
-        let nothing = nothing.or_else(|| {
-            let baseline = self.null?.baseline;
-            let l1_max = largest(columns.into_par_iter().map(|j| total(j, |part, j| part.null[j]).abs()));
-            Some(Nothing { baseline, l1_max })
+        let null = null.or_else(|| {
+            let gradient = |j: usize| total(j, |part, j| part.null[j]);
+            let l1_max = largest(columns.into_par_iter().map(|j| gradient(j).abs()));
+            self.null.as_ref().map(|null| NullFigures { baseline: null.baseline, l1_max })
         });
         let evaluation = Evaluation {
             objective: Objective { loss: self.losses / n, penalty: weighted_penalty.value(self.weights) },
             violation,
-            l1_max: nothing.map_or(f64::NAN, |nothing| nothing.l1_max),
-            baseline: nothing.map_or(f64::NAN, |nothing| nothing.baseline),
+            l1_max: null.map_or(f64::NAN, |null| null.l1_max),
+            baseline: null.map_or(f64::NAN, |null| null.baseline),
         };
         (evaluation, worst)
     }

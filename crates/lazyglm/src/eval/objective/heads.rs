@@ -9,7 +9,7 @@
 //! a·T + (b − a)·P. T is the sum of all rows, and P is the sum of the rows with k. The derivatives of rows
 //! without and with k are a and b.
 
-use super::{CHUNK, Null};
+use super::{CHUNK, NullModel};
 use crate::data::rows::RowsRef;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
@@ -55,7 +55,7 @@ pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation
         what.sets.of(i).iter().for_each(|&k| shares[k as usize] += what.weight(i) / what.sets.len() as f64);
     }
     let (groups, at_once) = (heads.len().div_ceil(WIDE), what.at_once.max(1));
-    let mut verdicts = Vec::with_capacity(heads.len());
+    let mut evaluations = Vec::with_capacity(heads.len());
     for start in (0..groups).step_by(at_once) {
         let some = (start..(start + at_once).min(groups)).into_par_iter().map(|group| {
             let first = group * WIDE;
@@ -63,9 +63,9 @@ pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation
             Group { what, first, heads: some, log_sums: log_sums.as_deref(), total: &total, shares: &shares }
                 .evaluations()
         });
-        verdicts.extend(some.collect::<Vec<_>>().into_iter().flatten());
+        evaluations.extend(some.collect::<Vec<_>>().into_iter().flatten());
     }
-    verdicts
+    evaluations
 }
 
 impl<'a> HeadsEvaluation<'a> {
@@ -210,7 +210,7 @@ impl Group<'_> {
         }
         let mut pooled = vec![(-1.0, 1.0 - share), (1.0, share)];
         pooled.retain(|(_, weight)| *weight > 0.0);
-        let null = Null::new(&pooled, self.what.loss, self.what.with_bias);
+        let null = NullModel::new(&pooled, self.what.loss, self.what.with_bias);
         (null.baseline, null.slope(self.what.loss, -1.0), null.slope(self.what.loss, 1.0))
     }
 }

@@ -17,13 +17,13 @@
 mod evaluator;
 mod gap;
 mod heads;
-mod null;
+mod null_model;
 
 pub(crate) use evaluator::{Evaluator, larger};
 pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Kept, balanced_slopes};
 pub use heads::{HeadsEvaluation, of_heads};
-pub(crate) use null::{Nothing, Null, NullPoint, best_bias, nothing, null, starting_bias};
+pub(crate) use null_model::{NullFigures, NullModel, best_bias, starting_bias};
 
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
@@ -142,7 +142,7 @@ pub fn violation(
 /// assert!(of_zero(6.0) == 0.0 && of_zero(5.9) > 0.0);
 /// ```
 pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
-    nothing(examples, loss, with_bias).l1_max
+    NullModel::of(examples, loss, with_bias).l1_max()
 }
 
 /// The objective of the null model: no weights, and the bias (if any) at its best. A model with a larger
@@ -158,7 +158,7 @@ pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
 /// assert_eq!(objective::baseline(examples, &*loss, false), 2.5);
 /// ```
 pub fn baseline(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
-    Null::new(&pooled_by_target(examples), loss, with_bias).baseline
+    NullModel::new(&pooled_by_target(examples), loss, with_bias).baseline
 }
 
 /// Evaluation of (w, b), computed in one pass over the rows.
@@ -191,10 +191,10 @@ pub fn evaluate(
     weights: &[f64],
     bias: Option<f64>,
 ) -> Evaluation {
-    let nothing = nothing(examples, loss, bias.is_some());
+    let null = NullModel::of(examples, loss, bias.is_some());
     let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
     evaluator.add(examples);
-    evaluator.finish(penalty, Some(nothing))
+    evaluator.finish(penalty, Some(null.figures()))
 }
 
 /// Σ of `one(i)` over 0..n.

@@ -1,0 +1,158 @@
+//! The null model, which has no weights: its best bias, its loss, and λ₁_max.
+//!
+//! ```text
+//! b₀: Σᵢ ωᵢ ∂ℓ(b₀, yᵢ) = 0      F₀ = (Σᵢ ωᵢ ℓ(b₀, yᵢ))/n      g₀ⱼ = (Σᵢ ωᵢ ∂ℓ(b₀, yᵢ)·xᵢⱼ)/n      λ₁_max = maxⱼ |g₀ⱼ|
+//! ```
+
+use super::{largest, sum};
+use crate::data::rows::Examples;
+use crate::problem::loss::{Admits, Loss};
+use crate::problem::source::{pool, pooled_by_target};
+use rayon::prelude::*;
+
+/// A gradient above this share of its largest possible value is not rounding error.
+const SURE: f64 = 1e-6;
+
+/// The null model: no weights, and the bias at its best. Known before training.
+pub(crate) struct NullModel {
+    low: f64, // the best bias lies between `low` and `high`; loss derivatives mix those at both ends
+    high: f64,
+    share: f64,
+    /// The mean loss.
+    pub baseline: f64,
+    /// The gradient of the mean loss. Empty if there were no rows to compute it from.
+    pub gradient: Vec<f64>,
+}
+
+/// The figures of the null model that a report shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NullFigures {
+    /// The mean loss.
+    pub baseline: f64,
+    /// λ₁_max, the smallest λ₁ at which all weights are zero.
+    pub l1_max: f64,
+}
+
+impl NullModel {
+    /// Finds the best bias and its loss, from (target, total weight) pairs.
+    pub fn new(pooled: &[(f64, f64)], loss: &dyn Loss, with_bias: bool) -> NullModel {
+        let total = |b: f64| sum(pooled.len(), |k| pooled[k].1 * loss.slope(b, pooled[k].0));
+        let (low, high) = if with_bias { bracket(total) } else { (0.0, 0.0) };
+        let (below, above) = (total(low), total(high));
+        let share = if with_bias && above > below { (-below / (above - below)).clamp(0.0, 1.0) } else { 0.0 };
+        let rows = sum(pooled.len(), |k| pooled[k].1);
+        let baseline = sum(pooled.len(), |k| pooled[k].1 * loss.value(high, pooled[k].0)) / rows;
+        NullModel { low, high, share, baseline, gradient: Vec::new() }
+    }
+
+    /// Evaluates the null model of these rows, including its gradient. Runs on one thread, because training
+    /// may run in parallel.
+    pub fn of(examples: Examples, loss: &dyn Loss, with_bias: bool) -> NullModel {
+        let null = NullModel::new(&pooled_by_target(examples), loss, with_bias);
+        let mut gradient = vec![0.0; examples.rows.columns()];
+        let (mut slopes, mut largest) = (0.0, 0.0f64);
+        for i in 0..examples.len() {
+            let slope = examples.weight(i) * null.slope(loss, examples.targets[i]);
+            if slope != 0.0 {
+                slopes += slope.abs();
+                examples.rows.for_each(i, |j, x| {
+                    gradient[j] += slope * x;
+                    largest = largest.max(x.abs());
+                });
+            }
+        }
+        // Usually one component is far above rounding error, and no second pass is needed.
+        let most = gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
+        if most <= SURE * slopes * largest {
+            silence(&mut gradient, examples, loss, &null);
+        }
+        let n = examples.len() as f64;
+        gradient.iter_mut().for_each(|g| *g /= n);
+        NullModel { gradient, ..null }
+    }
+
+    /// The best bias.
+    pub fn bias(&self) -> f64 {
+        0.5 * self.low + 0.5 * self.high
+    }
+
+    /// The loss derivative of a row with this target.
+    pub fn slope(&self, loss: &dyn Loss, target: f64) -> f64 {
+        match self.share {
+            0.0 => loss.slope(self.low, target),
+            share => (1.0 - share) * loss.slope(self.low, target) + share * loss.slope(self.high, target),
+        }
+    }
+
+    /// The figures that a report shows.
+    pub fn figures(&self) -> NullFigures {
+        NullFigures { baseline: self.baseline, l1_max: self.l1_max() }
+    }
+
+    /// λ₁_max, the largest magnitude in the gradient.
+    pub fn l1_max(&self) -> f64 {
+        largest(self.gradient.par_iter().map(|g| g.abs()))
+    }
+}
+
+/// Sets gradient components to zero that are within rounding error of zero:
+///
+/// ```text
+/// |Σᵢ ωᵢ∂ℓᵢxᵢⱼ| ≤ ε(8 + √n)·Σᵢ ωᵢ(|∂ℓᵢ| + ∂²ℓᵢ·|b|)·|xᵢⱼ|         b: its last digit moves a slope by ε·∂²ℓ·|b|
+/// ```
+///
+/// A constant column has such a gradient, because the bias is at its best.
+fn silence(gradient: &mut [f64], examples: Examples, loss: &dyn Loss, null: &NullModel) {
+    let (bias, mut sizes) = (null.bias(), vec![0.0; gradient.len()]);
+    for i in 0..examples.len() {
+        let target = examples.targets[i];
+        let second_derivative = loss.second_derivative(bias, target).unwrap_or(0.0);
+        let size = examples.weight(i) * (null.slope(loss, target).abs() + second_derivative * bias.abs());
+        examples.rows.for_each(i, |j, x| sizes[j] += size * x.abs());
+    }
+    let noise = f64::EPSILON * (8.0 + (examples.len() as f64).sqrt());
+    for (g, size) in gradient.iter_mut().zip(sizes) {
+        *g = if g.abs() <= noise * size { 0.0 } else { *g };
+    }
+}
+
+/// The best bias of the null model for two classes with these total weights: +1 and −1.
+pub(crate) fn best_bias(positive: f64, negative: f64, loss: &dyn Loss) -> f64 {
+    let mut pooled = vec![(-1.0, negative), (1.0, positive)];
+    pooled.retain(|(_, weight)| *weight > 0.0);
+    NullModel::new(&pooled, loss, true).bias()
+}
+
+/// The initial bias of training, from (target, weight) pairs.
+///
+/// For numbers it is the best bias without weights, which is the mean for a squared loss. For classes it is
+/// 0, which is near the best.
+pub(crate) fn starting_bias(loss: &dyn Loss, mut pairs: Vec<(f64, f64)>) -> f64 {
+    if loss.admits() == Admits::Classes || pairs.is_empty() {
+        return 0.0;
+    }
+    pool(&mut pairs);
+    let largest = pairs.iter().fold(1.0, |most: f64, pair| most.max(pair.0.abs()));
+    let bias = NullModel::new(&pairs, loss, true).bias();
+    if bias.abs() <= 1e3 * largest { bias } else { 0.0 } // if all counts are zero, the best bias is −∞
+}
+
+/// Two adjacent numbers between which an increasing function crosses zero. If it never does (for example with
+/// a single class), the end of the search.
+fn bracket(rising: impl Fn(f64) -> f64) -> (f64, f64) {
+    let (mut low, mut high) = (-1.0, 1.0);
+    while rising(low) > 0.0 && low > -1e300 {
+        low *= 2.0;
+    }
+    while rising(high) < 0.0 && high < 1e300 {
+        high *= 2.0;
+    }
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if rising(middle) < 0.0 { low = middle } else { high = middle }
+    }
+    (low, high)
+}
