@@ -7,7 +7,7 @@ use super::progress::{Progress, Stage};
 use crate::eval::objective;
 use crate::model::report::{Stop, Validation};
 use crate::model::trained::Trained;
-use crate::optim::newton::{self, Look, Options, Problem};
+use crate::optim::newton::{self, NewtonProgress, Options, Problem};
 use crate::problem::heads::Head;
 use crate::problem::settings::Settings;
 use crate::problem::task::Task;
@@ -38,7 +38,7 @@ pub(super) fn train(
     progress.stage = Stage::Minimising;
     let options = Options { tolerance: settings.tolerance, steps: STEPS };
     let started = Instant::now();
-    let found = newton::solve(&problem, start, &options, &mut |look: &Look| {
+    let found = newton::solve(&problem, start, &options, &mut |look: &NewtonProgress| {
         progress.epoch = look.steps as u64 + 1;
         progress.learnt = look.steps as u64 * rows;
         progress.running_loss = look.objective;
@@ -56,11 +56,11 @@ pub(super) fn train(
         heads: vec![Head::of(found.weights.into_iter(), found.bias)],
         epochs: found.steps as u64,
         stop: match found.stop {
-            newton::Stop::Gap => Stop::Gap,
-            newton::Stop::PredictedDecrease => Stop::PredictedDecrease,
-            newton::Stop::Precision => Stop::Precision,
-            newton::Stop::Steps => Stop::Steps,
-            newton::Stop::Told => Stop::Interrupted,
+            newton::NewtonStop::Gap => Stop::Gap,
+            newton::NewtonStop::PredictedDecrease => Stop::PredictedDecrease,
+            newton::NewtonStop::Precision => Stop::Precision,
+            newton::NewtonStop::Steps => Stop::Steps,
+            newton::NewtonStop::Interrupted => Stop::Interrupted,
         },
         seconds,
         validation: held_out,

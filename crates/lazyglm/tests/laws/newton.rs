@@ -3,7 +3,7 @@
 use crate::common::{log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{certify, l1_max, objective, violation};
-use lazyglm::optim::newton::{Options, Problem, Solution, Stop, solve};
+use lazyglm::optim::newton::{NewtonStop, Options, Problem, Solution, solve};
 use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Rows, WeightedPenalty, synth};
 use proptest::prelude::*;
@@ -81,8 +81,8 @@ proptest! {
                     let found = made.solve(penalty, bias, 1e-8, None);
                     let proof = certify(made.examples(), &*made.loss, penalty, &found.weights, bias.then_some(found.bias));
                     let gap = proof.relative_gap.unwrap();
-                    prop_assert!(found.stop != Stop::Steps, "{spec} {penalty:?} bias {bias}: {found:?}");
-                    if penalty.l2 > 0.0 && found.stop == Stop::Gap {
+                    prop_assert!(found.stop != NewtonStop::Steps, "{spec} {penalty:?} bias {bias}: {found:?}");
+                    if penalty.l2 > 0.0 && found.stop == NewtonStop::Gap {
                         prop_assert!(gap <= 2e-8, "{spec} {penalty:?} bias {bias}: {gap} {found:?}");
                     }
                     // F is second order in the violation: a gap of 10⁻⁴ at λ₂ = 0 is far below that in distance.
@@ -169,7 +169,7 @@ fn at_l1_max_the_model_of_zeros_comes_at_once() {
         let made = Made::draw(&mut random, loss, 50, 10);
         let most = l1_max(made.examples(), &*made.loss, true);
         let zero = made.solve(ElasticNet { l1: most * (1.0 + 1e-9), l2: 0.0 }, true, 1e-6, None);
-        assert_eq!((zero.stop, zero.steps), (Stop::Gap, 0), "{}", made.loss.spec());
+        assert_eq!((zero.stop, zero.steps), (NewtonStop::Gap, 0), "{}", made.loss.spec());
         assert!(zero.weights.iter().all(|w| *w == 0.0));
         let penalty = ElasticNet { l1: most, l2: 0.0 };
         assert!(
@@ -192,7 +192,7 @@ fn a_separable_problem_without_a_penalty_ends_at_the_limit_with_finite_weights()
     let problem =
         Problem { examples, loss: &*loss, weighted_penalty: WeightedPenalty::of(penalty), bias: true };
     let found = solve(&problem, None, &Options { tolerance: 1e-4, steps: 30 }, &mut |_| true);
-    assert_eq!(found.stop, Stop::Steps);
+    assert_eq!(found.stop, NewtonStop::Steps);
     assert!(found.weights.iter().all(|w| w.is_finite()));
     assert!(objective(examples, &*loss, penalty, &found.weights, found.bias).total() < 1e-3);
 }
@@ -226,7 +226,7 @@ fn constant_and_twin_columns_empty_rows_and_empty_columns_do_no_harm() {
             let found = solve(&problem, None, &Options { tolerance: 1e-8, steps: 300 }, &mut |_| true);
             assert_eq!((found.weights[3], found.weights[4]), (0.0, 0.0), "{spec} {penalty:?}");
             let kkt = violation(examples, &*loss, penalty, &found.weights, Some(found.bias));
-            assert!(kkt < 1e-3 && found.stop != Stop::Steps, "{spec} {penalty:?}: {kkt} {found:?}");
+            assert!(kkt < 1e-3 && found.stop != NewtonStop::Steps, "{spec} {penalty:?}: {kkt} {found:?}");
         }
     }
 }
@@ -236,9 +236,9 @@ fn a_tolerance_beyond_the_precision_ends_and_says_so() {
     let mut random = Random::new(11);
     let made = Made::draw(&mut random, loss::parse("logistic").unwrap(), 200, 20);
     let found = made.solve(ElasticNet { l1: 1e-3, l2: 1e-4 }, true, 1e-30, None);
-    assert!(matches!(found.stop, Stop::Precision | Stop::Gap), "{found:?}");
+    assert!(matches!(found.stop, NewtonStop::Precision | NewtonStop::Gap), "{found:?}");
     let none = made.solve(ElasticNet { l1: 1e-3, l2: 0.0 }, true, 1e-30, None);
-    assert!(matches!(none.stop, Stop::Precision | Stop::Gap), "{none:?}");
+    assert!(matches!(none.stop, NewtonStop::Precision | NewtonStop::Gap), "{none:?}");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn the_same_bits_on_any_number_of_threads_and_a_watcher_can_end_it() {
         bias: true,
     };
     let told = solve(&problem, None, &Options { tolerance: 1e-9, steps: 300 }, &mut |look| look.steps < 1);
-    assert_eq!((told.stop, told.steps), (Stop::Told, 1));
+    assert_eq!((told.stop, told.steps), (NewtonStop::Interrupted, 1));
     assert!(
         made.value(penalty, &told)
             < objective(made.examples(), &*made.loss, penalty, &[0.0; 200], 0.0).total()
@@ -283,7 +283,7 @@ fn few_columns_end_where_all_do() {
         let options = Options { tolerance: 1e-8, steps: 200 };
         let few = solve(&problem, None, &options, &mut |_| true);
         let all = solve(&problem, Some((&nothing, 0.0)), &options, &mut |_| true);
-        assert!(matches!(few.stop, Stop::Gap | Stop::PredictedDecrease), "{:?}", few.stop);
+        assert!(matches!(few.stop, NewtonStop::Gap | NewtonStop::PredictedDecrease), "{:?}", few.stop);
         assert!(few.weights.iter().filter(|w| **w != 0.0).count() > 2);
         for (j, (a, b)) in few.weights.iter().zip(&all.weights).enumerate() {
             let near = (a - b).abs() < 1e-5 && (*a == 0.0) == (*b == 0.0);
@@ -293,7 +293,7 @@ fn few_columns_end_where_all_do() {
     let weighted_penalty = WeightedPenalty::of(ElasticNet::new(0.2 * most, 0.0).unwrap());
     let problem = Problem { examples: task.examples(), loss: &*task.loss, weighted_penalty, bias: true };
     let told = solve(&problem, None, &Options { tolerance: 1e-8, steps: 200 }, &mut |look| look.steps < 1);
-    assert_eq!((told.stop, told.steps), (Stop::Told, 1), "told to stop, it stops");
+    assert_eq!((told.stop, told.steps), (NewtonStop::Interrupted, 1), "told to stop, it stops");
 }
 
 /// Columns that are nearly dependent: sweeps over single weights hardly move, and what they promise is little long before
@@ -337,7 +337,7 @@ fn nearly_dependent_columns_are_solved_or_nothing_is_claimed() {
             let options = Options { tolerance: 1e-4, steps: 200 };
             let found = solve(&problem, None, &options, &mut |_| true);
             let f = objective(examples, &*loss, penalty, &found.weights, found.bias).total();
-            let claimed = matches!(found.stop, Stop::Gap | Stop::PredictedDecrease);
+            let claimed = matches!(found.stop, NewtonStop::Gap | NewtonStop::PredictedDecrease);
             assert!(
                 !claimed || f < 1.05 * noise + penalty.value(&truth),
                 "{which} {l1} {l2}: {:?} at {f}",

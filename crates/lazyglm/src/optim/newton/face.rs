@@ -10,7 +10,7 @@
 //! zero in many weights, and gain nothing. Passes run over rows, because the numbers of some weights fit into
 //! the L1 cache, and those of all rows do not.
 
-use super::model::Model;
+use super::model::QuadraticModel;
 use crate::optim::kernel::NarrowRows;
 
 /// The damping ε.
@@ -41,7 +41,7 @@ impl Way {
     }
 }
 
-impl Model {
+impl QuadraticModel {
     /// Moves towards the minimum of Q among points with the same signs, as far as Q decreases. Returns the
     /// decrease of Q.
     pub(super) fn go_along_face(&mut self, rows: &NarrowRows) -> f64 {

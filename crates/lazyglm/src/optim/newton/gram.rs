@@ -4,7 +4,7 @@
 //! A = X̃ᵀX̃, the bias a column √D at the end      q = A·d      slope of Q at k: gₖ + qₖ + λ₂vₖ
 //! ```
 
-use super::model::{Model, shrunk};
+use super::model::{QuadraticModel, shrunk};
 use crate::optim::kernel::NarrowRows;
 
 /// Maximum size of a working set with a dense matrix.
@@ -30,12 +30,12 @@ pub(super) struct Gram {
 
 impl Gram {
     /// Whether a dense matrix is worth its cost.
-    pub fn pays(model: &Model) -> bool {
+    pub fn pays(model: &QuadraticModel) -> bool {
         let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
         width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
     }
 
-    pub fn of(model: &Model) -> Gram {
+    pub fn of(model: &QuadraticModel) -> Gram {
         let side = model.set.len() + 1;
         let mut a = NarrowRows::of(&model.columns).square(&model.roots);
         for k in 0..side - 1 {
@@ -53,7 +53,7 @@ impl Gram {
     }
 }
 
-impl Model {
+impl QuadraticModel {
     /// Minimises Q on A until the violations have fallen to a small share of the first ones. Returns the
     /// number of entries touched.
     ///
@@ -107,7 +107,7 @@ impl Model {
             }
         }
         let curved: f64 = (0..width).map(|k| (self.to[k] - self.from[k]) * q[k]).sum();
-        self.promised = (-self.descent() - 0.5 * (curved + self.bias * q[width])).max(0.0);
+        self.predicted = (-self.descent() - 0.5 * (curved + self.bias * q[width])).max(0.0);
         effort
     }
 

@@ -1,6 +1,6 @@
 //! Line search: the full step if F decreases enough, otherwise half of it, a quarter, …
 
-use super::model::Model;
+use super::model::QuadraticModel;
 use super::point::Point;
 use super::{Guard, Newton};
 use crate::data::rows::Value;
@@ -17,7 +17,7 @@ impl<V: Value> Newton<'_, V> {
     pub(super) fn take(
         &self,
         point: &mut Point,
-        model: &Model,
+        model: &QuadraticModel,
         columns: &Columns<V>,
         guard: &mut Guard,
     ) -> f64 {
@@ -55,7 +55,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// The change of the scores by the full move.
-    fn moves(&self, model: &Model, columns: &Columns<V>) -> Vec<f64> {
+    fn moves(&self, model: &QuadraticModel, columns: &Columns<V>) -> Vec<f64> {
         let rows = self.problem.examples.rows;
         let moved = |k: &usize| model.to[*k] != model.from[*k];
         let changed: Vec<usize> = (0..model.set.len()).filter(moved).collect();
@@ -76,7 +76,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// The weights after this share of the move. Weights that the full move takes to zero are exactly zero.
-    fn moved(&self, point: &Point, model: &Model, alpha: f64) -> Vec<f64> {
+    fn moved(&self, point: &Point, model: &QuadraticModel, alpha: f64) -> Vec<f64> {
         let mut weights = point.weights.clone();
         for (k, &j) in model.set.iter().enumerate() {
             let (from, to) = (model.from[k], model.to[k]);

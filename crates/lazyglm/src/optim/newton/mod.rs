@@ -13,7 +13,7 @@
 //! §9.
 //!
 //! The solver stops at a relative duality gap. If λ₂ = 0, where the gap is loose, it stops when the predicted
-//! decrease of a step is below the tolerance. [`Stop`] tells which.
+//! decrease of a step is below the tolerance. [`NewtonStop`] tells which.
 
 mod face;
 mod gains;
@@ -28,9 +28,9 @@ use crate::data::rows::{Examples, Value, ValuesRef};
 use crate::optim::kernel::Columns;
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
-use model::Model;
+use model::QuadraticModel;
 use point::Point;
-use sparse_start::Few;
+use sparse_start::SparseStart;
 use std::sync::OnceLock;
 
 /// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
@@ -76,7 +76,7 @@ pub struct Options {
 
 /// Why the solver stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum NewtonStop {
     /// The relative duality gap is below the tolerance, which certifies the result.
     Gap,
     /// The predicted decrease of a step is below a tenth of the tolerance. This is reliable, but not a
@@ -87,7 +87,7 @@ pub enum Stop {
     /// The maximum number of steps was reached.
     Steps,
     /// The caller's `watch` function stopped the solver.
-    Told,
+    Interrupted,
 }
 
 /// Result of the solver.
@@ -98,7 +98,7 @@ pub struct Solution {
     /// The bias b, or 0 without a bias.
     pub bias: f64,
     /// Why the solver stopped.
-    pub stop: Stop,
+    pub stop: NewtonStop,
     /// Number of Newton steps.
     pub steps: usize,
     /// The predicted decrease of the last step, relative to F.
@@ -107,7 +107,7 @@ pub struct Solution {
 
 /// Progress after a step, for the caller's `watch` function.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct NewtonProgress {
     /// Number of Newton steps so far.
     pub steps: usize,
     /// The objective F.
@@ -128,7 +128,7 @@ pub struct Look {
 /// let problem = newton::Problem { examples: task.examples(), loss: &*task.loss, weighted_penalty: WeightedPenalty::of(penalty), bias: true };
 /// let options = newton::Options { tolerance: 1e-9, steps: 100 };
 /// let found = newton::solve(&problem, None, &options, &mut |_| true);
-/// assert_eq!(found.stop, newton::Stop::Gap);
+/// assert_eq!(found.stop, newton::NewtonStop::Gap);
 /// let proof = objective::certify(task.examples(), &*task.loss, penalty, &found.weights, Some(found.bias));
 /// assert!(proof.relative_gap.unwrap() < 1e-8);
 /// ```
@@ -136,7 +136,7 @@ pub fn solve(
     problem: &Problem,
     start: Option<(&[f64], f64)>,
     options: &Options,
-    watch: &mut dyn FnMut(&Look) -> bool,
+    watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
     solve_on(&View::default(), problem, start, options, usize::MAX, watch)
 }
@@ -150,14 +150,14 @@ pub(crate) struct View {
 
 /// Like [`solve`], with a view that earlier solves on these rows may have created.
 ///
-/// Ends with [`Stop::Steps`] after touching `work` numbers, a bound that does not depend on the clock.
+/// Ends with [`NewtonStop::Steps`] after touching `work` numbers, a bound that does not depend on the clock.
 pub(crate) fn solve_on(
     view: &View,
     problem: &Problem,
     start: Option<(&[f64], f64)>,
     options: &Options,
     work: usize,
-    watch: &mut dyn FnMut(&Look) -> bool,
+    watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
     match problem.examples.rows.values() {
         ValuesRef::F32(values) => Newton::new(problem, values, options, work).run(&view.narrow, start, watch),
@@ -194,18 +194,18 @@ impl<'a, V: Value> Newton<'a, V> {
         &self,
         view: &OnceLock<Columns<V>>,
         start: Option<(&[f64], f64)>,
-        watch: &mut dyn FnMut(&Look) -> bool,
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
         let mut point = self.null_point();
         let most = self.largest_violation(&point); // no weight leaves zero: this is the optimum
         if self.problem.examples.is_empty() || (start.is_none() && most <= 0.0) {
-            return point.solved(Stop::Gap, 0, 0.0);
+            return point.solved(NewtonStop::Gap, 0, 0.0);
         }
         let (mut guard, mut steps) = (Guard::new(self.problem.examples.len()), 0);
-        if start.is_none() && view.get().is_none() && self.maybe_few(most) {
-            match self.few(point, &mut guard, watch) {
-                Few::Ended(solution) => return solution,
-                Few::Many(reached, made) => (point, steps) = (reached, made),
+        if start.is_none() && view.get().is_none() && self.may_be_sparse(most) {
+            match self.sparse_start(point, &mut guard, watch) {
+                SparseStart::Ended(solution) => return solution,
+                SparseStart::NotSparse(reached, made) => (point, steps) = (reached, made),
             }
         }
         let columns = view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values));
@@ -224,29 +224,30 @@ impl<'a, V: Value> Newton<'a, V> {
         columns: &Columns<V>,
         guard: &mut Guard,
         steps: usize,
-        watch: &mut dyn FnMut(&Look) -> bool,
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
         let (mut predicted_decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
         let mut work = self.work;
         for step in steps..self.options.steps {
             let gap = self.relative_gap(&point);
             let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
-            let go_on = watch(&Look { steps: step, objective: point.value / self.n, nonzeros, gap });
+            let go_on =
+                watch(&NewtonProgress { steps: step, objective: point.value / self.n, nonzeros, gap });
             if gap <= self.options.tolerance {
-                return point.solved(Stop::Gap, step, predicted_decrease);
+                return point.solved(NewtonStop::Gap, step, predicted_decrease);
             }
             if predicted_decrease <= margin * self.options.tolerance && self.gap_is_loose() {
-                return point.solved(Stop::PredictedDecrease, step, predicted_decrease);
+                return point.solved(NewtonStop::PredictedDecrease, step, predicted_decrease);
             }
             if !go_on {
-                return point.solved(Stop::Told, step, predicted_decrease);
+                return point.solved(NewtonStop::Interrupted, step, predicted_decrease);
             }
             if work == 0 {
-                return point.solved(Stop::Steps, step, predicted_decrease);
+                return point.solved(NewtonStop::Steps, step, predicted_decrease);
             }
             let most = self.largest_violation(&point);
             self.guard_curvature(&mut point, guard, most);
-            let mut model = Model::build(self, &point, columns, most);
+            let mut model = QuadraticModel::build(self, &point, columns, most);
             let surely =
                 self.gap_is_loose() && slow && predicted_decrease <= self.options.tolerance && model.whole;
             let little = match surely {
@@ -257,7 +258,7 @@ impl<'a, V: Value> Newton<'a, V> {
             let touched = model.solve(little, surely, work);
             work = work.saturating_sub(touched + self.problem.examples.rows.nonzeros() + point.weights.len());
             let last = predicted_decrease;
-            predicted_decrease = model.promised / point.value.abs().max(f64::MIN_POSITIVE);
+            predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
             slow = predicted_decrease > SLOW * last;
             let before = point.value;
             let alpha = self.take(&mut point, &model, columns, guard);
@@ -268,10 +269,10 @@ impl<'a, V: Value> Newton<'a, V> {
             };
             idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
             if idle == 3 {
-                return point.solved(Stop::Precision, step + 1, predicted_decrease);
+                return point.solved(NewtonStop::Precision, step + 1, predicted_decrease);
             }
         }
-        point.solved(Stop::Steps, self.options.steps, predicted_decrease)
+        point.solved(NewtonStop::Steps, self.options.steps, predicted_decrease)
     }
 
     /// Whether the duality gap is loose. If λ₂ = 0, the gap is of first order in the violation, and the

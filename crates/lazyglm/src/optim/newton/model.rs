@@ -28,7 +28,7 @@ const FACE_PASSES: usize = 10;
 const GROWTH: usize = 1000;
 
 /// The quadratic model and the current point of its minimisation.
-pub(super) struct Model {
+pub(super) struct QuadraticModel {
     /// The weights of the working set.
     pub set: Vec<u32>,
     /// Whether the working set contains all weights that would move.
@@ -46,7 +46,7 @@ pub(super) struct Model {
     /// The change of the bias.
     pub bias: f64,
     /// The predicted decrease Q(from) − Q(to).
-    pub promised: f64,
+    pub predicted: f64,
     pub(super) gradient: Vec<f64>,
     pub(super) weighted_penalty: Vec<ElasticNet>, // times n
     pub(super) nonnegative: bool,
@@ -58,8 +58,13 @@ pub(super) struct Model {
     pub(super) tilt: Vec<f32>,         // t
 }
 
-impl Model {
-    pub fn build<V: Value>(newton: &Newton<V>, point: &Point, columns: &Columns<V>, most: f64) -> Model {
+impl QuadraticModel {
+    pub fn build<V: Value>(
+        newton: &Newton<V>,
+        point: &Point,
+        columns: &Columns<V>,
+        most: f64,
+    ) -> QuadraticModel {
         let weighted_penalty = &newton.problem.weighted_penalty;
         let (set, whole) = working_set(newton, point, most);
         let highest = point.second_derivatives.iter().copied().fold(0.0, f64::max);
@@ -86,7 +91,7 @@ impl Model {
             ElasticNet { l1, l2 }
         };
         let prices_of_set = set.iter().zip(&units).map(times_n).collect();
-        let mut model = Model {
+        let mut model = QuadraticModel {
             to: from.clone(),
             from,
             gradient,
@@ -97,7 +102,7 @@ impl Model {
             set,
             whole,
             bias: 0.0,
-            promised: 0.0,
+            predicted: 0.0,
             columns: narrow,
             squares,
             nonnegative: weighted_penalty.nonnegative,
@@ -176,7 +181,7 @@ impl Model {
                 }
             }
         }
-        self.promised = self.predicted_decrease().max(0.0);
+        self.predicted = self.predicted_decrease().max(0.0);
         touched
     }
 
@@ -275,14 +280,14 @@ fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> (Vec<u
     }
     let growth = GROWTH.max(2 * set.len());
     let whole = near.len() <= growth;
-    set.extend(steepest_of(near, growth).into_iter().map(|(_, j)| j));
+    set.extend(largest_gradients(near, growth).into_iter().map(|(_, j)| j));
     set.sort_unstable();
     Random::new(point.weights.len() as u64).shuffle(&mut set);
     (set, whole)
 }
 
 /// At most `most` columns with the largest gradients. Among equal gradients, the first column wins.
-pub(super) fn steepest_of(mut near: Vec<(f64, u32)>, most: usize) -> Vec<(f64, u32)> {
+pub(super) fn largest_gradients(mut near: Vec<(f64, u32)>, most: usize) -> Vec<(f64, u32)> {
     if near.len() > most {
         near.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         near.truncate(most);

@@ -1,6 +1,6 @@
 //! The state of the solver at one point: weights, scores, derivatives and the gradient.
 
-use super::{Newton, Solution, Stop};
+use super::{Newton, NewtonStop, Solution};
 use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ pub(super) struct Point {
 
 impl Point {
     /// Converts the point to a solution.
-    pub fn solved(self, stop: Stop, steps: usize, predicted_decrease: f64) -> Solution {
+    pub fn solved(self, stop: NewtonStop, steps: usize, predicted_decrease: f64) -> Solution {
         Solution { weights: self.weights, bias: self.bias, stop, steps, predicted_decrease }
     }
 }

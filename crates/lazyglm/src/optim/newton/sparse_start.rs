@@ -1,9 +1,9 @@
 //! Newton's method for sparse solutions: it works on a copy of a few columns, then checks all columns by
 //! rows. The view by columns, which costs more than that, is never created.
 
-use super::model::steepest_of;
+use super::model::largest_gradients;
 use super::point::Point;
-use super::{Guard, Look, Newton, Options, Problem, Solution, Stop};
+use super::{Guard, Newton, NewtonProgress, NewtonStop, Options, Problem, Solution};
 use crate::data::rows::{Examples, RowsRef, Value};
 use crate::optim::kernel::Columns;
 use crate::problem::penalty::WeightedPenalty;
@@ -24,15 +24,15 @@ const LOOKS: usize = 8;
 const PART: usize = 2;
 
 /// Outcome of the method.
-pub(super) enum Few {
+pub(super) enum SparseStart {
     /// The optimum, or a stop requested by the caller.
     Ended(Solution),
     /// There are too many weights for this method. Holds the current point and the number of steps.
-    Many(Point, usize),
+    NotSparse(Point, usize),
 }
 
 /// Some columns of the data, stored by row and by column.
-struct Part<V> {
+struct ColumnSubset<V> {
     set: Vec<u32>, // in ascending order
     offsets: Vec<usize>,
     ids: Vec<u32>,
@@ -42,17 +42,17 @@ struct Part<V> {
 
 impl<V: Value> Newton<'_, V> {
     /// Whether the method is worth trying. `most` is the largest violation of the null model.
-    pub(super) fn maybe_few(&self, most: f64) -> bool {
+    pub(super) fn may_be_sparse(&self, most: f64) -> bool {
         self.problem.examples.rows.nonzeros() >= LARGE && !self.many(most)
     }
 
     /// Runs the method from the null model.
-    pub(super) fn few(
+    pub(super) fn sparse_start(
         &self,
         mut point: Point,
         guard: &mut Guard,
-        watch: &mut dyn FnMut(&Look) -> bool,
-    ) -> Few {
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+    ) -> SparseStart {
         let rows = self.problem.examples.rows;
         let mut counts = vec![0u32; rows.columns()];
         rows.ids().iter().for_each(|&j| counts[j as usize] += 1);
@@ -60,35 +60,35 @@ impl<V: Value> Newton<'_, V> {
         for _ in 0..LOOKS {
             let gap = self.relative_gap(&point);
             let room = rows.nonzeros() / if last.is_none() { ROOM } else { ROOM / 2 };
-            let set = self.gradient_bound(&point, &counts, room);
-            let enough = last.take().filter(|part: &Part<V>| part.has(&set));
+            let set = self.candidate_columns(&point, &counts, room);
+            let enough = last.take().filter(|part: &ColumnSubset<V>| part.has(&set));
             let rest = self.options.steps - steps;
             // Solve loosely until no weight outside the set would move.
             let within = match enough {
                 Some(_) => Options { tolerance: 0.1 * self.options.tolerance, steps: rest },
                 None => Options { tolerance: 0.1 * gap.max(self.options.tolerance), steps: STEPS.min(rest) },
             };
-            let Some(part) = enough.or_else(|| Part::of(rows, self.values, set)) else { break };
+            let Some(part) = enough.or_else(|| ColumnSubset::of(rows, self.values, set)) else { break };
             let found = self.descend_on(&part, &point, &within, guard, &mut |look| {
-                watch(&Look { steps: steps + look.steps, gap, ..*look })
+                watch(&NewtonProgress { steps: steps + look.steps, gap, ..*look })
             });
             steps += found.steps;
             self.lift(&mut point, &part, &found);
             if let Some(stop) = self.ended(&point, &part.set, &within, &found) {
-                return Few::Ended(point.solved(stop, steps, found.predicted_decrease));
+                return SparseStart::Ended(point.solved(stop, steps, found.predicted_decrease));
             }
             last = Some(part);
         }
-        Few::Many(point, steps)
+        SparseStart::NotSparse(point, steps)
     }
 
     /// Why the method ends, if it does, when the weights of `set` are at their best.
-    fn ended(&self, point: &Point, set: &[u32], within: &Options, found: &Solution) -> Option<Stop> {
-        if found.stop == Stop::Told {
-            return Some(Stop::Told);
+    fn ended(&self, point: &Point, set: &[u32], within: &Options, found: &Solution) -> Option<NewtonStop> {
+        if found.stop == NewtonStop::Interrupted {
+            return Some(NewtonStop::Interrupted);
         }
         if self.relative_gap(point) <= self.options.tolerance {
-            return Some(Stop::Gap);
+            return Some(NewtonStop::Gap);
         }
         let beyond = |j: usize| self.problem.weighted_penalty.beyond(j, point.gradient[j] / self.n) > 0.0;
         let outside = |j: usize| set.binary_search(&(j as u32)).is_err();
@@ -97,15 +97,17 @@ impl<V: Value> Newton<'_, V> {
             return None;
         }
         match found.stop {
-            Stop::Gap | Stop::PredictedDecrease if self.gap_is_loose() => Some(Stop::PredictedDecrease),
-            Stop::Precision => Some(Stop::Precision),
+            NewtonStop::Gap | NewtonStop::PredictedDecrease if self.gap_is_loose() => {
+                Some(NewtonStop::PredictedDecrease)
+            }
+            NewtonStop::Precision => Some(NewtonStop::Precision),
             _ => None,
         }
     }
 
     /// The non-zero weights, and the columns with the largest violations among the others, up to `room`
     /// non-zeros. In ascending order.
-    fn gradient_bound(&self, point: &Point, counts: &[u32], room: usize) -> Vec<u32> {
+    fn candidate_columns(&self, point: &Point, counts: &[u32], room: usize) -> Vec<u32> {
         let (mut set, mut near) = (Vec::new(), Vec::new());
         for (j, &w) in point.weights.iter().enumerate() {
             let beyond = self.problem.weighted_penalty.beyond(j, point.gradient[j] / self.n);
@@ -115,7 +117,7 @@ impl<V: Value> Newton<'_, V> {
                 near.push((beyond, j as u32));
             }
         }
-        let mut near = steepest_of(near, MOST + 1);
+        let mut near = largest_gradients(near, MOST + 1);
         near.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let growth = set.len() + FIRST.max(2 * set.len());
         let mut taken: usize = set.iter().map(|&j| counts[j as usize] as usize).sum();
@@ -133,11 +135,11 @@ impl<V: Value> Newton<'_, V> {
     /// Minimises F over the weights of the part, from their current values.
     fn descend_on(
         &self,
-        part: &Part<V>,
+        part: &ColumnSubset<V>,
         point: &Point,
         within: &Options,
         guard: &mut Guard,
-        watch: &mut dyn FnMut(&Look) -> bool,
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
         let Problem { examples, loss, weighted_penalty, bias } = *self.problem;
         let rows = part.rows();
@@ -152,7 +154,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// Updates the full point from the weights of the part, with the gradient computed by rows.
-    fn lift(&self, point: &mut Point, part: &Part<V>, found: &Solution) {
+    fn lift(&self, point: &mut Point, part: &ColumnSubset<V>, found: &Solution) {
         point.bias = found.bias;
         part.set.iter().zip(&found.weights).for_each(|(&j, w)| point.weights[j as usize] = *w);
         for (i, score) in point.scores.iter_mut().enumerate() {
@@ -165,9 +167,9 @@ impl<V: Value> Newton<'_, V> {
     }
 }
 
-impl<V: Value> Part<V> {
+impl<V: Value> ColumnSubset<V> {
     /// Copies the columns. Returns `None` if there are too many columns or non-zeros.
-    fn of(rows: RowsRef, values: &[V], set: Vec<u32>) -> Option<Part<V>> {
+    fn of(rows: RowsRef, values: &[V], set: Vec<u32>) -> Option<ColumnSubset<V>> {
         if set.len() > MOST {
             return None;
         }
@@ -195,7 +197,7 @@ impl<V: Value> Part<V> {
         ids.truncate(len);
         kept.truncate(len);
         let columns = Columns::of(RowsRef::trusted(&offsets, &ids, V::lent(&kept), set.len()), &kept);
-        Some(Part { set, offsets, ids, values: kept, columns })
+        Some(ColumnSubset { set, offsets, ids, values: kept, columns })
     }
 
     /// Whether the part contains all these columns.
