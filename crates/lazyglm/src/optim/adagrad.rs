@@ -30,7 +30,7 @@ const FLOOR: f64 = 0.01;
 
 /// Parameters that are the same for all rows.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct AdagradOptions {
     /// λ₁ and λ₂.
     pub penalty: ElasticNet,
     /// The learning rate factor η.
@@ -48,8 +48,8 @@ pub struct Rule {
 ///     rows.push(&[(0, x)]).unwrap();
 ///     let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
 ///     let (loss, scales) = (loss::parse("logistic").unwrap(), Scales::of(examples));
-///     let rule = Rule { penalty: ElasticNet { l1: 0.0, l2: 0.0 }, eta: 0.5, aware: true };
-///     let mut model = Adagrad::new(rule, scales.rms(), scales.units(&*loss, true), true);
+///     let options = AdagradOptions { penalty: ElasticNet { l1: 0.0, l2: 0.0 }, eta: 0.5, aware: true };
+///     let mut model = Adagrad::new(options, scales.rms(), scales.units(&*loss, true), true);
 ///     model.learn(&*loss, examples, &[0, 0, 0]).unwrap();
 ///     model.weights()[0]
 /// };
@@ -57,7 +57,7 @@ pub struct Rule {
 /// ```
 #[derive(Clone)]
 pub struct Adagrad {
-    rule: Rule,
+    options: AdagradOptions,
     units: Units,
     states: Vec<State>,
     bias: f64,
@@ -91,10 +91,10 @@ struct Touched {
 
 impl Adagrad {
     /// Starts at zero weights, with the bias from `units`. `metrics` are 1/sⱼ², one per column.
-    pub fn new(rule: Rule, metrics: Vec<f64>, units: Units, learns_bias: bool) -> Adagrad {
+    pub fn new(options: AdagradOptions, metrics: Vec<f64>, units: Units, learns_bias: bool) -> Adagrad {
         let state = |metric| State { weight: 0.0, square: 0.0, metric, last: 0.0 };
         Adagrad {
-            rule,
+            options,
             units,
             states: metrics.into_iter().map(state).collect(),
             bias: if learns_bias { units.start } else { 0.0 },
@@ -121,7 +121,7 @@ impl Adagrad {
     /// Brings the gathered weights up to date, at their old rates.
     #[inline(always)]
     fn settle(&mut self) {
-        let ElasticNet { l1, l2 } = self.rule.penalty;
+        let ElasticNet { l1, l2 } = self.options.penalty;
         let (factor, floor) = self.factors();
         let Touched { weights, squares, metrics, gaps, rates, .. } = &mut self.touched;
         let mut largest = 0.0f64; // of ηλ₂ and nηλ₂
@@ -138,7 +138,7 @@ impl Adagrad {
                 *w = prox_steps::soften(*w, r, l1 * d);
             }),
             false => {
-                pairs.for_each(|(w, (&rate, &n))| *w = prox_steps::shrink(self.rule.penalty, rate, n, *w))
+                pairs.for_each(|(w, (&rate, &n))| *w = prox_steps::shrink(self.options.penalty, rate, n, *w))
             }
         }
     }
@@ -146,7 +146,7 @@ impl Adagrad {
     /// The factor η·u, and the initial value of G.
     #[inline(always)]
     fn factors(&self) -> (f64, f64) {
-        (self.rule.eta * self.units.score, FLOOR * self.units.slope * self.units.slope)
+        (self.options.eta * self.units.score, FLOOR * self.units.slope * self.units.slope)
     }
 
     /// Adds the row's derivatives to G and computes the new rates. Returns Q without the bias.
@@ -167,7 +167,7 @@ impl Adagrad {
     /// The length of the step.
     #[inline(always)]
     fn amount(&self, loss: &dyn Loss, at: (f64, f64), weight: f64, slope: f64, reach: f64) -> f64 {
-        let slid = if self.rule.aware { loss.slide(at.0, at.1, weight * reach) } else { None };
+        let slid = if self.options.aware { loss.slide(at.0, at.1, weight * reach) } else { None };
         slid.map(|fall| fall / reach).filter(|amount| amount.is_finite()).unwrap_or(slope)
     }
 }
@@ -186,7 +186,7 @@ impl Steps for Adagrad {
         let mut bias_rate = 0.0;
         if self.learns_bias {
             self.bias_square += slope * slope;
-            bias_rate = self.rule.eta * self.units.score / self.bias_square.sqrt();
+            bias_rate = self.options.eta * self.units.score / self.bias_square.sqrt();
             reach += bias_rate;
         }
         let amount = self.amount(loss, (score, target), weight, slope, reach);
@@ -238,7 +238,7 @@ impl Learner for Adagrad {
         let now = |state: &State| {
             let rate = factor * state.metric / (state.square + floor).sqrt();
             let n = self.t as f64 - state.last;
-            match prox_steps::shrink(self.rule.penalty, rate, n, state.weight) {
+            match prox_steps::shrink(self.options.penalty, rate, n, state.weight) {
                 0.0 => 0.0, // not −0
                 weight => weight,
             }

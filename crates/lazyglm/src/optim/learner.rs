@@ -1,12 +1,12 @@
 //! What the loop over epochs needs of a model that is learnt a row at a time, whatever the algorithm.
 //!
 //! ```
-//! use lazyglm::optim::{adagrad::{Adagrad, Rule}, learner::Learner, scales::Scales};
+//! use lazyglm::optim::{adagrad::{Adagrad, AdagradOptions}, learner::Learner, scales::Scales};
 //! use lazyglm::{ElasticNet, synth};
 //! let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
 //! let scales = Scales::of(task.examples());
-//! let rule = Rule { penalty: ElasticNet { l1: 1e-3, l2: 1e-3 }, eta: 0.1, aware: true };
-//! let mut model = Adagrad::new(rule, scales.rms(), scales.units(&*task.loss, true), true);
+//! let options = AdagradOptions { penalty: ElasticNet { l1: 1e-3, l2: 1e-3 }, eta: 0.1, aware: true };
+//! let mut model = Adagrad::new(options, scales.rms(), scales.units(&*task.loss, true), true);
 //! let rows: Vec<u32> = (0..500).collect();
 //! let first = model.learn(&*task.loss, task.examples(), &rows[..250]).unwrap();
 //! let second = model.learn(&*task.loss, task.examples(), &rows[250..]).unwrap();

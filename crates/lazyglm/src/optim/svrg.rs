@@ -40,7 +40,7 @@ const PARTS: usize = 4;
 
 /// Parameters that are the same for all rows.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct SvrgOptions {
     /// λ₁ and λ₂.
     pub penalty: ElasticNet,
     /// The step size, in units of 1/L̄.
@@ -57,8 +57,8 @@ pub struct Rule {
 /// use lazyglm::{ElasticNet, optim::{learner::Learner, svrg::*, scales::Scales}, synth};
 /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
 /// let penalty = ElasticNet::new(1e-3, 1e-3).unwrap();
-/// let rule = Rule { penalty, step: 1.0, tolerance: 1e-3, seed: 1 };
-/// let mut model = Saga::new(rule, Scales::of(task.examples()).spreads(), true);
+/// let options = SvrgOptions { penalty, step: 1.0, tolerance: 1e-3, seed: 1 };
+/// let mut model = Svrg::new(options, Scales::of(task.examples()).spreads(), true);
 /// for _ in 0..200 {
 ///     model.look(&*task.loss, &mut |see| Ok(see(task.examples()))).unwrap(); // all rows at once
 ///     if model.converged().is_some() {
@@ -70,8 +70,8 @@ pub struct Rule {
 /// assert!(model.converged().is_some());
 /// ```
 #[derive(Clone)]
-pub struct Saga {
-    rule: Rule,
+pub struct Svrg {
+    options: SvrgOptions,
     states: Vec<State>,
     bias: Bias,
     t: u64,
@@ -84,7 +84,7 @@ pub struct Saga {
     now_of_row: Vec<f64>, // current weights of the row
     old_of_row: Vec<f64>, // weights of the row at the snapshot
     epochs: u64,
-    seen: Seen,
+    snapshot: SnapshotEvaluation,
 }
 
 /// A weight with its state at the last touch.
@@ -108,18 +108,18 @@ struct Bias {
 
 /// The evaluation at the last snapshot.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct SnapshotEvaluation {
     objective: f64,
     fell: f64, // |decrease| of F by the last epoch, at least a quarter of the one before
     gap: f64,  // relative duality gap
 }
 
-impl Saga {
+impl Svrg {
     /// Starts at zero weights. `spreads` are mⱼ, one per column.
-    pub fn new(rule: Rule, spreads: Vec<f64>, learns_bias: bool) -> Saga {
+    pub fn new(options: SvrgOptions, spreads: Vec<f64>, learns_bias: bool) -> Svrg {
         let state = |m: f64| State { weight: 0.0, old: 0.0, drift: 0.0, last: 0, swift: (1.0 / m) as f32 };
-        Saga {
-            rule,
+        Svrg {
+            options,
             states: spreads.into_iter().map(state).collect(),
             bias: Bias { learns: learns_bias, now: 0.0, old: 0.0, drift: 0.0 },
             t: 0,
@@ -127,30 +127,34 @@ impl Saga {
             mean_length: 1.0,
             factor: 0.0,
             steps: 0,
-            random: Random::new(rule.seed),
+            random: Random::new(options.seed),
             broken: false,
             now_of_row: Vec::new(),
             old_of_row: Vec::new(),
             epochs: 0,
-            seen: Seen { objective: f64::INFINITY, fell: f64::INFINITY, gap: f64::INFINITY },
+            snapshot: SnapshotEvaluation {
+                objective: f64::INFINITY,
+                fell: f64::INFINITY,
+                gap: f64::INFINITY,
+            },
         }
     }
 
     /// Starts from these weights.
-    pub fn starting_from(mut self, weights: &[f64], bias: f64) -> Saga {
+    pub fn starting_from(mut self, weights: &[f64], bias: f64) -> Svrg {
         self.states.iter_mut().zip(weights).for_each(|(state, &weight)| state.weight = weight);
         self.bias.now = if self.bias.learns { bias } else { 0.0 };
         self
     }
 
     /// Samples the loss of one row in this many.
-    pub fn sampling_one_in(self, rows: u64) -> Saga {
-        Saga { sampled: rows.max(1), ..self }
+    pub fn sampling_one_in(self, rows: u64) -> Svrg {
+        Svrg { sampled: rows.max(1), ..self }
     }
 
     /// The objective F at the last snapshot.
     pub fn objective(&self) -> f64 {
-        self.seen.objective
+        self.snapshot.objective
     }
 
     /// The current value of a weight.
@@ -158,7 +162,7 @@ impl Saga {
     fn now(&self, state: &State) -> f64 {
         let n = f64::from(self.steps - state.last);
         prox_steps::drift(
-            self.rule.penalty,
+            self.options.penalty,
             self.factor * f64::from(state.swift),
             state.drift,
             n,
@@ -201,8 +205,8 @@ impl Saga {
     ///
     /// The derivatives in the gap are those after one Newton step on the bias, as predicted by second
     /// derivatives. They sum to zero, as a dual bound requires.
-    fn judge(&self, sums: &Sums) -> Seen {
-        let (ElasticNet { l1, l2 }, n) = (self.rule.penalty, sums.rows.max(1) as f64);
+    fn evaluate(&self, sums: &Sums) -> SnapshotEvaluation {
+        let (ElasticNet { l1, l2 }, n) = (self.options.penalty, sums.rows.max(1) as f64);
         let second_derivative = sums.second_derivatives / n;
         let better = if self.bias.learns && second_derivative > 0.0 {
             -sums.slopes / n / second_derivative
@@ -218,19 +222,19 @@ impl Saga {
             penalty += cost;
         }
         let objective = sums.losses / n + penalty;
-        let fell = (self.seen.objective - objective).abs();
-        let fell = if self.seen.fell.is_finite() { fell.max(self.seen.fell / 4.0) } else { fell };
-        Seen { objective, fell, gap: gap / objective.abs().max(f64::MIN_POSITIVE) }
+        let fell = (self.snapshot.objective - objective).abs();
+        let fell = if self.snapshot.fell.is_finite() { fell.max(self.snapshot.fell / 4.0) } else { fell };
+        SnapshotEvaluation { objective, fell, gap: gap / objective.abs().max(f64::MIN_POSITIVE) }
     }
 }
 
-impl Steps for Saga {
+impl Steps for Svrg {
     #[inline(always)]
     fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
         let (mut now, mut old) = (std::mem::take(&mut self.now_of_row), std::mem::take(&mut self.old_of_row));
         now.clear();
         old.clear();
-        let (mut length, penalty) = (f64::from(u8::from(self.bias.learns)), self.rule.penalty);
+        let (mut length, penalty) = (f64::from(u8::from(self.bias.learns)), self.options.penalty);
         for (&j, &x) in row.ids.iter().zip(row.values) {
             let State { weight, old: before, drift, last, swift } = self.states[j as usize];
             let rate = self.factor * f64::from(swift);
@@ -268,7 +272,7 @@ impl Steps for Saga {
     }
 }
 
-impl Learner for Saga {
+impl Learner for Svrg {
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
         row_loop::learn(self, loss, examples, order)
     }
@@ -314,13 +318,13 @@ impl Learner for Saga {
         })?;
         if self.epochs == 0 {
             self.mean_length = all.lengths / all.rows.max(1) as f64;
-            self.factor = self.rule.step / (loss.curvature().unwrap_or(1.0) * self.mean_length);
+            self.factor = self.options.step / (loss.curvature().unwrap_or(1.0) * self.mean_length);
         }
-        let seen = self.judge(&all);
-        let better = self.epochs == 0 || seen.objective <= self.seen.objective;
+        let snapshot = self.evaluate(&all);
+        let better = self.epochs == 0 || snapshot.objective <= self.snapshot.objective;
         self.take(&all, better);
         if better {
-            self.seen = seen;
+            self.snapshot = snapshot;
         }
         self.epochs += 1;
         Ok(())
@@ -331,12 +335,12 @@ impl Learner for Saga {
     /// If λ₂ > 0, the gap at the snapshot decides. Otherwise the gap is loose. F decreases like 1/k at worst,
     /// so the remaining decrease is about k times that of the last epoch.
     fn converged(&self) -> Option<Converged> {
-        let left = (self.epochs as f64) * self.seen.fell / self.seen.objective.abs().max(f64::MIN_POSITIVE);
-        match self.rule.penalty.l2 > 0.0 {
-            true => (self.seen.gap <= self.rule.tolerance).then_some(Converged::Gap),
-            false => {
-                (self.epochs > 2 && left <= 0.1 * self.rule.tolerance).then_some(Converged::PredictedDecrease)
-            }
+        let left =
+            (self.epochs as f64) * self.snapshot.fell / self.snapshot.objective.abs().max(f64::MIN_POSITIVE);
+        match self.options.penalty.l2 > 0.0 {
+            true => (self.snapshot.gap <= self.options.tolerance).then_some(Converged::Gap),
+            false => (self.epochs > 2 && left <= 0.1 * self.options.tolerance)
+                .then_some(Converged::PredictedDecrease),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::holdout::{Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
 use crate::model::trained::Trained;
-use crate::optim::adagrad::{Adagrad, Rule};
+use crate::optim::adagrad::{Adagrad, AdagradOptions};
 use crate::optim::learner::Learner;
 use crate::optim::learning_rate_search::{Candidate, LearningRateSearch};
 use crate::optim::run_average::RunAverage;
@@ -28,8 +28,11 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     let metrics = [scales.rms(), scales.max()];
     drop(scales);
     let make = |candidate: Candidate, metrics: Vec<f64>| {
-        let rule =
-            Rule { penalty: settings.penalty, eta: candidate.eta, aware: candidate.kind.is_multiple_of(2) };
+        let rule = AdagradOptions {
+            penalty: settings.penalty,
+            eta: candidate.eta,
+            aware: candidate.kind.is_multiple_of(2),
+        };
         Adagrad::new(rule, metrics, units, settings.bias)
     };
     let candidate = match settings.eta0 {

@@ -6,10 +6,10 @@ use super::holdout::{Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
 use crate::model::trained::Trained;
-use crate::optim::adagrad::{self, Adagrad};
+use crate::optim::adagrad::{Adagrad, AdagradOptions};
 use crate::optim::learner::Learner;
 use crate::optim::scales::Scales;
-use crate::optim::svrg::{Rule, Saga};
+use crate::optim::svrg::{Svrg, SvrgOptions};
 use crate::util::error::Result;
 use std::time::Instant;
 
@@ -25,12 +25,13 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     let started = Instant::now();
     let scales = scales(job)?;
     let step = settings.eta0.unwrap_or(STEP);
-    let rule = Rule { penalty: settings.penalty, step, tolerance: settings.tolerance, seed: settings.seed };
+    let rule =
+        SvrgOptions { penalty: settings.penalty, step, tolerance: settings.tolerance, seed: settings.seed };
     let (weights, bias) = match &settings.start {
         Some(start) => (start.weights.clone(), start.bias),
         None => first(job, &scales)?,
     };
-    let model = Saga::new(rule, scales.spreads(), settings.bias).starting_from(&weights, bias);
+    let model = Svrg::new(rule, scales.spreads(), settings.bias).starting_from(&weights, bias);
     drop((weights, scales));
     let model = model.sampling_one_in(sampled(job.problem.rows()));
     let spent = started.elapsed().as_secs_f64();
@@ -41,7 +42,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
 /// One epoch of AdaGrad: far from the minimum there is little noise to reduce, and it is faster.
 fn first(job: &Job, scales: &Scales) -> Result<(Vec<f64>, f64)> {
     let settings = job.settings;
-    let rule = adagrad::Rule { penalty: settings.penalty, eta: FIRST, aware: true };
+    let rule = AdagradOptions { penalty: settings.penalty, eta: FIRST, aware: true };
     let units = scales.units(job.loss(), settings.bias);
     let mut model = Adagrad::new(rule, scales.rms(), units, settings.bias).sampling_one_in(u64::MAX);
     let mut fine = true;

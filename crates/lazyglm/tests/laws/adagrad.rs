@@ -3,7 +3,7 @@
 use crate::common::problem::{Problem, learns_alike_in_chunks, losses, one_of};
 use crate::common::{difference, log_uniform, penalty, rows, sign, tolerance};
 use lazyglm::loss::{self, Admits, Loss};
-use lazyglm::optim::adagrad::{Adagrad, Rule};
+use lazyglm::optim::adagrad::{Adagrad, AdagradOptions};
 use lazyglm::optim::learner::Learner;
 use lazyglm::optim::prox_steps;
 use lazyglm::optim::scales::{Scales, Units};
@@ -17,7 +17,7 @@ struct Drawn {
     loss: Arc<dyn Loss>,
     metrics: Vec<f64>,
     start: Vec<f64>,
-    rule: Rule,
+    options: AdagradOptions,
     units: Units,
     bias: bool,
 }
@@ -28,7 +28,7 @@ impl Drawn {
         let loss = one_of(random, losses());
         let poisson = loss.admits() == Admits::NonNegative; // e^s overflows: rates must be low
         let columns = 1 + random.below(40) as usize;
-        let rule = Rule {
+        let options = AdagradOptions {
             penalty: penalty(random, 0.3, 30.0),
             eta: log_uniform(random, 1e-3, if poisson { 0.02 } else { 1.0 }),
             aware: random.below(2) == 0,
@@ -39,7 +39,7 @@ impl Drawn {
             loss,
             metrics: (0..columns).map(|_| log_uniform(random, 0.05, 5.0)).collect(),
             start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, size)).collect(),
-            rule,
+            options,
             units: Units {
                 score: log_uniform(random, 0.3, 3.0),
                 slope: log_uniform(random, 0.3, 3.0),
@@ -50,13 +50,14 @@ impl Drawn {
     }
 
     fn lazy(&self) -> Adagrad {
-        Adagrad::new(self.rule, self.metrics.clone(), self.units, self.bias).starting_from(&self.start, 0.1)
+        Adagrad::new(self.options, self.metrics.clone(), self.units, self.bias)
+            .starting_from(&self.start, 0.1)
     }
 
     /// The definition: every weight at every step. The largest weight ever seen is the yardstick.
     fn dense(&self) -> Dense {
-        let (mut w, examples, Rule { penalty, eta, aware }) =
-            (self.start.clone(), self.problem.examples(), self.rule);
+        let (mut w, examples, AdagradOptions { penalty, eta, aware }) =
+            (self.start.clone(), self.problem.examples(), self.options);
         let Units { score: u, slope: v, .. } = self.units;
         let (mut g, mut bias, mut g_bias) = (vec![0.0; w.len()], if self.bias { 0.1 } else { 0.0 }, v * v);
         let rate = |g: f64, m: f64| eta * u * m / (g + 0.01 * v * v).sqrt();
@@ -152,8 +153,8 @@ proptest! {
         let other: Vec<f64> = targets.iter().map(|y| y * of_target).collect();
         let fit = |rows: &Rows, targets: &[f64]| {
             let examples = Examples::new(rows.borrow(), targets, None).unwrap();
-            let (scales, rule) = (Scales::of(examples), Rule { penalty, eta: 0.1, aware: seed % 2 == 0 });
-            let mut model = Adagrad::new(rule, scales.max(), scales.units(&*loss, true), true);
+            let (scales, options) = (Scales::of(examples), AdagradOptions { penalty, eta: 0.1, aware: seed % 2 == 0 });
+            let mut model = Adagrad::new(options, scales.max(), scales.units(&*loss, true), true);
             model.learn(&*loss, examples, &(0..200).collect::<Vec<_>>()).unwrap();
             (model.weights(), model.bias())
         };

@@ -7,7 +7,7 @@ use lazyglm::objective::objective;
 use lazyglm::optim::learner::Learner;
 use lazyglm::optim::prox_steps::drift;
 use lazyglm::optim::scales::Scales;
-use lazyglm::optim::svrg::{Rule, Saga};
+use lazyglm::optim::svrg::{Svrg, SvrgOptions};
 use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Method, Settings, Solver, Stop, synth, train};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ struct Drawn {
     problem: Problem,
     loss: Arc<dyn Loss>,
     start: Vec<f64>,
-    rule: Rule,
+    options: SvrgOptions,
     bias: bool,
 }
 
@@ -35,7 +35,7 @@ impl Drawn {
         let random = &mut Random::new(seed);
         let loss = one_of(random, smooth());
         let columns = 1 + random.below(30) as usize;
-        let rule = Rule {
+        let options = SvrgOptions {
             penalty: penalty(random, 0.3, 3.0),
             step: log_uniform(random, 0.02, 2.0),
             tolerance: 1e-9,
@@ -44,18 +44,18 @@ impl Drawn {
         Drawn {
             problem: Problem::draw(random, &*loss, count, columns),
             start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 3.0)).collect(),
-            rule,
+            options,
             bias: random.below(3) > 0,
             loss,
         }
     }
 
-    fn lazy(&self) -> Saga {
-        Saga::new(self.rule, Scales::of(self.problem.examples()).spreads(), self.bias)
+    fn lazy(&self) -> Svrg {
+        Svrg::new(self.options, Scales::of(self.problem.examples()).spreads(), self.bias)
             .starting_from(&self.start, 0.1)
     }
 
-    fn fit(&self, model: &mut Saga, epochs: u64, mut learn: impl FnMut(&mut Saga, &[u32])) {
+    fn fit(&self, model: &mut Svrg, epochs: u64, mut learn: impl FnMut(&mut Svrg, &[u32])) {
         let order: Vec<u32> = (0..self.problem.targets.len() as u32).collect();
         for _ in 0..epochs {
             let mut pass = |see: &mut dyn FnMut(Examples)| {
@@ -85,13 +85,13 @@ impl Drawn {
             self.problem.weights[i] * ((0..d).map(|j| x[i][j].powi(2) * swift[j]).sum::<f64>() + of_bias)
         };
         let mean = (0..n).map(length).sum::<f64>() / n as f64;
-        let factor = self.rule.step / (self.loss.curvature().unwrap() * mean);
+        let factor = self.options.step / (self.loss.curvature().unwrap() * mean);
         let (mut w, mut b) = (self.start.clone(), 0.1 * of_bias);
-        let (mut random, mut largest) = (Random::new(self.rule.seed), 0.0f64);
+        let (mut random, mut largest) = (Random::new(self.options.seed), 0.0f64);
         let slope = |w: &[f64], b: f64, i: usize| {
             self.loss.slope((0..d).map(|j| x[i][j] * w[j]).sum::<f64>() + b, self.problem.targets[i])
         };
-        let value = |w: &[f64], b: f64| objective(examples, &*self.loss, self.rule.penalty, w, b).total();
+        let value = |w: &[f64], b: f64| objective(examples, &*self.loss, self.options.penalty, w, b).total();
         let (mut old, mut old_b, mut factor) = (w.clone(), b, factor);
         for epoch in 0..epochs {
             if epoch == 0 || value(&w, b) <= value(&old, old_b) {
@@ -115,7 +115,8 @@ impl Drawn {
             for i in visits {
                 let amount = self.problem.weights[i] * mean / length(i) * (slope(&w, b, i) - slopes[i]);
                 for j in 0..d {
-                    w[j] = step(self.rule.penalty, factor * swift[j], gradient[j] + amount * x[i][j], w[j]);
+                    w[j] =
+                        step(self.options.penalty, factor * swift[j], gradient[j] + amount * x[i][j], w[j]);
                     largest = largest.max(w[j].abs());
                 }
                 b -= if self.bias { factor * (amount + of_bias) } else { 0.0 };

@@ -1,6 +1,6 @@
 //! Sums over all rows at a snapshot of the weights.
 
-use super::Saga;
+use super::Svrg;
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 
@@ -26,7 +26,7 @@ impl Sums {
         }
     }
 
-    pub fn of(model: &Saga, loss: &dyn Loss, examples: Examples, rows: std::ops::Range<usize>) -> Sums {
+    pub fn of(model: &Svrg, loss: &dyn Loss, examples: Examples, rows: std::ops::Range<usize>) -> Sums {
         let mut sums = Sums::new(model.states.len());
         for i in rows {
             let (mut score, mut length) = (model.bias.now, f64::from(u8::from(model.bias.learns)));
