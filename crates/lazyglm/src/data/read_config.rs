@@ -3,7 +3,7 @@
 use crate::data::bytes::{Block, ByteSource, LONGEST};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{self, FormatSpec, Interact, Norm, Opening, Parsed, Parser, ReadOptions, Text};
-use crate::data::reader::{self, Make, Work};
+use crate::data::reader::{self, ParseBlock, Pipeline};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use crate::util::registry::suggest;
@@ -165,12 +165,16 @@ impl Input {
                 see(block)
             });
         }
-        let maker = || -> Box<Make> {
+        let new_parser = || -> Box<ParseBlock> {
             let mut parser = Interact::new(recipe, &interact);
             Box::new(move |_, block, parsed| parser.parse(block.bytes(), file, parsed))
         };
-        let take = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));
-        reader::for_each(Work { take, maker: &maker, lines_before: header, rounds, threads }, absent, see)
+        let read = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));
+        reader::for_each(
+            Pipeline { read, new_parser: &new_parser, lines_before: header, rounds, threads },
+            absent,
+            see,
+        )
     }
 
     /// Calls `see` with the rows of each block. `naming` maps the ids to global ids.

@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Reads the next block of bytes, one worker at a time. Returns false at the end.
-pub(crate) type Take<'a> = dyn FnMut(&mut Block) -> Result<bool> + Send + 'a;
+pub(crate) type ReadBlock<'a> = dyn FnMut(&mut Block) -> Result<bool> + Send + 'a;
 
 /// Parses rows from a block of bytes, given the number of the block.
-pub(crate) type Make<'a> = dyn FnMut(usize, &Block, &mut Parsed) -> Result<()> + 'a;
+pub(crate) type ParseBlock<'a> = dyn FnMut(usize, &Block, &mut Parsed) -> Result<()> + 'a;
 
 /// A source of blocks, and a parser per worker.
-pub(crate) struct Work<'a> {
-    pub take: Box<Take<'a>>,
-    pub maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
+pub(crate) struct Pipeline<'a> {
+    pub read: Box<ReadBlock<'a>>,
+    pub new_parser: &'a (dyn Fn() -> Box<ParseBlock<'a>> + Sync),
     pub lines_before: u64,
     pub rounds: bool,   // whether to round values to f32
     pub threads: usize, // maximum number of threads
@@ -31,27 +31,32 @@ pub(crate) struct Work<'a> {
 /// Rows marked in `absent` are skipped. With any such row, or with one thread, everything runs on the
 /// caller's thread.
 pub(crate) fn for_each(
-    work: Work,
+    pipeline: Pipeline,
     absent: Vec<bool>,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
-    match rayon::current_num_threads().min(work.threads) {
-        threads if threads > 1 && absent.is_empty() => in_parallel(work, threads, see),
-        _ => in_turn(work, absent, see),
+    match rayon::current_num_threads().min(pipeline.threads) {
+        threads if threads > 1 && absent.is_empty() => in_parallel(pipeline, threads, see),
+        _ => in_turn(pipeline, absent, see),
     }
 }
 
-fn in_turn(mut work: Work, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
-    let (mut block, mut make, mut lines) = (Block::default(), (work.maker)(), work.lines_before);
+fn in_turn(
+    mut pipeline: Pipeline,
+    absent: Vec<bool>,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<()> {
+    let (mut block, mut parse, mut lines) =
+        (Block::default(), (pipeline.new_parser)(), pipeline.lines_before);
     let mut parsed = Parsed { absent, ..Parsed::default() };
-    if work.rounds {
+    if pipeline.rounds {
         parsed.rows.round();
     }
     for number in 0.. {
-        if !(work.take)(&mut block).map_err(|e| e.further_down(lines))? {
+        if !(pipeline.read)(&mut block).map_err(|e| e.further_down(lines))? {
             break;
         }
-        make(number, &block, &mut parsed).map_err(|e| e.further_down(lines))?;
+        parse(number, &block, &mut parsed).map_err(|e| e.further_down(lines))?;
         lines += parsed.move_down(lines);
         see(&mut parsed)?;
         parsed.clear_rows();
@@ -61,8 +66,8 @@ fn in_turn(mut work: Work, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -
 
 /// The source and the number of blocks read from it.
 struct Feed<'a> {
-    take: Box<Take<'a>>,
-    taken: usize,
+    read: Box<ReadBlock<'a>>,
+    count: usize,
     ended: bool,
 }
 
@@ -80,26 +85,30 @@ struct Shared<'a> {
     feed: Mutex<Feed<'a>>,
     ready: Mutex<Ready>,
     change: Condvar,
-    maker: &'a (dyn Fn() -> Box<Make<'a>> + Sync),
+    new_parser: &'a (dyn Fn() -> Box<ParseBlock<'a>> + Sync),
     most: usize, // maximum number of blocks in flight
     rounds: bool,
 }
 
-fn in_parallel(work: Work, threads: usize, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
-    let mut lines = work.lines_before;
+fn in_parallel(
+    pipeline: Pipeline,
+    threads: usize,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<()> {
+    let mut lines = pipeline.lines_before;
     let shared = Shared {
-        feed: Mutex::new(Feed { take: work.take, taken: 0, ended: false }),
+        feed: Mutex::new(Feed { read: pipeline.read, count: 0, ended: false }),
         ready: Mutex::default(),
         change: Condvar::new(),
-        maker: work.maker,
+        new_parser: pipeline.new_parser,
         most: threads + 2,
-        rounds: work.rounds,
+        rounds: pipeline.rounds,
     };
     std::thread::scope(|scope| {
-        let _stop = Stop(&shared); // also when `see` fails
+        let _stop = StopGuard(&shared); // also when `see` fails
         for _ in 0..threads {
             scope.spawn(|| {
-                let stop = Stop(&shared);
+                let stop = StopGuard(&shared);
                 shared.work();
                 std::mem::forget(stop); // only a panic of this worker stops the others
             });
@@ -116,9 +125,9 @@ fn in_parallel(work: Work, threads: usize, see: &mut dyn FnMut(&mut Parsed) -> R
 }
 
 /// Stops all workers when it is dropped.
-struct Stop<'a, 'b>(&'a Shared<'b>);
+struct StopGuard<'a, 'b>(&'a Shared<'b>);
 
-impl Drop for Stop<'_, '_> {
+impl Drop for StopGuard<'_, '_> {
     fn drop(&mut self) {
         locked(&self.0.ready).stop = true;
         self.0.change.notify_all();
@@ -131,35 +140,35 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared<'_> {
     fn work(&self) {
-        let (mut block, mut make) = (Block::default(), (self.maker)());
+        let (mut block, mut parse) = (Block::default(), (self.new_parser)());
         while self.wait_for_room() {
-            let (number, taken) = {
+            let (number, found) = {
                 let mut feed = locked(&self.feed);
                 if feed.ended {
                     return;
                 }
-                let taken = (feed.take)(&mut block);
-                feed.ended = !matches!(taken, Ok(true));
-                feed.taken += 1;
-                (feed.taken - 1, taken)
+                let found = (feed.read)(&mut block);
+                feed.ended = !matches!(found, Ok(true));
+                feed.count += 1;
+                (feed.count - 1, found)
             };
-            match taken {
+            match found {
                 Ok(false) => {
                     locked(&self.ready).end = Some(number);
                     self.change.notify_all();
                 }
-                Ok(true) => self.make(number, &block, &mut *make),
+                Ok(true) => self.parse(number, &block, &mut *parse),
                 Err(e) => self.deliver(number, Parsed::default(), Err(e)),
             }
         }
     }
 
-    fn make(&self, number: usize, block: &Block, make: &mut Make) {
+    fn parse(&self, number: usize, block: &Block, parse: &mut ParseBlock) {
         let mut parsed = locked(&self.ready).spare.pop().unwrap_or_default();
         if self.rounds {
             parsed.rows.round();
         }
-        let done = make(number, block, &mut parsed);
+        let done = parse(number, block, &mut parsed);
         self.deliver(number, parsed, done);
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct Meta {
 
 impl Meta {
     /// Whether the metadata are consistent with these fragments.
-    fn fits(&self, parts: &[Part]) -> bool {
+    fn fits(&self, parts: &[FragmentEntry]) -> bool {
         let (rows, nonzeros) =
             parts.iter().fold((0, 0), |sum, part| (sum.0 + part.rows, sum.1 + part.nonzeros));
         let rising = self.span.is_none_or(|span| span.low.index <= span.high.index);
@@ -67,7 +67,7 @@ impl Meta {
 
 /// Position and size of one fragment in the file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct FragmentEntry {
     start: u64,
     length: u64,
     pub rows: usize,
@@ -79,7 +79,7 @@ pub(crate) struct Part {
 pub(crate) struct CacheWriter<'a> {
     to: &'a mut dyn Write,
     at: u64,
-    parts: Vec<Part>,
+    parts: Vec<FragmentEntry>,
     words: Vocabulary,
     meta: Meta,
 }
@@ -111,7 +111,7 @@ impl<'a> CacheWriter<'a> {
             let (end, nonzeros) = block.rows.span_of(start, FRAGMENT);
             let bytes = fragment::encode(block, start..end, &mut self.words);
             let (length, check) = (bytes.len() as u64, XxHash3_64::oneshot(&bytes));
-            self.parts.push(Part { start: self.at, length, rows: end - start, nonzeros, check });
+            self.parts.push(FragmentEntry { start: self.at, length, rows: end - start, nonzeros, check });
             self.to.write_all(&bytes)?;
             self.at += length;
             start = end;
@@ -121,7 +121,7 @@ impl<'a> CacheWriter<'a> {
 
     /// Tampers with the metadata and the index, for tests of damaged caches.
     #[cfg(test)]
-    pub fn forge(&mut self, tamper: impl FnOnce(&mut Meta, &mut Vec<Part>)) {
+    pub fn forge(&mut self, tamper: impl FnOnce(&mut Meta, &mut Vec<FragmentEntry>)) {
         tamper(&mut self.meta, &mut self.parts);
     }
 
@@ -148,7 +148,7 @@ impl<'a> CacheWriter<'a> {
         order.iter().for_each(|id| end.extend(id.to_le_bytes()));
         let index = end.len() as u64;
         for part in &self.parts {
-            let Part { start, length, rows, nonzeros, check } = *part;
+            let FragmentEntry { start, length, rows, nonzeros, check } = *part;
             [start, length, rows as u64, nonzeros as u64, check].iter().for_each(|&n| number(&mut end, n));
         }
         let meta = end.len() as u64;
@@ -164,7 +164,7 @@ impl<'a> CacheWriter<'a> {
 /// An open cache file.
 pub(crate) struct Cache {
     pub meta: Meta,
-    pub parts: Vec<Part>,
+    pub parts: Vec<FragmentEntry>,
     pub naming: FeatureIds,
     /// If features are renumbered by frequency: the original id of each new id.
     pub order: Option<Vec<u32>>,
@@ -240,13 +240,13 @@ impl Cache {
 
     /// Reads the bytes of one fragment.
     pub fn read(&self, part: usize, into: &mut Block) -> Result<()> {
-        let Part { start, length, .. } = self.parts[part];
+        let FragmentEntry { start, length, .. } = self.parts[part];
         read_exact_at(&self.file, into.room(length as usize), start).map_err(|e| unreadable(&self.path, e))
     }
 
     /// Verifies the checksum of a fragment and decodes its rows.
     pub fn decode(&self, part: usize, bytes: &[u8], block: &mut Parsed, scratch: &mut Scratch) -> Result<()> {
-        let Part { rows, nonzeros, check, .. } = self.parts[part];
+        let FragmentEntry { rows, nonzeros, check, .. } = self.parts[part];
         if XxHash3_64::oneshot(bytes) != check {
             return Err(damaged(&self.path, "the checksum of a block does not fit"));
         }
@@ -284,7 +284,7 @@ fn read_exact_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
 }
 
 /// Parses the index. Fragments must be contiguous from the header to the names.
-fn parts(bytes: &[u8], names: u64) -> Option<Vec<Part>> {
+fn parts(bytes: &[u8], names: u64) -> Option<Vec<FragmentEntry>> {
     let mut at = MAGIC.len() as u64;
     let mut parts = Vec::new();
     for entry in bytes.chunks(40) {
@@ -299,7 +299,7 @@ fn parts(bytes: &[u8], names: u64) -> Option<Vec<Part>> {
             return None;
         }
         at = start.checked_add(length)?;
-        parts.push(Part { start, length, rows, nonzeros, check });
+        parts.push(FragmentEntry { start, length, rows, nonzeros, check });
     }
     (at == names).then_some(parts)
 }

@@ -11,7 +11,7 @@ mod numbers;
 mod stamp;
 
 #[cfg(test)]
-pub(crate) use file::Part;
+pub(crate) use file::FragmentEntry;
 pub(crate) use file::{Cache, CacheWriter, Meta};
 pub(crate) use fragment::Scratch;
 pub(crate) use stamp::Stamp;

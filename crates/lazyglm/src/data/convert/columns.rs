@@ -1,6 +1,6 @@
 //! Determines the columns of a table in a separate pass over the data.
 
-use super::work::for_each;
+use super::conversion::for_each;
 use crate::data::bytes::is_stream;
 use crate::data::format::ReadOptions;
 use crate::data::vocabulary::Vocabulary;

@@ -13,16 +13,16 @@
 //! ```
 
 mod columns;
-mod work;
+mod conversion;
 
 use crate::data::format::ReadOptions;
 use crate::data::format::write::{Csv, Format, Jsonl, Svmlight, Vw, Writer};
 use crate::data::loader;
 use crate::util::error::{Error, Result};
 use crate::util::files;
+use conversion::Conversion;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use work::Work;
 
 /// Result of a conversion.
 ///
@@ -73,7 +73,7 @@ pub fn convert(from: &Path, asked: &ReadOptions, to: &Path, format: &Format) -> 
     let mut outcome = Ok(Converted::default());
     let written = files::write_whole(to, |out| {
         let failed = |e| Error::io(to, e, "nothing was written: check the folder, the disk and your rights");
-        let work = Work { from, asked, format, failed: &failed, names: Some(&names) };
+        let work = Conversion { from, asked, format, failed: &failed, names: Some(&names) };
         outcome = packed(packing(to), out, &failed, |out| work.run(&mut *writer, out));
         outcome.as_ref().map(|_| ()).map_err(|_| io::Error::other("converting stopped"))
     });
@@ -106,7 +106,7 @@ pub fn convert_to(
     let mut writer = writer(from, asked, format)?;
     let hint = "the output is incomplete: check where it goes";
     let failed = |e| Error::io("standard output", e, hint);
-    let done = Work { from, asked, format, failed: &failed, names: None }.run(&mut *writer, out)?;
+    let done = Conversion { from, asked, format, failed: &failed, names: None }.run(&mut *writer, out)?;
     out.flush().map_err(failed)?;
     Ok(done)
 }

@@ -12,7 +12,7 @@ use crate::data::cache::{Cache, Meta, Scratch, Stamp};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Parsed, ReadOptions};
 use crate::data::read_config::ReadConfig;
-use crate::data::reader::{self, Make, Work};
+use crate::data::reader::{self, ParseBlock, Pipeline};
 use crate::data::rows::Rows;
 use crate::util::error::{Error, Kind, Place, Result};
 use crate::util::files;
@@ -365,19 +365,23 @@ fn from_cache_as(
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
-    let take = Box::new(|block: &mut Block| {
+    let read = Box::new(|block: &mut Block| {
         let part = next.fetch_add(1, Ordering::Relaxed);
         if part >= cache.parts.len() {
             return Ok(false);
         }
         cache.read(part, block).map(|()| true)
     });
-    let maker = || -> Box<Make> {
+    let new_parser = || -> Box<ParseBlock> {
         let mut scratch = Scratch::default();
         Box::new(move |part, block, parsed| {
             cache.decode(part, block.bytes(), parsed, &mut scratch)?;
             change(&mut parsed.rows)
         })
     };
-    reader::for_each(Work { take, maker: &maker, lines_before: 0, rounds, threads }, Vec::new(), see)
+    reader::for_each(
+        Pipeline { read, new_parser: &new_parser, lines_before: 0, rounds, threads },
+        Vec::new(),
+        see,
+    )
 }

@@ -2,7 +2,7 @@
 //! not true. None may be read, into memory or by windows, and none may end the process.
 
 use super::*;
-use crate::data::cache::{CacheWriter, Meta, Part};
+use crate::data::cache::{CacheWriter, FragmentEntry, Meta};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Found, Parsed, Span};
 use crate::data::read_config::ReadConfig;
@@ -26,12 +26,12 @@ fn honest() -> Parsed {
 }
 
 /// Changes what the end of a file says.
-type Tamper = fn(&mut Meta, &mut Vec<Part>);
+type Tamper = fn(&mut Meta, &mut Vec<FragmentEntry>);
 
 struct Forged<'a> {
     block: Parsed,
     order: &'a [u32],
-    tamper: &'a dyn Fn(&mut Meta, &mut Vec<Part>),
+    tamper: &'a dyn Fn(&mut Meta, &mut Vec<FragmentEntry>),
 }
 
 impl Forged<'_> {

@@ -31,7 +31,7 @@ pub(super) fn for_each(
 }
 
 /// State of one conversion pass.
-pub(super) struct Work<'a> {
+pub(super) struct Conversion<'a> {
     pub from: &'a Path,
     pub asked: &'a ReadOptions,
     pub format: &'a Format,
@@ -41,7 +41,7 @@ pub(super) struct Work<'a> {
 
 /// Facts about the data that the pass collects.
 #[derive(Default)]
-struct Seen {
+struct Facts {
     rows: u64,
     values: usize,
     weighted: u64,
@@ -51,13 +51,13 @@ struct Seen {
     has_span: bool,
 }
 
-impl Work<'_> {
+impl Conversion<'_> {
     pub fn run(&self, writer: &mut dyn Writer, out: &mut dyn Write) -> Result<Converted> {
-        let (mut seen, mut bytes) = (Seen::default(), Vec::new());
+        let (mut seen, mut bytes) = (Facts::default(), Vec::new());
         let header = writer.head(&mut bytes);
         header.map_err(|refusal| Error::data(Place::file(self.from), refusal.what, refusal.hint))?;
         let reading = for_each(self.from, self.asked, &mut |block| {
-            self.meet(block, &mut seen)?;
+            self.observe(block, &mut seen)?;
             self.write(block, writer, &mut bytes)?;
             out.write_all(&bytes).map_err(self.failed)?;
             bytes.clear();
@@ -84,7 +84,7 @@ impl Work<'_> {
     }
 
     /// Records facts about a block and rejects rows that the output format cannot represent.
-    fn meet(&self, block: &Parsed, seen: &mut Seen) -> Result<()> {
+    fn observe(&self, block: &Parsed, seen: &mut Facts) -> Result<()> {
         seen.rows += block.rows.len() as u64;
         seen.values += block.rows.nonzeros();
         seen.weighted += block.weights.iter().filter(|weight| **weight != 1.0).count() as u64;
