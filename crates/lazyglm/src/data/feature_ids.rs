@@ -95,7 +95,7 @@ impl Buckets {
     }
 
     /// Records a name and returns its bucket.
-    fn meet(&mut self, name: &[u8]) -> u32 {
+    fn add_name(&mut self, name: &[u8]) -> u32 {
         let hash = XxHash3_64::oneshot(name);
         let (bucket, mark) = ((hash >> (64 - self.bits)) as u32, (hash as u32).max(2));
         if let Some(seen) = self.marks.get_mut(bucket) {
@@ -120,7 +120,7 @@ impl FeatureIds {
 
     /// Adds the names of a block, then calls `then` with the map from the block's ids to global ids, if ids
     /// change.
-    pub(crate) fn meet<T>(&mut self, block: &Parsed, then: impl FnOnce(Option<&mut Rename>) -> T) -> T {
+    pub(crate) fn add_block<T>(&mut self, block: &Parsed, then: impl FnOnce(Option<&mut Rename>) -> T) -> T {
         if let (FeatureIds::Indices, Some(_)) = (&self, &block.names) {
             *self = FeatureIds::Words(Vocabulary::default());
         }
@@ -129,10 +129,10 @@ impl FeatureIds {
             (FeatureIds::Words(_), None) => return then(None), // a block without features
             (FeatureIds::Words(words), Some(names)) => names.iter().map(|name| words.id(name)).collect(),
             (FeatureIds::Buckets(buckets), Some(names)) => {
-                names.iter().map(|name| buckets.meet(name.as_bytes())).collect()
+                names.iter().map(|name| buckets.add_name(name.as_bytes())).collect()
             }
             (FeatureIds::Buckets(buckets), None) => {
-                return then(Some(&mut |index| buckets.meet(index.to_string().as_bytes())));
+                return then(Some(&mut |index| buckets.add_name(index.to_string().as_bytes())));
             }
         };
         then(Some(&mut |id| table[id as usize]))

@@ -186,7 +186,7 @@ impl Input {
     ) -> Result<()> {
         let file = self.file.clone();
         self.for_each(absent, &mut |block| {
-            let renamed = naming.meet(block, |rename| rename.map(|rename| block.rows.renamed(rename)));
+            let renamed = naming.add_block(block, |rename| rename.map(|rename| block.rows.renamed(rename)));
             if let Some(rows) = renamed {
                 block.rows = rows.map_err(|row| {
                     let place = Place::file(&file).line(block.lines.of(row));

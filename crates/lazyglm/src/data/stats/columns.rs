@@ -1,6 +1,6 @@
 //! Feature statistics: which features occur, how often, and the sums of their values.
 
-use super::slopes::Pull;
+use super::l1_max::GradientTerms;
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::Span;
 use hashbrown::HashMap;
@@ -41,7 +41,7 @@ pub(super) struct Column {
     rows: u64,
     value: f64, // the first value seen
     same: bool, // whether all other values equal the first
-    pub sums: Pull,
+    pub sums: GradientTerms,
 }
 
 /// Statistics of all features seen so far.
@@ -55,11 +55,11 @@ pub(super) struct Columns {
 impl Columns {
     /// Adds a value of a feature in one row, and that row's contribution to the gradient at zero.
     #[inline]
-    pub fn meet(&mut self, id: u32, x: f64, pull: Pull) {
+    pub fn add(&mut self, id: u32, x: f64, terms: GradientTerms) {
         let column = self.column(id, x);
         column.rows += 1;
         column.same &= column.value == x;
-        column.sums.add(pull, x);
+        column.sums.add(terms, x);
     }
 
     #[inline]
@@ -76,7 +76,7 @@ impl Columns {
         };
         if *place == NONE {
             *place = next;
-            self.all.push(Column { rows: 0, value: x, same: true, sums: Pull::default() });
+            self.all.push(Column { rows: 0, value: x, same: true, sums: GradientTerms::default() });
         }
         &mut self.all[*place as usize]
     }

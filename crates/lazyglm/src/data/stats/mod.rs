@@ -16,13 +16,13 @@
 //! ```
 
 mod columns;
+mod l1_max;
 mod shape;
-mod slopes;
 mod targets;
 
 pub use columns::FeatureStats;
+pub use l1_max::L1Max;
 pub use shape::{RowSizes, ValueStats, WeightStats};
-pub use slopes::L1Max;
 pub use targets::{ClassStats, NumberStats, TargetStats};
 
 use crate::data::dataset::query_note;
@@ -30,9 +30,9 @@ use crate::data::format::{Parsed, ReadOptions, Span};
 use crate::data::loader;
 use crate::util::error::{Error, Place, Result};
 use columns::Columns;
+use l1_max::NullGradient;
 use serde::Serialize;
 use shape::Shape;
-use slopes::Slopes;
 use std::path::Path;
 use targets::Targets;
 
@@ -87,11 +87,11 @@ pub struct Stats {
 pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
     let mut counted = Counted::default();
     let see = &mut |block: &mut Parsed| {
-        counted.meet(block);
+        counted.add_block(block);
         Ok(())
     };
     let supplied = loader::for_each_once(path, asked, see)?;
-    let Counted { shape, columns, targets, slopes, span, with_query } = counted;
+    let Counted { shape, columns, targets, null_gradient, span, with_query } = counted;
     if shape.rows == 0 {
         return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
     }
@@ -119,7 +119,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
         values: shape.values(),
         weights: shape.weights(),
         duplicates: (!targets.is_mixed()).then_some(shape.copies),
-        l1_max: slopes.l1_max(&columns, &targets),
+        l1_max: null_gradient.l1_max(&columns, &targets),
         targets: targets.stats(),
         features,
         notes,
@@ -132,23 +132,23 @@ struct Counted {
     shape: Shape,
     columns: Columns,
     targets: Targets,
-    slopes: Slopes,
+    null_gradient: NullGradient,
     span: Option<Span>,
     with_query: usize,
 }
 
 impl Counted {
-    fn meet(&mut self, block: &Parsed) {
+    fn add_block(&mut self, block: &Parsed) {
         self.span = Span::of_both(self.span, block.span);
         self.with_query += block.with_query;
-        let targets = self.targets.meet(block);
+        let targets = self.targets.add_block(block);
         for (i, target) in targets.iter().enumerate() {
             let (weight, target) = (block.weights.get(i).copied().unwrap_or(1.0), target.as_ref());
-            let pull = self.slopes.meet(target, weight);
+            let terms = self.null_gradient.add_row(target, weight);
             self.shape.begin(target.map(|target| target.hash), weight);
             block.rows.borrow().for_each(i, |id, x| {
                 self.shape.value(id as u32, x);
-                self.columns.meet(id as u32, x, pull);
+                self.columns.add(id as u32, x, terms);
             });
             self.shape.end();
         }

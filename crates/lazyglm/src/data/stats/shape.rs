@@ -86,7 +86,7 @@ impl Default for Range {
 
 impl Range {
     #[inline]
-    pub fn meet(&mut self, x: f64) {
+    pub fn add(&mut self, x: f64) {
         *self = Range(self.0.min(x), self.1.max(x));
     }
 }
@@ -116,7 +116,7 @@ impl Shape {
         self.row.clear();
         self.row.extend(target.unwrap_or(0).to_le_bytes());
         self.size = 0;
-        self.weights.meet(weight);
+        self.weights.add(weight);
         self.weight += weight;
         self.weightless += u64::from(weight == 0.0);
     }
@@ -127,7 +127,7 @@ impl Shape {
         self.row.extend(id.to_le_bytes());
         self.row.extend(x.to_bits().to_le_bytes());
         self.size += 1;
-        self.values.meet(x);
+        self.values.add(x);
         self.ones += u64::from(x == 1.0);
         self.negative += u64::from(x < 0.0);
         self.broken += u64::from(x.fract() != 0.0);

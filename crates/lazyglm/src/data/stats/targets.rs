@@ -138,7 +138,7 @@ impl Default for Targets {
 
 impl Targets {
     /// Counts the targets of a block and returns them.
-    pub fn meet(&mut self, block: &Parsed) -> Vec<Option<Target>> {
+    pub fn add_block(&mut self, block: &Parsed) -> Vec<Option<Target>> {
         let targets: Vec<Target> = match &block.labels {
             Labels::Numbers(numbers) => numbers.iter().map(|&y| Target::number(y)).collect(),
             Labels::Words { codes, words, .. } => {
@@ -168,7 +168,7 @@ impl Targets {
             }
         }
         let Some(y) = target.number else { return self.words = true };
-        self.range.meet(y);
+        self.range.add(y);
         self.mean += (y - self.mean) / self.rows as f64;
         if self.sample.len() < SAMPLE {
             self.sample.push(y);

@@ -33,33 +33,33 @@ pub struct L1Max {
 
 /// A row's contribution to its features' gradient sums per unit of value, or a sum of such contributions.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Pull {
+pub(super) struct GradientTerms {
     all: f64,   // ω
     first: f64, // ω, if the row is of the first class seen
     above: f64, // ω·(y − y₀)
 }
 
-impl Pull {
+impl GradientTerms {
     #[inline]
-    pub fn add(&mut self, pull: Pull, x: f64) {
-        self.all += pull.all * x;
-        self.first += pull.first * x;
-        self.above += pull.above * x;
+    pub fn add(&mut self, terms: GradientTerms, x: f64) {
+        self.all += terms.all * x;
+        self.first += terms.first * x;
+        self.above += terms.above * x;
     }
 }
 
 /// Gradient sums over the rows with a positive weight.
 #[derive(Default)]
-pub(super) struct Slopes {
+pub(super) struct NullGradient {
     distinct: Vec<u64>, // hashes of up to three targets
     start: f64,         // y₀
-    total: Pull,
+    total: GradientTerms,
 }
 
-impl Slopes {
+impl NullGradient {
     /// Adds a row and returns its contribution to its features' gradient sums.
-    pub fn meet(&mut self, target: Option<&Target>, weight: f64) -> Pull {
-        let Some(target) = target.filter(|_| weight > 0.0) else { return Pull::default() };
+    pub fn add_row(&mut self, target: Option<&Target>, weight: f64) -> GradientTerms {
+        let Some(target) = target.filter(|_| weight > 0.0) else { return GradientTerms::default() };
         if self.distinct.len() < 3 && !self.distinct.contains(&target.hash) {
             if self.distinct.is_empty() {
                 self.start = target.number.unwrap_or(0.0);
@@ -68,15 +68,16 @@ impl Slopes {
         }
         let is_first = self.distinct[0] == target.hash;
         let above = target.number.map_or(0.0, |y| y - self.start);
-        let pull = Pull { all: weight, first: if is_first { weight } else { 0.0 }, above: weight * above };
-        self.total.add(pull, 1.0);
-        pull
+        let terms =
+            GradientTerms { all: weight, first: if is_first { weight } else { 0.0 }, above: weight * above };
+        self.total.add(terms, 1.0);
+        terms
     }
 
     pub fn l1_max(&self, columns: &Columns, targets: &Targets) -> L1Max {
         let none = |why: &str| L1Max { value: None, loss: None, why_not: Some(why.to_string()) };
         let total = self.total;
-        let largest = |loss: &'static str, slope: &dyn Fn(&Pull) -> f64| {
+        let largest = |loss: &'static str, slope: &dyn Fn(&GradientTerms) -> f64| {
             let value = columns.all.iter().map(|column| (slope(&column.sums) / total.all).abs());
             L1Max { value: Some(value.fold(0.0, f64::max)), loss: Some(loss), why_not: None }
         };
