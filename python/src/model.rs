@@ -71,7 +71,7 @@ pub fn score_file<'py>(
         let (mut scorer, mut scores) = (Scorer::new(&model), Vec::new());
         let mut of_row = Vec::new();
         dataset::for_each_block(&path, &ReadOptions::default(), Some(&model.reading), |block| {
-            scorer.meet(block)?;
+            scorer.set_block(block)?;
             for row in 0..block.rows.len() {
                 scorer.scores(block.rows.borrow(), row, &mut of_row);
                 scores.extend_from_slice(&of_row);

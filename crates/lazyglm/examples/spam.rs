@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut scorer = Scorer::new(&model);
     lazyglm::data::dataset::for_each_block(&file, &Default::default(), Some(&model.reading), |block| {
-        scorer.meet(block)?;
+        scorer.set_block(block)?;
         let score = scorer.score(block.rows.borrow(), 0);
         println!("first mail: {:?}", model.predict(score, Output::Target)?);
         Ok(())

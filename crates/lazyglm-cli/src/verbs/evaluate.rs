@@ -18,7 +18,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
     let (mut scores, mut targets, mut with_query) = (Vec::new(), Vec::new(), 0);
     let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
     dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
-        scorer.meet(block)?;
+        scorer.set_block(block)?;
         let place = |i: usize| Place::file(&args.data).line(block.lines.of(i));
         if let Some(row) = block.unlabelled {
             let what = "the row has no target";

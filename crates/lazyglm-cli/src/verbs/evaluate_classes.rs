@@ -20,7 +20,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     let mut unknown = Unknown::default();
     let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
     dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
-        scorer.meet(block)?;
+        scorer.set_block(block)?;
         let place = |i: usize| Place::file(&args.data).line(block.lines.of(i));
         if let (Some(row), false) = (block.unlabelled, heads.kind == HeadKind::Labels) {
             let what = "the row has no target";

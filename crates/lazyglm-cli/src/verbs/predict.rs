@@ -86,7 +86,7 @@ impl Job<'_> {
             writeln!(out, "{}", heads.names.join("\t")).map_err(failed)?;
         }
         dataset::for_each_block(self.data, &self.asked, Some(&self.model.reading), |block| {
-            scorer.meet(block)?;
+            scorer.set_block(block)?;
             for i in 0..block.rows.len() {
                 scorer.scores(block.rows.borrow(), i, &mut scores);
                 let place = || Place::file(self.data).line(block.lines.of(i));

@@ -100,10 +100,10 @@ impl<'a> Scorer<'a> {
     /// let mut block = lazyglm::data::format::Parsed::default();
     /// let id = block.name("subject^lottery");
     /// block.push_row(&mut vec![(id, 1.0)]).unwrap();
-    /// let error = Scorer::new(&model).meet(&block).unwrap_err();
+    /// let error = Scorer::new(&model).set_block(&block).unwrap_err();
     /// assert!(error.to_string().contains("features by number"));
     /// ```
-    pub fn meet(&mut self, block: &Parsed) -> Result<()> {
+    pub fn set_block(&mut self, block: &Parsed) -> Result<()> {
         let bits = self.model.reading.hash_bits;
         self.ids = match (&self.model.words, bits, &block.names) {
             (_, _, None) if block.rows.nonzeros() == 0 => Ids::Indices,
