@@ -5,7 +5,7 @@ use super::{Dataset, LEAST_PAIR, MOST_EXPECTED, scaling, too_large};
 use crate::data::cache::Cache;
 use crate::data::features::{Declared, Features};
 use crate::data::format::{Parsed, ReadOptions};
-use crate::data::loader::{self, CacheMode, Supplied};
+use crate::data::loader::{self, CacheMode, LoadInfo};
 use crate::data::sample_weights::SampleWeights;
 use crate::data::scaling::Scale;
 use crate::simd;
@@ -74,7 +74,7 @@ impl Dataset {
     fn gather(
         path: &Path,
         load: &Load,
-        supply: impl FnOnce(Vec<bool>, &mut See, &mut dyn FnMut()) -> Result<Supplied>,
+        load_rows: impl FnOnce(Vec<bool>, &mut See, &mut dyn FnMut()) -> Result<LoadInfo>,
     ) -> Result<(Dataset, Option<Vec<f64>>)> {
         let absent = load.weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
         let (all, vanished) = (RefCell::new(Parsed::default()), RefCell::new(Vanished::default()));
@@ -101,8 +101,8 @@ impl Dataset {
             all.borrow_mut().clear_all();
             vanished.borrow_mut().clear();
         };
-        let supplied = supply(absent, see, start_over)?;
-        let (Supplied { reading, naming, order, notes }, mut parsed) = (supplied, all.into_inner());
+        let info = load_rows(absent, see, start_over)?;
+        let (LoadInfo { reading, naming, order, notes }, mut parsed) = (info, all.into_inner());
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
         reading.check(&naming)?;
         load.declared.check(&naming)?;

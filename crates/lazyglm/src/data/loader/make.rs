@@ -1,6 +1,6 @@
 //! Reads rows from the source and writes them to a cache.
 
-use super::{Limits, Supplied};
+use super::{Limits, LoadInfo};
 use crate::data::bytes::is_stream;
 use crate::data::cache::{Cache, CacheWriter, Stamp};
 use crate::data::feature_ids::FeatureIds;
@@ -14,7 +14,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// How to read values.
-pub(super) struct Values {
+pub(super) struct ValueOptions {
     pub rounds: bool,
     pub limits: Limits,
 }
@@ -25,9 +25,9 @@ pub(super) fn from_source(
     asked: &ReadOptions,
     place: Option<&Path>,
     absent: Vec<bool>,
-    values: Values,
+    values: ValueOptions,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<(Supplied, Option<String>)> {
+) -> Result<(LoadInfo, Option<String>)> {
     let Some(place) = place.filter(|place| files::check_writable(place).is_ok()) else {
         let mut input = Input::open_within(path, asked, None, values.limits.longest)?;
         let reading = input.reading.clone();
@@ -38,10 +38,10 @@ pub(super) fn from_source(
         input.rounds = values.rounds && reading.hash_bits.is_none();
         input.for_each_named(absent, &mut naming, see)?;
         let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
-        return Ok((Supplied { reading, naming, order: None, notes: Vec::new() }, word));
+        return Ok((LoadInfo { reading, naming, order: None, notes: Vec::new() }, word));
     };
-    let to = Target::Named(place);
-    let made = write(path, asked, to, Reader { absent, limits: values.limits, alone: false }, see)?;
+    let to = CacheTarget::Named(place);
+    let made = write(path, asked, to, SourceOptions { absent, limits: values.limits, alone: false }, see)?;
     let word = match made.written {
         _ if made.rows == 0 => None,
         Ok(_) if made.changed => {
@@ -51,7 +51,7 @@ pub(super) fn from_source(
         Ok(_) => Some(wrote(place)),
         Err(e) => Some(format!("no cache was written: {}", e.marked())),
     };
-    Ok((made.supplied, word))
+    Ok((made.info, word))
 }
 
 pub(super) fn wrote(place: &Path) -> String {
@@ -65,8 +65,8 @@ pub(super) fn wrote(place: &Path) -> String {
 ///
 /// The caller asked for the cache, so a failure to write it is an error.
 pub(crate) fn keep(path: &Path, asked: &ReadOptions, place: &Path) -> Result<u64> {
-    let reader = Reader { absent: Vec::new(), limits: Limits::NONE, alone: true };
-    let to = Target::Named(&files::behind_links(place)); // the user gave this name, so a symbolic link is followed
+    let reader = SourceOptions { absent: Vec::new(), limits: Limits::NONE, alone: true };
+    let to = CacheTarget::Named(&files::behind_links(place)); // the user gave this name, so a symbolic link is followed
     let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
     made.refuse_no_rows(path)?;
     made.refuse_change(path).inspect_err(|_| to.remove())?;
@@ -76,26 +76,26 @@ pub(crate) fn keep(path: &Path, asked: &ReadOptions, place: &Path) -> Result<u64
 
 /// The file that a cache is written to.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Target<'a> {
+pub(super) enum CacheTarget<'a> {
     Named(&'a Path),
     /// An unnamed temporary file.
-    Nameless,
+    Unnamed,
 }
 
-impl Target<'_> {
+impl CacheTarget<'_> {
     /// The name of the cache in messages.
     pub fn path(&self) -> PathBuf {
         match self {
-            Target::Named(place) => place.to_path_buf(),
-            Target::Nameless => std::env::temp_dir(),
+            CacheTarget::Named(place) => place.to_path_buf(),
+            CacheTarget::Unnamed => std::env::temp_dir(),
         }
     }
 
     /// Writes a cache and opens it through the same handle, so that nobody can replace the file in between.
     pub fn fill(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Cache> {
         let file = match self {
-            Target::Named(place) => files::write_lightly(place, fill)?,
-            Target::Nameless => nameless(fill).map_err(|e| {
+            CacheTarget::Named(place) => files::write_lightly(place, fill)?,
+            CacheTarget::Unnamed => unnamed(fill).map_err(|e| {
                 let cache = Parameter::Cache;
                 let hint = format!(
                     "make room in the folder for temporary files (TMPDIR), or name a file with {cache}"
@@ -108,27 +108,27 @@ impl Target<'_> {
 
     /// Deletes the cache.
     pub fn remove(&self) {
-        if let Target::Named(place) = self {
+        if let CacheTarget::Named(place) = self {
             let _ = std::fs::remove_file(place);
         }
     }
 }
 
-fn nameless(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+fn unnamed(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
     let mut to = BufWriter::new(tempfile::tempfile()?);
     fill(&mut to)?;
     Ok(to.into_inner()?)
 }
 
 /// The outcome of writing a cache.
-pub(super) struct Made {
-    pub supplied: Supplied,
+pub(super) struct WrittenCache {
+    pub info: LoadInfo,
     pub rows: u64,
     pub written: Result<Cache>,
     pub changed: bool, // whether the source changed while it was read; such a cache must not be kept
 }
 
-impl Made {
+impl WrittenCache {
     /// Returns an error if the source changed while it was read, because the rows may mix old and new data.
     pub fn refuse_change(&self, path: &Path) -> Result<()> {
         let what = "the data changed while they were read";
@@ -147,7 +147,8 @@ impl Made {
     }
 }
 
-pub(super) struct Reader {
+/// How to read a source into a cache.
+pub(super) struct SourceOptions {
     pub absent: Vec<bool>,
     pub limits: Limits,
     pub alone: bool, // nobody else needs the rows, so a full disk also stops the reading
@@ -157,10 +158,10 @@ pub(super) struct Reader {
 pub(super) fn write(
     path: &Path,
     asked: &ReadOptions,
-    place: Target,
-    reader: Reader,
+    place: CacheTarget,
+    reader: SourceOptions,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<Made> {
+) -> Result<WrittenCache> {
     let stamp = if is_stream(path) { None } else { Some(Stamp::of(path)?) };
     let mut input = Input::open_within(path, asked, None, reader.limits.longest)?;
     input.threads = reader.limits.threads;
@@ -190,6 +191,6 @@ pub(super) fn write(
     });
     outcome?;
     let changed = written.is_ok() && stamp.is_some() && Stamp::of(path).ok() != stamp;
-    let supplied = Supplied { reading, naming, order: None, notes: Vec::new() };
-    Ok(Made { supplied, rows, written, changed })
+    let info = LoadInfo { reading, naming, order: None, notes: Vec::new() };
+    Ok(WrittenCache { info, rows, written, changed })
 }

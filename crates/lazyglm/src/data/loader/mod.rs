@@ -1,10 +1,10 @@
 //! Loads rows from a cache, or from the source while writing a cache.
 
-mod kept;
+mod file_cache;
 mod make;
 mod renumber;
 
-pub(crate) use kept::{Kept, kept};
+pub(crate) use file_cache::{FileCache, open_or_make};
 pub(crate) use make::keep;
 
 use crate::data::bytes::{Block, LONGEST, is_stream};
@@ -17,7 +17,7 @@ use crate::data::rows::Rows;
 use crate::util::error::{Error, Kind, Place, Result};
 use crate::util::files;
 use crate::util::parameter::Parameter;
-use make::{Values, from_source};
+use make::{ValueOptions, from_source};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,7 +82,7 @@ impl Limits {
 }
 
 /// How rows were read, what their ids stand for, and notes for the user.
-pub(crate) struct Supplied {
+pub(crate) struct LoadInfo {
     pub reading: ReadConfig,
     pub naming: FeatureIds,
     /// If features are renumbered: the original id of each new id.
@@ -102,7 +102,7 @@ pub(crate) fn for_each(
     rounds: bool,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
     start_over: &mut dyn FnMut(),
-) -> Result<Supplied> {
+) -> Result<LoadInfo> {
     if asked.renumber && !absent.is_empty() {
         let renumber = Parameter::Renumber;
         let what = format!("{renumber} does not go with sample weights of 0, which leave rows out");
@@ -110,19 +110,19 @@ pub(crate) fn for_each(
     }
     let Lookup { found, mut notes } = look_up(path, asked, mode, &absent)?;
     let place = match found {
-        Found::Given(cache) => {
-            tell(&cache, see)?;
+        RowSource::GivenCache(cache) => {
+            send_metadata(&cache, see)?;
             from_cache(&cache, rounds, usize::MAX, see)?;
-            return Ok(supplied(cache, notes));
+            return Ok(load_info(cache, notes));
         }
-        Found::Fresh(cache, place) => {
-            tell(&cache, see)?;
+        RowSource::FreshCache(cache, place) => {
+            send_metadata(&cache, see)?;
             let mut stopped_by_seer = false;
             let done = from_cache(&cache, rounds, usize::MAX, &mut |block| {
                 see(block).inspect_err(|_| stopped_by_seer = true)
             });
             match done {
-                Ok(()) => return Ok(supplied(cache, notes)),
+                Ok(()) => return Ok(load_info(cache, notes)),
                 Err(e) if stopped_by_seer || *mode == CacheMode::Only => return Err(e),
                 Err(e) => {
                     start_over();
@@ -131,36 +131,36 @@ pub(crate) fn for_each(
                 }
             }
         }
-        Found::Nothing(place) => place,
+        RowSource::SourceOnly(place) => place,
     };
-    let supplied = anew(path, asked, place.as_deref(), absent, rounds, see)?;
-    notes.extend(supplied.notes);
-    Ok(Supplied { notes, ..supplied })
+    let info = load_from_source(path, asked, place.as_deref(), absent, rounds, see)?;
+    notes.extend(info.notes);
+    Ok(LoadInfo { notes, ..info })
 }
 
-fn supplied(cache: Cache, notes: Vec<String>) -> Supplied {
+fn load_info(cache: Cache, notes: Vec<String>) -> LoadInfo {
     let Cache { meta, naming, order, .. } = cache;
-    Supplied { reading: meta.reading, naming, order, notes }
+    LoadInfo { reading: meta.reading, naming, order, notes }
 }
 
 /// Reads rows from the source. Renumbered rows come from a cache, which is made first.
-fn anew(
+fn load_from_source(
     path: &Path,
     asked: &ReadOptions,
     place: Option<&Path>,
     absent: Vec<bool>,
     rounds: bool,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<Supplied> {
+) -> Result<LoadInfo> {
     if !asked.renumber {
-        let values = Values { rounds, limits: Limits::NONE };
-        let (supplied, word) = from_source(path, asked, place, absent, values, see)?;
-        return Ok(Supplied { notes: word.into_iter().collect(), ..supplied });
+        let values = ValueOptions { rounds, limits: Limits::NONE };
+        let (info, word) = from_source(path, asked, place, absent, values, see)?;
+        return Ok(LoadInfo { notes: word.into_iter().collect(), ..info });
     }
-    let Kept { cache, notes } = renumber::renumbered(path, asked, place, Limits::NONE)?;
-    tell(&cache, see)?;
+    let FileCache { cache, notes } = renumber::renumbered(path, asked, place, Limits::NONE)?;
+    send_metadata(&cache, see)?;
     from_cache(&cache, rounds, usize::MAX, see)?;
-    Ok(supplied(cache, notes))
+    Ok(load_info(cache, notes))
 }
 
 /// Calls `see` with each block of an open cache, which stands for a source that can be read only once.
@@ -170,16 +170,16 @@ pub(crate) fn for_each_of(
     absent: &[bool],
     rounds: bool,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<Supplied> {
+) -> Result<LoadInfo> {
     if !absent.is_empty() {
         let what = format!("sample weights of 0, which leave rows out, with {}", Place::file(path));
         return Err(Error::call(what, "put the data into a file, or leave the rows themselves out"));
     }
-    tell(cache, see)?;
+    send_metadata(cache, see)?;
     from_cache(cache, rounds, usize::MAX, see)?;
     let Cache { meta, naming, order, .. } = cache;
     let (reading, naming, order) = (meta.reading.clone(), naming.clone(), order.clone());
-    Ok(Supplied { reading, naming, order, notes: Vec::new() })
+    Ok(LoadInfo { reading, naming, order, notes: Vec::new() })
 }
 
 /// Calls `see` with each block of a file in a single pass, without making a cache.
@@ -189,32 +189,32 @@ pub(crate) fn for_each_once(
     path: &Path,
     asked: &ReadOptions,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<Supplied> {
+) -> Result<LoadInfo> {
     if Cache::is_one(path) {
         let cache = of_cache(path, asked, &[])?;
         if let Some(order) = &cache.order {
-            tell(&cache, see)?;
+            send_metadata(&cache, see)?;
             let change = |rows: &mut Rows| rows.renumber(&|id| order[id as usize]);
             from_cache_as(&cache, false, usize::MAX, &change, see)?;
-            return Ok(Supplied { order: None, ..supplied(cache, Vec::new()) });
+            return Ok(LoadInfo { order: None, ..load_info(cache, Vec::new()) });
         }
     }
     for_each(path, asked, &CacheMode::Off, Vec::new(), false, see, &mut || {})
 }
 
 /// Where to load rows from.
-enum Found {
+enum RowSource {
     /// The data file is itself a cache.
-    Given(Cache),
+    GivenCache(Cache),
     /// A valid cache of the data, and its path.
-    Fresh(Cache, PathBuf),
+    FreshCache(Cache, PathBuf),
     /// Only the source. A cache may be written to this path.
-    Nothing(Option<PathBuf>),
+    SourceOnly(Option<PathBuf>),
 }
 
 /// Result of [`look_up`], with notes for the user.
 struct Lookup {
-    found: Found,
+    found: RowSource,
     notes: Vec<String>,
 }
 
@@ -223,7 +223,7 @@ struct Lookup {
 fn look_up(path: &Path, asked: &ReadOptions, mode: &CacheMode, absent: &[bool]) -> Result<Lookup> {
     let mut notes = Vec::new();
     if Cache::is_one(path) {
-        return Ok(Lookup { found: Found::Given(of_cache(path, asked, absent)?), notes });
+        return Ok(Lookup { found: RowSource::GivenCache(of_cache(path, asked, absent)?), notes });
     }
     let place = match mode.place(path) {
         Some(_) if !absent.is_empty() && *mode == CacheMode::Only => {
@@ -234,20 +234,20 @@ fn look_up(path: &Path, asked: &ReadOptions, mode: &CacheMode, absent: &[bool]) 
         Some(_) if !absent.is_empty() => None,
         place => place,
     };
-    let Some(place) = place else { return Ok(Lookup { found: Found::Nothing(None), notes }) };
+    let Some(place) = place else { return Ok(Lookup { found: RowSource::SourceOnly(None), notes }) };
     if *mode == CacheMode::Auto
         && let Some(why) = not_ours(&place)
     {
         notes.push(format!("{}: no cache can be written there: {why}", place.display()));
-        return Ok(Lookup { found: Found::Nothing(None), notes });
+        return Ok(Lookup { found: RowSource::SourceOnly(None), notes });
     }
     let found = match fresh(&place, path, asked, mode) {
-        Ok(Some(cache)) => Found::Fresh(cache, place),
-        Ok(None) => Found::Nothing(Some(place)),
+        Ok(Some(cache)) => RowSource::FreshCache(cache, place),
+        Ok(None) => RowSource::SourceOnly(Some(place)),
         Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
         Err(e) => {
             notes.push(again(&e));
-            Found::Nothing(Some(place))
+            RowSource::SourceOnly(Some(place))
         }
     };
     Ok(Lookup { found, notes })
@@ -287,7 +287,7 @@ fn of_cache(path: &Path, asked: &ReadOptions, absent: &[bool]) -> Result<Cache> 
 }
 
 /// Passes data to `see` that the fragments do not contain.
-fn tell(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
+fn send_metadata(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
     let Meta { span, with_query, unlabelled, .. } = cache.meta;
     see(&mut Parsed { span, with_query, unlabelled, ..Parsed::default() })
 }

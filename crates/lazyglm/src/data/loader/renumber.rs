@@ -3,9 +3,9 @@
 //! Frequent features then share cache lines, so scoring a row touches less memory. Ids in the cache are the
 //! new numbers. The cache also stores the original ids, which models and messages use.
 
-use super::kept::Kept;
-use super::make::{Reader, Target, write, wrote};
-use super::{Limits, from_cache_as, tell};
+use super::file_cache::FileCache;
+use super::make::{CacheTarget, SourceOptions, write, wrote};
+use super::{Limits, from_cache_as, send_metadata};
 use crate::data::cache::{Cache, CacheWriter};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Parsed, ReadOptions};
@@ -26,11 +26,11 @@ pub(super) fn renumbered(
     asked: &ReadOptions,
     place: Option<&Path>,
     limits: Limits,
-) -> Result<Kept> {
+) -> Result<FileCache> {
     let mut counts = PerId::default();
     let plainly = ReadOptions { renumber: false, ..asked.clone() };
-    let reader = Reader { absent: Vec::new(), limits, alone: true };
-    let made = write(path, &plainly, Target::Nameless, reader, &mut |block| {
+    let reader = SourceOptions { absent: Vec::new(), limits, alone: true };
+    let made = write(path, &plainly, CacheTarget::Unnamed, reader, &mut |block| {
         block.rows.ids().iter().for_each(|&id| counts.add_one(id));
         Ok(())
     })?;
@@ -43,16 +43,16 @@ pub(super) fn renumbered(
     if let Some(place) = place {
         match files::check_writable(place) {
             Err(_) => notes.push(format!("{}: no cache can be written there", place.display())),
-            Ok(()) => match rewrite(Target::Named(place)) {
+            Ok(()) => match rewrite(CacheTarget::Named(place)) {
                 Ok(cache) => {
                     notes.push(wrote(place));
-                    return Ok(Kept { cache, notes });
+                    return Ok(FileCache { cache, notes });
                 }
                 Err(e) => notes.push(format!("no cache was written: {}", e.marked())),
             },
         }
     }
-    Ok(Kept { cache: rewrite(Target::Nameless)?, notes })
+    Ok(FileCache { cache: rewrite(CacheTarget::Unnamed)?, notes })
 }
 
 /// Rewrites a cache so that ids are positions in `order`.
@@ -62,7 +62,7 @@ fn rewrite(
     order: &[u32],
     ranks: &PerId,
     threads: usize,
-    to: Target,
+    to: CacheTarget,
 ) -> Result<Cache> {
     let (place, mut outcome) = (to.path(), Ok(()));
     let written = to.fill(|to| {
@@ -72,7 +72,7 @@ fn rewrite(
             let hint = || format!("make room on the disk, or use {}", Parameter::Cache);
             writer.push(block).map_err(|e| Error::io(&place, e, hint()))
         };
-        outcome = tell(plain, &mut push).and_then(|()| {
+        outcome = send_metadata(plain, &mut push).and_then(|()| {
             from_cache_as(plain, false, threads, &|rows| rows.renumber(&|id| ranks.get(id)), &mut push)
         });
         match &outcome {

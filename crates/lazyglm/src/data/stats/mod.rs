@@ -90,22 +90,22 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
         counted.add_block(block);
         Ok(())
     };
-    let supplied = loader::for_each_once(path, asked, see)?;
+    let info = loader::for_each_once(path, asked, see)?;
     let Counted { shape, columns, targets, null_gradient, span, with_query } = counted;
     if shape.rows == 0 {
         return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
     }
-    let recipe = &supplied.reading.recipe;
+    let recipe = &info.reading.recipe;
     if shape.nonzeros == 0 && span.is_none() {
         let what = format!("no row has a feature: this does not look like {}", recipe.name());
         return Err(Error::data(Place::file(path), what, format!("write a row as: {}", recipe.shape())));
     }
-    let features = columns.stats(shape.rows, &supplied.naming, span);
+    let features = columns.stats(shape.rows, &info.naming, span);
     let cells = shape.rows as f64 * features.distinct as f64;
     let density = if cells > 0.0 { shape.nonzeros as f64 / cells } else { 0.0 };
-    let mut notes = supplied.notes;
+    let mut notes = info.notes;
     notes.extend(query_note(path, with_query));
-    if supplied.reading.idf().is_some() {
+    if info.reading.idf().is_some() {
         notes.push(
             "these are the values before idf=yes, which training multiplies in: its l1_max is another".into(),
         );

@@ -16,7 +16,7 @@ use crate::data::cache::Cache;
 use crate::data::dataset::{Dataset, Load, vanishes};
 use crate::data::features::{Declared, Features};
 use crate::data::format::ReadOptions;
-use crate::data::loader::{self, CacheMode, Kept, Limits};
+use crate::data::loader::{self, CacheMode, FileCache, Limits};
 use crate::data::scaling::{Columns, Scale, Scaling};
 use crate::data::survey::Survey;
 use crate::problem::loss::Loss;
@@ -52,7 +52,7 @@ pub struct Windows {
     pub targets: Targets,
     /// What was decided for the caller.
     pub notes: Vec<String>,
-    kept: Kept,
+    kept: FileCache,
     file: PathBuf,
     weighted: bool,
     of_class: Option<Vec<f64>>, // −1 and +1
@@ -97,7 +97,7 @@ impl Windows {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| Error::call(format!("no threads: {e}"), "give --threads fewer"))?;
         let look = |cache: &Cache| Survey::of(cache, path, threads);
-        let (kept, survey) = loader::kept(path, &options.asked, &options.cache, limits, look)?;
+        let (kept, survey) = loader::open_or_make(path, &options.asked, &options.cache, limits, look)?;
         let meta = &kept.cache.meta;
         if let Some(row) = meta.unlabelled {
             let what = format!("row {} has no target", row + 1);
