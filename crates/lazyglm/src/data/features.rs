@@ -2,7 +2,7 @@
 //! from 0.
 
 use crate::data::feature_ids::FeatureIds;
-use crate::data::format::{Found, Parsed, Span};
+use crate::data::format::{FoundIndex, Parsed, Span};
 use crate::data::rows::Rows;
 use crate::data::scaling::Scaling;
 use crate::util::error::{Error, Place, Result};
@@ -272,7 +272,7 @@ fn counting(span: Option<Span>, declared: Declared, file: &Path) -> Result<(u32,
     let high = span.map_or(u64::from(base), |span| u64::from(span.high.index) + 1);
     let found = high.saturating_sub(u64::from(base)) as usize;
     if let Some(Span { low, high }) = span {
-        let place = |at: Found| Place::file(file).line(at.line).column(at.column);
+        let place = |at: FoundIndex| Place::file(file).line(at.line).column(at.column);
         if low.index < base {
             let what = format!("index {} occurs, but indices were said to start at {base}", low.index);
             return Err(Error::data(

@@ -6,7 +6,7 @@
 //! twice too fast for several epochs, so it is halved for those.
 
 use super::learner::Learner;
-use super::starting_rate::Sample;
+use super::starting_rate::RowSample;
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 use crate::util::random::Random;
@@ -44,7 +44,7 @@ impl LearningRateSearch<'_> {
         let rungs = |kind| RUNGS.map(move |power| Candidate { kind, eta: 2f64.powi(power) });
         let mut tried: Vec<Candidate> = (0..self.kinds).flat_map(rungs).collect();
         for rows in ROWS {
-            let sample = Sample::of(self.examples, &self.chosen(rows), 0);
+            let sample = RowSample::of(self.examples, &self.chosen(rows), 0);
             let before_learning = |&candidate: &Candidate| {
                 let losses =
                     make(candidate, &sample.columns).learn(self.loss, sample.examples(), &sample.learnt);

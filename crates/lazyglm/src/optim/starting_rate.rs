@@ -170,7 +170,7 @@ pub fn find(trial: &Trial) -> Result<Rate> {
         // If the rows do not fit into memory, both samples have the size of the first.
         let size = if (trial.order.len() as u64) < trial.rows { SAMPLES[0] } else { size };
         let (rows, held_out) = trial.chosen(size);
-        let losses = smoothed(&trial.rehearse(&rates, &Sample::of(trial.examples, &rows, held_out))?);
+        let losses = smoothed(&trial.rehearse(&rates, &RowSample::of(trial.examples, &rows, held_out))?);
         let lowest = (0..rates.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
         best = lowest.filter(|&k| losses[k].is_finite()).map_or(rates[0], |k| rates[k]);
     }
@@ -197,7 +197,7 @@ fn scale(trial: &Trial) -> Result<(f64, f64)> {
 
 /// A sample of rows, restricted to the columns that occur in it, because many lanes of all columns may need
 /// too much memory.
-pub(super) struct Sample {
+pub(super) struct RowSample {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
@@ -206,8 +206,8 @@ pub(super) struct Sample {
     judged: Vec<u32>,
 }
 
-impl Sample {
-    pub fn of(examples: Examples, chosen: &[u32], held_out: usize) -> Sample {
+impl RowSample {
+    pub fn of(examples: Examples, chosen: &[u32], held_out: usize) -> RowSample {
         let mut column = vec![0; examples.rows.columns()];
         chosen.iter().for_each(|&i| examples.rows.for_each(i as usize, |j, _| column[j] = 1));
         let mut columns = Vec::new();
@@ -236,7 +236,7 @@ impl Sample {
                 (learnt.to_vec(), judged.to_vec())
             }
         };
-        Sample { rows, targets, weights, columns, learnt, judged }
+        RowSample { rows, targets, weights, columns, learnt, judged }
     }
 
     pub fn examples(&self) -> Examples<'_> {
@@ -271,7 +271,7 @@ impl Trial<'_> {
     }
 
     /// The objective on the held-out rows after training at each rate, or infinity on divergence.
-    fn rehearse(&self, rates: &[f64], sample: &Sample) -> Result<Vec<f64>> {
+    fn rehearse(&self, rates: &[f64], sample: &RowSample) -> Result<Vec<f64>> {
         let few = FEWEST_STEPS.div_ceil(sample.learnt.len() as u64).min(self.epochs);
         let epochs = self.epochs.min(MOST_PASSES).max(few);
         let examples = sample.examples();

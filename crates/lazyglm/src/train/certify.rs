@@ -12,7 +12,7 @@ use crate::data::read_config::Input;
 use crate::data::sample_weights::SampleWeights;
 use crate::data::scaling::{Columns, Scale};
 use crate::data::vocabulary::Vocabulary;
-use crate::eval::objective::{self, Certificate, Dual, Kept, Worst, balanced_slopes};
+use crate::eval::objective::{self, Certificate, Dual, ScoredRow, Worst, balanced_slopes};
 use crate::model::Model;
 use crate::model::warm_start::PenaltyFactors;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
@@ -110,7 +110,7 @@ impl Certify {
         self.pass(model, data, &mut table, &mut |block, table| {
             gradients.resize(table.weights.len(), [0.0; 2]); // longer only if the data have changed
             for i in 0..block.rows.len() {
-                let Kept { score, target, weight } = *kept.get(row).ok_or_else(|| changed(data))?;
+                let ScoredRow { score, target, weight } = *kept.get(row).ok_or_else(|| changed(data))?;
                 let here = weight * model.loss.slope(score, target);
                 let balanced = weight * slopes[row];
                 of_bias += here;
@@ -168,7 +168,7 @@ impl Certify {
     }
 
     /// The first pass: scores, targets and weights, and what scaling needs to know.
-    fn scores(&self, model: &Model, data: &Path, table: &mut Table) -> Result<(Vec<Kept>, Columns)> {
+    fn scores(&self, model: &Model, data: &Path, table: &mut Table) -> Result<(Vec<ScoredRow>, Columns)> {
         let (mut kept, mut stats, mut file_rows) = (Vec::new(), Columns::new(0), 0);
         let scaled = self.scale != Scale::None || model.reading.idf() == Some(false);
         let given: Option<Vec<f64>> = self
@@ -195,7 +195,7 @@ impl Certify {
                 let own = block.weights.get(i).copied().unwrap_or(1.0);
                 let given = given.as_ref().map_or(1.0, |given| given.get(kept.len()).copied().unwrap_or(1.0));
                 class_counts[usize::from(target > 0.0)] += 1;
-                kept.push(Kept { score, target, weight: own * given });
+                kept.push(ScoredRow { score, target, weight: own * given });
             }
             file_rows += block.file_rows;
             Ok(())

@@ -32,7 +32,7 @@ pub use columnar::{Holds, ParquetColumn};
 pub use csv::{Column, ColumnKind, Csv};
 pub(crate) use interact::Interact;
 pub use lines::Lines;
-pub use parsed::{Found, Parsed, Span};
+pub use parsed::{FoundIndex, Parsed, Span};
 pub use spec::{Entry, FormatSpec, Opening, ReadOptions, TABLE, open};
 pub(crate) use spec::{refuse_idle, refuse_strange, unfinished};
 pub use svmlight::Svmlight;

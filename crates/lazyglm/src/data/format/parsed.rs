@@ -52,21 +52,21 @@ pub struct Parsed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The lowest index.
-    pub low: Found,
+    pub low: FoundIndex,
     /// The highest index.
-    pub high: Found,
+    pub high: FoundIndex,
 }
 
 /// A feature index and its position in the file.
 ///
 /// ```
-/// use lazyglm::data::format::{Found, Parsed, Parser, Svmlight};
+/// use lazyglm::data::format::{FoundIndex, Parsed, Parser, Svmlight};
 /// let mut parsed = Parsed::default();
 /// Svmlight::default().parse(b"1 4:1 9:1\n", "mail.svm".as_ref(), &mut parsed).unwrap();
-/// assert_eq!(parsed.span.unwrap().high, Found { index: 9, line: 1, column: 7 });
+/// assert_eq!(parsed.span.unwrap().high, FoundIndex { index: 9, line: 1, column: 7 });
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundIndex {
     /// The index as written.
     pub index: u32,
     /// The line, counted from 1.
@@ -169,12 +169,12 @@ impl Parsed {
     /// Records the position of a feature index, for the span.
     ///
     /// ```
-    /// use lazyglm::data::format::{Found, Parsed};
+    /// use lazyglm::data::format::{FoundIndex, Parsed};
     /// let mut parsed = Parsed::default();
-    /// [5, 2, 7].iter().for_each(|&index| parsed.see(Found { index, line: 1, column: 3 }));
+    /// [5, 2, 7].iter().for_each(|&index| parsed.see(FoundIndex { index, line: 1, column: 3 }));
     /// assert_eq!(parsed.span.map(|span| (span.low.index, span.high.index)), Some((2, 7)));
     /// ```
-    pub fn see(&mut self, found: Found) {
+    pub fn see(&mut self, found: FoundIndex) {
         let span = self.span.get_or_insert(Span { low: found, high: found });
         if found.index < span.low.index {
             span.low = found;

@@ -7,7 +7,7 @@
 //! Rejected, with the place: malformed pairs, indices that are negative or above 2³² − 1, NaN, infinity, and
 //! invalid UTF-8.
 
-use super::{Found, Line, Parsed, Parser};
+use super::{FoundIndex, Line, Parsed, Parser};
 use crate::simd;
 use crate::util::error::{Error, Result, excerpt};
 use crate::util::number::{parse_number, short};
@@ -153,8 +153,8 @@ impl Svmlight {
             into.labels.push(target).ok()?;
             if let (Some(&low), Some(&high)) = (ids.first(), ids.last()) {
                 let column = |at: usize| (at - start) as u64 + 2;
-                into.see(Found { index: low, line: number, column: column(start + target.len()) });
-                into.see(Found { index: high, line: number, column: column(last) });
+                into.see(FoundIndex { index: low, line: number, column: column(start + target.len()) });
+                into.see(FoundIndex { index: high, line: number, column: column(last) });
             }
             into.lines.is_row(into.rows.len());
             into.rows.push_known(ids, values);
@@ -190,7 +190,7 @@ impl Svmlight {
             match pair {
                 None => into.with_query += 1,
                 Some((id, value)) => {
-                    into.see(Found { index: id, line: line.number, column: at as u64 + 1 });
+                    into.see(FoundIndex { index: id, line: line.number, column: at as u64 + 1 });
                     self.pairs.push((id, value));
                 }
             }

@@ -86,8 +86,9 @@ pub fn certify<'p>(
         return certificate;
     }
     let score = |i: usize| examples.rows.dot(i, weights) + bias.unwrap_or(0.0);
-    let one = |i: usize| Kept { score: score(i), target: examples.targets[i], weight: examples.weight(i) };
-    let kept: Vec<Kept> = (0..examples.len()).into_par_iter().map(one).collect();
+    let one =
+        |i: usize| ScoredRow { score: score(i), target: examples.targets[i], weight: examples.weight(i) };
+    let kept: Vec<ScoredRow> = (0..examples.len()).into_par_iter().map(one).collect();
     let slopes = balanced_slopes(&kept, loss, bias.is_some());
     let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
     evaluator.add_derivatives(examples, |i| kept[i].weight * slopes[i]);
@@ -116,7 +117,7 @@ fn relative(objective: f64, dual: f64) -> f64 {
 }
 
 /// Stored values of one row.
-pub(crate) struct Kept {
+pub(crate) struct ScoredRow {
     pub score: f64,
     pub target: f64,
     pub weight: f64,
@@ -124,7 +125,7 @@ pub(crate) struct Kept {
 
 /// The loss derivative of each row at its score. With a bias, scores are shifted so that the weighted sum is
 /// zero.
-pub(crate) fn balanced_slopes(kept: &[Kept], loss: &dyn Loss, with_bias: bool) -> Vec<f64> {
+pub(crate) fn balanced_slopes(kept: &[ScoredRow], loss: &dyn Loss, with_bias: bool) -> Vec<f64> {
     let (low, high, share) = match with_bias {
         false => (0.0, 0.0, 0.0),
         true => match balance(kept, loss) {
@@ -132,7 +133,7 @@ pub(crate) fn balanced_slopes(kept: &[Kept], loss: &dyn Loss, with_bias: bool) -
             None => return vec![0.0; kept.len()], // all derivatives have the same sign, so only the zero vector sums to zero
         },
     };
-    let one = |row: &Kept| {
+    let one = |row: &ScoredRow| {
         let (a, b) = (loss.slope(row.score + low, row.target), loss.slope(row.score + high, row.target));
         ((1.0 - share) * a + share * b).clamp(a.min(b), a.max(b)) // rounding must not leave the domain
     };
@@ -143,7 +144,7 @@ pub(crate) fn balanced_slopes(kept: &[Kept], loss: &dyn Loss, with_bias: bool) -
 /// sum to zero.
 ///
 /// `None` if the sum has the same sign for every bias.
-fn balance(kept: &[Kept], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
+fn balance(kept: &[ScoredRow], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
     let total = |b: f64| sum(kept.len(), |i| kept[i].weight * loss.slope(kept[i].score + b, kept[i].target));
     let mut step = 1e-6;
     let start = total(0.0);
@@ -188,7 +189,7 @@ fn balance(kept: &[Kept], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
 
 /// The dual bound of the corrected derivatives.
 pub(crate) struct Dual<'a> {
-    pub kept: &'a [Kept],
+    pub kept: &'a [ScoredRow],
     pub slopes: &'a [f64],
     pub gradient: &'a [f64],
     pub loss: &'a dyn Loss,

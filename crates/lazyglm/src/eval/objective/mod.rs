@@ -21,7 +21,7 @@ mod null_model;
 
 pub(crate) use evaluator::{Evaluator, larger};
 pub use gap::{Certificate, Worst, certify};
-pub(crate) use gap::{Dual, Kept, balanced_slopes};
+pub(crate) use gap::{Dual, ScoredRow, balanced_slopes};
 pub use heads::{HeadsEvaluation, of_heads};
 pub(crate) use null_model::{NullFigures, NullModel, best_bias, starting_bias};
 

@@ -153,7 +153,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         let listed: [bool; L] = each(|l| if W::EXACT { due[l] & few[l] } else { few[l] & !walk });
         let walked: [bool; L] = each(|l| walk & if W::EXACT { due[l] & !few[l] } else { true });
         let factor: [W; L] = each(|l| W::from_wide(self.scale[l]));
-        let mut found = Found { largest: [W::default(); L], alive: [W::default(); L] };
+        let mut found = LaneSummary { largest: [W::default(); L], alive: [W::default(); L] };
         if walk {
             let Lanes { stored, debt, .. } = self;
             found = simd::fastest(Walk { stored, debt, factor: &factor, which: walked });
@@ -224,7 +224,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
 const FEW: usize = 64;
 
 /// Per lane: the largest weight and the number of non-zero weights.
-struct Found<W, const L: usize> {
+struct LaneSummary<W, const L: usize> {
     largest: [W; L],
     alive: [W; L],
 }
@@ -238,11 +238,11 @@ struct Walk<'a, W, P, const L: usize> {
 }
 
 impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Walk<'_, W, P, L> {
-    type Answer = Found<W, L>;
+    type Answer = LaneSummary<W, L>;
     const WIDE: bool = true;
 
     #[inline(always)]
-    fn run(self) -> Found<W, L> {
+    fn run(self) -> LaneSummary<W, L> {
         let Walk { stored, debt, factor, which } = self;
         let (mut largest, mut alive) = ([W::default(); L], [W::default(); L]);
         let one = W::from_wide(1.0);
@@ -253,7 +253,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Walk<'_, W, 
             alive = each(|l| alive[l].plus(one, if paid[l].is_zero() { W::default() } else { one }));
             *pack = P::of(paid);
         }
-        Found { largest, alive }
+        LaneSummary { largest, alive }
     }
 }
 
@@ -269,11 +269,11 @@ struct Visit<'a, W, P, const L: usize> {
 }
 
 impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Visit<'_, W, P, L> {
-    type Answer = Found<W, L>;
+    type Answer = LaneSummary<W, L>;
     const WIDE: bool = true;
 
     #[inline(always)]
-    fn run(self) -> Found<W, L> {
+    fn run(self) -> LaneSummary<W, L> {
         let Visit { stored, touched, debt, factor, which, ids } = self;
         let one = W::from_wide(1.0);
         let mut alive: Vec<(u32, P)> = Vec::new();
@@ -290,7 +290,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Visit<'_, W,
                 alive.push((id, P::of(paid)));
             }
         }
-        let mut found = Found { largest: [W::default(); L], alive: [W::default(); L] };
+        let mut found = LaneSummary { largest: [W::default(); L], alive: [W::default(); L] };
         for (id, paid) in alive {
             let (v, paid) = (*stored[id as usize].lanes(), paid.lanes());
             stored[id as usize] = P::of(each(|l| if which[l] { paid[l] } else { v[l] }));

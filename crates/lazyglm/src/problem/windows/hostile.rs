@@ -10,7 +10,7 @@ use crate::data::rows::Rows;
 use crate::problem::source::Source;
 
 fn span(low: u32, high: u32) -> Option<Span> {
-    let found = |index| Found { index, line: 1, column: 1 };
+    let found = |index| FoundIndex { index, line: 1, column: 1 };
     Some(Span { low: found(low), high: found(high) })
 }
 

@@ -3,7 +3,7 @@
 use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, wholes, words};
 use super::{Holds, ParquetColumn, types};
 use crate::data::format::names::push_part;
-use crate::data::format::{Found, Parsed};
+use crate::data::format::{FoundIndex, Parsed};
 use crate::util::error::{Error, Place, Result, excerpt};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
@@ -191,7 +191,7 @@ impl Reader<'_> {
                 self.wrong(what, "renumber or hash the features into 32 bits")
             }
         })?;
-        into.see(Found { index: id, line: self.line, column: k as u64 + 1 });
+        into.see(FoundIndex { index: id, line: self.line, column: k as u64 + 1 });
         self.pairs.push((id, x));
         Ok(())
     }
