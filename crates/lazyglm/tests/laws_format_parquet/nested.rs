@@ -5,7 +5,7 @@ use super::tables::*;
 use super::targets;
 use arrow_array::{RecordBatch, new_null_array};
 use arrow_ipc::writer::IpcWriteOptions;
-use arrow_schema::{DataType, LaneGrid, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use parquet::file::properties::WriterProperties;
 use std::sync::Arc;
 
@@ -65,13 +65,11 @@ fn a_field_of_another_type_than_the_format_has_is_an_error() {
 fn nested(depth: usize) -> RecordBatch {
     let mut column = DataType::Int32;
     for _ in 0..depth {
-        column = DataType::List(Arc::new(LaneGrid::new("item", column, true)));
+        column = DataType::List(Arc::new(Field::new("item", column, true)));
     }
     let (name, target) = targets(2);
-    let fields = vec![
-        LaneGrid::new(name, target.data_type().clone(), true),
-        LaneGrid::new("deep", column.clone(), true),
-    ];
+    let fields =
+        vec![Field::new(name, target.data_type().clone(), true), Field::new("deep", column.clone(), true)];
     RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![target, new_null_array(&column, 2)]).unwrap()
 }
 

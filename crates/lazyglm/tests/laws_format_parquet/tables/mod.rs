@@ -6,7 +6,7 @@ use arrow_array::builder::{ArrayBuilder, Float64Builder};
 use arrow_array::builder::{Int32Builder, ListBuilder, StringBuilder, StructBuilder};
 use arrow_array::{ArrayRef, ListArray, RecordBatch};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
-use arrow_schema::{DataType, Fields, LaneGrid, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema};
 use lazyglm::ReadConfig;
 use lazyglm::data::dataset::for_each_block;
 use lazyglm::data::format::{FormatSpec, Opening, Parsed, ReadOptions, open};
@@ -21,8 +21,8 @@ pub type Row = (Option<String>, BTreeMap<String, f64>);
 
 /// A batch of these columns; all may have nulls.
 pub fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-    let fields: Vec<LaneGrid> =
-        columns.iter().map(|(name, array)| LaneGrid::new(*name, array.data_type().clone(), true)).collect();
+    let fields: Vec<Field> =
+        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
     let columns = columns.into_iter().map(|(_, array)| array).collect();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
 }
@@ -79,8 +79,7 @@ pub type Pair = Option<(Option<i32>, Option<f64>)>;
 
 /// Lists of them.
 pub fn pairs(rows: &[Option<&[Pair]>]) -> ArrayRef {
-    let fields =
-        [LaneGrid::new("index", DataType::Int32, true), LaneGrid::new("value", DataType::Float64, true)];
+    let fields = [Field::new("index", DataType::Int32, true), Field::new("value", DataType::Float64, true)];
     let parts: Vec<Box<dyn ArrayBuilder>> =
         vec![Box::<Int32Builder>::default(), Box::<Float64Builder>::default()];
     let mut lists = ListBuilder::new(StructBuilder::new(Fields::from(fields.to_vec()), parts));
