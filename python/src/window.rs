@@ -176,7 +176,7 @@ fn gather<V: Value>(
     pairs.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
         if same {
-            kept.1 = narrow(kept.1.wide() + next.1.wide());
+            kept.1 = narrow(kept.1.to_f64() + next.1.to_f64());
         }
         same
     });
@@ -184,5 +184,5 @@ fn gather<V: Value>(
 
 fn without_zeros<V: Value>(dense: ArrayView2<V>, row: usize, pairs: &mut Vec<(u32, V)>) {
     let columns = 0..dense.ncols() as u32;
-    pairs.extend(columns.zip(dense.row(row).iter().copied()).filter(|(_, x)| x.wide() != 0.0));
+    pairs.extend(columns.zip(dense.row(row).iter().copied()).filter(|(_, x)| x.to_f64() != 0.0));
 }

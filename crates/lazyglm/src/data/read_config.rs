@@ -35,7 +35,7 @@ pub(crate) struct Input {
     file: PathBuf,
     source: ByteSource,
     /// Whether values may be rounded to f32.
-    pub rounds: bool,
+    pub as_f32: bool,
     /// Maximum number of parser threads.
     pub threads: usize,
     header: u64, // number of header lines
@@ -147,7 +147,7 @@ impl Input {
             reading,
             file: path.to_path_buf(),
             source,
-            rounds: false,
+            as_f32: false,
             threads: usize::MAX,
             header: lines,
         })
@@ -155,7 +155,7 @@ impl Input {
 
     /// Calls `see` with the rows of each block. Ids are local to the block.
     pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
-        let Input { reading: ReadConfig { recipe, interact, .. }, file, mut source, rounds, threads, header } =
+        let Input { reading: ReadConfig { recipe, interact, .. }, file, mut source, as_f32, threads, header } =
             self;
         let (recipe, file) = (&recipe, file.as_path());
         if recipe.reads_files() {
@@ -171,7 +171,7 @@ impl Input {
         };
         let read = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));
         reader::for_each(
-            Pipeline { read, new_parser: &new_parser, lines_before: header, rounds, threads },
+            Pipeline { read, new_parser: &new_parser, lines_before: header, as_f32, threads },
             absent,
             see,
         )

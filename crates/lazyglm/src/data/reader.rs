@@ -22,7 +22,7 @@ pub(crate) struct Pipeline<'a> {
     pub read: Box<ReadBlock<'a>>,
     pub new_parser: &'a (dyn Fn() -> Box<ParseBlock<'a>> + Sync),
     pub lines_before: u64,
-    pub rounds: bool,   // whether to round values to f32
+    pub as_f32: bool,   // whether to round values to f32
     pub threads: usize, // maximum number of threads
 }
 
@@ -49,8 +49,8 @@ fn in_turn(
     let (mut block, mut parse, mut lines) =
         (Block::default(), (pipeline.new_parser)(), pipeline.lines_before);
     let mut parsed = Parsed { absent, ..Parsed::default() };
-    if pipeline.rounds {
-        parsed.rows.round();
+    if pipeline.as_f32 {
+        parsed.rows.round_to_f32();
     }
     for number in 0.. {
         if !(pipeline.read)(&mut block).map_err(|e| e.further_down(lines))? {
@@ -87,7 +87,7 @@ struct Shared<'a> {
     change: Condvar,
     new_parser: &'a (dyn Fn() -> Box<ParseBlock<'a>> + Sync),
     most: usize, // maximum number of blocks in flight
-    rounds: bool,
+    as_f32: bool,
 }
 
 fn in_parallel(
@@ -102,7 +102,7 @@ fn in_parallel(
         change: Condvar::new(),
         new_parser: pipeline.new_parser,
         most: threads + 2,
-        rounds: pipeline.rounds,
+        as_f32: pipeline.as_f32,
     };
     std::thread::scope(|scope| {
         let _stop = StopGuard(&shared); // also when `see` fails
@@ -165,8 +165,8 @@ impl Shared<'_> {
 
     fn parse(&self, number: usize, block: &Block, parse: &mut ParseBlock) {
         let mut parsed = locked(&self.ready).spare.pop().unwrap_or_default();
-        if self.rounds {
-            parsed.rows.round();
+        if self.as_f32 {
+            parsed.rows.round_to_f32();
         }
         let done = parse(number, block, &mut parsed);
         self.deliver(number, parsed, done);

@@ -60,10 +60,10 @@ pub(crate) struct Scaling {
 }
 
 impl Scaling {
-    /// Scales rows whose ids are columns. Products are kept in f64, unless `narrow`.
-    pub fn apply(&self, rows: &mut Rows, narrow: bool) {
-        if !narrow && *self != Scaling::default() {
-            rows.widen();
+    /// Scales rows whose ids are columns. Products are kept in f64, unless `as_f32`.
+    pub fn apply(&self, rows: &mut Rows, as_f32: bool) {
+        if !as_f32 && *self != Scaling::default() {
+            rows.convert_to_f64();
         }
         if let Some(idf) = &self.idf {
             rows.multiply_columns(idf);

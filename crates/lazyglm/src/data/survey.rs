@@ -40,14 +40,14 @@ impl Survey {
             let hint = format!("renumber the features, or use {}", Parameter::HashBits.set(24));
             return Err(Error::data(Place::file(file), what, hint));
         }
-        let (mut occurs, single) = (vec![false; ids], cache.meta.single);
-        let mut survives = if single { Vec::new() } else { vec![false; ids] };
+        let (mut occurs, exact_in_f32) = (vec![false; ids], cache.meta.exact_in_f32);
+        let mut survives = if exact_in_f32 { Vec::new() } else { vec![false; ids] };
         let (mut numbers, mut words) = (Sums::default(), BTreeMap::<String, (usize, f64)>::new());
-        loader::from_cache(cache, single, threads, &mut |block| {
+        loader::from_cache(cache, exact_in_f32, threads, &mut |block| {
             let order = cache.order.as_deref();
             let id_of = |id: u32| order.map_or(id, |order| order[id as usize]);
             block.rows.ids().iter().for_each(|&id| occurs[id_of(id) as usize] = true);
-            if !single {
+            if !exact_in_f32 {
                 let rows = block.rows.borrow();
                 let mut see = |id: usize, x: f64| survives[id_of(id as u32) as usize] |= x as f32 != 0.0;
                 (0..rows.len()).for_each(|i| rows.for_each(i, &mut see));

@@ -156,10 +156,10 @@ impl Adagrad {
         let Touched { squares, metrics, rates, pulls, .. } = &mut self.touched;
         let states = squares.iter_mut().zip(&*metrics).zip(rates.iter_mut().zip(pulls.iter_mut()));
         for (((square, &metric), (rate, pull)), x) in states.zip(row.values) {
-            let g = slope * x.wide();
+            let g = slope * x.to_f64();
             *square += g * g * metric;
             *rate = factor * metric / (*square + floor).sqrt();
-            *pull = *rate * x.wide();
+            *pull = *rate * x.to_f64();
         }
         dot(row.values, pulls)
     }

@@ -139,7 +139,7 @@ impl<const SCALED: bool> Steps for Ftrl<SCALED> {
         let slope = weight * loss.slope(score, target);
         if slope != 0.0 {
             for ((&j, &x), &w) in row.ids.iter().zip(row.values).zip(&read) {
-                let (g, rate) = (slope * x.wide(), self.rate_of(j));
+                let (g, rate) = (slope * x.to_f64(), self.rate_of(j));
                 let scaled = if SCALED { g * g * self.metrics[j as usize] } else { g * g };
                 let [q, s] = &mut self.states[j as usize];
                 let longer = (*s * *s + scaled).sqrt();

@@ -96,8 +96,8 @@ pub(super) fn dot<V: Value>(values: &[V], weights: &[f64]) -> f64 {
     let ((values, last), (weights, last_weights)) = (values.as_chunks::<4>(), weights.as_chunks::<4>());
     let mut sums = [0.0; 4];
     for (x, w) in values.iter().zip(weights) {
-        sums = std::array::from_fn(|k| sums[k] + x[k].wide() * w[k]);
+        sums = std::array::from_fn(|k| sums[k] + x[k].to_f64() * w[k]);
     }
-    let rest: f64 = last.iter().zip(last_weights).map(|(x, w)| x.wide() * w).sum();
+    let rest: f64 = last.iter().zip(last_weights).map(|(x, w)| x.to_f64() * w).sum();
     ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
 }

@@ -86,7 +86,7 @@ impl<U: Update> row_loop::Steps for Steps<'_, U> {
         let Steps { model, aggression, counts } = self;
         let score = model.update.score(row) + model.bias;
         let (cost, slope) = (loss.value(score, target), loss.slope(score, target));
-        let square: f64 = row.values.iter().map(|x| x.wide() * x.wide()).sum();
+        let square: f64 = row.values.iter().map(|x| x.to_f64() * x.to_f64()).sum();
         *counts = square != 0.0;
         if square == 0.0 || !(score.is_finite() && cost.is_finite()) {
             return (score, if cost.is_finite() { slope } else { cost });

@@ -240,7 +240,7 @@ impl Steps for Svrg {
             let rate = self.factor * f64::from(swift);
             now.push(prox_steps::drift(penalty, rate, drift, f64::from(self.steps - last), weight));
             old.push(before);
-            length += x.wide() * x.wide() * f64::from(swift);
+            length += x.to_f64() * x.to_f64() * f64::from(swift);
         }
         let (score, before) = (dot(row.values, &now) + self.bias.now, dot(row.values, &old) + self.bias.old);
         let old_slope = loss.slope(before, target);
@@ -249,7 +249,7 @@ impl Steps for Svrg {
         if !self.broken {
             for ((&j, &x), &w) in row.ids.iter().zip(row.values).zip(&now) {
                 let state = &mut self.states[j as usize];
-                state.weight = w - self.factor * f64::from(state.swift) * amount * x.wide();
+                state.weight = w - self.factor * f64::from(state.swift) * amount * x.to_f64();
                 state.last = self.steps;
             }
             if self.bias.learns {

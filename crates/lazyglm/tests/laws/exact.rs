@@ -276,7 +276,7 @@ fn f32_stays_within_1e_5_of_f64_dense_for_a_hundred_thousand_steps() {
             let examples = Examples::new(made.borrow(), &targets, None).unwrap();
             let mut dense = Online::new(Dense::<true>::new(vec![0.0; 100], penalty, method), true);
             dense.learn(&rule, examples, &order).unwrap();
-            let narrow = made.clone().narrowed().unwrap();
+            let narrow = made.clone().rounded_to_f32().unwrap();
             let examples = Examples::new(narrow.borrow(), &targets, None).unwrap();
             let mut lazy = Online::new(Folded::<f32>::new(vec![0.0; 100], penalty, method), true);
             lazy.learn(&rule, examples, &order).unwrap();

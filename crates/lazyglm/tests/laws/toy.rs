@@ -136,7 +136,7 @@ fn a_feature_that_f32_would_lose_is_refused() {
     let file = std::env::temp_dir().join(format!("lazyglm-laws-toy-{}.svm", std::process::id()));
     let load = |text: &str, narrow: bool| {
         std::fs::write(&file, text).unwrap();
-        Dataset::load(&file, &Load { narrow, ..Load::default() })
+        Dataset::load(&file, &Load { as_f32: narrow, ..Load::default() })
     };
     let error = load("1 1:1 2:1e-300\n-1 1:2 2:3e-300\n", true).unwrap_err().to_string();
     assert!(error.contains(":1: every value of feature 2 is too small for f32"), "{error}");

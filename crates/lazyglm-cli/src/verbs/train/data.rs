@@ -38,8 +38,8 @@ impl TrainingData {
             surveyed = Some(windows);
         }
         let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
-        let narrow = plan.settings.precision == Precision::F32;
-        let load = Load { asked, declared, weights, narrow, cache, scale };
+        let as_f32 = plan.settings.precision == Precision::F32;
+        let load = Load { asked, declared, weights, as_f32, cache, scale };
         let (data, weights) = match &surveyed {
             Some(windows) => windows.load(&load)?, // a pipe cannot be read again; what was kept of it can
             None => Dataset::load(&args.data, &load)?,
@@ -47,7 +47,7 @@ impl TrainingData {
         let builder = Task::builder(data).loss(plan.loss.clone()).heads(plan.heads).sample_weights(weights);
         let task = builder.class_weight(plan.class_weight.clone()).build()?;
         task.notes.iter().for_each(|text| note(args.quiet, text));
-        let fit_precision = |task: Task| if narrow { task.narrowed() } else { Ok(task) };
+        let fit_precision = |task: Task| if as_f32 { task.rounded_to_f32() } else { Ok(task) };
         let task = fit_precision(task)?;
         let (task, held_out) = match &plan.validation {
             None => (task, None),

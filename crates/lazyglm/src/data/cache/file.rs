@@ -45,7 +45,8 @@ pub(crate) struct Meta {
     pub reading: ReadConfig,
     pub rows: usize,
     pub nonzeros: usize,
-    pub single: bool, // every value is exact in f32
+    #[serde(rename = "single")]
+    pub exact_in_f32: bool, // whether all values are
     pub weighted: bool,
     pub with_query: usize,
     pub unlabelled: Option<usize>,
@@ -92,7 +93,7 @@ impl<'a> CacheWriter<'a> {
         reading: ReadConfig,
     ) -> io::Result<CacheWriter<'a>> {
         to.write_all(MAGIC)?;
-        let meta = Meta { source, asked, reading, single: true, ..Meta::default() };
+        let meta = Meta { source, asked, reading, exact_in_f32: true, ..Meta::default() };
         Ok(CacheWriter { to, at: MAGIC.len() as u64, parts: Vec::new(), words: Vocabulary::default(), meta })
     }
 
@@ -102,7 +103,7 @@ impl<'a> CacheWriter<'a> {
         meta.unlabelled = meta.unlabelled.or(block.unlabelled.map(|row| meta.rows + row));
         meta.with_query += block.with_query;
         meta.weighted |= !block.weights.is_empty();
-        meta.single &= block.rows.is_single();
+        meta.exact_in_f32 &= block.rows.is_f32();
         meta.span = Span::of_both(meta.span, block.span);
         meta.rows += block.rows.len();
         meta.nonzeros += block.rows.nonzeros();
@@ -267,7 +268,7 @@ impl Cache {
         block.rows.ids_are_in(known)
             && (block.labels.len() == block.rows.len() || meta.unlabelled.is_some())
             && (block.weights.is_empty() || meta.weighted)
-            && (block.rows.is_single() || !meta.single)
+            && (block.rows.is_f32() || !meta.exact_in_f32)
     }
 }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// use lazyglm::{Dataset, Declared, Load};
 /// let file = std::env::temp_dir().join("lazyglm-doc-load.svm");
 /// std::fs::write(&file, "1 1:0.1\n-1 2:1\n").unwrap();
-/// let (data, _) = Dataset::load(&file, &Load { narrow: true, ..Load::default() }).unwrap();
+/// let (data, _) = Dataset::load(&file, &Load { as_f32: true, ..Load::default() }).unwrap();
 /// assert_eq!(data.rows.borrow().dot(0, &[1.0, 1.0]), f64::from(0.1f32));
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub struct Load {
     /// One weight per row of the file.
     pub weights: Option<SampleWeights>,
     /// Whether to round values to f32, for a model that keeps its weights in f32.
-    pub narrow: bool,
+    pub as_f32: bool,
     /// When to use a cache.
     pub cache: CacheMode,
     /// How to scale values.
@@ -60,14 +60,14 @@ impl Dataset {
     /// ```
     pub fn load(path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
         Dataset::gather(path, load, |absent, see, start_over| {
-            loader::for_each(path, &load.asked, &load.cache, absent, load.narrow, see, start_over)
+            loader::for_each(path, &load.asked, &load.cache, absent, load.as_f32, see, start_over)
         })
     }
 
     /// Loads training data from an open cache of the file `path`, made with the options in `load`.
     pub(crate) fn of_cache(cache: &Cache, path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
         Dataset::gather(path, load, |absent, see, _| {
-            loader::for_each_of(cache, path, &absent, load.narrow, see)
+            loader::for_each_of(cache, path, &absent, load.as_f32, see)
         })
     }
 
@@ -89,13 +89,13 @@ impl Dataset {
         let see = &mut |block: &mut Parsed| {
             let mut all = all.borrow_mut();
             left.check(all.rows.bytes() + block.rows.bytes())?;
-            if !all.rows.make_room(&block.rows, load.narrow) {
+            if !all.rows.make_room(&block.rows, load.as_f32) {
                 return Err(memory::out_of_memory("the rows"));
             }
-            if load.narrow {
+            if load.as_f32 {
                 vanished.borrow_mut().note(&block.rows, all.rows.nonzeros());
             }
-            all.append(block, load.narrow).map_err(|row| too_large(Place::file(path).line(all.lines.of(row))))
+            all.append(block, load.as_f32).map_err(|row| too_large(Place::file(path).line(all.lines.of(row))))
         };
         let start_over = &mut || {
             all.borrow_mut().clear_all();
@@ -110,7 +110,7 @@ impl Dataset {
         let mut features = Features::of(rows, naming, order, span, load.declared, path)?;
         vanished.borrow().check(&parsed, &features, path)?;
         features.scaling = Arc::new(scaling(&parsed.rows, reading.idf(), load.scale));
-        features.scaling.apply(&mut parsed.rows, load.narrow);
+        features.scaling.apply(&mut parsed.rows, load.as_f32);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
         data.notes.splice(..0, notes);
         Ok((data, kept))

@@ -204,9 +204,9 @@ impl Dataset {
     }
 
     /// Rounds values to f32, for models that keep their weights in f32.
-    pub(crate) fn narrow(&mut self) -> Result<()> {
+    pub(crate) fn round_to_f32(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
-        self.rows = rows.narrowed().map_err(|row| too_large(self.place(row)))?;
+        self.rows = rows.rounded_to_f32().map_err(|row| too_large(self.place(row)))?;
         Ok(())
     }
 

@@ -222,9 +222,9 @@ impl Parsed {
         self.lines.move_down(lines)
     }
 
-    /// Appends the rows of the next block, with values rounded to f32 if `narrow`. The error is the number of
+    /// Appends the rows of the next block, with values rounded to f32 if `as_f32`. The error is the number of
     /// a row with a value too large for `f32`.
-    pub(crate) fn append(&mut self, more: &Parsed, narrow: bool) -> std::result::Result<(), usize> {
+    pub(crate) fn append(&mut self, more: &Parsed, as_f32: bool) -> std::result::Result<(), usize> {
         let rows = self.rows.len();
         self.unlabelled = self.unlabelled.or(more.unlabelled.map(|row| rows + row));
         self.lines.append(rows, &more.lines);
@@ -237,6 +237,6 @@ impl Parsed {
         self.with_query += more.with_query;
         self.file_rows += more.file_rows;
         self.span = Span::of_both(self.span, more.span);
-        self.rows.append(&more.rows, narrow).map_err(|row| rows + row)
+        self.rows.append(&more.rows, as_f32).map_err(|row| rows + row)
     }
 }

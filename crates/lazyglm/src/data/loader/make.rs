@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// How to read values.
 pub(super) struct ValueOptions {
-    pub rounds: bool,
+    pub as_f32: bool,
     pub limits: Limits,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn from_source(
         input.threads = values.limits.threads;
         // The exact digits are not needed. But values in the same hash bucket are summed before they are
         // rounded.
-        input.rounds = values.rounds && reading.hash_bits.is_none();
+        input.as_f32 = values.as_f32 && reading.hash_bits.is_none();
         input.for_each_named(absent, &mut naming, see)?;
         let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
         return Ok((LoadInfo { reading, naming, order: None, notes: Vec::new() }, word));

@@ -99,7 +99,7 @@ pub(crate) fn for_each(
     asked: &ReadOptions,
     mode: &CacheMode,
     absent: Vec<bool>,
-    rounds: bool,
+    as_f32: bool,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
     start_over: &mut dyn FnMut(),
 ) -> Result<LoadInfo> {
@@ -112,13 +112,13 @@ pub(crate) fn for_each(
     let place = match found {
         RowSource::GivenCache(cache) => {
             send_metadata(&cache, see)?;
-            from_cache(&cache, rounds, usize::MAX, see)?;
+            from_cache(&cache, as_f32, usize::MAX, see)?;
             return Ok(load_info(cache, notes));
         }
         RowSource::FreshCache(cache, place) => {
             send_metadata(&cache, see)?;
             let mut stopped_by_seer = false;
-            let done = from_cache(&cache, rounds, usize::MAX, &mut |block| {
+            let done = from_cache(&cache, as_f32, usize::MAX, &mut |block| {
                 see(block).inspect_err(|_| stopped_by_seer = true)
             });
             match done {
@@ -133,7 +133,7 @@ pub(crate) fn for_each(
         }
         RowSource::SourceOnly(place) => place,
     };
-    let info = load_from_source(path, asked, place.as_deref(), absent, rounds, see)?;
+    let info = load_from_source(path, asked, place.as_deref(), absent, as_f32, see)?;
     notes.extend(info.notes);
     Ok(LoadInfo { notes, ..info })
 }
@@ -149,17 +149,17 @@ fn load_from_source(
     asked: &ReadOptions,
     place: Option<&Path>,
     absent: Vec<bool>,
-    rounds: bool,
+    as_f32: bool,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<LoadInfo> {
     if !asked.renumber {
-        let values = ValueOptions { rounds, limits: Limits::NONE };
+        let values = ValueOptions { as_f32, limits: Limits::NONE };
         let (info, word) = from_source(path, asked, place, absent, values, see)?;
         return Ok(LoadInfo { notes: word.into_iter().collect(), ..info });
     }
     let FileCache { cache, notes } = renumber::renumbered(path, asked, place, Limits::NONE)?;
     send_metadata(&cache, see)?;
-    from_cache(&cache, rounds, usize::MAX, see)?;
+    from_cache(&cache, as_f32, usize::MAX, see)?;
     Ok(load_info(cache, notes))
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn for_each_of(
     cache: &Cache,
     path: &Path,
     absent: &[bool],
-    rounds: bool,
+    as_f32: bool,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<LoadInfo> {
     if !absent.is_empty() {
@@ -176,7 +176,7 @@ pub(crate) fn for_each_of(
         return Err(Error::call(what, "put the data into a file, or leave the rows themselves out"));
     }
     send_metadata(cache, see)?;
-    from_cache(cache, rounds, usize::MAX, see)?;
+    from_cache(cache, as_f32, usize::MAX, see)?;
     let Cache { meta, naming, order, .. } = cache;
     let (reading, naming, order) = (meta.reading.clone(), naming.clone(), order.clone());
     Ok(LoadInfo { reading, naming, order, notes: Vec::new() })
@@ -349,17 +349,17 @@ fn fresh(place: &Path, source: &Path, asked: &ReadOptions, mode: &CacheMode) -> 
 /// Reads rows from a cache and decodes them on all cores.
 pub(crate) fn from_cache(
     cache: &Cache,
-    rounds: bool,
+    as_f32: bool,
     threads: usize,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
-    from_cache_as(cache, rounds, threads, &|_| Ok(()), see)
+    from_cache_as(cache, as_f32, threads, &|_| Ok(()), see)
 }
 
 /// Reads rows from a cache and applies `change` to each block on the thread that decodes it.
 fn from_cache_as(
     cache: &Cache,
-    rounds: bool,
+    as_f32: bool,
     threads: usize,
     change: &(dyn Fn(&mut Rows) -> Result<()> + Sync),
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
@@ -380,7 +380,7 @@ fn from_cache_as(
         })
     };
     reader::for_each(
-        Pipeline { read, new_parser: &new_parser, lines_before: 0, rounds, threads },
+        Pipeline { read, new_parser: &new_parser, lines_before: 0, as_f32, threads },
         Vec::new(),
         see,
     )

@@ -8,13 +8,13 @@
 //! - ids increase strictly within a row, so they are sorted and unique;
 //! - every id is below `columns`, and every value is finite.
 
+mod borrowed;
 mod examples;
-mod lent;
 mod owned;
 mod shared;
 
+pub use borrowed::{Row, RowsRef, Value, ValuesRef};
 pub use examples::Examples;
-pub use lent::{Row, RowsRef, Value, ValuesRef};
 pub use owned::Rows;
 pub(crate) use shared::PrivateIds;
 

@@ -33,7 +33,7 @@ pub struct Rows {
     ids: Vec<u32>,
     values: Values,
     columns: usize,
-    rounds: bool, // whether values that f32 cannot represent exactly are rounded instead of kept in f64
+    as_f32: bool, // whether values that f32 cannot represent exactly are rounded instead of kept in f64
     spare: Vec<f64>, // the memory of former f64 values, for reuse
 }
 
@@ -65,7 +65,7 @@ impl Rows {
             ids: Vec::new(),
             values: Values::F32(Vec::new()),
             columns: 0,
-            rounds: false,
+            as_f32: false,
             spare: Vec::new(),
         }
     }
@@ -98,15 +98,15 @@ impl Rows {
     }
 
     fn push_values(&mut self, pairs: &[(u32, f64)]) {
-        if let Values::F32(narrow) = &mut self.values {
-            let fits = |x: f64| if self.rounds { rounds_well(x) } else { f64::from(x as f32) == x };
+        if let Values::F32(values_f32) = &mut self.values {
+            let fits = |x: f64| if self.as_f32 { rounds_well(x) } else { f64::from(x as f32) == x };
             if pairs.iter().all(|&(_, x)| fits(x)) {
-                return narrow.extend(pairs.iter().map(|&(_, x)| x as f32));
+                return values_f32.extend(pairs.iter().map(|&(_, x)| x as f32));
             }
-            self.widen();
+            self.convert_to_f64();
         }
-        if let Values::F64(wide) = &mut self.values {
-            wide.extend(pairs.iter().map(|&(_, x)| x));
+        if let Values::F64(values_f64) = &mut self.values {
+            values_f64.extend(pairs.iter().map(|&(_, x)| x));
         }
     }
 
@@ -116,19 +116,19 @@ impl Rows {
     pub(crate) fn push_known(&mut self, ids: &[u32], values: &[f64]) {
         debug_assert!(ids.len() == values.len() && ids.windows(2).all(|two| two[0] < two[1]));
         self.ids.extend_from_slice(ids);
-        if let Values::F32(narrow) = &mut self.values {
+        if let Values::F32(values_f32) = &mut self.values {
             // Without early exit, the compiler can vectorise this test.
-            let fits = match self.rounds {
+            let fits = match self.as_f32 {
                 true => values.iter().fold(true, |fits, &x| fits & rounds_well(x)),
                 false => values.iter().fold(true, |fits, &x| fits & (f64::from(x as f32) == x)),
             };
             match fits {
-                true => narrow.extend(values.iter().map(|&x| x as f32)),
-                false => self.widen(),
+                true => values_f32.extend(values.iter().map(|&x| x as f32)),
+                false => self.convert_to_f64(),
             }
         }
-        if let Values::F64(wide) = &mut self.values {
-            wide.extend_from_slice(values);
+        if let Values::F64(values_f64) = &mut self.values {
+            values_f64.extend_from_slice(values);
         }
         if let Some(&last) = ids.last() {
             self.columns = self.columns.max(last as usize + 1);
@@ -137,21 +137,21 @@ impl Rows {
     }
 
     /// Stores all values in `f64` from now on.
-    pub(crate) fn widen(&mut self) {
-        if let Values::F32(narrow) = &self.values {
-            let mut wide = std::mem::take(&mut self.spare);
-            wide.extend(narrow.iter().map(|&x| f64::from(x)));
-            self.values = Values::F64(wide);
+    pub(crate) fn convert_to_f64(&mut self) {
+        if let Values::F32(values_f32) = &self.values {
+            let mut values_f64 = std::mem::take(&mut self.spare);
+            values_f64.extend(values_f32.iter().map(|&x| f64::from(x)));
+            self.values = Values::F64(values_f64);
         }
     }
 
     /// Rounds values to `f32` from now on. Values that are too large or too small for `f32` stay in `f64`.
-    pub(crate) fn round(&mut self) {
-        self.rounds = true;
+    pub(crate) fn round_to_f32(&mut self) {
+        self.as_f32 = true;
     }
 
     /// Whether all values are stored in `f32`.
-    pub(crate) fn is_single(&self) -> bool {
+    pub(crate) fn is_f32(&self) -> bool {
         matches!(self.values, Values::F32(_))
     }
 
@@ -168,12 +168,12 @@ impl Rows {
     /// and size of the memory.
     pub(crate) fn expect(&mut self, nonzeros: usize, advise: &dyn Fn(*const u8, usize)) {
         let values = match &mut self.values {
-            Values::F32(short) => {
-                short.try_reserve_exact(nonzeros).map(|()| (short.as_ptr().cast(), 4 * short.capacity()))
-            }
-            Values::F64(wide) => {
-                wide.try_reserve_exact(nonzeros).map(|()| (wide.as_ptr().cast(), 8 * wide.capacity()))
-            }
+            Values::F32(values_f32) => values_f32
+                .try_reserve_exact(nonzeros)
+                .map(|()| (values_f32.as_ptr().cast(), 4 * values_f32.capacity())),
+            Values::F64(values_f64) => values_f64
+                .try_reserve_exact(nonzeros)
+                .map(|()| (values_f64.as_ptr().cast(), 8 * values_f64.capacity())),
         };
         if let (Ok(()), Ok((start, bytes))) = (self.ids.try_reserve_exact(nonzeros), values) {
             advise(self.ids.as_ptr().cast(), 4 * self.ids.capacity());
@@ -181,19 +181,19 @@ impl Rows {
         }
     }
 
-    /// Reserves memory for exactly this many rows and non-zeros, in `f32` if `narrow`.
-    pub(crate) fn reserve(&mut self, rows: usize, nonzeros: usize, narrow: bool) {
+    /// Reserves memory for exactly this many rows and non-zeros, in `f32` if `as_f32`.
+    pub(crate) fn reserve(&mut self, rows: usize, nonzeros: usize, as_f32: bool) {
         self.offsets.reserve_exact((rows + 1).saturating_sub(self.offsets.len()));
         self.ids.reserve_exact(nonzeros.saturating_sub(self.ids.len()));
-        if !narrow
-            && let Values::F32(short) = &self.values
-            && short.is_empty()
+        if !as_f32
+            && let Values::F32(values_f32) = &self.values
+            && values_f32.is_empty()
         {
             self.values = Values::F64(Vec::new());
         }
         match &mut self.values {
-            Values::F32(short) => short.reserve_exact(nonzeros.saturating_sub(short.len())),
-            Values::F64(wide) => wide.reserve_exact(nonzeros.saturating_sub(wide.len())),
+            Values::F32(values_f32) => values_f32.reserve_exact(nonzeros.saturating_sub(values_f32.len())),
+            Values::F64(values_f64) => values_f64.reserve_exact(nonzeros.saturating_sub(values_f64.len())),
         }
     }
 
@@ -203,32 +203,35 @@ impl Rows {
         self.ids.clear();
         match &mut self.values {
             Values::F32(values) => values.clear(),
-            Values::F64(wide) => {
-                wide.clear();
-                self.spare = std::mem::take(wide);
+            Values::F64(values_f64) => {
+                values_f64.clear();
+                self.spare = std::mem::take(values_f64);
                 self.values = Values::F32(Vec::new());
             }
         }
         self.columns = 0;
     }
 
-    /// Appends the rows of another block, with values rounded to `f32` if `narrow`. The error is the number
+    /// Appends the rows of another block, with values rounded to `f32` if `as_f32`. The error is the number
     /// of a row with a value too large for `f32`.
-    pub(crate) fn append(&mut self, more: &Rows, narrow: bool) -> std::result::Result<(), usize> {
+    pub(crate) fn append(&mut self, more: &Rows, as_f32: bool) -> std::result::Result<(), usize> {
         match (&mut self.values, &more.values) {
-            (Values::F32(narrow), Values::F32(more)) => narrow.extend_from_slice(more),
-            (Values::F64(wide), Values::F64(more)) => wide.extend_from_slice(more),
-            (Values::F64(wide), Values::F32(more)) => wide.extend(more.iter().map(|&x| f64::from(x))),
-            (Values::F32(short), Values::F64(wide)) if narrow => {
-                let from = short.len();
-                short.extend(wide.iter().map(|&x| x as f32));
-                if let Some(k) = short[from..].iter().position(|x| !x.is_finite()) {
+            (Values::F32(own), Values::F32(more)) => own.extend_from_slice(more),
+            (Values::F64(values_f64), Values::F64(more)) => values_f64.extend_from_slice(more),
+            (Values::F64(values_f64), Values::F32(more)) => {
+                values_f64.extend(more.iter().map(|&x| f64::from(x)))
+            }
+            (Values::F32(values_f32), Values::F64(values_f64)) if as_f32 => {
+                let from = values_f32.len();
+                values_f32.extend(values_f64.iter().map(|&x| x as f32));
+                if let Some(k) = values_f32[from..].iter().position(|x| !x.is_finite()) {
                     return Err(more.offsets.partition_point(|&end| end <= k) - 1);
                 }
             }
-            (Values::F32(short), Values::F64(more)) => {
-                self.values =
-                    Values::F64(short.iter().map(|&x| f64::from(x)).chain(more.iter().copied()).collect());
+            (Values::F32(values_f32), Values::F64(more)) => {
+                self.values = Values::F64(
+                    values_f32.iter().map(|&x| f64::from(x)).chain(more.iter().copied()).collect(),
+                );
             }
         }
         let from = self.ids.len();
@@ -278,18 +281,18 @@ impl Rows {
     /// ```
     /// let mut rows = lazyglm::Rows::new();
     /// rows.push(&[(0, 0.1)]).unwrap();
-    /// let narrow = rows.clone().narrowed().unwrap();
-    /// assert_eq!(narrow.borrow().dot(0, &[1.0]), f64::from(0.1f32));
+    /// let rounded = rows.clone().rounded_to_f32().unwrap();
+    /// assert_eq!(rounded.borrow().dot(0, &[1.0]), f64::from(0.1f32));
     /// rows.push(&[(0, 1e300)]).unwrap();
-    /// assert_eq!(rows.narrowed(), Err(1));
+    /// assert_eq!(rows.rounded_to_f32(), Err(1));
     /// ```
-    pub fn narrowed(mut self) -> std::result::Result<Rows, usize> {
-        if let Values::F64(wide) = &self.values {
-            let narrow: Vec<f32> = wide.par_iter().map(|&x| x as f32).collect();
-            if let Some(k) = narrow.iter().position(|x| !x.is_finite()) {
+    pub fn rounded_to_f32(mut self) -> std::result::Result<Rows, usize> {
+        if let Values::F64(values_f64) = &self.values {
+            let values_f32: Vec<f32> = values_f64.par_iter().map(|&x| x as f32).collect();
+            if let Some(k) = values_f32.iter().position(|x| !x.is_finite()) {
                 return Err(self.offsets.partition_point(|&end| end <= k) - 1);
             }
-            self.values = Values::F32(narrow);
+            self.values = Values::F32(values_f32);
         }
         Ok(self)
     }
@@ -387,6 +390,6 @@ impl Rows {
 /// Whether `f32` can approximate a number: it does not overflow, and only zero becomes zero.
 #[inline]
 fn rounds_well(x: f64) -> bool {
-    let narrow = x as f32;
-    narrow.is_finite() & ((narrow != 0.0) | (x == 0.0))
+    let rounded = x as f32;
+    rounded.is_finite() & ((rounded != 0.0) | (x == 0.0))
 }

@@ -156,7 +156,7 @@ fn dot(examples: Examples, i: usize, weights: &[[f64; 2]]) -> f64 {
 
 /// The dot product in four partial sums. A single sum would make each addition wait for the previous one.
 fn in_four_sums<V: Value>(row: Row<V>, weights: &[[f64; 2]]) -> f64 {
-    let term = |id: u32, x: V| x.wide() * weights[id as usize][0];
+    let term = |id: u32, x: V| x.to_f64() * weights[id as usize][0];
     let ((ids, last_ids), (values, last)) = (row.ids.as_chunks::<4>(), row.values.as_chunks::<4>());
     let mut sums = [0.0; 4];
     for (ids, values) in ids.iter().zip(values) {

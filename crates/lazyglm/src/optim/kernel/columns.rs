@@ -3,7 +3,7 @@
 //! Reads and writes skip the bounds check per element. The constructors guarantee that every row number is
 //! below `height`, and each call checks once that the vectors have that length.
 
-use super::NarrowColumns;
+use super::F32Columns;
 use crate::data::rows::{RowsRef, Value};
 use crate::simd;
 use rayon::prelude::*;
@@ -46,7 +46,7 @@ impl<V: Value> Columns<V> {
         unsafe {
             entries.set_len(rows.nonzeros());
         }
-        let usual = values.iter().all(|x| x.wide() == 0.0 || USUAL.contains(&x.wide().abs()));
+        let usual = values.iter().all(|x| x.to_f64() == 0.0 || USUAL.contains(&x.to_f64().abs()));
         let mut columns = Columns { offsets, entries, height, units: None };
         columns.units = (!usual).then(|| (0..width).map(|j| columns.unit_of(j)).collect());
         columns
@@ -59,7 +59,7 @@ impl<V: Value> Columns<V> {
     }
 
     fn unit_of(&self, j: usize) -> f64 {
-        let largest = self.column(j).iter().fold(0.0, |most: f64, (_, x)| most.max(x.wide().abs()));
+        let largest = self.column(j).iter().fold(0.0, |most: f64, (_, x)| most.max(x.to_f64().abs()));
         if largest == 0.0 || USUAL.contains(&largest) {
             return 1.0;
         }
@@ -86,7 +86,7 @@ impl<V: Value> Columns<V> {
     fn product(&self, j: usize, vector: &[f64]) -> f64 {
         // SAFETY: rows are below `height`, which is the length of `vector`: the caller has just checked it.
         #[allow(unsafe_code)]
-        let term = |(i, x): (u32, V)| x.wide() * unsafe { *vector.get_unchecked(i as usize) };
+        let term = |(i, x): (u32, V)| x.to_f64() * unsafe { *vector.get_unchecked(i as usize) };
         let (fours, rest) = self.column(j).as_chunks::<4>();
         let mut sums = [0.0; 4];
         for four in fours {
@@ -100,20 +100,20 @@ impl<V: Value> Columns<V> {
 
     /// Adds a multiple of a column to a vector: vᵢ ← vᵢ + a·xᵢⱼ.
     pub fn add(&self, j: usize, a: f64, vector: &mut [f64]) {
-        self.column(j).iter().for_each(|(i, x)| vector[*i as usize] += a * x.wide());
+        self.column(j).iter().for_each(|(i, x)| vector[*i as usize] += a * x.to_f64());
     }
 
     /// A copy of these columns in f32, each multiplied by its unit and √a.
     ///
     /// It contains the rows for which `place` gives a position in `roots` (√a of those rows). Also returns Σ
     /// xᵢ²·aᵢ per column, over the rows kept and over the others.
-    pub fn narrowed(
+    pub fn to_f32(
         &self,
         columns: &[u32],
         place: &[u32],
         roots: &[f32],
         a: &[f64],
-    ) -> (NarrowColumns, Vec<[f64; 2]>) {
+    ) -> (F32Columns, Vec<[f64; 2]>) {
         let room = columns.iter().map(|&j| self.count(j as usize)).sum();
         let mut entries = Vec::with_capacity(room);
         let mut offsets = Vec::with_capacity(columns.len() + 1);
@@ -123,17 +123,17 @@ impl<V: Value> Columns<V> {
             let unit = self.unit(j as usize);
             let mut square = [0.0; 2];
             for &(i, x) in self.column(j as usize) {
-                let (to, wide) = (place[i as usize], unit * x.wide());
+                let (to, wide) = (place[i as usize], unit * x.to_f64());
                 let root = roots.get(to as usize);
                 square[usize::from(root.is_none())] += wide * wide * a[i as usize];
                 if let Some(root) = root {
-                    let narrow = if unit == 1.0 { x.narrow() } else { wide as f32 };
-                    entries.push((to, narrow * root));
+                    let rounded = if unit == 1.0 { x.to_f32() } else { wide as f32 };
+                    entries.push((to, rounded * root));
                 }
             }
             squares.push(square);
             offsets.push(entries.len());
         }
-        (NarrowColumns::trusted(offsets, entries, roots.len()), squares)
+        (F32Columns::trusted(offsets, entries, roots.len()), squares)
     }
 }

@@ -82,7 +82,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
     /// ```
     pub fn new(weights: Vec<f64>, penalty: ElasticNet, method: Method) -> Self {
         let alone = weights.iter().all(|w| *w == 0.0).then(Vec::new);
-        let stored = weights.into_iter().map(W::from_wide).collect();
+        let stored = weights.into_iter().map(W::from_f64).collect();
         let ledger = Ledger::new(penalty, method);
         // With a limit of zero, the first charge looks up the largest weight.
         let rebase = Rebase { limit: 0.0, largest: 0.0, eta: 0.0, touched: 0, alone, eager: 1.0 };
@@ -121,7 +121,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
     fn rebase(&mut self, per_step: f64, eta: f64) {
         let (debt, scale) = (self.debt, self.scale);
         // In f64, because a rounded scale would have the same error each time.
-        let pay = |v: W| W::from_wide(v.soft(debt).wide() * scale);
+        let pay = |v: W| W::from_f64(v.soft(debt).to_f64() * scale);
         let mut largest = W::default();
         match self.rebase.alone.take() {
             None => {
@@ -133,7 +133,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
             Some(ids) => {
                 // An id may occur twice, so a settled weight is replaced by zero.
                 let take = |&id: &u32| (id, pay(std::mem::take(&mut self.stored[id as usize])));
-                let alive: Vec<(u32, W)> = ids.iter().map(take).filter(|(_, v)| v.wide() != 0.0).collect();
+                let alive: Vec<(u32, W)> = ids.iter().map(take).filter(|(_, v)| v.to_f64() != 0.0).collect();
                 for (id, v) in alive {
                     self.stored[id as usize] = v;
                     largest = largest.larger(v);
@@ -142,7 +142,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         }
         self.ledger.clear();
         (self.debt, self.scale) = (W::default(), 1.0);
-        let (largest, eager) = (largest.wide(), self.rebase.eager);
+        let (largest, eager) = (largest.to_f64(), self.rebase.eager);
         let alone = (largest == 0.0).then(Vec::new);
         let limit = limit::<W>(largest, per_step) / eager;
         self.rebase = Rebase { limit, largest, eta, touched: 0, alone, eager };
@@ -180,7 +180,7 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
         for ((sum, &m), &x) in sums.iter_mut().zip(settled_rest).zip(values_rest) {
             *sum = sum.plus(m, W::of(x));
         }
-        let sum = W::total(sums).wide();
+        let sum = W::total(sums).to_f64();
         if PENALTY { self.scale * sum } else { sum }
     }
 
@@ -188,7 +188,7 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
     fn pull<V: Value>(&mut self, row: Row<V>, amount: f64) {
         check(&self.stored, row);
         let (stored, debt) = (&mut self.stored[..], self.debt);
-        let amount = W::from_wide(if PENALTY { amount * self.ledger.stretch() } else { amount });
+        let amount = W::from_f64(if PENALTY { amount * self.ledger.stretch() } else { amount });
         for (m, &x) in self.settled.iter_mut().zip(row.values) {
             let pulled = m.minus(amount, W::of(x));
             *m = if PENALTY { pulled.harden(debt) } else { pulled };
@@ -206,7 +206,7 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
         }
         let before = self.ledger.debt();
         self.ledger.charge(eta);
-        self.debt = W::from_wide(self.ledger.debt());
+        self.debt = W::from_f64(self.ledger.debt());
         self.scale = 1.0 / self.ledger.stretch();
         if self.must_rebase(eta) {
             self.rebase((self.ledger.debt() - before) * self.scale, eta);
@@ -214,7 +214,7 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
     }
 
     fn weights(&self) -> Vec<f64> {
-        let settle = |v: &W| if PENALTY { v.soft(self.debt).wide() * self.scale } else { v.wide() };
+        let settle = |v: &W| if PENALTY { v.soft(self.debt).to_f64() * self.scale } else { v.to_f64() };
         self.stored.iter().map(settle).map(|w| if w == 0.0 { 0.0 } else { w }).collect()
     }
 }

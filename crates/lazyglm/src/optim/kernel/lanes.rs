@@ -100,7 +100,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
             k += 1;
         }
         let sums = sums(settled, row.values);
-        each(|l| self.scale[l] * sums[l].wide())
+        each(|l| self.scale[l] * sums[l].to_f64())
     }
 
     /// Gradient step wₗ ← wₗ − amountₗ·x on the last scored row. Lanes in `pass_over` keep their bits.
@@ -110,7 +110,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         let stretch = self.ledgers.stretch();
         let debt = self.debt;
         let none: [bool; L] = each(|l| pass_over[l] & !self.idle[l]);
-        let amounts: [W; L] = each(|l| W::from_wide(amounts[l] * stretch[l]));
+        let amounts: [W; L] = each(|l| W::from_f64(amounts[l] * stretch[l]));
         let (stored, settled) = (&mut self.stored[..], &self.settled[..row.ids.len()]);
         let some_kept = none.contains(&true);
         for (k, m) in settled.iter().enumerate() {
@@ -130,7 +130,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         let before = *self.ledgers.debt();
         self.ledgers.charge(eta);
         let (stretch, debt) = (self.ledgers.stretch(), self.ledgers.debt());
-        self.debt = each(|l| W::from_wide(debt[l]));
+        self.debt = each(|l| W::from_f64(debt[l]));
         self.scale = each(|l| 1.0 / stretch[l]);
         let frame = Frame { debt, stretch, scale: &self.scale, eta: &eta, max_stretch: W::MAX_STRETCH };
         let due = self.rebases.due(&frame, touched, self.stored.len());
@@ -152,7 +152,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         // If bits may differ, one pass over the weights also serves the other lanes.
         let listed: [bool; L] = each(|l| if W::EXACT { due[l] & few[l] } else { few[l] & !walk });
         let walked: [bool; L] = each(|l| walk & if W::EXACT { due[l] & !few[l] } else { true });
-        let factor: [W; L] = each(|l| W::from_wide(self.scale[l]));
+        let factor: [W; L] = each(|l| W::from_f64(self.scale[l]));
         let mut found = LaneSummary { largest: [W::default(); L], alive: [W::default(); L] };
         if walk {
             let Lanes { stored, debt, .. } = self;
@@ -170,17 +170,17 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         }
         let most = (self.stored.len() / FEW) as f64;
         let paid: [bool; L] = each(|l| listed[l] | walked[l]);
-        let now_few: [bool; L] = each(|l| paid[l] & (found.alive[l].wide() <= most));
+        let now_few: [bool; L] = each(|l| paid[l] & (found.alive[l].to_f64() <= most));
         let newly: [bool; L] = each(|l| now_few[l] & walked[l]);
         if newly != [false; L] {
             let alive = |v: &P| (0..L).any(|l| newly[l] && !v.lanes()[l].is_zero());
             ids.extend((0..).zip(&self.stored).filter(|(_, v)| alive(v)).map(|(id, _)| id));
         }
         for l in (0..L).filter(|&l| paid[l]) {
-            let rest = factor[l].wide() / self.scale[l]; // 1 in f64
+            let rest = factor[l].to_f64() / self.scale[l]; // 1 in f64
             self.ledgers.clear(l, rest);
             (self.debt[l], self.scale[l]) = (W::default(), 1.0 / rest);
-            let largest = found.largest[l].wide();
+            let largest = found.largest[l].to_f64();
             self.rebases.paid(l, largest, limit::<W>(largest, per_step[l]), eta[l], now_few[l]);
         }
         self.rebases.remember(&ids);
@@ -194,7 +194,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
     /// Iterates over the settled weights of a lane.
     pub fn weights_with(&self, lane: usize) -> impl Iterator<Item = f64> + '_ {
         let (debt, scale) = (self.debt[lane], self.scale[lane]);
-        self.stored.iter().map(move |v| v.lanes()[lane].soft(debt).wide() * scale + 0.0) // −0 becomes 0
+        self.stored.iter().map(move |v| v.lanes()[lane].soft(debt).to_f64() * scale + 0.0) // −0 becomes 0
     }
 
     /// Copies some of the lanes to a new block, bit for bit.
@@ -245,7 +245,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Walk<'_, W, 
     fn run(self) -> LaneSummary<W, L> {
         let Walk { stored, debt, factor, which } = self;
         let (mut largest, mut alive) = ([W::default(); L], [W::default(); L]);
-        let one = W::from_wide(1.0);
+        let one = W::from_f64(1.0);
         for pack in stored {
             let v = pack.lanes();
             let paid: [W; L] = each(|l| if which[l] { v[l].soft(debt[l]).times(factor[l]) } else { v[l] });
@@ -275,7 +275,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Visit<'_, W,
     #[inline(always)]
     fn run(self) -> LaneSummary<W, L> {
         let Visit { stored, touched, debt, factor, which, ids } = self;
-        let one = W::from_wide(1.0);
+        let one = W::from_f64(1.0);
         let mut alive: Vec<(u32, P)> = Vec::new();
         for (k, &id) in touched.iter().enumerate() {
             if let Some(&soon) = touched.get(k + 8) {

@@ -18,19 +18,19 @@
 
 mod averaged;
 mod columns;
+mod f32_columns;
 mod folded;
 mod lane_state;
 mod lane_vector;
 mod lanes;
-mod narrow;
 mod penalty_factors;
 mod rebases;
 mod state;
 mod weight;
 
 pub(crate) use columns::Columns;
+pub(crate) use f32_columns::{F32Columns, F32Rows};
 pub(crate) use lane_vector::each;
-pub(crate) use narrow::{NarrowColumns, NarrowRows};
 
 pub use averaged::Averaged;
 pub use folded::Folded;

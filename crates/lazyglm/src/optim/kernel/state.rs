@@ -64,7 +64,7 @@ where
     pub fn state(&self) -> FrameState {
         let Rebase { limit, largest, eta, touched, ref alone, eager } = self.rebase;
         FrameState {
-            stored: self.stored.iter().map(|v| v.wide()).collect(),
+            stored: self.stored.iter().map(|v| v.to_f64()).collect(),
             totals: self.ledger.totals(),
             rebase: [limit, largest, eta, eager],
             touched: touched as u64,
@@ -86,7 +86,7 @@ where
         let FrameState { stored, totals, rebase, touched, alone } = frozen;
         let mut thawed = Self::new(stored, penalty, method);
         thawed.ledger = Ledger::new(penalty, method).with_totals(totals);
-        thawed.debt = W::from_wide(thawed.ledger.debt());
+        thawed.debt = W::from_f64(thawed.ledger.debt());
         thawed.scale = 1.0 / thawed.ledger.stretch();
         let [limit, largest, eta, eager] = rebase;
         thawed.rebase = Rebase { limit, largest, eta, touched: touched as usize, alone, eager };

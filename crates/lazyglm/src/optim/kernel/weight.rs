@@ -15,9 +15,9 @@ pub const PARTS: usize = 8;
 /// ```
 pub trait Weight: Copy + Default + Send + Sync + 'static {
     /// Rounds from f64.
-    fn from_wide(wide: f64) -> Self;
+    fn from_f64(value: f64) -> Self;
     /// Converts to f64, exactly.
-    fn wide(self) -> f64;
+    fn to_f64(self) -> f64;
     /// Converts a feature's value to this precision.
     fn of<V: Value>(value: V) -> Self;
     /// Soft thresholding: sgn(v)·max(|v| − θ, 0).
@@ -50,11 +50,11 @@ macro_rules! weight {
     ($float:ty, $of:ident, $max_stretch:expr, $patience:expr, $exact:expr) => {
         impl Weight for $float {
             #[inline(always)]
-            fn from_wide(wide: f64) -> Self {
-                wide as $float
+            fn from_f64(value: f64) -> Self {
+                value as $float
             }
             #[inline(always)]
-            fn wide(self) -> f64 {
+            fn to_f64(self) -> f64 {
                 self.into()
             }
             #[inline(always)]
@@ -105,5 +105,5 @@ macro_rules! weight {
     };
 }
 
-weight!(f32, narrow, 1e6, 100.0, false);
-weight!(f64, wide, 1e100, 1e4, true);
+weight!(f32, to_f32, 1e6, 100.0, false);
+weight!(f64, to_f64, 1e100, 1e4, true);

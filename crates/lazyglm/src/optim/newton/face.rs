@@ -11,7 +11,7 @@
 //! the L1 cache, and those of all rows do not.
 
 use super::model::QuadraticModel;
-use crate::optim::kernel::NarrowRows;
+use crate::optim::kernel::F32Rows;
 
 /// The damping ε.
 const DAMPING: f64 = 0.003;
@@ -44,7 +44,7 @@ impl Way {
 impl QuadraticModel {
     /// Moves towards the minimum of Q among points with the same signs, as far as Q decreases. Returns the
     /// decrease of Q.
-    pub(super) fn go_along_face(&mut self, rows: &NarrowRows) -> f64 {
+    pub(super) fn go_along_face(&mut self, rows: &F32Rows) -> f64 {
         let mut left = self.downhill();
         let mut way = self.by_diagonal(&left);
         let mut size = left.dot(&way);
@@ -88,11 +88,11 @@ impl QuadraticModel {
     }
 
     /// The products (H + εM)·way and X̃·way.
-    fn curved(&self, way: &Way, rows: &NarrowRows) -> (Way, Vec<f32>) {
+    fn curved(&self, way: &Way, rows: &F32Rows) -> (Way, Vec<f32>) {
         let mut weights = vec![0.0; way.weights.len()];
         let mut along: Vec<f32> = self.roots.iter().map(|root| root * way.bias as f32).collect();
-        let narrow: Vec<f32> = way.weights.iter().map(|v| *v as f32).collect();
-        rows.there_and_back(&narrow, &mut along, &mut weights);
+        let rounded: Vec<f32> = way.weights.iter().map(|v| *v as f32).collect();
+        rows.there_and_back(&rounded, &mut along, &mut weights);
         for (k, curved) in weights.iter_mut().enumerate() {
             let more = self.squares[k][1] + self.weighted_penalty[k].l2 + DAMPING * self.second_derivative(k);
             *curved = if self.to[k] == 0.0 { 0.0 } else { *curved + more * way.weights[k] };

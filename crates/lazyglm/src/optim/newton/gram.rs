@@ -5,7 +5,7 @@
 //! ```
 
 use super::model::{QuadraticModel, shrunk};
-use crate::optim::kernel::NarrowRows;
+use crate::optim::kernel::F32Rows;
 
 /// Maximum size of a working set with a dense matrix.
 const WIDEST: usize = 512;
@@ -37,7 +37,7 @@ impl Gram {
 
     pub fn of(model: &QuadraticModel) -> Gram {
         let side = model.set.len() + 1;
-        let mut a = NarrowRows::of(&model.columns).square(&model.roots);
+        let mut a = F32Rows::of(&model.columns).square(&model.roots);
         for k in 0..side - 1 {
             a[k * side + k] += model.squares[k][1];
         }

@@ -144,8 +144,8 @@ pub fn solve(
 /// Rows by column. Created when a solve first needs it, and kept for other penalties on the same rows.
 #[derive(Default)]
 pub(crate) struct View {
-    narrow: OnceLock<Columns<f32>>,
-    wide: OnceLock<Columns<f64>>,
+    in_f32: OnceLock<Columns<f32>>,
+    in_f64: OnceLock<Columns<f64>>,
 }
 
 /// Like [`solve`], with a view that earlier solves on these rows may have created.
@@ -160,8 +160,8 @@ pub(crate) fn solve_on(
     watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
     match problem.examples.rows.values() {
-        ValuesRef::F32(values) => Newton::new(problem, values, options, work).run(&view.narrow, start, watch),
-        ValuesRef::F64(values) => Newton::new(problem, values, options, work).run(&view.wide, start, watch),
+        ValuesRef::F32(values) => Newton::new(problem, values, options, work).run(&view.in_f32, start, watch),
+        ValuesRef::F64(values) => Newton::new(problem, values, options, work).run(&view.in_f64, start, watch),
     }
 }
 

@@ -14,7 +14,7 @@ use super::gains::Gains;
 use super::gram::Gram;
 use super::point::{Point, total};
 use crate::data::rows::Value;
-use crate::optim::kernel::{Columns, NarrowColumns, NarrowRows};
+use crate::optim::kernel::{Columns, F32Columns, F32Rows};
 use crate::problem::penalty::ElasticNet;
 use crate::util::random::Random;
 
@@ -52,7 +52,7 @@ pub(super) struct QuadraticModel {
     pub(super) nonnegative: bool,
     pub(super) with_bias: bool,
     pub(super) of_bias: [f64; 3], // Σ of derivatives, Σ of second derivatives of rows kept, and of the others
-    pub(super) columns: NarrowColumns,
+    pub(super) columns: F32Columns,
     pub(super) squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the others
     pub(super) roots: Vec<f32>,        // √D
     pub(super) tilt: Vec<f32>,         // t
@@ -79,7 +79,7 @@ impl QuadraticModel {
                 of_bias[2] += second_derivative;
             }
         }
-        let (narrow, squares) = columns.narrowed(&set, &place, &roots, &point.second_derivatives);
+        let (copied, squares) = columns.to_f32(&set, &place, &roots, &point.second_derivatives);
         let units: Vec<f64> = set.iter().map(|&j| columns.unit(j as usize)).collect();
         let from: Vec<f64> =
             set.iter().zip(&units).map(|(&j, unit)| point.weights[j as usize] / unit).collect();
@@ -103,7 +103,7 @@ impl QuadraticModel {
             whole,
             bias: 0.0,
             predicted: 0.0,
-            columns: narrow,
+            columns: copied,
             squares,
             nonnegative: weighted_penalty.nonnegative,
             with_bias: newton.problem.bias,
@@ -171,7 +171,7 @@ impl QuadraticModel {
             }
             since += 1;
             if settled || (since >= 3 && gains.ratio() > SLOW) {
-                let rows = rows.get_or_insert_with(|| NarrowRows::of(&self.columns));
+                let rows = rows.get_or_insert_with(|| F32Rows::of(&self.columns));
                 let gain = self.go_along_face(rows);
                 gains.jumped(gain);
                 touched += FACE_PASSES * self.columns.nonzeros();
@@ -226,8 +226,8 @@ impl QuadraticModel {
         let slope = self.slope_of_bias();
         let step = -slope / (kept + rest);
         self.bias += step;
-        let narrow = step as f32;
-        self.tilt.iter_mut().zip(&self.roots).for_each(|(t, root)| *t += root * narrow);
+        let rounded = step as f32;
+        self.tilt.iter_mut().zip(&self.roots).for_each(|(t, root)| *t += root * rounded);
         -0.5 * slope * step
     }
 

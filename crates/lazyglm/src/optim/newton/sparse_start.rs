@@ -160,7 +160,7 @@ impl<V: Value> Newton<'_, V> {
         for (i, score) in point.scores.iter_mut().enumerate() {
             let span = part.offsets[i]..part.offsets[i + 1];
             let terms = part.ids[span.clone()].iter().zip(&part.values[span]);
-            *score = found.bias + terms.map(|(&k, x)| x.wide() * found.weights[k as usize]).sum::<f64>();
+            *score = found.bias + terms.map(|(&k, x)| x.to_f64() * found.weights[k as usize]).sum::<f64>();
         }
         self.settle(point, 2);
         self.gradient_by_rows(point);
@@ -196,7 +196,7 @@ impl<V: Value> ColumnSubset<V> {
         }
         ids.truncate(len);
         kept.truncate(len);
-        let columns = Columns::of(RowsRef::trusted(&offsets, &ids, V::lent(&kept), set.len()), &kept);
+        let columns = Columns::of(RowsRef::trusted(&offsets, &ids, V::values_ref(&kept), set.len()), &kept);
         Some(ColumnSubset { set, offsets, ids, values: kept, columns })
     }
 
@@ -206,6 +206,6 @@ impl<V: Value> ColumnSubset<V> {
     }
 
     fn rows(&self) -> RowsRef<'_> {
-        RowsRef::trusted(&self.offsets, &self.ids, V::lent(&self.values), self.set.len())
+        RowsRef::trusted(&self.offsets, &self.ids, V::values_ref(&self.values), self.set.len())
     }
 }

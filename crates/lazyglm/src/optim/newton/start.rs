@@ -54,7 +54,7 @@ impl<V: Value> Newton<'_, V> {
         let kept: Vec<u32> =
             (0..point.weights.len() as u32).filter(|&j| point.weights[j as usize] != 0.0).collect();
         let none = vec![u32::MAX; point.second_derivatives.len()];
-        let (_, squares) = columns.narrowed(&kept, &none, &[], &point.second_derivatives);
+        let (_, squares) = columns.to_f32(&kept, &none, &[], &point.second_derivatives);
         let mut weights = point.weights.clone();
         for (&j, [_, square]) in kept.iter().zip(&squares) {
             let j = j as usize;

@@ -173,15 +173,15 @@ impl Task {
     ///
     /// ```
     /// use lazyglm::{Dataset, Declared, Task};
-    /// let file = std::env::temp_dir().join("lazyglm-doc-narrowed.svm");
+    /// let file = std::env::temp_dir().join("lazyglm-doc-rounded.svm");
     /// std::fs::write(&file, "1 1:0.1\n-1 1:1e39\n").unwrap();
     /// let task = Task::builder(Dataset::read(&file, Declared::default()).unwrap()).build().unwrap();
-    /// let error = task.clone().narrowed().unwrap_err();
+    /// let error = task.clone().rounded_to_f32().unwrap_err();
     /// assert!(error.to_string().contains(":2: a value is too large for f32"));
-    /// assert!(task.select(&[0]).narrowed().is_ok());
+    /// assert!(task.select(&[0]).rounded_to_f32().is_ok());
     /// ```
-    pub fn narrowed(mut self) -> Result<Task> {
-        self.data.narrow()?;
+    pub fn rounded_to_f32(mut self) -> Result<Task> {
+        self.data.round_to_f32()?;
         Ok(self)
     }
 

@@ -4,7 +4,7 @@
 use super::*;
 use crate::data::cache::{CacheWriter, FragmentEntry, Meta};
 use crate::data::feature_ids::FeatureIds;
-use crate::data::format::{Found, Parsed, Span};
+use crate::data::format::{FoundIndex, Parsed, Span};
 use crate::data::read_config::ReadConfig;
 use crate::data::rows::Rows;
 use crate::problem::source::Source;
@@ -143,7 +143,7 @@ fn fragments_that_break_what_is_said_of_them_are_refused() {
     let forged: [(&str, Parsed, Tamper); 3] = [
         ("rows without a target", few_targets, |_, _| {}),
         ("weights that nobody mentions", weighted, |meta, _| meta.weighted = false),
-        ("values that do not fit into four bytes", wide, |meta, _| meta.single = true),
+        ("values that do not fit into four bytes", wide, |meta, _| meta.exact_in_f32 = true),
     ];
     for (lie, block, tamper) in forged {
         for done in (Forged { block, order: &[], tamper: &tamper }).read() {

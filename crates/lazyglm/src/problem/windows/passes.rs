@@ -68,7 +68,7 @@ impl Windows {
     fn fragment(&self, part: usize, scratch: &mut Scratch) -> Result<Parsed> {
         let (mut block, mut parsed) = (Block::default(), Parsed::default());
         if self.narrow {
-            parsed.rows.round();
+            parsed.rows.round_to_f32();
         }
         self.cache().read(part, &mut block)?;
         self.cache().decode(part, block.bytes(), &mut parsed, scratch)?;

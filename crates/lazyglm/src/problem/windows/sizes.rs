@@ -26,7 +26,7 @@ pub(super) const LEAST: usize = 1 << 20;
 /// Whether values take four bytes in memory.
 pub(super) fn is_short(features: &Features, cache: &Cache, settings: &Settings) -> bool {
     let as_written = *features.scaling == Scaling::default();
-    settings.precision == Precision::F32 || (cache.meta.single && as_written)
+    settings.precision == Precision::F32 || (cache.meta.exact_in_f32 && as_written)
 }
 
 /// How many threads read or decode: their blocks must not take much of the memory.

@@ -12,10 +12,10 @@ impl Rows {
         &self,
         rename: &mut (dyn FnMut(u32) -> u32 + '_),
     ) -> std::result::Result<Rows, usize> {
-        let (mut rows, mut pairs, lent) = (Rows::new(), Vec::new(), self.borrow());
-        for i in 0..lent.len() {
+        let (mut rows, mut pairs, borrowed) = (Rows::new(), Vec::new(), self.borrow());
+        for i in 0..borrowed.len() {
             pairs.clear();
-            lent.for_each(i, |id, x| pairs.push((rename(id as u32), x)));
+            borrowed.for_each(i, |id, x| pairs.push((rename(id as u32), x)));
             pairs.sort_by_key(|&(id, _)| id);
             pairs.dedup_by(|next: &mut (u32, f64), kept| {
                 let same = next.0 == kept.0;

@@ -4,17 +4,17 @@
 //! and each call checks once that the vectors have the right length.
 
 /// Some columns in f32, restricted to some of the rows.
-pub(crate) struct NarrowColumns {
+pub(crate) struct F32Columns {
     offsets: Vec<usize>,
     entries: Vec<(u32, f32)>, // row numbers are below `height`
     height: usize,
 }
 
-impl NarrowColumns {
+impl F32Columns {
     /// Wraps columns whose row numbers are below `height`.
-    pub(super) fn trusted(offsets: Vec<usize>, entries: Vec<(u32, f32)>, height: usize) -> NarrowColumns {
+    pub(super) fn trusted(offsets: Vec<usize>, entries: Vec<(u32, f32)>, height: usize) -> F32Columns {
         debug_assert!(entries.iter().all(|(i, _)| (*i as usize) < height));
-        NarrowColumns { offsets, entries, height }
+        F32Columns { offsets, entries, height }
     }
 
     /// Number of non-zeros.
@@ -52,15 +52,15 @@ impl NarrowColumns {
 }
 
 /// Some columns in f32, stored by row.
-pub(crate) struct NarrowRows {
+pub(crate) struct F32Rows {
     starts: Vec<usize>,
     entries: Vec<(u32, f32)>, // column numbers are below `width`
     width: usize,
 }
 
-impl NarrowRows {
+impl F32Rows {
     /// Transposes columns to rows, with ascending columns in each row.
-    pub fn of(columns: &NarrowColumns) -> NarrowRows {
+    pub fn of(columns: &F32Columns) -> F32Rows {
         let width = columns.offsets.len() - 1;
         let mut starts = vec![0; columns.height + 2];
         columns.entries.iter().for_each(|(i, _)| starts[*i as usize + 2] += 1);
@@ -74,7 +74,7 @@ impl NarrowRows {
             }
         }
         starts.pop();
-        NarrowRows { starts, entries, width }
+        F32Rows { starts, entries, width }
     }
 
     /// The upper triangle of XᵀX by rows, where X has `last` as an additional last column. The last row is
@@ -150,15 +150,15 @@ mod tests {
             &[(5, 4.0), (6, 1.0)],
         ];
         let offsets = [0, 5, 7, 9].to_vec();
-        let columns = NarrowColumns::trusted(offsets, columns.concat(), 7);
+        let columns = F32Columns::trusted(offsets, columns.concat(), 7);
         let v = [1.0, -2.0, 0.5];
         let mut there = vec![0.25f32; 7];
         (0..3).for_each(|k| columns.add(k, v[k], &mut there));
         let back: Vec<f64> = (0..3).map(|k| columns.product(k, &there)).collect();
         let (mut u, mut product) = (vec![0.25; 7], vec![9.0; 3]);
-        NarrowRows::of(&columns).there_and_back(&v, &mut u, &mut product);
+        F32Rows::of(&columns).there_and_back(&v, &mut u, &mut product);
         assert_eq!((u, product), (there, back)); // small integers and quarters are exact
-        let square = NarrowRows::of(&columns).square(&[1.0; 7]);
+        let square = F32Rows::of(&columns).square(&[1.0; 7]);
         let by_hand = [15.25, -1.0, 12.0, 5.5, 0.0, 5.0, 4.0, -1.0, 0.0, 0.0, 17.0, 5.0, 0.0, 0.0, 0.0, 0.0];
         assert_eq!(square, by_hand);
     }

@@ -9,46 +9,46 @@ use std::sync::atomic::AtomicBool;
 /// ```
 /// use lazyglm::Value;
 /// fn mean<V: Value>(values: &[V]) -> f64 {
-///     values.iter().map(|x| x.wide()).sum::<f64>() / values.len() as f64
+///     values.iter().map(|x| x.to_f64()).sum::<f64>() / values.len() as f64
 /// }
 /// assert_eq!(mean(&[1.0f32, 2.0]), mean(&[1.0f64, 2.0]));
-/// assert_eq!(0.1f64.narrow(), 0.1f32);
+/// assert_eq!(0.1f64.to_f32(), 0.1f32);
 /// ```
 pub trait Value: Copy + Default + Send + Sync + 'static {
     /// Converts the value to `f64`, exactly.
-    fn wide(self) -> f64;
+    fn to_f64(self) -> f64;
     /// Converts the value to `f32`, rounded to nearest.
-    fn narrow(self) -> f32;
+    fn to_f32(self) -> f32;
     /// Wraps a slice of values in the variant for its precision.
-    fn lent(values: &[Self]) -> ValuesRef<'_>
+    fn values_ref(values: &[Self]) -> ValuesRef<'_>
     where
         Self: Sized;
 }
 
 impl Value for f32 {
     #[inline(always)]
-    fn wide(self) -> f64 {
+    fn to_f64(self) -> f64 {
         f64::from(self)
     }
     #[inline(always)]
-    fn narrow(self) -> f32 {
+    fn to_f32(self) -> f32 {
         self
     }
-    fn lent(values: &[f32]) -> ValuesRef<'_> {
+    fn values_ref(values: &[f32]) -> ValuesRef<'_> {
         ValuesRef::F32(values)
     }
 }
 
 impl Value for f64 {
     #[inline(always)]
-    fn wide(self) -> f64 {
+    fn to_f64(self) -> f64 {
         self
     }
     #[inline(always)]
-    fn narrow(self) -> f32 {
+    fn to_f32(self) -> f32 {
         self as f32
     }
-    fn lent(values: &[f64]) -> ValuesRef<'_> {
+    fn values_ref(values: &[f64]) -> ValuesRef<'_> {
         ValuesRef::F64(values)
     }
 }
@@ -80,7 +80,7 @@ impl<'a, V: Value> Row<'a, V> {
     /// assert_eq!(rows.row(&values, 0).iter().collect::<Vec<_>>(), [(1, 0.5), (4, 2.0)]);
     /// ```
     pub fn iter(self) -> impl Iterator<Item = (usize, f64)> + 'a {
-        self.ids.iter().zip(self.values).map(|(&id, &x)| (id as usize, x.wide()))
+        self.ids.iter().zip(self.values).map(|(&id, &x)| (id as usize, x.to_f64()))
     }
 
     /// The dot product Σ xⱼwⱼ over the row's non-zeros, in f64.
