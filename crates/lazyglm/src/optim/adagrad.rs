@@ -134,8 +134,8 @@ impl Adagrad {
         let pairs = weights.iter_mut().zip(rates.iter().zip(&*gaps));
         match largest < SMALL {
             true => pairs.for_each(|(w, (&rate, &n))| {
-                let (r, d) = prox_steps::few(rate * l2, rate, n);
-                *w = prox_steps::soften(*w, r, l1 * d);
+                let (r, d) = prox_steps::small_steps(rate * l2, rate, n);
+                *w = prox_steps::soft_shrink(*w, r, l1 * d);
             }),
             false => {
                 pairs.for_each(|(w, (&rate, &n))| *w = prox_steps::shrink(self.options.penalty, rate, n, *w))

@@ -27,7 +27,7 @@ pub(super) const SMALL: f64 = 0.0078125;
 pub fn steps(l2: f64, eta: f64, n: f64) -> (f64, f64) {
     let y = eta * l2;
     if n * y < SMALL && y < SMALL {
-        return few(y, eta, n);
+        return small_steps(y, eta, n);
     }
     if n == 0.0 {
         return (1.0, 0.0);
@@ -40,7 +40,7 @@ pub fn steps(l2: f64, eta: f64, n: f64) -> (f64, f64) {
 /// R and D if both y = ηλ₂ and ny are small. Without branches and calls, so that loops over many weights
 /// vectorise.
 #[inline(always)]
-pub(super) fn few(y: f64, eta: f64, n: f64) -> (f64, f64) {
+pub(super) fn small_steps(y: f64, eta: f64, n: f64) -> (f64, f64) {
     let log = 1.0 + y * (-1.0 / 2.0 + y * (1.0 / 3.0 + y * (-0.25 + y * (0.2 + y * (-1.0 / 6.0 + y / 7.0)))));
     let x = n * y * log;
     let fall = 1.0 + x * (-0.5 + x * (1.0 / 6.0 + x * (-1.0 / 24.0 + x * (1.0 / 120.0 - x / 720.0))));
@@ -58,12 +58,12 @@ pub(super) fn few(y: f64, eta: f64, n: f64) -> (f64, f64) {
 #[inline(always)]
 pub fn shrink(penalty: ElasticNet, eta: f64, n: f64, weight: f64) -> f64 {
     let (r, d) = steps(penalty.l2, eta, n);
-    soften(weight, r, penalty.l1 * d)
+    soft_shrink(weight, r, penalty.l1 * d)
 }
 
 /// Affine shrinkage with soft thresholding: sgn(w)·[R|w| − debt]₊.
 #[inline(always)]
-pub(super) fn soften(weight: f64, r: f64, debt: f64) -> f64 {
+pub(super) fn soft_shrink(weight: f64, r: f64, debt: f64) -> f64 {
     (weight.abs() * r - debt).max(0.0).copysign(weight)
 }
 

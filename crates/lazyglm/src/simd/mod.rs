@@ -6,7 +6,7 @@ mod pages;
 mod separators;
 mod standard_output;
 
-pub(crate) use pages::ask_for_huge_pages;
+pub(crate) use pages::advise_huge_pages;
 pub(crate) use separators::separators;
 pub use standard_output::standard_output_was_closed;
 

@@ -4,7 +4,7 @@
 ///
 /// This takes far fewer page faults, and rows in random order cause fewer TLB misses. On systems without huge
 /// pages it has no effect.
-pub(crate) fn ask_for_huge_pages(start: *const u8, bytes: usize) {
+pub(crate) fn advise_huge_pages(start: *const u8, bytes: usize) {
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 4096;

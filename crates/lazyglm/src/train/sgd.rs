@@ -72,10 +72,10 @@ fn fit_by_update(job: &Job, rule: Holdout, schedule: &dyn Schedule, eta0: f64) -
             run.fit(FactoredWeights::new(start, &settings.weighted_penalty(), method)?)
         }
         (UpdateName::Dense, ..) if factored => {
-            run.fit(Dense::<false>::priced(start, &settings.weighted_penalty(), method))
+            run.fit(Dense::<false>::with_factors(start, &settings.weighted_penalty(), method))
         }
         (UpdateName::DenseSparsePredict, ..) if factored => {
-            run.fit(Dense::<true>::priced(start, &settings.weighted_penalty(), method))
+            run.fit(Dense::<true>::with_factors(start, &settings.weighted_penalty(), method))
         }
         _ if factored => Err(Error::call(
             "--penalty-factor and --nonnegative are not for --update table, nor for --average",

@@ -22,9 +22,9 @@ proptest! {
         let penalty = if no_l2 { ElasticNet { l2: 0.0, ..run.penalty } } else { run.penalty };
         let weighted_penalty = WeightedPenalty { penalty, factors: Some(&factors), nonnegative };
         let start: Vec<f64> = run.start.iter().map(|w| if nonnegative { w.abs() } else { *w }).collect();
-        let dense = run.run(Dense::<true>::priced(start.clone(), &weighted_penalty, method));
+        let dense = run.run(Dense::<true>::with_factors(start.clone(), &weighted_penalty, method));
         let lazy = run.run(FactoredWeights::new(start.clone(), &weighted_penalty, method).unwrap());
-        let scale = run.largest(Dense::<true>::priced(start, &weighted_penalty, method));
+        let scale = run.largest(Dense::<true>::with_factors(start, &weighted_penalty, method));
         let found = difference(&lazy, &dense, scale);
         prop_assert!(found.worst <= tolerance(steps) && found.worst_zero <= tolerance(steps), "{found:?}");
         prop_assert!(!nonnegative || lazy.iter().all(|w| *w >= 0.0));

@@ -84,7 +84,7 @@ impl Dataset {
         // Under an address space limit, reserve at most a quarter of it, because other code needs addresses
         // too.
         let likely = memory::most_addresses().map_or(likely, |most| likely.min(most / 32));
-        all.borrow_mut().rows.expect(likely, &simd::ask_for_huge_pages);
+        all.borrow_mut().rows.expect(likely, &simd::advise_huge_pages);
         let left = Left::now();
         let see = &mut |block: &mut Parsed| {
             let mut all = all.borrow_mut();

@@ -206,7 +206,7 @@ impl Dual<'_> {
         let of_rows = sum(self.kept.len(), one) / self.kept.len() as f64;
         let over = |j: usize| match self.weighted_penalty.at(j).l2 {
             0.0 => 0.0, // inside the box
-            l2 => self.weighted_penalty.beyond(j, share * self.gradient[j]).powi(2) / (2.0 * l2),
+            l2 => self.weighted_penalty.excess_gradient(j, share * self.gradient[j]).powi(2) / (2.0 * l2),
         };
         let of_weights = sum(self.gradient.len(), over);
         -of_rows - of_weights
@@ -215,7 +215,7 @@ impl Dual<'_> {
     /// The largest share at which weight `j` satisfies its box constraint, if it has one.
     fn allowed(&self, j: usize) -> f64 {
         let (penalty, beyond) =
-            (self.weighted_penalty.at(j), self.weighted_penalty.beyond(j, self.gradient[j]));
+            (self.weighted_penalty.at(j), self.weighted_penalty.excess_gradient(j, self.gradient[j]));
         if penalty.l2 > 0.0 || beyond == 0.0 { 1.0 } else { penalty.l1 / (penalty.l1 + beyond) }
     }
 

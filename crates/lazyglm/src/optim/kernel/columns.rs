@@ -29,7 +29,7 @@ impl<V: Value> Columns<V> {
         (0..width).for_each(|j| offsets[j + 1] += offsets[j]);
         let mut next = offsets.clone();
         let mut entries: Vec<(u32, V)> = Vec::with_capacity(rows.nonzeros());
-        simd::ask_for_huge_pages(entries.as_ptr().cast(), rows.nonzeros() * size_of::<(u32, V)>());
+        simd::advise_huge_pages(entries.as_ptr().cast(), rows.nonzeros() * size_of::<(u32, V)>());
         let room = entries.spare_capacity_mut();
         for i in 0..height {
             let row = rows.row(values, i);

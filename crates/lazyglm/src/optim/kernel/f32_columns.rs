@@ -101,7 +101,7 @@ impl F32Rows {
     }
 
     /// Computes uᵢ ← xᵢᵀv + uᵢ, and then Xᵀu into `product`, in one pass.
-    pub fn there_and_back(&self, v: &[f32], u: &mut [f32], product: &mut [f64]) {
+    pub fn gram_product(&self, v: &[f32], u: &mut [f32], product: &mut [f64]) {
         assert!(v.len() == self.width && product.len() == self.width && u.len() + 1 == self.starts.len());
         product.fill(0.0);
         for (span, u) in self.starts.windows(2).zip(u) {
@@ -156,7 +156,7 @@ mod tests {
         (0..3).for_each(|k| columns.add(k, v[k], &mut there));
         let back: Vec<f64> = (0..3).map(|k| columns.product(k, &there)).collect();
         let (mut u, mut product) = (vec![0.25; 7], vec![9.0; 3]);
-        F32Rows::of(&columns).there_and_back(&v, &mut u, &mut product);
+        F32Rows::of(&columns).gram_product(&v, &mut u, &mut product);
         assert_eq!((u, product), (there, back)); // small integers and quarters are exact
         let square = F32Rows::of(&columns).square(&[1.0; 7]);
         let by_hand = [15.25, -1.0, 12.0, 5.5, 0.0, 5.0, 4.0, -1.0, 0.0, 0.0, 17.0, 5.0, 0.0, 0.0, 0.0, 0.0];

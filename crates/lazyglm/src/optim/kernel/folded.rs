@@ -121,7 +121,7 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
     fn rebase(&mut self, per_step: f64, eta: f64) {
         let (debt, scale) = (self.debt, self.scale);
         // In f64, because a rounded scale would have the same error each time.
-        let pay = |v: W| W::from_f64(v.soft(debt).to_f64() * scale);
+        let pay = |v: W| W::from_f64(v.soft_threshold(debt).to_f64() * scale);
         let mut largest = W::default();
         match self.rebase.alone.take() {
             None => {
@@ -169,7 +169,7 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
         self.settled.clear();
         self.settled.extend(row.ids.iter().map(|&id| read(stored, id)));
         if PENALTY {
-            self.settled.iter_mut().for_each(|v| *v = v.soft(debt));
+            self.settled.iter_mut().for_each(|v| *v = v.soft_threshold(debt));
         }
         let mut sums = [W::default(); PARTS];
         let (settled, settled_rest) = self.settled.as_chunks::<PARTS>();
@@ -191,7 +191,7 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
         let amount = W::from_f64(if PENALTY { amount * self.ledger.stretch() } else { amount });
         for (m, &x) in self.settled.iter_mut().zip(row.values) {
             let pulled = m.minus(amount, W::of(x));
-            *m = if PENALTY { pulled.harden(debt) } else { pulled };
+            *m = if PENALTY { pulled.undo_threshold(debt) } else { pulled };
         }
         row.ids.iter().zip(&self.settled).for_each(|(&id, &v)| write(stored, id, v));
         if PENALTY {
@@ -214,7 +214,8 @@ impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
     }
 
     fn weights(&self) -> Vec<f64> {
-        let settle = |v: &W| if PENALTY { v.soft(self.debt).to_f64() * self.scale } else { v.to_f64() };
+        let settle =
+            |v: &W| if PENALTY { v.soft_threshold(self.debt).to_f64() * self.scale } else { v.to_f64() };
         self.stored.iter().map(settle).map(|w| if w == 0.0 { 0.0 } else { w }).collect()
     }
 }

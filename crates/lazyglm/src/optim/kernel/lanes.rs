@@ -58,7 +58,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
         assert!(penalties.len() <= L, "more penalties than lanes");
         let penalty = |l: usize| penalties.get(l).copied().unwrap_or(ElasticNet { l1: 0.0, l2: 0.0 });
         let stored = vec![P::of([W::default(); L]); columns];
-        simd::ask_for_huge_pages(stored.as_ptr().cast(), size_of_val(&stored[..]));
+        simd::advise_huge_pages(stored.as_ptr().cast(), size_of_val(&stored[..]));
         Lanes {
             stored,
             settled: Vec::new(),
@@ -92,7 +92,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
                 simd::prefetch_one(stored, next as usize);
             }
             let v = read(stored, row.ids[k]);
-            settled[k] = P::of(each(|l| v.lanes()[l].soft(debt[l])));
+            settled[k] = P::of(each(|l| v.lanes()[l].soft_threshold(debt[l])));
             k += 1;
         }
         while k < soon.len() {
@@ -194,7 +194,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Lanes<W, P, L> {
     /// Iterates over the settled weights of a lane.
     pub fn weights_with(&self, lane: usize) -> impl Iterator<Item = f64> + '_ {
         let (debt, scale) = (self.debt[lane], self.scale[lane]);
-        self.stored.iter().map(move |v| v.lanes()[lane].soft(debt).to_f64() * scale + 0.0) // −0 becomes 0
+        self.stored.iter().map(move |v| v.lanes()[lane].soft_threshold(debt).to_f64() * scale + 0.0) // −0 becomes 0
     }
 
     /// Copies some of the lanes to a new block, bit for bit.
@@ -248,7 +248,8 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Walk<'_, W, 
         let one = W::from_f64(1.0);
         for pack in stored {
             let v = pack.lanes();
-            let paid: [W; L] = each(|l| if which[l] { v[l].soft(debt[l]).times(factor[l]) } else { v[l] });
+            let paid: [W; L] =
+                each(|l| if which[l] { v[l].soft_threshold(debt[l]).times(factor[l]) } else { v[l] });
             largest = each(|l| largest[l].larger(paid[l]));
             alive = each(|l| alive[l].plus(one, if paid[l].is_zero() { W::default() } else { one }));
             *pack = P::of(paid);
@@ -284,7 +285,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Visit<'_, W,
             // An id may occur twice, so a settled weight is replaced by zero.
             let v = *stored[id as usize].lanes();
             let paid: [W; L] =
-                each(|l| if which[l] { v[l].soft(debt[l]).times(factor[l]) } else { W::default() });
+                each(|l| if which[l] { v[l].soft_threshold(debt[l]).times(factor[l]) } else { W::default() });
             stored[id as usize] = P::of(each(|l| if which[l] { W::default() } else { v[l] }));
             if paid.iter().fold(false, |some, w| some | !w.is_zero()) {
                 alive.push((id, P::of(paid)));
@@ -306,7 +307,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> simd::Work for Visit<'_, W,
 /// The stored form of m − amount·x in every lane.
 #[inline(always)]
 fn pulled<W: Weight, const L: usize>(m: &[W; L], amounts: &[W; L], x: W, debt: &[W; L]) -> [W; L] {
-    each(|l| m[l].minus(amounts[l], x).harden(debt[l]))
+    each(|l| m[l].minus(amounts[l], x).undo_threshold(debt[l]))
 }
 
 /// The sums Σ xⱼmⱼ of every lane, in eight partial sums each, in the order of [`super::Folded`].

@@ -9,9 +9,9 @@ pub const PARTS: usize = 8;
 ///
 /// ```
 /// use lazyglm::optim::kernel::Weight;
-/// assert_eq!(0.75f32.soft(0.5), 0.25); // a stored weight read under a debt of ½
-/// assert_eq!(0.25f32.harden(0.5), 0.75); // and written back
-/// assert_eq!((-0.25f64).soft(0.5), 0.0, "it owes more than it has");
+/// assert_eq!(0.75f32.soft_threshold(0.5), 0.25); // a stored weight read under a debt of ½
+/// assert_eq!(0.25f32.undo_threshold(0.5), 0.75); // and written back
+/// assert_eq!((-0.25f64).soft_threshold(0.5), 0.0, "it owes more than it has");
 /// ```
 pub trait Weight: Copy + Default + Send + Sync + 'static {
     /// Rounds from f64.
@@ -21,9 +21,9 @@ pub trait Weight: Copy + Default + Send + Sync + 'static {
     /// Converts a feature's value to this precision.
     fn of<V: Value>(value: V) -> Self;
     /// Soft thresholding: sgn(v)·max(|v| − θ, 0).
-    fn soft(self, debt: Self) -> Self;
-    /// The inverse of [`Weight::soft`] for m ≠ 0: m + sgn(m)·θ.
-    fn harden(self, debt: Self) -> Self;
+    fn soft_threshold(self, debt: Self) -> Self;
+    /// The inverse of [`Weight::soft_threshold`] for m ≠ 0: m + sgn(m)·θ.
+    fn undo_threshold(self, debt: Self) -> Self;
     /// Whether the weight is 0 or −0.
     fn is_zero(self) -> bool;
     /// The sum self + other.
@@ -62,12 +62,12 @@ macro_rules! weight {
                 value.$of()
             }
             #[inline(always)]
-            fn soft(self, debt: Self) -> Self {
+            fn soft_threshold(self, debt: Self) -> Self {
                 let m = self.abs() - debt;
                 (if m > 0.0 { m } else { 0.0 }).copysign(self)
             }
             #[inline(always)]
-            fn harden(self, debt: Self) -> Self {
+            fn undo_threshold(self, debt: Self) -> Self {
                 self + debt.copysign(self)
             }
             #[inline(always)]

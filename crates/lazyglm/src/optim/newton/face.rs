@@ -23,19 +23,19 @@ const PASSES: usize = 10;
 const PARTS: [f64; 3] = [1.0, 0.5, 0.1];
 
 /// A direction: a number per weight of the working set, and one for the bias.
-struct Way {
+struct Direction {
     weights: Vec<f64>,
     bias: f64,
 }
 
-impl Way {
-    fn dot(&self, other: &Way) -> f64 {
+impl Direction {
+    fn dot(&self, other: &Direction) -> f64 {
         let weights: f64 = self.weights.iter().zip(&other.weights).map(|(a, b)| a * b).sum();
         weights + self.bias * other.bias
     }
 
     /// Linear combination self ← c·self + a·other.
-    fn combine(&mut self, c: f64, a: f64, other: &Way) {
+    fn combine(&mut self, c: f64, a: f64, other: &Direction) {
         self.weights.iter_mut().zip(&other.weights).for_each(|(v, w)| *v = c * *v + a * w);
         self.bias = c * self.bias + a * other.bias;
     }
@@ -44,15 +44,15 @@ impl Way {
 impl QuadraticModel {
     /// Moves towards the minimum of Q among points with the same signs, as far as Q decreases. Returns the
     /// decrease of Q.
-    pub(super) fn go_along_face(&mut self, rows: &F32Rows) -> f64 {
-        let mut left = self.downhill();
-        let mut way = self.by_diagonal(&left);
+    pub(super) fn minimise_on_face(&mut self, rows: &F32Rows) -> f64 {
+        let mut left = self.negative_gradient();
+        let mut way = self.precondition(&left);
         let mut size = left.dot(&way);
         let enough = SHARE * SHARE * size;
-        let mut step = Way { weights: vec![0.0; self.set.len()], bias: 0.0 };
+        let mut step = Direction { weights: vec![0.0; self.set.len()], bias: 0.0 };
         let mut moved = vec![0.0f32; self.tilt.len()]; // X̃·step
         for _ in 0..PASSES {
-            let (curved, along) = self.curved(&way, rows);
+            let (curved, along) = self.hessian_product(&way, rows);
             let alpha = size / way.dot(&curved);
             if size <= enough || !alpha.is_finite() {
                 break;
@@ -60,7 +60,7 @@ impl QuadraticModel {
             step.combine(1.0, alpha, &way);
             moved.iter_mut().zip(&along).for_each(|(t, u)| *t += alpha as f32 * u);
             left.combine(1.0, -alpha, &curved);
-            let next = self.by_diagonal(&left);
+            let next = self.precondition(&left);
             let before = std::mem::replace(&mut size, left.dot(&next));
             way.combine(size / before, 1.0, &next);
         }
@@ -68,42 +68,42 @@ impl QuadraticModel {
     }
 
     /// The negative gradient −(slope + nλ₁·sign) of the non-zero weights and the bias.
-    fn downhill(&self) -> Way {
+    fn negative_gradient(&self) -> Direction {
         let one = |k: usize| match self.to[k] {
             0.0 => 0.0,
             to => -(self.slope(k) + self.weighted_penalty[k].l1 * to.signum()),
         };
         let bias = if self.with_bias { -self.slope_of_bias() } else { 0.0 };
-        Way { weights: (0..self.set.len()).map(one).collect(), bias }
+        Direction { weights: (0..self.set.len()).map(one).collect(), bias }
     }
 
     /// The preconditioned direction M⁻¹·way.
-    fn by_diagonal(&self, way: &Way) -> Way {
+    fn precondition(&self, way: &Direction) -> Direction {
         let divided = |v: f64, second_derivative: f64| {
             if second_derivative > 0.0 { v / second_derivative } else { 0.0 }
         };
         let weights =
             way.weights.iter().enumerate().map(|(k, v)| divided(*v, self.second_derivative(k))).collect();
-        Way { weights, bias: divided(way.bias, self.of_bias[1] + self.of_bias[2]) }
+        Direction { weights, bias: divided(way.bias, self.of_bias[1] + self.of_bias[2]) }
     }
 
     /// The products (H + εM)·way and X̃·way.
-    fn curved(&self, way: &Way, rows: &F32Rows) -> (Way, Vec<f32>) {
+    fn hessian_product(&self, way: &Direction, rows: &F32Rows) -> (Direction, Vec<f32>) {
         let mut weights = vec![0.0; way.weights.len()];
         let mut along: Vec<f32> = self.roots.iter().map(|root| root * way.bias as f32).collect();
         let rounded: Vec<f32> = way.weights.iter().map(|v| *v as f32).collect();
-        rows.there_and_back(&rounded, &mut along, &mut weights);
+        rows.gram_product(&rounded, &mut along, &mut weights);
         for (k, curved) in weights.iter_mut().enumerate() {
             let more = self.squares[k][1] + self.weighted_penalty[k].l2 + DAMPING * self.second_derivative(k);
             *curved = if self.to[k] == 0.0 { 0.0 } else { *curved + more * way.weights[k] };
         }
         let bias = if self.with_bias { self.tilt_of_bias(&along) + self.of_bias[2] * way.bias } else { 0.0 };
-        (Way { weights, bias }, along)
+        (Direction { weights, bias }, along)
     }
 
     /// Takes the first step length at which Q is lower, and returns the decrease of Q or 0. A weight that
     /// would cross zero becomes zero.
-    fn step_along(&mut self, step: &Way, moved: &[f32]) -> f64 {
+    fn step_along(&mut self, step: &Direction, moved: &[f32]) -> f64 {
         let predicted_decrease = self.predicted_decrease();
         let (to, bias, tilt) = (self.to.clone(), self.bias, self.tilt.clone());
         for part in PARTS {

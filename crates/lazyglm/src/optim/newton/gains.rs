@@ -34,7 +34,7 @@ impl Gains {
     }
 
     /// Records another decrease, after which the next sweep's decrease does not follow from the last.
-    pub fn jumped(&mut self, gain: f64) {
+    pub fn add_jump(&mut self, gain: f64) {
         (self.all, self.last) = (self.all + gain, 0.0);
     }
 }

@@ -14,14 +14,14 @@ const FAR: f64 = 0.3;
 
 impl<V: Value> Newton<'_, V> {
     /// Takes a step and returns its length as a share of the full move, or 0 for no step.
-    pub(super) fn take(
+    pub(super) fn line_search(
         &self,
         point: &mut Point,
         model: &QuadraticModel,
         columns: &Columns<V>,
         guard: &mut Guard,
     ) -> f64 {
-        let along = self.moves(model, columns);
+        let along = self.score_changes(model, columns);
         let slope = model.descent();
         let mut alpha = 1.0;
         for _ in 0..40 {
@@ -32,7 +32,7 @@ impl<V: Value> Newton<'_, V> {
             if value <= point.value + ARMIJO * alpha * slope {
                 match alpha {
                     1.0 => guard.relax(),
-                    _ => self.learn(point, &along, alpha, guard),
+                    _ => self.learn_curvature(point, &along, alpha, guard),
                 }
                 (point.weights, point.scores) = (weights, scores);
                 point.bias += alpha * model.bias;
@@ -43,7 +43,7 @@ impl<V: Value> Newton<'_, V> {
             }
             alpha *= 0.5;
         }
-        self.learn(point, &along, alpha, guard);
+        self.learn_curvature(point, &along, alpha, guard);
         0.0
     }
 
@@ -55,7 +55,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// The change of the scores by the full move.
-    fn moves(&self, model: &QuadraticModel, columns: &Columns<V>) -> Vec<f64> {
+    fn score_changes(&self, model: &QuadraticModel, columns: &Columns<V>) -> Vec<f64> {
         let rows = self.problem.examples.rows;
         let moved = |k: &usize| model.to[*k] != model.from[*k];
         let changed: Vec<usize> = (0..model.set.len()).filter(moved).collect();
@@ -87,7 +87,7 @@ impl<V: Value> Newton<'_, V> {
 
     /// Learns, per row, the curvature that the full move encountered. If the curvature is unbounded
     /// (Poisson), it is not evaluated so far away: the last move that was too long is far enough.
-    fn learn(&self, point: &Point, along: &[f64], alpha: f64, guard: &mut Guard) {
+    fn learn_curvature(&self, point: &Point, along: &[f64], alpha: f64, guard: &mut Guard) {
         let (examples, loss) = (self.problem.examples, self.problem.loss);
         let share = if loss.curvature().is_some() { 1.0 } else { 2.0 * alpha };
         let far = along.iter().map(|u| share * u).enumerate().filter(|(_, u)| u.abs() > FAR);

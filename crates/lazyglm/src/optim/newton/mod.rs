@@ -211,7 +211,7 @@ impl<'a, V: Value> Newton<'a, V> {
         let columns = view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values));
         match start {
             Some((weights, bias)) => point = self.point_at(weights.to_vec(), bias, columns),
-            None if self.many(most) => point = self.warm(point, most, columns),
+            None if self.expects_many(most) => point = self.warm_start(point, most, columns),
             None => (),
         }
         self.descend(point, columns, &mut guard, steps, watch)
@@ -261,7 +261,7 @@ impl<'a, V: Value> Newton<'a, V> {
             predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
             slow = predicted_decrease > SLOW * last;
             let before = point.value;
-            let alpha = self.take(&mut point, &model, columns, guard);
+            let alpha = self.line_search(&mut point, &model, columns, guard);
             margin = match surely {
                 _ if alpha < 1.0 || !model.whole || model.stuck || model.unsolved => 0.0,
                 true => MARGIN,

@@ -172,8 +172,8 @@ impl QuadraticModel {
             since += 1;
             if settled || (since >= 3 && gains.ratio() > SLOW) {
                 let rows = rows.get_or_insert_with(|| F32Rows::of(&self.columns));
-                let gain = self.go_along_face(rows);
-                gains.jumped(gain);
+                let gain = self.minimise_on_face(rows);
+                gains.add_jump(gain);
                 touched += FACE_PASSES * self.columns.nonzeros();
                 since = 1;
                 if settled && gain <= little * gains.all {

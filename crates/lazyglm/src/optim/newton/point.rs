@@ -166,7 +166,7 @@ impl<V: Value> Newton<'_, V> {
         let (mut gap, mut along, mut share) = (0.0, 0.0, 1.0f64);
         for (j, (&w, g)) in point.weights.iter().zip(&point.gradient).enumerate() {
             let (penalty, g) = (weighted_penalty.at(j), g / self.n);
-            let beyond = weighted_penalty.beyond(j, g);
+            let beyond = weighted_penalty.excess_gradient(j, g);
             if penalty.l2 > 0.0 {
                 gap += beyond * beyond / (2.0 * penalty.l2);
             } else if beyond > 0.0 {
@@ -195,7 +195,7 @@ impl<V: Value> Newton<'_, V> {
         let beyond: f64 = (0..point.weights.len())
             .filter(|&j| weighted_penalty.at(j).l2 > 0.0)
             .map(|j| {
-                weighted_penalty.beyond(j, share * point.gradient[j] / self.n).powi(2)
+                weighted_penalty.excess_gradient(j, share * point.gradient[j] / self.n).powi(2)
                     / (2.0 * weighted_penalty.at(j).l2)
             })
             .sum();

@@ -43,7 +43,7 @@ struct ColumnSubset<V> {
 impl<V: Value> Newton<'_, V> {
     /// Whether the method is worth trying. `most` is the largest violation of the null model.
     pub(super) fn may_be_sparse(&self, most: f64) -> bool {
-        self.problem.examples.rows.nonzeros() >= LARGE && !self.many(most)
+        self.problem.examples.rows.nonzeros() >= LARGE && !self.expects_many(most)
     }
 
     /// Runs the method from the null model.
@@ -73,7 +73,7 @@ impl<V: Value> Newton<'_, V> {
                 watch(&NewtonProgress { steps: steps + look.steps, gap, ..*look })
             });
             steps += found.steps;
-            self.lift(&mut point, &part, &found);
+            self.update_point(&mut point, &part, &found);
             if let Some(stop) = self.ended(&point, &part.set, &within, &found) {
                 return SparseStart::Ended(point.solved(stop, steps, found.predicted_decrease));
             }
@@ -90,7 +90,8 @@ impl<V: Value> Newton<'_, V> {
         if self.relative_gap(point) <= self.options.tolerance {
             return Some(NewtonStop::Gap);
         }
-        let beyond = |j: usize| self.problem.weighted_penalty.beyond(j, point.gradient[j] / self.n) > 0.0;
+        let beyond =
+            |j: usize| self.problem.weighted_penalty.excess_gradient(j, point.gradient[j] / self.n) > 0.0;
         let outside = |j: usize| set.binary_search(&(j as u32)).is_err();
         let exactly = within.tolerance <= 0.1 * self.options.tolerance;
         if !exactly || (0..point.weights.len()).any(|j| beyond(j) && outside(j)) {
@@ -110,7 +111,7 @@ impl<V: Value> Newton<'_, V> {
     fn candidate_columns(&self, point: &Point, counts: &[u32], room: usize) -> Vec<u32> {
         let (mut set, mut near) = (Vec::new(), Vec::new());
         for (j, &w) in point.weights.iter().enumerate() {
-            let beyond = self.problem.weighted_penalty.beyond(j, point.gradient[j] / self.n);
+            let beyond = self.problem.weighted_penalty.excess_gradient(j, point.gradient[j] / self.n);
             if w != 0.0 {
                 set.push(j as u32);
             } else if beyond > 0.0 {
@@ -154,7 +155,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// Updates the full point from the weights of the part, with the gradient computed by rows.
-    fn lift(&self, point: &mut Point, part: &ColumnSubset<V>, found: &Solution) {
+    fn update_point(&self, point: &mut Point, part: &ColumnSubset<V>, found: &Solution) {
         point.bias = found.bias;
         part.set.iter().zip(&found.weights).for_each(|(&j, w)| point.weights[j as usize] = *w);
         for (i, score) in point.scores.iter_mut().enumerate() {

@@ -20,13 +20,13 @@ const S0: f64 = 0.03;
 
 impl<V: Value> Newton<'_, V> {
     /// Whether many weights are expected to be non-zero. `most` is the largest violation of the null model.
-    pub(super) fn many(&self, most: f64) -> bool {
+    pub(super) fn expects_many(&self, most: f64) -> bool {
         let l1 = self.n * self.problem.weighted_penalty.penalty.l1;
         l1 * MANY <= most + l1
     }
 
     /// The better of the null model and the result of some passes.
-    pub(super) fn warm(&self, null: Point, most: f64, columns: &Columns<V>) -> Point {
+    pub(super) fn warm_start(&self, null: Point, most: f64, columns: &Columns<V>) -> Point {
         let problem = self.problem;
         let l1 = self.n * problem.weighted_penalty.penalty.l1;
         let plain = problem.weighted_penalty.factors.is_none() && !problem.weighted_penalty.nonnegative;

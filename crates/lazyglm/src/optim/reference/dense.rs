@@ -49,11 +49,11 @@ impl<const SPARSE_PREDICT: bool> Dense<SPARSE_PREDICT> {
     /// use lazyglm::{ElasticNet, Method, WeightedPenalty, optim::reference::Dense, optim::update::Update};
     /// let penalty = ElasticNet::new(0.5, 0.0).unwrap();
     /// let weighted_penalty = WeightedPenalty { penalty, factors: Some(&[1.0, 2.0, 1.0]), nonnegative: true };
-    /// let mut dense = Dense::<true>::priced(vec![2.0, 2.0, -1.0], &weighted_penalty, Method::Fobos);
+    /// let mut dense = Dense::<true>::with_factors(vec![2.0, 2.0, -1.0], &weighted_penalty, Method::Fobos);
     /// dense.charge(1.0);
     /// assert_eq!(dense.weights(), [1.5, 1.0, 0.0]);
     /// ```
-    pub fn priced(weights: Vec<f64>, weighted_penalty: &WeightedPenalty, method: Method) -> Self {
+    pub fn with_factors(weights: Vec<f64>, weighted_penalty: &WeightedPenalty, method: Method) -> Self {
         let WeightedPenalty { penalty, factors, nonnegative } = *weighted_penalty;
         Dense { factors: factors.map(<[f64]>::to_vec), nonnegative, ..Dense::new(weights, penalty, method) }
     }

@@ -60,7 +60,7 @@ impl<'a> WeightedPenalty<'a> {
     }
 
     /// The excess of the gradient of weight `j` over λ₁. Dual feasibility requires 0 if λ₂ = 0.
-    pub fn beyond(&self, j: usize, g: f64) -> f64 {
+    pub fn excess_gradient(&self, j: usize, g: f64) -> f64 {
         let steep = if self.nonnegative { -g } else { g.abs() };
         (steep - self.at(j).l1).max(0.0)
     }
