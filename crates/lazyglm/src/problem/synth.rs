@@ -92,7 +92,8 @@ pub fn documents(shape: &Shape) -> Documents {
     let mut column_of_rank: Vec<u32> = (0..shape.features as u32).collect();
     random.shuffle(&mut column_of_rank);
     let weights = plant(shape, &column_of_rank, &mut random);
-    let mut writer = Writer { shape, column_of_rank, last_used: vec![0; shape.features], words: Vec::new() };
+    let mut writer =
+        DocumentSampler { shape, column_of_rank, last_used: vec![0; shape.features], words: Vec::new() };
 
     let mut rows = Rows::new();
     let mut targets = Vec::with_capacity(shape.rows);
@@ -127,14 +128,14 @@ fn plant(shape: &Shape, column_of_rank: &[u32], random: &mut Random) -> Vec<f64>
 }
 
 /// Draws the distinct words of documents.
-struct Writer<'a> {
+struct DocumentSampler<'a> {
     shape: &'a Shape,
     column_of_rank: Vec<u32>,
     last_used: Vec<u32>, // per rank: the last row that contains the word
     words: Vec<u32>,
 }
 
-impl Writer<'_> {
+impl DocumentSampler<'_> {
     /// The sorted words of document `row` (counted from 1). Lengths are uniform from 0.4 to 1.6 times the
     /// mean.
     fn write(&mut self, row: u32, random: &mut Random) -> &[u32] {

@@ -12,11 +12,11 @@ pub(crate) fn separators(text: &[u8], from: usize, to: usize, found: &mut Vec<u3
         #[allow(unsafe_code)]
         return unsafe { avx2(text, from, to, found) };
     }
-    slowly(text, from, to, 0, found)
+    scalar(text, from, to, 0, found)
 }
 
 /// Searches byte by byte, and writes positions after the first `count` entries of `found`.
-fn slowly(text: &[u8], from: usize, to: usize, mut count: usize, found: &mut [u32]) -> usize {
+fn scalar(text: &[u8], from: usize, to: usize, mut count: usize, found: &mut [u32]) -> usize {
     for (at, &byte) in text[..to].iter().enumerate().skip(from) {
         if byte <= b' ' || byte == b':' || byte >= 0x80 {
             found[count] = at as u32;
@@ -64,7 +64,7 @@ fn avx2(text: &[u8], from: usize, to: usize, found: &mut [u32]) -> usize {
         count += ones;
         at += 64;
     }
-    slowly(text, to - rest.len(), to, count, found)
+    scalar(text, to - rest.len(), to, count, found)
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
             let to = from + random.below((text.len() - from) as u64 + 1) as usize;
             let (mut fast, mut slow) = (Vec::new(), vec![0; text.len()]);
             let fast_count = separators(&text, from, to, &mut fast);
-            let slow_count = slowly(&text, from, to, 0, &mut slow);
+            let slow_count = scalar(&text, from, to, 0, &mut slow);
             assert_eq!(fast[..fast_count], slow[..slow_count], "{text:?}");
         }
     }

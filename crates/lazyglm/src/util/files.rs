@@ -49,10 +49,10 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
     let target = behind_links(path);
     let draft = Draft::filled(&target, NEW, fill).map_err(failed)?;
     if let Ok(old) = fs::symlink_metadata(&target) {
-        draft.take_rights(&old).map_err(failed_at(path))?;
+        draft.copy_permissions(&old).map_err(failed_at(path))?;
     }
     draft.file().sync_all().map_err(failed_at(path))?;
-    draft.become_file(&target).map_err(failed_at(path))?;
+    draft.move_to(&target).map_err(failed_at(path))?;
     sync_folder(&target).map_err(|e| {
         Error::io(
             path,
@@ -74,7 +74,7 @@ pub(crate) fn write_lightly(
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(failed_at(path)(io::Error::other("there is something that is not a file")));
     }
-    Draft::filled(path, OWN, fill).and_then(|draft| draft.become_file(path)).map_err(failed_at(path))
+    Draft::filled(path, OWN, fill).and_then(|draft| draft.move_to(path)).map_err(failed_at(path))
 }
 
 /// Opens a regular file for reading, without following a symbolic link or blocking on a pipe.
@@ -115,7 +115,7 @@ impl Draft {
     }
 
     /// Copies the permissions of the file that will be replaced, without special bits such as set-user-id.
-    fn take_rights(&self, old: &fs::Metadata) -> io::Result<()> {
+    fn copy_permissions(&self, old: &fs::Metadata) -> io::Result<()> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -147,7 +147,7 @@ impl Draft {
     }
 
     /// Moves the finished file to the target.
-    fn become_file(self, target: &Path) -> io::Result<File> {
+    fn move_to(self, target: &Path) -> io::Result<File> {
         let named = match self {
             Draft::Named(named) => named,
             // A link cannot replace a file, but a rename can. So the file gets a temporary name first.

@@ -10,12 +10,13 @@ use std::fs::read_to_string;
 /// Available memory of the machine in bytes, if known.
 pub fn available() -> Option<usize> {
     let text = read_to_string("/proc/meminfo").ok()?;
-    let kilobytes = figure(&text, "MemAvailable:")?.saturating_add(figure(&text, "SwapFree:").unwrap_or(0));
+    let kilobytes =
+        number_after(&text, "MemAvailable:")?.saturating_add(number_after(&text, "SwapFree:").unwrap_or(0));
     kilobytes.checked_mul(1024)
 }
 
 /// The number after a word at the start of a line.
-fn figure(text: &str, word: &str) -> Option<usize> {
+fn number_after(text: &str, word: &str) -> Option<usize> {
     let line = text.lines().find(|line| line.split_whitespace().next() == Some(word))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
@@ -30,8 +31,8 @@ fn left_in_container() -> Option<usize> {
 /// reclaim it.
 fn left_of(most: &str, current: &str, stat: &str) -> Option<usize> {
     let [most, current] = [most, current].map(|text| text.trim().parse::<usize>().ok());
-    let given_back =
-        ["inactive_file", "active_file", "slab_reclaimable"].map(|word| figure(stat, word).unwrap_or(0));
+    let given_back = ["inactive_file", "active_file", "slab_reclaimable"]
+        .map(|word| number_after(stat, word).unwrap_or(0));
     Some(most?.saturating_sub(current?.saturating_sub(given_back.iter().sum())))
 }
 
@@ -97,7 +98,7 @@ mod tests {
         assert_eq!(left_of("1000\n", "990\n", stat), Some(860));
         assert_eq!(left_of("1000\n", "990\n", ""), Some(10));
         assert_eq!(left_of("max\n", "990\n", stat), None);
-        assert_eq!(figure("MemAvailable:   12 kB\nSwapFree: 3 kB\n", "SwapFree:"), Some(3));
+        assert_eq!(number_after("MemAvailable:   12 kB\nSwapFree: 3 kB\n", "SwapFree:"), Some(3));
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl NullModel {
         // Usually one component is far above rounding error, and no second pass is needed.
         let most = gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
         if most <= SURE * slopes * largest {
-            silence(&mut gradient, examples, loss, &null);
+            zero_rounding_errors(&mut gradient, examples, loss, &null);
         }
         let n = examples.len() as f64;
         gradient.iter_mut().for_each(|g| *g /= n);
@@ -102,7 +102,7 @@ impl NullModel {
 /// ```
 ///
 /// A constant column has such a gradient, because the bias is at its best.
-fn silence(gradient: &mut [f64], examples: Examples, loss: &dyn Loss, null: &NullModel) {
+fn zero_rounding_errors(gradient: &mut [f64], examples: Examples, loss: &dyn Loss, null: &NullModel) {
     let (bias, mut sizes) = (null.bias(), vec![0.0; gradient.len()]);
     for i in 0..examples.len() {
         let target = examples.targets[i];

@@ -33,7 +33,7 @@ fn a_named_draft_becomes_the_file_as_well() {
     let path = folder.path().join("new");
     let draft = Draft::Named(names(NEW).tempfile_in(folder.path()).unwrap());
     draft.file().write_all(b"text").unwrap();
-    draft.become_file(&path).unwrap();
+    draft.move_to(&path).unwrap();
     assert_eq!((names_in(folder.path()), fs::read(&path).unwrap()), (vec!["new".into()], b"text".to_vec()));
 }
 
