@@ -83,15 +83,15 @@ const CACHE: &[u8] = b"lazyglm cache ";
 
 /// Reads ahead until the first bytes hold a header and a row, or two rows. These bytes decide how to read the
 /// file.
-fn look_far_enough(
+fn read_ahead(
     source: &mut ByteSource,
     file: &Path,
     asked: &ReadOptions,
     known: Option<&ReadConfig>,
     longest: usize,
 ) -> Result<()> {
-    while !source.shows_all() {
-        let ahead = source.ahead();
+    while !source.peeked_all() {
+        let ahead = source.buffered();
         let first = source.first()?;
         let opening = Opening { first, file, asked, known: known.map(|known| &known.recipe) };
         let Some(start) = format::unfinished(&opening) else { return Ok(()) };
@@ -102,7 +102,7 @@ fn look_far_enough(
         if ahead > longest {
             return Ok(()); // only blank lines
         }
-        source.look_further()?;
+        source.peek_more()?;
     }
     Ok(())
 }
@@ -123,7 +123,7 @@ impl Input {
     ) -> Result<Input> {
         let mut source = ByteSource::open(path)?;
         source.refuse_longer(longest);
-        look_far_enough(&mut source, path, asked, known, longest)?;
+        read_ahead(&mut source, path, asked, known, longest)?;
         let first = source.first()?;
         if first.starts_with(CACHE) {
             let what = "this file is a cache that lazyglm wrote, not data";
@@ -132,10 +132,10 @@ impl Input {
         }
         let opening = Opening { first, file: path, asked, known: known.map(|known| &known.recipe) };
         if known.is_some_and(|known| known.hash_bits.is_none()) {
-            format::refuse_strange(&opening)?;
+            format::check_compatible(&opening)?;
         }
         let recipe = format::open(&opening)?;
-        format::refuse_idle(&recipe, asked)?;
+        format::check_options_apply(&recipe, asked)?;
         let header = recipe.header(first);
         let lines = memchr::memchr_iter(b'\n', &first[..header]).count() as u64;
         source.skip(header);

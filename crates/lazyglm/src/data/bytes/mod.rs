@@ -68,7 +68,7 @@ impl Block {
     }
 
     /// Resizes the buffer to `length` bytes and returns it, for the caller to fill.
-    pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
+    pub(crate) fn resize(&mut self, length: usize) -> &mut [u8] {
         if self.buffer.len() < length {
             self.buffer.resize(length, 0);
         }
@@ -77,7 +77,7 @@ impl Block {
     }
 
     fn set(&mut self, bytes: &[u8]) {
-        self.room(bytes.len()).copy_from_slice(bytes);
+        self.resize(bytes.len()).copy_from_slice(bytes);
     }
 
     /// Reads up to one block from `reader` and appends it to the buffer. Returns the number of bytes read.
@@ -125,24 +125,24 @@ impl ByteSource {
     /// The bytes are whole lines, unless one line is longer than that.
     pub fn first(&mut self) -> Result<&[u8]> {
         if self.carry.is_empty() && !self.ended {
-            self.look_further()?;
+            self.peek_more()?;
         }
         let lines = if self.ended { None } else { memchr::memrchr(b'\n', &self.carry) };
         Ok(&self.carry[..lines.map_or(self.carry.len(), |at| at + 1)])
     }
 
     /// Whether [`ByteSource::first`] shows all the remaining bytes.
-    pub(crate) fn shows_all(&self) -> bool {
+    pub(crate) fn peeked_all(&self) -> bool {
         self.ended
     }
 
     /// Number of bytes that were read but not consumed.
-    pub(crate) fn ahead(&self) -> usize {
+    pub(crate) fn buffered(&self) -> usize {
         self.carry.len()
     }
 
     /// Doubles the number of bytes that [`ByteSource::first`] shows.
-    pub(crate) fn look_further(&mut self) -> Result<()> {
+    pub(crate) fn peek_more(&mut self) -> Result<()> {
         let (known, more) = (self.carry.len(), self.carry.len().max(BLOCK));
         self.carry.resize(known + more, 0);
         let count = read_some(&mut *self.reader, &mut self.carry[known..]);

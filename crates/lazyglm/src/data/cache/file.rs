@@ -242,7 +242,7 @@ impl Cache {
     /// Reads the bytes of one fragment.
     pub fn read(&self, part: usize, into: &mut Block) -> Result<()> {
         let FragmentEntry { start, length, .. } = self.parts[part];
-        read_exact_at(&self.file, into.room(length as usize), start).map_err(|e| unreadable(&self.path, e))
+        read_exact_at(&self.file, into.resize(length as usize), start).map_err(|e| unreadable(&self.path, e))
     }
 
     /// Verifies the checksum of a fragment and decodes its rows.

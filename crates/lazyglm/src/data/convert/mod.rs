@@ -57,14 +57,14 @@ pub struct Converted {
 /// ```
 pub fn convert(from: &Path, asked: &ReadOptions, to: &Path, format: &Format) -> Result<Converted> {
     refuse_renumbering(asked)?;
-    let names = beside(to);
+    let names = names_path(to);
     if let Some(same) = [to, &names].into_iter().find(|path| files::same_file(path, from)) {
         let what = format!("the output {} would replace the data", same.display());
         return Err(Error::call(what, "give the output another name"));
     }
     files::check_writable(to)?; // fail before the source is read
     if format.name == "cache" {
-        if packing(to).is_some() {
+        if compression(to).is_some() {
             return Err(Error::call("a cache cannot be compressed", "leave .gz or .zst off its name"));
         }
         return loader::keep(from, asked, to).map(|rows| Converted { rows, ..Converted::default() });
@@ -74,7 +74,7 @@ pub fn convert(from: &Path, asked: &ReadOptions, to: &Path, format: &Format) -> 
     let written = files::write_whole(to, |out| {
         let failed = |e| Error::io(to, e, "nothing was written: check the folder, the disk and your rights");
         let work = Conversion { from, asked, format, failed: &failed, names: Some(&names) };
-        outcome = packed(packing(to), out, &failed, |out| work.run(&mut *writer, out));
+        outcome = compressed(compression(to), out, &failed, |out| work.run(&mut *writer, out));
         outcome.as_ref().map(|_| ()).map_err(|_| io::Error::other("converting stopped"))
     });
     let done = outcome?;
@@ -129,19 +129,19 @@ fn writer(from: &Path, asked: &ReadOptions, format: &Format) -> Result<Box<dyn W
 }
 
 /// Path of the file that lists the names of indices.
-fn beside(to: &Path) -> PathBuf {
+fn names_path(to: &Path) -> PathBuf {
     let mut name = to.as_os_str().to_owned();
     name.push(".names");
     name.into()
 }
 
 /// The compression that the file name implies: `gz`, `zst` or none.
-fn packing(to: &Path) -> Option<&'static str> {
+fn compression(to: &Path) -> Option<&'static str> {
     let ending = to.extension()?.to_ascii_lowercase();
     ["gz", "zst"].into_iter().find(|known| ending == *known)
 }
 
-fn packed<T>(
+fn compressed<T>(
     packing: Option<&str>,
     out: &mut dyn Write,
     failed: &dyn Fn(io::Error) -> Error,

@@ -34,7 +34,7 @@ pub(crate) use interact::Interact;
 pub use lines::Lines;
 pub use parsed::{FoundIndex, Parsed, Span};
 pub use spec::{Entry, FormatSpec, Opening, ReadOptions, TABLE, open};
-pub(crate) use spec::{refuse_idle, refuse_strange, unfinished};
+pub(crate) use spec::{check_compatible, check_options_apply, unfinished};
 pub use svmlight::Svmlight;
 pub use text::{Case, Grams, Norm, Text, Worth};
 

@@ -314,7 +314,7 @@ pub(crate) fn unfinished(opening: &Opening) -> Option<usize> {
 
 /// Rejects named features for a model of indices, and indices for a model of names. Hashed features are
 /// compatible, and Parquet files may have either.
-pub(crate) fn refuse_strange(opening: &Opening) -> Result<()> {
+pub(crate) fn check_compatible(opening: &Opening) -> Result<()> {
     let Some(known) = opening.known.map(FormatSpec::name) else { return Ok(()) };
     let here = entry(opening)?.name;
     let by = |name: &str| if name == "svmlight" { "by number" } else { "by name" };
@@ -329,7 +329,7 @@ pub(crate) fn refuse_strange(opening: &Opening) -> Result<()> {
 }
 
 /// Rejects options that have no meaning in this format, instead of ignoring them.
-pub(crate) fn refuse_idle(recipe: &FormatSpec, asked: &ReadOptions) -> Result<()> {
+pub(crate) fn check_options_apply(recipe: &FormatSpec, asked: &ReadOptions) -> Result<()> {
     let columns = [
         (Parameter::Target, asked.target.is_some()),
         (Parameter::Drop, !asked.drop.is_empty()),

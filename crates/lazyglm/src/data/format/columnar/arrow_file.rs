@@ -1,6 +1,6 @@
 //! Reads Arrow files one record batch at a time. Every batch is validated before it is decoded.
 
-use super::batches::{Next, Table, Wrong};
+use super::batches::{FileResult, Next, Table};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
@@ -15,7 +15,7 @@ const TAIL: u64 = 10;
 /// Upper bound on the expansion ratio of zstd. The ratio of lz4 is smaller.
 const GROWTH: i64 = 1 << 16;
 
-pub(super) fn open(mut file: File) -> Wrong<Table> {
+pub(super) fn open(mut file: File) -> FileResult<Table> {
     let length = file.metadata().map_err(text)?.len();
     let tail = length.checked_sub(TAIL).ok_or("it is too short")?;
     let last = read(&mut file, length, tail, TAIL)?;
@@ -32,7 +32,7 @@ pub(super) fn open(mut file: File) -> Wrong<Table> {
     let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
     let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
     let (columns, version) = (schema.clone(), footer.version());
-    let read = move |chosen: Vec<usize>, _rows: usize| -> Wrong<Next> {
+    let read = move |chosen: Vec<usize>, _rows: usize| -> FileResult<Next> {
         let mut decoder = FileDecoder::new(columns, version).with_projection(chosen);
         for block in dictionaries {
             let bytes = message(&mut file, length, &block)?;
@@ -50,7 +50,7 @@ pub(super) fn open(mut file: File) -> Wrong<Table> {
 }
 
 /// The bytes of a message: its metadata, then the columns.
-fn message(file: &mut File, length: u64, block: &Block) -> Wrong<Buffer> {
+fn message(file: &mut File, length: u64, block: &Block) -> FileResult<Buffer> {
     let part = |size: i64| u64::try_from(size).map_err(|_| "a size is negative".to_string());
     let (start, head) = (part(block.offset())?, part(block.metaDataLength().into())?);
     let size = part(block.bodyLength())?.checked_add(head).ok_or("a size is too large")?;
@@ -79,7 +79,7 @@ fn fits(batch: &Described, body: &[u8]) -> bool {
 }
 
 /// Reads bytes of the file. It never reserves more memory than the file has bytes.
-pub(super) fn read(file: &mut File, length: u64, start: u64, size: u64) -> Wrong<Vec<u8>> {
+pub(super) fn read(file: &mut File, length: u64, start: u64, size: u64) -> FileResult<Vec<u8>> {
     if start.checked_add(size).is_none_or(|end| end > length) {
         return Err("it is cut short".to_string());
     }

@@ -20,16 +20,16 @@ const VALUES: usize = 1 << 20;
 const ROWS: usize = 1 << 13;
 
 /// Result of third-party code, whose error is a description of what is wrong with the file.
-pub(super) type Wrong<T> = std::result::Result<T, String>;
+pub(super) type FileResult<T> = std::result::Result<T, String>;
 
 /// Reads the next batch, or `None` at the end.
-pub(super) type Next = Box<dyn FnMut() -> Wrong<Option<RecordBatch>>>;
+pub(super) type Next = Box<dyn FnMut() -> FileResult<Option<RecordBatch>>>;
 
 /// An open file: its columns, and a function that reads some of them.
 pub(super) struct Table {
     pub schema: SchemaRef,
     /// Starts reading, given the numbers of the columns and the number of rows per batch.
-    pub read: Box<dyn FnOnce(Vec<usize>, usize) -> Wrong<Next>>,
+    pub read: Box<dyn FnOnce(Vec<usize>, usize) -> FileResult<Next>>,
 }
 
 impl Table {
@@ -43,8 +43,8 @@ impl Table {
         (&file).take(ARROW.len() as u64).read_to_end(&mut magic).map_err(cannot)?;
         file.rewind().map_err(cannot)?;
         match &magic[..] {
-            magic if magic.starts_with(PARQUET) => walled(path, || parquet_file::open(file)),
-            magic if magic.starts_with(ARROW) => walled(path, || arrow_file::open(file)),
+            magic if magic.starts_with(PARQUET) => catch_panics(path, || parquet_file::open(file)),
+            magic if magic.starts_with(ARROW) => catch_panics(path, || arrow_file::open(file)),
             [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Err(Error::data(
                 Place::file(path),
                 "Parquet cannot be read out of gzip or zstd: it is read from its end",
@@ -80,12 +80,12 @@ pub(in crate::data::format) fn for_each_batch(
             "give it features and a target",
         ));
     }
-    let mut next = walled(file, || (table.read)(chosen, at_a_time))?;
+    let mut next = catch_panics(file, || (table.read)(chosen, at_a_time))?;
     let (mut parsed, mut lines) = (Parsed { absent, ..Parsed::default() }, 0);
-    while let Some(batch) = walled(file, &mut next)? {
+    while let Some(batch) = catch_panics(file, &mut next)? {
         for first in (0..batch.num_rows()).step_by(at_a_time) {
             let part = batch.slice(first, at_a_time.min(batch.num_rows() - first));
-            let done = walled(file, || Ok(rows::append(&part, &places, file, &mut parsed)))?;
+            let done = catch_panics(file, || Ok(rows::append(&part, &places, file, &mut parsed)))?;
             done.map_err(|e| e.further_down(lines))?;
             lines += parsed.move_down(lines);
             see(&mut parsed)?;
@@ -123,7 +123,7 @@ fn choose<'a>(schema: &Schema, target: &str, columns: &'a [ParquetColumn]) -> (V
 }
 
 /// Calls third-party code and turns its errors and panics into an [`Error`].
-fn walled<T>(file: &Path, call: impl FnOnce() -> Wrong<T>) -> Result<T> {
+fn catch_panics<T>(file: &Path, call: impl FnOnce() -> FileResult<T>) -> Result<T> {
     let damaged = |what: String| {
         let hint = "fetch or write it again, with snappy, gzip, lz4, zstd or no compression";
         Error::data(Place::file(file), what, hint)

@@ -1,6 +1,6 @@
 //! The pages of a Parquet row group, each validated before it is decoded: see `page_checks.rs`.
 
-use super::batches::Wrong;
+use super::batches::FileResult;
 use super::page_checks::{Column, Head, check};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;
@@ -23,7 +23,7 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    pub fn new(file: &'a Arc<File>, metadata: &'a ParquetMetaData, number: usize) -> Wrong<Group<'a>> {
+    pub fn new(file: &'a Arc<File>, metadata: &'a ParquetMetaData, number: usize) -> FileResult<Group<'a>> {
         let rows = metadata.row_group(number).num_rows();
         let rows = usize::try_from(rows).map_err(|_| format!("a row group says it has {rows} rows"))?;
         Ok(Group { file, metadata, number, rows })

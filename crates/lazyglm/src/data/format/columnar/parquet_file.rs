@@ -1,7 +1,7 @@
 //! Reads Parquet files one row group and one page at a time.
 
 use super::arrow_file::read;
-use super::batches::{Next, Table, Wrong};
+use super::batches::{FileResult, Next, Table};
 use super::depth;
 use super::pages::Group;
 use arrow_array::RecordBatch;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 /// Length in bytes of the file's tail: the length of the footer, then the magic bytes.
 const TAIL: u64 = 8;
 
-pub(super) fn open(mut file: File) -> Wrong<Table> {
+pub(super) fn open(mut file: File) -> FileResult<Table> {
     let metadata = metadata(&mut file)?;
     let schema = metadata.schema().clone();
-    let read = move |columns: Vec<usize>, rows: usize| -> Wrong<Next> {
+    let read = move |columns: Vec<usize>, rows: usize| -> FileResult<Next> {
         let described = metadata.parquet_schema();
         let mask = ProjectionMask::roots(described, columns);
         let fields = metadata.schema().fields();
@@ -30,7 +30,7 @@ pub(super) fn open(mut file: File) -> Wrong<Table> {
 }
 
 /// Reads the footer after checking that its columns are not nested too deeply.
-fn metadata(file: &mut File) -> Wrong<ArrowReaderMetadata> {
+fn metadata(file: &mut File) -> FileResult<ArrowReaderMetadata> {
     let length = file.metadata().map_err(|e| e.to_string())?.len();
     let tail = length.checked_sub(TAIL).ok_or("it is too short")?;
     let last: [u8; TAIL as usize] =
@@ -57,7 +57,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn next(&mut self) -> Wrong<Option<RecordBatch>> {
+    fn next(&mut self) -> FileResult<Option<RecordBatch>> {
         loop {
             if let Some((reader, owed)) = &mut self.open {
                 match reader.next().transpose().map_err(|e| e.to_string())? {

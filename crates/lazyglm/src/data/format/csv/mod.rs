@@ -92,8 +92,8 @@ impl Csv {
 
     /// Number of bytes in the header, including its line end and everything before it.
     pub(super) fn header(&self, first: &[u8]) -> usize {
-        let mark = first.len() - unmarked(first).len();
-        let header = Records::new(self.byte()).next(unmarked(first)).map_or(0, |record| record.end);
+        let mark = first.len() - without_mark(first).len();
+        let header = Records::new(self.byte()).next(without_mark(first)).map_or(0, |record| record.end);
         let end = mark + header;
         let half = end > 0 && first[..end].ends_with(b"\r") && first.get(end) == Some(&b'\n');
         end + usize::from(half)
@@ -108,9 +108,9 @@ impl Csv {
 
 /// Whether the first line has a delimiter and the first records have equal numbers of cells.
 pub(super) fn looks_like(first: &[u8]) -> bool {
-    let bytes = unmarked(first);
+    let bytes = without_mark(first);
     let delimiter = delimiter_of(bytes);
-    let bytes = &bytes[..finished(delimiter, bytes)];
+    let bytes = &bytes[..last_record_end(delimiter, bytes)];
     let mut records = Records::new(delimiter);
     let cells = records.next(bytes).map_or(0, |header| header.cells());
     let agrees = |_| records.next(bytes).is_none_or(|record| record.cells() == cells);
@@ -134,13 +134,13 @@ fn delimiter_of(bytes: &[u8]) -> u8 {
 
 /// End of the last complete record. When a file is opened, lines are complete, but a record of several lines
 /// may not be.
-fn finished(delimiter: u8, bytes: &[u8]) -> usize {
+fn last_record_end(delimiter: u8, bytes: &[u8]) -> usize {
     let cut = cut(delimiter, bytes);
     if cut.inside.is_some() { cut.whole } else { bytes.len() }
 }
 
 /// The bytes without a byte order mark.
-fn unmarked(bytes: &[u8]) -> &[u8] {
+fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 

@@ -2,7 +2,7 @@
 
 use super::parser::Spot;
 use super::records::{Records, cut};
-use super::{Column, ColumnKind, Csv, delimiter_of, finished, may_be_number, trimmed, unmarked};
+use super::{Column, ColumnKind, Csv, delimiter_of, last_record_end, may_be_number, trimmed, without_mark};
 use crate::data::format::{FormatSpec, Opening, ReadOptions, spec::ending};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -18,15 +18,15 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     let mut records = Records::new(delimiter);
     let names = header(opening, bytes, &mut records)?;
     let kinds = match opening.known {
-        Some(FormatSpec::Csv(known)) => matched(opening, &names, known)?,
-        _ => decided(opening, &names, &bytes[..finished(delimiter, bytes)], &mut records)?,
+        Some(FormatSpec::Csv(known)) => match_kinds(opening, &names, known)?,
+        _ => decide_kinds(opening, &names, &bytes[..last_record_end(delimiter, bytes)], &mut records)?,
     };
     let columns = names.into_iter().zip(kinds).map(|(name, kind)| Column { name, kind }).collect();
     Ok(FormatSpec::Csv(Csv { delimiter: char::from(delimiter), columns }))
 }
 
 fn bytes_and_delimiter<'a>(opening: &Opening<'a>) -> (&'a [u8], u8) {
-    let bytes = unmarked(opening.first);
+    let bytes = without_mark(opening.first);
     (bytes, if ending(opening.file) == "tsv" { b'\t' } else { delimiter_of(bytes) })
 }
 
@@ -69,7 +69,7 @@ fn header(opening: &Opening, bytes: &[u8], records: &mut Records) -> Result<Vec<
 
 /// The column kinds of a file that must be read like the data of a model. Columns match by name in any order,
 /// and new ones are dropped.
-fn matched(opening: &Opening, names: &[String], known: &Csv) -> Result<Vec<ColumnKind>> {
+fn match_kinds(opening: &Opening, names: &[String], known: &Csv) -> Result<Vec<ColumnKind>> {
     let here: HashSet<&str> = names.iter().map(String::as_str).collect();
     let mut features = known.columns.iter().filter(|column| is_feature(column.kind));
     if let Some(missing) = features.find(|column| !here.contains(column.name.as_str())) {
@@ -84,7 +84,7 @@ fn matched(opening: &Opening, names: &[String], known: &Csv) -> Result<Vec<Colum
 
 /// The column kinds as requested. Other columns are numbers if all their cells so far are, otherwise
 /// categories.
-fn decided(
+fn decide_kinds(
     opening: &Opening,
     names: &[String],
     bytes: &[u8],
@@ -112,7 +112,7 @@ fn decided(
     drop.iter().try_for_each(|name| say(name, ColumnKind::Dropped, Parameter::Drop))?;
     categorical.iter().try_for_each(|name| say(name, ColumnKind::Category, Parameter::Categorical))?;
     if target.is_none() {
-        let usual = usual_target(opening, names, &kinds)?;
+        let usual = default_target(opening, names, &kinds)?;
         kinds[usual] = Some(ColumnKind::Target);
     }
     let numbers = numbers(names.len(), bytes, records);
@@ -134,7 +134,7 @@ fn word(kind: ColumnKind) -> &'static str {
 
 /// The only column with a default target name. Two such columns are ambiguous, because `y` is also a
 /// coordinate.
-fn usual_target(opening: &Opening, names: &[String], kinds: &[Option<ColumnKind>]) -> Result<usize> {
+fn default_target(opening: &Opening, names: &[String], kinds: &[Option<ColumnKind>]) -> Result<usize> {
     let usual = |name: &str| TARGETS.iter().any(|target| name.eq_ignore_ascii_case(target));
     let found: Vec<usize> = (0..names.len()).filter(|&k| kinds[k].is_none() && usual(&names[k])).collect();
     if let [one] = found[..] {
