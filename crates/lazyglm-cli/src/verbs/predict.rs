@@ -19,7 +19,7 @@ pub fn run(args: &Predict) -> Result<()> {
     }
     let model = Model::load(&args.model)?;
     let what = match args.what {
-        None => model.usual_output(),
+        None => model.default_output(),
         Some(What::Probability) => Output::Probability,
         Some(What::Score) => Output::Score,
         Some(What::Target) => Output::Target,

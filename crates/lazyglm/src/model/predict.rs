@@ -87,11 +87,11 @@ impl Model {
     /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
     /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
     /// let model = Model::new(&task, &Settings::default(), trained);
-    /// let usual = |name| Model { loss: loss::parse(name).unwrap(), ..model.clone() }.usual_output();
+    /// let usual = |name| Model { loss: loss::parse(name).unwrap(), ..model.clone() }.default_output();
     /// assert_eq!((usual("logistic"), usual("hinge")), (Output::Probability, Output::Score));
     /// assert_eq!(usual("poisson"), Output::Target);
     /// ```
-    pub fn usual_output(&self) -> Output {
+    pub fn default_output(&self) -> Output {
         match (self.loss.gives_probability(), self.loss.admits()) {
             _ if self.heads.is_some() => Output::Target,
             (true, _) => Output::Probability,

@@ -78,7 +78,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// The entry of a feature, or NaN if the feature did not occur in training.
-    fn held(&self, index: usize) -> f64 {
+    fn entry(&self, index: usize) -> f64 {
         if let Some(&weight) = self.table.get(index) {
             return weight;
         }
@@ -110,7 +110,7 @@ impl<'a> Scorer<'a> {
             (None, None, None) => Ids::Indices,
             (None, Some(bits), None) => Ids::Hashed(bits),
             (None, Some(bits), Some(names)) => Ids::Names(
-                names.iter().map(|name| self.held(bucket(name.as_bytes(), bits) as usize)).collect(),
+                names.iter().map(|name| self.entry(bucket(name.as_bytes(), bits) as usize)).collect(),
                 None,
             ),
             (Some(words), _, Some(names)) => {
@@ -218,8 +218,8 @@ impl<'a> Scorer<'a> {
     fn walk(&mut self, rows: RowsRef, i: usize, mut see: impl FnMut(f64, f64, bool)) -> Option<f64> {
         let (mut unseen, mut count, mut square) = (None, 0, 0.0);
         let held = |id: usize| match &self.ids {
-            Ids::Indices => self.held(id),
-            Ids::Hashed(bits) => self.held(bucket(id.to_string().as_bytes(), *bits) as usize),
+            Ids::Indices => self.entry(id),
+            Ids::Hashed(bits) => self.entry(bucket(id.to_string().as_bytes(), *bits) as usize),
             Ids::Names(held, _) => held[id],
         };
         rows.for_each(i, |id, x| match held(id) {
