@@ -5,7 +5,7 @@
 //! rate         ηⱼ = η·u·mⱼ/√(Gⱼ + 0.01v²)                      u, v: units of scores and slopes; the bias: η·u/√(v² + Σg²)
 //! step         w ← w − a·ηⱼ·xⱼ on the row's features, then one FoBoS step at its own ηⱼ on every weight
 //! explicit     a = g
-//! aware        a = (s − s(ωQ))/Q,  Q = Σηⱼxⱼ² + η_b            as far as the score slides down the loss in that time
+//! aware        a = (s − s(ωQ))/Q,  Q = Σηⱼxⱼ² + η_b            the change of the score by gradient flow for time ωQ
 //! ```
 //!
 //! A learning rate changes only when its weight is touched. Between touches it is constant, and n steps have

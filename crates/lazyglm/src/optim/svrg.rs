@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! snapshot     w̃ = w,  ḡ = ∇L(w̃)                                    before each epoch, one pass over all rows
-//! a row        v = ḡ + (ω/π)·(ℓ′(w·x) − ℓ′(w̃·x))·x                  π: how often the row is visited in an epoch, on average
+//! a row        v = ḡ + (ω/π)·(ℓ′(w·x) − ℓ′(w̃·x))·x                  π: mean number of visits of the row per epoch
 //! step         w ← prox(w − ηⱼvⱼ) on every weight
-//! rates        ηⱼ = step/(L̄·mⱼ),  mⱼ = sⱼ²√fⱼ, fⱼ how often present    Lᵢ = c·ωᵢ(Σxᵢⱼ²/mⱼ + 1), L̄ their mean, c the loss's curvature
+//! rates        ηⱼ = step/(L̄·mⱼ),  mⱼ = sⱼ²√fⱼ, fⱼ: share of rows with j   Lᵢ = c·ωᵢ(Σxᵢⱼ²/mⱼ + 1), L̄ their mean, c the loss's curvature
 //! visits       πᵢ = Lᵢ/L̄, rounded up or down at random, all of them in random order
 //! ```
 //!

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! λ₂ = 0    one ledger: a weight owes pⱼ·θ
-//! λ₂ > 0    a ledger for each price there is: scales are no multiples of each other
-//! w ≥ 0     the penalty step after a pull would take a weight below zero to zero: it is stored as zero at once
+//! λ₂ > 0    one ledger per distinct factor: scales are not multiples of each other
+//! w ≥ 0     the penalty step after a pull sets a negative weight to zero, so it is stored as zero at once
 //! ```
 //!
 //! The code is plain f64, because this case is rare and the fast kernel should stay simple.
