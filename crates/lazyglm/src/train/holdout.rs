@@ -154,7 +154,7 @@ impl Run<'_> {
     /// Takes note of the held-out losses of an epoch; their sum, a unit that has stopped counting with its best.
     fn see(&mut self, model: &impl Evaluated, epoch: u64, losses: &[f64]) -> f64 {
         let patience = self.rule.settings.early_stop;
-        let mut sum = 0.0;
+        let (mut sum, alone) = (0.0, self.units.len() == 1);
         for (k, (unit, &loss)) in self.units.iter_mut().zip(losses).enumerate() {
             if !unit.stopped {
                 unit.last = loss;
@@ -164,7 +164,7 @@ impl Run<'_> {
                 }
                 unit.stopped = patience.is_some_and(|patience| epoch - unit.best.0 >= patience);
             }
-            sum += if unit.stopped { unit.best.1 } else { loss };
+            sum += if unit.stopped && !alone { unit.best.1 } else { loss };
         }
         sum
     }
