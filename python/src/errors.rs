@@ -1,35 +1,47 @@
 //! Errors of the library as Python's: OSError for files, ValueError for the rest, with the parameters as Python has them.
 
 use lazyglm::{Error, Kind, Parameter};
-use pyo3::PyErr;
 use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
-/// Why a call ended early: an error of ours, or one that Python raised meanwhile (Ctrl-C, a callback).
-pub enum Halt {
-    /// Ours.
-    Ours(Error),
-    /// Python's.
-    Pythons(PyErr),
+/// How often Ctrl-C is looked for.
+pub const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Keeps an exception that Python raised while the library was at work (Ctrl-C, a callback): the library is told that the run is
+/// interrupted, and the exception is raised when it has returned.
+#[derive(Default)]
+pub struct Pythons {
+    raised: Mutex<Option<PyErr>>,
+    looked: Mutex<Option<Instant>>,
 }
 
-impl From<Error> for Halt {
-    fn from(error: Error) -> Halt {
-        Halt::Ours(error)
+impl Pythons {
+    /// Keeps the exception, if there is one.
+    pub fn keep(&self, result: PyResult<()>) -> Result<(), Error> {
+        result.map_err(|error| {
+            if let Ok(mut kept) = self.raised.lock() {
+                kept.get_or_insert(error);
+            }
+            Kind::Interrupted.into()
+        })
     }
-}
 
-impl From<PyErr> for Halt {
-    fn from(error: PyErr) -> Halt {
-        Halt::Pythons(error)
-    }
-}
-
-impl From<Halt> for PyErr {
-    fn from(halt: Halt) -> PyErr {
-        match halt {
-            Halt::Ours(error) => raised(error),
-            Halt::Pythons(error) => error,
+    /// Lets Python see to its signals, now and then: Ctrl-C raises KeyboardInterrupt.
+    pub fn look(&self) -> Result<(), Error> {
+        let Ok(mut looked) = self.looked.lock() else { return Ok(()) };
+        if looked.get_or_insert_with(Instant::now).elapsed() < LOOK_EVERY {
+            return Ok(());
         }
+        *looked = Some(Instant::now());
+        self.keep(Python::attach(|py| py.check_signals()))
+    }
+
+    /// The exception that was kept, or the one for this error.
+    pub fn or(&self, error: Error) -> PyErr {
+        let kept = self.raised.lock().ok().and_then(|mut kept| kept.take());
+        kept.unwrap_or_else(|| raised(error))
     }
 }
 
@@ -74,7 +86,7 @@ const KEYWORDS: &[(Parameter, &str)] = &[
     (Parameter::Target, "target"),
     (Parameter::Text, "text"),
     (Parameter::Threads, "n_jobs"),
-    (Parameter::Tolerance, "tolerance"),
+    (Parameter::Tolerance, "tol"),
     (Parameter::Validation, "validation_fraction"),
 ];
 

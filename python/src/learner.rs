@@ -2,7 +2,7 @@
 //! With `average`, the mean of weights and bias over the steps from the `average`-th on is kept as well.
 
 use crate::errors::raised;
-use crate::frame::{Frame, Kept, Restored, Start};
+use crate::frame::{Frame, Kept, Restored};
 use lazyglm::optim::kernel::{Averaged, Folded, FrameState};
 use lazyglm::optim::passive_aggressive::PassiveAggressive;
 use lazyglm::optim::sgd::{Diverged, Online, Rule, Sample};
@@ -19,7 +19,7 @@ enum Weights {
     Double(Online<Folded<f64>>),
     SingleFree(Online<Folded<f32, false>>),
     DoubleFree(Online<Folded<f64, false>>),
-    RunAverage(Online<Averaged>),
+    Mean(Online<Averaged>),
 }
 
 /// The same for each of them.
@@ -30,8 +30,17 @@ macro_rules! each {
             Weights::Double($model) => $do,
             Weights::SingleFree($model) => $do,
             Weights::DoubleFree($model) => $do,
-            Weights::RunAverage($model) => $do,
+            Weights::Mean($model) => $do,
         }
+    };
+}
+
+/// Weights without an average, from their state.
+macro_rules! folded {
+    ($kind:ident, $state:expr, $penalty:expr, $method:expr, $intercept:expr) => {
+        Weights::$kind(
+            Online::new(Folded::from_state($state, $penalty, $method)?, $intercept).sampling_one_in(1),
+        )
     };
 }
 
@@ -56,46 +65,32 @@ pub struct Learner {
     pub epochs: u64,
     single: bool,
     intercept: bool,
-    average: u64, // as asked: the first step that counts, from 1; 0 without a mean
-    biases: f64,  // their sum over the steps that count
+    average: u64, // as asked: the first step that counts, from 1; 0 without an average
 }
 
 impl Learner {
+    /// A learner that starts from this frame, bias and number of steps. With `average`, the first step that counts, from 1.
     fn of(
-        penalty: ElasticNet,
-        method: Method,
-        single: bool,
-        intercept: bool,
+        made: (ElasticNet, Method, bool, bool),
         average: u64,
-        start: Start,
+        frame: Frame,
+        (bias, t): (f64, u64),
     ) -> Result<Learner> {
-        let weights = match (average, single, penalty.is_none()) {
-            (0, true, false) => Weights::Single(start.online(
-                intercept,
-                |w| Folded::new(w, penalty, method),
-                |f| f.from_state(penalty, method),
-            )?),
-            (0, false, false) => Weights::Double(start.online(
-                intercept,
-                |w| Folded::new(w, penalty, method),
-                |f| f.from_state(penalty, method),
-            )?),
-            (0, true, true) => Weights::SingleFree(start.online(
-                intercept,
-                |w| Folded::new(w, penalty, method),
-                |f| f.from_state(penalty, method),
-            )?),
-            (0, false, true) => Weights::DoubleFree(start.online(
-                intercept,
-                |w| Folded::new(w, penalty, method),
-                |f| f.from_state(penalty, method),
-            )?),
-            _ => {
-                let new = |weights| Averaged::new(weights, penalty, method, average - 1);
-                Weights::RunAverage(start.online(intercept, new, |frame| frame.parted(penalty, method))?)
+        let (penalty, method, single, intercept) = made;
+        let weights = match (frame, single, penalty.is_none()) {
+            (Frame::Mean(state), ..) => {
+                let from = t + state.from - state.steps; // of all steps, from 0
+                let update = Averaged::from_state(state, penalty, method)?;
+                Weights::Mean(Online::new(update, intercept).sampling_one_in(1).averaging_from(from))
             }
+            (Frame::Folded(state), true, false) => folded!(Single, state, penalty, method, intercept),
+            (Frame::Folded(state), false, false) => folded!(Double, state, penalty, method, intercept),
+            (Frame::Folded(state), true, true) => folded!(SingleFree, state, penalty, method, intercept),
+            (Frame::Folded(state), false, true) => folded!(DoubleFree, state, penalty, method, intercept),
         };
-        Ok(Learner { weights, penalty, method, epochs: 0, single, intercept, average, biases: 0.0 })
+        let mut learner = Learner { weights, penalty, method, epochs: 0, single, intercept, average };
+        each!(&mut learner.weights, model => (model.bias, model.t) = (bias, t));
+        Ok(learner)
     }
 
     /// Learns rows in this order, at the rule's rate or as far as each asks.
@@ -106,16 +101,6 @@ impl Learner {
         examples: Examples,
         order: &[u32],
     ) -> std::result::Result<Sample, Diverged> {
-        if let Weights::RunAverage(model) = &mut self.weights {
-            let mut sample = Sample::default();
-            for row in order {
-                let before = model.t;
-                sample = sample.and(one(model, rule, aggression, examples, std::slice::from_ref(row))?);
-                let counts = model.t > before && model.update.counted() > 0;
-                self.biases += if counts { model.bias } else { 0.0 };
-            }
-            return Ok(sample);
-        }
         each!(&mut self.weights, model => one(model, rule, aggression, examples, order))
     }
 
@@ -130,9 +115,8 @@ impl Learner {
 
     /// Goes on from what it held as a lane.
     pub fn part(&mut self, frozen: FrameState, bias: f64, t: u64, epochs: u64) -> Result<()> {
-        let start = Start::Frame(Frame::Folded(frozen), bias, t);
-        let Learner { penalty, method, single, intercept, average, .. } = *self;
-        *self = Learner { epochs, ..Learner::of(penalty, method, single, intercept, average, start)? };
+        let made = (self.penalty, self.method, self.single, self.intercept);
+        *self = Learner { epochs, ..Learner::of(made, self.average, Frame::Folded(frozen), (bias, t))? };
         Ok(())
     }
 
@@ -149,7 +133,7 @@ impl Learner {
     /// Every weight as it is now.
     pub fn settled(&self) -> Vec<f64> {
         match &self.weights {
-            Weights::RunAverage(model) => model.update.latest(),
+            Weights::Mean(model) => model.update.latest(),
             others => others.read(),
         }
     }
@@ -157,6 +141,14 @@ impl Learner {
     /// b.
     pub fn bias(&self) -> f64 {
         each!(&self.weights, model => model.bias)
+    }
+
+    /// The sum of b over the steps that its average counts.
+    fn bias_sum(&self) -> f64 {
+        match &self.weights {
+            Weights::Mean(model) => model.bias_sum,
+            _ => 0.0,
+        }
     }
 
     /// Rows learnt.
@@ -210,12 +202,17 @@ impl Learner {
         if !(start.iter().all(|w| w.is_finite()) && bias.is_finite()) {
             return Err(PyValueError::new_err("coef_init and intercept_init must be finite"));
         }
-        let start = Start::Weights(start, bias);
-        let first = if average > 0 { average.saturating_sub(t).max(1) } else { 0 }; // of its own steps
-        let mut learner = Learner::of(penalty, method, single, intercept, first, start).map_err(raised)?;
-        (learner.epochs, learner.average) = (epochs, average);
-        each!(&mut learner.weights, model => model.t = t);
-        Ok(learner)
+        let frame = match (average, single) {
+            (0, true) => Frame::Folded(Folded::<f32>::new(start, penalty, method).state()),
+            (0, false) => Frame::Folded(Folded::<f64>::new(start, penalty, method).state()),
+            _ => {
+                let first = average.saturating_sub(t).max(1); // of its own steps
+                Frame::Mean(Averaged::new(start, penalty, method, first - 1).state())
+            }
+        };
+        let made = (penalty, method, single, intercept);
+        let learner = Learner::of(made, average, frame, (bias, t)).map_err(raised)?;
+        Ok(Learner { epochs, ..learner })
     }
 
     /// The weights as they are now, or their mean; looking changes nothing.
@@ -227,9 +224,7 @@ impl Learner {
     #[getter(bias)]
     fn bias_or_mean(&self) -> f64 {
         match &self.weights {
-            Weights::RunAverage(model) if model.update.counted() > 0 => {
-                self.biases / model.update.counted() as f64
-            }
+            Weights::Mean(model) => model.mean_bias(),
             _ => self.bias(),
         }
     }
@@ -265,13 +260,19 @@ impl Learner {
             Weights::Double(model) => Frame::Folded(model.update.state()),
             Weights::SingleFree(model) => Frame::Folded(model.update.state()),
             Weights::DoubleFree(model) => Frame::Folded(model.update.state()),
-            Weights::RunAverage(model) => Frame::RunAverage(model.update.state()),
+            Weights::Mean(model) => Frame::Mean(model.update.state()),
         };
         let (folded, mean) = frame.kept(slf.py());
         let made = (learner.penalty.l1, learner.penalty.l2, learner.method == Method::Sgd);
         let now = (learner.bias(), learner.steps(), learner.epochs);
-        let state =
-            (made, (learner.single, learner.intercept), (learner.average, learner.biases), now, folded, mean);
+        let state = (
+            made,
+            (learner.single, learner.intercept),
+            (learner.average, learner.bias_sum()),
+            now,
+            folded,
+            mean,
+        );
         Ok((slf.get_type().getattr("restored")?, (state,)))
     }
 
@@ -281,8 +282,11 @@ impl Learner {
         let ((l1, l2, sgd), (single, intercept), (average, biases), (bias, t, epochs), folded, mean) = state;
         let penalty = ElasticNet::new(l1, l2).map_err(raised)?;
         let method = if sgd { Method::Sgd } else { Method::Fobos };
-        let start = Start::Frame(Frame::restored(folded, mean)?, bias, t);
-        let learner = Learner::of(penalty, method, single, intercept, average, start).map_err(raised)?;
-        Ok(Learner { epochs, biases, ..learner })
+        let (made, frame) = ((penalty, method, single, intercept), Frame::restored(folded, mean)?);
+        let mut learner = Learner::of(made, average, frame, (bias, t)).map_err(raised)?;
+        if let Weights::Mean(model) = &mut learner.weights {
+            model.bias_sum = biases;
+        }
+        Ok(Learner { epochs, ..learner })
     }
 }

@@ -4,9 +4,10 @@
 //! here reads an index that was not checked in the same call: Python may change its arrays between calls.
 
 mod clipped;
-mod course;
 mod errors;
 mod frame;
+mod lanes;
+mod learn;
 mod learner;
 mod matrix;
 mod model;
@@ -17,16 +18,14 @@ mod score;
 mod shard;
 mod solve;
 mod task;
-mod teach;
-mod together;
-mod units;
-mod window;
 
 use pyo3::prelude::*;
 
 /// The module `lazyglm._core`.
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use crate::learn::learn;
     #[pymodule_export]
     use crate::learner::Learner;
     #[pymodule_export]
@@ -46,6 +45,4 @@ mod _core {
     use crate::solve::{path, search, solve, solvers, starting_rate};
     #[pymodule_export]
     use crate::task::Task;
-    #[pymodule_export]
-    use crate::teach::learn;
 }

@@ -9,7 +9,9 @@
 //! Everything is checked in the call that uses it. Another thread of Python may write to the arrays while the call lasts, for
 //! it does not hold the interpreter's lock: so ids are looked at again where they are used, and [`Changed`] says what came of it.
 
-use lazyglm::{Error, Place, Result, RowsRef, ValuesRef};
+use lazyglm::problem::lent::{Lent, LentRows};
+use lazyglm::problem::source::{See, Source};
+use lazyglm::{Error, Place, Result, RowsRef, Value, ValuesRef};
 use numpy::ndarray::ArrayView2;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
@@ -18,7 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The arrays of a matrix, kept from being written to (by Rust) for as long as they are lent.
-pub enum Lent<'py> {
+pub enum MatrixArrays<'py> {
     /// Offsets, ids, values, columns.
     Csr(PyReadonlyArray1<'py, usize>, LentIds<'py>, LentValues<'py>, usize),
     /// Dense, single precision.
@@ -124,27 +126,27 @@ pub enum Matrix<'a> {
     Dense64(ArrayView2<'a, f64>),
 }
 
-impl<'py> FromPyObject<'_, 'py> for Lent<'py> {
+impl<'py> FromPyObject<'_, 'py> for MatrixArrays<'py> {
     type Error = PyErr;
 
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Lent<'py>> {
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<MatrixArrays<'py>> {
         if let Ok((offsets, ids, values, columns)) = object.extract() {
-            return Ok(Lent::Csr(offsets, ids, values, columns));
+            return Ok(MatrixArrays::Csr(offsets, ids, values, columns));
         }
         if let Ok(dense) = object.extract() {
-            return Ok(Lent::Dense32(dense));
+            return Ok(MatrixArrays::Dense32(dense));
         }
-        object.extract().map(Lent::Dense64).map_err(|_| {
+        object.extract().map(MatrixArrays::Dense64).map_err(|_| {
             PyTypeError::new_err("a matrix is (offsets, ids, values, columns) or a dense array of floats")
         })
     }
 }
 
-impl Lent<'_> {
+impl MatrixArrays<'_> {
     /// The arrays as slices.
     pub fn slices(&self) -> PyResult<Slices<'_>> {
         Ok(match self {
-            Lent::Csr(offsets, ids, values, columns) => Slices::Csr(Csr {
+            MatrixArrays::Csr(offsets, ids, values, columns) => Slices::Csr(Csr {
                 offsets: offsets.as_slice()?,
                 ids: match ids {
                     LentIds::Narrow(ids) => Ids::Narrow(ids.as_slice()?),
@@ -156,8 +158,8 @@ impl Lent<'_> {
                 },
                 columns: *columns,
             }),
-            Lent::Dense32(dense) => Slices::Dense32(dense.as_array()),
-            Lent::Dense64(dense) => Slices::Dense64(dense.as_array()),
+            MatrixArrays::Dense32(dense) => Slices::Dense32(dense.as_array()),
+            MatrixArrays::Dense64(dense) => Slices::Dense64(dense.as_array()),
         })
     }
 }
@@ -283,6 +285,40 @@ impl Matrix<'_> {
         }
     }
 
+    /// Lends the matrix as rows that a solver can learn.
+    pub fn lend<T>(&self, work: impl FnOnce(LentRows) -> T) -> T {
+        match *self {
+            Matrix::Sorted(rows) => work(LentRows::Sorted(rows)),
+            Matrix::Loose(csr, changed) => match csr.values {
+                ValuesRef::F32(values) => work(LentRows::F32(&|row, pairs| {
+                    gather(csr, values, row, changed, pairs, |x| x as f32);
+                })),
+                ValuesRef::F64(values) => {
+                    work(LentRows::F64(&|row, pairs| gather(csr, values, row, changed, pairs, |x| x)))
+                }
+            },
+            Matrix::Dense32(dense) => work(LentRows::F32(&|row, pairs| without_zeros(dense, row, pairs))),
+            Matrix::Dense64(dense) => work(LentRows::F64(&|row, pairs| without_zeros(dense, row, pairs))),
+        }
+    }
+
+    /// Refuses targets or weights that are not one per row, and weights that are negative.
+    pub fn check_lengths(&self, targets: &[f64], weights: Option<&[f64]>) -> Result<()> {
+        self.lend(|rows| {
+            let check = &|| Ok(());
+            Lent { rows, columns: 0, targets, weights, subset: None, check }.check_lengths(self.rows())
+        })
+    }
+
+    /// Calls `see` with batches of all rows, in order.
+    pub fn for_each_batch(&self, changed: &Changed, see: &mut See) -> Result<()> {
+        self.lend(|rows| {
+            let targets = vec![0.0; self.rows()];
+            let (columns, check) = (self.columns(), &|| changed.check());
+            Lent { rows, columns, targets: &targets, weights: None, subset: None, check }.pass(see)
+        })
+    }
+
     /// Calls `see(column, value)` for what is stored in a row, in the order in which it is stored.
     pub fn for_each(&self, row: usize, mut see: impl FnMut(usize, f64)) {
         match self {
@@ -312,4 +348,32 @@ fn finite(all: bool) -> Result<()> {
 
 fn refused(what: &str, hint: &str) -> Error {
     Error::data(Place::file("X"), what, hint)
+}
+
+/// A row in order, its duplicates summed.
+fn gather<V: Value>(
+    csr: Csr,
+    values: &[V],
+    row: usize,
+    changed: &Changed,
+    pairs: &mut Vec<(u32, V)>,
+    narrow: fn(f64) -> V,
+) {
+    csr.for_each(values, row, changed, |id, x| pairs.push((id, x)));
+    if pairs.windows(2).all(|two| two[0].0 < two[1].0) {
+        return;
+    }
+    pairs.sort_by_key(|&(id, _)| id);
+    pairs.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 = narrow(kept.1.to_f64() + next.1.to_f64());
+        }
+        same
+    });
+}
+
+fn without_zeros<V: Value>(dense: ArrayView2<V>, row: usize, pairs: &mut Vec<(u32, V)>) {
+    let columns = 0..dense.ncols() as u32;
+    pairs.extend(columns.zip(dense.row(row).iter().copied()).filter(|(_, x)| x.to_f64() != 0.0));
 }

@@ -45,7 +45,7 @@ impl Rate<'_> {
     }
 
     /// How far steps go, if that is up to the row.
-    pub fn aggression(&self) -> Option<PassiveAggressive> {
+    pub fn passive_aggressive(&self) -> Option<PassiveAggressive> {
         match self.name {
             "pa1" => Some(PassiveAggressive::Pa1(self.eta0)),
             "pa2" => Some(PassiveAggressive::Pa2(self.eta0)),

@@ -1,31 +1,31 @@
 //! Factors of columns, as the program's `--scale` has them.
 
 use crate::errors::raised;
-use crate::matrix::{Changed, Lent};
-use crate::window::Lesson;
-use lazyglm::{Columns, Error, Scale};
+use crate::matrix::{Changed, MatrixArrays};
+use lazyglm::{Columns, Scale};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
 /// By what to multiply each column: for `maxabs`, one over its largest magnitude; for `std`, over its standard deviation.
 #[pyfunction]
-pub fn scale_factors<'py>(py: Python<'py>, x: Lent, scale: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
+pub fn scale_factors<'py>(
+    py: Python<'py>,
+    x: MatrixArrays,
+    scale: &str,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let changed = Changed::default();
     let slices = x.slices()?;
     let factors = py.detach(|| {
         changed.guard(|| {
             let scale = Scale::parse(scale)?;
             let matrix = slices.checked(&changed)?;
-            let nothing = vec![0.0; matrix.rows()];
-            let lesson = Lesson { matrix, targets: &nothing, weights: None, changed: &changed };
-            let order: Vec<u32> = (0..matrix.rows() as u32).collect();
             let mut columns = Columns::new(matrix.columns());
-            lesson.for_each_part(&order, |examples, part| {
-                for &row in part {
-                    examples.rows.for_each(row as usize, |column, x| columns.see_value(column, x));
+            matrix.for_each_batch(&changed, &mut |batch| {
+                for &row in batch.order {
+                    batch.rows.for_each(row as usize, |column, x| columns.see_value(column, x));
                     columns.see_row();
                 }
-                Ok::<(), Error>(())
+                Ok(())
             })?;
             Ok(columns.scale(scale).unwrap_or_else(|| vec![1.0; matrix.columns()]))
         })

@@ -2,7 +2,7 @@
 //! several the bias comes last.
 
 use crate::errors::raised;
-use crate::matrix::{Changed, Lent, Matrix};
+use crate::matrix::{Changed, Matrix, MatrixArrays};
 use lazyglm::{Error, Place, Scorer};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ const SOME: usize = 1 << 12;
 #[pyfunction]
 pub fn scores<'py>(
     py: Python<'py>,
-    x: Lent<'py>,
+    x: MatrixArrays<'py>,
     coef: PyReadonlyArray2<'py, f64>,
     intercept: PyReadonlyArray1<'py, f64>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {

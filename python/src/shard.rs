@@ -3,7 +3,7 @@
 //! A shard is `(matrix, targets, weights or None)`, its rows in order (see `lazyglm.distributed`); answers are new arrays.
 
 use crate::errors::raised;
-use crate::matrix::{Changed, Lent, Matrix};
+use crate::matrix::{Changed, Matrix, MatrixArrays};
 use lazyglm::optim::shard::{self, Local, Move, Point};
 use lazyglm::{ElasticNet, Error, Examples, Loss, Place, Result, WeightedPenalty, loss};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -14,7 +14,7 @@ type LentArray<'py> = PyReadonlyArray1<'py, f64>;
 
 /// Rows, targets and weights.
 #[derive(FromPyObject)]
-pub struct Shard<'py>(Lent<'py>, LentArray<'py>, Option<LentArray<'py>>);
+pub struct Shard<'py>(MatrixArrays<'py>, LentArray<'py>, Option<LentArray<'py>>);
 
 /// Weights and bias.
 #[derive(FromPyObject)]

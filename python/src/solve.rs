@@ -2,8 +2,8 @@
 
 use crate::errors::raised;
 use crate::task::{Asked, Task};
-use lazyglm::train::classes::available;
 use lazyglm::train::search::{self as tune, Dropped, Folds, Held, Outcome, Point, Score, Search};
+use lazyglm::util::memory::available;
 use lazyglm::{ElasticNet, Error, Result, SOLVERS, Settings, Stop};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -134,7 +134,7 @@ fn points(penalties: &[(f64, f64)], eta0: f64) -> Result<Vec<Point>> {
 }
 
 fn folds_differ(task: &lazyglm::Task, folds: &Folds) -> bool {
-    (0..folds.count()).map(|fold| folds.rows(fold).len()).sum::<usize>() != task.targets.len()
+    (0..folds.count()).map(|fold| folds.rows(fold).len()).sum::<usize>() != task.len()
 }
 
 /// Bytes that weights may take: most of what the machine has left.

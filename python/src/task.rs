@@ -4,23 +4,18 @@
 //! copied once. What runs long runs on a thread of its own, with a pool of its own that ends with the call: Ctrl-C is seen at once, and
 //! a process that Python forks later misses no threads.
 
-use crate::errors::{Halt, raised};
-use crate::matrix::{Changed, Lent};
-use crate::teach::check_targets;
-use crate::window::Lesson;
+use crate::errors::{LOOK_EVERY, raised};
+use crate::learn::check_targets;
+use crate::matrix::{Changed, Matrix, MatrixArrays};
 use lazyglm::{
     Dataset, ElasticNet, Error, Features, Labels, Method, Order, Precision, Result, Rows, Settings, Start,
-    UpdateName, loss, objective, schedule,
+    Targets, UpdateName, loss, objective, schedule,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
-
-/// How often Ctrl-C is looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What a run depends on besides the data.
 #[derive(FromPyObject)]
@@ -86,7 +81,7 @@ impl Task {
     #[new]
     fn new(
         py: Python,
-        x: Lent,
+        x: MatrixArrays,
         y: PyReadonlyArray1<f64>,
         weights: Option<PyReadonlyArray1<f64>>,
         loss: &str,
@@ -100,12 +95,11 @@ impl Task {
             changed.guard(|| {
                 let loss = loss::parse(loss)?;
                 let matrix = slices.checked(&changed)?;
-                let lesson = Lesson { matrix, targets, weights, changed: &changed };
-                lesson.check_lengths()?;
+                matrix.check_lengths(targets, weights)?;
                 check_targets(targets, &*loss, heads)?;
                 let features = Features::columns_from(0, matrix.columns());
                 let aimed = if heads > 1 { aimed(targets, 0) } else { targets.to_vec() };
-                let rows = copied(&Lesson { weights: None, ..lesson })?;
+                let rows = copied(&matrix, &changed)?;
                 let data = Dataset::made(rows, Labels::Numbers(aimed), features);
                 let present: Vec<f64> = weights.unwrap_or(&[]).iter().copied().filter(|w| *w > 0.0).collect();
                 let mean_weight = match weights {
@@ -116,7 +110,10 @@ impl Task {
                     let present = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
                     (0..targets.len()).filter(present).map(|row| targets[row]).collect()
                 });
-                let task = lazyglm::Task::builder(data).loss(loss).sample_weights(weights.map(<[f64]>::to_vec)).build()?;
+                let task = lazyglm::Task::builder(data)
+                    .loss(loss)
+                    .sample_weights(weights.map(<[f64]>::to_vec))
+                    .build()?;
                 Ok(Task { task: Arc::new(task), codes, heads, mean_weight })
             })
         });
@@ -170,7 +167,8 @@ impl Task {
     /// Turns to another head: +1 for its class, −1 for the rest.
     pub fn aim(&mut self, head: usize) {
         if let Some(codes) = &self.codes {
-            Arc::make_mut(&mut self.task).targets = aimed(codes, head);
+            let (classes, signs) = (["-1".into(), "1".into()], aimed(codes, head));
+            Arc::make_mut(&mut self.task).targets = Targets::Binary { classes, signs };
         }
     }
 
@@ -181,7 +179,7 @@ impl Task {
         py: Python,
         threads: usize,
         work: impl FnOnce(&lazyglm::Task, Arc<AtomicBool>) -> Result<T> + Send + 'static,
-    ) -> std::result::Result<T, Halt> {
+    ) -> PyResult<T> {
         let (send, receive) = channel();
         let (task, interrupt) = (self.task.clone(), Arc::new(AtomicBool::new(false)));
         let told = interrupt.clone();
@@ -193,11 +191,11 @@ impl Task {
         py.detach(move || {
             loop {
                 match receive.recv_timeout(LOOK_EVERY) {
-                    Ok(done) => return Ok(done?),
+                    Ok(done) => return done.map_err(raised),
                     Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())
                         .inspect_err(|_| interrupt.store(true, Ordering::Relaxed))?,
                     Err(RecvTimeoutError::Disconnected) => {
-                        return Err(Error::call("the solver broke off", "report this").into());
+                        return Err(raised(Error::call("the solver broke off", "report this")));
                     }
                 }
             }
@@ -217,18 +215,16 @@ fn aimed(codes: &[f64], head: usize) -> Vec<f64> {
 }
 
 /// The rows as the library keeps them.
-fn copied(lesson: &Lesson) -> Result<Rows> {
-    let mut rows = Rows::new();
-    let order: Vec<u32> = (0..lesson.matrix.rows() as u32).collect();
-    let mut pairs = Vec::new();
-    lesson.for_each_part(&order, |examples, part| {
-        for &row in part {
+fn copied(matrix: &Matrix, changed: &Changed) -> Result<Rows> {
+    let (mut rows, mut pairs) = (Rows::new(), Vec::new());
+    matrix.for_each_batch(changed, &mut |batch| {
+        for &row in batch.order {
             pairs.clear();
-            examples.rows.for_each(row as usize, |id, x| pairs.push((id as u32, x)));
+            batch.rows.for_each(row as usize, |id, x| pairs.push((id as u32, x)));
             rows.push(&pairs)?;
         }
-        Ok::<(), Error>(())
+        Ok(())
     })?;
-    rows.declare_columns(lesson.matrix.columns());
+    rows.declare_columns(matrix.columns());
     Ok(rows)
 }

@@ -143,6 +143,11 @@ impl Joined {
         &mut self.0
     }
 
+    /// The weights of a lane, up to date, and its bias.
+    pub fn weights(&self, lane: usize) -> (Vec<f64>, f64) {
+        (self.0.weights(lane).collect(), self.0.bias[lane])
+    }
+
     /// What a lane holds now, and its bias.
     pub fn part(&self, lane: usize) -> (FrameState, f64) {
         (self.0.kernel.state(lane), self.0.bias[lane])

@@ -78,7 +78,8 @@ pub struct Online<U> {
     pub(super) learns_bias: bool,
     sampled: u64,
     mean_from: Option<u64>, // the step from which on the bias is averaged, if it is
-    bias_sum: f64,
+    /// The sum of b over the steps that its average counts.
+    pub bias_sum: f64,
 }
 
 /// What stays the same from row to row.

@@ -1,6 +1,7 @@
 //! What is to be learnt: losses, penalties, schedules, tasks with their targets, settings, and the table of solvers.
 
 pub mod heads;
+pub mod lent;
 pub mod loss;
 pub mod penalty;
 pub mod schedule;

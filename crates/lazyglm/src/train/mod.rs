@@ -15,6 +15,7 @@ mod holdout_score;
 mod job;
 mod newton;
 mod penalty_search;
+pub mod plateau;
 mod progress;
 pub mod search;
 mod sgd;

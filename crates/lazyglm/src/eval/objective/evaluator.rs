@@ -132,9 +132,10 @@ impl<'a> Evaluator<'a> {
         let (violation, worst) =
             larger(of_weights.reduce(|| (0.0, Worst::Nowhere), larger), (of_bias, Worst::Bias));
         let null = null.or_else(|| {
+            let baseline = self.null.as_ref()?.baseline;
             let gradient = |j: usize| total(j, |part, j| part.null[j]);
             let l1_max = largest(columns.into_par_iter().map(|j| gradient(j).abs()));
-            self.null.as_ref().map(|null| NullFigures { baseline: null.baseline, l1_max })
+            Some(NullFigures { baseline, l1_max })
         });
         let evaluation = Evaluation {
             objective: Objective { loss: self.losses / n, penalty: weighted_penalty.value(self.weights) },

@@ -1,0 +1,387 @@
+//! `learn`: some learners, one lent matrix, without the interpreter's lock. The library's loop over epochs does the work.
+
+use crate::clipped::clipped;
+use crate::errors::{LOOK_EVERY, Pythons, raised};
+use crate::lanes::{Class, Lanes, can_join};
+use crate::learner::Learner;
+use crate::matrix::{Changed, Matrix, MatrixArrays};
+use crate::rate::Rate;
+use lazyglm::loss::{self, Admits};
+use lazyglm::optim::sgd::{Diverged, Rule, Sample};
+use lazyglm::problem::lent::Lent;
+use lazyglm::problem::source::{Batch, Sequence, Source};
+use lazyglm::schedule::Schedule;
+use lazyglm::train::fit::{Epochs, Fit};
+use lazyglm::train::plateau::{Course, EpochFigures, Models, Plateau};
+use lazyglm::{Error, Loss, Order, Parameter, Place, Precision, Result};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+
+/// What a call of `learn` depends on besides the data.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Options {
+    loss: String,
+    learning_rate: String,
+    eta0: f64,
+    alpha: f64,
+    power_t: f64,
+    epochs: u64,
+    tol: Option<f64>,
+    patience: u64,
+    shuffle: bool,
+    seed: u64,
+    threads: usize,
+}
+
+impl Options {
+    fn rate(&self) -> Rate<'_> {
+        let Options { eta0, alpha, power_t, .. } = *self;
+        Rate { name: &self.learning_rate, eta0, alpha, power_t }
+    }
+}
+
+/// Called between batches; an error ends the run.
+type Look<'a> = &'a dyn Fn() -> Result<()>;
+
+/// Learners that go through the rows together, each with its number.
+type Unit<'l> = Vec<(usize, &'l mut Learner)>;
+
+/// Learns a matrix. `y` are targets for one learner, or numbers of classes for several, one class each. Returns the running
+/// losses and held-out scores of each learner, one entry per epoch.
+#[pyfunction]
+#[pyo3(signature = (x, y, weights, held_out, learners, class_weights, options, watch))]
+#[expect(clippy::too_many_arguments, reason = "called from one place, by name")]
+pub fn learn(
+    py: Python,
+    x: MatrixArrays,
+    y: PyReadonlyArray1<f64>,
+    weights: Option<PyReadonlyArray1<f64>>,
+    held_out: Option<PyReadonlyArray1<bool>>,
+    learners: Vec<Bound<Learner>>,
+    class_weights: Option<Vec<f64>>,
+    options: Options,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<Vec<(Vec<f64>, Vec<f64>)>> {
+    let (changed, pythons) = (Changed::default(), Pythons::default());
+    let slices = x.slices()?;
+    let targets = y.as_slice()?;
+    let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
+    let held_out = held_out.as_ref().map(|held_out| held_out.as_slice()).transpose()?;
+    let mut held: Vec<PyRefMut<Learner>> =
+        learners.iter().map(|learner| learner.try_borrow_mut()).collect::<std::result::Result<_, _>>()?;
+    let held: Vec<&mut Learner> = held.iter_mut().map(|learner| &mut **learner).collect();
+    let loss = clipped(loss::parse(&options.loss).map_err(raised)?);
+    let courses = py.detach(|| {
+        changed.guard(|| {
+            let matrix = slices.checked(&changed)?;
+            matrix.lend(|rows| {
+                let (columns, check) = (matrix.columns(), || changed.check());
+                let check = &check;
+                let lent = Lent { rows, columns, targets, weights, subset: None, check };
+                lent.check_lengths(matrix.rows())?;
+                let (subset, held_rows) = split(&lent, held_out)?;
+                check_targets(targets, &*loss, held.len())?;
+                let call = Call {
+                    options: &options,
+                    loss: &*loss,
+                    matrix,
+                    lent: Lent { subset: subset.as_deref(), ..lent },
+                    held_rows: held_rows.as_deref(),
+                    class_weights: class_weights.as_deref(),
+                    several: held.len() > 1,
+                    watch: watch.as_ref(),
+                    pythons: &pythons,
+                };
+                call.learn_all(held)
+            })
+        })
+    });
+    let courses = courses.map_err(|error| pythons.or(error))?;
+    Ok(courses.into_iter().map(|course| (course.losses, course.scores)).collect())
+}
+
+/// The rows to learn, if not all, and those held out: rows of weight zero are as if absent.
+#[expect(clippy::type_complexity, reason = "two lists")]
+fn split(lent: &Lent, held_out: Option<&[bool]>) -> Result<(Option<Vec<u32>>, Option<Vec<u32>>)> {
+    let n = lent.targets.len();
+    if held_out.is_some_and(|held_out| held_out.len() != n) {
+        let what = format!("X has {n} rows, and the mask of held-out rows has another length");
+        return Err(Error::data(Place::file("y"), what, "give one entry per row"));
+    }
+    let present = |row: usize| lent.weights.is_none_or(|weights| weights[row] > 0.0);
+    let held = |row: usize| held_out.is_some_and(|held_out| held_out[row]);
+    let of = |wanted: bool| {
+        (0..n).filter(|&row| present(row) && held(row) == wanted).map(|row| row as u32).collect()
+    };
+    let rows: Option<Vec<u32>> = (held_out.is_some() || (0..n).any(|row| !present(row))).then(|| of(false));
+    if n == 0 || rows.as_ref().is_some_and(Vec::is_empty) {
+        let what = "there are no rows to learn, or all their weights are 0";
+        return Err(Error::data(Place::file("X"), what, "give some rows a weight above 0"));
+    }
+    Ok((rows, held_out.map(|_| of(true))))
+}
+
+/// Refuses targets that the loss does not admit.
+pub fn check_targets(targets: &[f64], loss: &dyn Loss, learners: usize) -> Result<()> {
+    let fits = |y: f64| match loss.admits() {
+        Admits::Classes => learners > 1 || y == 1.0 || y == -1.0,
+        Admits::Reals => y.is_finite(),
+        Admits::NonNegative => y.is_finite() && y >= 0.0,
+    };
+    match targets.iter().position(|&y| !fits(y)) {
+        None => Ok(()),
+        Some(row) => {
+            let what =
+                format!("loss '{}' does not admit the target {} of row {row}", loss.spec(), targets[row]);
+            Err(Error::data(Place::file("y"), what, "choose another loss, or check the targets"))
+        }
+    }
+}
+
+/// One call of `learn`, checked.
+struct Call<'a, 'm> {
+    options: &'a Options,
+    loss: &'a dyn Loss,
+    matrix: Matrix<'m>,
+    lent: Lent<'a>,
+    held_rows: Option<&'a [u32]>,
+    class_weights: Option<&'a [f64]>,
+    several: bool,
+    watch: Option<&'a Py<PyAny>>,
+    pythons: &'a Pythons,
+}
+
+impl Call<'_, '_> {
+    /// All learners, in units: as lanes where that changes no bit, and not more of them together than leave work for every thread.
+    fn learn_all<'l>(&self, learners: Vec<&'l mut Learner>) -> Result<Vec<Course>> {
+        let threads = self.options.threads.max(1);
+        let joins = self.held_rows.is_none() && self.options.rate().passive_aggressive().is_none();
+        let size = match joins && can_join(&learners) {
+            true => learners.len().div_ceil(threads).min(Precision::F64.most_lanes()),
+            false => 1,
+        };
+        let mut units: Vec<Unit> = Vec::new();
+        for (k, learner) in learners.into_iter().enumerate() {
+            match units.last_mut() {
+                Some(unit) if unit.len() < size => unit.push((k, learner)),
+                _ => units.push(vec![(k, learner)]),
+            }
+        }
+        if threads == 1 || units.len() == 1 {
+            let look = &|| self.pythons.look();
+            let courses: Result<Vec<Vec<Course>>> =
+                units.into_iter().map(|unit| self.learn_unit(unit, look)).collect();
+            return Ok(courses?.into_iter().flatten().collect());
+        }
+        self.side_by_side(units, threads)
+    }
+
+    /// Units on as many threads, while this one looks for signals.
+    fn side_by_side(&self, units: Vec<Unit>, threads: usize) -> Result<Vec<Course>> {
+        let (stop, count) = (AtomicBool::new(false), units.len());
+        let queue = Mutex::new(units.into_iter().enumerate());
+        let (send, done) = channel();
+        let stopped = || match stop.load(Ordering::Relaxed) {
+            true => Err(Error::call("learning was stopped", "start it again")),
+            false => Ok(()),
+        };
+        let mut courses: Vec<(usize, Result<Vec<Course>>)> = std::thread::scope(|scope| {
+            for send in vec![send; threads.min(count)] {
+                let (queue, stop, stopped) = (&queue, &stop, &stopped);
+                scope.spawn(move || {
+                    while let Some((k, unit)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
+                        let courses = self.learn_unit(unit, stopped);
+                        if courses.is_err() {
+                            stop.store(true, Ordering::Relaxed);
+                        }
+                        let _ = send.send((k, courses)); // nobody may be waiting any more
+                    }
+                });
+            }
+            let mut courses = Vec::new();
+            loop {
+                match done.recv_timeout(LOOK_EVERY) {
+                    Ok(course) => courses.push(course),
+                    Err(RecvTimeoutError::Disconnected) => return courses,
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Err(interrupt) = self.pythons.look() {
+                            stop.store(true, Ordering::Relaxed);
+                            courses.push((0, Err(interrupt)));
+                        }
+                    }
+                }
+            }
+        });
+        courses.sort_by_key(|(k, courses)| (courses.is_ok(), *k)); // what went wrong first
+        let courses: Result<Vec<_>> = courses.into_iter().map(|(_, courses)| courses).collect();
+        Ok(courses?.into_iter().flatten().collect())
+    }
+
+    fn learn_unit(&self, unit: Unit, look: Look) -> Result<Vec<Course>> {
+        let weight = |k: usize| self.class_weights.map_or(1.0, |weights| weights[k]);
+        match <[_; 1]>::try_from(unit) {
+            Ok([(k, learner)]) if self.several => {
+                let signs: Vec<f64> =
+                    self.lent.targets.iter().map(|&y| if y == k as f64 { 1.0 } else { -1.0 }).collect();
+                let given = |row: usize| self.lent.weights.map_or(1.0, |weights| weights[row]);
+                let times = |(row, &y): (usize, &f64)| given(row) * if y > 0.0 { weight(k) } else { 1.0 };
+                let weights: Option<Vec<f64>> =
+                    (weight(k) != 1.0).then(|| signs.iter().enumerate().map(times).collect());
+                let weights = weights.as_deref().or(self.lent.weights);
+                self.learn_one(learner, &[k], &Lent { targets: &signs, weights, ..self.lent }, look)
+            }
+            Ok([(k, learner)]) => self.learn_one(learner, &[k], &self.lent, look),
+            Err(unit) => {
+                let numbers: Vec<usize> = unit.iter().map(|(k, _)| *k).collect();
+                let class = |(code, learner)| Class { code, weight: weight(code), learner };
+                let classes = unit.into_iter().map(class).collect();
+                let mut lanes = Lanes::new(classes, self.loss, self.options.rate())?;
+                let before = lanes.epochs;
+                self.fit(&mut lanes, &numbers, before, &self.lent, look)
+            }
+        }
+    }
+
+    fn learn_one(
+        &self,
+        learner: &mut Learner,
+        numbers: &[usize],
+        lent: &Lent,
+        look: Look,
+    ) -> Result<Vec<Course>> {
+        let (loss, rate, before) = (self.loss, self.options.rate(), learner.epochs);
+        let mut one = One { learner, loss, rate, schedule: rate.schedule(loss)?, sample: Sample::default() };
+        self.fit(&mut one, numbers, before, lent, look)
+    }
+
+    fn fit(
+        &self,
+        models: &mut impl Models,
+        numbers: &[usize],
+        before: u64,
+        lent: &Lent,
+        look: Look,
+    ) -> Result<Vec<Course>> {
+        let Options { tol, patience, eta0, seed, shuffle, epochs, .. } = *self.options;
+        let score = |weights: &[f64], bias: f64| {
+            self.held_rows.map_or(f64::NAN, |rows| score(self.loss, &self.matrix, lent, rows, weights, bias))
+        };
+        let watch = |k: usize, figures: &EpochFigures| self.tell(numbers[k], figures);
+        let (l2, eta) = (Parameter::L2, Parameter::Eta0);
+        let rule = Plateau {
+            tol,
+            patience,
+            eta0,
+            adaptive: self.options.learning_rate == "adaptive",
+            score: self.held_rows.is_some().then_some(&score),
+            watch: self.watch.is_some().then_some(&watch),
+            look,
+            slower: format!("lower {eta}, raise {l2}, or scale the features down"),
+        };
+        let order = if shuffle { Order::Shuffled } else { Order::Sequential };
+        let sequence = Sequence { order, seed };
+        rule.fit(models, lent, &Epochs { before, most: epochs, sequence, stride: usize::MAX })
+    }
+
+    /// Calls Python after an epoch.
+    fn tell(&self, k: usize, figures: &EpochFigures) -> Result<()> {
+        let EpochFigures { epoch, loss, objective, score, norm, nonzeros, bias, steps } = *figures;
+        let told = Python::attach(|py| match self.watch {
+            Some(watch) => {
+                watch.call1(py, (k, epoch, loss, objective, score, norm, nonzeros, bias, steps)).map(drop)
+            }
+            None => Ok(()),
+        });
+        self.pythons.keep(told)
+    }
+}
+
+/// One learner with its rate.
+struct One<'l, 'a> {
+    learner: &'l mut Learner,
+    loss: &'a dyn Loss,
+    rate: Rate<'a>,
+    schedule: Box<dyn Schedule>,
+    sample: Sample,
+}
+
+impl Fit for One<'_, '_> {
+    fn look(&mut self, _: &dyn Source) -> Result<()> {
+        self.schedule = self.rate.schedule(self.loss)?;
+        self.learner.method.check(self.learner.penalty, self.schedule.eta(self.learner.steps()))?;
+        self.learner.epochs += 1;
+        self.sample = Sample::default();
+        Ok(())
+    }
+
+    fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
+        let rule = Rule { loss: self.loss, schedule: &*self.schedule };
+        let more = self.learner.learn(&rule, self.rate.passive_aggressive(), batch.examples(), order)?;
+        self.sample = self.sample.and(more);
+        Ok(more)
+    }
+}
+
+impl Models for One<'_, '_> {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn steps(&self) -> u64 {
+        self.learner.steps()
+    }
+
+    fn running_loss(&self, _: usize) -> f64 {
+        self.sample.mean()
+    }
+
+    fn weights(&self, _: usize) -> (Vec<f64>, f64) {
+        (self.learner.settled(), self.learner.bias())
+    }
+
+    /// scikit-learn's passive-aggressive rates go by the loss alone.
+    fn penalty(&self, _: usize, weights: &[f64]) -> f64 {
+        if self.rate.passive_aggressive().is_some() { 0.0 } else { self.learner.penalty.value(weights) }
+    }
+
+    fn set_rate(&mut self, _: usize, eta0: f64) {
+        self.rate.eta0 = eta0;
+    }
+
+    fn finish(&mut self, _: &[bool]) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// scikit-learn's score on held-out rows: accuracy for classes, R² for numbers.
+fn score(loss: &dyn Loss, matrix: &Matrix, lent: &Lent, rows: &[u32], weights: &[f64], bias: f64) -> f64 {
+    let (mut total, mut hit, mut sum) = (0.0, 0.0, 0.0);
+    let weight = |row: usize| lent.weights.map_or(1.0, |weights| weights[row]);
+    let mut predicted = Vec::with_capacity(rows.len());
+    for row in rows.iter().map(|&row| row as usize) {
+        let mut score = bias;
+        matrix.for_each(row, |j, x| score += weights[j] * x);
+        let target = lent.targets[row];
+        total += weight(row);
+        hit += if (score > 0.0) == (target > 0.0) { weight(row) } else { 0.0 };
+        sum += weight(row) * target;
+        predicted.push(loss.inverse_link(score));
+    }
+    if loss.admits() == Admits::Classes {
+        return hit / total;
+    }
+    let (mut errors, mut spread, mean) = (0.0, 0.0, sum / total);
+    for (row, prediction) in rows.iter().map(|&row| row as usize).zip(predicted) {
+        errors += weight(row) * (lent.targets[row] - prediction).powi(2);
+        spread += weight(row) * (lent.targets[row] - mean).powi(2);
+    }
+    match (errors == 0.0, spread == 0.0) {
+        (_, false) => 1.0 - errors / spread,
+        (true, true) => 1.0,
+        (false, true) => 0.0,
+    }
+}
