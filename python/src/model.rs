@@ -5,7 +5,7 @@ use crate::rate::Rate;
 use lazyglm::data::format::{Column, ColumnKind, Csv, FormatSpec, ReadOptions};
 use lazyglm::{
     Counting, ElasticNet, Error, HeadKind, Heads, Method, Model, Order, Precision, ReadConfig, Report,
-    Result, Scorer, Seen, Stop, Training, UpdateName, Vocabulary, Words, data::dataset, loss,
+    Result, Scorer, Seen, Training, UpdateName, Vocabulary, Words, data::dataset, loss,
 };
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -241,31 +241,17 @@ impl Trained {
             average: self.average.checked_sub(1),
             report: Report {
                 // The rows are not at hand any more: what only they can tell stays unmeasured.
-                objective: f64::NAN,
-                loss: f64::NAN,
-                baseline: f64::NAN,
-                violation: f64::NAN,
-                l1_max: f64::NAN,
-                dual: None,
-                relative_gap: None,
-                predicted_decrease: None,
                 l1: penalty.l1,
                 l2: penalty.l2,
-                tried: Vec::new(),
-                heads: None,
                 penalty: penalty.value(coef),
                 nonzeros: coef.iter().filter(|w| **w != 0.0).count(),
                 features,
                 rows: self.rows,
                 epochs: self.n_iter,
-                runs: 1,
                 eta0: rate.schedule(loss)?.eta(0),
-                seconds_read: 0.0,
-                seconds_train: 0.0,
                 solver: self.solver.parse()?,
-                stop: Stop::Epochs,
-                validation: None,
                 history: self.losses.iter().map(history).collect(),
+                ..Report::default()
             },
         })
     }

@@ -7,7 +7,7 @@
 //! taken further: no tables, no time stamps, two numbers for all weights together ([`optim::ledger`]).
 //!
 //! ```
-//! use lazyglm::{Dataset, Declared, Model, Output, Prediction, Scorer, Settings, Task, model::file, train};
+//! use lazyglm::{Dataset, Declared, Model, Output, Prediction, Scorer, Settings, Task, train};
 //!
 //! // Two kinds of rows: feature 1 speaks for class "spam", feature 2 for class "ham"; feature 3 says nothing.
 //! let folder = std::env::temp_dir().join("lazyglm-doc-lib");
@@ -31,6 +31,51 @@
 //!
 //! The modules and their dependencies: `ARCHITECTURE.md`. The formulas: `MATHS.md`.
 
+// What a user needs. `tests/laws/public_names.rs` pins these names: adding one is a decision.
+
+// Data.
+pub use data::convert;
+pub use data::dataset::{Dataset, Load};
+pub use data::features::{Declared, Features};
+pub use data::format::ReadOptions;
+pub use data::labels::Labels;
+pub use data::loader::CacheMode;
+pub use data::rows::{Examples, Rows, RowsRef, ValuesRef};
+pub use data::sample_weights::SampleWeights;
+pub use data::scaling::Scale;
+pub use data::stats;
+pub use problem::windows::{Windows, WindowsOptions};
+
+// What to learn, and how.
+pub use problem::heads::{Head, HeadKind};
+pub use problem::loss::{self, Loss};
+pub use problem::penalty::{ElasticNet, Method};
+pub use problem::schedule;
+pub use problem::settings::{Order, Precision, Settings, Start, UpdateName};
+pub use problem::solvers::{Capabilities, Losses, Request, SOLVERS, Solver, Steps, TargetKind};
+pub use problem::source::Problem;
+pub use problem::synth;
+pub use problem::task::{ClassWeight, Targets, Task, TaskBuilder};
+
+// Training and its figures.
+pub use eval::objective;
+pub use model::report::{Epoch, HeadReport, HeadsReport, Report, Stop, Tried, Validation};
+pub use model::trained::Trained;
+pub use train::certify::{Certify, Proved};
+pub use train::search;
+pub use train::{Progress, Stage, rate, train};
+
+// Models.
+pub use model::scorer::Scorer;
+pub use model::warm_start::{PenaltyFactors, start_of};
+pub use model::weights_table::with_weights_of;
+pub use model::{Model, Output, Prediction};
+
+// Errors.
+pub use util::error::{Error, Kind, Place, Result};
+pub use util::parameter::{Parameter, Spelling, spelled};
+
+// For the program, the wheel and the laws: no promises are made about what follows.
 #[doc(hidden)]
 pub mod data;
 #[doc(hidden)]
@@ -48,35 +93,11 @@ pub mod train;
 #[doc(hidden)]
 pub mod util;
 
-pub use data::convert;
-pub use data::dataset::{Dataset, Load};
-pub use data::features::{Declared, Features};
-pub use data::labels::Labels;
-pub use data::loader::CacheMode;
-pub use data::read_config::ReadConfig;
-pub use data::rows::{Examples, Row, Rows, RowsRef, Value, ValuesRef};
-pub use data::sample_weights::SampleWeights;
-pub use data::scaling::{Columns, Scale};
-pub use data::stats;
-pub use data::vocabulary::Vocabulary;
-pub use eval::objective;
-pub use model::report::{Epoch, HeadReport, HeadsReport, Report, Stop, Tried, Validation};
-pub use model::scorer::Scorer;
-pub use model::trained::Trained;
-pub use model::warm_start::{PenaltyFactors, start_of};
-pub use model::weights_table::with_weights_of;
-pub use model::{Counting, Model, Output, Prediction, Seen, Training, Words};
-pub use problem::heads::{Head, HeadKind, Heads};
-pub use problem::loss::{self, Loss};
-pub use problem::penalty::{ElasticNet, Method, WeightedPenalty};
-pub use problem::schedule;
-pub use problem::settings::{Order, Precision, Settings, Start, UpdateName};
-pub use problem::solvers::{Capabilities, Losses, Request, SOLVERS, Solver, Steps, TargetKind};
-pub use problem::source::{Problem, Source};
-pub use problem::synth;
-pub use problem::task::{ClassWeight, Targets, Task, TaskBuilder, targets_of};
-pub use problem::windows::{Windows, WindowsOptions};
-pub use train::certify::{Certify, Proved};
-pub use train::{Progress, Stage, rate, train};
-pub use util::error::{Error, Kind, Place, Result, escaped, excerpt};
-pub use util::parameter::{Parameter, Spelling, WARNING, spelled};
+#[doc(hidden)]
+pub use data::{read_config::ReadConfig, rows::Row, rows::Value, scaling::Columns, vocabulary::Vocabulary};
+#[doc(hidden)]
+pub use model::{Counting, Seen, Training, Words};
+#[doc(hidden)]
+pub use problem::{heads::Heads, penalty::WeightedPenalty, source::Source, task::targets_of};
+#[doc(hidden)]
+pub use util::{error::escaped, error::excerpt, parameter::WARNING};

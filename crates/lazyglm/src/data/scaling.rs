@@ -60,6 +60,22 @@ pub(crate) struct Scaling {
 }
 
 impl Scaling {
+    /// Finds the scaling of some rows; `columns` gives the statistics of their columns after a scaling.
+    pub(crate) fn find(
+        idf: Option<bool>,
+        scale: Scale,
+        mut columns: impl FnMut(&Scaling) -> Result<Columns>,
+    ) -> Result<Scaling> {
+        let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
+        if idf.is_some() {
+            scaling.idf = Some(columns(&Scaling::default())?.idf());
+        }
+        if scale != Scale::None {
+            scaling.scale = columns(&scaling)?.scale(scale); // `scale` applies to the values after idf
+        }
+        Ok(scaling)
+    }
+
     /// Scales rows whose ids are columns. Products are kept in f64, unless `as_f32`.
     pub fn apply(&self, rows: &mut Rows, as_f32: bool) {
         if !as_f32 && *self != Scaling::default() {

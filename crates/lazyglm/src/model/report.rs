@@ -86,6 +86,39 @@ pub struct Report {
     pub heads: Option<HeadsReport>,
 }
 
+impl Default for Report {
+    /// Nothing measured.
+    fn default() -> Report {
+        Report {
+            objective: f64::NAN,
+            loss: f64::NAN,
+            penalty: f64::NAN,
+            baseline: f64::NAN,
+            violation: f64::NAN,
+            dual: None,
+            relative_gap: None,
+            predicted_decrease: None,
+            l1: f64::NAN,
+            l2: f64::NAN,
+            tried: Vec::new(),
+            l1_max: f64::NAN,
+            nonzeros: 0,
+            features: 0,
+            rows: 0,
+            epochs: 0,
+            runs: 1,
+            eta0: f64::NAN,
+            seconds_read: 0.0,
+            seconds_train: 0.0,
+            solver: Solver::Sgd,
+            stop: Stop::Epochs,
+            validation: None,
+            history: Vec::new(),
+            heads: None,
+        }
+    }
+}
+
 fn one() -> u64 {
     1
 }

@@ -93,7 +93,7 @@ pub fn drift(penalty: ElasticNet, eta: f64, slope: f64, n: f64, weight: f64) -> 
     let pull = g + penalty.l1;
     let (r, d) = steps(penalty.l2, eta, n);
     let moved = match r * w - pull * d {
-        above if pull <= 0.0 || above > 0.0 => above,
+        above if pull <= 0.0 || above > 0.0 || above.is_nan() => above,
         _ if g <= penalty.l1 => 0.0,
         _ => crossed(penalty, eta, g, n, w),
     };

@@ -52,11 +52,8 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
         penalty: f.penalty,
         baseline,
         violation,
-        dual: None,
-        relative_gap: None,
         l1: settings.penalty.l1,
         l2: settings.penalty.l2,
-        tried: Vec::new(),
         l1_max,
         nonzeros,
         features: problem.features().count,
@@ -64,14 +61,12 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
         epochs,
         runs: settings.runs,
         eta0,
-        seconds_read: 0.0,
         seconds_train: seconds,
         solver: settings.solver,
-        predicted_decrease: None,
         stop,
         validation,
         history,
-        heads: None,
+        ..Report::default()
     };
     Ok(Trained::one(weights, bias, report))
 }

@@ -33,6 +33,8 @@ pub(super) struct FtrlCandidate {
     pub epochs: u64,
     /// How good it was on rows held out.
     pub held: HoldoutScore,
+    /// Its number among all that were tried.
+    pub number: usize,
 }
 
 impl FtrlCandidate {
@@ -72,7 +74,13 @@ pub(super) fn best(
         let eta = digits(rate * found.report.eta0);
         let follow = on(
             folds,
-            &FtrlCandidate { penalty: penalty(share), eta, epochs: EPOCHS, held: HoldoutScore::LOST },
+            &FtrlCandidate {
+                penalty: penalty(share),
+                eta,
+                epochs: EPOCHS,
+                held: HoldoutScore::LOST,
+                number: 0,
+            },
             settings,
             tried,
         );
@@ -113,7 +121,7 @@ pub(super) fn on(
         rows: folds[0].learnt.len(),
         chosen: false,
     });
-    FtrlCandidate { held, epochs: epochs.max(1), ..like.clone() }
+    FtrlCandidate { held, epochs: epochs.max(1), number: tried.len() - 1, ..like.clone() }
 }
 
 fn base(settings: &Settings) -> Settings {

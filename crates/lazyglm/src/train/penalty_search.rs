@@ -114,12 +114,10 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     if settings.interrupted() {
         return walk.so_far();
     }
-    let held = walk.tried.get(&(ray, k)).map_or(HoldoutScore::LOST, |(held, _)| *held);
-    let (mut tried, mut fold) = (walk.order, walk.folds.swap_remove(0));
-    let mark = |tried: &mut [Tried], solver: Solver, loss: f64| {
-        let point = tried.iter_mut().rfind(|point| point.solver == solver && point.loss == loss);
-        point.into_iter().for_each(|point| point.chosen = true);
+    let Some(&Looked { held, number, .. }) = walk.tried.get(&(ray, k)) else {
+        return Err(Kind::Interrupted.into()); // its loss was asked for just now
     };
+    let (mut tried, mut fold) = (walk.order, walk.folds.swap_remove(0));
     let follow = follow.filter(|follow| follow.held.loss() < (1.0 - MARGIN) * lowest);
     let best = follow.as_ref().map_or(held, |follow| follow.held);
     // With factors, some weights may be free: what is left at λ₁_max is not nothing.
@@ -132,10 +130,10 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         return Ok(Choice { how: How::Minimise(penalty, Arc::new(start)), tried });
     }
     if let Some(follow) = follow {
-        mark(&mut tried, Solver::Ftrl, follow.held.loss());
+        tried[follow.number].chosen = true;
         return Ok(Choice { how: How::FtrlCandidate(follow), tried });
     }
-    mark(&mut tried, Solver::Newton, lowest);
+    tried[number].chosen = true;
     let penalty = penalty(units, ray, k);
     fold.look(penalty, settings); // the last look may have been at another penalty
     let (weights, bias) = fold.at.unwrap_or_default();
@@ -180,12 +178,19 @@ struct Lead {
     start: Arc<Start>,
 }
 
+/// A point that was tried: its held-out score and non-zeros, and its number among all that were tried.
+struct Looked {
+    held: HoldoutScore,
+    nonzeros: usize,
+    number: usize,
+}
+
 /// What has been tried, and where.
 struct Walk<'a> {
     settings: &'a Settings,
     units: ElasticNet,
     folds: Vec<Fold>,
-    tried: HashMap<(usize, i32), (HoldoutScore, usize)>,
+    tried: HashMap<(usize, i32), Looked>,
     order: Vec<Tried>,
     lead: Option<Lead>,
     watch: &'a mut dyn FnMut(&Progress),
@@ -194,7 +199,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// The held-out loss at one point; infinite beyond the ends.
     fn loss(&mut self, ray: usize, k: i32) -> Result<f64> {
-        if let Some((held, _)) = self.tried.get(&(ray, k)) {
+        if let Some(Looked { held, .. }) = self.tried.get(&(ray, k)) {
             return Ok(held.loss());
         }
         if !(0..=LAST).contains(&k) || (self.settings.interrupted() && !self.tried.is_empty()) {
@@ -210,7 +215,7 @@ impl Walk<'_> {
             self.folds.par_iter_mut().map(|fold| fold.look(penalty, settings)).collect();
         let held = looks.iter().fold(HoldoutScore::default(), |sum, look| sum.and(look.0));
         let (loss, nonzeros) = (held.loss(), looks.iter().map(|look| look.1).sum::<usize>() / folds);
-        self.tried.insert((ray, k), (held, nonzeros));
+        self.tried.insert((ray, k), Looked { held, nonzeros, number: self.order.len() });
         if !settings.interrupted() && self.lead.as_ref().is_none_or(|lead| loss < lead.loss) {
             let (weights, bias) = self.folds[0].at.clone().unwrap_or_default();
             let start = Arc::new(Start { weights, bias });
@@ -271,9 +276,8 @@ impl Walk<'_> {
     /// The fewest weights among those whose loss is nearly the lowest.
     fn sparsest(&self, points: &[(usize, i32)]) -> (usize, i32) {
         let at = |point: &(usize, i32)| {
-            self.tried
-                .get(point)
-                .map_or((f64::INFINITY, usize::MAX), |(held, nonzeros)| (held.loss(), *nonzeros))
+            let looked = self.tried.get(point);
+            looked.map_or((f64::INFINITY, usize::MAX), |looked| (looked.held.loss(), looked.nonzeros))
         };
         let lowest = points.iter().map(|point| at(point).0).fold(f64::INFINITY, f64::min);
         let near = points.iter().filter(|point| at(point).0 <= (1.0 + SLACK) * lowest);

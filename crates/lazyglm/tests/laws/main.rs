@@ -28,6 +28,7 @@ mod objective;
 mod paper;
 mod parameters;
 mod priced;
+mod public_names;
 mod renumber;
 mod saga;
 mod schedule;

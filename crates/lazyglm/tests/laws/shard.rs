@@ -3,6 +3,7 @@
 use crate::common::problem::{Problem, losses};
 use crate::common::{log_uniform, penalty, sign};
 use lazyglm::loss;
+use lazyglm::optim::prox_steps;
 use lazyglm::optim::shard::{self, Local, Move, Point};
 use lazyglm::util::random::{Random, permutation};
 use lazyglm::{ElasticNet, Examples, Loss, Method, Rows, WeightedPenalty, objective};
@@ -136,7 +137,7 @@ fn many_steps_of_drift_and_prox_at_once() {
             largest = largest.max(w.abs());
             w
         });
-        let lazy = shard::drifted(penalty, rate, gradient, steps, start);
+        let lazy = prox_steps::drift(penalty, rate, gradient, f64::from(steps), start);
         let scale = largest + rate * gradient.abs();
         assert!(
             (lazy - dense).abs() <= 1e-12 * scale,

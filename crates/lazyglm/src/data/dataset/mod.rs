@@ -257,23 +257,16 @@ const LEAST_PAIR: usize = 5;
 const MOST_EXPECTED: usize = 1 << 30;
 
 /// The scaling that these rows need.
-fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Scaling {
-    let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
-    let mut rows = Cow::Borrowed(rows);
-    if idf.is_some() {
-        let mut columns = Columns::new(rows.columns());
-        columns.see(Rows::borrow(&rows));
-        scaling.idf = Some(columns.idf());
-    }
-    if scale != Scale::None {
-        if idf.is_some() {
-            scaling.apply(rows.to_mut(), false); // `scale` applies to the values after idf
+fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Result<Scaling> {
+    Scaling::find(idf, scale, |scaling| {
+        let mut rows = Cow::Borrowed(rows);
+        if *scaling != Scaling::default() {
+            scaling.apply(rows.to_mut(), false);
         }
         let mut columns = Columns::new(rows.columns());
         columns.see(Rows::borrow(&rows));
-        scaling.scale = columns.scale(scale);
-    }
-    scaling
+        Ok(columns)
+    })
 }
 
 fn too_large(place: Place) -> Error {

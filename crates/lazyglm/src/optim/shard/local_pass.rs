@@ -17,8 +17,9 @@
 
 use super::Point;
 use crate::data::rows::{Examples, PrivateIds, Row, Value, ValuesRef};
+use crate::optim::prox_steps;
 use crate::problem::loss::Loss;
-use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
+use crate::problem::penalty::WeightedPenalty;
 use crate::util::random::permutation;
 
 /// Parameters of a pass.
@@ -118,13 +119,9 @@ impl<'a> Pass<'a> {
     #[inline]
     fn settled(&self, j: usize, t: u32) -> f64 {
         let Local { metric, eta, weighted_penalty, gradient, .. } = self.local;
-        drifted(
-            weighted_penalty.at(j),
-            eta * metric[j],
-            gradient[j],
-            t.wrapping_sub(self.paid[j]),
-            self.weights[j],
-        ) // shared rows may change and contain other columns
+        let steps = t.wrapping_sub(self.paid[j]); // shared rows may change and contain other columns
+        let penalty = weighted_penalty.at(j);
+        prox_steps::drift(penalty, eta * metric[j], gradient[j], f64::from(steps), self.weights[j])
     }
 
     /// Runs step `t`, on row `i`.
@@ -168,67 +165,4 @@ const FAR: f64 = 1e100;
 /// The initial value A of weight `j`.
 fn start(local: &Local, j: usize) -> f64 {
     if local.zeroed.is_some_and(|zeroed| zeroed[j]) { 0.0 } else { local.at.weights[j] }
-}
-
-/// A weight after `steps` steps w ← prox(w − ρg, ρ) at a constant rate ρ.
-///
-/// While the sign stays the same, the magnitude m becomes (m − ρa)/(1 + ρλ₂) per step, with a = g·sgn(w) +
-/// λ₁. After k steps it is mR − a(1 − R)/λ₂, R = (1 + ρλ₂)⁻ᵏ. The weight can reach zero once: it stays there
-/// if |g| ≤ λ₁, and crosses zero otherwise.
-///
-/// ```
-/// use lazyglm::{ElasticNet, Method, optim::shard};
-/// let penalty = ElasticNet::new(0.01, 0.1).unwrap();
-/// let one_by_one = (0..20).fold(0.3, |w, _| Method::Fobos.step(penalty, 0.5, w - 0.5 * 0.05));
-/// assert!((shard::drifted(penalty, 0.5, 0.05, 20, 0.3) - one_by_one).abs() < 1e-14);
-/// ```
-pub fn drifted(penalty: ElasticNet, rate: f64, gradient: f64, mut steps: u32, mut weight: f64) -> f64 {
-    let one = |weight: f64| Method::Fobos.step(penalty, rate, weight - rate * gradient);
-    while steps > 0 {
-        if weight == 0.0 && gradient.abs() <= penalty.l1 {
-            return 0.0;
-        }
-        if weight == 0.0 || steps == 1 {
-            (weight, steps) = (one(weight), steps - 1);
-            continue;
-        }
-        let (magnitude, inward) = (weight.abs(), gradient * weight.signum() + penalty.l1);
-        let end = shrunk(penalty.l2, rate, inward, f64::from(steps), magnitude);
-        if inward <= 0.0 || end > 0.0 || end.is_nan() {
-            return end.copysign(weight);
-        }
-        // The weight reaches zero: apply the steps before that in closed form, then one step by definition.
-        let before = (steps_to_zero(penalty.l2, rate, inward, magnitude).ceil() - 1.0)
-            .clamp(0.0, f64::from(steps - 1));
-        let last = shrunk(penalty.l2, rate, inward, before, magnitude).max(0.0).copysign(weight);
-        (weight, steps) = (one(last), steps - before as u32 - 1);
-    }
-    weight
-}
-
-/// A magnitude after k steps in which it does not reach zero.
-#[inline]
-fn shrunk(l2: f64, rate: f64, inward: f64, steps: f64, magnitude: f64) -> f64 {
-    if l2 == 0.0 {
-        return magnitude - steps * rate * inward;
-    }
-    let lost = -(-steps * ln_1p(rate * l2)).exp_m1(); // 1 − R
-    magnitude - lost * magnitude - inward * lost / l2
-}
-
-/// The (fractional) number of steps until the magnitude reaches zero: mR = a(1 − R)/λ₂.
-#[inline]
-fn steps_to_zero(l2: f64, rate: f64, inward: f64, magnitude: f64) -> f64 {
-    if l2 == 0.0 { magnitude / (rate * inward) } else { (l2 * magnitude / inward).ln_1p() / ln_1p(rate * l2) }
-}
-
-/// ln(1 + z) for z ≥ 0, by a series for small z such as rates times λ₂. The next term is below 2⁻⁵³ of the
-/// sum.
-#[inline]
-fn ln_1p(z: f64) -> f64 {
-    if z < 1e-3 {
-        z * (1.0 - z * (1.0 / 2.0 - z * (1.0 / 3.0 - z * (1.0 / 4.0 - z * (1.0 / 5.0 - z / 6.0)))))
-    } else {
-        z.ln_1p()
-    }
 }

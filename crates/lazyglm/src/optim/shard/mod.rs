@@ -26,7 +26,7 @@ mod zero_test;
 pub use column_stats::{ColumnStats, column_stats};
 pub use dual_sums::{DualSums, Move, dual_sums, slope_sums};
 pub use line_losses::{Point, line_losses};
-pub use local_pass::{Local, Moved, drifted, local_pass};
+pub use local_pass::{Local, Moved, local_pass};
 pub use loss_gradient::{LossGradient, loss_gradient};
 pub use second_derivatives::second_derivatives;
 pub use zero_test::zero_test;

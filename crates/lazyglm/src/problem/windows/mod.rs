@@ -206,9 +206,7 @@ impl Windows {
 
 /// What is to be done to values, found by passes over all of them.
 fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> {
-    let idf = cache.meta.reading.idf();
-    let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
-    let columns = |scaling: &Scaling| {
+    Scaling::find(cache.meta.reading.idf(), scale, |scaling| {
         let mut columns = Columns::new(features.columns());
         loader::from_cache(cache, false, 2, &mut |block| {
             features.to_columns(&mut block.rows)?;
@@ -216,13 +214,6 @@ fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> 
             columns.see(block.rows.borrow());
             Ok(())
         })?;
-        Ok::<Columns, Error>(columns)
-    };
-    if idf.is_some() {
-        scaling.idf = Some(columns(&Scaling::default())?.idf());
-    }
-    if scale != Scale::None {
-        scaling.scale = columns(&scaling)?.scale(scale);
-    }
-    Ok(scaling)
+        Ok(columns)
+    })
 }

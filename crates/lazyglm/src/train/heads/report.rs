@@ -4,7 +4,6 @@ use super::{FittedHeads, Job};
 use crate::eval::objective::{self, Evaluation, HeadsEvaluation};
 use crate::model::report::{HeadReport, HeadsReport, Report};
 use crate::model::trained::Trained;
-use crate::problem::solvers::Solver;
 use crate::train::holdout::Fitted;
 use crate::util::error::{Kind, Result, excerpt};
 
@@ -49,21 +48,14 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
         baseline: sum(|v| v.baseline),
         violation: most(|v| v.violation),
         l1_max: most(|v| v.l1_max),
-        dual: None,
-        relative_gap: None,
-        predicted_decrease: None,
         l1: settings.penalty.l1,
         l2: settings.penalty.l2,
-        tried: Vec::new(),
         nonzeros: heads.iter().map(|head| head.weights.len()).sum(),
         features: task.data.features.count,
         rows: task.len(),
         epochs: history.len() as u64,
-        runs: 1,
         eta0: job.rate.eta(0),
-        seconds_read: 0.0,
         seconds_train,
-        solver: Solver::Sgd,
         stop,
         validation,
         history,
@@ -72,6 +64,7 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
             dropped: dropped.clone(),
             heads: (0..heads.len()).map(head).collect(),
         }),
+        ..Report::default()
     };
     if !report.objective.is_finite() {
         let hint = format!("lower --eta0 (it was {:?}) or scale the features down", report.eta0);
