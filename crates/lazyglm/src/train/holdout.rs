@@ -44,6 +44,11 @@ pub(super) trait Evaluated: Fit {
 
     /// Weights that are not zero, if they are quickly counted.
     fn nonzeros(&self) -> Option<usize>;
+
+    /// Rows learnt between two looks at the clock.
+    fn stride(&self) -> usize {
+        STRIDE
+    }
 }
 
 /// What [`Evaluated::evaluate`] finds.
@@ -95,8 +100,12 @@ impl Holdout<'_> {
             counted: Instant::now(),
             rule: self,
         };
-        let epochs =
-            Epochs { before: 0, most: settings.epochs, sequence: Sequence::of(settings), stride: STRIDE };
+        let epochs = Epochs {
+            before: 0,
+            most: settings.epochs,
+            sequence: Sequence::of(settings),
+            stride: model.stride(),
+        };
         let stop = fit(model, source, &epochs, &mut run)?;
         let stopped = run.units.iter().any(|unit| unit.stopped);
         let validation = run.progress.validation_loss.map(|_| Validation {

@@ -16,7 +16,7 @@ use crate::util::error::Result;
 struct Coupled<'a> {
     model: Softmax,
     rate: &'a dyn Schedule,
-    heads: Vec<Head>,
+    classes: usize,
 }
 
 impl Fit for Coupled<'_> {
@@ -33,9 +33,12 @@ impl Evaluated for Coupled<'_> {
 
     /// The held-out loss is the mean of −ln p of the true class.
     fn evaluate(&mut self, validation: Option<&Task>) -> Evaluation {
-        let biases = self.model.biases().to_vec();
-        let head = |(class, bias)| Head::of(self.model.weights(class), bias);
-        self.heads = biases.into_iter().enumerate().map(head).collect();
+        let mut finite = self.model.biases().iter().all(|bias| bias.is_finite());
+        let mut nonzeros = 0;
+        for w in (0..self.classes).flat_map(|class| self.model.weights(class)) {
+            finite &= w.is_finite();
+            nonzeros += usize::from(w != 0.0);
+        }
         let losses = validation.map(|task| {
             let (rows, sets): (Vec<u32>, _) = ((0..task.len() as u32).collect(), sets(task));
             let mut sum = 0.0;
@@ -44,15 +47,21 @@ impl Evaluated for Coupled<'_> {
             });
             vec![sum / rows.len() as f64]
         });
-        Evaluation { finite: self.heads.iter().all(Head::is_finite), nonzeros: self.nonzeros(), losses }
+        Evaluation { finite, nonzeros: Some(nonzeros), losses }
     }
 
     fn heads(&self, _unit: usize) -> Vec<Head> {
-        self.heads.clone()
+        let head = |class| Head::of(self.model.weights(class), self.model.biases()[class]);
+        (0..self.classes).map(head).collect()
     }
 
     fn nonzeros(&self) -> Option<usize> {
-        Some(self.heads.iter().map(|head| head.weights.len()).sum())
+        None
+    }
+
+    /// A row costs as much as one per class elsewhere.
+    fn stride(&self) -> usize {
+        2048
     }
 }
 
@@ -62,7 +71,7 @@ pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedH
     let (columns, classes) = (task.data.rows.columns(), targets.names.len());
     let penalty = settings.penalty;
     let model = Softmax::new(columns, classes, penalty, settings.method, settings.bias, settings.precision);
-    let mut model = Coupled { model: model.sampling_one_in(sampled(task.len())), rate, heads: Vec::new() };
+    let mut model = Coupled { model: model.sampling_one_in(sampled(task.len())), rate, classes };
     let rule = Holdout { settings, validation, slower: job.slower(), spent: 0.0, watch };
     let fitted = rule.fit(&mut model, task)?;
     Ok(FittedHeads { fitted, diverged: Vec::new(), untouched: 0, thresholds: None })
