@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-distributed bench-spark \
+.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-distributed bench-spark \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -24,17 +24,19 @@ test:                   ## everything the gate checks
 	cargo test -p lazyglm --features parquet --test laws_format_parquet --quiet
 	$(MAKE) python-test
 
-check:                  ## the inner loop: format, clippy, the laws and the tests inside the library; no program, no wheel
+check: $(WHEEL_ENV)/ready               ## the inner loop: format, clippy, laws, and the fast Python tests; not the program's tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo test -p lazyglm --lib --test laws --quiet
+	cargo build -p lazyglm-cli --quiet
+	$(INSTALL_WHEEL)
+	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -m "not slow" -c python/pyproject.toml python/tests
 
 python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment of its own, and pytest on it
 	cd python && cargo fmt --check
 	cd python && CARGO_TARGET_DIR="$(WHEEL_TARGET)" cargo clippy --quiet --no-default-features --features abi3 -- -D warnings
 	cargo build -p lazyglm-cli --quiet
-	PATH="$(abspath $(WHEEL_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(WHEEL_ENV)/bin/pip install --quiet --disable-pip-version-check \
-		--no-build-isolation --no-deps --force-reinstall ./python
+	$(INSTALL_WHEEL)
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml python/tests
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-modules --ignore-glob='*/lazyglm/spark/*' --pyargs lazyglm
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-glob='*.md' --ignore=python/docs/spark.md python/docs
@@ -45,6 +47,11 @@ python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment 
 test-spark: $(SPARK_ENV)/ready          ## the wheel on Spark: two executors; brings pyspark and a Java runtime along
 	$(SPARK_WHEEL)
 	$(SPARK_ENV)/bin/pytest -q -c python/pyproject.toml python/tests_spark
+
+define INSTALL_WHEEL
+PATH="$(abspath $(WHEEL_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(WHEEL_ENV)/bin/pip install --quiet --disable-pip-version-check \
+	--no-build-isolation --no-deps --force-reinstall ./python
+endef
 
 define SPARK_WHEEL
 PATH="$(abspath $(SPARK_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(SPARK_ENV)/bin/pip install --quiet --disable-pip-version-check \
@@ -81,8 +88,7 @@ bench-classes: build $(BENCH_ENV)/ready ## many classes and labels against sciki
 	$(BENCH_ENV)/bin/python -m bench.classes --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-python: $(WHEEL_ENV)/ready         ## the Python estimators against scikit-learn's: DATA=FILE.svm
-	PATH="$(abspath $(WHEEL_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(WHEEL_ENV)/bin/pip install --quiet \
-		--disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./python
+	$(INSTALL_WHEEL)
 	$(WHEEL_ENV)/bin/python -m bench.python_fit --data "$(DATA)" $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-test: $(BENCH_ENV)/ready          ## tests of the benchmark's judge, reader and converters
@@ -120,11 +126,13 @@ bench-spark: $(SPARK_ENV)/ready          ## seconds to a gap of 0.1 % on Spark, 
 		PYSPARK_PYTHON="$(abspath $(SPARK_ENV))/bin/python" $(SPARK_ENV)/bin/python -m bench.distributed.spark $(if $(ROWS),--rows $(ROWS))
 
 bench-distributed: $(WHEEL_ENV)/ready    ## rounds over partitions: quality, two Dask workers, memory; DATA=FILE.svm with two classes: against the program, too
-	PATH="$(abspath $(WHEEL_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(WHEEL_ENV)/bin/pip install --quiet \
-		--disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./python
+	$(INSTALL_WHEEL)
 	$(if $(DATA),cargo build --release --quiet -p lazyglm-cli)
 	$(WHEEL_ENV)/bin/python -m bench.distributed.run $(if $(DATA),--data "$(DATA)" --binary "$(TARGET)/release/lazyglm") \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(ONLY),--only $(ONLY))
+
+bench-before-after: build               ## two builds of the program in one run: BEFORE=OLD/lazyglm, DATA=DIR ROUNDS=5
+	$(PYTHON) -m bench.before_after --before "$(BEFORE)" --after "$(TARGET)/release/lazyglm" $(if $(DATA),--data "$(DATA)") $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bench-paper:            ## the paper's table, and one epoch of each update
 	cargo run --release --quiet --bin lazyglm -- bench paper --rows 200000
