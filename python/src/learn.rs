@@ -157,7 +157,7 @@ struct Call<'a, 'm> {
 
 impl Call<'_, '_> {
     /// All learners, in units: as lanes where that changes no bit, and not more of them together than leave work for every thread.
-    fn learn_all<'l>(&self, learners: Vec<&'l mut Learner>) -> Result<Vec<Course>> {
+    fn learn_all(&self, learners: Vec<&mut Learner>) -> Result<Vec<Course>> {
         let threads = self.options.threads.max(1);
         let joins = self.held_rows.is_none() && self.options.rate().passive_aggressive().is_none();
         let size = match joins && can_join(&learners) {

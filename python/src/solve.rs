@@ -50,7 +50,7 @@ pub fn solve<'py>(
 pub fn starting_rate(py: Python, task: &mut Task, head: usize, asked: Asked) -> PyResult<f64> {
     task.aim(head);
     let settings = asked.settings().map_err(raised)?;
-    Ok(task.run(py, asked.threads, move |task, _| lazyglm::rate(task, &settings))?)
+    task.run(py, asked.threads, move |task, _| lazyglm::rate(task, &settings))
 }
 
 /// Judges penalties on rows held out, as lanes: `mean`, `se`, `nonzeros`, `by_fold`, `epochs`, `dropped`, `best`, `one_se`. Of several
