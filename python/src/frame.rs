@@ -3,60 +3,49 @@
 use crate::errors::raised;
 use lazyglm::Error;
 use lazyglm::optim::kernel::{AverageState, FrameState};
+use lazyglm::optim::resumable::WeightsState;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 /// A learner for pickle: penalty and method; precision and intercept; average and the sum of biases; bias, t, epochs; the
-/// frame, without or with a mean.
+/// weights, without or with a mean.
 type State<F, M> = ((f64, f64, bool), (bool, bool), (u64, f64), (f64, u64, u64), Option<F>, Option<M>);
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Lent<'py> = PyReadonlyArray1<'py, f64>;
-/// Of [`FrameState`].
-pub type FoldedState<A> = (A, [f64; 4], [f64; 4], u64, Option<Vec<u32>>);
-/// Of [`AverageState`].
-pub type MeanState<A> = ([A; 3], Vec<u32>, [f64; 4], u64, u64);
+type FoldedState<A> = (A, [f64; 4], [f64; 4], u64, Option<Vec<u32>>);
+type MeanState<A> = ([A; 3], Vec<u32>, [f64; 4], u64, u64);
 /// On its way out.
 pub type Kept<'py> = State<FoldedState<Array<'py>>, MeanState<Array<'py>>>;
 /// On its way back.
 pub type Restored<'py> = State<FoldedState<Lent<'py>>, MeanState<Lent<'py>>>;
 
-/// All that a learner's weights were.
-pub enum Frame {
-    /// Without a mean.
-    Folded(FrameState),
-    /// With one.
-    Mean(AverageState),
-}
-
-impl Frame {
-    /// As Python keeps it.
-    pub fn kept(self, py: Python) -> (Option<FoldedState<Array>>, Option<MeanState<Array>>) {
-        let array = |numbers| PyArray1::from_vec(py, numbers);
-        match self {
-            Frame::Folded(FrameState { stored, totals, rebase, touched, alone }) => {
-                (Some((array(stored), totals, rebase, touched, alone)), None)
-            }
-            Frame::Mean(AverageState { stored, sums, seen, lines, totals, steps, from }) => {
-                (None, Some(([stored, sums, lines].map(array), seen, totals, steps, from)))
-            }
+/// As Python keeps it.
+pub fn kept(weights: WeightsState, py: Python) -> (Option<FoldedState<Array>>, Option<MeanState<Array>>) {
+    let array = |numbers| PyArray1::from_vec(py, numbers);
+    match weights {
+        WeightsState::Folded(FrameState { stored, totals, rebase, touched, alone }) => {
+            (Some((array(stored), totals, rebase, touched, alone)), None)
+        }
+        WeightsState::Averaged(AverageState { stored, sums, seen, lines, totals, steps, from }) => {
+            (None, Some(([stored, sums, lines].map(array), seen, totals, steps, from)))
         }
     }
+}
 
-    /// Back from Python.
-    pub fn restored(folded: Option<FoldedState<Lent>>, mean: Option<MeanState<Lent>>) -> PyResult<Frame> {
-        let list = |array: &Lent| Ok::<_, PyErr>(array.as_slice()?.to_vec());
-        match (folded, mean) {
-            (Some((stored, totals, rebase, touched, alone)), None) => {
-                Ok(Frame::Folded(FrameState { stored: list(&stored)?, totals, rebase, touched, alone }))
-            }
-            (None, Some(([stored, sums, lines], seen, totals, steps, from))) => {
-                let [stored, sums, lines] = [list(&stored)?, list(&sums)?, list(&lines)?];
-                Ok(Frame::Mean(AverageState { stored, sums, seen, lines, totals, steps, from }))
-            }
-            _ => Err(raised(Error::call(
-                "this is the state of another kind of learner",
-                "take it from where it was written, unchanged",
-            ))),
+/// Back from Python.
+pub fn restored(folded: Option<FoldedState<Lent>>, mean: Option<MeanState<Lent>>) -> PyResult<WeightsState> {
+    let list = |array: &Lent| Ok::<_, PyErr>(array.as_slice()?.to_vec());
+    match (folded, mean) {
+        (Some((stored, totals, rebase, touched, alone)), None) => {
+            Ok(WeightsState::Folded(FrameState { stored: list(&stored)?, totals, rebase, touched, alone }))
         }
+        (None, Some(([stored, sums, lines], seen, totals, steps, from))) => {
+            let [stored, sums, lines] = [list(&stored)?, list(&sums)?, list(&lines)?];
+            Ok(WeightsState::Averaged(AverageState { stored, sums, seen, lines, totals, steps, from }))
+        }
+        _ => Err(raised(Error::call(
+            "this is the state of another kind of learner",
+            "take it from where it was written, unchanged",
+        ))),
     }
 }

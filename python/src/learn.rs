@@ -1,18 +1,16 @@
 //! `learn`: some learners, one lent matrix, without the interpreter's lock. The library's loop over epochs does the work.
 
-use crate::clipped::clipped;
 use crate::errors::{LOOK_EVERY, Pythons, raised};
-use crate::lanes::{Class, Lanes, can_join};
 use crate::learner::Learner;
-use crate::matrix::{Changed, Matrix, MatrixArrays};
-use crate::rate::Rate;
+use crate::matrix::{Changed, MatrixArrays};
 use lazyglm::loss::{self, Admits};
-use lazyglm::optim::sgd::{Diverged, Rule, Sample};
+use lazyglm::optim::resumable::Resumable;
+use lazyglm::optim::scikit_learn_rate::Rate;
 use lazyglm::problem::lent::Lent;
-use lazyglm::problem::source::{Batch, Sequence, Source};
-use lazyglm::schedule::Schedule;
-use lazyglm::train::fit::{Epochs, Fit};
-use lazyglm::train::plateau::{Course, EpochFigures, Models, Plateau};
+use lazyglm::problem::source::Sequence;
+use lazyglm::train::fit::Epochs;
+use lazyglm::train::plateau::{Course, EpochFigures, Plateau};
+use lazyglm::train::scikit_learn::{self, Class, can_join};
 use lazyglm::{Error, Loss, Order, Parameter, Place, Precision, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -48,7 +46,7 @@ impl Options {
 type Look<'a> = &'a dyn Fn() -> Result<()>;
 
 /// Learners that go through the rows together, each with its number.
-type Unit<'l> = Vec<(usize, &'l mut Learner)>;
+type Unit<'l> = Vec<(usize, &'l mut Resumable)>;
 
 /// Learns a matrix. `y` are targets for one learner, or numbers of classes for several, one class each. Returns the running
 /// losses and held-out scores of each learner, one entry per epoch.
@@ -73,8 +71,8 @@ pub fn learn(
     let held_out = held_out.as_ref().map(|held_out| held_out.as_slice()).transpose()?;
     let mut held: Vec<PyRefMut<Learner>> =
         learners.iter().map(|learner| learner.try_borrow_mut()).collect::<std::result::Result<_, _>>()?;
-    let held: Vec<&mut Learner> = held.iter_mut().map(|learner| &mut **learner).collect();
-    let loss = clipped(loss::parse(&options.loss).map_err(raised)?);
+    let held: Vec<&mut Resumable> = held.iter_mut().map(|learner| &mut learner.0).collect();
+    let loss = loss::clipped(loss::parse(&options.loss).map_err(raised)?);
     let courses = py.detach(|| {
         changed.guard(|| {
             let matrix = slices.checked(&changed)?;
@@ -88,7 +86,6 @@ pub fn learn(
                 let call = Call {
                     options: &options,
                     loss: &*loss,
-                    matrix,
                     lent: Lent { subset: subset.as_deref(), ..lent },
                     held_rows: held_rows.as_deref(),
                     class_weights: class_weights.as_deref(),
@@ -143,10 +140,9 @@ pub fn check_targets(targets: &[f64], loss: &dyn Loss, learners: usize) -> Resul
 }
 
 /// One call of `learn`, checked.
-struct Call<'a, 'm> {
+struct Call<'a> {
     options: &'a Options,
     loss: &'a dyn Loss,
-    matrix: Matrix<'m>,
     lent: Lent<'a>,
     held_rows: Option<&'a [u32]>,
     class_weights: Option<&'a [f64]>,
@@ -155,9 +151,9 @@ struct Call<'a, 'm> {
     pythons: &'a Pythons,
 }
 
-impl Call<'_, '_> {
+impl Call<'_> {
     /// All learners, in units: as lanes where that changes no bit, and not more of them together than leave work for every thread.
-    fn learn_all(&self, learners: Vec<&mut Learner>) -> Result<Vec<Course>> {
+    fn learn_all(&self, learners: Vec<&mut Resumable>) -> Result<Vec<Course>> {
         let threads = self.options.threads.max(1);
         let joins = self.held_rows.is_none() && self.options.rate().passive_aggressive().is_none();
         let size = match joins && can_join(&learners) {
@@ -221,54 +217,18 @@ impl Call<'_, '_> {
         Ok(courses?.into_iter().flatten().collect())
     }
 
-    fn learn_unit(&self, unit: Unit, look: Look) -> Result<Vec<Course>> {
-        let weight = |k: usize| self.class_weights.map_or(1.0, |weights| weights[k]);
-        match <[_; 1]>::try_from(unit) {
-            Ok([(k, learner)]) if self.several => {
-                let signs: Vec<f64> =
-                    self.lent.targets.iter().map(|&y| if y == k as f64 { 1.0 } else { -1.0 }).collect();
-                let given = |row: usize| self.lent.weights.map_or(1.0, |weights| weights[row]);
-                let times = |(row, &y): (usize, &f64)| given(row) * if y > 0.0 { weight(k) } else { 1.0 };
-                let weights: Option<Vec<f64>> =
-                    (weight(k) != 1.0).then(|| signs.iter().enumerate().map(times).collect());
-                let weights = weights.as_deref().or(self.lent.weights);
-                self.learn_one(learner, &[k], &Lent { targets: &signs, weights, ..self.lent }, look)
-            }
-            Ok([(k, learner)]) => self.learn_one(learner, &[k], &self.lent, look),
-            Err(unit) => {
-                let numbers: Vec<usize> = unit.iter().map(|(k, _)| *k).collect();
-                let class = |(code, learner)| Class { code, weight: weight(code), learner };
-                let classes = unit.into_iter().map(class).collect();
-                let mut lanes = Lanes::new(classes, self.loss, self.options.rate())?;
-                let before = lanes.epochs;
-                self.fit(&mut lanes, &numbers, before, &self.lent, look)
-            }
-        }
-    }
-
-    fn learn_one(
-        &self,
-        learner: &mut Learner,
-        numbers: &[usize],
-        lent: &Lent,
-        look: Look,
-    ) -> Result<Vec<Course>> {
-        let (loss, rate, before) = (self.loss, self.options.rate(), learner.epochs);
-        let mut one = One { learner, loss, rate, schedule: rate.schedule(loss)?, sample: Sample::default() };
-        self.fit(&mut one, numbers, before, lent, look)
-    }
-
-    fn fit(
-        &self,
-        models: &mut impl Models,
-        numbers: &[usize],
-        before: u64,
-        lent: &Lent,
-        look: Look,
-    ) -> Result<Vec<Course>> {
+    fn learn_unit(&self, mut unit: Unit, look: Look) -> Result<Vec<Course>> {
         let Options { tol, patience, eta0, seed, shuffle, epochs, .. } = *self.options;
+        let numbers: Vec<usize> = unit.iter().map(|(k, _)| *k).collect();
         let score = |weights: &[f64], bias: f64| {
-            self.held_rows.map_or(f64::NAN, |rows| score(self.loss, &self.matrix, lent, rows, weights, bias))
+            self.held_rows.map_or(Ok(f64::NAN), |rows| {
+                // Of several learners, each scores its own class.
+                let own = |&y: &f64| if y == numbers[0] as f64 { 1.0 } else { -1.0 };
+                let signs: Option<Vec<f64>> =
+                    self.several.then(|| self.lent.targets.iter().map(own).collect());
+                let targets = signs.as_deref().unwrap_or(self.lent.targets);
+                scikit_learn::score(self.loss, &Lent { targets, ..self.lent }, rows, weights, bias)
+            })
         };
         let watch = |k: usize, figures: &EpochFigures| self.tell(numbers[k], figures);
         let (l2, eta) = (Parameter::L2, Parameter::Eta0);
@@ -284,7 +244,16 @@ impl Call<'_, '_> {
         };
         let order = if shuffle { Order::Shuffled } else { Order::Sequential };
         let sequence = Sequence { order, seed };
-        rule.fit(models, lent, &Epochs { before, most: epochs, sequence, stride: usize::MAX })
+        let epochs = Epochs { before: 0, most: epochs, sequence, stride: usize::MAX };
+        let how = (self.loss, self.options.rate());
+        if !self.several
+            && let Some((_, model)) = unit.pop()
+        {
+            return scikit_learn::fit_one(model, how, &self.lent, &rule, &epochs);
+        }
+        let weight = |k: usize| self.class_weights.map_or(1.0, |weights| weights[k]);
+        let classes = unit.into_iter().map(|(code, model)| Class { code, weight: weight(code), model });
+        scikit_learn::fit_classes(classes.collect(), how, &self.lent, &rule, &epochs)
     }
 
     /// Calls Python after an epoch.
@@ -297,91 +266,5 @@ impl Call<'_, '_> {
             None => Ok(()),
         });
         self.pythons.keep(told)
-    }
-}
-
-/// One learner with its rate.
-struct One<'l, 'a> {
-    learner: &'l mut Learner,
-    loss: &'a dyn Loss,
-    rate: Rate<'a>,
-    schedule: Box<dyn Schedule>,
-    sample: Sample,
-}
-
-impl Fit for One<'_, '_> {
-    fn look(&mut self, _: &dyn Source) -> Result<()> {
-        self.schedule = self.rate.schedule(self.loss)?;
-        self.learner.method.check(self.learner.penalty, self.schedule.eta(self.learner.steps()))?;
-        self.learner.epochs += 1;
-        self.sample = Sample::default();
-        Ok(())
-    }
-
-    fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
-        let rule = Rule { loss: self.loss, schedule: &*self.schedule };
-        let more = self.learner.learn(&rule, self.rate.passive_aggressive(), batch.examples(), order)?;
-        self.sample = self.sample.and(more);
-        Ok(more)
-    }
-}
-
-impl Models for One<'_, '_> {
-    fn count(&self) -> usize {
-        1
-    }
-
-    fn steps(&self) -> u64 {
-        self.learner.steps()
-    }
-
-    fn running_loss(&self, _: usize) -> f64 {
-        self.sample.mean()
-    }
-
-    fn weights(&self, _: usize) -> (Vec<f64>, f64) {
-        (self.learner.settled(), self.learner.bias())
-    }
-
-    /// scikit-learn's passive-aggressive rates go by the loss alone.
-    fn penalty(&self, _: usize, weights: &[f64]) -> f64 {
-        if self.rate.passive_aggressive().is_some() { 0.0 } else { self.learner.penalty.value(weights) }
-    }
-
-    fn set_rate(&mut self, _: usize, eta0: f64) {
-        self.rate.eta0 = eta0;
-    }
-
-    fn finish(&mut self, _: &[bool]) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// scikit-learn's score on held-out rows: accuracy for classes, R² for numbers.
-fn score(loss: &dyn Loss, matrix: &Matrix, lent: &Lent, rows: &[u32], weights: &[f64], bias: f64) -> f64 {
-    let (mut total, mut hit, mut sum) = (0.0, 0.0, 0.0);
-    let weight = |row: usize| lent.weights.map_or(1.0, |weights| weights[row]);
-    let mut predicted = Vec::with_capacity(rows.len());
-    for row in rows.iter().map(|&row| row as usize) {
-        let mut score = bias;
-        matrix.for_each(row, |j, x| score += weights[j] * x);
-        let target = lent.targets[row];
-        total += weight(row);
-        hit += if (score > 0.0) == (target > 0.0) { weight(row) } else { 0.0 };
-        sum += weight(row) * target;
-        predicted.push(loss.inverse_link(score));
-    }
-    if loss.admits() == Admits::Classes {
-        return hit / total;
-    }
-    let (mut errors, mut spread, mean) = (0.0, 0.0, sum / total);
-    for (row, prediction) in rows.iter().map(|&row| row as usize).zip(predicted) {
-        errors += weight(row) * (lent.targets[row] - prediction).powi(2);
-        spread += weight(row) * (lent.targets[row] - mean).powi(2);
-    }
-    match (errors == 0.0, spread == 0.0) {
-        (_, false) => 1.0 - errors / spread,
-        (true, true) => 1.0,
-        (false, true) => 0.0,
     }
 }

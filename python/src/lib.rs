@@ -3,15 +3,12 @@
 //! What is Python's stays in Python (parameters, validation, attributes); what is a loop over rows is here. Nothing
 //! here reads an index that was not checked in the same call: Python may change its arrays between calls.
 
-mod clipped;
 mod errors;
 mod frame;
-mod lanes;
 mod learn;
 mod learner;
 mod matrix;
 mod model;
-mod rate;
 mod read;
 mod scale;
 mod score;

@@ -1,8 +1,8 @@
 //! Model files: what was learnt in Python serves in the program, and back.
 
 use crate::errors::raised;
-use crate::rate::Rate;
 use lazyglm::data::format::{Column, ColumnKind, Csv, FormatSpec, ReadOptions};
+use lazyglm::optim::scikit_learn_rate::Rate;
 use lazyglm::{
     Counting, ElasticNet, Error, HeadKind, Heads, Method, Model, Order, Precision, ReadConfig, Report,
     Result, Scorer, Seen, Training, UpdateName, Vocabulary, Words, data::dataset, loss,

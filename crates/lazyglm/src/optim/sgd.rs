@@ -135,8 +135,13 @@ impl<U: Update> Online<U> {
     /// let sample = model.learn(&rule, task.examples(), &(0..100).collect::<Vec<_>>()).unwrap();
     /// assert_eq!(sample.weight, 100.0);
     /// ```
-    pub fn sampling_one_in(self, rows: u64) -> Online<U> {
-        Online { sampled: rows.max(1), ..self }
+    pub fn sampling_one_in(mut self, rows: u64) -> Online<U> {
+        self.sample_one_in(rows);
+        self
+    }
+
+    pub(super) fn sample_one_in(&mut self, rows: u64) {
+        self.sampled = rows.max(1);
     }
 
     /// Averages the bias over steps, all but the first so many: for an update that averages weights.

@@ -17,6 +17,7 @@ mod newton;
 mod penalty_search;
 pub mod plateau;
 mod progress;
+pub mod scikit_learn;
 pub mod search;
 mod sgd;
 mod solvers;

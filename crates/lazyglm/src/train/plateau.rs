@@ -50,7 +50,7 @@ pub struct Plateau<'a> {
     /// Whether the rate falls instead, as long as it is not tiny.
     pub adaptive: bool,
     /// The score of weights and bias on held-out rows; higher is better.
-    pub score: Option<&'a dyn Fn(&[f64], f64) -> f64>,
+    pub score: Option<&'a dyn Fn(&[f64], f64) -> Result<f64>>,
     /// Called after each epoch of each model, by its number at the start.
     pub watch: Option<&'a dyn Fn(usize, &EpochFigures) -> Result<()>>,
     /// Called between batches; an error ends the run.
@@ -135,7 +135,7 @@ impl Run<'_> {
             let lost = Diverged { row: 0, t: steps, score: f64::INFINITY, slope: 0.0 };
             return Err(rule.diverged(lost, Place::file("X"), self.epochs.before + epoch));
         }
-        let score = rule.score.map(|score| score(&weights, bias));
+        let score = rule.score.map(|score| score(&weights, bias)).transpose()?;
         (rule.look)()?;
         track.course.scores.extend(score);
         let objective = loss + models.penalty(k, &weights);

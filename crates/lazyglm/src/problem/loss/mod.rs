@@ -11,6 +11,7 @@
 //! }
 //! ```
 
+mod clipped;
 mod epsilon_insensitive;
 mod hinge;
 mod huber;
@@ -22,6 +23,8 @@ mod quantile;
 mod squared;
 mod squared_epsilon_insensitive;
 mod squared_hinge;
+
+pub use clipped::clipped;
 
 use crate::util::error::Result;
 use crate::util::registry::{self, Entry};

@@ -1,13 +1,12 @@
-//! A loss whose slope is cut at ±10¹², as scikit-learn does: a rate that is too large then throws weights far, but not
-//! to infinity. Only losses that are steep without bound need it.
+//! A loss whose slope is clipped at ±10¹², as scikit-learn does: with a rate that is too large, weights become large, but not
+//! infinite. Only losses with an unbounded slope need it.
 
-use lazyglm::Loss;
-use lazyglm::loss::Admits;
+use super::{Admits, Loss};
 use std::sync::Arc;
 
 const STEEPEST: f64 = 1e12;
 
-/// The loss to learn with.
+/// The loss with its slope clipped at ±10¹², if it is unbounded: for scikit-learn's estimators.
 pub fn clipped(loss: Arc<dyn Loss>) -> Arc<dyn Loss> {
     if loss.gradient_bound() > STEEPEST { Arc::new(Clipped(loss)) } else { loss }
 }

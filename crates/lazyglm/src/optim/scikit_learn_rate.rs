@@ -7,11 +7,12 @@
 //! pa1, pa2             as far as the row asks, η₀ being the aggressiveness C; penalty steps at rate η₀
 //! ```
 //!
-//! All are schedules of the library's table, so a model file can name them.
+//! All are schedules of the table, so a model file can name them.
 
-use lazyglm::optim::passive_aggressive::PassiveAggressive;
-use lazyglm::schedule::{Schedule, Setting, Spec};
-use lazyglm::{Error, Loss, Result};
+use super::passive_aggressive::PassiveAggressive;
+use crate::problem::loss::Loss;
+use crate::problem::schedule::{Schedule, Setting, Spec};
+use crate::util::error::{Error, Result};
 
 /// How a learning rate is asked for.
 #[derive(Clone, Copy)]
