@@ -21,6 +21,7 @@ mod ftrl;
 mod gap;
 mod joined;
 mod lanes;
+mod lent;
 mod loss;
 mod mean;
 mod newton;
