@@ -9,6 +9,7 @@
 //! Everything is checked in the call that uses it. Another thread of Python may write to the arrays while the call lasts, for
 //! it does not hold the interpreter's lock: so ids are looked at again where they are used, and [`Changed`] says what came of it.
 
+use lazyglm::data::rows::csr::{CheckedCsr, Csr, Ids, not_finite};
 use lazyglm::problem::lent::{Lent, LentRows};
 use lazyglm::problem::source::{See, Source};
 use lazyglm::{Error, Place, Result, RowsRef, Value, ValuesRef};
@@ -56,28 +57,6 @@ pub enum Slices<'a> {
     Dense32(ArrayView2<'a, f32>),
     /// Dense, double precision.
     Dense64(ArrayView2<'a, f64>),
-}
-
-/// A CSR matrix as arrays.
-#[derive(Clone, Copy)]
-pub struct Csr<'a> {
-    /// Where rows begin.
-    pub offsets: &'a [usize],
-    /// Columns.
-    pub ids: Ids<'a>,
-    /// Values.
-    pub values: ValuesRef<'a>,
-    /// How many columns there are.
-    pub columns: usize,
-}
-
-/// Columns of a CSR matrix.
-#[derive(Clone, Copy)]
-pub enum Ids<'a> {
-    /// 32 bits.
-    Narrow(&'a [u32]),
-    /// 64 bits.
-    Wide(&'a [i64]),
 }
 
 /// Whether the arrays of a matrix were seen to have changed since they were checked.
@@ -149,8 +128,8 @@ impl MatrixArrays<'_> {
             MatrixArrays::Csr(offsets, ids, values, columns) => Slices::Csr(Csr {
                 offsets: offsets.as_slice()?,
                 ids: match ids {
-                    LentIds::Narrow(ids) => Ids::Narrow(ids.as_slice()?),
-                    LentIds::Wide(ids) => Ids::Wide(ids.as_slice()?),
+                    LentIds::Narrow(ids) => Ids::U32(ids.as_slice()?),
+                    LentIds::Wide(ids) => Ids::I64(ids.as_slice()?),
                 },
                 values: match values {
                     LentValues::F32(values) => ValuesRef::F32(values.as_slice()?),
@@ -168,7 +147,10 @@ impl<'a> Slices<'a> {
     /// Checks every index and every value.
     pub fn checked(self, changed: &'a Changed) -> Result<Matrix<'a>> {
         let matrix = match self {
-            Slices::Csr(csr) => csr.checked(changed)?,
+            Slices::Csr(csr) => match csr.checked(&changed.0)? {
+                CheckedCsr::Sorted(rows) => Matrix::Sorted(rows),
+                CheckedCsr::Loose(csr) => Matrix::Loose(csr, changed),
+            },
             Slices::Dense32(dense) => {
                 finite(dense.iter().all(|x| x.is_finite()))?;
                 Matrix::Dense32(dense)
@@ -182,85 +164,6 @@ impl<'a> Slices<'a> {
             return Err(refused("there are more than 2³² rows or columns", "split the matrix"));
         }
         Ok(matrix)
-    }
-}
-
-impl<'a> Csr<'a> {
-    fn checked(mut self, changed: &'a Changed) -> Result<Matrix<'a>> {
-        let (count, values) = match (self.ids, self.values) {
-            (Ids::Narrow(ids), ValuesRef::F32(values)) => (ids.len(), values.len()),
-            (Ids::Narrow(ids), ValuesRef::F64(values)) => (ids.len(), values.len()),
-            (Ids::Wide(ids), ValuesRef::F32(values)) => (ids.len(), values.len()),
-            (Ids::Wide(ids), ValuesRef::F64(values)) => (ids.len(), values.len()),
-        };
-        let last = self.offsets.last().copied().unwrap_or(usize::MAX);
-        if self.offsets.first() != Some(&0) || last > count || last > values {
-            let what = "indptr does not begin at 0, or ends beyond indices and data";
-            return Err(refused(what, "build the matrix again"));
-        }
-        self = self.cut(last); // scipy may keep room behind the last value
-        if let Ids::Narrow(ids) = self.ids
-            && let Ok(rows) = RowsRef::new(self.offsets, ids, self.values, self.columns)
-        {
-            return Ok(Matrix::Sorted(rows.shared(&changed.0)));
-        }
-        if let Some(row) = self.offsets.windows(2).position(|two| two[0] > two[1]) {
-            return Err(refused(&format!("indptr falls at row {row}"), "build the matrix again"));
-        }
-        let outside = match self.ids {
-            Ids::Narrow(ids) => ids.iter().position(|&id| id as usize >= self.columns),
-            Ids::Wide(ids) => ids.iter().position(|&id| id < 0 || id as usize >= self.columns),
-        };
-        if let Some(k) = outside {
-            let row = self.offsets.partition_point(|&end| end <= k) - 1;
-            let id = match self.ids {
-                Ids::Narrow(ids) => i64::from(ids[k] as i32),
-                Ids::Wide(ids) => ids[k],
-            };
-            let what = format!("row {row} has a value in column {id} of {}", self.columns);
-            return Err(refused(&what, "columns count from 0 and are below the number of features"));
-        }
-        finite(match self.values {
-            ValuesRef::F32(values) => values.iter().all(|x| x.is_finite()),
-            ValuesRef::F64(values) => values.iter().all(|x| x.is_finite()),
-        })?;
-        Ok(Matrix::Loose(self, changed))
-    }
-
-    /// Calls `see(column, value)` for what is stored in a row, as long as that is in range.
-    pub fn for_each<V: Copy>(
-        &self,
-        values: &[V],
-        row: usize,
-        changed: &Changed,
-        mut see: impl FnMut(u32, V),
-    ) {
-        let (start, end) = (self.offsets[row], self.offsets[row + 1]);
-        let Some(values) = values.get(start..end) else { return changed.0.store(true, Ordering::Relaxed) };
-        for (k, &x) in (start..end).zip(values) {
-            let id = match self.ids {
-                Ids::Narrow(ids) => ids.get(k).map(|&id| u64::from(id)),
-                Ids::Wide(ids) => ids.get(k).map(|&id| id as u64), // a negative one is far above
-            };
-            match id {
-                Some(id) if id < self.columns as u64 => see(id as u32, x),
-                _ => changed.0.store(true, Ordering::Relaxed),
-            }
-        }
-    }
-
-    fn cut(self, end: usize) -> Csr<'a> {
-        Csr {
-            ids: match self.ids {
-                Ids::Narrow(ids) => Ids::Narrow(&ids[..end]),
-                Ids::Wide(ids) => Ids::Wide(&ids[..end]),
-            },
-            values: match self.values {
-                ValuesRef::F32(values) => ValuesRef::F32(&values[..end]),
-                ValuesRef::F64(values) => ValuesRef::F64(&values[..end]),
-            },
-            ..self
-        }
     }
 }
 
@@ -291,10 +194,10 @@ impl Matrix<'_> {
             Matrix::Sorted(rows) => work(LentRows::Sorted(rows)),
             Matrix::Loose(csr, changed) => match csr.values {
                 ValuesRef::F32(values) => work(LentRows::F32(&|row, pairs| {
-                    gather(csr, values, row, changed, pairs, |x| x as f32);
+                    csr.gather(values, row, &changed.0, pairs, |x| x as f32);
                 })),
                 ValuesRef::F64(values) => {
-                    work(LentRows::F64(&|row, pairs| gather(csr, values, row, changed, pairs, |x| x)))
+                    work(LentRows::F64(&|row, pairs| csr.gather(values, row, &changed.0, pairs, |x| x)))
                 }
             },
             Matrix::Dense32(dense) => work(LentRows::F32(&|row, pairs| without_zeros(dense, row, pairs))),
@@ -325,9 +228,9 @@ impl Matrix<'_> {
             Matrix::Sorted(rows) => rows.for_each(row, see),
             Matrix::Loose(csr, changed) => match csr.values {
                 ValuesRef::F32(values) => {
-                    csr.for_each(values, row, changed, |id, x| see(id as usize, f64::from(x)));
+                    csr.for_each(values, row, &changed.0, |id, x| see(id as usize, f64::from(x)));
                 }
-                ValuesRef::F64(values) => csr.for_each(values, row, changed, |id, x| see(id as usize, x)),
+                ValuesRef::F64(values) => csr.for_each(values, row, &changed.0, |id, x| see(id as usize, x)),
             },
             Matrix::Dense32(dense) => {
                 dense.row(row).iter().enumerate().for_each(|(j, &x)| see(j, f64::from(x)))
@@ -338,39 +241,11 @@ impl Matrix<'_> {
 }
 
 fn finite(all: bool) -> Result<()> {
-    match all {
-        true => Ok(()),
-        false => {
-            Err(refused("X contains NaN, infinity or a value too large", "replace or scale such values"))
-        }
-    }
+    if all { Ok(()) } else { Err(not_finite()) }
 }
 
 fn refused(what: &str, hint: &str) -> Error {
     Error::data(Place::file("X"), what, hint)
-}
-
-/// A row in order, its duplicates summed.
-fn gather<V: Value>(
-    csr: Csr,
-    values: &[V],
-    row: usize,
-    changed: &Changed,
-    pairs: &mut Vec<(u32, V)>,
-    narrow: fn(f64) -> V,
-) {
-    csr.for_each(values, row, changed, |id, x| pairs.push((id, x)));
-    if pairs.windows(2).all(|two| two[0].0 < two[1].0) {
-        return;
-    }
-    pairs.sort_by_key(|&(id, _)| id);
-    pairs.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 = narrow(kept.1.to_f64() + next.1.to_f64());
-        }
-        same
-    });
 }
 
 fn without_zeros<V: Value>(dense: ArrayView2<V>, row: usize, pairs: &mut Vec<(u32, V)>) {

@@ -2,10 +2,12 @@
 
 use crate::errors::raised;
 use lazyglm::data::format::{Column, ColumnKind, Csv, FormatSpec, ReadOptions};
+use lazyglm::model::coefficients::Coefficients;
 use lazyglm::optim::scikit_learn_rate::Rate;
+use lazyglm::problem::heads::Heads;
 use lazyglm::{
-    Counting, ElasticNet, Error, HeadKind, Heads, Method, Model, Order, Precision, ReadConfig, Report,
-    Result, Scorer, Seen, Training, UpdateName, Vocabulary, Words, data::dataset, loss,
+    ElasticNet, Error, HeadKind, Method, Model, Order, Precision, ReadConfig, Report, Result, Scorer,
+    Training, UpdateName, data::dataset, loss,
 };
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -127,76 +129,19 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
 impl Linear<'_> {
     fn model(&self) -> Result<Model> {
         let coef = self.coef.as_slice().map_err(|_| Error::call("coef_ is no plain array", "densify it"))?;
-        let [heads, columns] = [self.coef.shape()[0], self.coef.shape()[1]];
+        let columns = self.coef.shape()[1];
         let loss = loss::parse(&self.loss)?;
-        let weight = |k: usize, j: usize| coef[k * columns + j];
-        let finite = coef.iter().chain(&self.intercept).all(|w| w.is_finite());
-        if !finite || self.intercept.len() != heads {
-            return Err(Error::call("there are weights that are not finite", "train the model again"));
-        }
-        let last = columns as u64 + u64::from(self.index_base);
-        if columns == 0 || last > 1 << 32 {
-            return Err(Error::call("a model file holds 1 to 2³² features", "train on fewer"));
-        }
-        let is_alive = |j: &usize| (0..heads).any(|k| weight(k, *j) != 0.0);
-        let alive: Vec<usize> = (0..columns).filter(is_alive).collect();
-        let (mut weights, mut ids, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-        for &j in &alive {
-            for k in (0..heads).filter(|&k| weight(k, j) != 0.0) {
-                weights.push(weight(k, j));
-                ids.push(k as u32);
-            }
-            ends.push(weights.len());
-        }
-        let (words, features, runs) = match &self.names {
-            None => {
-                let features = alive.iter().map(|&j| j as u32 + self.index_base).collect();
-                (None, features, vec![(self.index_base, (last - 1) as u32)])
-            }
-            Some(names) => {
-                let zero = (0..columns).filter(|j| !is_alive(j));
-                let words = Words {
-                    names: alive.iter().map(|&j| names[j].as_str()).collect::<Vocabulary>(),
-                    others: Words::marks(zero.map(|j| names[j].as_str())),
-                    idf: None,
-                };
-                let count = alive.len() as u32;
-                (Some(words), (0..count).collect(), (count > 0).then(|| (0, count - 1)).into_iter().collect())
-            }
+        let training = self.training.training(&*loss, coef, columns)?;
+        let coefficients = Coefficients {
+            weights: coef,
+            columns,
+            biases: &self.intercept,
+            classes: self.classes.clone(),
+            kind: if self.coupled { HeadKind::Softmax } else { HeadKind::Ovr },
+            names: self.names.as_deref(),
+            index_base: self.index_base,
         };
-        let (classes, heads) = self.heads(heads, ends, ids)?;
-        Ok(Model {
-            features,
-            weights,
-            bias: if heads.is_some() { 0.0 } else { self.intercept[0] },
-            classes,
-            heads,
-            seen: Seen { runs },
-            words,
-            reading: self.reading()?,
-            counting: Counting { index_base: self.index_base, count: columns },
-            training: self.training.training(&*loss, coef, columns)?,
-            loss,
-        })
-    }
-
-    /// Two classes have one head, more have one each.
-    fn heads(
-        &self,
-        heads: usize,
-        ends: Vec<usize>,
-        ids: Vec<u32>,
-    ) -> Result<(Option<[String; 2]>, Option<Heads>)> {
-        match (heads, self.classes.clone()) {
-            (1, None) => Ok((None, None)),
-            (1, Some(names)) if names.len() == 2 => Ok((names.try_into().ok(), None)),
-            (_, Some(names)) if names.len() == heads => {
-                let kind = if self.coupled { HeadKind::Softmax } else { HeadKind::Ovr };
-                let biases = self.intercept.clone();
-                Ok((None, Some(Heads { kind, names, biases, ends, ids, thresholds: None })))
-            }
-            _ => Err(Error::call(format!("{heads} models, and classes for another number"), "fit it again")),
-        }
+        coefficients.model(loss, self.reading()?, training)
     }
 
     /// As the training file was read; named columns of a table in memory as those of a CSV file.

@@ -2,7 +2,7 @@
 
 use crate::errors::raised;
 use crate::task::{Asked, Task};
-use lazyglm::train::search::{self as tune, Dropped, Folds, Held, Outcome, Point, Score, Search};
+use lazyglm::train::search::{self as tune, Dropped, Folds, Held, Point, Score, Search};
 use lazyglm::util::memory::available;
 use lazyglm::{ElasticNet, Error, Result, SOLVERS, Settings, Stop};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -81,7 +81,7 @@ pub fn search<'py>(
             tune::search(&search, &mut |_| {})
         })?);
     }
-    let outcome = summed(outcomes).ok_or_else(|| {
+    let outcome = tune::summed(outcomes).ok_or_else(|| {
         let hint = "lower eta0, or scale the features down";
         raised(Error::call("every penalty of the grid left the finite numbers", hint))
     })?;
@@ -140,27 +140,4 @@ fn folds_differ(task: &lazyglm::Task, folds: &Folds) -> bool {
 /// Bytes that weights may take: most of what the machine has left.
 fn room() -> usize {
     available().map_or(2 << 30, |bytes| bytes / 4 * 3)
-}
-
-/// One outcome for all heads: losses are summed, fold by fold, and a point that one head dropped is dropped.
-fn summed(mut outcomes: Vec<Outcome>) -> Option<Outcome> {
-    let heads = outcomes.len() as f64;
-    let mut all = outcomes.pop()?;
-    if outcomes.is_empty() {
-        return Some(all);
-    }
-    for (p, score) in all.scores.iter_mut().enumerate() {
-        for other in &outcomes {
-            all.by_fold[p].iter_mut().zip(&other.by_fold[p]).for_each(|(sum, loss)| *sum += loss);
-            score.nonzeros += other.scores[p].nonzeros;
-            score.dropped = score.dropped.or(other.scores[p].dropped);
-        }
-        let (losses, count) = (&all.by_fold[p], all.by_fold[p].len() as f64);
-        let mean = losses.iter().sum::<f64>() / count;
-        let spread = losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        (score.mean, score.se) = (mean, (spread / count).sqrt());
-        score.nonzeros /= heads;
-    }
-    (all.best, all.one_se) = tune::choose(&all.scores)?;
-    Some(all)
 }

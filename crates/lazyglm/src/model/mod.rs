@@ -1,5 +1,6 @@
 //! A trained model: the non-zero weights by feature name, and all that prediction needs.
 
+pub mod coefficients;
 pub mod file;
 mod learnt;
 mod predict;

@@ -9,6 +9,7 @@
 //! - every id is below `columns`, and every value is finite.
 
 mod borrowed;
+pub mod csr;
 mod examples;
 mod owned;
 mod shared;

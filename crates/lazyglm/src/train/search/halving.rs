@@ -363,3 +363,26 @@ pub fn choose(scores: &[Score]) -> Option<(usize, usize)> {
     let one_se = in_race().filter(|&p| scores[p].mean <= good).max_by(order);
     Some((best, one_se.unwrap_or(best)))
 }
+
+/// One outcome for all heads: losses are summed, fold by fold, and a point that one head dropped is dropped.
+pub fn summed(mut outcomes: Vec<Outcome>) -> Option<Outcome> {
+    let heads = outcomes.len() as f64;
+    let mut all = outcomes.pop()?;
+    if outcomes.is_empty() {
+        return Some(all);
+    }
+    for (p, score) in all.scores.iter_mut().enumerate() {
+        for other in &outcomes {
+            all.by_fold[p].iter_mut().zip(&other.by_fold[p]).for_each(|(sum, loss)| *sum += loss);
+            score.nonzeros += other.scores[p].nonzeros;
+            score.dropped = score.dropped.or(other.scores[p].dropped);
+        }
+        let (losses, count) = (&all.by_fold[p], all.by_fold[p].len() as f64);
+        let mean = losses.iter().sum::<f64>() / count;
+        let spread = losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        (score.mean, score.se) = (mean, (spread / count).sqrt());
+        score.nonzeros /= heads;
+    }
+    (all.best, all.one_se) = choose(&all.scores)?;
+    Some(all)
+}

@@ -9,7 +9,7 @@ mod path;
 
 pub use folds::Folds;
 pub use grid::{Numbers, Point, points};
-pub use halving::{Dropped, Outcome, Score, Search, Stage, choose, search};
+pub use halving::{Dropped, Outcome, Score, Search, Stage, choose, search, summed};
 pub use path::{Stop, path};
 
 use crate::optim::sgd::Diverged;
