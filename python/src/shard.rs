@@ -59,6 +59,23 @@ impl Shard<'_> {
     }
 }
 
+impl Shard<'_> {
+    /// The same at a point, with a smooth loss; the point must have one weight per column.
+    fn ask_at<T: Send>(
+        &self,
+        py: Python,
+        loss: &str,
+        at: &Spot,
+        answer: impl FnOnce(Examples, &dyn Loss, Point) -> T + Send,
+    ) -> PyResult<T> {
+        let (loss, at) = (smooth(loss)?, at.point()?);
+        self.ask(py, |examples| {
+            fits(examples, at.weights)?;
+            Ok(answer(examples, &*loss, at))
+        })
+    }
+}
+
 impl Spot<'_> {
     fn point(&self) -> PyResult<Point<'_>> {
         Ok(Point { weights: self.0.as_slice()?, bias: self.1 })
@@ -81,10 +98,8 @@ pub fn loss_gradient<'py>(
     loss: &str,
     at: Spot<'py>,
 ) -> PyResult<([f64; 3], Array<'py>)> {
-    let (loss, at) = (smooth(loss)?, at.point()?);
-    let sums = shard.ask(py, |examples| {
-        fits(examples, at.weights)?;
-        Ok(shard::loss_gradient(examples, &*loss, at.weights, at.bias))
+    let sums = shard.ask_at(py, loss, &at, |examples, loss, at| {
+        shard::loss_gradient(examples, loss, at.weights, at.bias)
     })?;
     Ok(([sums.loss, sums.slopes, sums.second_derivatives], PyArray1::from_vec(py, sums.gradient)))
 }
@@ -151,11 +166,8 @@ pub fn slope_sums<'py>(
     at: Spot<'py>,
     moves: Vec<f64>,
 ) -> PyResult<Array<'py>> {
-    let (loss, at) = (smooth(loss)?, at.point()?);
-    let sums = shard.ask(py, |examples| {
-        fits(examples, at.weights)?;
-        Ok(shard::slope_sums(examples, &*loss, at, &moves))
-    })?;
+    let sums =
+        shard.ask_at(py, loss, &at, |examples, loss, at| shard::slope_sums(examples, loss, at, &moves))?;
     Ok(PyArray1::from_vec(py, sums))
 }
 
@@ -167,11 +179,7 @@ pub fn second_derivatives<'py>(
     loss: &str,
     at: Spot<'py>,
 ) -> PyResult<Array<'py>> {
-    let (loss, at) = (smooth(loss)?, at.point()?);
-    let found = shard.ask(py, |examples| {
-        fits(examples, at.weights)?;
-        Ok(shard::second_derivatives(examples, &*loss, at))
-    })?;
+    let found = shard.ask_at(py, loss, &at, shard::second_derivatives)?;
     Ok(PyArray1::from_vec(py, found))
 }
 
@@ -185,12 +193,9 @@ pub fn dual_sums<'py>(
     by: (f64, f64, f64),
     shares: Vec<f64>,
 ) -> PyResult<(f64, Array<'py>, Array<'py>)> {
-    let (loss, at) = (smooth(loss)?, at.point()?);
     let by = Move { low: by.0, high: by.1, share: by.2 };
-    let sums = shard.ask(py, |examples| {
-        fits(examples, at.weights)?;
-        Ok(shard::dual_sums(examples, &*loss, at, by, &shares))
-    })?;
+    let sums = shard
+        .ask_at(py, loss, &at, |examples, loss, at| shard::dual_sums(examples, loss, at, by, &shares))?;
     Ok((sums.slopes, PyArray1::from_vec(py, sums.conjugates), PyArray1::from_vec(py, sums.gradient)))
 }
 
