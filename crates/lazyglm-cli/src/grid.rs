@@ -8,7 +8,7 @@ use crate::verbs::train::TrainingData;
 use crate::warm_start::refuse_for_many;
 use lazyglm::train::search::{Numbers, Point, points};
 use lazyglm::util::memory::available;
-use lazyglm::{ElasticNet, Error, Problem, Result, Settings, Solver, Task, objective, rate};
+use lazyglm::{ElasticNet, Error, Parameter, Problem, Result, Settings, Solver, Task, objective, rate};
 use std::time::Instant;
 
 /// λ₁ goes from where all weights are zero down to this share of it, in so many steps, unless a grid is given.
@@ -38,8 +38,10 @@ impl Grid {
     pub fn prepare(args: &Train, folds: usize) -> Result<Grid> {
         refuse_idle(args)?;
         refuse_for_many(args)?;
-        let [l1, l2] = [&args.l1, &args.l2].map(|text| text.as_deref().map(Numbers::parse).transpose());
-        let (l1, l2) = (l1?, l2?);
+        let numbers = |parameter, text: &Option<String>| {
+            text.as_deref().map(|text| Numbers::parse(parameter, text)).transpose()
+        };
+        let (l1, l2) = (numbers(Parameter::L1, &args.l1)?, numbers(Parameter::L2, &args.l2)?);
         let l2 = l2.map_or(vec![Settings::default().penalty.l2], |numbers| numbers.values().to_vec());
         let rates = rates(args.eta0())?;
         let most = |numbers: &[f64]| numbers.iter().copied().fold(0.0, f64::max);
@@ -74,7 +76,7 @@ impl Grid {
                 let most = objective::l1_max(task.examples(), &*task.loss, settings.bias);
                 match most > 0.0 {
                     true => Numbers::between(DOWN_TO * most, most, STEPS),
-                    false => Numbers::parse("0")?,
+                    false => Numbers::parse(Parameter::L1, "0")?,
                 }
             }
         };
@@ -117,11 +119,11 @@ fn rates(text: &str) -> Result<Vec<f64>> {
     if text == "auto" {
         return Ok(Vec::new());
     }
-    let rates = Numbers::parse(text).ok().filter(|rates| rates.values()[0] > 0.0);
-    let hint = "give numbers above 0 with commas, or LOW..HIGH:N, or auto";
+    let rates = Numbers::parse(Parameter::Eta0, text).ok().filter(|rates| rates.values()[0] > 0.0);
+    let expected = "numbers above 0, as in 0.1,0.5, a range LOW..HIGH:N, or 'auto'";
     rates
         .map(|rates| rates.values().to_vec())
-        .ok_or_else(|| Error::call(format!("--eta0 {text} is no rate"), hint))
+        .ok_or_else(|| Error::parameter(Parameter::Eta0, text, expected))
 }
 
 fn refuse_idle(args: &Train) -> Result<()> {

@@ -111,13 +111,13 @@ fn a_budget_ends_in_time_with_the_best_so_far() {
 fn wrong_grids_and_folds_are_refused_with_a_next_step() {
     let folder = folder();
     for (flags, words) in [
-        ("--l1 1e-4,nan", "is no penalty"),
-        ("--l1 -1e-4", "is no penalty"),
-        ("--l1 1e-4,x", "'x' is no number"),
-        ("--l2 1e-4..1e-2", "how many"),
+        ("--l1 1e-4,nan", "NaN is not a finite number"),
+        ("--l1 -1e-4", "invalid --l1 '-1e-4'"),
+        ("--l1 1e-4,x", "'x' is not a number"),
+        ("--l2 1e-4..1e-2", "invalid --l2 '1e-4..1e-2': expected"),
         ("--l1 0..1:5", "0 < LOW < HIGH"),
-        ("--eta0 0", "is no rate"),
-        ("--folds 500", "500 with 400 rows"),
+        ("--eta0 0", "invalid --eta0 '0': expected numbers above 0"),
+        ("--folds 500", "invalid --folds '500': expected at most 400"),
         ("--folds 1", "1 is not in 2..=65535"),
         ("--folds 3 --validation held.svm", "cannot be used with"),
         ("--update dense", "--update has no meaning here"),

@@ -1,6 +1,6 @@
 //! Training with a rate for each weight: see [`crate::optim::adagrad`].
 
-use super::evaluate::evaluate;
+use super::evaluate::{evaluate, lower_eta0};
 use super::holdout::{Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
@@ -12,7 +12,9 @@ use crate::optim::run_average::RunAverage;
 use crate::optim::scales::Scales;
 use crate::problem::penalty::Method;
 use crate::problem::settings::{Settings, UpdateName};
+use crate::problem::solvers::Solver;
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 use std::time::Instant;
 
 /// Features by their root mean square or their largest magnitude, steps aware of where they lead or not.
@@ -67,7 +69,7 @@ pub(super) fn averaged<L: Learner + Clone + Send>(
     let (settings, validation) = (job.settings, job.validation);
     let model = RunAverage::of(model, settings.runs, settings.seed);
     let spent = started.elapsed().as_secs_f64();
-    let rule = Holdout { settings, validation, slower: slower(eta), spent, watch };
+    let rule = Holdout { settings, validation, slower: lower_eta0(eta), spent, watch };
     evaluate(job, eta, rule.fit(&mut One::new(job.loss(), model), job.problem)?)
 }
 
@@ -96,22 +98,21 @@ pub(super) fn scales(job: &Job) -> Result<Scales> {
     Ok(scales)
 }
 
-pub(super) fn slower(eta: f64) -> String {
-    format!("lower --eta0 (it was {eta:?}; auto finds one) or scale the features down")
-}
-
 /// Refuses what is said of steps with one rate for all weights.
 pub(super) fn refuse_online_ways(settings: &Settings) -> Result<()> {
     let name = settings.solver;
-    let (what, next) = match settings {
-        Settings { method: Method::Sgd, .. } => {
-            ("--method sgd", "it makes proximal steps: leave --method out")
-        }
+    let (what, why) = match settings {
+        Settings { method: Method::Sgd, .. } => (Parameter::Method, "its steps are proximal"),
         Settings { update, .. } if *update != UpdateName::Lazy => {
-            ("--update", "it has one way of its own, and is lazy: leave --update out")
+            (Parameter::Update, "its updates are always lazy")
         }
-        Settings { average: Some(_), .. } => ("--average", "leave it out"),
+        Settings { average: Some(_), .. } => {
+            (Parameter::Average, "its result is the weights of the last step")
+        }
         _ => return Ok(()),
     };
-    Err(Error::call(format!("{what} is for --solver sgd, not for {name}"), next))
+    Err(Error::call(
+        format!("{what} is not for {}: {why}", Parameter::Solver.set(name)),
+        format!("leave {what} out, or use {}", Parameter::Solver.set(Solver::Sgd)),
+    ))
 }

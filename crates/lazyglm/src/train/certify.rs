@@ -19,6 +19,7 @@ use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::Precision;
 use crate::problem::task::{ClassWeight, targets_of};
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -208,8 +209,10 @@ impl Certify {
         }
         if let Some(class_weight) = &self.class_weight {
             let Some(classes) = &model.classes else {
-                let what = format!("class weights with loss '{}', which has no classes", model.loss.spec());
-                return Err(Error::call(what, "use --sample-weights, or a model of two classes"));
+                let loss = model.loss.spec();
+                let what = format!("{} needs classes, and loss '{loss}' has none", Parameter::ClassWeight);
+                let hint = format!("use {}, or a model of two classes", Parameter::SampleWeights);
+                return Err(Error::call(what, hint));
             };
             let of_class = class_weight.of_classes(classes, &class_counts)?;
             kept.iter_mut().for_each(|row| row.weight *= of_class[usize::from(row.target > 0.0)]);

@@ -6,6 +6,15 @@ use crate::eval::objective::{Evaluation, Evaluator, NullModel};
 use crate::model::report::Report;
 use crate::model::trained::Trained;
 use crate::util::error::{Kind, Result};
+use crate::util::parameter::Parameter;
+
+/// The advice for a run that diverged with this starting learning rate.
+pub(super) fn lower_eta0(eta0: f64) -> String {
+    format!(
+        "lower {} (it was {eta0:?}; 'auto' searches for one), or scale the features down",
+        Parameter::Eta0
+    )
+}
 
 /// Evaluates one model on all rows.
 pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> {
@@ -37,9 +46,9 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
                 place: problem.file(),
                 epoch: epochs,
                 step: epochs * problem.rows() as u64,
-                what: format!("the {name} of what was learnt is {figure}"),
+                what: format!("the {name} of the trained weights is {figure}"),
                 hint: match eta0 > 0.0 {
-                    true => format!("lower --eta0 (it was {eta0:?}) or scale the features down"),
+                    true => lower_eta0(eta0),
                     false => "scale the features down, and targets as well if they are numbers".to_string(),
                 },
             }

@@ -1,7 +1,6 @@
 //! Training by steps of one rate for all weights: the rate, the schedule, and which update does them.
 
-use super::adagrad::slower;
-use super::evaluate::evaluate;
+use super::evaluate::{evaluate, lower_eta0};
 use super::holdout::{Fitted, Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
@@ -17,6 +16,7 @@ use crate::problem::schedule::{Schedule, Setting};
 use crate::problem::settings::{Precision, Settings, UpdateName};
 use crate::problem::task::Task;
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -41,17 +41,21 @@ pub(super) fn fit_on(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<(f64
         true => e,
         false => Error::call(
             format!(
-                "SGD needs eta * l2 < 1, and '{}' starts at {:?}",
+                "{} needs eta0 · l2 < 1, and schedule '{}' starts at eta0 · l2 = {:?}",
+                Parameter::Method.set("sgd"),
                 settings.schedule.text(),
                 eta0 * settings.penalty.l2
             ),
-            "raise the schedule's t0 above 1, or use --method fobos, which has no such limit",
+            format!(
+                "raise the schedule's t0 above 1, or use {}, which has no such limit",
+                Parameter::Method.set("fobos")
+            ),
         ),
     })?;
 
     let slower = match settings.schedule.uses_eta0() {
-        true => slower(eta0),
-        false => "raise --l2 or the schedule's t0, or scale the features down".to_string(),
+        true => lower_eta0(eta0),
+        false => format!("raise {} or the schedule's t0, or scale the features down", Parameter::L2),
     };
     let (validation, spent) = (job.validation, started.elapsed().as_secs_f64());
     let rule = Holdout { settings, validation, slower, spent, watch };
@@ -78,8 +82,14 @@ fn fit_by_update(job: &Job, rule: Holdout, schedule: &dyn Schedule, eta0: f64) -
             run.fit(Dense::<true>::with_factors(start, &settings.weighted_penalty(), method))
         }
         _ if factored => Err(Error::call(
-            "--penalty-factor and --nonnegative are not for --update table, nor for --average",
-            "leave --update and --average out",
+            format!(
+                "{} and {} are not for {}, nor for {}",
+                Parameter::PenaltyFactor,
+                Parameter::Nonnegative,
+                Parameter::Update.set("table"),
+                Parameter::Average
+            ),
+            format!("leave {} and {} out", Parameter::Update, Parameter::Average),
         )),
         (UpdateName::Lazy, ..) if settings.average.is_some() => {
             run.fit(Averaged::new(start, penalty, method, settings.average.unwrap_or(0)))

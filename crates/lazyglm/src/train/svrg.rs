@@ -1,7 +1,7 @@
 //! Training by steps whose noise fades: see [`crate::optim::svrg`].
 
-use super::adagrad::{refuse_online_ways, scales, slower};
-use super::evaluate::evaluate;
+use super::adagrad::{refuse_online_ways, scales};
+use super::evaluate::{evaluate, lower_eta0};
 use super::holdout::{Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
@@ -35,7 +35,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     drop((weights, scales));
     let model = model.sampling_one_in(sampled(job.problem.rows()));
     let spent = started.elapsed().as_secs_f64();
-    let rule = Holdout { settings, validation: job.validation, slower: slower(step), spent, watch };
+    let rule = Holdout { settings, validation: job.validation, slower: lower_eta0(step), spent, watch };
     evaluate(job, step, rule.fit(&mut One::new(job.loss(), model), job.problem)?)
 }
 

@@ -122,7 +122,7 @@ fn a_point_that_diverges_is_named_and_the_others_go_on() {
         deadline: None,
         halving: true,
     };
-    assert!(search(&job, &mut |_| {}).unwrap_err().to_string().contains("every lane"));
+    assert!(search(&job, &mut |_| {}).unwrap_err().to_string().contains("every model of the grid"));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn folds_are_a_function_of_seed_and_row_and_refuse_what_cannot_be_dealt() {
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
     let error = Folds::new(&task, 101, 1).unwrap_err();
-    assert!(error.is_wrong_call() && error.to_string().contains("101 with 100 rows"));
+    assert!(error.is_wrong_call() && error.to_string().contains("invalid folds '101': expected at most 100"));
     let positive = (0..100).find(|&i| task.numbers()[i] > 0.0).unwrap();
     let negatives = (0..100).filter(|&i| task.numbers()[i] < 0.0);
     let lonely = task.select(&negatives.chain([positive]).collect::<Vec<_>>());

@@ -3,6 +3,7 @@
 use super::Targets;
 use crate::problem::loss::Loss;
 use crate::util::error::{Error, Result, excerpt};
+use crate::util::parameter::Parameter;
 use crate::util::registry::suggest;
 
 /// How much each class counts.
@@ -48,12 +49,9 @@ impl ClassWeight {
         {
             return Err(Error::call(format!("class '{name}' is given a weight twice"), "give it once"));
         }
-        pairs.map(ClassWeight::Given).ok_or_else(|| {
-            Error::call(
-                format!("class weight '{text}' is neither 'balanced' nor a list"),
-                "write CLASS=WEIGHT,CLASS=WEIGHT with weights from 0 up",
-            )
-        })
+        let expected = "'balanced', or CLASS=WEIGHT,CLASS=WEIGHT with weights that are at least 0";
+        let wrong = || Error::parameter(Parameter::ClassWeight, text, expected);
+        pairs.map(ClassWeight::Given).ok_or_else(wrong)
     }
 
     /// One weight per class, the largest 1, so that no product with them is infinite.
@@ -111,12 +109,13 @@ pub(crate) fn class_names<'a>(targets: &'a Targets, loss: &dyn Loss) -> Result<&
     match targets {
         Targets::Binary { classes, .. } => Ok(classes),
         Targets::Classes { names, .. } => Ok(names),
-        Targets::Labels { .. } => {
-            Err(Error::call("--class-weight with labels, of which a row has many", "use --sample-weights"))
-        }
+        Targets::Labels { .. } => Err(Error::call(
+            format!("{} needs one class per row, and these rows have labels", Parameter::ClassWeight),
+            format!("use {}", Parameter::SampleWeights),
+        )),
         Targets::Real(_) => Err(Error::call(
-            format!("class weights with loss '{}', which has no classes", loss.spec()),
-            "use --sample-weights, or a loss for classes",
+            format!("{} needs classes, and loss '{}' has none", Parameter::ClassWeight, loss.spec()),
+            format!("use {}, or a loss for classes", Parameter::SampleWeights),
         )),
     }
 }

@@ -6,6 +6,7 @@ use crate::data::labels::Labels;
 use crate::problem::heads::HeadKind;
 use crate::problem::loss::{Admits, Loss};
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 
 /// The kind of heads for these data, with a note if nobody asked for it; `None` if one model is to be learnt, for two classes
 /// or for numbers.
@@ -17,8 +18,12 @@ pub(super) fn head_kind(
     let kind = asked.map(|kind| (kind, None)).or_else(|| unasked(data, loss));
     match (kind.as_ref().map(|(kind, _)| kind), loss) {
         (Some(HeadKind::Softmax), Some(loss)) if loss.spec() != "logistic" => Err(Error::call(
-            format!("--multiclass softmax with loss '{}'", loss.spec()),
-            "leave --loss out, for softmax has its own, or ask for --multiclass ovr",
+            format!(
+                "{} has its own loss, and does not use '{}'",
+                Parameter::Multiclass.set("softmax"),
+                loss.spec()
+            ),
+            format!("leave {} out, or use {}", Parameter::Loss, Parameter::Multiclass.set("ovr")),
         )),
         (Some(kind), Some(loss)) if loss.admits() != Admits::Classes => Err(Error::call(
             format!("loss '{}' is for numbers, not for {}", loss.spec(), kind.nouns()),
@@ -36,19 +41,22 @@ fn unasked(data: &Dataset, loss: Option<&dyn Loss>) -> Option<(HeadKind, Option<
         Labels::Numbers(_) => false,
     };
     if data.reading.recipe == FormatSpec::Svmlight && comma(&data.labels) && for_classes {
-        let text = "targets with commas: each is a set of labels (--multilabel), one model a label";
-        return Some((HeadKind::Labels, Some(text.to_string())));
+        let flag = Parameter::Multilabel;
+        let text =
+            format!("targets have commas: each is read as a set of labels, one model per label ({flag})");
+        return Some((HeadKind::Labels, Some(text)));
     }
     let many = data.labels.distinct(3).len() > 2;
     match (many && for_classes, loss, &data.labels) {
         (true, Some(_), _) => {
-            let text = "more than two classes: one model each, against all others (--multiclass ovr)";
-            Some((HeadKind::Ovr, Some(text.to_string())))
+            let ovr = Parameter::Multiclass.set("ovr");
+            let text = format!("more than two classes: one model per class, against all others ({ovr})");
+            Some((HeadKind::Ovr, Some(text)))
         }
         (true, None, Labels::Words { .. }) => {
-            let text =
-                "more than two classes: their probabilities are learnt together (--multiclass softmax)";
-            Some((HeadKind::Softmax, Some(text.to_string())))
+            let softmax = Parameter::Multiclass.set("softmax");
+            let text = format!("more than two classes: one model for all of them ({softmax})");
+            Some((HeadKind::Softmax, Some(text)))
         }
         _ => None,
     }

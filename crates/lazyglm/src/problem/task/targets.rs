@@ -7,6 +7,7 @@ use crate::data::labels::Labels;
 use crate::problem::heads::HeadKind;
 use crate::problem::loss::{self, Admits, Loss};
 use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::parameter::Parameter;
 use std::sync::Arc;
 
 /// One target per row.
@@ -191,11 +192,10 @@ pub(crate) fn automatic(labels: &Labels, file: Place, notes: &mut Vec<String>) -
         (0 | 1, _) => Err(one_class(labels, file)),
         (2, _) => loss::parse("logistic"),
         (_, Labels::Numbers(_)) => {
-            notes.push(
-                "more than two distinct targets, all numbers: loss squared (regression). If they are classes, \
-                 ask for --multiclass softmax"
-                    .into(),
-            );
+            notes.push(format!(
+                "targets are more than two numbers: loss squared (regression). If they are classes, use {}",
+                Parameter::Multiclass.set("softmax")
+            ));
             loss::parse("squared")
         }
         _ => Err(too_many_classes(labels, file)),
@@ -277,7 +277,12 @@ fn too_many_classes(labels: &Labels, file: Place) -> Error {
     Error::data(
         file,
         what,
-        "ask for --multiclass softmax or ovr; for sets of labels, as in 3,17, ask for --multilabel",
+        format!(
+            "use {} or {}; for sets of labels, as in 3,17, use {}",
+            Parameter::Multiclass.set("softmax"),
+            Parameter::Multiclass.set("ovr"),
+            Parameter::Multilabel
+        ),
     )
 }
 

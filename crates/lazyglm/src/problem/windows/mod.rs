@@ -24,6 +24,7 @@ use crate::problem::settings::{Precision, Settings};
 use crate::problem::source::{self, Problem};
 use crate::problem::task::{self, ClassWeight, Targets, Task, class_names};
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use passes::Window;
 use rayon::ThreadPool;
 use sizes::{ROW, bytes_of_value, copies, is_short, longest_record, threads, window};
@@ -95,7 +96,12 @@ impl Windows {
         let threads = threads(options.memory);
         let limits = Limits { threads, longest: longest_record(options.memory, threads) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| Error::call(format!("no threads: {e}"), "give --threads fewer"))?;
+        let pool = pool.map_err(|e| {
+            Error::call(
+                format!("cannot start {threads} threads: {e}"),
+                format!("lower {}", Parameter::Threads),
+            )
+        })?;
         let look = |cache: &Cache| Survey::of(cache, path, threads);
         let (kept, survey) = loader::open_or_make(path, &options.asked, &options.cache, limits, look)?;
         let meta = &kept.cache.meta;

@@ -12,6 +12,7 @@ use crate::problem::loss::Loss;
 use crate::problem::source::{Batch, Problem, See, Sequence, Source};
 use crate::problem::task::{Targets, TargetsRef, Task, targets_of};
 use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -90,7 +91,8 @@ impl Windows {
         }
         window.rows.append(&parsed.rows, self.narrow).map_err(|row| {
             let what = "a value is too large for f32 (3.4e38)";
-            Error::data(place(row), what, "scale the feature down, or train with --precision f64")
+            let hint = format!("scale the feature down, or use {}", Parameter::Precision.set("f64"));
+            Error::data(place(row), what, hint)
         })?;
         window.lines.push((window.targets.len(), parsed.lines));
         window.targets.extend(targets);

@@ -7,6 +7,7 @@ use crate::data::scaling::Scaling;
 use crate::problem::settings::{Precision, Settings};
 use crate::problem::solvers::Solver;
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 
 /// What the program itself takes.
 pub(super) const OWN: usize = 18 << 20;
@@ -82,8 +83,11 @@ pub(super) fn window(
     let room = memory.saturating_sub(fixed) / 2;
     if room < LEAST {
         let least = (fixed + 2 * LEAST).div_ceil(1 << 20);
-        let what = format!("--memory {}M is too little for {} features", memory >> 20, features.columns());
-        return Err(Error::call(what, format!("give {least}M or more, or fewer features (--hash-bits)")));
+        let memory = Parameter::Memory.set(format!("{}M", memory >> 20));
+        let what = format!("{memory} is too little for {} features", features.columns());
+        let hint =
+            format!("give {least}M or more, or lower the number of features with {}", Parameter::HashBits);
+        return Err(Error::call(what, hint));
     }
     Ok(room / bytes_of_value(narrow))
 }

@@ -10,6 +10,7 @@ use crate::problem::settings::Precision;
 use crate::problem::task::{HeadTargets, Task};
 use crate::util::error::{Error, Result};
 use crate::util::memory::available;
+use crate::util::parameter::Parameter;
 
 /// Where the machine does not say what it has left.
 const UNKNOWN: usize = 4 << 30;
@@ -86,10 +87,14 @@ fn mb(bytes: usize) -> String {
 }
 
 fn too_much(kind: HeadKind, limit: usize, needed: usize) -> Error {
-    let what = format!("{} are needed, and there may be {}", mb(needed), mb(limit));
+    let what = format!("training needs {}, and the limit is {}", mb(needed), mb(limit));
+    let memory = Parameter::Memory;
     let hint = match kind {
-        HeadKind::Softmax => "ask for --multiclass ovr, which needs a few classes at once, or raise --memory",
-        _ => "raise --memory, or lower the number of features with --hash-bits",
+        HeadKind::Softmax => {
+            let ovr = Parameter::Multiclass.set("ovr");
+            format!("use {ovr}, which trains a few classes at a time, or raise {memory}")
+        }
+        _ => format!("raise {memory}, or lower the number of features with {}", Parameter::HashBits),
     };
     Error::call(what, hint)
 }
@@ -98,6 +103,6 @@ fn too_much(kind: HeadKind, limit: usize, needed: usize) -> Error {
 pub(super) fn too_many_weights(limit: usize, heads: usize, of: usize) -> Error {
     Error::call(
         format!("the weights of {heads} of {of} heads do not fit into {}", mb(limit)),
-        "raise --l1, which makes more of them zero, or --memory",
+        format!("raise {}, which sets more weights to zero, or raise {}", Parameter::L1, Parameter::Memory),
     )
 }

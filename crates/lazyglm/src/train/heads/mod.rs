@@ -20,6 +20,7 @@ mod thresholds;
 
 pub use memory::Room;
 
+use super::evaluate::lower_eta0;
 use super::holdout::Fitted;
 use super::progress::Progress;
 use crate::model::trained::Trained;
@@ -28,6 +29,7 @@ use crate::problem::schedule::Schedule;
 use crate::problem::settings::{Settings, UpdateName};
 use crate::problem::task::{HeadTargets, Sets, Task};
 use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 use std::time::Instant;
 
 /// What is learnt, and how.
@@ -44,8 +46,7 @@ struct Job<'a> {
 impl Job<'_> {
     /// Which parameter to change if the run diverges.
     fn slower(&self) -> String {
-        let eta0 = self.rate.eta(0);
-        format!("lower --eta0 (it was {eta0:?}; auto finds one) or scale the features down")
+        lower_eta0(self.rate.eta(0))
     }
 }
 
@@ -98,15 +99,14 @@ pub(super) fn train(
 /// Refuses settings that many heads do not know.
 fn refuse(settings: &Settings, kind: HeadKind) -> Result<()> {
     let (what, hint) = match settings {
-        Settings { update, .. } if *update != UpdateName::Lazy => (
-            "--update",
-            "leave it out: heads are learnt with --update lazy, and all updates give the same weights",
-        ),
-        Settings { average: Some(_), .. } => ("--average", "leave it out"),
-        Settings { runs: 2.., .. } => ("--runs", "leave it out"),
-        Settings { start: Some(_), .. } => ("--start", "leave it out, or train one model"),
-        Settings { factors: Some(_), .. } => ("--penalty-factor", "leave it out, or train one model"),
-        Settings { nonnegative: true, .. } => ("--nonnegative", "leave it out, or train one model"),
+        Settings { update, .. } if *update != UpdateName::Lazy => {
+            (Parameter::Update, "leave it out: all updates give the same weights")
+        }
+        Settings { average: Some(_), .. } => (Parameter::Average, "leave it out"),
+        Settings { runs: 2.., .. } => (Parameter::Runs, "leave it out"),
+        Settings { start: Some(_), .. } => (Parameter::Start, "leave it out, or train one model"),
+        Settings { factors: Some(_), .. } => (Parameter::PenaltyFactor, "leave it out, or train one model"),
+        Settings { nonnegative: true, .. } => (Parameter::Nonnegative, "leave it out, or train one model"),
         Settings { tuned_thresholds: true, .. } if kind != HeadKind::Labels => {
             return Err(Error::call(
                 "thresholds are for labels, of which a row has any number",

@@ -6,6 +6,7 @@ use crate::model::report::{HeadReport, HeadsReport, Report};
 use crate::model::trained::Trained;
 use crate::train::holdout::Fitted;
 use crate::util::error::{Kind, Result, excerpt};
+use crate::util::parameter::Parameter;
 
 /// Evaluates the heads on all rows.
 pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
@@ -14,7 +15,7 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     let Fitted { heads, history, validation, stop, seconds: seconds_train, .. } = fitted;
     let noun = targets.kind.noun();
     if let (true, Some((_, at))) = (diverged.len() == heads.len(), diverged.first()) {
-        let (place, what) = (task.data.place(at.row), format!("every {noun} left the finite numbers"));
+        let (place, what) = (task.data.place(at.row), format!("every {noun} diverged (NaN or infinity)"));
         let (epoch, hint) = (history.len() as u64, job.slower());
         return Err(Kind::Diverged { place, epoch, step: at.t, what, hint }.into());
     }
@@ -67,22 +68,22 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
         ..Report::default()
     };
     if !report.objective.is_finite() {
-        let hint = format!("lower --eta0 (it was {:?}) or scale the features down", report.eta0);
-        let what = format!("the objective of what was learnt is {}", report.objective);
+        let what = format!("the objective of the trained weights is {}", report.objective);
         let (place, step) = (task.data.file(), report.epochs * report.rows as u64);
-        return Err(Kind::Diverged { place, epoch: report.epochs, step, what, hint }.into());
+        return Err(Kind::Diverged { place, epoch: report.epochs, step, what, hint: job.slower() }.into());
     }
     let word = |name: &String| {
         format!(
-            "{noun} '{}' diverged and was dropped: it has a bias alone. Lower --eta0, or scale the features down",
-            excerpt(name)
+            "{noun} '{}' diverged and was dropped: it has only a bias. Lower {}, or scale the features down",
+            excerpt(name),
+            Parameter::Eta0
         )
     };
     let mut notes: Vec<String> = dropped.iter().map(word).collect();
     if untouched > 0 {
         let of = heads.len();
         notes.push(format!(
-            "{untouched} of {of} {} were not learnt at all: each has a bias alone",
+            "{untouched} of {of} {} were not trained: each of them has only a bias",
             targets.kind.nouns()
         ));
     }

@@ -2,6 +2,7 @@
 
 use crate::problem::task::Task;
 use crate::util::error::{Error, Result, excerpt};
+use crate::util::parameter::Parameter;
 use crate::util::random::Random;
 
 /// A fold for each row.
@@ -26,9 +27,11 @@ impl Folds {
     pub fn new(task: &Task, count: usize, seed: u64) -> Result<Folds> {
         let rows = task.len();
         if count > rows || count > usize::from(u16::MAX) {
-            return Err(Error::call(
-                format!("--folds {count} with {rows} rows"),
-                "every fold holds out a row at least: give fewer folds, or more rows",
+            let most = rows.min(usize::from(u16::MAX));
+            return Err(Error::parameter(
+                Parameter::Folds,
+                count,
+                format!("at most {most}, for {rows} rows"),
             ));
         }
         let mut shuffled: Vec<u32> = (0..rows as u32).collect();
@@ -38,10 +41,11 @@ impl Folds {
             for (name, rows) in classes.iter().zip([rows - positive, positive]) {
                 if rows < 2 {
                     let what = format!(
-                        "class '{}' has one row: it cannot be both learnt and held out",
+                        "class '{}' has one row, which cannot be both trained on and held out",
                         excerpt(name)
                     );
-                    let hint = "give it more rows, or hold out a file with --validation FILE";
+                    let hint =
+                        format!("add rows of this class, or use {}", Parameter::Validation.set("FILE"));
                     return Err(Error::data(task.data.file(), what, hint));
                 }
             }

@@ -1,15 +1,17 @@
 //! Penalties to try: lists, or ranges evenly spaced in the logarithm.
 
 use crate::problem::penalty::ElasticNet;
-use crate::util::error::{Error, Result};
+use crate::util::error::{Error, Result, excerpt};
+use crate::util::parameter::Parameter;
 
-/// Numbers to try for one λ.
+/// The values of one parameter that a search tries, in ascending order.
 ///
 /// ```
-/// use lazyglm::train::search::Numbers;
-/// assert_eq!(Numbers::parse("0,1e-4,1e-3").unwrap().values(), [0.0, 1e-4, 1e-3]);
-/// assert_eq!(Numbers::parse("1e-4..1e-2:3").unwrap().values(), [1e-4, 1e-3, 1e-2]);
-/// assert!(Numbers::parse("1e-4,nan").is_err() && Numbers::parse("-1").is_err() && Numbers::parse("0..1:5").is_err());
+/// use lazyglm::{Parameter, train::search::Numbers};
+/// let parse = |text| Numbers::parse(Parameter::L1, text);
+/// assert_eq!(parse("0,1e-4,1e-3").unwrap().values(), [0.0, 1e-4, 1e-3]);
+/// assert_eq!(parse("1e-4..1e-2:3").unwrap().values(), [1e-4, 1e-3, 1e-2]);
+/// assert!(parse("1e-4,nan").is_err() && parse("-1").is_err() && parse("0..1:5").is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
@@ -17,19 +19,16 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// `A,B,C`, or `LOW..HIGH:N`.
-    pub fn parse(text: &str) -> Result<Numbers> {
+    /// Parses the values of a parameter: `A,B,C`, or `LOW..HIGH:N` for N values evenly spaced in the logarithm.
+    pub fn parse(parameter: Parameter, text: &str) -> Result<Numbers> {
         let wrong = |why: &str| {
-            let what = format!("'{text}' is no list of penalties: {why}");
-            Error::call(
-                what,
-                "write numbers from 0 up with commas (1e-6,1e-5), or LOW..HIGH:N (1e-6..1e-3:10)",
-            )
+            let expected = "numbers, as in 1e-6,1e-5, or a range LOW..HIGH:N, as in 1e-6..1e-3:10";
+            Error::parameter(parameter, text, format!("{expected} ({why})"))
         };
         let number = |part: &str| match part.trim().parse::<f64>() {
             Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-            Ok(value) => Err(wrong(&format!("{value} is no penalty"))),
-            Err(_) => Err(wrong(&format!("'{part}' is no number"))),
+            Ok(value) => Err(wrong(&format!("{value} is not a finite number that is at least 0"))),
+            Err(_) => Err(wrong(&format!("'{}' is not a number", excerpt(part)))),
         };
         let Some((low, rest)) = text.split_once("..") else {
             let mut values = text.split(',').map(number).collect::<Result<Vec<f64>>>()?;
@@ -37,10 +36,10 @@ impl Numbers {
             values.dedup();
             return Ok(Numbers { values });
         };
-        let (high, count) = rest.split_once(':').ok_or_else(|| wrong("how many? HIGH:N"))?;
+        let (high, count) = rest.split_once(':').ok_or_else(|| wrong("':N' is missing"))?;
         let (low, high) = (number(low)?, number(high)?);
         let count = count.trim().parse().ok().filter(|count| (2..=10_000).contains(count));
-        let count = count.ok_or_else(|| wrong("N is a number from 2 to 10000"))?;
+        let count = count.ok_or_else(|| wrong("N must be between 2 and 10000"))?;
         match low > 0.0 && low < high {
             true => Ok(Numbers::between(low, high, count)),
             false => Err(wrong("a range needs 0 < LOW < HIGH")),

@@ -108,7 +108,7 @@ const EARLY: usize = 10_000;
 /// Runs a search.
 ///
 /// ```
-/// use lazyglm::{Settings, synth, train::search::*};
+/// use lazyglm::{Parameter, Settings, synth, train::search::*};
 /// let task = synth::documents(&synth::Shape { rows: 2_000, features: 300, ..Default::default() }).task;
 /// let settings = Settings::default();
 /// let point = |&l1: &f64| Point { penalty: lazyglm::ElasticNet { l1, l2: 1e-6 }, eta0: 0.05 };
@@ -117,7 +117,7 @@ const EARLY: usize = 10_000;
 ///         task: &task,
 ///         held: Held::Folds(Folds::new(&task, 4, 1).unwrap()),
 ///         settings: &settings,
-///         points: Numbers::parse("1e-5..1:6").unwrap().values().iter().map(point).collect(),
+///         points: Numbers::parse(Parameter::L1, "1e-5..1:6").unwrap().values().iter().map(point).collect(),
 ///         memory: 1 << 30,
 ///         deadline: None,
 ///         halving: true,

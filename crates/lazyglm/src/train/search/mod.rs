@@ -15,6 +15,7 @@ pub use path::{Stop, path};
 use crate::optim::sgd::Diverged;
 use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Place};
+use crate::util::parameter::Parameter;
 
 /// Rows that are not learnt, but judged on.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ impl Held<'_> {
 
 /// The error for a grid that diverged.
 fn lost(at: Diverged, place: Place, epoch: u64) -> Error {
-    let what = "every lane left the finite numbers".to_string();
-    let hint = "lower --eta0, or scale the features down (--scale std)".to_string();
+    let what = "every model of the grid diverged (NaN or infinity)".to_string();
+    let hint = format!("lower {}, or use {}", Parameter::Eta0, Parameter::Scale.set("std"));
     Kind::Diverged { place, epoch, step: at.t, what, hint }.into()
 }
