@@ -2,7 +2,7 @@
 
 use crate::args::Path;
 use crate::grid::Grid;
-use crate::print::{self, count, note};
+use crate::print::{self, count, warning};
 use crate::verbs::common::refuse_same;
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::train::search::{Stop, path};
@@ -27,10 +27,9 @@ pub fn run(args: Path) -> Result<()> {
     for stop in &stops {
         if let Some(step) = stop.diverged {
             let (l1, l2) = (stop.point.penalty.l1, stop.point.penalty.l2);
-            note(
-                args.train.quiet,
-                &format!("l1 {l1:?}, l2 {l2:?} left the finite numbers at step {step}: it has no weights"),
-            );
+            let text =
+                format!("l1 {l1:?}, l2 {l2:?} diverged (NaN or infinity) at step {step}, and has no weights");
+            warning(args.train.quiet, &text);
         }
     }
     if let Some(file) = &args.coefficients {

@@ -2,7 +2,7 @@
 
 use crate::args::{Choose, Tune};
 use crate::grid::Grid;
-use crate::print::{self, count, note};
+use crate::print::{self, count, note, warning};
 use crate::progress::Display;
 use crate::verbs::common::refuse_same;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -136,9 +136,10 @@ fn comment(args: &Tune, grid: &Grid, outcome: &Outcome) {
             let place = at.map_or(String::new(), |(row, step)| {
                 format!(" at {} (step {step})", grid.task().data.place(row))
             });
-            say(&format!(
-                "l1 {l1:?}, l2 {l2:?}, eta0 {eta0:?} left the finite numbers without fold {fold}{place}: dropped"
-            ));
+            let text = format!(
+                "l1 {l1:?}, l2 {l2:?}, eta0 {eta0:?} diverged (NaN or infinity) without fold {fold}{place}, and was dropped"
+            );
+            warning(args.train.quiet, &text);
         }
     }
     if outcome.stopped {

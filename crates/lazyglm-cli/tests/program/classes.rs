@@ -212,7 +212,11 @@ fn odd_numbers_of_classes_are_learnt_with_a_note_or_refused() {
     assert_eq!(folder.json("train two.svm --multiclass softmax --json")["heads"]["heads"][1]["name"], "b");
     folder.refuses("train two.svm --multiclass softmax --loss hinge", 2, &["softmax", "hinge"]);
     folder.refuses("train two.svm --multiclass ovr --loss squared", 2, &["squared", "classes"]);
-    folder.refuses("train two.svm --multiclass ovr --update dense", 2, &["--update", "all updates give the same weights"]);
+    folder.refuses(
+        "train two.svm --multiclass ovr --update dense",
+        2,
+        &["--update", "all updates give the same weights"],
+    );
     folder.refuses("train two.svm --multiclass ovr --multilabel", 2, &["--multi"]);
     folder.refuses("tune data.svm", 2, &["more than two classes", "train"]);
 }
@@ -225,7 +229,7 @@ fn a_class_that_diverges_is_dropped_and_named_and_the_others_go_on() {
     let output = folder.ok(&format!("{train} -o m --json"));
     for class in ["'a'", "'b'"] {
         assert!(
-            output.stderr.contains(&format!("class {class} diverged and was dropped")),
+            output.stderr.contains(&format!("warning: class {class} diverged and was dropped")),
             "{}",
             output.stderr
         );

@@ -348,7 +348,7 @@ fn demo_needs_no_file_and_finds_the_planted_words() {
 fn a_model_worse_than_none_is_called_so() {
     let folder = Folder::with("data.svm", text(&classes(80, 10, 3)));
     let bad = folder.ok("train data.svm --eta0 1e6 --schedule constant");
-    assert!(bad.stderr.contains("worse than none"), "{}", bad.stderr);
+    assert!(bad.stderr.contains("warning: this model is worse than none"), "{}", bad.stderr);
     assert!(!folder.ok("train data.svm").stderr.contains("worse than none"));
     let report = folder.json("train data.svm --json --quiet");
     assert!(report["objective"].as_f64() < report["baseline"].as_f64());

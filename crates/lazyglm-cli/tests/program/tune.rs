@@ -149,7 +149,8 @@ fn a_diverging_lane_is_named_and_the_others_go_on() {
     let folder = Folder::with("train.svm", "1.5 1:1 2:3\n-2 1:2\n0.5 2:1\n".repeat(50));
     let run = folder.ok("tune train.svm --loss squared --l1 1e-4 --eta0 1e-3,1e9 --json");
     assert!(
-        run.stderr.contains("left the finite numbers") && run.stderr.contains("train.svm:"),
+        run.stderr.contains("warning: l1 0.0001, l2 1e-6, eta0 1000000000.0 diverged")
+            && run.stderr.contains("train.svm:"),
         "{}",
         run.stderr
     );

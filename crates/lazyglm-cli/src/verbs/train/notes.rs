@@ -1,17 +1,20 @@
-//! Notes on a run: what a user should know but did not ask.
+//! Notes and warnings about a training run.
 
 use crate::args::Train;
-use crate::print::{self, note};
+use crate::print::{self, note, warning};
 use lazyglm::{Problem, Report, Settings, Solver, Stop, Trained};
 
-/// Says all there is to say.
+/// Prints the notes and warnings about a run that has ended.
 pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, problem: &dyn Problem) {
     let report = &trained.report;
     let heads = problem.targets().heads();
     match heads {
         Some(heads) if args.tolerance.is_some() => {
             let what = heads.kind.nouns();
-            note(args.quiet, &format!("--tolerance has no meaning with many {what}: sgd makes --epochs"));
+            note(
+                args.quiet,
+                &format!("--tolerance has no effect with many {what}: sgd stops after --epochs"),
+            );
         }
         None if settings.solver == Solver::Auto => {
             note(args.quiet, &did(settings, report, problem.in_memory().is_none()));
@@ -20,18 +23,24 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
     }
     match report.stop {
         Stop::Interrupted => note(args.quiet, &interrupted(report)),
-        Stop::Steps if settings.penalty.is_none() => note(
+        Stop::Steps if settings.penalty.is_none() => warning(
             args.quiet,
             &format!(
-                "no minimum within {} steps: without a penalty there may be none (classes that can be told apart without an error). Give --l1 or --l2",
+                "no minimum within {} steps: without a penalty there may be none (linearly separable classes). Give --l1 or --l2",
                 report.epochs
             ),
         ),
-        Stop::Steps => note(args.quiet, &format!("the tolerance was not reached in {} steps", report.epochs)),
-        Stop::Precision => note(
+        Stop::Steps => {
+            let text = format!(
+                "--tolerance {:?} was not reached within {} steps",
+                settings.tolerance, report.epochs
+            );
+            warning(args.quiet, &text);
+        }
+        Stop::Precision => warning(
             args.quiet,
             &format!(
-                "--tolerance {:?} is finer than this precision can tell: F falls no further",
+                "--tolerance {:?} was not reached: the objective does not decrease further in this precision",
                 settings.tolerance
             ),
         ),
@@ -59,7 +68,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
     if report.objective > report.baseline + 1e-9 * report.baseline.abs() + f64::MIN_POSITIVE {
         let baseline = report.baseline;
         let rest = if heads.is_some() { "biases alone have" } else { "the bias alone has" };
-        note(
+        warning(
             args.quiet,
             &format!(
                 "this model is worse than none: {rest} objective {baseline:.6}. Change --eta0 or --epochs, or scale the features"

@@ -6,7 +6,7 @@ use crate::model::report::{HeadReport, HeadsReport, Report};
 use crate::model::trained::Trained;
 use crate::train::holdout::Fitted;
 use crate::util::error::{Kind, Result, excerpt};
-use crate::util::parameter::Parameter;
+use crate::util::parameter::{Parameter, WARNING};
 
 /// Evaluates the heads on all rows.
 pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
@@ -74,7 +74,7 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     }
     let word = |name: &String| {
         format!(
-            "{noun} '{}' diverged and was dropped: it has only a bias. Lower {}, or scale the features down",
+            "{WARNING}{noun} '{}' diverged and was dropped: it has only a bias. Lower {}, or scale the features down",
             excerpt(name),
             Parameter::Eta0
         )
@@ -83,7 +83,7 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     if untouched > 0 {
         let of = heads.len();
         notes.push(format!(
-            "{untouched} of {of} {} were not trained: each of them has only a bias",
+            "{WARNING}{untouched} of {of} {} were not trained: each of them has only a bias",
             targets.kind.nouns()
         ));
     }
