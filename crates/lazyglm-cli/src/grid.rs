@@ -5,7 +5,6 @@ use crate::plan;
 use crate::print::{count, note};
 use crate::verbs::common::use_threads;
 use crate::verbs::train::TrainingData;
-use crate::warm_start::refuse_for_many;
 use lazyglm::train::search::{Numbers, Point, points};
 use lazyglm::util::memory::available;
 use lazyglm::{ElasticNet, Error, Parameter, Problem, Result, Settings, Solver, Task, objective, rate};
@@ -37,7 +36,6 @@ impl Grid {
     /// Reads the data and draws the grid; `folds` is how many lanes a point has.
     pub fn prepare(args: &Train, folds: usize) -> Result<Grid> {
         refuse_idle(args)?;
-        refuse_for_many(args)?;
         let numbers = |parameter, text: &Option<String>| {
             text.as_deref().map(|text| Numbers::parse(parameter, text)).transpose()
         };
@@ -126,14 +124,23 @@ fn rates(text: &str) -> Result<Vec<f64>> {
         .ok_or_else(|| Error::parameter(Parameter::Eta0, text, expected))
 }
 
+/// Rejects flags that a grid does not support: all of its models are trained at once, by SGD.
 fn refuse_idle(args: &Train) -> Result<()> {
     let idle = match args {
+        Train { solver: Some(solver), .. } if !matches!(solver, Solver::Auto | Solver::Sgd) => {
+            Some(("--solver", "all models of a grid are trained by sgd"))
+        }
+        Train { start: Some(_), .. } => Some(("--start", "all models start from zero")),
+        Train { penalty_factor: Some(_), .. } => Some(("--penalty-factor", "a model has one penalty")),
+        Train { nonnegative: true, .. } => Some(("--nonnegative", "weights may have any sign")),
         Train { update: Some(update), .. } if *update != Update::Lazy => {
-            Some(("--update", "many models at once are lazy"))
+            Some(("--update", "all models are updated lazily"))
         }
         Train { early_stop: Some(_), .. } => Some(("--early-stop", "all models run the same epochs")),
-        Train { average: Some(_), .. } => Some(("--average", "weights of many models are their last")),
-        Train { runs: Some(_), .. } => Some(("--runs", "every model is one run")),
+        Train { average: Some(_), .. } => {
+            Some(("--average", "the weights of a model are those of its last step"))
+        }
+        Train { runs: Some(_), .. } => Some(("--runs", "every model is trained once")),
         Train { table_budget: Some(_), .. } => Some(("--table-budget", "there is no table")),
         _ => None,
     };

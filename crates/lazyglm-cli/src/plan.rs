@@ -75,7 +75,8 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         "auto" => None,
         text => Some(loss::parse(text).map_err(|e| with_auto(e, text))?),
     };
-    check_solver(args, loss.as_deref())?;
+    let targets = heads(args).map(|kind| TargetKind::of(Some(kind)));
+    check(args, loss.as_deref(), targets)?;
     let schedule = schedule::Spec::parse(args.schedule.as_deref().unwrap_or("cosine"))?;
     if eta0.is_some() && !schedule.uses_eta0() {
         return Err(Error::call(
@@ -140,12 +141,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
     Ok(Plan {
         settings,
         loss,
-        heads: match (args.multilabel, args.multiclass) {
-            (true, _) => Some(HeadKind::Labels),
-            (false, Some(args::Multiclass::Ovr)) => Some(HeadKind::Ovr),
-            (false, Some(args::Multiclass::Softmax)) => Some(HeadKind::Softmax),
-            (false, None) => None,
-        },
+        heads: heads(args),
         class_weight: args.class_weight.as_deref().map(ClassWeight::parse).transpose()?,
         validation: args.validation.as_deref().map(held_out).transpose()?,
         notes,
@@ -160,11 +156,15 @@ const SVRG_EPOCHS: u64 = 100;
 fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
     let solver = args.solver();
     let can = solver.capabilities();
-    if args.tolerance.is_some() && !can.tolerance {
-        notes.push(format!("--tolerance has no meaning with --solver {solver}, which stops after --epochs"));
+    if args.tolerance.is_some() {
+        if !can.tolerance {
+            notes.push(format!(
+                "--tolerance has no meaning with --solver {solver}, which stops after --epochs"
+            ));
+        }
+        notes.extend(heads(args).and_then(|kind| tolerance_is_idle(solver, kind)));
     }
     match can.steps {
-        Steps::OwnRates => for_rates_of_weights(args),
         Steps::None if args.early_stop.is_some() => {
             let what = format!("--early-stop has no meaning with --solver {solver}");
             Err(Error::call(what, "leave --early-stop out: the solver stops at --tolerance"))
@@ -178,44 +178,45 @@ fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
     }
 }
 
-/// Refuses what no solver of this name can do, before any data are read.
-fn check_solver(args: &args::Train, loss: Option<&dyn Loss>) -> Result<()> {
-    let targets = match (args.multilabel, args.multiclass) {
-        (true, _) => Some(TargetKind::Labels),
-        (false, Some(_)) => Some(TargetKind::Classes),
-        (false, None) => None,
-    };
+/// Rejects what the solver does not support. `targets` is `None` as long as nobody knows their kind.
+pub fn check(args: &args::Train, loss: Option<&dyn Loss>, targets: Option<TargetKind>) -> Result<()> {
     args.solver().check(&Request {
         loss,
         targets,
+        on_disk: false, // not known before the rows are counted
+        start: args.start.is_some(),
         factors: args.penalty_factor.is_some(),
         bounds: args.nonnegative,
         runs: args.runs.is_some_and(|runs| runs != 1),
-        ..Request::default()
+        method: matches!(args.method, Some(args::Method::Sgd)),
+        update: args.update() != args::Update::Lazy,
+        schedule: args.schedule.is_some(),
+        average: args.average.is_some(),
+        thresholds: args.thresholds == args::Thresholds::Tuned,
     })
+}
+
+/// The kind of heads that the flags ask for.
+fn heads(args: &args::Train) -> Option<HeadKind> {
+    match (args.multilabel, args.multiclass) {
+        (true, _) => Some(HeadKind::Labels),
+        (false, Some(args::Multiclass::Ovr)) => Some(HeadKind::Ovr),
+        (false, Some(args::Multiclass::Softmax)) => Some(HeadKind::Softmax),
+        (false, None) => None,
+    }
+}
+
+/// A note that the solver ignores `--tolerance` for these heads, if it supports `--tolerance` for one model alone.
+pub fn tolerance_is_idle(solver: Solver, heads: HeadKind) -> Option<String> {
+    let supports = |heads| solver.capabilities().supports(Parameter::Tolerance, Some(TargetKind::of(heads)));
+    let idle = supports(None) && !supports(Some(heads));
+    idle.then(|| format!("--tolerance has no effect with many {}: sgd stops after --epochs", heads.nouns()))
 }
 
 /// A run that may stop by itself is given more of them.
 fn epochs(args: &args::Train) -> u64 {
     let default = if args.solver() == Solver::Svrg { SVRG_EPOCHS } else { Settings::default().epochs };
     args.epochs.unwrap_or(default)
-}
-
-/// With a rate for each weight there is no schedule, and one way to pay the penalty.
-fn for_rates_of_weights(args: &args::Train) -> Result<()> {
-    let others = [
-        ("--schedule", args.schedule.is_some(), "each weight has a rate of its own"),
-        ("--method", matches!(args.method, Some(args::Method::Sgd)), "its steps are proximal"),
-        ("--update", !matches!(args.update, None | Some(args::Update::Lazy)), "it has a lazy way of its own"),
-        ("--average", args.average.is_some(), "it gives the weights of the last step"),
-    ];
-    match others.iter().find(|(_, given, _)| *given) {
-        None => Ok(()),
-        Some((flag, _, why)) => {
-            let what = format!("{flag} is not for --solver {}: {why}", args.solver());
-            Err(Error::call(what, format!("leave {flag} out, or use --solver sgd")))
-        }
-    }
 }
 
 /// The loss table does not know the word auto; the list of what can be typed should.

@@ -2,15 +2,12 @@
 
 use crate::args::Train;
 use crate::print::note;
-use lazyglm::{Error, Model, PenaltyFactors, Problem, Result, Settings, TargetKind, start_of};
+use lazyglm::{Error, Model, PenaltyFactors, Problem, Result, Settings, start_of};
 use std::sync::Arc;
 
 /// The settings, with what stands in files laid out on the columns of the data.
 pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> Result<Settings> {
     let mut settings = settings.clone();
-    if problem.targets().heads().is_some() {
-        refuse_for_many(args)?;
-    }
     let (features, classes) = (problem.features(), problem.targets().classes());
     if let Some(file) = &args.start {
         let model = one_head(Model::load(file)?)?;
@@ -42,23 +39,6 @@ pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> R
         settings.factors = Some(Arc::new(factors));
     }
     Ok(settings)
-}
-
-/// Refuses what is for one model alone, where many are learnt at once.
-pub fn refuse_for_many(args: &Train) -> Result<()> {
-    let flag = match args {
-        Train { solver: Some(solver), .. }
-            if !solver.capabilities().targets.contains(&TargetKind::Classes) =>
-        {
-            "--solver"
-        }
-        Train { start: Some(_), .. } => "--start",
-        Train { penalty_factor: Some(_), .. } => "--penalty-factor",
-        Train { nonnegative: true, .. } => "--nonnegative",
-        _ => return Ok(()),
-    };
-    let what = format!("{flag} is for one model, and here many are learnt at once, by sgd");
-    Err(Error::call(what, "leave it out, or train one model: two classes, one penalty"))
 }
 
 /// Refuses a model of many classes or labels where one set of weights is needed.

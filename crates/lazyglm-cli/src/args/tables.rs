@@ -1,7 +1,8 @@
 //! The tables of the library: for `lazyglm list`, and for the end of the help.
 
 use clap::ValueEnum;
-use lazyglm::{Capabilities, Losses, SOLVERS, TargetKind, data::format, data::format::write, loss, schedule};
+use lazyglm::data::format::{self, write};
+use lazyglm::{Capabilities, Losses, Parameter, SOLVERS, Steps, TargetKind, loss, schedule};
 
 /// A table that can be listed.
 #[derive(Clone, Copy, ValueEnum)]
@@ -72,51 +73,66 @@ fn solvers() -> String {
     format!("Solvers:\n{}", SOLVERS.iter().map(line).collect::<String>())
 }
 
-/// What each solver can do, a column for each thing.
+/// The capabilities of each solver, one column per capability.
 fn capabilities() -> String {
-    let head = [
-        "solver",
-        "losses",
-        "targets",
-        "more rows than memory",
-        "factors",
-        "nonnegative",
-        "runs",
-        "tolerance",
+    const COLUMNS: [(Option<Parameter>, &str); 9] = [
+        (None, "solver"),
+        (None, "losses"),
+        (None, "targets"),
+        (Some(Parameter::Memory), "rows on disk"),
+        (Some(Parameter::Start), "start"),
+        (Some(Parameter::PenaltyFactor), "factors"),
+        (Some(Parameter::Nonnegative), "nonnegative"),
+        (Some(Parameter::Runs), "runs"),
+        (Some(Parameter::Tolerance), "tolerance"),
     ];
-    let yes = |able: bool| if able { "yes" } else { "no" }.to_string();
-    let row = |row: &Capabilities| {
+    let cells = |row: &Capabilities, heads: bool| {
         let losses = match row.losses {
             Losses::Any => "any",
             Losses::Smooth => "smooth",
             _ => "smooth, bounded curvature",
         };
-        let many = row.targets.contains(&TargetKind::Classes);
-        let targets = if many { "numbers, classes, labels" } else { "numbers, two classes" };
-        [
-            row.solver.to_string(),
-            losses.to_string(),
-            targets.to_string(),
-            yes(row.on_disk),
-            yes(row.factors),
-            yes(row.bounds),
-            yes(row.runs),
-            yes(row.tolerance),
-        ]
+        let (name, targets, kind) = match heads {
+            false => (row.solver.name(), "numbers, two classes", TargetKind::Single),
+            true => ("", "more classes, labels", TargetKind::Classes),
+        };
+        let texts = [name, if heads { "" } else { losses }, targets];
+        let yes = |able: bool| if able { "yes" } else { "no" };
+        let (mut cells, steps) = (texts.map(str::to_string).to_vec(), steps(row, kind));
+        let parameters = COLUMNS.iter().filter_map(|(parameter, _)| *parameter);
+        cells.extend(parameters.map(|parameter| yes(row.supports(parameter, Some(kind))).to_string()));
+        cells.push(steps);
+        cells
     };
-    let lines: Vec<[String; 8]> =
-        [head.map(str::to_string)].into_iter().chain(SOLVERS.iter().map(row)).collect();
-    let wide: Vec<usize> =
-        (0..8).map(|k| lines.iter().map(|line| line[k].len()).max().unwrap_or(0)).collect();
-    let text = |line: &[String; 8]| {
+    let mut lines = vec![COLUMNS.iter().map(|(_, name)| name.to_string()).collect::<Vec<_>>()];
+    lines[0].push("settings of steps".to_string());
+    for row in SOLVERS {
+        lines.push(cells(row, false));
+        lines.extend(row.targets.contains(&TargetKind::Classes).then(|| cells(row, true)));
+    }
+    let wide = |k: usize| lines.iter().map(|line| line[k].len()).max().unwrap_or(0);
+    let wide: Vec<usize> = (0..lines[0].len()).map(wide).collect();
+    let text = |line: &Vec<String>| {
         let cells: Vec<String> =
             line.iter().zip(&wide).map(|(cell, wide)| format!("{cell:<wide$}")).collect();
         format!("  {}\n", cells.join("  ").trim_end())
     };
     format!(
-        "What they can do (a combination that is not there is refused):\n{}",
+        "What each solver supports (else: an error; a note for --tolerance and for settings that are ignored):\n{}",
         lines.iter().map(text).collect::<String>()
     )
+}
+
+/// The settings of stochastic steps that a solver uses for these targets.
+fn steps(row: &Capabilities, kind: TargetKind) -> String {
+    let all = [Parameter::Method, Parameter::Schedule, Parameter::Update, Parameter::Average];
+    let some: Vec<&str> =
+        all.into_iter().filter(|&one| row.supports(one, Some(kind))).map(Parameter::name).collect();
+    match row.steps {
+        Steps::None if kind == TargetKind::Single => "ignored".to_string(),
+        _ if some.is_empty() => "none".to_string(),
+        _ => some.join(", "),
+    }
 }
 
 /// The table of formats.

@@ -7,7 +7,7 @@ mod split;
 
 pub use data::TrainingData;
 
-use crate::args::{Thresholds, Train};
+use crate::args::Train;
 use crate::plan;
 use crate::print::{self, note};
 use crate::progress::Display;
@@ -16,7 +16,7 @@ use crate::warm_start::warm_start;
 use figures::human;
 use lazyglm::train::heads::Room;
 use lazyglm::util::files;
-use lazyglm::{CacheMode, ElasticNet, Error, Model, Result, Stop, train};
+use lazyglm::{CacheMode, ElasticNet, Error, Model, Result, Stop, TargetKind, train};
 use notes::comment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,9 +43,8 @@ pub fn run(args: Train) -> Result<()> {
     let seconds_read = started.elapsed().as_secs_f64();
     let problem = &*data.problem;
     let heads = problem.targets().heads();
-    if args.thresholds == Thresholds::Tuned && heads.is_none() {
-        return Err(Error::call("--thresholds is for labels", "leave it out, or ask for --multilabel"));
-    }
+    let targets = TargetKind::of(heads.map(|heads| heads.kind));
+    plan::check(&args, Some(&**problem.loss()), Some(targets))?; // before files besides the data are read
     if args.loss == "auto" && heads.is_none() {
         note(args.quiet, &format!("loss {}", problem.loss().spec()));
     }

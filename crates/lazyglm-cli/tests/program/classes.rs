@@ -170,9 +170,13 @@ fn tuned_thresholds_are_kept_and_never_worse_on_the_rows_they_were_tuned_on() {
     }
     assert!(tuned["macro_f1"].as_f64() > plain["macro_f1"].as_f64());
     assert!(folder.json("inspect tuned --json")["labels"][0]["threshold"].is_number());
-    folder.refuses("train data.svm --multiclass softmax --thresholds tuned", 1, &["no target"]);
+    folder.refuses(
+        "train no-such-file --multiclass ovr --thresholds tuned",
+        2,
+        &["--thresholds is for labels"],
+    );
     folder.write("words.svm", three_classes(30));
-    folder.refuses("train words.svm --thresholds tuned", 2, &["thresholds are for labels"]);
+    folder.refuses("train words.svm --thresholds tuned", 2, &["--thresholds is for labels"]);
     folder.write("two.svm", "1 1:1\n-1 2:1\n");
     folder.refuses("train two.svm --thresholds tuned", 2, &["--thresholds is for labels"]);
 }
@@ -215,7 +219,7 @@ fn odd_numbers_of_classes_are_learnt_with_a_note_or_refused() {
     folder.refuses(
         "train two.svm --multiclass ovr --update dense",
         2,
-        &["--update", "all updates give the same weights"],
+        &["--update is not for more than two classes", "leave --update out"],
     );
     folder.refuses("train two.svm --multiclass ovr --multilabel", 2, &["--multi"]);
     folder.refuses("tune data.svm", 2, &["more than two classes", "train"]);
@@ -308,7 +312,7 @@ fn what_needs_one_set_of_weights_says_so_to_models_of_many() {
     let run = folder.run("certify m three.svm");
     assert!(run.code == 2 && run.stderr.contains("3 classes or labels"), "{}", run.stderr);
     let run = folder.run("train three.svm --solver newton");
-    assert!(run.code == 2 && run.stderr.contains("--solver is for one model"), "{}", run.stderr);
+    assert!(run.code == 2 && run.stderr.contains("--solver newton is for one model"), "{}", run.stderr);
     folder.write("two.svm", "a 1:1\nb 2:1\n".repeat(20));
     let run = folder.run("train two.svm --start m");
     assert!(run.code == 2 && run.stderr.contains("3 classes or labels"), "{}", run.stderr);

@@ -32,6 +32,12 @@ fn what_the_table_does_not_allow_is_refused_before_the_data_are_read() {
         ("--solver ftrl --multilabel", ["labels", "--solver auto or --solver sgd"]),
         ("--solver adagrad --nonnegative", ["--nonnegative", "--solver auto or --solver sgd"]),
         ("--solver ftrl --penalty-factor f.tsv", ["--penalty-factor", "--solver auto or --solver sgd"]),
+        ("--multiclass ovr --start m", ["--start is not for more than two classes", "leave --start out"]),
+        ("--multilabel --nonnegative", ["--nonnegative is not for labels", "leave --nonnegative out"]),
+        ("--multilabel --average", ["--average is not for labels", "leave --average out"]),
+        ("--multiclass ovr --update table", ["--update is not for more than", "leave --update out"]),
+        ("--multiclass softmax --thresholds tuned", ["--thresholds is for labels", "--multilabel"]),
+        ("--solver svrg --schedule power", ["--schedule is not for --solver svrg", "use --solver sgd"]),
         ("--solver newton --runs 3", ["--runs", "--solver adagrad or --solver ftrl"]),
     ] {
         folder.refuses(&format!("train no-such-file.svm {flags}"), 2, &parts);

@@ -124,8 +124,8 @@ fn wrong_grids_and_folds_are_refused_with_a_next_step() {
         ("--early-stop 2 --validation held.svm", "--early-stop has no meaning here"),
         ("--average", "--average has no meaning here"),
         ("--runs 2", "--runs has no meaning here"),
-        ("--solver newton", "--solver is for one model"),
-        ("--nonnegative", "--nonnegative"),
+        ("--solver newton", "--solver has no meaning here"),
+        ("--nonnegative", "--nonnegative has no meaning here"),
         ("--budget 0s", "a time above 0"),
     ] {
         let run = folder.run(&format!("tune train.svm {flags}"));

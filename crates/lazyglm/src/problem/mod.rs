@@ -4,6 +4,7 @@ pub mod heads;
 pub mod lent;
 pub mod loss;
 pub mod penalty;
+pub mod request;
 pub mod schedule;
 pub mod settings;
 pub mod solvers;

@@ -10,6 +10,7 @@
 //! assert!(refusal.contains("without kinks") && refusal.contains("solver = auto"), "{refusal}");
 //! ```
 
+use crate::problem::heads::HeadKind;
 use crate::problem::loss::Loss;
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
@@ -59,6 +60,25 @@ pub enum TargetKind {
     Labels,
 }
 
+impl TargetKind {
+    /// The kind of targets for these heads; `None` stands for one model.
+    pub fn of(heads: Option<HeadKind>) -> TargetKind {
+        match heads {
+            None => TargetKind::Single,
+            Some(HeadKind::Labels) => TargetKind::Labels,
+            Some(_) => TargetKind::Classes,
+        }
+    }
+
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            TargetKind::Single => "one model",
+            TargetKind::Classes => "more than two classes",
+            TargetKind::Labels => "labels",
+        }
+    }
+}
+
 /// The losses that a solver can minimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -83,7 +103,7 @@ impl Losses {
         }
     }
 
-    fn text(self) -> &'static str {
+    pub(super) fn text(self) -> &'static str {
         match self {
             Losses::Any => "any",
             Losses::Smooth => "without kinks",
@@ -119,6 +139,8 @@ pub struct Capabilities {
     pub targets: &'static [TargetKind],
     /// Whether the solver supports rows that are not kept in memory.
     pub on_disk: bool,
+    /// Whether the solver supports a warm start.
+    pub start: bool,
     /// Whether the solver supports penalty factors.
     pub factors: bool,
     /// Whether the solver supports non-negative weights.
@@ -129,9 +151,15 @@ pub struct Capabilities {
     pub tolerance: bool,
     /// The supported settings of stochastic steps.
     pub steps: Steps,
+    /// The parameters that the solver also supports for more than two classes and for labels. `Memory` stands
+    /// for rows that are not kept in memory.
+    pub heads_with: &'static [Parameter],
 }
 
 use TargetKind::{Classes, Labels, Single};
+
+/// What the training of one model per class or label supports.
+const HEADS_WITH: &[Parameter] = &[Parameter::Method, Parameter::Schedule];
 
 /// The table of solvers. To add a solver, add an entry here, and one in `train/solvers.rs` that names its
 /// code.
@@ -142,11 +170,13 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
+        start: true,
         factors: true,
         bounds: true,
         runs: false,
         tolerance: true,
         steps: Steps::None,
+        heads_with: HEADS_WITH,
     },
     Capabilities {
         solver: Solver::Sgd,
@@ -154,11 +184,13 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
+        start: true,
         factors: true,
         bounds: true,
         runs: false,
         tolerance: false,
         steps: Steps::AsTold,
+        heads_with: HEADS_WITH,
     },
     Capabilities {
         solver: Solver::Newton,
@@ -166,11 +198,13 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Smooth,
         targets: &[Single],
         on_disk: false,
+        start: true,
         factors: true,
         bounds: true,
         runs: false,
         tolerance: true,
         steps: Steps::None,
+        heads_with: &[],
     },
     Capabilities {
         solver: Solver::Adagrad,
@@ -178,11 +212,13 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single],
         on_disk: true,
+        start: true,
         factors: false,
         bounds: false,
         runs: true,
         tolerance: false,
         steps: Steps::OwnRates,
+        heads_with: &[],
     },
     Capabilities {
         solver: Solver::Ftrl,
@@ -190,11 +226,13 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single],
         on_disk: true,
+        start: true,
         factors: false,
         bounds: false,
         runs: true,
         tolerance: false,
         steps: Steps::OwnRates,
+        heads_with: &[],
     },
     Capabilities {
         solver: Solver::Svrg,
@@ -202,36 +240,15 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::BoundedCurvature,
         targets: &[Single],
         on_disk: true,
+        start: true,
         factors: false,
         bounds: false,
         runs: false,
         tolerance: true,
         steps: Steps::OwnRates,
+        heads_with: &[],
     },
 ];
-
-/// Requirements on a solver, as far as they are known.
-///
-/// ```
-/// use lazyglm::{Request, Solver, TargetKind};
-/// let wanted = Request { targets: Some(TargetKind::Labels), ..Request::default() };
-/// assert!(Solver::Newton.check(&wanted).is_err());
-/// ```
-#[derive(Clone, Copy, Default)]
-pub struct Request<'a> {
-    /// The loss.
-    pub loss: Option<&'a dyn Loss>,
-    /// The kind of targets.
-    pub targets: Option<TargetKind>,
-    /// Whether rows are not kept in memory.
-    pub on_disk: bool,
-    /// Whether there are penalty factors.
-    pub factors: bool,
-    /// Whether weights must not be negative.
-    pub bounds: bool,
-    /// Whether several runs are averaged.
-    pub runs: bool,
-}
 
 impl Solver {
     /// The solver's entry in the table.
@@ -253,49 +270,6 @@ impl Solver {
             Solver::Ftrl => "ftrl",
             Solver::Svrg => "svrg",
         }
-    }
-
-    /// Rejects requirements that the solver does not support, and names the first two solvers that do.
-    pub fn check(self, wanted: &Request) -> Result<()> {
-        let Some(what) = self.capabilities().lacks(wanted) else { return Ok(()) };
-        let able = SOLVERS.iter().filter(|row| row.lacks(wanted).is_none());
-        let able: Vec<String> = able.map(|row| Parameter::Solver.set(row.solver)).take(2).collect();
-        let mut hint = match able.is_empty() {
-            false => format!("use {}", able.join(" or ")),
-            true => "no solver can do all of this: leave some of it out".to_string(),
-        };
-        if wanted.loss.is_some_and(|loss| !self.capabilities().losses.include(loss)) {
-            hint += ", or a smooth relative of the loss: squared-hinge, huber, squared-epsilon-insensitive";
-        }
-        Err(Error::call(what, hint))
-    }
-}
-
-impl Capabilities {
-    /// A description of the first requirement that the solver does not support.
-    fn lacks(&self, wanted: &Request) -> Option<String> {
-        let solver = Parameter::Solver.set(self.solver);
-        if let Some(loss) = wanted.loss.filter(|loss| !self.losses.include(*loss)) {
-            let kind = self.losses.text();
-            return Some(format!("{solver} needs a loss {kind}, and '{}' is not one", loss.spec()));
-        }
-        if let Some(kind) = wanted.targets.filter(|kind| !self.targets.contains(kind)) {
-            let what = if kind == TargetKind::Labels { "labels" } else { "more than two classes" };
-            return Some(format!("{solver} is for one model, and cannot learn {what}"));
-        }
-        if wanted.on_disk && !self.on_disk {
-            return Some(format!(
-                "{solver} needs all rows in memory, and they do not fit into {}",
-                Parameter::Memory
-            ));
-        }
-        let missing = [
-            (wanted.factors && !self.factors, Parameter::PenaltyFactor),
-            (wanted.bounds && !self.bounds, Parameter::Nonnegative),
-            (wanted.runs && !self.runs, Parameter::Runs),
-        ];
-        let (_, what) = missing.into_iter().find(|(missing, _)| *missing)?;
-        Some(format!("{what} is not for {solver}"))
     }
 }
 

@@ -10,11 +10,7 @@ use crate::optim::learner::Learner;
 use crate::optim::learning_rate_search::{Candidate, LearningRateSearch};
 use crate::optim::run_average::RunAverage;
 use crate::optim::scales::Scales;
-use crate::problem::penalty::Method;
-use crate::problem::settings::{Settings, UpdateName};
-use crate::problem::solvers::Solver;
-use crate::util::error::{Error, Result};
-use crate::util::parameter::Parameter;
+use crate::util::error::Result;
 use std::time::Instant;
 
 /// Features by their root mean square or their largest magnitude, steps aware of where they lead or not.
@@ -23,7 +19,6 @@ const KINDS: usize = 4;
 /// Trains on rows wherever they are.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let settings = job.settings;
-    refuse_online_ways(settings)?;
     let started = Instant::now();
     let scales = scales(job)?;
     let units = scales.units(job.loss(), settings.bias);
@@ -96,23 +91,4 @@ pub(super) fn scales(job: &Job) -> Result<Scales> {
         Ok(())
     })?;
     Ok(scales)
-}
-
-/// Refuses what is said of steps with one rate for all weights.
-pub(super) fn refuse_online_ways(settings: &Settings) -> Result<()> {
-    let name = settings.solver;
-    let (what, why) = match settings {
-        Settings { method: Method::Sgd, .. } => (Parameter::Method, "its steps are proximal"),
-        Settings { update, .. } if *update != UpdateName::Lazy => {
-            (Parameter::Update, "its updates are always lazy")
-        }
-        Settings { average: Some(_), .. } => {
-            (Parameter::Average, "its result is the weights of the last step")
-        }
-        _ => return Ok(()),
-    };
-    Err(Error::call(
-        format!("{what} is not for {}: {why}", Parameter::Solver.set(name)),
-        format!("leave {what} out, or use {}", Parameter::Solver.set(Solver::Sgd)),
-    ))
 }

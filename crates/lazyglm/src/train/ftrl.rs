@@ -1,6 +1,6 @@
 //! Training by following the regularised leader: see [`crate::optim::ftrl`].
 
-use super::adagrad::{averaged, climb, refuse_online_ways, scales};
+use super::adagrad::{averaged, climb, scales};
 use super::holdout::sampled;
 use super::job::Job;
 use super::progress::Progress;
@@ -13,7 +13,6 @@ use std::time::Instant;
 /// Trains on rows wherever they are.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let settings = job.settings;
-    refuse_online_ways(settings)?;
     let started = Instant::now();
     let scales = scales(job)?;
     let units = scales.units(job.loss(), settings.bias);

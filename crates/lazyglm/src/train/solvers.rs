@@ -7,14 +7,15 @@ use super::{auto, heads, newton, stochastic, zero_test};
 use crate::eval::objective;
 use crate::model::report::Stop;
 use crate::model::trained::Trained;
-use crate::problem::heads::HeadKind;
-use crate::problem::penalty::{ElasticNet, WeightedPenalty};
-use crate::problem::settings::Settings;
-use crate::problem::solvers::{Request, Solver, TargetKind};
+use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
+use crate::problem::request::Request;
+use crate::problem::settings::{Settings, UpdateName};
+use crate::problem::solvers::{Solver, TargetKind};
 use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Result};
 use crate::util::memory;
+use crate::util::parameter::Parameter;
 use std::sync::OnceLock;
 
 /// More runs than anybody has the memory for.
@@ -86,20 +87,22 @@ fn on_disk(
 /// Refuses what the solver cannot do, and arrays of another length than there are columns.
 fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
     if !(1..=MOST_RUNS).contains(&settings.runs) {
-        let hint = format!("give a number from 1 to {MOST_RUNS}");
-        return Err(Error::call(format!("the mean of {} runs", settings.runs), hint));
+        let expected = format!("a number from 1 to {MOST_RUNS}");
+        return Err(Error::parameter(Parameter::Runs, settings.runs, expected));
     }
-    let targets = problem.targets().heads().map_or(TargetKind::Single, |heads| match heads.kind {
-        HeadKind::Labels => TargetKind::Labels,
-        _ => TargetKind::Classes,
-    });
     settings.solver.check(&Request {
         loss: Some(&**problem.loss()),
-        targets: Some(targets),
+        targets: Some(TargetKind::of(problem.targets().heads().map(|heads| heads.kind))),
         on_disk: problem.in_memory().is_none(),
+        start: settings.start.is_some(),
         factors: settings.factors.is_some(),
         bounds: settings.nonnegative,
         runs: settings.runs != 1,
+        method: settings.method == Method::Sgd,
+        update: settings.update != UpdateName::Lazy,
+        schedule: false, // there always is one: whether it was given is not known here
+        average: settings.average.is_some(),
+        thresholds: settings.tuned_thresholds,
     })?;
     let columns = problem.features().columns();
     let start = settings.start.as_ref().map(|start| start.weights.len());
@@ -107,7 +110,11 @@ fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
     match [start, factors].into_iter().flatten().find(|length| *length != columns) {
         None => Ok(()),
         Some(length) => Err(Error::call(
-            format!("a start or factors for {length} columns, and there are {columns}"),
+            format!(
+                "{} or {} has {length} numbers, and the data have {columns} columns",
+                Parameter::Start,
+                Parameter::PenaltyFactor
+            ),
             "give one number per column",
         )),
     }

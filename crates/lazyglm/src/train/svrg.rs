@@ -1,6 +1,6 @@
 //! Training by steps whose noise fades: see [`crate::optim::svrg`].
 
-use super::adagrad::{refuse_online_ways, scales};
+use super::adagrad::scales;
 use super::evaluate::{evaluate, lower_eta0};
 use super::holdout::{Holdout, One, sampled};
 use super::job::Job;
@@ -21,7 +21,6 @@ const FIRST: f64 = 0.1;
 /// Trains on rows wherever they are.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let settings = job.settings;
-    refuse_online_ways(settings)?;
     let started = Instant::now();
     let scales = scales(job)?;
     let step = settings.eta0.unwrap_or(STEP);

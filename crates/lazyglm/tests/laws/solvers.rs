@@ -3,8 +3,8 @@
 use lazyglm::data::format::ReadOptions;
 use lazyglm::loss::{self, Admits};
 use lazyglm::{
-    CacheMode, Dataset, Declared, Kind, Losses, Request, Result, SOLVERS, Settings, Solver, TargetKind, Task,
-    Windows, WindowsOptions, train,
+    CacheMode, Dataset, Declared, HeadKind, Kind, Losses, Method, Request, Result, SOLVERS, Settings, Solver,
+    Start, TargetKind, Task, UpdateName, Windows, WindowsOptions, train,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -73,6 +73,53 @@ fn every_cell_of_the_table_is_true() {
         }
     }
     assert_eq!(cells, SOLVERS.len() * loss::TABLE.len() * 16);
+}
+
+/// One setting that a request and a run have in common, if it is on.
+type Switch = (&'static str, fn(&mut Request), fn(&mut Settings));
+
+const SWITCHES: [Switch; 9] = [
+    ("nothing", |_| {}, |_| {}),
+    ("start", |r| r.start = true, |s| s.start = Some(Arc::new(Start { weights: vec![0.1; 9], bias: 0.0 }))),
+    ("factors", |r| r.factors = true, |s| s.factors = Some(Arc::new(vec![0.5; 9]))),
+    ("bounds", |r| r.bounds = true, |s| s.nonnegative = true),
+    ("runs", |r| r.runs = true, |s| s.runs = 2),
+    ("method", |r| r.method = true, |s| s.method = Method::Sgd),
+    ("update", |r| r.update = true, |s| s.update = UpdateName::Table),
+    ("average", |r| r.average = true, |s| s.average = Some(0)),
+    ("thresholds", |r| r.thresholds = true, |s| s.tuned_thresholds = true),
+];
+
+#[test]
+fn each_setting_is_learnt_or_refused_for_each_kind_of_targets_as_the_table_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let kinds = [
+        (None, ["1", "-1", "1"]),
+        (Some(HeadKind::Ovr), ["a", "b", "c"]),
+        (Some(HeadKind::Softmax), ["a", "b", "c"]),
+        (Some(HeadKind::Labels), ["1", "2", "1,2"]),
+    ];
+    let mut refused = 0;
+    for (heads, targets) in kinds {
+        let path = folder.path().join("a.svm");
+        let row = |k: usize| format!("{} {}:1 9:{}\n", targets[k % 3], 1 + k % 4, 1 + k % 2);
+        std::fs::write(&path, (0..120).map(row).collect::<String>()).unwrap();
+        let data = Dataset::read(&path, Declared::default()).unwrap();
+        let task = Task::builder(data).heads(heads).build().unwrap();
+        for (row, (name, ask, set)) in SOLVERS.iter().flat_map(|row| SWITCHES.map(|switch| (row, switch))) {
+            let mut wanted = Request { targets: Some(TargetKind::of(heads)), ..Request::default() };
+            let mut settings = Settings { solver: row.solver, epochs: 2, ..Settings::default() };
+            (ask(&mut wanted), set(&mut settings));
+            let allowed = row.solver.check(&wanted).map_err(|error| error.to_string());
+            let done = train(&task, None, &settings, &mut |_| {}).map_err(|error| error.to_string());
+            assert_eq!(done.map(|_| ()), allowed, "{} {heads:?} {name}", row.solver);
+            refused += usize::from(allowed.is_err());
+        }
+        let wanted = Request { targets: Some(TargetKind::of(heads)), on_disk: true, ..Request::default() };
+        assert_eq!(Solver::Sgd.check(&wanted).is_ok(), heads.is_none(), "rows on disk");
+    }
+    // One model: thresholds 6, runs 4, factors and bounds 3 each, steps 3 each of 3. Heads: all of 4 solvers, 7 of 2.
+    assert_eq!(refused, (6 + 4 + 2 * 3 + 3 * 3) + 2 * (4 * 9 + 2 * 7) + (4 * 9 + 2 * 6));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Notes and warnings about a training run.
 
 use crate::args::Train;
+use crate::plan::tolerance_is_idle;
 use crate::print::{self, note, warning};
 use lazyglm::{Problem, Report, Settings, Solver, Stop, Trained};
 
@@ -9,12 +10,9 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
     let report = &trained.report;
     let heads = problem.targets().heads();
     match heads {
-        Some(heads) if args.tolerance.is_some() => {
-            let what = heads.kind.nouns();
-            note(
-                args.quiet,
-                &format!("--tolerance has no effect with many {what}: sgd stops after --epochs"),
-            );
+        Some(heads) if args.tolerance.is_some() && args.multiclass.is_none() && !args.multilabel => {
+            let text = tolerance_is_idle(settings.solver, heads.kind); // with these flags, it was printed before
+            text.iter().for_each(|text| note(args.quiet, text));
         }
         None if settings.solver == Solver::Auto => {
             note(args.quiet, &did(settings, report, problem.in_memory().is_none()));

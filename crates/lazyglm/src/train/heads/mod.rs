@@ -26,10 +26,9 @@ use super::progress::Progress;
 use crate::model::trained::Trained;
 use crate::problem::heads::HeadKind;
 use crate::problem::schedule::Schedule;
-use crate::problem::settings::{Settings, UpdateName};
+use crate::problem::settings::Settings;
 use crate::problem::task::{HeadTargets, Sets, Task};
 use crate::util::error::{Error, Result};
-use crate::util::parameter::Parameter;
 use std::time::Instant;
 
 /// What is learnt, and how.
@@ -77,7 +76,6 @@ pub(super) fn train(
     let Some(targets) = task.targets.heads() else {
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
-    refuse(settings, targets.kind)?;
     let room = Room::plan(task, settings.precision, settings.memory)?;
     let started = Instant::now();
     let eta0 = match settings.eta0 {
@@ -94,26 +92,4 @@ pub(super) fn train(
     };
     learnt.fitted.seconds = started.elapsed().as_secs_f64();
     report::report(&job, learnt)
-}
-
-/// Refuses settings that many heads do not know.
-fn refuse(settings: &Settings, kind: HeadKind) -> Result<()> {
-    let (what, hint) = match settings {
-        Settings { update, .. } if *update != UpdateName::Lazy => {
-            (Parameter::Update, "leave it out: all updates give the same weights")
-        }
-        Settings { average: Some(_), .. } => (Parameter::Average, "leave it out"),
-        Settings { runs: 2.., .. } => (Parameter::Runs, "leave it out"),
-        Settings { start: Some(_), .. } => (Parameter::Start, "leave it out, or train one model"),
-        Settings { factors: Some(_), .. } => (Parameter::PenaltyFactor, "leave it out, or train one model"),
-        Settings { nonnegative: true, .. } => (Parameter::Nonnegative, "leave it out, or train one model"),
-        Settings { tuned_thresholds: true, .. } if kind != HeadKind::Labels => {
-            return Err(Error::call(
-                "thresholds are for labels, of which a row has any number",
-                "leave them out",
-            ));
-        }
-        _ => return Ok(()),
-    };
-    Err(Error::call(format!("{what} with many {}", kind.nouns()), hint))
 }
