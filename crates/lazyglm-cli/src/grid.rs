@@ -1,4 +1,4 @@
-//! What `tune` and `path` have in common: a grid of penalties, and rows in memory to try them on.
+//! Preparation that `tune` and `path` share: a grid of penalties, and rows in memory.
 
 use crate::args::{Train, Update};
 use crate::plan;
@@ -10,30 +10,30 @@ use lazyglm::util::memory::available;
 use lazyglm::{ElasticNet, Error, Parameter, Problem, Result, Settings, Solver, Task, objective, rate};
 use std::time::Instant;
 
-/// λ₁ goes from where all weights are zero down to this share of it, in so many steps, unless a grid is given.
+/// The default grid of λ₁ has `STEPS` values from λ₁_max down to `DOWN_TO`·λ₁_max.
 const DOWN_TO: f64 = 1e-5;
 const STEPS: usize = 16;
 
-/// Ready to go.
+/// A grid search that is ready to run.
 pub struct Grid {
-    /// The rows to learn from.
+    /// The training rows.
     problem: Box<dyn Problem>,
-    /// Those held out, if a file or a share of them was named.
+    /// The held-out rows, if a file or a fraction was given.
     pub held_out: Option<Task>,
-    /// Everything but the penalty and the rate.
+    /// The settings, without the penalty and the starting learning rate.
     pub settings: Settings,
-    /// What to try.
+    /// The grid points.
     pub points: Vec<Point>,
-    /// Bytes that weights may take.
+    /// Memory limit for the weights, in bytes.
     pub memory: usize,
-    /// Seconds it took to read the rows.
+    /// Seconds spent on reading.
     pub seconds_read: f64,
-    /// When reading was done.
+    /// Time at which reading ended.
     pub started: Instant,
 }
 
 impl Grid {
-    /// Reads the data and draws the grid; `folds` is how many lanes a point has.
+    /// Reads the data and makes the grid; `folds` is the number of models per grid point.
     pub fn prepare(args: &Train, folds: usize) -> Result<Grid> {
         refuse_idle(args)?;
         let numbers = |parameter, text: &Option<String>| {
@@ -87,19 +87,19 @@ impl Grid {
         Ok(Grid { problem, held_out, settings: settings.clone(), points, memory, seconds_read, started })
     }
 
-    /// The rows to learn from.
+    /// The training rows.
     pub fn task(&self) -> &Task {
         self.problem.in_memory().expect("checked when the grid was made")
     }
 
-    /// The settings of one point.
+    /// The settings for one grid point.
     pub fn at(&self, point: &Point) -> Settings {
         let eta0 = Some(point.eta0).filter(|eta0| !eta0.is_nan());
         Settings { penalty: point.penalty, eta0, ..self.settings.clone() }
     }
 }
 
-/// The ladder is tried with a penalty from the middle of the grid.
+/// Searches for a starting learning rate, with a penalty from the middle of the grid.
 fn auto_rate(args: &Train, task: &Task, settings: &Settings, l1: &Numbers, l2: f64) -> Result<f64> {
     let penalty = ElasticNet { l1: l1.values()[(l1.values().len() - 1) / 2], l2 };
     let eta0 = rate(task, &Settings { penalty, eta0: None, ..settings.clone() })?;
@@ -112,7 +112,7 @@ fn auto_rate(args: &Train, task: &Task, settings: &Settings, l1: &Numbers, l2: f
     Ok(eta0)
 }
 
-/// `auto`, or a list of rates.
+/// Parses `--eta0`: a list of learning rates, or `auto` for none.
 fn rates(text: &str) -> Result<Vec<f64>> {
     if text == "auto" {
         return Ok(Vec::new());
@@ -150,8 +150,8 @@ fn refuse_idle(args: &Train) -> Result<()> {
     }
 }
 
-/// What weights may take: what is left of --memory beside the rows, or most of what the machine has left. Says how much
-/// all lanes would need, before any of it is asked for.
+/// Memory limit for the weights: what the rows leave of --memory, or most of the available memory. Prints the
+/// estimate for all models before any memory is allocated.
 fn memory(args: &Train, task: &Task, lanes: usize, settings: &Settings) -> Result<usize> {
     let rows = &task.data.rows;
     let data = 8 * rows.nonzeros() + 24 * rows.len();

@@ -1,4 +1,4 @@
-//! A writer for terminals: what files say cannot steer the terminal it is shown on.
+//! A writer for terminals that escapes control characters, so that file contents cannot control the terminal.
 
 use lazyglm::escaped;
 use std::io::{self, Write};

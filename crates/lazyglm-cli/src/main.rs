@@ -1,8 +1,8 @@
 //! `lazyglm`: sparse linear models with exact elastic-net regularisation, from the command line.
 //!
-//! What was typed is in [`args`], what it means in [`plan`], and each verb is a file in [`verbs`]. Results go to
-//! standard output, notes and progress to standard error. Exit code 0 for success, 1 for a failure with the data
-//! or the run, 2 for a wrong call.
+//! [`args`] parses the arguments, [`plan`] turns them into settings, and [`verbs`] has one file per verb. Results go to
+//! standard output, notes and progress to standard error. The exit code is 0 for success, 1 for a failure of the data
+//! or the run, and 2 for a wrong call.
 
 mod args;
 mod grid;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
             print::error(&error);
             ExitCode::from(match error.kind() {
                 Kind::Call { .. } => 2,
-                Kind::Interrupted => 130, // what a shell calls a program that Ctrl-C has ended
+                Kind::Interrupted => 130, // the exit code of shells for a program that Ctrl-C ended
                 _ => 1,
             })
         }

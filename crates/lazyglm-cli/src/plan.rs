@@ -1,4 +1,4 @@
-//! What was typed, and what it means: numbers checked, names looked up, combinations that make no sense refused.
+//! From arguments to settings: checks numbers, looks up names, and rejects combinations that make no sense.
 
 use crate::args;
 use lazyglm::data::format::ReadOptions;
@@ -10,31 +10,31 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A training run, ready to go.
+/// A training run that is ready to start.
 pub struct Plan {
-    /// Everything the run depends on.
+    /// The settings of the run.
     pub settings: Settings,
-    /// `None` for auto.
+    /// The loss; `None` for auto.
     pub loss: Option<Arc<dyn Loss>>,
-    /// How much classes count.
+    /// The weight of each class.
     pub class_weight: Option<ClassWeight>,
-    /// The kind of heads asked for, for many classes or labels.
+    /// The kind of heads that the flags ask for; `None` if the data decide.
     pub heads: Option<HeadKind>,
-    /// Where held-out rows come from.
+    /// The source of held-out rows.
     pub validation: Option<HeldOut>,
-    /// What was typed and has no meaning.
+    /// Notes about flags without effect.
     pub notes: Vec<String>,
 }
 
-/// Held-out rows.
+/// The source of held-out rows.
 pub enum HeldOut {
-    /// A file of them.
+    /// A file.
     File(PathBuf),
-    /// This share of the training rows.
+    /// A fraction of the training rows.
     Share(f64),
 }
 
-/// What is said of the data.
+/// The options for reading data.
 pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
     let pair = |text: &String| match text.split_once('*') {
         Some((a, b)) if !a.is_empty() && !b.is_empty() && !b.contains('*') => {
@@ -54,7 +54,7 @@ pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
     })
 }
 
-/// The penalty and the rate of `train`: one of each.
+/// Parses the penalty and the starting learning rate of `train`, one value each.
 pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
     let number = |parameter, text: Option<&str>| match text {
         None => Ok(Settings::default().penalty.l1),
@@ -66,7 +66,7 @@ pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
     Ok((ElasticNet::new(l1, number(Parameter::L2, args.l2.as_deref())?)?, eta0(args.eta0())?))
 }
 
-/// Makes a plan of what was typed, for a penalty and a rate.
+/// Makes a plan from the arguments, for one penalty and one starting learning rate.
 pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> Result<Plan> {
     one_standard_input(args)?;
     let mut notes = Vec::new();
@@ -92,7 +92,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
     if let Some(eta0) = eta0 {
         method.check(penalty, eta0)?;
     }
-    // Some rows are known to come: what is wrong with the schedule whatever their number is a wrong call at once.
+    // Rejects a schedule that is wrong for any number of rows before the rows are read.
     schedule.resolve(&schedule::Setting { eta0: 1.0, l2: penalty.l2, rows: Some(1), epochs })?;
     if args.early_stop.is_some() && args.validation.is_none() {
         return Err(Error::call(
@@ -110,7 +110,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         } else {
             Settings::default().tolerance
         }),
-        start: None,   // laid out on columns once there are some: see warm_start.rs
+        start: None,   // known once the columns are: see warm_start.rs
         factors: None, // the same
         nonnegative: args.nonnegative,
         method,
@@ -136,7 +136,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         runs: args.runs.unwrap_or(1),
         memory: args.memory,
         tuned_thresholds: args.thresholds == args::Thresholds::Tuned,
-        interrupt: None, // a verb's that can be interrupted
+        interrupt: None, // set by verbs that can be interrupted
     };
     Ok(Plan {
         settings,
@@ -148,11 +148,10 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
     })
 }
 
-/// Epochs of --solver svrg, unless it reaches the tolerance before.
+/// The default limit of epochs for --solver svrg, which may stop earlier at the tolerance.
 const SVRG_EPOCHS: u64 = 100;
 
-/// What is about another solver than the one asked for. Flags that would change the result are refused; those without any
-/// effect are named in a note.
+/// Checks flags that are settings of another solver: notes those without effect, and rejects --early-stop.
 fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
     let solver = args.solver();
     let can = solver.capabilities();
@@ -178,7 +177,7 @@ fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
     }
 }
 
-/// Rejects what the solver does not support. `targets` is `None` as long as nobody knows their kind.
+/// Rejects what the solver does not support. `targets` is `None` until their kind is known.
 pub fn check(args: &args::Train, loss: Option<&dyn Loss>, targets: Option<TargetKind>) -> Result<()> {
     args.solver().check(&Request {
         loss,
@@ -213,13 +212,13 @@ pub fn tolerance_is_idle(solver: Solver, heads: HeadKind) -> Option<String> {
     idle.then(|| format!("--tolerance has no effect with many {}: sgd stops after --epochs", heads.nouns()))
 }
 
-/// A run that may stop by itself is given more of them.
+/// The number of epochs, with a larger default for svrg, which stops at a tolerance.
 fn epochs(args: &args::Train) -> u64 {
     let default = if args.solver() == Solver::Svrg { SVRG_EPOCHS } else { Settings::default().epochs };
     args.epochs.unwrap_or(default)
 }
 
-/// The loss table does not know the word auto; the list of what can be typed should.
+/// Adds `auto` to the names of losses that an error suggests.
 fn with_auto(e: Error, text: &str) -> Error {
     let names: Vec<&str> = ["auto"].into_iter().chain(loss::TABLE.iter().map(|entry| entry.name)).collect();
     let name = text.split(':').next().unwrap_or(text);
@@ -241,7 +240,7 @@ fn eta0(text: &str) -> Result<Option<f64>> {
     }
 }
 
-/// The references work in f64 whatever is asked: in f32 their small steps would be lost.
+/// The precision: reference updates always use f64, since f32 would lose their small steps.
 fn precision(args: &args::Train, notes: &mut Vec<String>) -> Precision {
     match (args.update(), args.precision) {
         (args::Update::Lazy, None) if args.average.is_some() => Precision::F64,
@@ -274,7 +273,7 @@ fn table_budget(args: &args::Train, notes: &mut Vec<String>) -> usize {
     args.table_budget.map_or(Settings::default().table_budget, |budget| budget as usize)
 }
 
-/// Standard input can be read once.
+/// Rejects `-` for more than one file: standard input can be read once.
 fn one_standard_input(args: &args::Train) -> Result<()> {
     let files = [
         Some(args.data.as_path()),
@@ -290,7 +289,7 @@ fn one_standard_input(args: &args::Train) -> Result<()> {
     }
 }
 
-/// A number between 0 and 1 is a share of the rows, unless a file has that name.
+/// Parses `--validation`: a number between 0 and 1 is a fraction of the rows, unless a file has that name.
 fn held_out(text: &OsStr) -> Result<HeldOut> {
     match text.to_str().and_then(|text| text.parse::<f64>().ok()) {
         Some(share) if !Path::new(text).exists() => match share > 0.0 && share < 1.0 {

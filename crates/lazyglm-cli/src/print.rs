@@ -48,7 +48,7 @@ pub fn flag(parameter: Parameter, value: Option<&str>) -> String {
     value.map_or(format!("--{name}"), |value| format!("--{name} {value}"))
 }
 
-/// A word on features that training never saw: the first of them, and how many values they have.
+/// A note about features that do not occur in training: the first of them, and the number of their values.
 pub fn unseen_note((feature, values): (&str, u64)) -> String {
     format!(
         "{values} values belong to features that never occurred in training, the first of them {}: they count as zero",
@@ -62,7 +62,7 @@ pub fn result(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
     fill(&mut out).and_then(|()| out.flush()).map_err(cannot_print)
 }
 
-/// Refuses to start work whose result nobody can receive.
+/// Rejects a run whose results would be lost because standard output is closed.
 pub fn check_standard_output() -> Result<()> {
     match standard_output_was_closed() {
         false => Ok(()),
@@ -74,7 +74,7 @@ pub fn check_standard_output() -> Result<()> {
     }
 }
 
-/// Standard output: exactly what is written into a file or a pipe, and on a terminal nothing that steers it.
+/// Standard output. On a terminal, control characters are escaped.
 pub fn standard_output() -> BufWriter<Box<dyn Write>> {
     let out: Box<dyn Write> = match io::stdout().is_terminal() {
         true => Box::new(Harmless::new(io::stdout().lock())),
@@ -83,12 +83,12 @@ pub fn standard_output() -> BufWriter<Box<dyn Write>> {
     BufWriter::with_capacity(1 << 16, out)
 }
 
-/// Standard output refused.
+/// The error for a failed write to standard output.
 pub fn cannot_print(e: io::Error) -> Error {
     Error::io("standard output", e, "the output is incomplete: check where it goes")
 }
 
-/// F, and how near its minimum it is; `rest` is what a model without weights has.
+/// Prints the objective and the optimality violation; `rest` names the model without weights ("the bias").
 pub fn objective(out: &mut dyn Write, report: &Report, rest: &str) -> io::Result<()> {
     let Report { objective, loss, penalty, baseline, violation, l1_max, .. } = report;
     writeln!(

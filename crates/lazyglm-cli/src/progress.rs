@@ -6,21 +6,21 @@ use lazyglm::{Progress, Stage};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// In a long epoch, a line so often.
+/// Seconds between two progress lines of one epoch.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Shows how a run is getting on.
+/// Display of the progress of a training run.
 pub enum Display {
-    /// Nothing.
+    /// No display.
     Quiet,
-    /// A bar that is redrawn.
+    /// A progress bar, on a terminal.
     Bar(ProgressBar, Instant),
-    /// A line an epoch, and every few seconds of a long one: when it began, and when the last line was written.
+    /// One line per epoch, and one every few seconds. Holds the times of the start and of the last line.
     Lines(Instant, Instant),
 }
 
 impl Display {
-    /// Chooses by where standard error goes.
+    /// Chooses the display: a bar if standard error is a terminal, else lines.
     pub fn new(quiet: bool) -> Display {
         if quiet {
             return Display::Quiet;
@@ -36,7 +36,7 @@ impl Display {
         Display::Bar(bar, Instant::now())
     }
 
-    /// Another part of the run is done.
+    /// Updates the display.
     pub fn see(&mut self, progress: &Progress) {
         match self {
             Display::Quiet => {}
@@ -57,7 +57,7 @@ impl Display {
         }
     }
 
-    /// The run is over: leaves no half-drawn bar behind.
+    /// Ends the display and removes the bar.
     pub fn finish(self) {
         if let Display::Bar(bar, _) = self {
             bar.finish_and_clear();

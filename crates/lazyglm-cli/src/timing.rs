@@ -1,4 +1,4 @@
-//! One epoch under the clock, for the demo and the benchmark.
+//! Timing of one epoch, for the demo and the benchmarks.
 
 use lazyglm::optim::lane_loss::Same;
 use lazyglm::optim::lanes::{self, Pass};
@@ -8,17 +8,17 @@ use lazyglm::schedule::{Setting, Spec};
 use lazyglm::{ElasticNet, Error, Method, Precision, Result, Task};
 use std::time::Instant;
 
-/// What came of it.
+/// The result of a timed epoch.
 pub struct Timed {
-    /// From the first row learnt to weights settled.
+    /// Time from the first row to the settled weights.
     pub seconds: f64,
-    /// w.
+    /// The weights.
     pub weights: Vec<f64>,
-    /// b.
+    /// The bias.
     pub bias: f64,
 }
 
-/// Learns the first rows in the order of the data, at a rate that falls from `eta0` like 1/√t.
+/// Trains on the first rows in the order of the data, with the learning rate `eta0`/√t.
 pub fn learn<U: Update>(task: &Task, rows: usize, eta0: f64, update: U) -> Result<Timed> {
     let setting = Setting { eta0, l2: 0.0, rows: Some(task.len() as u64), epochs: 1 };
     let schedule = Spec::parse("inverse-sqrt")?.resolve(&setting)?;
@@ -32,7 +32,7 @@ pub fn learn<U: Update>(task: &Task, rows: usize, eta0: f64, update: U) -> Resul
     Ok(Timed { seconds: started.elapsed().as_secs_f64(), weights, bias: model.bias })
 }
 
-/// Learns all rows the same way for many models at once; the first one's weights.
+/// Trains many models at once on all rows in the same way, and returns the weights of the first.
 pub fn learn_lanes(
     task: &Task,
     eta0: f64,

@@ -1,11 +1,11 @@
-//! What a run takes from files besides its data: a model to start from, factors of the penalty.
+//! Files that a training run reads besides its data: the model of a warm start, and penalty factors.
 
 use crate::args::Train;
 use crate::print::note;
 use lazyglm::{Error, Model, PenaltyFactors, Problem, Result, Settings, start_of};
 use std::sync::Arc;
 
-/// The settings, with what stands in files laid out on the columns of the data.
+/// Returns the settings with the warm start and the penalty factors, read from their files and mapped to columns.
 pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> Result<Settings> {
     let mut settings = settings.clone();
     let (features, classes) = (problem.features(), problem.targets().classes());
@@ -41,7 +41,7 @@ pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> R
     Ok(settings)
 }
 
-/// Refuses a model of many classes or labels where one set of weights is needed.
+/// Rejects a model of many classes or labels, for verbs that need a single set of weights.
 pub fn one_head(model: Model) -> Result<Model> {
     match &model.heads {
         None => Ok(model),

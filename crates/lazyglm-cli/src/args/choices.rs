@@ -1,22 +1,22 @@
-//! Flags of `train` that are one of a few words.
+//! Flags of `train` whose value is one of a few words.
 
 use clap::ValueEnum;
 
-/// How more than two classes go together.
+/// How more than two classes are trained.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Multiclass {
-    /// One against the rest.
+    /// One model per class, against all others.
     Ovr,
-    /// Probabilities that sum to one.
+    /// One softmax model: the probabilities sum to one.
     Softmax,
 }
 
-/// The score above which a label is given.
+/// The score above which a label is predicted.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Thresholds {
-    /// The same for all.
+    /// Zero for every label.
     Zero,
-    /// Where F1 is greatest.
+    /// Tuned per label for the largest F1.
     Tuned,
 }
 
@@ -29,33 +29,33 @@ pub enum Method {
     Sgd,
 }
 
-/// When the penalty is paid.
+/// The algorithm that applies the penalty.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Update {
-    /// The folded frame: two numbers for all weights.
+    /// Lazy updates in constant time per non-zero.
     Lazy,
-    /// The paper's tables.
+    /// Lazy updates with the tables of the paper.
     Table,
-    /// Every weight, every step.
+    /// Dense updates: every weight at every step.
     Dense,
-    /// The same, with predictions over non-zeros.
+    /// Dense updates, with predictions over non-zeros only.
     DenseSparsePredict,
 }
 
 /// The order of rows.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Order {
-    /// Anew for each epoch.
+    /// Shuffled anew for each epoch.
     Shuffled,
-    /// As in the data.
+    /// The order of the data.
     Sequential,
 }
 
-/// Of weights.
+/// Floating-point precision of the weights.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Precision {
-    /// Four bytes.
+    /// Four bytes per weight.
     F32,
-    /// Eight bytes.
+    /// Eight bytes per weight.
     F64,
 }

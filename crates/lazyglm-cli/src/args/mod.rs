@@ -1,4 +1,4 @@
-//! What was typed. These names are a contract: other programs call them.
+//! Command-line arguments. Their names are a stable interface: scripts depend on them.
 
 mod choices;
 mod data;
@@ -30,7 +30,7 @@ const STYLES: Styles = Styles::styled()
 #[derive(Parser)]
 #[command(name = "lazyglm", version, styles = STYLES, max_term_width = 110)]
 pub struct Args {
-    /// What to do.
+    /// The verb to run.
     #[command(subcommand)]
     pub verb: Verb,
 }
@@ -46,35 +46,35 @@ impl Args {
     }
 }
 
-/// What to do.
+/// The verb to run.
 #[derive(Subcommand)]
 pub enum Verb {
     /// Train a model
     Train(Box<Train>),
-    /// Find the penalty: a grid of them, cross-validated, all in one pass
+    /// Choose a penalty by cross-validation: all models of a grid are trained in one pass
     Tune(Box<Tune>),
-    /// Show what becomes of the model as λ₁ falls, all in one pass
+    /// Show the regularisation path: one model per λ₁, all trained in one pass
     Path(Box<Path>),
-    /// Print one prediction a row; blank lines and comments are no rows
+    /// Print one prediction per row; blank lines and comments are not rows
     Predict(Predict),
-    /// Measure a model on data with targets
+    /// Measure the loss and the accuracy of a model on data with targets
     Evaluate(Evaluate),
-    /// Prove how far a model can be from the minimum: a lower bound for the objective, in two passes over the data
+    /// Certify how far a model is from the optimum, by a lower bound on the objective, in two passes over the data
     Certify(Certify),
-    /// Show what is in a model
+    /// Show the weights and the training settings of a model
     Inspect(Inspect),
-    /// Show what is in data: sizes, values, targets, copies, and how much l1 is too much
+    /// Show statistics of data: sizes, values, targets, duplicate rows, and λ₁_max
     Stats(Stats),
     /// Write data in another format: svmlight, vw, jsonl, csv or lazyglm's cache
     Convert(Convert),
-    /// List solvers and what they can do, losses, schedules or formats
+    /// List solvers with their capabilities, losses, schedules or formats
     List {
-        /// Which table.
+        /// The table to print
         table: Table,
     },
-    /// Show the main job on made data: train, evaluate, lazy against dense
+    /// Train and evaluate on synthetic data, and compare lazy with dense updates
     Demo,
-    /// Benchmarks
+    /// Run a benchmark
     #[command(subcommand)]
     Bench(Bench),
 }
@@ -82,19 +82,19 @@ pub enum Verb {
 /// Benchmarks.
 #[derive(Subcommand)]
 pub enum Bench {
-    /// The paper's Table 1 on data of its shape: seconds a row for lazy, table and dense updates
+    /// Reproduce Table 1 of the paper on synthetic data: seconds per row for lazy, table and dense updates
     Paper(BenchPaper),
-    /// What 8 and 16 models in one pass cost against one, on data of the paper's shape, on one core
+    /// Time 8 and 16 models in one pass against one model, on synthetic data, on one core
     Lanes(BenchPaper),
 }
 
-/// `lazyglm bench paper` and `lazyglm bench lanes`.
+/// Arguments of `lazyglm bench paper` and `lazyglm bench lanes`.
 #[derive(ClapArgs)]
 pub struct BenchPaper {
-    /// Rows to make; 1,000,000 as in the paper need 0.8 GB
+    /// Number of rows to generate; 1,000,000 as in the paper need 0.8 GB
     #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..))]
     pub rows: u32,
-    /// The figures as one JSON object
+    /// Print the results as one JSON object
     #[arg(long)]
     pub json: bool,
 }

@@ -3,71 +3,71 @@
 use clap::{Args as ClapArgs, ValueEnum};
 use std::path::PathBuf;
 
-/// `lazyglm predict`.
+/// Arguments of `lazyglm predict`.
 #[derive(ClapArgs)]
 pub struct Predict {
-    /// A file written by `lazyglm train -o`
+    /// Model file, written by `lazyglm train -o`
     pub model: PathBuf,
-    /// Data of the kind the model was trained on, plain, gzip or zstd; '-' for standard input; targets may be missing
+    /// Data with the features of the training data: plain, gzip or zstd; '-' for standard input; targets may be missing
     pub data: PathBuf,
-    /// The format [default: by the file's name, or as in training]
+    /// Data format [default: by file name, or as in training]
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
-    /// Write the predictions here instead of standard output
+    /// File to write the predictions to, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What to print [default: probability if the loss gives one, else score for classes, target for numbers; target with many
-    /// classes or labels, whose probabilities or scores are a tab-separated line a row, after a line of names]
+    /// Kind of prediction [default: probability if the loss has one, else score for two classes and target for numbers; target for
+    /// more classes and for labels, whose probabilities or scores are one tab-separated line per row, after a header of names]
     #[arg(long = "as", value_enum, value_name = "WHAT")]
     pub what: Option<What>,
-    /// Fail on a feature that never occurred in training, instead of counting it as zero
+    /// Fail on a feature that does not occur in training, instead of ignoring it
     #[arg(long)]
     pub strict: bool,
-    /// No notes
+    /// Print no notes and no warnings
     #[arg(long)]
     pub quiet: bool,
 }
 
-/// What to print for a row.
+/// Kind of prediction to print per row.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum What {
-    /// Of the positive class.
+    /// Probability of the positive class.
     Probability,
-    /// w·x + b.
+    /// Score w·x + b.
     Score,
-    /// The class or the predicted number.
+    /// Predicted class or number.
     Target,
 }
 
-/// `lazyglm evaluate`.
+/// Arguments of `lazyglm evaluate`.
 #[derive(ClapArgs)]
 pub struct Evaluate {
-    /// A file written by `lazyglm train -o`
+    /// Model file, written by `lazyglm train -o`
     pub model: PathBuf,
-    /// Data of the kind the model was trained on, plain, gzip or zstd; '-' for standard input
+    /// Data with the features of the training data: plain, gzip or zstd; '-' for standard input
     pub data: PathBuf,
-    /// The format [default: by the file's name, or as in training]
+    /// Data format [default: by file name, or as in training]
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
-    /// Fail on a feature that never occurred in training, instead of counting it as zero
+    /// Fail on a feature that does not occur in training, instead of ignoring it
     #[arg(long)]
     pub strict: bool,
-    /// No notes
+    /// Print no notes and no warnings
     #[arg(long)]
     pub quiet: bool,
-    /// The figures as one JSON object
+    /// Print the results as one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
-/// `lazyglm certify`.
+/// Arguments of `lazyglm certify`.
 #[derive(ClapArgs)]
 pub struct Certify {
-    /// A file written by `lazyglm train -o`: it says which problem is to be solved
+    /// Model file, written by `lazyglm train -o`, which holds the loss and the penalty
     pub model: PathBuf,
-    /// The data it was trained on, plain, gzip or zstd
+    /// The training data of the model: plain, gzip or zstd
     pub data: PathBuf,
-    /// Judge these weights instead of the model's own: one `feature<TAB>weight` a line, as `inspect --tsv` prints them
+    /// File of weights to certify instead of the model's: one `feature<TAB>weight` per line, as `inspect --tsv` prints them
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
     /// λ₁ [default: that of the model]
@@ -76,47 +76,47 @@ pub struct Certify {
     /// λ₂ [default: that of the model]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub l2: Option<f64>,
-    /// As in training: a file with one weight a row
+    /// As in training: file with one weight per row
     #[arg(long, value_name = "FILE")]
     pub sample_weights: Option<PathBuf>,
     /// As in training: balanced, or CLASS=WEIGHT,CLASS=WEIGHT
     #[arg(long, value_name = "W", allow_hyphen_values = true)]
     pub class_weight: Option<String>,
-    /// As in training: factors of the penalty
+    /// As in training: file of penalty factors
     #[arg(long, value_name = "FILE")]
     pub penalty_factor: Option<PathBuf>,
-    /// As in training: no weight below zero
+    /// As in training: all weights are at least zero
     #[arg(long)]
     pub nonnegative: bool,
     /// As in training: what each feature was divided by
     #[arg(long, default_value = "none", value_name = "none|maxabs|std")]
     pub scale: String,
-    /// The format [default: by the file's name, or as in training]
+    /// Data format [default: by file name, or as in training]
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
-    /// No notes
+    /// Print no notes and no warnings
     #[arg(long)]
     pub quiet: bool,
-    /// The figures as one JSON object
+    /// Print the results as one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
-/// `lazyglm inspect`.
+/// Arguments of `lazyglm inspect`.
 #[derive(ClapArgs)]
 pub struct Inspect {
-    /// A file written by `lazyglm train -o`
+    /// Model file, written by `lazyglm train -o`
     pub model: PathBuf,
-    /// Show the N largest weights, of each class or label if there are many [default: 20, or all with --tsv and --json]
+    /// Show the N largest weights, per class or label if there are many [default: 20, or all with --tsv and --json]
     #[arg(long, value_name = "N", conflicts_with = "all")]
     pub top: Option<usize>,
-    /// Show every weight that is not zero, in the order of features
+    /// Show every non-zero weight, in the order of features
     #[arg(long)]
     pub all: bool,
-    /// One `feature<TAB>weight` a line, after one line `(bias)<TAB>value`; with many classes or labels, its name and a tab first
+    /// Print one `feature<TAB>weight` per line, after a line `(bias)<TAB>value`; with many classes or labels, each line starts with its name
     #[arg(long, conflicts_with = "json")]
     pub tsv: bool,
-    /// One JSON object: how it was trained, bias and weights
+    /// Print one JSON object with the training settings, bias and weights
     #[arg(long)]
     pub json: bool,
 }

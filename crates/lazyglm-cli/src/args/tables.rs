@@ -1,4 +1,4 @@
-//! The tables of the library: for `lazyglm list`, and for the end of the help.
+//! The tables of the library, as text for `lazyglm list` and for the end of the help.
 
 use clap::ValueEnum;
 use lazyglm::data::format::{self, write};
@@ -7,13 +7,13 @@ use lazyglm::{Capabilities, Losses, Parameter, SOLVERS, Steps, TargetKind, loss,
 /// A table that can be listed.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Table {
-    /// Solvers, and what each of them can do.
+    /// Solvers and their capabilities
     Solvers,
-    /// Losses, with their formulas and keys.
+    /// Losses, with their formulas and keys
     Losses,
-    /// Schedules of the learning rate, with their formulas and keys.
+    /// Learning-rate schedules, with their formulas and keys
     Schedules,
-    /// Formats of data.
+    /// Data formats
     Formats,
 }
 

@@ -1,8 +1,8 @@
-//! Values with a unit or a range, as they are typed.
+//! Parsers of values with a unit or a range.
 
 use std::time::Duration;
 
-/// Bytes, with K, M, G or T for powers of 1024.
+/// Parses a number of bytes, with K, M, G or T for powers of 1024.
 pub(super) fn size(text: &str) -> Result<usize, String> {
     let bare = text.trim_end_matches(['b', 'B']).trim_end_matches('i');
     let unit = bare.chars().last().and_then(|c| "KMGT".find(c.to_ascii_uppercase()));
@@ -12,7 +12,7 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
     fits.then_some(bytes as usize).ok_or("write a number of bytes, or one with K, M, G or T: 2G, 500M".into())
 }
 
-/// A time, in seconds, minutes or hours.
+/// Parses a duration in seconds, minutes or hours.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let (digits, unit) = match text.chars().last() {
         Some('s') => (&text[..text.len() - 1], 1.0),
@@ -25,7 +25,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     fits.then(|| Duration::from_secs_f64(seconds)).ok_or("write a time above 0: 60s, 5m, 1h".into())
 }
 
-/// A relative distance.
+/// Parses a relative distance from the optimum.
 pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse().unwrap_or(f64::NAN);
     (number > 0.0 && number < 1.0).then_some(number).ok_or("give a number above 0 and below 1".into())

@@ -1,4 +1,4 @@
-//! `lazyglm bench lanes`: what many models in one pass cost, against one.
+//! `lazyglm bench lanes`: the time of many models in one pass, compared with one model.
 //!
 //! Contenders run by turns on one core, several rounds, and the fastest round of each counts.
 
@@ -25,7 +25,7 @@ struct Contender {
     nonzeros: usize,
 }
 
-/// λ₁ of lane l: a decade in eight steps, and the first is the same for everybody.
+/// λ₁ of a lane: eight steps per decade; the first lane is the same for all contenders.
 fn penalties(lanes: usize) -> Vec<ElasticNet> {
     (0..lanes).map(|l| ElasticNet { l1: 1e-6 * 10f64.powf(l as f64 / 8.0), l2: L2 }).collect()
 }

@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 
 const ROUNDS: usize = 5;
-/// Rows for the dense updates: enough for a steady figure.
+/// Number of rows for the dense updates: enough for a stable measurement.
 const DENSE_ROWS: usize = 500;
 const ETA0: f64 = 0.1;
 const NET: ElasticNet = ElasticNet { l1: 1e-6, l2: 1e-6 };
 
-/// What the paper printed: seconds a row for lazy, dense, and dense with sparse predictions.
+/// The results of the paper: seconds per row for lazy, dense, and dense with sparse predictions.
 fn printed(method: Method) -> [f64; 3] {
     match method {
         Method::Sgd => [0.0102, 21.377, 14.381],

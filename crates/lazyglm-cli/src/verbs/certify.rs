@@ -1,4 +1,4 @@
-//! `lazyglm certify MODEL DATA`: how far a model can be from the minimum, proved.
+//! `lazyglm certify MODEL DATA`: a certified bound on the distance of a model from the optimum.
 
 use crate::args::Certify;
 use crate::print::{self, count, note};

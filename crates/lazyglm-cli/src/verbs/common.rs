@@ -1,16 +1,16 @@
-//! What several verbs do before they begin.
+//! Checks and setup that several verbs share.
 
 use lazyglm::{Error, Result, util::files};
 use std::path::Path;
 
-/// Says how many threads there are, if that was asked for.
+/// Sets the number of threads, if it was given.
 pub fn use_threads(threads: Option<u32>) -> Result<()> {
     let Some(threads) = threads else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
     pool.map_err(|e| Error::call(format!("cannot start --threads {threads}: {e}"), "leave --threads out"))
 }
 
-/// Output must not replace the data it came from.
+/// Rejects an output file that is also the input file.
 pub fn refuse_same(output: &Path, data: &Path) -> Result<()> {
     match files::same_file(output, data) {
         false => Ok(()),

@@ -1,4 +1,4 @@
-//! `lazyglm convert IN OUT`: data in another format.
+//! `lazyglm convert IN OUT`: converts data to another format.
 
 use crate::args::Convert;
 use crate::plan;

@@ -1,4 +1,4 @@
-//! `lazyglm demo`: the main job on made data, no file needed.
+//! `lazyglm demo`: trains and evaluates on synthetic data, without any file.
 
 use crate::print::{self, count};
 use crate::progress::Display;
@@ -88,7 +88,7 @@ fn found(weights: &[f64], truth: &[(usize, f64)]) -> Found {
     }
 }
 
-/// The same rows, once updating only what a row touches and once updating every weight.
+/// Times lazy and dense updates on the same rows.
 fn side_by_side(task: &Task, penalty: ElasticNet, eta0: f64) -> Result<()> {
     let start = || vec![0.0; task.examples().rows.columns()];
     let method = Settings::default().method;

@@ -1,4 +1,4 @@
-//! `lazyglm evaluate MODEL DATA`: how good a model is on data with targets.
+//! `lazyglm evaluate MODEL DATA`: the metrics of a model on data with targets.
 
 use crate::args::Evaluate;
 use crate::print::{self, count, note, unseen_note};
@@ -54,7 +54,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
     })
 }
 
-/// A loss that is NaN or infinite is no measure of anything, and JSON has no word for it.
+/// Rejects a loss that is NaN or infinite, which JSON cannot represent.
 pub fn check_loss(loss: f64, args: &Evaluate) -> Result<()> {
     match loss.is_finite() {
         true => Ok(()),
@@ -66,7 +66,7 @@ pub fn check_loss(loss: f64, args: &Evaluate) -> Result<()> {
     }
 }
 
-/// The figures in words; `-` where one has no meaning here.
+/// The metrics as text; `-` for a metric that does not apply.
 pub fn human(out: &mut dyn Write, figures: &Metrics) -> io::Result<()> {
     let mut line = |name: &str, value: Option<f64>| match value {
         Some(value) => writeln!(out, "{name:<18} {value:.6}"),

@@ -10,10 +10,10 @@ use lazyglm::problem::task::{Unknown, sets_of};
 use lazyglm::{Error, HeadKind, Heads, Model, Place, Result, Scorer, data::dataset};
 use std::io::{self, Write};
 
-/// Classes or labels that are shown one by one.
+/// Maximum number of classes or labels in the table.
 const SHOWN: usize = 30;
 
-/// Measures the model.
+/// Prints the metrics of the model.
 pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     let (mut scorer, mut tally) = (Scorer::new(model), Tally::new(heads, &*model.loss));
     let (mut scores, mut with_query, mut rows) = (Vec::new(), 0, 0);
@@ -59,7 +59,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     })
 }
 
-/// One object: figures of the whole, then those of each class or label.
+/// The metrics as one JSON object: those of the model, then those of each class or label.
 fn json(figures: &HeadMetrics, kind: HeadKind) -> io::Result<serde_json::Value> {
     let mut whole = serde_json::to_value(figures)?;
     if let Some(object) = whole.as_object_mut() {

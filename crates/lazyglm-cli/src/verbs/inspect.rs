@@ -1,4 +1,4 @@
-//! `lazyglm inspect MODEL`: what is in a model.
+//! `lazyglm inspect MODEL`: the weights and the training settings of a model.
 
 use crate::args::Inspect;
 use crate::print::{self, count};
@@ -95,7 +95,7 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
     }
     match report.objective {
         f if f.is_finite() => writeln!(out, "objective  {f:.8}")?,
-        _ => writeln!(out, "objective  not measured")?, // saved where the rows were not at hand
+        _ => writeln!(out, "objective  not measured")?, // the model was saved without its rows
     }
     writeln!(out, "bias       {:+.6}", model.bias)?;
     writeln!(out, "\n{:>width$}  {:>14}", "feature", "weight")

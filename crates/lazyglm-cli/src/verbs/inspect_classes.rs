@@ -8,15 +8,15 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Weights that are shown of each, if nothing is asked.
+/// Default number of weights shown per class or label.
 const TOP: usize = 5;
-/// Classes or labels that are shown, if nothing is asked.
+/// Default number of classes or labels shown.
 const SHOWN: usize = 30;
 
-/// A feature's number among those with a weight, and the weight.
+/// Position of a feature among those with a weight, and the weight.
 type Own = Vec<(usize, f64)>;
 
-/// Shows the model.
+/// Prints the model.
 pub fn run(args: &Inspect, model: &Model, heads: &Heads) -> Result<()> {
     let whole = args.all || (args.top.is_none() && (args.tsv || args.json));
     let by_head = by_head(model, heads, (!whole).then_some(args.top.unwrap_or(TOP)));
@@ -27,7 +27,7 @@ pub fn run(args: &Inspect, model: &Model, heads: &Heads) -> Result<()> {
     })
 }
 
-/// The weights of each head, in the order of features; or the largest first, so many of them.
+/// The weights of each head: all in the order of features, or a number of the largest.
 fn by_head(model: &Model, heads: &Heads, top: Option<usize>) -> Vec<Own> {
     let mut by_head = vec![Own::new(); heads.names.len()];
     for k in 0..model.features.len() {

@@ -1,4 +1,4 @@
-//! One verb a file; what ends in `_classes` is a verb's part for many classes or labels. `common` is of several.
+//! One file per verb. Files that end in `_classes` handle many classes or labels; `common` is shared.
 
 pub mod bench_lanes;
 pub mod bench_paper;

@@ -1,4 +1,4 @@
-//! `lazyglm path DATA`: the model along λ₁.
+//! `lazyglm path DATA`: the regularisation path, one model per λ₁.
 
 use crate::args::Path;
 use crate::grid::Grid;
@@ -42,7 +42,7 @@ pub fn run(args: Path) -> Result<()> {
     })
 }
 
-/// Weights in the units of the data, and what their features are called, in the order of features.
+/// The weights in the units of the data with the names of their features, in the order of features.
 fn weights(grid: &Grid, stop: &Stop) -> Vec<(String, f64)> {
     let features = &grid.task().data.features;
     let mut columns: Vec<(usize, f64)> =
@@ -66,7 +66,7 @@ fn coefficients(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<
     Ok(())
 }
 
-/// A field of CSV: in quotes if it must be.
+/// A CSV field, quoted if needed.
 fn quoted(name: &str) -> String {
     match name.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", name.replace('"', "\"\"")),

@@ -1,4 +1,4 @@
-//! `lazyglm predict MODEL DATA`: one line a row.
+//! `lazyglm predict MODEL DATA`: prints one line per row.
 
 use crate::args::{Predict, What};
 use crate::print::{cannot_print, note, standard_output, unseen_note, warning};
@@ -24,7 +24,7 @@ pub fn run(args: &Predict) -> Result<()> {
         Some(What::Score) => Output::Score,
         Some(What::Target) => Output::Target,
     };
-    model.predict(0.0, what)?; // refuses what this model cannot give, before any output
+    model.predict(0.0, what)?; // rejects a prediction that this model does not support, before any output
     let mut job = Job {
         model: &model,
         what,
@@ -147,7 +147,7 @@ fn line(
     })
 }
 
-/// Numbers with tabs between them.
+/// Writes numbers separated by tabs.
 fn numbers(out: &mut dyn Write, numbers: &[f64]) -> io::Result<()> {
     for (k, number) in numbers.iter().enumerate() {
         write!(out, "{}{number:?}", if k == 0 { "" } else { "\t" })?;

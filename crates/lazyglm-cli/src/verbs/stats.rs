@@ -1,4 +1,4 @@
-//! `lazyglm stats DATA`: what is in a file of data.
+//! `lazyglm stats DATA`: statistics of a data file.
 
 use crate::args::Stats as Args;
 use crate::plan;

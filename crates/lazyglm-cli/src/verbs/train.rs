@@ -1,4 +1,4 @@
-//! `lazyglm train DATA`: from a file to a model.
+//! `lazyglm train DATA`: trains a model on a data file.
 
 mod data;
 mod figures;
@@ -30,7 +30,7 @@ pub fn run(args: Train) -> Result<()> {
             return Err(Error::call("a model cannot go to standard output", "give -o the name of a file"));
         }
         refuse_same(path, &args.data)?;
-        files::check_writable(path)?; // now, not after an hour of work
+        files::check_writable(path)?; // now, not after training
     }
     if let CacheMode::File(cache) = CacheMode::parse(&args.cache) {
         refuse_same(&cache, &args.data)?;
@@ -62,7 +62,7 @@ pub fn run(args: Train) -> Result<()> {
     trained.report.seconds_read = seconds_read;
     trained.notes.iter().for_each(|text| note(args.quiet, text));
     let report = trained.report.clone();
-    settings.penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // which may have been chosen
+    settings.penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // auto may have chosen it
     comment(&args, &settings, &trained, problem);
     if args.output.is_some() || args.reading.hash_bits.is_some() {
         let model = Model::new(problem, &settings, trained);
@@ -79,7 +79,7 @@ pub fn run(args: Train) -> Result<()> {
     }
 }
 
-/// Ctrl-C ends the run and keeps what was learnt; once more, and it ends the program.
+/// Installs the Ctrl-C handler: the first Ctrl-C stops training and keeps the model, the second ends the program.
 fn interrupt() -> Option<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let theirs = flag.clone();

@@ -1,4 +1,4 @@
-//! `lazyglm tune DATA`: which penalty, by rows held out; all models of the grid in one pass.
+//! `lazyglm tune DATA`: chooses a penalty by held-out loss; all models of the grid are trained in one pass.
 
 use crate::args::{Choose, Tune};
 use crate::grid::Grid;
@@ -32,7 +32,7 @@ pub fn run(args: Tune) -> Result<()> {
         None => Held::Folds(Folds::new(grid.task(), folds, args.train.seed)?),
     };
     let deadline = args.budget.map(|budget| grid.started + budget);
-    // A refit takes about as long as a fifth of the search for a point: see that it gets that time.
+    // A refit takes about a fifth of the time of a grid point: a tenth of the budget is reserved for it.
     let reserve = if output.is_some() { 0.1 } else { 0.0 };
     let job = Search {
         task: grid.task(),
@@ -79,7 +79,7 @@ fn save(grid: &Grid, settings: &Settings, mut trained: Trained, path: &std::path
     Ok(trained)
 }
 
-/// As many epochs as were asked for, or as the budget still allows, by how long the search took for a lane.
+/// The settings of the refit, with fewer epochs if the budget requires it, estimated from the time of the search.
 fn refit_settings(
     args: &Tune,
     grid: &Grid,
@@ -90,7 +90,7 @@ fn refit_settings(
 ) -> Settings {
     let settings = grid.at(&grid.points[chosen]);
     let Some(deadline) = deadline else { return settings };
-    // A lane of a block costs no more than a model alone: this errs on the safe side.
+    // A model trained alone takes longer than a lane of a block: the factor 4 is a safe estimate.
     let lane_epochs: f64 = outcome.scores.iter().map(|score| score.epochs).sum::<f64>().max(1e-3);
     let epoch = 4.0 * searched.as_secs_f64() / lane_epochs;
     let left = deadline.saturating_duration_since(Instant::now()).as_secs_f64();
@@ -121,7 +121,7 @@ fn show(bar: &ProgressBar, stage: &Stage) {
     bar.set_message(format!("epoch {} · {} points", stage.epoch, stage.points));
 }
 
-/// What a user should know but did not ask.
+/// Prints notes and warnings about the search.
 fn comment(args: &Tune, grid: &Grid, outcome: &Outcome) {
     let say = |text: &str| note(args.train.quiet, text);
     let hopeless = outcome.scores.iter().filter(|s| matches!(s.dropped, Some(Dropped::Hopeless(_)))).count();

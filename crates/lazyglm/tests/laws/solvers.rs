@@ -109,7 +109,8 @@ fn each_setting_is_learnt_or_refused_for_each_kind_of_targets_as_the_table_says(
         for (row, (name, ask, set)) in SOLVERS.iter().flat_map(|row| SWITCHES.map(|switch| (row, switch))) {
             let mut wanted = Request { targets: Some(TargetKind::of(heads)), ..Request::default() };
             let mut settings = Settings { solver: row.solver, epochs: 2, ..Settings::default() };
-            (ask(&mut wanted), set(&mut settings));
+            ask(&mut wanted);
+            set(&mut settings);
             let allowed = row.solver.check(&wanted).map_err(|error| error.to_string());
             let done = train(&task, None, &settings, &mut |_| {}).map_err(|error| error.to_string());
             assert_eq!(done.map(|_| ()), allowed, "{} {heads:?} {name}", row.solver);

@@ -1,4 +1,4 @@
-//! What a run learns from: data read as the flags say, and rows held out.
+//! Reads the training data and the held-out rows as the flags specify.
 
 use super::split::split;
 use crate::args::Train;
@@ -13,14 +13,14 @@ use lazyglm::{
 
 /// Rows in memory or on disk, and held-out rows.
 pub struct TrainingData {
-    /// The rows to learn from.
+    /// The training rows.
     pub problem: Box<dyn Problem>,
-    /// The rows held out.
+    /// The held-out rows.
     pub held_out: Option<Task>,
 }
 
 impl TrainingData {
-    /// Reads the data.
+    /// Reads the training data, and the held-out rows if any are asked for.
     pub fn read(args: &Train, plan: &Plan) -> Result<TrainingData> {
         let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
         let asked = ReadOptions { renumber: args.renumber, ..plan::asked(&args.reading)? };
@@ -41,7 +41,7 @@ impl TrainingData {
         let as_f32 = plan.settings.precision == Precision::F32;
         let load = Load { asked, declared, weights, as_f32, cache, scale };
         let (data, weights) = match &surveyed {
-            Some(windows) => windows.load(&load)?, // a pipe cannot be read again; what was kept of it can
+            Some(windows) => windows.load(&load)?, // a pipe cannot be read twice, but its cache can
             None => Dataset::load(&args.data, &load)?,
         };
         let builder = Task::builder(data).loss(plan.loss.clone()).heads(plan.heads).sample_weights(weights);
@@ -85,7 +85,7 @@ impl TrainingData {
         Ok(TrainingData { problem: Box::new(windows), held_out })
     }
 
-    /// With hashed features: how many of the buckets that have a weight stand for more than one name.
+    /// A note for hashed features: how many buckets with a weight are shared by several names.
     pub fn collisions(&self, model: &Model) -> Option<String> {
         let FeatureIds::Buckets(buckets) = &*self.problem.features().naming else { return None };
         let weights = model.features.len();

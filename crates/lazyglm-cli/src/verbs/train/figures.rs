@@ -1,4 +1,4 @@
-//! The figures of a run, as text.
+//! The results of a training run, as text.
 
 use crate::args::Train;
 use crate::print::{self, count};
@@ -6,10 +6,10 @@ use lazyglm::data::feature_ids::one_line;
 use lazyglm::{HeadKind, HeadReport, Place, Report, Solver, Stop, Targets, Validation};
 use std::io::{self, Write};
 
-/// Classes or labels that are shown one by one.
+/// Maximum number of classes or labels in the table.
 const SHOWN: usize = 20;
 
-/// Writes the figures, one line for each.
+/// Prints the results, one per line.
 pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report: &Report) -> io::Result<()> {
     let (rows, features) = (count(report.rows as u64), count(report.features as u64));
     let heads = targets.heads();
@@ -61,7 +61,7 @@ pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report
     }
 }
 
-/// Why the run stopped, unless it made all epochs.
+/// The reason why the run stopped, unless all epochs were run.
 fn stopped(report: &Report) -> Option<String> {
     match (report.stop, report.predicted_decrease) {
         (Stop::Gap, _) => Some("at the tolerance: proved by the duality gap".to_string()),
@@ -75,7 +75,7 @@ fn stopped(report: &Report) -> Option<String> {
     }
 }
 
-/// The classes or labels; of many, those with the most rows.
+/// Prints a table of the classes or labels with the most rows.
 fn table(out: &mut dyn Write, kind: HeadKind, heads: &[HeadReport]) -> io::Result<()> {
     writeln!(out)?;
     let mut shown: Vec<&HeadReport> = heads.iter().collect();

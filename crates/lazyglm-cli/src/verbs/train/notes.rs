@@ -82,7 +82,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
     }
 }
 
-/// What an interrupted run has reached.
+/// A note about what an interrupted run reached.
 fn interrupted(report: &Report) -> String {
     let distance = match report.relative_gap {
         Some(gap) => format!("the minimum is at most {gap:.1e} of the objective away"),
@@ -103,7 +103,7 @@ fn interrupted(report: &Report) -> String {
     }
 }
 
-/// What `auto` did.
+/// A note about what `auto` chose.
 fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     let Report { l1, l2, tried, .. } = report;
     let chosen = match tried.iter().find(|point| point.chosen) {

@@ -3,7 +3,7 @@
 use lazyglm::util::random::Random;
 use lazyglm::{Error, Result, Task};
 
-/// Some rows for learning, some held out: a function of the seed alone.
+/// Splits row numbers into training and held-out rows; the split depends on the seed alone.
 fn split_rows(rows: usize, share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
     let held = (rows as f64 * share).round() as usize;
     if held == 0 || held == rows {
@@ -20,7 +20,7 @@ fn split_rows(rows: usize, share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usi
     Ok((kept.to_vec(), held_out.to_vec()))
 }
 
-/// The same rows as tasks.
+/// Splits a task into training and held-out rows.
 pub(super) fn split(task: &Task, share: f64, seed: u64) -> Result<(Task, Task)> {
     let (kept, held_out) = split_rows(task.len(), share, seed)?;
     let kept = task.select(&kept);
