@@ -1,4 +1,4 @@
-//! Training with a rate for each weight: see [`crate::optim::adagrad`].
+//! Training with a learning rate per weight: see [`crate::optim::adagrad`].
 
 use super::evaluate::{evaluate, lower_eta0};
 use super::holdout::{Holdout, One, sampled};
@@ -13,10 +13,10 @@ use crate::optim::scales::Scales;
 use crate::util::error::Result;
 use std::time::Instant;
 
-/// Features by their root mean square or their largest magnitude, steps aware of where they lead or not.
+/// Kinds of steps in the search: two scales of features (root mean square, maximum), each with and without look-ahead.
 const KINDS: usize = 4;
 
-/// Trains on rows wherever they are.
+/// Trains one model by AdaGrad, on rows in memory or on disk.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let settings = job.settings;
     let started = Instant::now();
@@ -53,7 +53,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     averaged(job, candidate.eta, model.sampling_one_in(sampled(job.problem.rows())), started, watch)
 }
 
-/// Trains a model, or several of its kind in orders of their own, whose average counts.
+/// Trains the model, or the average of several runs in different row orders.
 pub(super) fn averaged<L: Learner + Clone + Send>(
     job: &Job,
     eta: f64,
@@ -68,7 +68,7 @@ pub(super) fn averaged<L: Learner + Clone + Send>(
     evaluate(job, eta, rule.fit(&mut One::new(job.loss(), model), job.problem)?)
 }
 
-/// What was found to be the best kind and rate.
+/// Searches for the best kind of steps and learning rate on the first batch.
 pub(super) fn climb<L: Learner>(
     job: &Job,
     kinds: usize,
@@ -83,7 +83,7 @@ pub(super) fn climb<L: Learner>(
     Ok(best)
 }
 
-/// The scales of all rows, in one pass.
+/// The scales of all features, found in one pass over the rows.
 pub(super) fn scales(job: &Job) -> Result<Scales> {
     let mut scales = Scales::new(job.columns());
     job.problem.pass(&mut |batch| {

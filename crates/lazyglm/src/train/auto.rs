@@ -1,10 +1,10 @@
-//! What is done where nothing is said of how.
+//! The solver `auto`, which chooses the algorithm, and the penalty if none is given.
 //!
 //! ```text
-//! rows in memory, a smooth loss    the minimiser, by Newton's method; λ, if none was given, by held-out loss (recipe.rs), or
-//!                                  what follows the regularised leader (follow.rs), if that is better there
-//! rows in memory, a loss with kinks   stochastic steps; λ, if none was given, by held-out loss, all as lanes
-//! rows on disk                     stochastic steps, then the zero test (zeros.rs)
+//! rows in memory, smooth loss        the optimum, by Newton's method; λ, if none is given, by held-out loss
+//!                                    (penalty_search.rs), or FTRL-Proximal if its held-out loss is lower (ftrl_candidate.rs)
+//! rows in memory, loss with kinks    SGD; λ, if none is given, by held-out loss, with all candidates as lanes
+//! rows on disk                       SGD, then the zero test (zero_test.rs)
 //! ```
 
 use super::fold;
@@ -26,14 +26,14 @@ use crate::util::error::Result;
 use crate::util::random;
 use std::sync::Arc;
 
-/// What is tried where a loss has kinks, in the units of recipe.rs: λ₁ and λ₂ alike.
+/// The grid of λ₁ and of λ₂ for losses with kinks, in the units of penalty_search.rs.
 const SHARES: [f64; 4] = [0.0, 1e-4, 1e-3, 1e-2];
-/// Multiples of the rate that the rehearsal finds.
+/// The grid of learning rates, as multiples of the rate that the search finds.
 const RATES: [f64; 3] = [0.25, 1.0, 4.0];
-/// Bytes for the lanes of a search.
+/// Memory limit for the lanes of a search, in bytes.
 const MEMORY: usize = 2 << 30;
 
-/// Trains as the table above says.
+/// Trains with the algorithm that suits the rows and the loss.
 pub(super) fn train(
     task: &Task,
     validation: Option<&Task>,
@@ -61,7 +61,7 @@ pub(super) fn train(
     Ok(trained)
 }
 
-/// Stochastic steps, since there is no curvature to go by.
+/// Trains by SGD, for losses without a second derivative.
 fn with_kinks(
     task: &Task,
     validation: Option<&Task>,
@@ -74,7 +74,7 @@ fn with_kinks(
     let mut tried = Vec::new();
     let null = objective::NullModel::of(task.examples(), &*task.loss, settings.bias);
     if !warm && null.gradient.iter().all(|g| *g == 0.0) {
-        return newton::of_bias_alone(task, validation, &settings, null.bias()); // the minimum, whatever the penalty
+        return newton::of_bias_alone(task, validation, &settings, null.bias()); // the optimum for any penalty
     }
     let plain = settings.factors.is_none() && !settings.nonnegative;
     if settings.choose_penalty && plain && task.len() >= 10 {

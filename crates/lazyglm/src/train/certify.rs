@@ -1,8 +1,8 @@
-//! What can be proved of a model on a file of data, in two passes over it.
+//! A certificate of how far a model is from the optimum, in two passes over a data file.
 //!
-//! The first pass scores the rows; the second sums the gradients. Rows are not held: a score, a target and a weight of
-//! each are. The problem is that of the data: features that only the model knows still cost their penalty, features
-//! that only the data have are weights of zero, which may be wrong.
+//! The first pass computes the scores of the rows; the second sums the gradients. Memory holds a score, a target and a
+//! weight per row, not the rows. Features that only the model has still count in the penalty. Features that only the data
+//! have are weights of zero, which may not be optimal.
 
 use crate::data::bytes::is_stream;
 use crate::data::cache::Stamp;
@@ -23,7 +23,7 @@ use crate::util::parameter::Parameter;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// How to read the data, and which problem they pose.
+/// How to read the data, and the optimisation problem to certify.
 ///
 /// ```
 /// use lazyglm::{Certify, Dataset, Declared, Model, Settings, Task, train};
@@ -39,19 +39,19 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Certify {
-    /// The format, if it is not that of the training data.
+    /// The format of the data, if it differs from that of the training data.
     pub format: Option<String>,
-    /// λ₁ and λ₂.
+    /// The penalty λ₁ and λ₂.
     pub penalty: ElasticNet,
-    /// Factors of the penalty.
+    /// The penalty factors.
     pub factors: Option<PenaltyFactors>,
-    /// Whether no weight may be below zero.
+    /// Whether all weights must be at least zero.
     pub nonnegative: bool,
-    /// What values were divided by in training.
+    /// The scaling of features in training.
     pub scale: Scale,
-    /// A weight for each row.
+    /// One weight per row.
     pub sample_weights: Option<SampleWeights>,
-    /// How much classes count.
+    /// The weight of each class.
     pub class_weight: Option<ClassWeight>,
 }
 
@@ -70,22 +70,22 @@ impl Default for Certify {
     }
 }
 
-/// What was proved.
+/// The certificate of a model.
 #[derive(Clone, Debug)]
 pub struct Proved {
-    /// The figures.
+    /// The objective, its lower bound, and the optimality violation.
     pub certificate: Certificate,
-    /// The feature at which the conditions of a minimum are violated most, or `(bias)`.
+    /// The feature with the largest optimality violation, or `(bias)`.
     pub worst: Option<String>,
-    /// How many rows there were.
+    /// The number of rows.
     pub rows: usize,
 }
 
-/// Features up to this index have a column each; those beyond, if they occur.
+/// Features below this index have a column each; those beyond have a column if they occur.
 const DIRECT: u32 = 1 << 22;
 
 impl Certify {
-    /// Goes through the data twice.
+    /// Certifies a model on a data file, in two passes.
     pub fn run(&self, model: &Model, data: &Path) -> Result<Proved> {
         if is_stream(data) {
             let what = format!("{} can be read once, and a certificate takes two passes", Place::file(data));
@@ -95,7 +95,7 @@ impl Certify {
         let proved = self.prove(model, data);
         match Stamp::of(data)? == before {
             true => proved,
-            false => Err(changed(data)), // whatever came of it, it is of neither the old data nor the new
+            false => Err(changed(data)), // the result belongs to neither the old nor the new data
         }
     }
 
@@ -109,7 +109,7 @@ impl Certify {
         let mut gradients = vec![[0.0; 2]; table.weights.len()];
         let (mut row, mut of_bias) = (0, 0.0);
         self.pass(model, data, &mut table, &mut |block, table| {
-            gradients.resize(table.weights.len(), [0.0; 2]); // longer only if the data have changed
+            gradients.resize(table.weights.len(), [0.0; 2]); // larger only if the data have changed
             for i in 0..block.rows.len() {
                 let ScoredRow { score, target, weight } = *kept.get(row).ok_or_else(|| changed(data))?;
                 let here = weight * model.loss.slope(score, target);
@@ -168,7 +168,7 @@ impl Certify {
         Ok(Proved { certificate, worst: name, rows: kept.len() })
     }
 
-    /// The first pass: scores, targets and weights, and what scaling needs to know.
+    /// The first pass: scores, targets and weights of the rows, and the statistics for scaling.
     fn scores(&self, model: &Model, data: &Path, table: &mut Table) -> Result<(Vec<ScoredRow>, Columns)> {
         let (mut kept, mut stats, mut file_rows) = (Vec::new(), Columns::new(0), 0);
         let scaled = self.scale != Scale::None || model.reading.idf() == Some(false);
@@ -217,25 +217,25 @@ impl Certify {
             let of_class = class_weight.of_classes(classes, &class_counts)?;
             kept.iter_mut().for_each(|row| row.weight *= of_class[usize::from(row.target > 0.0)]);
         }
-        // A row of weight zero is in no sum: it does not matter that it is counted, as long as the weights know.
+        // A row of weight zero is counted, but contributes to no sum.
         let mean = kept.iter().map(|row| row.weight).sum::<f64>() / kept.len() as f64;
         kept.iter_mut().for_each(|row| row.weight /= mean);
         Ok((kept, stats))
     }
 
-    /// By what each weight of the problem that was solved is multiplied in the model.
+    /// The factor between each weight of the model and the weight of the scaled problem.
     fn factors(&self, model: &Model, stats: &Columns, columns: usize) -> Vec<f64> {
         let idf = (model.reading.idf() == Some(false)).then(|| stats.idf());
         let scale = stats.scale(self.scale);
         let one = |all: &Option<Vec<f64>>, column: usize| {
             all.as_ref().and_then(|all| all.get(column)).copied().unwrap_or(1.0)
         };
-        // A scale divides what idf leaves: of the two factors together idf drops out.
+        // The scale is that of the values after idf, so that idf cancels in the product.
         let factor = |column: usize| if scale.is_some() { one(&scale, column) } else { one(&idf, column) };
         (0..columns).map(factor).collect()
     }
 
-    /// All rows, block by block, ids those of the whole.
+    /// Calls `see` with all rows, block by block, with the feature numbers of the whole file.
     fn pass(
         &self,
         model: &Model,
@@ -256,13 +256,13 @@ impl Certify {
     }
 }
 
-/// Two passes over different rows prove nothing.
+/// The error for data that changed between the two passes.
 fn changed(data: &Path) -> Error {
     let what = "the data changed while they were read";
     Error::data(Place::file(data), what, "certify again when nobody writes to the file")
 }
 
-/// The weights of a model, and of features it does not know, by column.
+/// The weights by column: those of the model, and zeros for features that it does not have.
 struct Table {
     naming: FeatureIds,
     weights: Vec<f64>,
@@ -291,7 +291,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The column of a feature, which may be new.
+    /// The column of a feature; adds a column if the feature is new.
     fn enter(&mut self, feature: u32) -> usize {
         let column = if feature < DIRECT {
             feature as usize
@@ -310,7 +310,7 @@ impl Table {
         column
     }
 
-    /// Takes up the features of a block.
+    /// Adds the features of a block.
     fn meet(&mut self, model: &Model, block: &Parsed) -> Result<()> {
         let mismatch = |what: &str| {
             let what = format!("the model knows its features by {what}");
@@ -332,7 +332,7 @@ impl Table {
             for name in names.iter() {
                 let id = self.words.id(name) as usize;
                 self.idf.resize(self.words.len(), 0.0);
-                self.idf[id] = words.idf(name).unwrap_or(0.0); // a word never seen says nothing
+                self.idf[id] = words.idf(name).unwrap_or(0.0); // a word that is not in the model has weight zero
             }
         }
         Ok(())
@@ -358,7 +358,7 @@ impl Table {
         rows.for_each(i, |id, x| see(column(id), round(x)));
     }
 
-    /// What a column is called; empty for one that nothing stands in.
+    /// The name of a column; empty for an unused column.
     fn name(&self, column: usize) -> String {
         let feature = match (column as u32).checked_sub(DIRECT) {
             Some(far) => self.far_names[far as usize],

@@ -1,4 +1,4 @@
-//! The last word on a run: what was learnt, judged on all rows, and its figures.
+//! Evaluation of a trained model on all rows, and its report.
 
 use super::holdout::Fitted;
 use super::job::Job;
@@ -16,7 +16,7 @@ pub(super) fn lower_eta0(eta0: f64) -> String {
     )
 }
 
-/// Evaluates one model on all rows.
+/// Evaluates one trained model on all rows and makes its report.
 pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> {
     let Fitted { heads, epochs, stop, seconds, validation, history } = fitted;
     let (problem, settings, loss) = (job.problem, job.settings, job.loss());
@@ -29,7 +29,7 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
         None => evaluator.with_null(NullModel::new(&problem.pairs(), loss, settings.bias)),
     };
     let null = problem.in_memory().map(|task| {
-        // Blocks if another thread is at it.
+        // Waits if another thread is computing it.
         *job.null.get_or_init(|| NullModel::of(task.examples(), loss, settings.bias).figures())
     });
     problem.pass(&mut |batch| {

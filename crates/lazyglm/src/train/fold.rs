@@ -1,4 +1,4 @@
-//! A fold: rows to learn from, and rows held out from them.
+//! A fold of the penalty search: training rows and held-out rows.
 
 use super::holdout_score::HoldoutScore;
 use crate::eval::objective::NullModel;
@@ -6,7 +6,7 @@ use crate::optim::newton::View;
 use crate::problem::task::Task;
 use std::ops::Range;
 
-/// Rows to learn and rows to judge on, and the last minimiser there.
+/// Training rows, held-out rows, and the last optimum found on the training rows.
 pub(super) struct Fold {
     pub learnt: Task,
     pub held: Task,
@@ -16,25 +16,25 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// Holds out a range of a shuffled order, and learns from at most so many others.
+    /// Makes a fold that holds out a range of a shuffled order, and trains on a limited number of other rows.
     pub fn new(task: &Task, order: &[usize], held: Range<usize>, most: usize, bias: bool) -> Fold {
         let mut out = order[held.clone()].to_vec();
         let others = order[..held.start].iter().chain(&order[held.end..]);
         let mut learnt: Vec<usize> = others.take(most).copied().collect();
-        out.sort_unstable(); // as they lie in memory
+        out.sort_unstable(); // in the order of memory
         learnt.sort_unstable();
         let (learnt, held) = (task.select(&learnt), task.select(&out));
         let nothing = NullModel::of(learnt.examples(), &*task.loss, bias).bias();
         Fold { learnt, held, nothing, view: View::default(), at: None }
     }
 
-    /// Judges weights on the rows held out.
+    /// Evaluates weights on the held-out rows.
     pub fn judge(&self, weights: &[f64], bias: f64) -> HoldoutScore {
         HoldoutScore::of(&self.held, weights, bias, self.nothing)
     }
 }
 
-/// Three digits: nobody should think a chosen penalty is known more exactly.
+/// Rounds to three digits: a chosen penalty is not known more exactly.
 pub(super) fn digits(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
 }

@@ -1,4 +1,4 @@
-//! Training by following the regularised leader: see [`crate::optim::ftrl`].
+//! Training by FTRL-Proximal: see [`crate::optim::ftrl`].
 
 use super::adagrad::{averaged, climb, scales};
 use super::holdout::sampled;
@@ -10,7 +10,7 @@ use crate::optim::learning_rate_search::Candidate;
 use crate::util::error::Result;
 use std::time::Instant;
 
-/// Trains on rows wherever they are.
+/// Trains one model by FTRL-Proximal, on rows in memory or on disk.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let settings = job.settings;
     let started = Instant::now();

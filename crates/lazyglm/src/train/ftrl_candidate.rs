@@ -1,9 +1,10 @@
-//! The other candidate of the recipe: following the regularised leader, stopped where held-out rows say so.
+//! The second candidate of the penalty search: FTRL-Proximal with early stopping on held-out rows.
 //!
-//! A minimiser prices every weight alike. Steps with a rate for each weight, ended early, let rare features speak louder: on
-//! text that is often better, and no penalty on the weights does the same. Three penalties times three rates, from the one
-//! that the ladder finds downwards; each run goes on until held-out rows have got worse twice. What is kept in the end is the mean
-//! of runs in several orders: on few rows, a single one depends much on which rows came last. There it is also what is judged.
+//! The elastic net penalises every weight alike. Early-stopped steps with a learning rate per weight give rare features more
+//! influence, which often predicts text better. The grid has three penalties times three rates, from the rate that
+//! the learning-rate search finds downwards. A run stops once the held-out loss has risen twice. The final model averages
+//! runs in several row orders: on few rows, a single run depends on which rows came last. On few rows, the average is also
+//! what the search evaluates.
 
 use super::fold::{Fold, digits};
 use super::holdout_score::HoldoutScore;
@@ -14,31 +15,31 @@ use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
 use rayon::prelude::*;
 
-/// In the units of the recipe, on its middle ray: weak ones, since stopping early is most of the penalty.
+/// The penalties on the middle ray, in the units of penalty_search.rs: weak, since early stopping is most of the regularisation.
 const SHARES: [f64; 3] = [1e-3, 1e-4, 1e-5];
-/// Of the rate that the ladder finds.
+/// The learning rates, as multiples of the rate that the search finds.
 const RATES: [f64; 3] = [1.0, 0.5, 0.25];
-/// Epochs at most, and how many without a gain end a run.
+/// The largest number of epochs, and the number of epochs without a gain that ends a run.
 const EPOCHS: u64 = 16;
 const PATIENCE: u64 = 2;
 
-/// Runs of which the model is the mean.
+/// Number of runs that the model averages.
 const RUNS: u64 = 4;
 
-/// A run worth making on all rows.
+/// The best FTRL-Proximal run of the search.
 #[derive(Clone, Debug)]
 pub(super) struct FtrlCandidate {
     pub penalty: ElasticNet,
     pub eta: f64,
     pub epochs: u64,
-    /// How good it was on rows held out.
+    /// The held-out score of the run.
     pub held: HoldoutScore,
     /// Its number among all that were tried.
     pub number: usize,
 }
 
 impl FtrlCandidate {
-    /// The settings of its run.
+    /// The settings for a run on all rows.
     pub fn settings(&self, settings: &Settings) -> Settings {
         let solver = Solver::Ftrl;
         let (penalty, eta0, epochs) = (self.penalty, Some(self.eta), self.epochs);
@@ -55,7 +56,7 @@ impl FtrlCandidate {
     }
 }
 
-/// The best of the grid on these rows; `None` if none of it came to anything.
+/// The best run of the grid on these rows; `None` if no run has a finite held-out loss.
 pub(super) fn best(
     folds: &[Fold],
     units: ElasticNet,
@@ -91,7 +92,7 @@ pub(super) fn best(
     best.filter(|follow| follow.held.loss().is_finite())
 }
 
-/// The same penalty and rate on other rows: how many epochs, and how good.
+/// Runs the same penalty and rate on other rows, and returns the number of epochs and the held-out score.
 pub(super) fn on(
     folds: &[Fold],
     like: &FtrlCandidate,

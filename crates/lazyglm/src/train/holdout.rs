@@ -16,33 +16,33 @@ use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Place, Result};
 use std::time::{Duration, Instant};
 
-/// Rows learnt between two looks at the clock.
+/// Number of rows between two checks of the clock.
 const STRIDE: usize = 8192;
-/// In a long epoch, non-zeros are counted this often.
+/// Time between two counts of the non-zero weights in a long epoch.
 const COUNT_EVERY: Duration = Duration::from_secs(2);
 
-/// One row in how many has its loss sampled: enough for a running figure, and too few to cost time.
+/// The sampling interval of the running loss: every n-th row. Small data are sampled in full.
 pub(super) fn sampled(rows: usize) -> u64 {
     if rows < STRIDE { 1 } else { SAMPLED }
 }
 
-/// A model as [`Holdout`] evaluates it.
+/// A model that [`Holdout`] can evaluate after each epoch.
 pub(super) trait Evaluated: Fit {
-    /// Steps made.
+    /// The number of steps so far.
     fn t(&self) -> u64;
 
-    /// Groups of heads that stop on their own.
+    /// The number of groups of heads that stop independently of each other.
     fn units(&self) -> usize {
         1
     }
 
-    /// Brings the weights up to date and evaluates them, on held-out rows if there are such.
+    /// Settles the weights and evaluates them, on the held-out rows if there are any.
     fn evaluate(&mut self, validation: Option<&Task>) -> Evaluation;
 
-    /// The heads of a unit as they were when they were last evaluated.
+    /// The heads of a unit at the last evaluation.
     fn heads(&self, unit: usize) -> Vec<Head>;
 
-    /// Weights that are not zero, if they are quickly counted.
+    /// The number of non-zero weights, if counting them is cheap.
     fn nonzeros(&self) -> Option<usize>;
 
     /// Rows learnt between two looks at the clock.
@@ -51,17 +51,17 @@ pub(super) trait Evaluated: Fit {
     }
 }
 
-/// What [`Evaluated::evaluate`] finds.
+/// The result of [`Evaluated::evaluate`].
 pub(super) struct Evaluation {
     /// Whether all weights are finite.
     pub finite: bool,
-    /// Weights that are not zero, if they were counted.
+    /// The number of non-zero weights, if they were counted.
     pub nonzeros: Option<usize>,
     /// The held-out loss of each unit.
     pub losses: Option<Vec<f64>>,
 }
 
-/// What was learnt, and how it went.
+/// The trained heads and the history of their training.
 pub(super) struct Fitted {
     pub heads: Vec<Head>,
     pub epochs: u64,
@@ -71,11 +71,11 @@ pub(super) struct Fitted {
     pub history: Vec<Epoch>,
 }
 
-/// A run of `train`.
+/// The stop rule of one training run.
 pub(super) struct Holdout<'a> {
     pub settings: &'a Settings,
     pub validation: Option<&'a Task>,
-    /// Which parameter to change if the run diverges.
+    /// The advice to give if the run diverges.
     pub slower: String,
     /// Seconds spent before the first epoch.
     pub spent: f64,
@@ -134,11 +134,11 @@ pub(super) fn best_epoch(history: &[Epoch]) -> u64 {
     best.map_or(0, |epoch| epoch as u64 + 1)
 }
 
-/// Heads that stop together.
+/// A group of heads that stop together.
 struct Unit {
-    best: (u64, f64), // epoch and held-out loss
+    best: (u64, f64), // epoch and held-out loss of the best epoch
     last: f64,
-    kept: Option<Vec<Head>>, // those of the best epoch
+    kept: Option<Vec<Head>>, // the heads of the best epoch
     stopped: bool,
 }
 
@@ -148,7 +148,7 @@ impl Unit {
     }
 }
 
-/// The rule while it is at work.
+/// The state of the stop rule during a run.
 struct Run<'a> {
     rule: Holdout<'a>,
     progress: Progress,
@@ -160,7 +160,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Takes note of the held-out losses of an epoch; their sum, a unit that has stopped counting with its best.
+    /// Records the held-out losses of an epoch and returns their sum; a unit that has stopped counts with its best loss.
     fn see(&mut self, model: &impl Evaluated, epoch: u64, losses: &[f64]) -> f64 {
         let patience = self.rule.settings.early_stop;
         let (mut sum, alone) = (0.0, self.units.len() == 1);
@@ -206,7 +206,7 @@ impl<M: Evaluated> StopRule<M> for Run<'_> {
             self.seconds += started.elapsed().as_secs_f64(); // before the end, weights are settled only to look at them
         }
         if !finite {
-            // A weight that overflowed on the very last rows was never scored again.
+            // A weight that overflowed on the last rows has not been scored since.
             let lost = Diverged { row: 0, t: model.t().saturating_sub(1), score: f64::INFINITY, slope: 0.0 };
             return Err(StopRule::<M>::diverged(self, lost, at.last.clone(), at.epoch));
         }
@@ -289,7 +289,7 @@ impl<L: Learner> Evaluated for One<'_, L> {
     }
 
     fn evaluate(&mut self, validation: Option<&Task>) -> Evaluation {
-        self.settled = Vec::new(); // before the new ones are there
+        self.settled = Vec::new(); // frees the memory before the new weights are allocated
         self.settled = self.model.weights();
         let (weights, bias) = (&self.settled, self.model.bias());
         let loss = |task: &Task| objective::mean_loss(task.examples(), &*task.loss, weights, bias);

@@ -1,22 +1,22 @@
-//! How good weights are on rows held out, and whether they are better than none.
+//! The held-out loss of weights, and a test whether they are better than no weights.
 //!
 //! ```text
 //! gain of a row     gᵢ = ωᵢ(ℓ(b₀) − ℓ(w·x + b))
 //! better than none  ḡ > 2·s.e.(ḡ),   s.e.(ḡ) = √(Σ(gᵢ − ḡ)²)/n      for b₀ the best bias of the rows learnt from, and for b₀ = b
 //! ```
 //!
-//! Against one of them alone, a gain may be the bias's: folds of two classes as large as each other are best predicted by a
-//! score of zero, whatever was learnt.
+//! A gain against one of the two biases alone may come from the bias: in folds with two classes of equal size, a score
+//! of zero predicts best, whatever the weights are.
 
 use crate::problem::task::Task;
 use rayon::prelude::*;
 
-/// Rows that are added up one after the other: sums do not depend on threads.
+/// Number of rows summed in sequence, so that sums do not depend on the number of threads.
 const CHUNK: usize = 1024;
-/// Standard errors that a gain must have: of some thirty candidates the best has one by chance, but hardly two.
+/// Standard errors that a gain must exceed: the best of thirty candidates exceeds one by chance, but rarely two.
 const SURE: f64 = 2.0;
 
-/// Sums over rows held out; those of several folds add up.
+/// Sums over held-out rows; the sums of several folds can be added.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HoldoutScore {
     rows: f64,
@@ -26,11 +26,11 @@ pub(super) struct HoldoutScore {
 }
 
 impl HoldoutScore {
-    /// What cannot be judged.
+    /// The score of weights that cannot be evaluated: an infinite loss.
     pub const LOST: HoldoutScore =
         HoldoutScore { rows: 1.0, losses: f64::INFINITY, gains: [f64::NEG_INFINITY; 2], squares: [0.0; 2] };
 
-    /// Judges weights on these rows; `nothing` is the best bias without any.
+    /// Evaluates weights on these rows; `nothing` is the best bias without weights.
     pub fn of(task: &Task, weights: &[f64], bias: f64, nothing: f64) -> HoldoutScore {
         let (examples, loss) = (task.examples(), &*task.loss);
         let one = |i: usize| {
@@ -57,17 +57,17 @@ impl HoldoutScore {
         }
     }
 
-    /// The mean loss.
+    /// The mean held-out loss.
     pub fn loss(&self) -> f64 {
         self.losses / self.rows
     }
 
-    /// That of the best bias, without weights.
+    /// The mean held-out loss of the best bias without weights.
     pub fn loss_of_nothing(&self) -> f64 {
         (self.losses + self.gains[0]) / self.rows
     }
 
-    /// Whether the weights gain more than chance makes of nothing.
+    /// Whether the gain over no weights is larger than chance explains.
     pub fn is_better_than_nothing(&self) -> bool {
         self.gains.iter().zip(self.squares).all(|(gains, squares)| {
             let mean = gains / self.rows;

@@ -1,4 +1,4 @@
-//! What a solver is given.
+//! The arguments of a solver.
 
 use crate::eval::objective::NullFigures;
 use crate::problem::loss::Loss;
@@ -7,13 +7,13 @@ use crate::problem::source::{Problem, Sequence};
 use crate::problem::task::Task;
 use std::sync::OnceLock;
 
-/// A problem, held-out rows and settings.
+/// The arguments of a solver: problem, held-out rows and settings.
 #[derive(Clone, Copy)]
 pub(super) struct Job<'a> {
     pub problem: &'a dyn Problem,
     pub validation: Option<&'a Task>,
     pub settings: &'a Settings,
-    /// The figures of the model without weights, which another thread may be finding while this one learns.
+    /// The loss and λ₁_max of the model without weights, which another thread may compute during training.
     pub null: &'a OnceLock<NullFigures>,
 }
 

@@ -1,5 +1,5 @@
-//! From a problem to a trained model. [`fit`] is the loop over epochs; a solver's file says what it trains with; [`search`]
-//! and `auto` train many models to choose one.
+//! Training. [`fit`] is the loop over epochs; each solver has a file; [`search`] and `auto` train many models to choose
+//! one.
 
 mod adagrad;
 mod auto;

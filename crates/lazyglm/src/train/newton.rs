@@ -1,4 +1,4 @@
-//! Training to the minimum: see [`crate::optim::newton`].
+//! Training to the optimum by Newton's method: see [`crate::optim::newton`].
 
 use super::evaluate::evaluate;
 use super::holdout::Fitted;
@@ -16,10 +16,10 @@ use crate::util::memory;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Newton steps at most. A problem with a minimum needs some ten to forty.
+/// Largest number of Newton steps. A problem with an optimum needs about ten to forty.
 pub(super) const STEPS: usize = 200;
 
-/// Finds the minimiser.
+/// Trains one model to the optimum, within the tolerance.
 pub(super) fn train(
     task: &Task,
     validation: Option<&Task>,
@@ -27,7 +27,7 @@ pub(super) fn train(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
     let loss = &*task.loss;
-    // The view by columns is as large as the rows, and there are some numbers for each row and column.
+    // The column-wise copy is as large as the rows; the rest is a few numbers per row and column.
     let (nonzeros, columns) = (task.data.rows.nonzeros(), task.data.rows.columns());
     memory::ask_for(16 * nonzeros + 32 * (columns + task.len()), "rows, columns and weights")?;
     let weighted_penalty = settings.weighted_penalty();
@@ -72,7 +72,7 @@ pub(super) fn train(
     Ok(trained)
 }
 
-/// A model of a bias alone, where that is known to be the minimum: no weight has a gradient.
+/// A model with a bias alone, which is the optimum if no weight has a gradient.
 pub(super) fn of_bias_alone(
     task: &Task,
     validation: Option<&Task>,

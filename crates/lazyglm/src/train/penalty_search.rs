@@ -1,13 +1,14 @@
-//! λ for those who gave none: where the minimiser's held-out loss is lowest on four rays of (λ₁, λ₂).
+//! Choice of the penalty: the lowest held-out loss of the optimum on four rays of (λ₁, λ₂).
 //!
 //! ```text
 //! rays      λ₁ = ρ·t·λ₁_max,   λ₂ = (1 − ρ)·t·‖g₀‖²/F₀          t = 10^(−k/2)
 //! ```
 //!
-//! g₀ and F₀ are gradient and value without weights. Both units scale as the penalties do: other units of features or of
-//! targets leave t alone. The middle ray is walked down from strong penalties in whole decades, then its best is looked at
-//! more closely; the others begin where it ended. Few rows are held out five times over, many once; of very many rows, a
-//! share finds the ray, and all of them find where on it: the more rows, the less penalty is needed.
+//! g₀ and F₀ are the gradient and the objective without weights. Both units scale as the penalties do, so that t does not
+//! depend on the units of features or targets. The search goes down the middle ray from strong penalties in whole decades,
+//! then refines around the best point; the other rays begin there. Few rows are split into five folds; of many rows, one
+//! part is held out. With very many rows, a sample finds the ray and all rows find the point on it: the more rows, the
+//! weaker the best penalty.
 
 use super::fold::{Fold, digits};
 use super::ftrl_candidate::{self, FtrlCandidate};
@@ -27,44 +28,44 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// ρ: the middle, ℓ₁ alone, mostly ℓ₂², and between that and the middle.
+/// ρ of the rays: the middle, ℓ₁ alone, mostly ℓ₂, and between the last and the middle.
 const RAYS: [f64; 4] = [0.5, 1.0, 0.03, 0.12];
-/// k where the middle ray begins, and where every ray ends.
+/// k at the start of the middle ray, and at the end of every ray.
 const FIRST: i32 = 2;
 const LAST: i32 = 16;
-/// Up to so many rows, each is held out once, in one of five folds.
+/// Largest number of rows for five-fold cross-validation.
 const FEW_ROWS: usize = 20_000;
-/// The same if there are no more features than this: every fold has weights of its own.
+/// Largest number of features for five-fold cross-validation: every fold has its own weights.
 const FEW_COLUMNS: usize = 1_000_000;
-/// No more rows than this are held out.
+/// Largest number of held-out rows.
 const MOST_HELD: usize = 50_000;
-/// Rows of so many non-zeros find the ray.
+/// Number of non-zeros in the sample of rows that finds the ray.
 const SHARE: usize = 4_000_000;
-/// To compare penalties, minima need not be known more exactly than this.
+/// Tolerance of the solves that compare penalties.
 const TOLERANCE: f64 = 5e-3;
-/// A solve that compares penalties ends once it has touched so many numbers for each non-zero of its rows,
+/// Work limit of a solve that compares penalties, in operations per non-zero of its rows,
 const WORK: usize = 400;
-/// or this many in all, if that is more: what some hundred solves on tiny data take together stays below a fifth of a second.
+/// or this many operations in all, if that is more: a hundred solves on tiny data then take less than 0.2 s.
 const LEAST_WORK: usize = 400_000;
-/// A model with fewer weights may be worse by this share.
+/// Relative increase of the loss that is accepted for a model with fewer weights.
 const SLACK: f64 = 1e-3;
 
-/// Of λ₁_max: no weight is worth this.
+/// Multiple of λ₁_max at which all weights are zero.
 const NOTHING: f64 = 1.01;
-/// The other candidate must be better by this share: the minimiser is known exactly, and has a proof.
+/// Relative gain that the FTRL candidate needs: the optimum is preferred, since it has a certificate.
 const MARGIN: f64 = 5e-3;
 
-/// What was found, and all that was tried, in order.
+/// The result of the penalty search: how to train on all rows, and all penalties tried, in order.
 pub(super) struct Choice {
     pub how: How,
     pub tried: Vec<Tried>,
 }
 
-/// How to learn from all rows.
+/// How to train on all rows.
 pub(super) enum How {
-    /// The minimiser with this penalty, from where the last solve with it ended.
+    /// By Newton's method with this penalty, from the weights of its last solve.
     Minimise(ElasticNet, Arc<Start>),
-    /// Following the regularised leader for so many epochs.
+    /// By FTRL-Proximal, for the number of epochs found.
     FtrlCandidate(FtrlCandidate),
 }
 
@@ -106,7 +107,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     if most < rows - held {
         walk.folds = vec![Fold::new(task, &order, 0..held, rows, settings.bias)];
         walk.tried.clear();
-        walk.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that of other rows
+        walk.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that loss is of other rows
         k = walk.climb(ray, k, [1, 1])?;
         follow = follow.map(|follow| ftrl_candidate::on(&walk.folds, &follow, settings, &mut walk.order));
     }
@@ -120,7 +121,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let (mut tried, mut fold) = (walk.order, walk.folds.swap_remove(0));
     let follow = follow.filter(|follow| follow.held.loss() < (1.0 - MARGIN) * lowest);
     let best = follow.as_ref().map_or(held, |follow| follow.held);
-    // With factors, some weights may be free: what is left at λ₁_max is not nothing.
+    // With penalty factors, some weights may have no penalty, and are not zero at λ₁_max.
     if settings.factors.is_none() && !best.is_better_than_nothing() {
         let penalty = ElasticNet { l1: digits(NOTHING * units.l1), l2: 0.0 };
         let (loss, rows) = (best.loss_of_nothing(), fold.learnt.len());
@@ -135,12 +136,12 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     }
     tried[number].chosen = true;
     let penalty = penalty(units, ray, k);
-    fold.look(penalty, settings); // the last look may have been at another penalty
+    fold.look(penalty, settings); // the last solve may have been for another penalty
     let (weights, bias) = fold.at.unwrap_or_default();
     Ok(Choice { how: How::Minimise(penalty, Arc::new(Start { weights, bias })), tried })
 }
 
-/// λ₁_max and ‖g₀‖²/F₀.
+/// The units of the penalties: λ₁_max and ‖g₀‖²/F₀.
 pub(super) fn units(null: &NullModel) -> ElasticNet {
     let square: f64 = null.gradient.iter().map(|g| g * g).sum();
     let most = null.gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
@@ -153,7 +154,7 @@ fn penalty(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
 }
 
 impl Fold {
-    /// How good the minimiser is on the rows held out, and its non-zeros.
+    /// The held-out score of the optimum for this penalty, and its number of non-zeros.
     fn look(&mut self, penalty: ElasticNet, settings: &Settings) -> (HoldoutScore, usize) {
         let Fold { learnt, view, at, .. } = self;
         let weighted_penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
@@ -170,10 +171,10 @@ impl Fold {
     }
 }
 
-/// The best so far, kept for the case that nothing better comes because the run is interrupted.
+/// The best model so far, kept for an interruption.
 struct Lead {
     loss: f64,
-    number: usize, // among those tried
+    number: usize, // index in the list of those tried
     penalty: ElasticNet,
     start: Arc<Start>,
 }
@@ -197,7 +198,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The held-out loss at one point; infinite beyond the ends.
+    /// The held-out loss at one point of a ray; infinite beyond its ends.
     fn loss(&mut self, ray: usize, k: i32) -> Result<f64> {
         if let Some(Looked { held, .. }) = self.tried.get(&(ray, k)) {
             return Ok(held.loss());
@@ -240,14 +241,14 @@ impl Walk<'_> {
         Ok(loss)
     }
 
-    /// The choice of an interrupted run: the best of what was tried to the end, if anything was.
+    /// The choice of an interrupted run: the best of the penalties that were solved, if any.
     fn so_far(mut self) -> Result<Choice> {
         let lead = self.lead.take().ok_or(Kind::Interrupted)?;
         self.order[lead.number].chosen = true;
         Ok(Choice { how: How::Minimise(lead.penalty, lead.start), tried: self.order })
     }
 
-    /// Down a ray by decades, until it has got worse twice; the best.
+    /// Goes down a ray by decades until the loss has risen twice; returns the best point.
     fn descend(&mut self, ray: usize) -> Result<i32> {
         let (mut best, mut k) = (FIRST, FIRST);
         while k <= LAST && k <= best + 4 {
@@ -255,14 +256,14 @@ impl Walk<'_> {
                 best = k;
             }
             if self.loss(ray, k)? > 1.02 * self.loss(ray, best)? {
-                break; // far worse: no need to see it twice
+                break; // far worse: once is enough
             }
             k += 2;
         }
         Ok(best)
     }
 
-    /// From k, by half decades, as long as it gets better; the best.
+    /// Goes from k by half decades while the loss falls; returns the best point.
     fn climb(&mut self, ray: usize, k: i32, ways: [i32; 2]) -> Result<i32> {
         let mut best = k;
         for way in ways {
@@ -273,7 +274,7 @@ impl Walk<'_> {
         Ok(best)
     }
 
-    /// The fewest weights among those whose loss is nearly the lowest.
+    /// The point with the fewest weights among those whose loss is nearly the lowest.
     fn sparsest(&self, points: &[(usize, i32)]) -> (usize, i32) {
         let at = |point: &(usize, i32)| {
             let looked = self.tried.get(point);

@@ -1,6 +1,6 @@
-//! What a watcher sees while a run is going on.
+//! The progress of a training run, as passed to the callback of `train`.
 
-/// What a watcher sees while a run is going on.
+/// The progress of a training run, as passed to the callback of `train`.
 ///
 /// ```
 /// use lazyglm::{Progress, Settings, synth, train};
@@ -14,32 +14,32 @@
 pub struct Progress {
     /// The epoch, from 1.
     pub epoch: u64,
-    /// Of so many.
+    /// The largest number of epochs.
     pub epochs: u64,
-    /// Rows learnt in all epochs so far.
+    /// Rows trained on so far, in all epochs.
     pub learnt: u64,
-    /// Rows to learn in all epochs.
+    /// Rows to train on, in all epochs.
     pub total: u64,
-    /// The loss of recent rows, before each was learnt.
+    /// The mean loss of recent rows, each taken before the step on it.
     pub running_loss: f64,
-    /// Non-zero weights when they were last counted: at the end of an epoch, and every few seconds.
+    /// The number of non-zero weights at the last count: after each epoch, and every few seconds.
     pub nonzeros: Option<usize>,
-    /// The held-out loss at the end of the last whole epoch.
+    /// The held-out loss after the last complete epoch.
     pub validation_loss: Option<f64>,
-    /// Whether this is the last word on its epoch.
+    /// Whether this is the last call for the epoch.
     pub epoch_ends: bool,
-    /// What an epoch is here.
+    /// What an epoch stands for.
     pub stage: Stage,
 }
 
-/// What a run is at.
+/// The stage of a training run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Going through the rows; an epoch is an epoch.
+    /// Stochastic steps: an epoch is a pass over the rows.
     Learning,
-    /// Finding the minimum; an epoch is a step, and the running loss is F.
+    /// Newton's method: an epoch is a Newton step, and the running loss is the objective.
     Minimising,
-    /// Choosing a penalty; an epoch is one that was tried.
+    /// Choice of a penalty: an epoch is one penalty that was tried.
     Choosing,
 }
 

@@ -1,4 +1,4 @@
-//! Training by steps of one rate for all weights: the rate, the schedule, and which update does them.
+//! Training by SGD: finds the starting learning rate, resolves the schedule, and chooses the update.
 
 use super::evaluate::{evaluate, lower_eta0};
 use super::holdout::{Fitted, Holdout, One, sampled};
@@ -20,13 +20,13 @@ use crate::util::parameter::Parameter;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Trains by SGD, on rows wherever they are.
+/// Trains one model by SGD, on rows in memory or on disk.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let (eta0, held_down_by, fitted) = fit_on(job, watch)?;
     Ok(Trained { held_down_by, ..evaluate(job, eta0, fitted)? })
 }
 
-/// Finds the starting rate and learns with it: the rate, the row that holds it down, and what was learnt.
+/// Trains with the starting learning rate found or given. Returns the rate, the row that limits it, and the model.
 pub(super) fn fit_on(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<(f64, Option<Place>, Fitted)> {
     let settings = job.settings;
     let started = Instant::now();
@@ -63,7 +63,7 @@ pub(super) fn fit_on(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<(f64
     Ok((eta0, held_down_by, fitted))
 }
 
-/// Learns with the update asked for: one kind of weights each.
+/// Trains with the update of the settings; each update has its own type of weights.
 fn fit_by_update(job: &Job, rule: Holdout, schedule: &dyn Schedule, eta0: f64) -> Result<Fitted> {
     let settings = job.settings;
     let start = settings.start.as_ref().map(|start| start.weights.clone());
@@ -111,7 +111,7 @@ fn fit_by_update(job: &Job, rule: Holdout, schedule: &dyn Schedule, eta0: f64) -
     }
 }
 
-/// A run whose update is still to be chosen.
+/// A run whose update is not chosen yet.
 struct Run<'a, 'r> {
     job: &'a Job<'a>,
     rule: Holdout<'r>,
@@ -133,8 +133,8 @@ impl Run<'_, '_> {
     }
 }
 
-/// The starting rate that `train` begins with on this task: the one given, or the best of a search. NaN for a schedule that
-/// has none.
+/// The starting learning rate that `train` uses on this task: the one given, or the best of a search. NaN for a schedule
+/// without one.
 ///
 /// ```
 /// use lazyglm::{Settings, rate, synth};
@@ -147,11 +147,11 @@ pub fn rate(task: &Task, settings: &Settings) -> Result<f64> {
     starting_rate(&job).map(|(eta0, _)| eta0)
 }
 
-/// The rate to begin with, and the row that holds it down if one does.
+/// The starting learning rate, and the row that limits it, if one does.
 fn starting_rate(job: &Job) -> Result<(f64, Option<Place>)> {
     let settings = job.settings;
     match settings.eta0 {
-        _ if !settings.schedule.uses_eta0() => return Ok((f64::NAN, None)), // never looked at
+        _ if !settings.schedule.uses_eta0() => return Ok((f64::NAN, None)), // not used
         Some(eta0) => return Ok((eta0, None)),
         None => {}
     }
@@ -175,7 +175,7 @@ fn starting_rate(job: &Job) -> Result<(f64, Option<Place>)> {
     Ok(rate.map_or((f64::NAN, None), |rate| (rate.eta0, longest.filter(|_| rate.held_down))))
 }
 
-/// How far the rows reach, and the place of the longest; a pass over them that only unbounded losses need.
+/// The extent of the rows and the place of the longest row, found in one pass; only needed for losses of unbounded gradient.
 fn extent(job: &Job) -> Result<(Extent, Option<Place>)> {
     let (mut all, mut longest) = (Extent::default(), None);
     if job.loss().gradient_bound().is_finite() {

@@ -1,5 +1,4 @@
-//! `train`: checks the settings against the table of solvers, and calls the solver. What a solver can do stands in
-//! [`crate::problem::solvers`].
+//! `train`: checks the settings against the table of solvers, [`crate::problem::solvers`], and calls the solver.
 
 use super::job::Job;
 use super::progress::Progress;
@@ -18,7 +17,7 @@ use crate::util::memory;
 use crate::util::parameter::Parameter;
 use std::sync::OnceLock;
 
-/// More runs than anybody has the memory for.
+/// Upper limit of the number of runs.
 const MOST_RUNS: u64 = 1000;
 
 /// Trains a model.
@@ -30,7 +29,7 @@ const MOST_RUNS: u64 = 1000;
 /// assert!(trained.report.objective < std::f64::consts::LN_2, "better than no model");
 /// ```
 ///
-/// Rows that do not fit into memory are trained from in the same way:
+/// Rows that do not fit into memory are passed in the same way:
 ///
 /// ```
 /// use lazyglm::{Settings, Windows, WindowsOptions, train};
@@ -59,10 +58,10 @@ pub fn train(
     };
     let report = &trained.report;
     if report.stop == Stop::Interrupted && report.epochs == 0 && report.tried.is_empty() {
-        return Err(Kind::Interrupted.into()); // weights that nobody learnt are no model
+        return Err(Kind::Interrupted.into()); // no step was made
     }
     let bias = settings.bias.then_some(trained.bias);
-    let penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // which the solver may have chosen
+    let penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // the solver may have chosen it
     let penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
     let proof = objective::certify(task.examples(), &*task.loss, penalty, &trained.weights, bias);
     (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
@@ -84,7 +83,7 @@ fn on_disk(
     }
 }
 
-/// Refuses what the solver cannot do, and arrays of another length than there are columns.
+/// Rejects settings that the solver does not support, and arrays whose length differs from the number of columns.
 fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
     if !(1..=MOST_RUNS).contains(&settings.runs) {
         let expected = format!("a number from 1 to {MOST_RUNS}");

@@ -1,4 +1,4 @@
-//! The solvers that learn row by row, on rows wherever they are.
+//! Dispatch to the stochastic solvers, for rows in memory or on disk.
 
 use super::job::Job;
 use super::progress::Progress;
@@ -12,7 +12,7 @@ use crate::problem::task::Task;
 use crate::util::error::Result;
 use std::sync::OnceLock;
 
-/// Trains one model.
+/// Trains one model with the stochastic solver of the settings.
 pub(super) fn train(
     problem: &dyn Problem,
     validation: Option<&Task>,

@@ -1,4 +1,4 @@
-//! Training by steps whose noise fades: see [`crate::optim::svrg`].
+//! Training by variance-reduced SGD (prox-SVRG): see [`crate::optim::svrg`].
 
 use super::adagrad::scales;
 use super::evaluate::{evaluate, lower_eta0};
@@ -13,12 +13,12 @@ use crate::optim::svrg::{Svrg, SvrgOptions};
 use crate::util::error::Result;
 use std::time::Instant;
 
-/// Rates in units of 1/L̄, unless given.
+/// Default learning rate, in units of 1/L̄.
 const STEP: f64 = 1.0;
-/// The rate of the epoch to begin with.
+/// Learning rate of the first epoch, which is AdaGrad.
 const FIRST: f64 = 0.1;
 
-/// Trains on rows wherever they are.
+/// Trains one model by prox-SVRG, on rows in memory or on disk.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let settings = job.settings;
     let started = Instant::now();
@@ -38,7 +38,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     evaluate(job, step, rule.fit(&mut One::new(job.loss(), model), job.problem)?)
 }
 
-/// One epoch of AdaGrad: far from the minimum there is little noise to reduce, and it is faster.
+/// Runs one epoch of AdaGrad, which is faster far from the optimum, where variance reduction gains little.
 fn first(job: &Job, scales: &Scales) -> Result<(Vec<f64>, f64)> {
     let settings = job.settings;
     let rule = AdagradOptions { penalty: settings.penalty, eta: FIRST, aware: true };

@@ -1,8 +1,8 @@
-//! The last mile for rows that do not fit into memory: a pass for gradient and curvature, then one test a weight.
+//! The zero test for rows on disk: after SGD, one pass for gradient and curvature, then one test per weight.
 //!
-//! Stochastic steps leave every rare feature with its latest kick; [`crate::optim::shard::zero_test`] knows which of these weights
-//! are zero at the minimum. It looks at each weight alone: where features are alike, all of them together may be too much.
-//! So the curvature is taken for larger than it is, fewer are set to zero, until F falls.
+//! SGD leaves rare features with the weight of their latest step; [`crate::optim::shard::zero_test`] finds those that are zero
+//! at the optimum. It tests each weight alone, so that too many correlated features may be set to zero. The curvature is
+//! therefore multiplied by growing factors, which sets fewer weights to zero, until the objective decreases.
 
 use super::auto;
 use super::evaluate::evaluate;
@@ -17,10 +17,10 @@ use crate::problem::penalty::WeightedPenalty;
 use crate::util::error::Result;
 use std::time::Instant;
 
-/// How many times the curvature is taken.
+/// The factors of the curvature, tried in this order.
 const TIMES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
-/// Trains by stochastic steps; where the loss has no kinks, the test follows.
+/// Trains by SGD, followed by the zero test if the loss is smooth.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let settings = auto::for_steps(job.settings, job.loss(), job.problem.pairs(), job.columns());
     let job = &Job { settings: &settings, ..*job };
@@ -38,8 +38,8 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     Ok(Trained { held_down_by, ..evaluate(job, eta0, fitted)? })
 }
 
-/// The weights with zeros where the minimum has them, if that lowers F: two passes over the rows, or some more. `None` if
-/// there is nothing to gain.
+/// The weights after the zero test, if it lowers the objective, in two passes over the rows or more; `None` if there is no
+/// gain.
 fn tested(
     job: &Job,
     weighted_penalty: &WeightedPenalty,

@@ -1,8 +1,8 @@
-//! Heads that do not depend on each other, one-vs-rest or labels: blocks of lanes, each learnt from the first epoch to the last
-//! by one thread.
+//! Training of independent heads, one-vs-rest or labels, in blocks of lanes. One thread trains a block from the first epoch
+//! to the last.
 //!
-//! A block needs nothing of the others: only those being learnt are in memory, and the result is the same for any number of
-//! threads. Each head is its own problem: with early stopping each keeps its own best epoch, as a model alone would.
+//! Blocks are independent: only those in training are in memory, and the result is the same for any number of threads.
+//! With early stopping, each head keeps its own best epoch, as a single model would.
 
 use super::memory::too_many_weights;
 use super::{FittedHeads, Job, sets, thresholds};
@@ -67,7 +67,7 @@ impl Evaluated for Lanes<'_> {
             });
             sums.iter().map(|sum| sum / order.len() as f64).collect()
         });
-        Evaluation { finite: true, nonzeros: None, losses } // a lane that diverged is taken out at the end
+        Evaluation { finite: true, nonzeros: None, losses } // a lane that diverged is removed at the end
     }
 
     fn heads(&self, unit: usize) -> Vec<Head> {
@@ -79,7 +79,7 @@ impl Evaluated for Lanes<'_> {
     }
 }
 
-/// A block that is done.
+/// A trained block.
 struct Done {
     fitted: Fitted,
     diverged: Vec<(usize, Diverged)>,
@@ -87,13 +87,13 @@ struct Done {
     untouched: usize,
 }
 
-/// A block is one epoch further, or done.
+/// A progress message of a block: an epoch has ended, or the block is done.
 enum Told {
     Epoch(Progress),
     Done { nonzeros: usize },
 }
 
-/// Learns all heads. Blocks are learnt on other threads, so that progress is shown from this one.
+/// Trains all heads. Blocks are trained on other threads, and this thread reports progress.
 pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedHeads> {
     let blocks = job.targets.names.len().div_ceil(job.room.lanes) as u64;
     let rows = job.task.len() as u64;
@@ -117,7 +117,7 @@ pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedH
     })
 }
 
-/// Learns the blocks, as many at once as there is memory for.
+/// Trains the blocks, as many at once as fit into memory.
 fn fit_blocks(job: &Job, tell: Sender<Told>) -> Result<FittedHeads> {
     let heads = job.targets.names.len();
     let starts: Vec<usize> = (0..heads).step_by(job.room.lanes).collect();
@@ -145,12 +145,12 @@ fn fit_blocks(job: &Job, tell: Sender<Told>) -> Result<FittedHeads> {
     done.sort_by_key(|(k, _)| *k);
     let all = together(done.into_iter().map(|(_, block)| block).collect(), job);
     match all.untouched == heads {
-        true => Err(Kind::Interrupted.into()), // heads that nobody learnt are no model
+        true => Err(Kind::Interrupted.into()), // no head made a step
         false => Ok(all),
     }
 }
 
-/// A block, from the first epoch to the last.
+/// Trains one block, from the first epoch to the last.
 fn fit_block(job: &Job, first: usize, count: usize, tell: &Sender<Told>) -> Result<Done> {
     let Job { task, settings, validation, rate, .. } = *job;
     let null = |head: usize| null_head(job, first + head);
@@ -186,7 +186,7 @@ fn fit_block(job: &Job, first: usize, count: usize, tell: &Sender<Told>) -> Resu
     Ok(Done { fitted, diverged, thresholds, untouched: 0 })
 }
 
-/// What stands for a head that was not learnt: no weights, the bias at its best.
+/// The head that replaces an untrained one: no weights, and the best bias.
 fn null_head(job: &Job, head: usize) -> Head {
     let (task, sets) = (job.task, job.targets.sets);
     if !job.settings.bias {
@@ -197,12 +197,12 @@ fn null_head(job: &Job, head: usize) -> Head {
     Head { bias, ..Head::default() }
 }
 
-/// The figures of all blocks together.
+/// Merges the heads and the histories of all blocks.
 fn together(blocks: Vec<Done>, job: &Job) -> FittedHeads {
     let epochs = blocks.iter().map(|block| block.fitted.history.len()).max().unwrap_or(0);
     let sum = |epoch: usize, of: fn(&Epoch) -> Option<f64>| {
         let of_block = |block: &Done| {
-            // A block whose lanes have all stopped stays as it is.
+            // A block whose lanes have all stopped keeps its last values.
             let history = &block.fitted.history;
             history.get(epoch).or(history.last()).map_or(Some(0.0), of)
         };

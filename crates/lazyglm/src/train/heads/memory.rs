@@ -1,7 +1,7 @@
-//! How much fits: what is in memory at once, said before anything is allocated.
+//! The memory plan for many heads, made before anything is allocated.
 //!
-//! Heads that are apart are learnt a block of lanes at a time, as many blocks as there are threads; of a block that is
-//! done the weights that are not zero are kept. A softmax needs all of its classes at once.
+//! Independent heads are trained in blocks of lanes, at most one block per thread. A finished block keeps its non-zero
+//! weights only. A softmax needs all of its classes at once.
 
 use crate::eval::objective::HeadsEvaluation;
 use crate::optim::softmax::Softmax;
@@ -12,30 +12,30 @@ use crate::util::error::{Error, Result};
 use crate::util::memory::available;
 use crate::util::parameter::Parameter;
 
-/// Where the machine does not say what it has left.
+/// The available memory to assume if the operating system does not tell it, in bytes.
 const UNKNOWN: usize = 4 << 30;
 
-/// What is to be in memory.
+/// The memory plan for training many heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// The most there may be, in bytes.
+    /// The memory limit, in bytes.
     pub limit: usize,
-    /// The rows, which are there already.
+    /// Bytes of the rows, which are already in memory.
     pub rows: usize,
-    /// Lanes of a block.
+    /// Number of lanes per block.
     pub lanes: usize,
-    /// Blocks that are learnt at once.
+    /// Number of blocks trained at once.
     pub at_once: usize,
-    /// What these take.
+    /// Bytes of the blocks trained at once.
     pub learning: usize,
-    /// What is learnt, if no weight is zero.
+    /// Bytes of the result if no weight is zero.
     pub learnt_at_most: usize,
-    /// Groups of heads that are judged at once.
+    /// Number of groups of heads evaluated at once.
     pub judged_at_once: usize,
 }
 
 impl Room {
-    /// Finds out what fits into so many bytes, or into nine tenths of what the machine has left.
+    /// Plans the memory within a limit in bytes; by default, the limit is nine tenths of the available memory.
     pub fn plan(task: &Task, precision: Precision, limit: Option<usize>) -> Result<Room> {
         let Some(targets) = task.targets.heads() else {
             return Err(Error::call("the task has no heads", "give targets of classes or labels"));
@@ -50,7 +50,7 @@ impl Room {
         let threads = rayon::current_num_threads();
         let (lanes, block) = match kind {
             HeadKind::Softmax => (width.most_lanes(), Softmax::bytes(columns, heads, width)),
-            // Half a block is a way out where a whole one does not fit.
+            // Half a block, if a whole block does not fit.
             _ if columns * width.lane_bytes(width.most_lanes()) <= left => {
                 let lanes = heads.min(width.most_lanes());
                 (lanes, columns * width.lane_bytes(lanes))
@@ -58,7 +58,7 @@ impl Room {
             _ => (heads.min(8), columns * width.lane_bytes(8)),
         };
         let groups = if kind == HeadKind::Softmax { 1 } else { heads.div_ceil(lanes) };
-        let needed = block.max(HeadsEvaluation::bytes(columns)); // what is learnt is judged too
+        let needed = block.max(HeadsEvaluation::bytes(columns)); // evaluation needs memory too
         if needed > left {
             return Err(too_much(kind, limit, rows + needed));
         }
@@ -68,7 +68,7 @@ impl Room {
         Ok(Room { limit, rows, lanes, at_once, learning: at_once * block, learnt_at_most, judged_at_once })
     }
 
-    /// The plan in words.
+    /// The plan as text.
     pub fn words(&self, kind: HeadKind, heads: usize) -> String {
         let (rows, learning, most) = (mb(self.rows), mb(self.learning), mb(self.learnt_at_most));
         let how = match kind {
@@ -99,7 +99,7 @@ fn too_much(kind: HeadKind, limit: usize, needed: usize) -> Error {
     Error::call(what, hint)
 }
 
-/// What was learnt so far does not fit.
+/// The error for weights that do not fit into the limit.
 pub(super) fn too_many_weights(limit: usize, heads: usize, of: usize) -> Error {
     Error::call(
         format!("the weights of {heads} of {of} heads do not fit into {}", mb(limit)),

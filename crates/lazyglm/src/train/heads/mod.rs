@@ -1,5 +1,5 @@
-//! Many classes or labels: one head each. Heads that do not depend on each other are learnt as [`lanes`], a `softmax` couples
-//! them. [`Room`] says what fits into memory.
+//! Training of one head per class or label. Independent heads are trained as [`lanes`]; a `softmax` couples them.
+//! [`Room`] plans the memory.
 //!
 //! ```
 //! use lazyglm::{Dataset, Declared, Settings, Task, train};
@@ -31,7 +31,7 @@ use crate::problem::task::{HeadTargets, Sets, Task};
 use crate::util::error::{Error, Result};
 use std::time::Instant;
 
-/// What is learnt, and how.
+/// A task with many heads, and how to train it.
 #[derive(Clone, Copy)]
 struct Job<'a> {
     task: &'a Task,
@@ -43,30 +43,30 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Which parameter to change if the run diverges.
+    /// The advice to give if the run diverges.
     fn slower(&self) -> String {
         lower_eta0(self.rate.eta(0))
     }
 }
 
-/// Heads, and how it went.
+/// The trained heads and the history of their training.
 struct FittedHeads {
     fitted: Fitted,
     /// Heads that diverged: number, row and step.
     diverged: Vec<(usize, crate::optim::sgd::Diverged)>,
-    /// Heads that an interruption left without any step.
+    /// Number of heads without any step, because the run was interrupted.
     untouched: usize,
     thresholds: Option<Vec<f64>>,
 }
 
-/// The heads of these rows; none for rows of one model.
+/// The heads of each row; empty for a task with one model.
 fn sets(task: &Task) -> &Sets {
     static NONE: Sets = Sets { ends: Vec::new(), ids: Vec::new() };
     task.targets.heads().map_or(&NONE, |heads| heads.sets)
 }
 
-/// Learns one head per class or label. With tuned thresholds, each label gets one on the held-out rows, or else on the
-/// training rows.
+/// Trains one head per class or label. With tuned thresholds, each label gets a threshold, tuned on the held-out rows if
+/// there are any, else on the training rows.
 pub(super) fn train(
     task: &Task,
     validation: Option<&Task>,
@@ -79,7 +79,7 @@ pub(super) fn train(
     let room = Room::plan(task, settings.precision, settings.memory)?;
     let started = Instant::now();
     let eta0 = match settings.eta0 {
-        _ if !settings.schedule.uses_eta0() => f64::NAN, // never looked at
+        _ if !settings.schedule.uses_eta0() => f64::NAN, // not used
         Some(eta0) => eta0,
         None => rate::find(task, targets, settings)?,
     };

@@ -1,8 +1,8 @@
-//! The starting rate of many heads: a rehearsal on some of the rows, as for one model.
+//! Search for the starting learning rate of many heads, on a sample of the rows.
 //!
-//! All heads have one rate. Heads that are apart are judged by the sum of the losses of the sixteen most frequent, a softmax
-//! by its own, on rows held out. Rungs are powers of two around 1/(c·mean‖x‖²); from the middle one the climb goes up while it
-//! helps, else down. Losses fall and then rise along the ladder, so few rungs are tried.
+//! All heads share one rate. The criterion is the held-out loss: summed over the sixteen most frequent heads if heads are
+//! independent, else the loss of the softmax. Candidates are powers of two around 1/(c·mean‖x‖²). The search goes up from the
+//! middle while the loss falls, else down. The loss falls and then rises along the candidates, so few of them are tried.
 
 use crate::optim::lane_loss::LaneLoss;
 use crate::optim::lanes::{Pass, block};
@@ -16,16 +16,16 @@ use crate::problem::source::Sequence;
 use crate::problem::task::{HeadTargets, Sets, Task};
 use crate::util::error::Result;
 
-/// Rows that a rate is tried on.
+/// Number of rows in the sample.
 const TRIED_ROWS: usize = 10_000;
-/// One in so many of them is held out.
+/// Interval of the held-out rows in the sample.
 const HELD_OUT: usize = 4;
-/// A rate is tried for at least so many steps, if the run has them.
+/// Smallest number of steps per candidate, if the run has as many.
 const FEWEST_STEPS: u64 = 1_000;
-/// Rungs below and above the middle.
+/// Number of candidates below and above the middle.
 const RUNGS: i32 = 8;
 
-/// A small run in place of the whole.
+/// A small training run that tries one candidate.
 #[derive(Clone, Copy)]
 struct Trial<'a> {
     task: &'a Task,
@@ -35,7 +35,7 @@ struct Trial<'a> {
     held_out: &'a [u32],
 }
 
-/// η₀, to two digits.
+/// Searches for the starting learning rate, rounded to two digits.
 pub(super) fn find(task: &Task, targets: HeadTargets, settings: &Settings) -> Result<f64> {
     let order = Sequence::of(settings).rows(task.len(), 0);
     let tried = &order[..order.len().min(TRIED_ROWS)];
@@ -67,7 +67,8 @@ pub(super) fn find(task: &Task, targets: HeadTargets, settings: &Settings) -> Re
     Ok(format!("{eta0:.1e}").parse().unwrap_or(eta0))
 }
 
-/// From the middle in one direction as long as marks get better, two rungs side by side: the best mark, and its rung.
+/// Goes from the middle in one direction while the loss falls, two candidates in parallel. Returns the best loss and its
+/// candidate.
 fn climb(mark: &(impl Fn(i32) -> Result<f64> + Sync), middle: f64, step: i32) -> Result<(f64, i32)> {
     let mut best = (middle, 0);
     for first in (1..=RUNGS).step_by(2) {
@@ -82,14 +83,13 @@ fn climb(mark: &(impl Fn(i32) -> Result<f64> + Sync), middle: f64, step: i32) ->
     Ok(best)
 }
 
-/// The run's schedule from this rate.
+/// The schedule of the run with this starting learning rate.
 pub(super) fn schedule(task: &Task, settings: &Settings, eta0: f64) -> Result<Box<dyn Schedule>> {
     let rows = Some(task.len() as u64);
     settings.schedule.resolve(&Setting { eta0, l2: settings.penalty.l2, rows, epochs: settings.epochs })
 }
 
-/// A small run of its own, from this rate to the end of its schedule: the mean loss of the rows it has not learnt; infinite if
-/// it diverges.
+/// Runs one candidate to the end of its schedule and returns its mean held-out loss; infinite if it diverges.
 fn loss_at(trial: &Trial, eta0: f64) -> Result<f64> {
     let Trial { task, targets, settings, learnt, held_out } = *trial;
     let rows = Some(learnt.len() as u64);
@@ -126,7 +126,7 @@ fn loss_at(trial: &Trial, eta0: f64) -> Result<f64> {
     Ok(if sum.is_finite() { sum } else { f64::INFINITY })
 }
 
-/// One lane for each of the heads with the most rows.
+/// A lane loss for the heads with the most rows, one lane per head.
 struct MostFrequent<'a> {
     sets: &'a Sets,
     loss: &'a dyn Loss,
@@ -166,7 +166,7 @@ impl LaneLoss for MostFrequent<'_> {
     }
 }
 
-/// −ln of the probability of a class.
+/// The softmax loss: −ln of the probability of a class.
 pub(super) fn log_loss(scores: &[f64], class: usize) -> f64 {
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     most + scores.iter().map(|score| (score - most).exp()).sum::<f64>().ln() - scores[class]

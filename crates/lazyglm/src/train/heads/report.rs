@@ -1,4 +1,4 @@
-//! From learnt heads to a report.
+//! Evaluation of trained heads, and their report.
 
 use super::{FittedHeads, Job};
 use crate::eval::objective::{self, Evaluation, HeadsEvaluation};
@@ -8,7 +8,7 @@ use crate::train::holdout::Fitted;
 use crate::util::error::{Kind, Result, excerpt};
 use crate::util::parameter::{Parameter, WARNING};
 
-/// Evaluates the heads on all rows.
+/// Evaluates the heads on all rows and makes the report.
 pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     let (task, targets, settings) = (job.task, job.targets, job.settings);
     let FittedHeads { fitted, diverged, untouched, thresholds } = learnt;

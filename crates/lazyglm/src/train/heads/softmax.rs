@@ -1,4 +1,4 @@
-//! Classes whose probabilities are learnt together: the heads of a softmax.
+//! Training of a softmax: all classes together.
 
 use super::{FittedHeads, Job, rate, sets};
 use crate::optim::sgd::{Diverged, Sample};
@@ -65,7 +65,7 @@ impl Evaluated for Coupled<'_> {
     }
 }
 
-/// Learns all classes.
+/// Trains all classes together.
 pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedHeads> {
     let Job { task, targets, settings, validation, rate, .. } = *job;
     let (columns, classes) = (task.data.rows.columns(), targets.names.len());

@@ -1,13 +1,13 @@
-//! A threshold for each label: the score above which it is given, where F1 is greatest.
+//! Thresholds of labels, tuned for the largest F1.
 
 use super::sets;
 use crate::problem::heads::Head;
 use crate::problem::task::Task;
 
-/// Heads whose scores are found together.
+/// Number of heads scored together.
 const WIDE: usize = 8;
 
-/// The thresholds of heads `first`, `first` + 1, … on these rows; 0 for a label that none of them has.
+/// The thresholds of heads `first`, `first` + 1, … on these rows; 0 for a label that no row has.
 pub(super) fn tune(heads: &[Head], rows: &Task, first: usize) -> Vec<f64> {
     let (mut thresholds, sets) = (Vec::with_capacity(heads.len()), sets(rows));
     for (group, some) in heads.chunks(WIDE).enumerate() {
@@ -37,7 +37,7 @@ fn scores(heads: &[Head], rows: &Task) -> Vec<Vec<f64>> {
     all
 }
 
-/// Between two scores, where 2·hits/(given + rows with the label) is greatest: rows of equal score go together.
+/// The midpoint between two scores at which F1 = 2·hits/(predicted + rows with the label) is largest.
 pub(super) fn best_f1(scored: &mut [(f64, bool)]) -> f64 {
     let positive = scored.iter().filter(|(_, has)| *has).count();
     if positive == 0 {

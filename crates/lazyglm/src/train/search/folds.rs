@@ -1,11 +1,11 @@
-//! Which rows are held out together: a function of seed, row number and, for classes, the row's class.
+//! Assignment of rows to folds, determined by the seed, the row number and the class of the row.
 
 use crate::problem::task::Task;
 use crate::util::error::{Error, Result, excerpt};
 use crate::util::parameter::Parameter;
 use crate::util::random::Random;
 
-/// A fold for each row.
+/// The fold of each row, for cross-validation.
 ///
 /// ```
 /// use lazyglm::{synth, train::search::Folds};
@@ -23,7 +23,7 @@ pub struct Folds {
 }
 
 impl Folds {
-    /// Deals the rows out, class by class.
+    /// Assigns the rows to `count` folds at random, stratified by class.
     pub fn new(task: &Task, count: usize, seed: u64) -> Result<Folds> {
         let rows = task.len();
         if count > rows || count > usize::from(u16::MAX) {
@@ -56,7 +56,7 @@ impl Folds {
         Ok(Folds { of, count })
     }
 
-    /// Folds as somebody else dealt them out: the fold of each row.
+    /// Folds given by the caller: the fold number of each row.
     ///
     /// ```
     /// use lazyglm::train::search::Folds;
@@ -76,7 +76,7 @@ impl Folds {
         Ok(Folds { of, count })
     }
 
-    /// How many there are.
+    /// The number of folds.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -1,4 +1,4 @@
-//! Penalties to try: lists, or ranges evenly spaced in the logarithm.
+//! Grids of penalties: lists, or ranges evenly spaced in the logarithm.
 
 use crate::problem::penalty::ElasticNet;
 use crate::util::error::{Error, Result, excerpt};
@@ -46,7 +46,7 @@ impl Numbers {
         }
     }
 
-    /// So many numbers from `low` to `high`, each the same multiple of the one before.
+    /// A geometric sequence of `count` numbers from `low` to `high`.
     ///
     /// ```
     /// use lazyglm::train::search::Numbers;
@@ -61,23 +61,23 @@ impl Numbers {
         Numbers { values: (0..count).map(step).collect() }
     }
 
-    /// The numbers, rising.
+    /// The numbers, in ascending order.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The number, if there is just one.
+    /// The number, if there is only one.
     pub fn one(&self) -> Option<f64> {
         Some(self.values[0]).filter(|_| self.values.len() == 1)
     }
 }
 
-/// Four digits: nobody should think a grid is finer than that, and logs read better.
+/// Rounds to four digits, which are enough for a grid.
 fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// One combination to try.
+/// A point of a grid: one combination of parameters to try.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, train::search::Point};
@@ -86,13 +86,13 @@ fn rounded(value: f64) -> f64 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// λ₁ and λ₂.
+    /// The penalty λ₁ and λ₂.
     pub penalty: ElasticNet,
-    /// The starting rate; NaN for a schedule that has none.
+    /// The starting learning rate; NaN for a schedule without one.
     pub eta0: f64,
 }
 
-/// Every combination: rates apart, λ₂ within them, and λ₁ falling within those.
+/// All combinations, ordered by rate, then λ₂, then descending λ₁.
 ///
 /// ```
 /// use lazyglm::train::search::points;

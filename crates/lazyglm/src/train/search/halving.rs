@@ -1,4 +1,4 @@
-//! A search: every point learns from all folds but one, as a lane for each, and is judged on the one it did not see.
+//! Grid search with successive halving: each point has one lane per fold, which is evaluated on the rows of that fold.
 //!
 //! ```text
 //! lanes      points × folds, in blocks of one fold; a block passes over the rows of its fold
@@ -22,87 +22,87 @@ use crate::util::error::{Error, Place, Result};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// What to search, and within which limits.
+/// A grid search: its rows, points and limits.
 pub struct Search<'a> {
-    /// The rows.
+    /// The task.
     pub task: &'a Task,
-    /// Those held out.
+    /// The held-out rows.
     pub held: Held<'a>,
-    /// Everything but the penalty and the rate.
+    /// The settings, without the penalty and the starting learning rate.
     pub settings: &'a Settings,
-    /// What to try.
+    /// The grid points.
     pub points: Vec<Point>,
-    /// Bytes that weights may take; beyond them lanes go in groups, one after the other.
+    /// Memory limit for the weights, in bytes; lanes beyond the limit are trained in groups, one after the other.
     pub memory: usize,
-    /// When the last slice must have ended.
+    /// The time at which the search must have ended.
     pub deadline: Option<Instant>,
-    /// Whether hopeless points are dropped on the way.
+    /// Whether points far worse than the best are dropped during the search.
     pub halving: bool,
 }
 
-/// How a search is getting on.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
-    /// Of all that is to be learnt, how much was.
+    /// The share of the work that is done.
     pub share: f64,
     /// The epoch, from 1.
     pub epoch: u64,
-    /// Points still in the race.
+    /// The number of points that are not dropped.
     pub points: usize,
 }
 
-/// What a point came to.
+/// The result of one grid point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
     /// The point.
     pub point: Point,
-    /// The mean over folds of the mean held-out loss; infinite if a lane of it diverged.
+    /// The mean over folds of the mean held-out loss; infinite if one of its models diverged.
     pub mean: f64,
-    /// The standard error of that mean: over folds, or over rows where they were held out once.
+    /// The standard error of the mean: over folds, or over rows if there is one set of held-out rows.
     pub se: f64,
-    /// Non-zero weights, mean over folds.
+    /// The number of non-zero weights, averaged over folds.
     pub nonzeros: f64,
-    /// Epochs learnt, less than asked for if it was dropped or time was up.
+    /// The number of epochs trained: fewer than requested if the point was dropped or time ran out.
     pub epochs: f64,
-    /// Why it was dropped, if it was.
+    /// The reason why the point was dropped, if it was.
     pub dropped: Option<Dropped>,
 }
 
-/// Why a point was dropped.
+/// The reason why a grid point was dropped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dropped {
-    /// Others were far better after so many epochs.
+    /// Other points were far better after this number of epochs.
     Hopeless(f64),
-    /// A lane of it left the finite numbers.
+    /// One of its models diverged (NaN or infinity).
     Diverged {
-        /// The fold it did not learn.
+        /// The fold held out from the model.
         fold: usize,
-        /// The row at which it did, and the step; unknown if it was seen on held-out rows only.
+        /// The row and the step at which the model diverged; unknown if only a held-out row showed it.
         at: Option<(usize, u64)>,
     },
 }
 
-/// What a search came to.
+/// The result of a grid search.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// One a point, in their order.
+    /// One score per point, in the order of the points.
     pub scores: Vec<Score>,
-    /// The mean held-out loss of each point, fold by fold; NaN where it was never judged.
+    /// The mean held-out loss of each point, fold by fold; NaN where it was never evaluated.
     pub by_fold: Vec<Vec<f64>>,
-    /// Which has the lowest mean.
+    /// The index of the point with the lowest mean held-out loss.
     pub best: usize,
-    /// The one with the strongest penalty (λ₁, then λ₂) whose mean is within one standard error of the best's.
+    /// The index of the strongest penalty (λ₁, then λ₂) whose mean loss is within one standard error of the best.
     pub one_se: usize,
-    /// Whether time was up before all epochs were learnt.
+    /// Whether time ran out before all epochs were trained.
     pub stopped: bool,
-    /// How many groups the lanes went in.
+    /// The number of groups in which the lanes were trained.
     pub groups: usize,
 }
 
-/// An epoch is learnt in so many slices, with a look at the clock after each.
+/// Number of slices per epoch; the clock is checked after each slice.
 const SLICES: usize = 16;
 
-/// Nothing is dropped before so many rows were learnt.
+/// Number of rows to train on before any point is dropped.
 const EARLY: usize = 10_000;
 
 /// Runs a search.
@@ -148,7 +148,7 @@ pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome>
         };
         let group: Vec<_> = group.iter().filter_map(alive).collect();
         let share = |within: f64| (k as f64 + within) / groups.len() as f64;
-        // Time is dealt out evenly among the groups to come.
+        // The remaining time is divided evenly among the remaining groups.
         let left = search.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let until = left.map(|left| Instant::now() + left / (groups.len() - k) as u32);
         stopped |= race.run(&group, until, &mut |epoch, within, points| {
@@ -164,7 +164,7 @@ pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome>
     Ok(Outcome { scores, by_fold, best, one_se, stopped, groups: groups.len() })
 }
 
-/// Teams of one fold and a blockful of points, as many side by side as memory allows.
+/// Splits the lanes, as fold and points of each block, into groups that fit into memory.
 fn groups(search: &Search) -> Vec<Vec<(usize, Vec<usize>)>> {
     let width = search.settings.precision;
     let columns = search.task.data.rows.columns();
@@ -185,7 +185,7 @@ fn groups(search: &Search) -> Vec<Vec<(usize, Vec<usize>)>> {
     groups
 }
 
-/// What is known of all points.
+/// The state of a search: the scores of all points so far.
 struct Halving<'a> {
     search: &'a Search<'a>,
     null: f64,
@@ -194,7 +194,7 @@ struct Halving<'a> {
     out: Vec<Option<Dropped>>,
 }
 
-/// The stop rule of a group of blocks: drops hopeless points, and ends when time is up.
+/// The stop rule of a group of blocks: drops points that are far worse, and ends when time is up.
 struct GroupRule<'r, 'a> {
     race: &'r mut Halving<'a>,
     racing: Vec<usize>,
@@ -217,7 +217,7 @@ impl StopRule<LaneGrid<'_>> for GroupRule<'_, '_> {
         let within = (at.epoch - 1) as f64 + at.rows as f64 / rows as f64;
         self.racing.iter().for_each(|&p| self.race.epochs[p] = within);
         (self.watch)(at.epoch, within / epochs as f64, self.racing.len());
-        // Another slice, and a last look at the held-out rows, which takes about as long.
+        // There must be time for another slice and for the last evaluation, which takes about as long.
         let next = Instant::now() + 2 * self.looked.elapsed() + self.judging;
         self.looked = Instant::now();
         if self.until.is_some_and(|until| next > until) && !(at.epoch == epochs && at.rows == rows) {
@@ -250,12 +250,12 @@ impl StopRule<LaneGrid<'_>> for GroupRule<'_, '_> {
     }
 
     fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error {
-        lost(at, place, epoch) // a grid takes lanes that diverge out, and goes on
+        lost(at, place, epoch) // a grid removes lanes that diverge, and goes on
     }
 }
 
 impl Halving<'_> {
-    /// Runs the blocks of a group; whether time was up.
+    /// Trains the blocks of a group; returns whether time ran out.
     fn run(
         &mut self,
         group: &[(usize, Vec<usize>)],
@@ -274,7 +274,7 @@ impl Halving<'_> {
         Ok(fit(&mut grid, *task, &epochs, &mut rule)? == Stop::Interrupted)
     }
 
-    /// Judges every lane; those that diverged are out.
+    /// Evaluates every lane, and removes those that diverged.
     fn see(&mut self, grid: &mut LaneGrid, racing: &mut Vec<usize>) {
         for mark in grid.marks() {
             if !mark.sum.is_finite() {
@@ -289,7 +289,7 @@ impl Halving<'_> {
         grid.keep(&|p| self.out[p].is_none());
     }
 
-    /// Drops the hopeless, at most half of those left.
+    /// Drops points that are far worse than the best, at most half of those left.
     fn halve(&mut self, grid: &mut LaneGrid, racing: &mut Vec<usize>, epochs: f64, share: f64) {
         let folds = self.search.held.folds();
         let mut ranked: Vec<(f64, usize)> = racing.iter().map(|&p| (self.score(p, folds).mean, p)).collect();
@@ -342,7 +342,7 @@ impl Halving<'_> {
     }
 }
 
-/// The best, and the one with the strongest penalty that is as good within a standard error; `None` if none is finite.
+/// The index of the best point, and of the strongest penalty within one standard error of it; `None` if no mean is finite.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, train::search::{Point, Score, choose}};

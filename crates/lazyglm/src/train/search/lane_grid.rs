@@ -1,4 +1,4 @@
-//! The lanes of a search while they learn: blocks of them, each without the rows that its fold holds out.
+//! The lanes of a grid search in training: each block skips the rows that its fold holds out.
 
 use super::Held;
 use super::grid::Point;
@@ -19,10 +19,10 @@ struct LaneBlock {
     block: Box<dyn Block>,
     points: Vec<usize>, // lane by lane
     fold: usize,
-    rates: Vec<Box<dyn Schedule>>, // one for all, or one a lane
+    rates: Vec<Box<dyn Schedule>>, // one for all lanes, or one per lane
 }
 
-/// All blocks of a grid, learnt side by side.
+/// All blocks of a grid, trained in parallel.
 pub(super) struct LaneGrid<'a> {
     task: &'a Task,
     held: &'a Held<'a>,
@@ -30,7 +30,7 @@ pub(super) struct LaneGrid<'a> {
 }
 
 impl Fit for LaneGrid<'_> {
-    /// Every block learns those of the rows that its fold does not hold out: the same bits for any number of threads.
+    /// Each block trains on the rows that its fold does not hold out. The result is identical for any number of threads.
     fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
         let (task, held, blocks) = (self.task, self.held, &mut self.blocks);
         let without = |fold: usize| match held {
@@ -51,7 +51,7 @@ impl Fit for LaneGrid<'_> {
     }
 }
 
-/// What one lane came to on the rows held out from it.
+/// The held-out score of one lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FoldScore {
     pub point: usize,
@@ -63,7 +63,7 @@ pub(super) struct FoldScore {
 }
 
 impl<'a> LaneGrid<'a> {
-    /// Makes one block per fold and blockful of points.
+    /// Makes the blocks: the points of each fold, split by the number of lanes per block.
     pub fn new(
         task: &'a Task,
         held: &'a Held<'a>,
@@ -97,7 +97,7 @@ impl<'a> LaneGrid<'a> {
         Ok(LaneGrid { task, held, blocks: which.iter().map(block_of).collect::<Result<_>>()? })
     }
 
-    /// How good each lane is on the rows held out from it.
+    /// Evaluates each lane on the rows held out from it.
     pub fn marks(&mut self) -> Vec<FoldScore> {
         let (task, held) = (self.task, self.held);
         let mark = |one: &mut LaneBlock| {
@@ -124,7 +124,7 @@ impl<'a> LaneGrid<'a> {
         self.blocks.par_iter_mut().flat_map_iter(mark).collect()
     }
 
-    /// Lanes that left the finite numbers: point, fold, and where.
+    /// The lanes that diverged: point, fold, and the place.
     pub fn diverged(&self) -> Vec<(usize, usize, Diverged)> {
         let of = |one: &LaneBlock| {
             let lost = |(lane, &point): (usize, &usize)| Some((point, one.fold, one.block.diverged(lane)?));
@@ -133,7 +133,7 @@ impl<'a> LaneGrid<'a> {
         self.blocks.iter().flat_map(of).collect()
     }
 
-    /// Goes on with these points alone.
+    /// Keeps these points alone.
     pub fn keep(&mut self, keep: &dyn Fn(usize) -> bool) {
         self.blocks.retain_mut(|one| {
             let lanes: Vec<usize> = (0..one.points.len()).filter(|&lane| keep(one.points[lane])).collect();

@@ -1,5 +1,4 @@
-//! Grids of penalties, judged on rows held out, all as lanes of one pass: see [`search`]; and what becomes of a model
-//! along λ₁: see [`path`].
+//! Grid search by held-out loss, with all models as lanes of one pass: [`search`]. The regularisation path: [`path`].
 
 mod folds;
 mod grid;
@@ -17,19 +16,19 @@ use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Place};
 use crate::util::parameter::Parameter;
 
-/// Rows that are not learnt, but judged on.
+/// The held-out rows of a grid search.
 #[derive(Clone, Debug)]
 pub enum Held<'a> {
-    /// Each row is held out from the lanes of its fold.
+    /// Cross-validation: each row is held out from the models of its fold.
     Folds(Folds),
-    /// Rows of their own.
+    /// Separate rows.
     Rows(&'a Task),
-    /// None.
+    /// No held-out rows.
     Nothing,
 }
 
 impl Held<'_> {
-    /// How many lanes a point has.
+    /// The number of models per grid point.
     fn folds(&self) -> usize {
         match self {
             Held::Folds(folds) => folds.count(),
@@ -37,7 +36,7 @@ impl Held<'_> {
         }
     }
 
-    /// How many of all rows the lanes of a fold learn.
+    /// The number of training rows for the models of a fold.
     fn learnt(&self, fold: usize, rows: usize) -> usize {
         match self {
             Held::Folds(folds) => rows - folds.rows(fold).len(),
@@ -46,7 +45,7 @@ impl Held<'_> {
     }
 }
 
-/// The error for a grid that diverged.
+/// The error for a grid whose models have all diverged.
 fn lost(at: Diverged, place: Place, epoch: u64) -> Error {
     let what = "every model of the grid diverged (NaN or infinity)".to_string();
     let hint = format!("lower {}, or use {}", Parameter::Eta0, Parameter::Scale.set("std"));

@@ -1,4 +1,4 @@
-//! A path: what becomes of the model as λ₁ falls, every λ₁ a lane of one pass.
+//! The regularisation path: one model per λ₁, all trained as lanes of one pass.
 
 use super::grid::Point;
 use super::lane_grid::LaneGrid;
@@ -14,21 +14,21 @@ use crate::util::error::{Error, Place, Result};
 /// The model at one point of a path.
 #[derive(Clone, Debug)]
 pub struct Stop {
-    /// Its penalty and rate.
+    /// The penalty and the starting learning rate.
     pub point: Point,
-    /// F on the training rows.
+    /// The objective on the training rows.
     pub objective: Objective,
-    /// The mean loss of held-out rows, if there are such.
+    /// The mean held-out loss, if there are held-out rows.
     pub validation_loss: Option<f64>,
-    /// Columns whose weight is not zero, rising, and their weights.
+    /// The non-zero weights with their columns, in ascending order of columns.
     pub weights: Vec<(u32, f64)>,
-    /// b.
+    /// The bias.
     pub bias: f64,
-    /// The step at which it left the finite numbers, if it did: it has no weights then.
+    /// The step at which the model diverged (NaN or infinity), if it did; it then has no weights.
     pub diverged: Option<u64>,
 }
 
-/// Runs all epochs.
+/// A stop rule that runs all epochs.
 struct AllEpochs;
 
 impl StopRule<LaneGrid<'_>> for AllEpochs {
@@ -37,11 +37,11 @@ impl StopRule<LaneGrid<'_>> for AllEpochs {
     }
 
     fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error {
-        lost(at, place, epoch) // a grid takes lanes that diverge out, and goes on
+        lost(at, place, epoch) // a grid removes lanes that diverge, and goes on
     }
 }
 
-/// Trains a lane for each point, as many side by side as `memory` bytes of weights allow.
+/// Trains one model per point, as many at once as `memory` bytes of weights allow.
 ///
 /// ```
 /// use lazyglm::{Settings, synth, train::search::{path, points}};
