@@ -1,18 +1,18 @@
-//! What each lane is to learn from a row: the same target for all, or one of its own.
+//! The loss of each lane for a row: the same target for all lanes, or one target per lane.
 
 use super::row_loop::Sample;
 use crate::problem::loss::Loss;
 use crate::problem::task::Sets;
 
-/// Slopes and losses of a row, lane by lane.
+/// The losses of a row and their derivatives, lane by lane.
 pub trait LaneLoss {
-    /// ∂ℓ/∂score of every lane for row `i`, without the row's weight.
+    /// The derivatives ∂ℓ/∂score of all lanes for row `i`, without the row's weight.
     fn slopes(&mut self, i: usize, scores: &[f64], slopes: &mut [f64]);
-    /// ℓ of every lane for row `i`.
+    /// The losses of all lanes for row `i`, without the row's weight.
     fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]);
 }
 
-/// All lanes have the row's own target: a grid.
+/// A lane loss in which all lanes have the target of the row, as in a grid search.
 ///
 /// ```
 /// use lazyglm::{loss, optim::lane_loss::{LaneLoss, Same}};
@@ -23,9 +23,9 @@ pub trait LaneLoss {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Same<'a> {
-    /// ℓ.
+    /// The loss.
     pub loss: &'a dyn Loss,
-    /// One a row.
+    /// One target per row.
     pub targets: &'a [f64],
 }
 
@@ -41,7 +41,7 @@ impl LaneLoss for Same<'_> {
     }
 }
 
-/// A lane tells one label from all others: it aims at +1 where the row has the label, else at −1.
+/// A one-vs-rest lane loss: the target of a lane is +1 if the row has the lane's class or label, else −1.
 ///
 /// ```
 /// use lazyglm::{loss, optim::lane_loss::{LaneLoss, OneVsRest}};
@@ -57,11 +57,11 @@ impl LaneLoss for Same<'_> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct OneVsRest<'a> {
-    /// ℓ.
+    /// The loss.
     pub loss: &'a dyn Loss,
     /// The classes or labels of each row.
     pub sets: &'a Sets,
-    /// The label of the first lane; the others follow.
+    /// The class or label of the first lane; the other lanes follow in order.
     pub first: u32,
 }
 
@@ -88,13 +88,13 @@ impl LaneLoss for OneVsRest<'_> {
     }
 }
 
-/// A lane loss that also samples its own value, for one row in so many, before each row is learnt.
+/// A lane loss that also samples its values: every n-th row, before the step on it.
 pub struct Sampled<'a, A> {
     /// The lane loss.
     pub lane_loss: A,
     /// The weights of the rows.
     pub weights: Option<&'a [f64]>,
-    /// One row in how many is sampled.
+    /// The sampling interval, in rows.
     pub one_in: usize,
     /// The sum over lanes of the sampled losses.
     pub sample: Sample,

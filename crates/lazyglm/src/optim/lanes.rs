@@ -7,8 +7,8 @@
 //!     wₗ ← penalty step with λ₁ₗ, λ₂ₗ and ηₗₜ
 //! ```
 //!
-//! Lanes of a block go through the same rows and so share t; λ, rate, bias and what they aim at are their own. In f64 a
-//! lane has the bits of [`super::sgd`] alone. A lane that leaves the finite numbers is taken out, and the others go on.
+//! The lanes of a block train on the same rows and share t; each has its own λ, rate, bias and targets. In f64, a lane has
+//! the bits of [`super::sgd`] alone. A lane that diverges (NaN or infinity) is stopped, and the others go on.
 
 use super::lane_loss::LaneLoss;
 use super::row_loop::ask_ahead;
@@ -21,7 +21,7 @@ use crate::problem::settings::Precision;
 use crate::simd;
 use crate::util::error::Result;
 
-/// A block of lanes, whatever their number and precision.
+/// A block of lanes, for any number of lanes and any precision.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, Precision, schedule, synth};
@@ -38,36 +38,36 @@ use crate::util::error::Result;
 /// assert!(nonzeros[0] >= nonzeros[1] && nonzeros[1] > 0 && nonzeros[2] == 0);
 /// ```
 pub trait Block: Send {
-    /// Learns these rows in this order. Any split of an order into calls gives the same bits.
+    /// Trains on these rows in this order. Any split of an order into calls gives the same bits.
     fn learn(&mut self, lane_loss: &mut dyn LaneLoss, pass: &Pass);
-    /// Shows the scores of these rows, nothing being learnt.
+    /// Calls back with the scores of these rows, without training.
     fn score(&mut self, rows: RowsRef, order: &[u32], see: &mut dyn FnMut(usize, &[f64]));
-    /// How many lanes there are.
+    /// The number of lanes.
     fn lanes(&self) -> usize;
     /// The settled weights of a lane.
     fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_>;
-    /// b of a lane.
+    /// The bias of a lane.
     fn bias(&self, lane: usize) -> f64;
-    /// Sets b of all lanes, before anything is learnt.
+    /// Sets the bias of all lanes, before training.
     fn begin_at(&mut self, bias: f64);
-    /// Where a lane left the finite numbers, if it did: it has not learnt since.
+    /// Where a lane diverged (NaN or infinity), if it did; it has not been trained since.
     fn diverged(&self, lane: usize) -> Option<Diverged>;
-    /// Takes a lane out of the race.
+    /// Stops the training of a lane.
     fn drop_lane(&mut self, lane: usize);
-    /// These lanes alone, to the bit, in a block as narrow as they allow.
+    /// A block with these lanes alone, bit by bit the same, of the smallest width that holds them.
     fn select(&self, lanes: &[usize]) -> Box<dyn Block>;
 }
 
-/// Rows to learn, and how.
+/// Rows to train on, with their order and learning rates.
 #[derive(Clone, Copy)]
 pub struct Pass<'a> {
-    /// η: one for all lanes, or one per lane.
+    /// The learning-rate schedules: one for all lanes, or one per lane.
     pub rates: &'a [&'a dyn Schedule],
     /// The rows.
     pub rows: RowsRef<'a>,
     /// Row weights; `None` if all are one.
     pub weights: Option<&'a [f64]>,
-    /// Which rows to learn, and in which order.
+    /// The rows to train on, in this order.
     pub order: &'a [u32],
 }
 
@@ -107,8 +107,8 @@ pub fn block(
     }
 }
 
-/// Models that have each learnt alone, in f64, as lanes that go on together, to the bit: at most eight, all with the same t.
-/// They part again with [`Joined::part`].
+/// At most eight models in f64 with the same t, each trained alone, that continue as lanes of one block, with the same bits.
+/// [`Joined::part`] separates them again.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::kernel::Folded, optim::lanes::Joined, optim::update::Update};
@@ -123,7 +123,7 @@ pub fn block(
 pub struct Joined(Together<f64, Line<f64, 8>, 8>);
 
 impl Joined {
-    /// Puts models side by side: what they hold, their biases, rows learnt, penalties.
+    /// Joins models, given their state, biases, number of steps and penalties.
     pub fn new(
         frozen: &[FrameState],
         biases: &[f64],
@@ -143,17 +143,17 @@ impl Joined {
         &mut self.0
     }
 
-    /// The weights of a lane, up to date, and its bias.
+    /// The settled weights of a lane, and its bias.
     pub fn weights(&self, lane: usize) -> (Vec<f64>, f64) {
         (self.0.weights(lane).collect(), self.0.bias[lane])
     }
 
-    /// What a lane holds now, and its bias.
+    /// The state of a lane, and its bias.
     pub fn part(&self, lane: usize) -> (FrameState, f64) {
         (self.0.kernel.state(lane), self.0.bias[lane])
     }
 
-    /// These lanes alone.
+    /// The same block with these lanes alone.
     pub fn select(&self, lanes: &[usize]) -> Joined {
         Joined(self.0.some(lanes))
     }
@@ -182,7 +182,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Together<W, P, L> {
         }
     }
 
-    /// Takes out the lanes that left the finite numbers; what is left of the others' slopes.
+    /// Stops the lanes that diverged at this row, and sets their slopes to zero.
     #[cold]
     #[inline(never)]
     fn part(&mut self, row: usize, scores: &[f64; L], slopes: &mut [f64; L]) {
@@ -307,7 +307,7 @@ impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Le
     }
 }
 
-/// Asks for rows ahead; the ids of the next row, whose weights are to be asked for.
+/// Prefetches rows ahead; returns the feature ids of the next row, whose weights are prefetched next.
 #[inline(always)]
 pub(super) fn next_ids<'a, V: Value>(
     rows: RowsRef<'a>,

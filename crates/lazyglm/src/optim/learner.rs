@@ -1,4 +1,4 @@
-//! What the loop over epochs needs of a model that is learnt a row at a time, whatever the algorithm.
+//! The interface between the loop over epochs and the algorithms that train one row at a time.
 //!
 //! ```
 //! use lazyglm::optim::{adagrad::{Adagrad, AdagradOptions}, learner::Learner, scales::Scales};
@@ -21,46 +21,46 @@ use crate::problem::loss::Loss;
 use crate::problem::schedule::Schedule;
 use crate::util::error::Result as Checked;
 
-/// A model being learnt.
+/// A model in training, one row per step.
 pub trait Learner {
-    /// Learns these rows in this order; a sample of their losses, each taken before its row was learnt. Any split of an order into
-    /// calls gives the same bits.
+    /// Trains on these rows in this order, and returns a sample of their losses, each taken before its step. Any split of an
+    /// order into calls gives the same bits.
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged>;
 
-    /// Every weight as it is now; looking changes nothing.
+    /// The current weights, without any effect on training.
     fn weights(&self) -> Vec<f64>;
 
-    /// b as it is now.
+    /// The current bias.
     fn bias(&self) -> f64;
 
-    /// How many rows were learnt.
+    /// The number of steps so far.
     fn t(&self) -> u64;
 
-    /// Called before each epoch, for who needs to see all rows first; `pass` shows them, block by block.
+    /// Called before each epoch, for algorithms that need a pass over all rows; `pass` calls back with each block.
     fn look(&mut self, _loss: &dyn Loss, _pass: Pass) -> Checked<()> {
         Ok(())
     }
 
-    /// Asked after that: whether it is there already, and how it knows.
+    /// Whether the model has converged, and by which criterion; called after `look`.
     fn converged(&self) -> Option<Converged> {
         None
     }
 
-    /// In which order to learn rows that come in this one: for who visits some more than once and some not at all.
+    /// Resamples the order of rows, for algorithms that use importance sampling.
     fn visits(&mut self, _examples: Examples, _order: &[u32]) -> Option<Vec<u32>> {
         None
     }
 }
 
-/// Shows all rows to somebody, block by block.
+/// A function that calls back with all rows, block by block.
 pub type Pass<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Examples)) -> Checked<()>;
 
-/// Why a learner wants no further epoch.
+/// The reason why a model needs no further epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Converged {
     /// The relative gap is within the tolerance.
     Gap,
-    /// Another epoch would gain too little.
+    /// The predicted decrease of another epoch is within the tolerance.
     PredictedDecrease,
 }
 
@@ -68,7 +68,7 @@ pub enum Converged {
 pub struct Scheduled<'a, U> {
     /// The model.
     pub model: Online<U>,
-    /// η.
+    /// The learning-rate schedule.
     pub schedule: &'a dyn Schedule,
 }
 
@@ -90,7 +90,7 @@ impl<U: Update> Learner for Scheduled<'_, U> {
     }
 }
 
-/// Σ aₖbₖ in four sums: one alone would make each term wait for the last.
+/// The dot product Σ aₖbₖ in four independent sums, which pipeline better than one.
 #[inline(always)]
 pub(super) fn dot<V: Value>(values: &[V], weights: &[f64]) -> f64 {
     let ((values, last), (weights, last_weights)) = (values.as_chunks::<4>(), weights.as_chunks::<4>());

@@ -1,9 +1,9 @@
-//! Passive-aggressive steps (Crammer et al. 2006): as far as the row asks, whatever the rate.
+//! Passive-aggressive steps (Crammer et al. 2006): the step length depends on the row, not on a learning rate.
 //!
 //! ```text
 //! s = w·x + b,  ℓ = ℓ(s, y)        a row that costs nothing changes nothing
 //! τ = min(C, ℓ/‖x‖²)               PA-I: C is the longest step
-//! τ = ℓ/(‖x‖² + 1/(2C))            PA-II: C makes long steps dear
+//! τ = ℓ/(‖x‖² + 1/(2C))            PA-II: C penalises long steps
 //! w ← w − ω·τ·sgn(∂ℓ)·x,  b alike, and then one penalty step at rate C on every weight
 //! ```
 //!
@@ -15,7 +15,7 @@ use crate::data::rows::{Examples, Row, Value};
 use crate::optim::update::Update;
 use crate::problem::loss::Loss;
 
-/// How far a step goes.
+/// The step-length rule of a passive-aggressive step.
 ///
 /// ```
 /// use lazyglm::optim::passive_aggressive::PassiveAggressive;
@@ -24,14 +24,14 @@ use crate::problem::loss::Loss;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PassiveAggressive {
-    /// PA-I.
+    /// PA-I, with its aggressiveness C.
     Pa1(f64),
-    /// PA-II.
+    /// PA-II, with its aggressiveness C.
     Pa2(f64),
 }
 
 impl PassiveAggressive {
-    /// τ for a row of this loss and this ‖x‖².
+    /// The step length τ for a row with this loss and this ‖x‖².
     pub fn step(self, loss: f64, square: f64) -> f64 {
         match self {
             PassiveAggressive::Pa1(most) => most.min(loss / square),
@@ -39,7 +39,7 @@ impl PassiveAggressive {
         }
     }
 
-    /// C.
+    /// The aggressiveness C.
     fn rate(self) -> f64 {
         match self {
             PassiveAggressive::Pa1(c) | PassiveAggressive::Pa2(c) => c,
@@ -48,8 +48,7 @@ impl PassiveAggressive {
 }
 
 impl<U: Update> Online<U> {
-    /// Learns these rows in this order, passively where they are right and aggressively where they are wrong. Any split of an
-    /// order into calls gives the same bits.
+    /// Trains on these rows by passive-aggressive steps, in this order. Any split of an order into calls gives the same bits.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Examples, Method, Rows, loss, optim::reference::Dense, optim::passive_aggressive::PassiveAggressive};

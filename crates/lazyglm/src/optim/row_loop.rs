@@ -1,11 +1,11 @@
-//! The loop over rows, for whatever learns one at a time: memory asked for ahead, a sample of losses, an end at the first
-//! step that leaves the finite numbers.
+//! The loop over rows of all stochastic algorithms: prefetches memory, samples losses, and ends at the first step that
+//! diverges (NaN or infinity).
 
 use crate::data::rows::{Examples, Row, RowsRef, Value, ValuesRef};
 use crate::problem::loss::Loss;
 use crate::simd;
 
-/// A sample of losses, each taken before its row was learnt.
+/// A sample of losses, each taken before the step on its row.
 ///
 /// ```
 /// use lazyglm::optim::sgd::Sample;
@@ -15,14 +15,14 @@ use crate::simd;
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
-    /// Their sum, each times the weight of its row.
+    /// The sum of the losses, each times the weight of its row.
     pub sum: f64,
-    /// The weights of these rows.
+    /// The sum of the weights of these rows.
     pub weight: f64,
 }
 
 impl Sample {
-    /// Two samples as one.
+    /// Merges two samples.
     ///
     /// ```
     /// use lazyglm::optim::sgd::Sample;
@@ -45,7 +45,7 @@ impl Sample {
     }
 }
 
-/// A step that left the finite numbers.
+/// A step that diverged (NaN or infinity).
 ///
 /// ```
 /// # use lazyglm::{ElasticNet, Examples, Method, Rows, loss, optim::reference::Dense};
@@ -64,20 +64,20 @@ impl Sample {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diverged {
-    /// The row.
+    /// The number of the row.
     pub row: usize,
-    /// The step.
+    /// The number of the step.
     pub t: u64,
-    /// The score there.
+    /// The score at this step.
     pub score: f64,
-    /// The slope there.
+    /// The derivative of the loss at this step.
     pub slope: f64,
 }
 
-/// How many rows ahead memory is asked for.
+/// The prefetch distance, in rows.
 const AHEAD: usize = 4;
 
-/// Asks for the memory of rows to come after the k-th: first of where a row lies, then of the row.
+/// Prefetches rows after the k-th: first the offsets of a row, then its values.
 #[inline(always)]
 pub(super) fn ask_ahead<V: Value>(rows: RowsRef, values: &[V], order: &[u32], k: usize) {
     if let Some(&later) = order.get(k + 2 * AHEAD) {
@@ -90,16 +90,16 @@ pub(super) fn ask_ahead<V: Value>(rows: RowsRef, values: &[V], order: &[u32], k:
     }
 }
 
-/// A model that learns one row at a time, for [`learn`] to loop over.
+/// A model that is trained one row at a time by [`learn`].
 pub(super) trait Steps {
-    /// Learns a row; its score and slope before.
+    /// Makes a step on a row, and returns the score and the derivative before the step.
     fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64);
 
-    /// Asks for the memory of a row's weights, where that gains anything; the row is not even found where it does not.
+    /// Prefetches the weights of a row, for models that gain from it.
     #[inline(always)]
     fn prefetch<'a, V: Value + 'a>(&self, _row: impl FnOnce() -> Row<'a, V>) {}
 
-    /// The step counter; and one row in how many has its loss noted.
+    /// The step counter, and the sampling interval of losses.
     fn clock(&mut self) -> (&mut u64, u64);
 
     /// Whether the row just learnt counts as a step.
@@ -109,7 +109,7 @@ pub(super) trait Steps {
     }
 }
 
-/// Learns rows in order.
+/// Trains on rows in this order, and returns a sample of their losses.
 pub(super) fn learn<S: Steps>(
     model: &mut S,
     loss: &dyn Loss,

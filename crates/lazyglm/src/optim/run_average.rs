@@ -1,12 +1,12 @@
-//! The mean of several models, each of which learns the same rows in an order of its own.
+//! The average of several models, each trained on the same rows in a different order.
 //!
 //! ```text
 //! model k     learns row πₖ(i) where the first learns row i                 π₁ the identity, the others random
 //! weights     wⱼ = (1/K)·Σₖ wₖⱼ
 //! ```
 //!
-//! On few rows, where a run ends depends much on the order of its last ones. The loss is convex, so the mean's is no more than the
-//! mean of their losses, and what orders disagree on goes away.
+//! On few rows, the result of a run depends on the order of its last rows. The loss is convex, so that the loss of the
+//! average is at most the average of the losses.
 
 use super::learner::Learner;
 use super::row_loop::{Diverged, Sample};
@@ -15,7 +15,7 @@ use crate::problem::loss::Loss;
 use crate::util::random;
 use rayon::prelude::*;
 
-/// Models of one kind, learnt together.
+/// Several models of one kind, trained together and averaged.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, synth, optim::{ftrl::Ftrl, learner::Learner, run_average::RunAverage, scales::Scales}};
@@ -33,13 +33,13 @@ pub struct RunAverage<L> {
 }
 
 impl<L: Learner + Clone> RunAverage<L> {
-    /// So many models (at least one), all of which start as this one.
+    /// Makes a number of models (at least one) that all start from this one.
     pub fn of(model: L, count: u64, seed: u64) -> RunAverage<L> {
         let models = vec![model; count.max(1) as usize];
         RunAverage { models, ways: Vec::new(), seed }
     }
 
-    /// Draws the permutations of so many rows, unless they are there.
+    /// Draws the permutations for this number of rows, unless they exist.
     fn draw(&mut self, rows: usize) {
         if self.ways.first().is_none_or(|way| way.len() != rows) {
             let drawn = (1..self.models.len() as u64).map(|k| random::permutation(rows, self.seed, k));
@@ -49,7 +49,7 @@ impl<L: Learner + Clone> RunAverage<L> {
 }
 
 impl<L: Learner + Clone + Send> Learner for RunAverage<L> {
-    /// The sample is that of one run.
+    /// The sample of losses is that of the first model.
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
         self.draw(examples.len());
         let RunAverage { models, ways, .. } = self;

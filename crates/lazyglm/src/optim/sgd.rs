@@ -1,4 +1,4 @@
-//! Stochastic gradient steps with a penalty step after each: SGD and FoBoS, whatever the update.
+//! Stochastic gradient steps with a penalty step after each: SGD and FOBOS, for any update.
 //!
 //! ```text
 //! for t = 0, 1, …          row (x, y) of weight ω
@@ -32,7 +32,7 @@ use crate::optim::update::Update;
 use crate::problem::loss::Loss;
 use crate::problem::schedule::Schedule;
 
-/// One row in so many has its loss noted before it is learnt: enough for a running figure, and too few to cost time.
+/// The default sampling interval of the running loss, in rows: its cost is negligible.
 ///
 /// ```
 /// # use lazyglm::{ElasticNet, Method, optim::reference::Dense, schedule, optim::sgd::*, synth};
@@ -47,7 +47,7 @@ use crate::problem::schedule::Schedule;
 /// ```
 pub const SAMPLED: u64 = 16;
 
-/// A model being learnt, a row at a time.
+/// A model in training by SGD, one row per step.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Examples, Method, Rows, optim::kernel::Folded, loss, schedule, optim::sgd::*, optim::update::Update};
@@ -69,20 +69,20 @@ pub const SAMPLED: u64 = 16;
 /// ```
 #[derive(Clone)]
 pub struct Online<U> {
-    /// The weights and what they owe.
+    /// The weights, with the penalty that they still owe.
     pub update: U,
-    /// b.
+    /// The bias.
     pub bias: f64,
-    /// How many rows were learnt.
+    /// The number of steps so far.
     pub t: u64,
     pub(super) learns_bias: bool,
     sampled: u64,
     mean_from: Option<u64>, // the step from which on the bias is averaged, if it is
-    /// The sum of b over the steps that its average counts.
+    /// The sum of the bias over the averaged steps.
     pub bias_sum: f64,
 }
 
-/// What stays the same from row to row.
+/// The loss and the schedule of a run.
 ///
 /// ```
 /// use lazyglm::{loss, schedule, optim::sgd::Rule};
@@ -94,14 +94,14 @@ pub struct Online<U> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Rule<'a> {
-    /// ℓ.
+    /// The loss.
     pub loss: &'a dyn Loss,
-    /// η.
+    /// The learning-rate schedule.
     pub schedule: &'a dyn Schedule,
 }
 
 impl<U: Update> Online<U> {
-    /// Starts with no bias and t = 0; without `learns_bias` the bias stays 0.
+    /// Starts with bias 0 and t = 0; without `learns_bias`, the bias stays 0.
     ///
     /// ```
     /// # use lazyglm::{ElasticNet, Examples, Method, Rows, loss, optim::reference::Dense};
@@ -122,7 +122,7 @@ impl<U: Update> Online<U> {
         Online { update, bias: 0.0, t: 0, learns_bias, sampled: SAMPLED, mean_from: None, bias_sum: 0.0 }
     }
 
-    /// Notes the loss of one row in so many.
+    /// Sets the sampling interval of the running loss, in rows.
     ///
     /// ```
     /// # use lazyglm::{ElasticNet, Method, optim::reference::Dense, schedule, optim::sgd::*, synth};
@@ -144,7 +144,7 @@ impl<U: Update> Online<U> {
         self.sampled = rows.max(1);
     }
 
-    /// Averages the bias over steps, all but the first so many: for an update that averages weights.
+    /// Averages the bias over all steps from this one on, for an update that averages weights.
     ///
     /// ```
     /// # use lazyglm::{ElasticNet, Examples, Method, Rows, loss, optim::kernel::Averaged};
@@ -174,7 +174,7 @@ impl<U: Update> Online<U> {
         }
     }
 
-    /// Adds the bias of this step to the average, if it counts.
+    /// Adds the bias of this step to the average, if averaging has started.
     #[inline(always)]
     pub(super) fn add_to_average(&mut self) {
         if self.mean_from.is_some_and(|from| self.t >= from) {
@@ -182,7 +182,7 @@ impl<U: Update> Online<U> {
         }
     }
 
-    /// Learns these rows in this order. Any split of an order into calls gives the same bits.
+    /// Trains on these rows in this order. Any split of an order into calls gives the same bits.
     ///
     /// ```
     /// # use lazyglm::{ElasticNet, Method, optim::kernel::Folded, schedule, synth, optim::update::Update};

@@ -1,4 +1,4 @@
-//! Stochastic gradient steps for many classes at once, whose probabilities sum to one.
+//! Stochastic gradient steps for softmax regression: all classes at once.
 //!
 //! ```text
 //! for t = 0, 1, …               row (x, y) of weight ω, for every class c
@@ -7,7 +7,7 @@
 //!     w_c ← penalty step
 //! ```
 //!
-//! Classes are lanes, as in [`super::lanes`], in as many kernels as it takes; a row's scores of all of them come first.
+//! Classes are lanes, as in [`super::lanes`], of one kernel or several; the scores of all classes come first.
 
 use super::lanes::next_ids;
 use super::sgd::{Diverged, SAMPLED, Sample};
@@ -18,7 +18,7 @@ use crate::problem::schedule::Schedule;
 use crate::problem::settings::Precision;
 use crate::simd;
 
-/// The heads of all classes.
+/// A softmax model in training: the heads of all classes.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, Rows, schedule, Precision, optim::softmax::Softmax};
@@ -35,7 +35,7 @@ use crate::simd;
 /// ```
 pub struct Softmax {
     parts: Vec<Box<dyn Part>>,
-    width: usize, // lanes of a part, but the last
+    width: usize, // lanes per part; the last part may have fewer
     bias: Vec<f64>,
     learns_bias: bool,
     t: u64,
@@ -45,7 +45,7 @@ pub struct Softmax {
 }
 
 impl Softmax {
-    /// Starts from nothing.
+    /// Starts with all weights and biases zero.
     pub fn new(
         columns: usize,
         classes: usize,
@@ -70,7 +70,7 @@ impl Softmax {
         }
     }
 
-    /// Bytes that so many columns and classes take.
+    /// Bytes for a number of columns and classes.
     pub fn bytes(columns: usize, classes: usize, width: Precision) -> usize {
         let (whole, rest) = (classes / width.most_lanes(), classes % width.most_lanes());
         columns
@@ -78,12 +78,12 @@ impl Softmax {
                 + if rest > 0 { width.lane_bytes(rest) } else { 0 })
     }
 
-    /// Notes the loss of one row in so many.
+    /// Sets the sampling interval of the running loss, in rows.
     pub fn sampling_one_in(self, rows: u64) -> Softmax {
         Softmax { sampled: rows.max(1), ..self }
     }
 
-    /// Learns these rows, whose classes are given, in this order. Any split of an order into calls gives the same bits.
+    /// Trains on these rows, with the given classes, in this order. Any split of an order into calls gives the same bits.
     pub fn learn(
         &mut self,
         rate: &dyn Schedule,
@@ -121,7 +121,7 @@ impl Softmax {
         Ok(sample)
     }
 
-    /// Shows the scores of these rows, nothing being learnt.
+    /// Calls back with the scores of these rows, without training.
     pub fn score(&mut self, rows: RowsRef, order: &[u32], see: &mut dyn FnMut(usize, &[f64])) {
         for (k, &i) in order.iter().enumerate() {
             self.score_row(rows, i as usize, soon(rows, order, k));
@@ -141,18 +141,18 @@ impl Softmax {
         self.parts[class / self.width].weights(class % self.width)
     }
 
-    /// b of each class.
+    /// The bias of each class.
     pub fn biases(&self) -> &[f64] {
         &self.bias
     }
 
-    /// How many rows were learnt.
+    /// The number of steps so far.
     pub fn t(&self) -> u64 {
         self.t
     }
 }
 
-/// Scores become probabilities; ln Σ e^s is returned. The greatest score is taken out, so that nothing overflows.
+/// Converts scores to probabilities and returns ln Σ e^s. The largest score is subtracted first, so that nothing overflows.
 fn to_probabilities(scores: &mut [f64]) -> f64 {
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     scores.iter_mut().for_each(|score| *score = (*score - most).exp());
@@ -161,7 +161,7 @@ fn to_probabilities(scores: &mut [f64]) -> f64 {
     most + sum.ln()
 }
 
-/// The ids of the row to come; what it and later ones are read from is asked for.
+/// Prefetches rows ahead; returns the feature ids of the next row.
 fn soon<'a>(rows: RowsRef<'a>, order: &[u32], k: usize) -> &'a [u32] {
     match rows.values() {
         ValuesRef::F32(values) => next_ids(rows, values, order, k),
@@ -169,7 +169,7 @@ fn soon<'a>(rows: RowsRef<'a>, order: &[u32], k: usize) -> &'a [u32] {
     }
 }
 
-/// Some of the classes: lanes of one kernel.
+/// Some of the classes, as lanes of one kernel.
 trait Part: Send {
     fn score(&mut self, rows: RowsRef, i: usize, soon: &[u32], into: &mut [f64]);
     fn step(&mut self, rows: RowsRef, i: usize, amounts: &[f64], eta: f64);

@@ -1,4 +1,4 @@
-//! Many models in one: a head, which is weights and a bias of its own, for each class or label.
+//! Models with one head per class or label; a head has its own weights and bias.
 //!
 //! ```text
 //! ovr       pₖ = link(sₖ)/Σ link(s)      the class of the greatest score
@@ -9,7 +9,7 @@
 use crate::problem::loss::Loss;
 use serde::{Deserialize, Serialize};
 
-/// How heads go together.
+/// How the heads of a model belong together.
 ///
 /// ```
 /// use lazyglm::HeadKind;
@@ -18,27 +18,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeadKind {
-    /// A row has one class; each head tells its own from all others.
+    /// One-vs-rest: a row has one class, and each head separates its class from all others.
     Ovr,
-    /// A row has one class; probabilities of all are learnt together.
+    /// Softmax: a row has one class, and all heads are trained together.
     Softmax,
-    /// A row has any number of labels; each head says yes or no.
+    /// Multi-label: a row has any number of labels, and each head predicts one label.
     Labels,
 }
 
 impl HeadKind {
-    /// What a head stands for.
+    /// What a head stands for: "class" or "label".
     pub fn noun(self) -> &'static str {
         if self == HeadKind::Labels { "label" } else { "class" }
     }
 
-    /// The same for many.
+    /// What heads stand for, in the plural: "classes" or "labels".
     pub fn nouns(self) -> &'static str {
         if self == HeadKind::Labels { "labels" } else { "classes" }
     }
 }
 
-/// A head as it was learnt: by column, zeros left out.
+/// A trained head: its non-zero weights by column, and its bias.
 ///
 /// ```
 /// let head = lazyglm::Head::of([0.0, 0.5, 0.0, -2.0].into_iter(), 0.1);
@@ -46,16 +46,16 @@ impl HeadKind {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Head {
-    /// The columns that have a weight, rising.
+    /// The columns with a non-zero weight, in ascending order.
     pub columns: Vec<u32>,
-    /// Their weights.
+    /// The weights of these columns.
     pub weights: Vec<f64>,
-    /// b.
+    /// The bias.
     pub bias: f64,
 }
 
 impl Head {
-    /// Leaves the zeros out.
+    /// Makes a head from dense weights, without the zeros.
     pub fn of(weights: impl Iterator<Item = f64>, bias: f64) -> Head {
         let mut head = Head { bias, ..Head::default() };
         for (column, weight) in weights.enumerate().filter(|(_, weight)| *weight != 0.0) {
@@ -67,19 +67,19 @@ impl Head {
         head
     }
 
-    /// All weights, zeros included.
+    /// All weights, with the zeros.
     pub fn dense(&self, columns: usize) -> Vec<f64> {
         let mut weights = vec![0.0; columns];
         self.columns.iter().zip(&self.weights).for_each(|(&column, &w)| weights[column as usize] = w);
         weights
     }
 
-    /// Whether every number of it is finite.
+    /// Whether all weights and the bias are finite.
     pub fn is_finite(&self) -> bool {
         self.bias.is_finite() && self.weights.iter().all(|w| w.is_finite())
     }
 
-    /// Bytes that a weight takes.
+    /// Bytes per weight.
     pub const WEIGHT: usize = 12;
 }
 
@@ -97,38 +97,38 @@ impl Head {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heads {
-    /// How they go together.
+    /// How the heads belong together.
     pub kind: HeadKind,
-    /// What they stand for.
+    /// The name of each head.
     pub names: Vec<String>,
-    /// b of each.
+    /// The bias of each head.
     pub biases: Vec<f64>,
-    /// Where the weights of each feature end.
+    /// The end of the weights of each feature.
     pub ends: Vec<usize>,
-    /// The head of each weight, rising within a feature.
+    /// The head of each weight, in ascending order per feature.
     pub ids: Vec<u32>,
-    /// Scores above which a label is given; 0 without.
+    /// The score above which each label is predicted; 0 if `None`.
     pub thresholds: Option<Vec<f64>>,
 }
 
 impl Heads {
-    /// The weights of feature `k`, as places in the arrays.
+    /// The range of the weights of feature `k` in the arrays.
     pub fn span(&self, k: usize) -> std::ops::Range<usize> {
         (if k == 0 { 0 } else { self.ends[k - 1] })..self.ends[k]
     }
 
-    /// The head of the greatest score, the first of equals.
+    /// The head with the largest score; the first of equals.
     pub fn best(&self, scores: &[f64]) -> usize {
         (1..scores.len()).fold(0, |best, k| if scores[k] > scores[best] { k } else { best })
     }
 
-    /// The labels that scores speak for.
+    /// The labels whose score is above their threshold.
     pub fn chosen<'a>(&'a self, scores: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
         let threshold = |k: usize| self.thresholds.as_ref().map_or(0.0, |of| of[k]);
         (0..scores.len()).filter(move |&k| scores[k] > threshold(k))
     }
 
-    /// Scores become probabilities, by the inverse_link of the loss where heads are apart.
+    /// Converts scores to probabilities: by softmax, or by the inverse link of the loss for independent heads.
     pub fn probabilities(&self, loss: &dyn Loss, scores: &mut [f64]) {
         match self.kind {
             HeadKind::Softmax => {
@@ -145,7 +145,7 @@ impl Heads {
     }
 }
 
-/// Makes the sum one; if nobody has anything, all have the same.
+/// Scales the numbers to sum one; equal numbers if all are zero.
 fn share(parts: &mut [f64]) {
     let (sum, count) = (parts.iter().sum::<f64>(), parts.len() as f64);
     parts.iter_mut().for_each(|part| *part = if sum > 0.0 { *part / sum } else { 1.0 / count });

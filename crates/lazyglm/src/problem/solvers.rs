@@ -166,7 +166,7 @@ const HEADS_WITH: &[Parameter] = &[Parameter::Method, Parameter::Schedule];
 pub static SOLVERS: &[Capabilities] = &[
     Capabilities {
         solver: Solver::Auto,
-        about: "chooses for you: newton if the rows are in memory and the loss is smooth, else sgd; if no penalty is given, it chooses the penalty on held-out rows, and ftrl if that predicts them better",
+        about: "newton if the rows are in memory and the loss is smooth, else sgd; if no penalty is given, auto chooses one by held-out loss, or ftrl if its held-out loss is lower",
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
@@ -180,7 +180,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Sgd,
-        about: "stochastic steps, one row at a time, for a given number of epochs",
+        about: "stochastic gradient descent, one row per step, for a given number of epochs",
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
@@ -194,7 +194,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Newton,
-        about: "the optimum to a tolerance, with a certificate; rows in memory, losses without kinks",
+        about: "proximal Newton method: the optimum to a tolerance, with a certificate; rows in memory, losses without kinks",
         losses: Losses::Smooth,
         targets: &[Single],
         on_disk: false,
@@ -208,7 +208,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Adagrad,
-        about: "stochastic steps with a rate for each weight, in any units; eta0 is their common factor",
+        about: "SGD with a learning rate per weight, for features in any units; eta0 multiplies all rates",
         losses: Losses::Any,
         targets: &[Single],
         on_disk: true,
@@ -222,7 +222,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Ftrl,
-        about: "FTRL-Proximal: the best weights for all rows so far, as far as they are known; rates like those of adagrad",
+        about: "FTRL-Proximal, with a learning rate per weight, as in adagrad",
         losses: Losses::Any,
         targets: &[Single],
         on_disk: true,
@@ -236,7 +236,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Svrg,
-        about: "steps whose noise fades (SVRG): to the optimum, at a tolerance or after so many epochs; losses without kinks",
+        about: "variance-reduced SGD (prox-SVRG): the optimum to a tolerance, within a number of epochs; losses without kinks",
         losses: Losses::BoundedCurvature,
         targets: &[Single],
         on_disk: true,

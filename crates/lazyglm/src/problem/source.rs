@@ -1,4 +1,4 @@
-//! Where the rows are: all in memory, a window at a time from a cache, or lent by somebody else. Solvers never ask which.
+//! Sources of rows: in memory, windows from a cache, or rows lent by the caller. Solvers do not depend on which.
 
 use crate::data::features::Features;
 use crate::data::read_config::ReadConfig;
@@ -19,9 +19,9 @@ pub struct Batch<'a> {
     pub targets: TargetsRef<'a>,
     /// Row weights; `None` if all are one.
     pub weights: Option<&'a [f64]>,
-    /// The order in which to learn the rows; empty if they are only looked at.
+    /// The order in which to train on the rows; empty for a pass without training.
     pub order: &'a [u32],
-    /// Where a row was read.
+    /// The place in the file of a row.
     pub place: &'a dyn Fn(usize) -> Place,
 }
 
@@ -44,13 +44,13 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Called with one batch after the other.
+/// A callback that is called with one batch after the other.
 pub type See<'s> = dyn FnMut(&Batch) -> Result<()> + 's;
 
 /// The order of rows in all epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequence {
-    /// As in the data, or shuffled.
+    /// The order of the data, or shuffled.
     pub order: Order,
     /// Seed of the row permutations.
     pub seed: u64,
@@ -76,14 +76,14 @@ pub trait Source {
     /// The number of rows.
     fn rows(&self) -> usize;
 
-    /// Shows each row once, in the order of this epoch (from 0).
+    /// Calls `see` with every row once, in the order of this epoch (from 0).
     fn epoch(&self, sequence: Sequence, epoch: u64, see: &mut See) -> Result<()>;
 
-    /// Shows each row once, in any order.
+    /// Calls `see` with every row once, in any order.
     fn pass(&self, see: &mut See) -> Result<()>;
 }
 
-/// Rows with a loss, targets and named features: what [`crate::train()`] learns from.
+/// Rows with a loss, targets and named features: the input of [`crate::train()`].
 pub trait Problem: Source {
     /// The rows as a task, if all of them are in memory.
     fn in_memory(&self) -> Option<&Task>;
@@ -112,7 +112,7 @@ pub trait Problem: Source {
     /// Every number among the targets, and the total weight of its rows.
     fn pairs(&self) -> Vec<(f64, f64)>;
 
-    /// Shows the first batch of the first epoch.
+    /// Calls `see` with the first batch of the first epoch.
     fn beginning(&self, sequence: Sequence, see: &mut See) -> Result<()>;
 
     /// The file of the data.
@@ -191,7 +191,7 @@ impl Problem for Task {
     }
 }
 
-/// Pairs of a target and the total weight of its rows: without weights, rows of one target are all alike.
+/// The distinct targets, each with the total weight of its rows.
 pub(crate) fn pooled_by_target(examples: Examples) -> Vec<(f64, f64)> {
     let pair = |i: usize| (examples.targets[i], examples.weight(i));
     let mut pooled: Vec<(f64, f64)> = (0..examples.len()).map(pair).collect();

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// What is trained, one batch of rows at a time.
 pub trait Fit {
-    /// Learns these rows of the batch, in this order; returns a sample of their losses, each taken before its row was learnt.
+    /// Trains on these rows of the batch, in this order; returns a sample of their losses, each taken before the step on its row.
     fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged>;
 
     /// Called before each epoch, for models that need to see all rows first.
@@ -38,37 +38,37 @@ pub trait Fit {
     }
 }
 
-/// How many epochs, in which order.
+/// The number of epochs, and the order of their rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Epochs {
-    /// Epochs learnt by earlier calls: orders are functions of seed and epoch.
+    /// Epochs of earlier calls: the order of rows is determined by the seed and the epoch.
     pub before: u64,
     /// The largest number of epochs.
     pub most: u64,
     /// The order of rows.
     pub sequence: Sequence,
-    /// Rows learnt between two calls of the stop rule.
+    /// Number of rows between two calls of the stop rule.
     pub stride: usize,
 }
 
-/// How far an epoch is.
+/// The progress of an epoch.
 #[derive(Clone, Debug, Default)]
 pub struct Position {
     /// The epoch, from 1.
     pub epoch: u64,
-    /// Rows learnt in this epoch.
+    /// Rows trained on in this epoch.
     pub rows: usize,
-    /// Sampled losses of this epoch, each taken before its row was learnt.
+    /// Sampled losses of this epoch, each taken before the step on its row.
     pub sample: Sample,
     /// Time spent on this epoch so far.
     pub elapsed: Duration,
-    /// Why the epoch ends early, if it does.
+    /// The reason why the epoch ends early, if it does.
     pub stop: Option<Stop>,
-    /// Where the last row was read.
+    /// The place in the file of the last row.
     pub last: Place,
 }
 
-/// Decides when to stop, and does what is to be done on the way.
+/// A stop rule: called during and after each epoch, it decides when training ends.
 pub trait StopRule<F: ?Sized> {
     /// Called after some rows of an epoch; a reason ends the epoch and the run.
     fn after_part(&mut self, _model: &mut F, _at: &Position) -> Result<Option<Stop>> {
@@ -103,7 +103,7 @@ pub fn fit<F: Fit + ?Sized>(
         let mut at = Position { epoch, ..Position::default() };
         source.epoch(epochs.sequence, epochs.before + epoch - 1, &mut |batch| {
             if at.stop.is_some() {
-                return Ok(()); // a window that is not needed any more
+                return Ok(()); // the run has ended: the window is not needed
             }
             let visits = model.visits(batch);
             for part in visits.as_deref().unwrap_or(batch.order).chunks(epochs.stride.max(1)) {

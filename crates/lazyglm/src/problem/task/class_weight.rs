@@ -1,4 +1,4 @@
-//! How much each class counts.
+//! The weight of each class.
 
 use super::Targets;
 use crate::problem::loss::Loss;
@@ -6,7 +6,7 @@ use crate::util::error::{Error, Result, excerpt};
 use crate::util::parameter::Parameter;
 use crate::util::registry::suggest;
 
-/// How much each class counts.
+/// The weight of each class.
 ///
 /// ```
 /// use lazyglm::{ClassWeight, Dataset, Features, Labels, Rows, Task};
@@ -19,14 +19,14 @@ use crate::util::registry::suggest;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClassWeight {
-    /// n/(2·rows of the class): both classes weigh the same in total.
+    /// Weight n/(K·nₖ) for class k of K, with nₖ of n rows: all classes have the same total weight.
     Balanced,
-    /// By name; a class not named has weight 1.
+    /// Weights by class name; a class that is not named has weight 1.
     Given(Vec<(String, f64)>),
 }
 
 impl ClassWeight {
-    /// `balanced`, or `A=1,B=5`.
+    /// Parses `balanced`, or `A=1,B=5`.
     ///
     /// ```
     /// use lazyglm::ClassWeight;
@@ -54,7 +54,7 @@ impl ClassWeight {
         pairs.map(ClassWeight::Given).ok_or_else(wrong)
     }
 
-    /// One weight per class, the largest 1, so that no product with them is infinite.
+    /// One weight per class, scaled so that the largest is 1 and no product overflows.
     ///
     /// ```text
     /// balanced    n/(K·nₖ)      n rows, K classes, nₖ rows of class k
@@ -104,7 +104,7 @@ impl ClassWeight {
     }
 }
 
-/// The names of the classes, if targets have such.
+/// The names of the classes, or an error if the targets are not classes.
 pub(crate) fn class_names<'a>(targets: &'a Targets, loss: &dyn Loss) -> Result<&'a [String]> {
     match targets {
         Targets::Binary { classes, .. } => Ok(classes),

@@ -1,4 +1,4 @@
-//! How the targets of a data set are read: as one number per row, as classes, or as labels.
+//! Choice between one model, classes and labels, for the targets of a data set.
 
 use crate::data::dataset::Dataset;
 use crate::data::format::FormatSpec;
@@ -8,8 +8,8 @@ use crate::problem::loss::{Admits, Loss};
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 
-/// The kind of heads for these data, with a note if nobody asked for it; `None` if one model is to be learnt, for two classes
-/// or for numbers.
+/// The kind of heads for these data, with a note if the caller did not choose it; `None` for one model, of two classes or of
+/// numbers.
 pub(super) fn head_kind(
     data: &Dataset,
     asked: Option<HeadKind>,

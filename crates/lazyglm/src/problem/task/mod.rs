@@ -1,4 +1,4 @@
-//! What is to be learnt: rows, targets of one kind, a loss, and row weights.
+//! A training task: rows, targets, a loss, and row weights.
 //!
 //! A [`TaskBuilder`] turns a data set into a [`Task`]: names become ±1 or sets of heads, `auto` becomes a loss, row weights get
 //! mean one, and rows of weight zero are dropped.
@@ -24,7 +24,7 @@ use head_kind::head_kind;
 use row_weights::{normalised, weighed, with_mean_one};
 use std::sync::Arc;
 
-/// Rows in memory with their targets, made ready for a solver.
+/// Rows in memory with their targets, loss and weights, ready for a solver.
 ///
 /// ```
 /// use lazyglm::{Dataset, Declared, Task};
@@ -44,11 +44,11 @@ pub struct Task {
     pub targets: Targets,
     /// Row weights of mean one; `None` if all rows have the same weight.
     pub weights: Option<Vec<f64>>,
-    /// What was decided for the caller.
+    /// Notes about choices that were made automatically.
     pub notes: Vec<String>,
 }
 
-/// Makes a [`Task`] of a data set.
+/// A builder that makes a [`Task`] from a data set.
 ///
 /// ```
 /// use lazyglm::{Dataset, Features, Labels, Rows, Task, loss};
@@ -93,11 +93,11 @@ impl TaskBuilder {
         TaskBuilder { class_weight: class_weight.into(), ..self }
     }
 
-    /// Checks everything and makes the task.
+    /// Checks the targets and weights, and makes the task.
     pub fn build(self) -> Result<Task> {
         let kind = head_kind(&self.data, self.heads, self.loss.as_deref())?;
         if kind.as_ref().is_none_or(|(kind, _)| *kind != HeadKind::Labels) {
-            self.data.check_targets()?; // a row may lack labels, but not its class or number
+            self.data.check_targets()?; // a row may have no labels, but needs a class or a number
         }
         let (data, weights) = weighed(self.data, self.sample_weights)?;
         let mut notes = data.notes.clone();
@@ -125,12 +125,12 @@ impl TaskBuilder {
 }
 
 impl Task {
-    /// Starts to make a task of a data set.
+    /// Starts a builder for a data set.
     pub fn builder(data: Dataset) -> TaskBuilder {
         TaskBuilder { data, loss: None, heads: None, sample_weights: None, class_weight: None }
     }
 
-    /// Another data set for the same task, with rows of weight one. Its targets must be of the kind this task has.
+    /// A task with other data, the same kind of targets, and rows of weight one.
     ///
     /// ```
     /// use lazyglm::{Dataset, Declared, Task};
@@ -145,12 +145,12 @@ impl Task {
         self.targets.task_of(data, &self.loss)
     }
 
-    /// The same rows, all of weight one: for measuring, not for learning.
+    /// The same rows, all of weight one, for evaluation.
     pub fn unweighted(self) -> Task {
         Task { weights: None, ..self }
     }
 
-    /// Some of the rows as a task of their own.
+    /// A task with some of the rows.
     ///
     /// ```
     /// use lazyglm::synth::{Shape, documents};

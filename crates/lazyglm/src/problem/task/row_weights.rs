@@ -1,9 +1,9 @@
-//! The weights of rows: multiplied, checked, of mean one; rows of weight zero are gone.
+//! Row weights: multiplied, checked and scaled to mean one; rows of weight zero are dropped.
 
 use crate::data::dataset::Dataset;
 use crate::util::error::{Error, Result};
 
-/// The weights that rows have of their own and those given, multiplied; rows of weight zero are gone.
+/// Multiplies the weights in the data with those given, and drops rows of weight zero.
 pub(super) fn weighed(data: Dataset, given: Option<Vec<f64>>) -> Result<(Dataset, Option<Vec<f64>>)> {
     let weights = match (given, &data.weights) {
         (Some(given), Some(own)) => Some(given.iter().zip(own).map(|(a, b)| a * b).collect()),
@@ -12,13 +12,13 @@ pub(super) fn weighed(data: Dataset, given: Option<Vec<f64>>) -> Result<(Dataset
     without_absent_rows(data, weights)
 }
 
-/// Weights of mean one; none if all are the same.
+/// Scales the weights to mean one; `None` if all weights are equal.
 pub(super) fn normalised(weights: Vec<f64>) -> Option<Vec<f64>> {
     let unequal = weights.iter().any(|weight| *weight != weights[0]);
     unequal.then(|| with_mean_one(weights))
 }
 
-/// Checks the sample weights and drops the rows whose weight is zero: they are as if absent.
+/// Checks the sample weights and drops the rows whose weight is zero.
 fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Dataset, Option<Vec<f64>>)> {
     let Some(weights) = weights else { return Ok((data, None)) };
     if weights.len() != data.rows.len() {
@@ -42,7 +42,7 @@ fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Data
     Ok((fewer, Some(kept)))
 }
 
-/// Divides by the largest first, so that no sum of large weights is infinite.
+/// Divides by the largest weight first, so that no sum overflows.
 pub(super) fn with_mean_one(weights: Vec<f64>) -> Vec<f64> {
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let mean = weights.iter().map(|w| w / largest).sum::<f64>() / weights.len() as f64;

@@ -6,7 +6,7 @@ use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
 use hashbrown::HashMap;
 
-/// The classes or labels of rows: row i has `ids[ends[i − 1]..ends[i]]`, rising.
+/// The classes or labels of rows: those of row i are `ids[ends[i − 1]..ends[i]]`, in ascending order.
 ///
 /// ```
 /// let sets = lazyglm::problem::task::Sets { ends: vec![1, 3, 3], ids: vec![7, 7, 8] };
@@ -14,14 +14,14 @@ use hashbrown::HashMap;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sets {
-    /// Where those of each row end.
+    /// The end of each row in `ids`.
     pub ends: Vec<usize>,
-    /// All of them, row by row.
+    /// The class or label numbers, row by row.
     pub ids: Vec<u32>,
 }
 
 impl Sets {
-    /// Those of row `i`.
+    /// The classes or labels of row `i`.
     pub fn of(&self, i: usize) -> &[u32] {
         &self.ids[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
     }
@@ -36,25 +36,25 @@ impl Sets {
         self.ends.is_empty()
     }
 
-    /// Whether row `i` has this one.
+    /// Whether row `i` has this class or label.
     pub fn has(&self, i: usize, id: usize) -> bool {
         self.of(i).contains(&(id as u32))
     }
 
-    /// Another row.
+    /// Appends a row.
     pub fn push(&mut self, ids: impl IntoIterator<Item = u32>) {
         self.ids.extend(ids);
         self.ends.push(self.ids.len());
     }
 
-    /// In how many rows each of so many is.
+    /// The number of rows with each class or label.
     pub fn counts(&self, names: usize) -> Vec<usize> {
         let mut counts = vec![0; names];
         self.ids.iter().for_each(|&id| counts[id as usize] += 1);
         counts
     }
 
-    /// These rows alone.
+    /// The sets of these rows, in this order.
     pub fn select(&self, rows: &[usize]) -> Sets {
         let mut some = Sets::default();
         rows.iter().for_each(|&i| some.push(self.of(i).iter().copied()));
@@ -62,11 +62,11 @@ impl Sets {
     }
 }
 
-/// Sets read from targets, and the names in them.
+/// The sets of the rows, and the names of the classes or labels.
 pub(crate) struct Found {
     pub sets: Sets,
     pub names: Vec<String>,
-    pub twice: usize, // rows that name a label twice
+    pub twice: usize, // number of rows that name a label twice
 }
 
 /// Reads targets as classes, or as sets of labels. Names are numbered in their order: numbers by value, words
@@ -79,7 +79,7 @@ pub(crate) fn find(data: &Dataset, many: bool) -> Result<Found> {
     let mut parts_of = Vec::with_capacity(words.len());
     for (word, &row) in words.iter().zip(&first) {
         let texts = match row {
-            usize::MAX => Vec::new(), // a word of rows that are not here
+            usize::MAX => Vec::new(), // a word that no row uses
             row => parts(word, many, || data.place(row))?,
         };
         let mut number = |text: String| {
@@ -106,7 +106,7 @@ pub(crate) fn find(data: &Dataset, many: bool) -> Result<Found> {
     Ok(Found { sets, names: names.into_iter().map(|(name, _)| name).collect(), twice })
 }
 
-/// The sets of targets by names that are known; the error is a name that is not, or what is wrong.
+/// Converts targets to sets of known names; the error is an unknown name, or what is wrong with a target.
 pub(crate) fn known<'a>(
     labels: &Labels,
     names: &'a [String],
@@ -131,7 +131,7 @@ pub(crate) fn known<'a>(
     Ok(sets)
 }
 
-/// For each row the number of its target's text, and the texts.
+/// The number of the target text of each row, and the texts.
 fn by_word(labels: &Labels) -> (Vec<u32>, Vec<String>) {
     match labels {
         Labels::Words { codes, words, .. } => (codes.clone(), words.clone()),
@@ -145,7 +145,7 @@ fn by_word(labels: &Labels) -> (Vec<u32>, Vec<String>) {
     }
 }
 
-/// The labels that a target names: one, or those between commas.
+/// The labels in a target, separated by commas.
 fn parts(word: &str, many: bool, place: impl Fn() -> Place) -> Result<Vec<String>> {
     if !many {
         return Ok(vec![word.to_string()]);
@@ -168,7 +168,7 @@ fn parts(word: &str, many: bool, place: impl Fn() -> Place) -> Result<Vec<String
     word.split(',').map(part).collect()
 }
 
-/// By value if all are numbers, else alphabetically.
+/// Sorts names by value if all are numbers, else alphabetically.
 fn sort(names: &mut [(String, u32)]) {
     let number = |name: &str| parse_number(name.as_bytes());
     match names.iter().all(|(name, _)| number(name).is_some()) {

@@ -1,4 +1,4 @@
-//! Targets: numbers, two classes as ±1, many classes or labels as sets; and the loss that they suggest.
+//! Targets: numbers, two classes as ±1, more classes or labels as sets; and the automatic choice of a loss.
 
 use super::Task;
 use super::sets::{self, Found, Sets};
@@ -10,7 +10,7 @@ use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use std::sync::Arc;
 
-/// One target per row.
+/// The targets of the rows.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Targets {
@@ -25,7 +25,7 @@ pub enum Targets {
     },
     /// Classes with one head each; a row has one class.
     Classes {
-        /// Whether the heads are learnt together: [`HeadKind::Softmax`], or each against the rest: [`HeadKind::Ovr`].
+        /// How the heads are trained: [`HeadKind::Softmax`] or [`HeadKind::Ovr`].
         kind: HeadKind,
         /// The names of the classes: numbers by value, or words alphabetically.
         names: Vec<String>,
@@ -41,10 +41,10 @@ pub enum Targets {
     },
 }
 
-/// Targets of many classes or labels, as heads read them.
+/// Targets of many classes or labels, in the form for training heads.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadTargets<'a> {
-    /// How the heads belong together.
+    /// How the heads are trained together.
     pub kind: HeadKind,
     /// The name of each head.
     pub names: &'a [String],
@@ -52,7 +52,7 @@ pub struct HeadTargets<'a> {
     pub sets: &'a Sets,
 }
 
-/// Targets of some rows in memory.
+/// The targets of a batch of rows.
 #[derive(Clone, Copy, Debug)]
 pub enum TargetsRef<'a> {
     /// One number per row.
@@ -62,7 +62,7 @@ pub enum TargetsRef<'a> {
 }
 
 impl Targets {
-    /// Targets of one model: numbers, or ±1 if the loss is for classes.
+    /// Makes targets for one model: numbers, or ±1 if the loss is for classes.
     pub(crate) fn one(
         labels: &Labels,
         loss: &dyn Loss,
@@ -83,7 +83,7 @@ impl Targets {
         }
     }
 
-    /// Targets of one head per class or label.
+    /// Makes targets for one head per class or label.
     pub(super) fn many(data: &Dataset, kind: HeadKind, notes: &mut Vec<String>) -> Result<Targets> {
         let Found { sets, names, twice } = sets::find(data, kind == HeadKind::Labels)?;
         if names.len() < if kind == HeadKind::Labels { 1 } else { 2 } {
@@ -177,7 +177,7 @@ impl Targets {
         }
     }
 
-    /// The targets without their meaning.
+    /// The targets of all rows, borrowed.
     pub fn borrow(&self) -> TargetsRef<'_> {
         match self.heads() {
             Some(HeadTargets { sets, .. }) => TargetsRef::Sets(sets),
@@ -186,7 +186,7 @@ impl Targets {
     }
 }
 
-/// Two distinct targets: logistic. More than two distinct numbers: squared.
+/// The automatic loss: logistic for two distinct targets, squared for more than two distinct numbers.
 pub(crate) fn automatic(labels: &Labels, file: Place, notes: &mut Vec<String>) -> Result<Arc<dyn Loss>> {
     match (labels.distinct(3).len(), labels) {
         (0 | 1, _) => Err(one_class(labels, file)),
@@ -202,7 +202,7 @@ pub(crate) fn automatic(labels: &Labels, file: Place, notes: &mut Vec<String>) -
     }
 }
 
-/// Targets as numbers; `place` says where one was read.
+/// Converts targets to numbers for a loss; `place` is the place of a row, for errors.
 ///
 /// ```
 /// use lazyglm::{Labels, Place, loss, targets_of};
@@ -223,7 +223,7 @@ pub fn targets_of(
     }
 }
 
-/// −1 for rows of the first class, +1 for rows of the second.
+/// Converts targets to −1 for the first class and +1 for the second.
 fn signs(labels: &Labels, classes: &[String; 2], place: &dyn Fn(usize) -> Place) -> Result<Vec<f64>> {
     if let Labels::Numbers(numbers) = labels
         && let (Ok(negative), Ok(positive)) = (classes[0].parse::<f64>(), classes[1].parse::<f64>())
@@ -296,23 +296,23 @@ fn stranger(labels: &Labels, i: usize, classes: &[String; 2], place: &dyn Fn(usi
     Error::data(place(i), what, "give it one of these classes, or remove the row")
 }
 
-/// Labels that were never learnt, met in other data.
+/// Labels in other data that the model does not know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
-    /// The row of each.
+    /// The row of each unknown label.
     pub rows: Vec<usize>,
-    /// The first.
+    /// The first unknown label.
     pub first: Option<String>,
 }
 
 impl Unknown {
-    /// Those of other rows too.
+    /// Adds the unknown labels of other rows.
     pub fn add(&mut self, more: Unknown) {
         self.rows.extend(more.rows);
         self.first = self.first.take().or(more.first);
     }
 
-    /// A word on them, if there are any.
+    /// A note about the unknown labels, if there are any.
     pub fn note(&self) -> Option<String> {
         let first = self.first.as_ref()?;
         let count = self.rows.len();
@@ -323,7 +323,7 @@ impl Unknown {
     }
 }
 
-/// The sets of targets by the names of a model. A class that is not among them is refused, labels are counted.
+/// Converts targets to sets of the names of a model. An unknown class is an error; unknown labels are counted.
 ///
 /// ```
 /// use lazyglm::{HeadKind, Labels, Place, problem::task::{Unknown, sets_of}};
@@ -368,7 +368,7 @@ fn too_few(data: &Dataset, kind: HeadKind, names: &[String]) -> Error {
     Error::data(data.file(), what, hint)
 }
 
-/// A word on classes of one row, and on there being hardly any rows for each.
+/// Notes about classes with one row, and about too many classes for the number of rows.
 fn odd_counts(kind: HeadKind, names: &[String], sets: &Sets) -> Vec<String> {
     let mut notes = Vec::new();
     let single: Vec<&String> =

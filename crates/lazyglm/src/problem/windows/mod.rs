@@ -1,8 +1,8 @@
-//! Rows that are not held in memory: they are gone through a window at a time, while the next one is read.
+//! Rows on disk, read one window at a time; the next window is read while the current one is in use.
 //!
 //! An epoch visits the fragments of the cache in random order and shuffles the rows of each window, so that a window is
-//! a sample of the whole file, whatever order its rows are in. Both orders are functions of the seed and the epoch.
-//! Memory holds two windows, the weights, and what is known of the features; see [`Windows::open`].
+//! a sample of the whole file for any order of its rows. Both orders are determined by the seed and the epoch.
+//! Memory holds two windows, the weights and the features; see [`Windows::open`].
 
 #[cfg(test)]
 mod hostile;
@@ -31,7 +31,7 @@ use sizes::{ROW, bytes_of_value, copies, is_short, longest_record, threads, wind
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// A file to learn from in little memory.
+/// A data file to train on within a memory limit.
 ///
 /// ```
 /// use lazyglm::{Settings, Windows, WindowsOptions, train};
@@ -43,55 +43,55 @@ use std::sync::{Arc, Mutex};
 /// assert!(trained.report.objective < 0.1);
 /// ```
 pub struct Windows {
-    /// What the columns stand for.
+    /// The features of the columns.
     pub features: Features,
-    /// Which of them occur.
+    /// Whether each column occurs in some row.
     pub occurs: Vec<bool>,
     /// The loss to minimise.
     pub loss: Arc<dyn Loss>,
-    /// The kind of targets; those of the rows are read with them.
+    /// The kind of targets; the targets themselves are read with the rows.
     pub targets: Targets,
-    /// What was decided for the caller.
+    /// Notes about choices that were made automatically.
     pub notes: Vec<String>,
     kept: FileCache,
     file: PathBuf,
     weighted: bool,
-    of_class: Option<Vec<f64>>, // −1 and +1
+    of_class: Option<Vec<f64>>, // the weights of the classes −1 and +1
     mean_weight: f64,
     pooled: Vec<(f64, f64)>,
     narrow: bool,              // values are rounded to f32
     short: bool,               // values take four bytes
-    window: usize,             // non-zeros, about
-    copies: usize,             // of the rows, where they are all in memory
-    pool: ThreadPool,          // of its own: with few threads, few blocks are in memory
-    spare: Mutex<Vec<Window>>, // two at most: memory that was given back would not all be free for the next ones
+    window: usize,             // approximate number of non-zeros per window
+    copies: usize,             // copies of the rows that the solver needs if all fit into memory
+    pool: ThreadPool,          // a pool of its own: with few threads, few blocks are in memory
+    spare: Mutex<Vec<Window>>, // at most two windows to reuse: freed memory might not be free for the next ones
 }
 
-/// How to open a windows.
+/// Options of [`Windows::open`].
 ///
 /// ```
 /// assert_eq!(lazyglm::WindowsOptions::default().memory, 0); // to be given
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct WindowsOptions {
-    /// What is said of the format.
+    /// Options of the format.
     pub asked: ReadOptions,
-    /// What is said of the features.
+    /// The declared number of features and the index of the first.
     pub declared: Declared,
-    /// Where the cache is; where none is to be kept, one is made for the run alone.
+    /// The place of the cache; a temporary cache if none is kept.
     pub cache: CacheMode,
-    /// The loss; auto if not given.
+    /// The loss; chosen automatically if `None`.
     pub loss: Option<Arc<dyn Loss>>,
-    /// How much classes count.
+    /// The weight of each class.
     pub class_weight: Option<ClassWeight>,
-    /// What values are divided by.
+    /// The scaling of features.
     pub scale: Scale,
-    /// How much memory to use, in bytes, all told.
+    /// The memory limit of the process, in bytes.
     pub memory: usize,
 }
 
 impl Windows {
-    /// Opens a file, makes its cache if need be, and goes through it once to learn what is in it.
+    /// Opens a file, makes its cache if there is none, and surveys the rows in one pass.
     pub fn open(path: &Path, options: &WindowsOptions, settings: &Settings) -> Result<Windows> {
         let threads = threads(options.memory);
         let limits = Limits { threads, longest: longest_record(options.memory, threads) };
@@ -166,25 +166,25 @@ impl Windows {
         })
     }
 
-    /// How many windows an epoch has: one if all rows fit.
+    /// The number of windows per epoch.
     pub fn count(&self) -> usize {
         let all: Vec<u32> = (0..self.cache().parts.len() as u32).collect();
         self.groups(&all).len()
     }
 
-    /// Whether all rows would fit into the memory at once, as often as the solver wants them: then a full shuffle is to be had.
+    /// Whether all rows fit into the memory limit, with the copies that the solver needs. Then a full shuffle is possible.
     pub fn fits(&self) -> bool {
         let meta = &self.cache().meta;
         self.copies * (meta.nonzeros + meta.rows * ROW / self.bytes_of_value()) <= 2 * self.window
     }
 
-    /// Held-out rows of a file, which are held in memory.
+    /// Reads held-out rows from a file into memory.
     pub fn held_out(&self, path: &Path) -> Result<Task> {
         let data = Dataset::read_by(path, &self.features, &self.occurs, self.reading())?;
         self.targets.task_of(data, &self.loss)
     }
 
-    /// All rows in memory: from their file, or, of a pipe, which can be read only once, from what was kept of it.
+    /// Loads all rows into memory: from the file, or from the cache of a pipe, which can be read only once.
     ///
     /// ```
     /// use lazyglm::{Load, Settings, Windows, WindowsOptions};
@@ -210,7 +210,7 @@ impl Windows {
     }
 }
 
-/// What is to be done to values, found by passes over all of them.
+/// The scaling of values, computed by passes over all rows.
 fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> {
     Scaling::find(cache.meta.reading.idf(), scale, |scaling| {
         let mut columns = Columns::new(features.columns());

@@ -1,4 +1,4 @@
-//! Going through the rows: which fragments make a window, reading one while another is learnt from, its rows as a turn.
+//! Passes over rows on disk: groups fragments into windows, and reads the next window while the current one is in use.
 
 use super::Windows;
 use super::sizes::ROW;
@@ -24,7 +24,7 @@ impl Windows {
         sequence.rows(self.cache().parts.len(), epoch)
     }
 
-    /// Fragments, in this order, as many to a window as fit.
+    /// Groups fragments, in this order, into windows of limited size.
     pub(super) fn groups(&self, fragments: &[u32]) -> Vec<Vec<u32>> {
         let (mut groups, mut filled) = (vec![Vec::new()], 0);
         for &part in fragments {
@@ -42,11 +42,11 @@ impl Windows {
         groups
     }
 
-    /// Reads and decodes the fragments of a window, on all cores.
+    /// Reads and decodes the fragments of a window in parallel.
     fn fill(&self, parts: &[u32], window: &mut Window) -> Result<()> {
         window.clear();
-        // Room for the largest window there can be, asked for once: pages that are not written to take no memory, and
-        // arrays that grow in pieces would for a moment be there twice.
+        // Reserves the largest possible window once: untouched pages take no memory, and arrays that grow would exist twice for
+        // a moment.
         let rows = (self.window * self.bytes_of_value() / ROW).min(self.rows());
         let nonzeros = self.window.min(self.cache().meta.nonzeros);
         window.rows.reserve(rows, nonzeros, self.short);
@@ -99,7 +99,7 @@ impl Windows {
         Ok(())
     }
 
-    /// Calls `see` with window after window, the next being read meanwhile.
+    /// Calls `see` with one window after the other, and reads the next window in the meantime.
     fn for_each(&self, groups: &[Vec<u32>], see: &mut dyn FnMut(usize, &Window) -> Result<()>) -> Result<()> {
         std::thread::scope(|scope| {
             let (full, filled): (SyncSender<Result<Window>>, Receiver<_>) = sync_channel(0);
@@ -108,7 +108,7 @@ impl Windows {
                     let mut window = self.spare().pop().unwrap_or_default();
                     let done = self.fill(parts, &mut window).map(|()| window);
                     if full.send(done).is_err() {
-                        return; // nobody waits any more
+                        return; // the receiver is gone
                     }
                 }
             });
@@ -121,7 +121,7 @@ impl Windows {
         })
     }
 
-    /// Windows whose memory is to be used again.
+    /// Windows whose memory can be reused.
     fn spare(&self) -> MutexGuard<'_, Vec<Window>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,7 +154,7 @@ pub(super) struct Window {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
-    lines: Vec<(usize, Lines)>, // of each fragment: its first row in the window, and where its rows were read
+    lines: Vec<(usize, Lines)>, // per fragment: its first row in the window, and the lines of its rows
 }
 
 impl Window {
@@ -214,7 +214,7 @@ impl Problem for Windows {
     }
 
     fn nonzeros(&self) -> usize {
-        // The gradients of an evaluation are part of the memory that is planned for: two, not more.
+        // The memory plan has room for two partial gradients of an evaluation, not more.
         self.cache().meta.nonzeros.min(16 * self.features.columns())
     }
 

@@ -1,4 +1,4 @@
-//! How much of the memory goes where.
+//! The memory plan of windows.
 
 use crate::data::bytes::LONGEST;
 use crate::data::cache::Cache;
@@ -9,34 +9,34 @@ use crate::problem::solvers::Solver;
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 
-/// What the program itself takes.
+/// Bytes of the program itself.
 pub(super) const OWN: usize = 18 << 20;
-/// What a thread that reads or decodes takes.
+/// Bytes per thread that reads or decodes.
 pub(super) const THREAD: usize = 6 << 20;
-/// Bytes a column takes at most: weights, weights settled, best weights, gradients, and whether it occurs.
+/// Bytes per column: weights, settled weights, best weights, gradients, and whether the column occurs.
 pub(super) const COLUMN: usize = 4 + 8 + 8 + 2 * 24 + 8 + 2;
-/// And with a rate for each weight: its state, and scales while they are found.
+/// Additional bytes per column with a learning rate per weight: its state, and the scales while they are computed.
 const RATES: usize = 32 + 36;
-/// And with snapshots: gradients, in parts.
+/// Additional bytes per column for the snapshots of SVRG: partial gradients.
 const SNAPSHOTS: usize = 5 * 16;
-/// Bytes of a row besides its non-zeros.
+/// Bytes per row, without its non-zeros.
 pub(super) const ROW: usize = 24;
-/// The least a window holds.
+/// Smallest size of a window, in bytes.
 pub(super) const LEAST: usize = 1 << 20;
 
-/// Whether values take four bytes in memory.
+/// Whether values are stored as f32 in memory.
 pub(super) fn is_short(features: &Features, cache: &Cache, settings: &Settings) -> bool {
     let as_written = *features.scaling == Scaling::default();
     settings.precision == Precision::F32 || (cache.meta.exact_in_f32 && as_written)
 }
 
-/// How many threads read or decode: their blocks must not take much of the memory.
+/// The number of threads that read or decode, limited by the memory of their blocks.
 pub(super) fn threads(memory: usize) -> usize {
     (memory / (4 * THREAD)).clamp(1, rayon::current_num_threads())
 }
 
-/// How many bytes a record may have. A record takes some twenty times its length while it is parsed, in every thread: its
-/// text, what was found in it, its rows, and those of the records that wait for their turn.
+/// The largest size of a record, in bytes. Parsing takes about twenty times that size in every thread: text, parsed values,
+/// rows, and waiting records.
 pub(super) fn longest_record(memory: usize, threads: usize) -> usize {
     (memory / (20 * (threads + 1))).clamp(1 << 20, LONGEST)
 }
@@ -45,7 +45,7 @@ pub(super) fn bytes_of_value(narrow: bool) -> usize {
     4 + if narrow { 4 } else { 8 }
 }
 
-/// Bytes a column takes with this solver.
+/// Bytes per column with the solver of these settings.
 fn column(settings: &Settings) -> usize {
     match settings.solver {
         Solver::Adagrad | Solver::Ftrl => COLUMN + RATES * settings.runs as usize,
@@ -54,8 +54,8 @@ fn column(settings: &Settings) -> usize {
     }
 }
 
-/// How many times a solver has rows in memory when it has all of them: to see them by column takes as much again, and to
-/// choose a penalty, the part that is learnt from meanwhile.
+/// The number of copies of the rows that a solver holds if they fit into memory: Newton's method adds a column-wise copy,
+/// and the choice of a penalty adds the training rows of a fold.
 pub(super) fn copies(settings: &Settings) -> usize {
     match settings.solver {
         Solver::Newton => 2,
@@ -65,14 +65,14 @@ pub(super) fn copies(settings: &Settings) -> usize {
     }
 }
 
-/// How many non-zeros a window may hold, so that two of them and all the rest stay within the memory.
+/// The number of non-zeros per window, such that two windows and all other data stay within the memory.
 pub(super) fn window(
     memory: usize,
     features: &Features,
     cache: &Cache,
     settings: &Settings,
 ) -> Result<usize> {
-    let order = cache.order.as_ref().map_or(0, |order| 4 * 4 * order.len()); // here, in the features, and back
+    let order = cache.order.as_ref().map_or(0, |order| 4 * 4 * order.len()); // in the cache, in the features, and the inverse
     let names = features.naming.bytes() + order;
     let fixed = OWN
         + threads(memory) * THREAD
