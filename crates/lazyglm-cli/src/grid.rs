@@ -104,10 +104,7 @@ fn auto_rate(args: &Train, task: &Task, settings: &Settings, l1: &Numbers, l2: f
     let penalty = ElasticNet { l1: l1.values()[(l1.values().len() - 1) / 2], l2 };
     let eta0 = rate(task, &Settings { penalty, eta0: None, ..settings.clone() })?;
     if settings.schedule.uses_eta0() {
-        note(
-            args.quiet,
-            &format!("eta0 {eta0:?} for all, the best of many rehearsed on a sample of the rows"),
-        );
+        note(args.quiet, &format!("eta0 {eta0:?} for all, the best of a search on a sample of the rows"));
     }
     Ok(eta0)
 }

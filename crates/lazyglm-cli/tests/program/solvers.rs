@@ -21,7 +21,7 @@ fn each_learns_and_says_so() {
         let output = folder.ok(&call);
         assert!(output.stdout.contains("epochs in"), "{}", output.stdout);
         assert_eq!(
-            output.stderr.contains("the best of many rehearsed"),
+            output.stderr.contains("the best of a search on a sample of the rows"),
             solver != "svrg",
             "{}",
             output.stderr

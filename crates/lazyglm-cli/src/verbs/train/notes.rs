@@ -50,10 +50,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
         _ => false,
     };
     if has_rate && settings.eta0.is_none() && report.tried.is_empty() && report.eta0 > 0.0 {
-        note(
-            args.quiet,
-            &format!("eta0 {:?}, the best of many rehearsed on a sample of the rows", report.eta0),
-        );
+        note(args.quiet, &format!("eta0 {:?}, the best of a search on a sample of the rows", report.eta0));
     }
     if let Some(place) = &trained.held_down_by {
         note(
