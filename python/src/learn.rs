@@ -8,7 +8,7 @@ use lazyglm::optim::resumable::Resumable;
 use lazyglm::optim::scikit_learn_rate::Rate;
 use lazyglm::problem::lent::Lent;
 use lazyglm::problem::source::Sequence;
-use lazyglm::train::fit::Epochs;
+use lazyglm::train::epoch_loop::Epochs;
 use lazyglm::train::plateau::{Course, EpochFigures, Plateau};
 use lazyglm::train::scikit_learn::{self, Class, can_join};
 use lazyglm::{Error, Loss, Order, Parameter, Place, Precision, Result};

@@ -2,7 +2,7 @@
 //!
 //! Heads that do not depend on each other are units: each has a best epoch of its own, as a model alone would.
 
-use super::fit::{Epochs, Fit, Position, StopRule, fit};
+use super::epoch_loop::{Epochs, Fit, Position, StopRule, fit};
 use super::progress::Progress;
 use crate::eval::objective;
 use crate::model::report::{Epoch, Stop, Validation};

@@ -1,11 +1,11 @@
-//! Training. [`fit`] is the loop over epochs; each solver has a file; [`search`] and `auto` train many models to choose
+//! Training. [`epoch_loop`] is the loop over epochs; each solver has a file; [`search`] and `auto` train many models to choose
 //! one.
 
 mod adagrad;
 mod auto;
 pub mod certify;
+pub mod epoch_loop;
 mod evaluate;
-pub mod fit;
 mod fold;
 mod ftrl;
 mod ftrl_candidate;

@@ -6,7 +6,7 @@
 //! after `patience` epochs without improvement: stop; with an adaptive rate: η₀ ← η₀/5 and go on, while η₀ > 10⁻⁶
 //! ```
 
-use super::fit::{Epochs, Fit, Position, StopRule, fit};
+use super::epoch_loop::{Epochs, Fit, Position, StopRule, fit};
 use crate::model::report::Stop;
 use crate::optim::sgd::Diverged;
 use crate::problem::source::Source;

@@ -3,7 +3,7 @@
 //! Classes are lanes for as long as a call lasts, where that changes no bit: they become lanes when it begins and models again when
 //! they stop.
 
-use super::fit::{Epochs, Fit};
+use super::epoch_loop::{Epochs, Fit};
 use super::plateau::{Course, Models, Plateau};
 use crate::data::rows::Examples;
 use crate::optim::lane_loss::LaneLoss;

@@ -6,7 +6,7 @@ use lazyglm::optim::resumable::{Manner, Resumable};
 use lazyglm::optim::scikit_learn_rate::Rate;
 use lazyglm::problem::lent::{Lent, LentRows};
 use lazyglm::problem::source::Sequence;
-use lazyglm::train::fit::Epochs;
+use lazyglm::train::epoch_loop::Epochs;
 use lazyglm::train::plateau::{Course, Plateau};
 use lazyglm::train::scikit_learn::{Class, fit_classes, fit_one};
 use lazyglm::util::random::Random;

@@ -16,7 +16,7 @@ use crate::problem::loss::Loss;
 use crate::problem::schedule::Schedule;
 use crate::problem::source::Batch;
 use crate::problem::task::Task;
-use crate::train::fit::Fit;
+use crate::train::epoch_loop::Fit;
 use crate::train::holdout::{Evaluated, Evaluation, Fitted, Holdout, best_epoch, sampled};
 use crate::train::progress::Progress;
 use crate::util::error::{Kind, Result};

@@ -7,7 +7,7 @@ use crate::problem::heads::Head;
 use crate::problem::schedule::Schedule;
 use crate::problem::source::Batch;
 use crate::problem::task::Task;
-use crate::train::fit::Fit;
+use crate::train::epoch_loop::Fit;
 use crate::train::holdout::{Evaluated, Evaluation, Holdout, sampled};
 use crate::train::progress::Progress;
 use crate::util::error::Result;

@@ -17,7 +17,7 @@ use crate::optim::sgd::Diverged;
 use crate::problem::settings::Settings;
 use crate::problem::source::Sequence;
 use crate::problem::task::Task;
-use crate::train::fit::{Epochs, Position, StopRule, fit};
+use crate::train::epoch_loop::{Epochs, Position, StopRule, fit};
 use crate::util::error::{Error, Place, Result};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -9,7 +9,7 @@ use crate::problem::schedule::{Schedule, Setting};
 use crate::problem::settings::Settings;
 use crate::problem::source::Batch;
 use crate::problem::task::Task;
-use crate::train::fit::Fit;
+use crate::train::epoch_loop::Fit;
 use crate::util::error::Result;
 use rayon::prelude::*;
 use std::borrow::Cow;
