@@ -39,6 +39,12 @@ pub trait Models: Fit {
     fn finish(&mut self, done: &[bool]) -> Result<()>;
 }
 
+/// The score of weights and bias on held-out rows.
+pub type Score<'a> = dyn Fn(&[f64], f64) -> Result<f64> + 'a;
+
+/// Called with the number of a model and the figures of its epoch.
+pub type Watch<'a> = dyn Fn(usize, &EpochFigures) -> Result<()> + 'a;
+
 /// When to stop, and whom to tell.
 pub struct Plateau<'a> {
     /// Improvement that counts; `None` never stops.
@@ -50,9 +56,9 @@ pub struct Plateau<'a> {
     /// Whether the rate falls instead, as long as it is not tiny.
     pub adaptive: bool,
     /// The score of weights and bias on held-out rows; higher is better.
-    pub score: Option<&'a dyn Fn(&[f64], f64) -> Result<f64>>,
+    pub score: Option<&'a Score<'a>>,
     /// Called after each epoch of each model, by its number at the start.
-    pub watch: Option<&'a dyn Fn(usize, &EpochFigures) -> Result<()>>,
+    pub watch: Option<&'a Watch<'a>>,
     /// Called between batches; an error ends the run.
     pub look: &'a dyn Fn() -> Result<()>,
     /// Which parameter to change if a model diverges.

@@ -1,4 +1,4 @@
-//! Training of one head per class or label. Independent heads are trained as [`lanes`]; a `softmax` couples them.
+//! Training of one head per class or label. Independent heads are trained as lanes; a `softmax` couples them.
 //! [`Room`] plans the memory.
 //!
 //! ```
