@@ -53,7 +53,7 @@ fn what_it_cannot_do_is_refused_and_what_has_no_meaning_is_said() {
     assert!(held_out["validation"]["loss"].as_f64() > Some(0.0));
     let fine = folder.ok("train a.svm --solver newton --l1 1e-3 --tolerance 1e-40");
     assert!(
-        fine.stderr.contains("finer than this precision") || fine.stdout.contains("proved"),
+        fine.stderr.contains("does not decrease further in this precision") || fine.stdout.contains("proved"),
         "{}",
         fine.stderr
     );

@@ -89,6 +89,6 @@ fn an_interruption_never_puts_a_model_of_no_weights_in_the_place_of_another() {
         }
         assert_eq!(code, Some(130), "{told}");
         assert!(told.contains("interrupted") && told.contains("of the objective away"), "{told}");
-        assert!(!told.contains("the minimiser to"), "{told}");
+        assert!(!told.contains("the optimum to a tolerance"), "{told}");
     }
 }

@@ -82,20 +82,20 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
 /// A note about what an interrupted run reached.
 fn interrupted(report: &Report) -> String {
     let distance = match report.relative_gap {
-        Some(gap) => format!("the minimum is at most {gap:.1e} of the objective away"),
-        None => "how far the minimum is away is not known".to_string(),
+        Some(gap) => format!("the optimum is at most {gap:.1e} of the objective away"),
+        None => "the distance from the optimum is not known".to_string(),
     };
     let tried = report.tried.iter().find(|point| point.chosen);
     match (report.epochs, tried) {
         (0, Some(point)) => format!(
-            "interrupted while the penalty was chosen: this is the best of {} models so far, learnt from {} of {} rows; {distance}",
+            "interrupted during the choice of a penalty: this is the best of {} models so far, trained on {} of {} rows; {distance}",
             report.tried.len(),
             print::count(point.rows as u64),
             print::count(report.rows as u64)
         ),
         (epochs, _) => {
             let what = if report.solver == Solver::Newton { "Newton step" } else { "epoch" };
-            format!("interrupted: this is what {} learnt; {distance}", print::counted(epochs, what))
+            format!("interrupted: this is the model after {}; {distance}", print::counted(epochs, what))
         }
     }
 }
@@ -128,18 +128,18 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     let how = match report.solver {
         Solver::Newton if report.stop == Stop::Interrupted => "Newton's method, interrupted".to_string(),
         Solver::Newton if matches!(report.stop, Stop::Gap | Stop::PredictedDecrease) => {
-            format!("the minimiser to {:?}, by Newton's method", settings.tolerance)
+            format!("the optimum to a tolerance of {:?}, by Newton's method", settings.tolerance)
         }
         Solver::Newton => {
             format!("Newton's method, which did not reach the tolerance of {:?}", settings.tolerance)
         }
         Solver::Ftrl => format!(
-            "{} of FTRL-proximal, the mean of {} runs, better there than the minimiser of any penalty tried",
+            "{} of FTRL-Proximal, the average of {} runs, with a lower loss there than the optimum of any penalty tried",
             print::counted(report.epochs, "epoch"),
             report.runs
         ),
-        _ if streams => format!("{} epochs of stochastic steps, then a test of zeros", report.epochs),
-        _ => format!("{} epochs of stochastic steps, since the loss has kinks", report.epochs),
+        _ if streams => format!("{} epochs of SGD, then the zero test", report.epochs),
+        _ => format!("{} epochs of SGD, since the loss has kinks", report.epochs),
     };
     format!("auto: {chosen}; {how}")
 }
