@@ -130,13 +130,12 @@ fn is_one(runs: &u64) -> bool {
 /// Results of a run with one head per class or label.
 ///
 /// ```
-/// use lazyglm::{Dataset, Declared, HeadKind, Settings, train::classes::{ClassTask, Room, train}};
+/// use lazyglm::{Dataset, Declared, HeadKind, Settings, Task, train};
 /// let file = std::env::temp_dir().join("lazyglm-doc-heads-report.svm");
 /// std::fs::write(&file, "a 1:1\nb 2:1\nc 3:1\n".repeat(50)).unwrap();
 /// let data = Dataset::read(&file, Declared::default()).unwrap();
-/// let (task, settings) = (ClassTask::new(data, HeadKind::Ovr, None, None, None).unwrap(), Settings::default());
-/// let room = Room::plan(&task, settings.precision, None).unwrap();
-/// let report = train(&task, None, &settings, room, false, &mut |_| {}).unwrap().report;
+/// let task = Task::builder(data).heads(HeadKind::Ovr).build().unwrap();
+/// let report = train(&task, None, &Settings::default(), &mut |_| {}).unwrap().report;
 /// let heads = report.heads.unwrap();
 /// assert_eq!((heads.heads[2].name.as_str(), heads.heads[2].rows), ("c", 50));
 /// assert_eq!(report.nonzeros, heads.heads.iter().map(|head| head.nonzeros).sum::<usize>());

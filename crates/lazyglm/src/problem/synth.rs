@@ -66,7 +66,7 @@ pub const PAPER: Shape = Shape { rows: 1_000_000, features: 260_941, words: 88.5
 /// let mut truth = vec![0.0; 1_000];
 /// made.truth.iter().for_each(|&(column, weight)| truth[column] = weight);
 /// let odds = |i: usize| made.task.data.rows.borrow().dot(i, &truth);
-/// let right = (0..500).filter(|&i| odds(i) * made.task.targets[i] > 0.0).count();
+/// let right = (0..500).filter(|&i| odds(i) * made.task.numbers()[i] > 0.0).count();
 /// assert!(right > 400, "the truth knows better than a coin");
 /// ```
 pub struct Documents {
@@ -85,7 +85,7 @@ pub struct Documents {
 /// ```
 /// use lazyglm::synth::{Shape, documents};
 /// let made = documents(&Shape { rows: 100, features: 1_000, ..Shape::default() });
-/// assert_eq!((made.task.targets.len(), made.truth.len()), (100, 200));
+/// assert_eq!((made.task.len(), made.truth.len()), (100, 200));
 /// ```
 pub fn documents(shape: &Shape) -> Documents {
     let mut random = Random::new(shape.seed);
