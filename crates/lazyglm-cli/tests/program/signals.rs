@@ -92,3 +92,25 @@ fn an_interruption_never_puts_a_model_of_no_weights_in_the_place_of_another() {
         assert!(!told.contains("the optimum to a tolerance"), "{told}");
     }
 }
+
+#[test]
+fn an_interrupted_run_of_many_classes_or_labels_keeps_what_it_has_learnt() {
+    let words = ["a", "b", "c", "d", "e"];
+    let row = |i: usize| format!("{} {}:1 {}:0.5\n", words[i % 5], i % 5 + 1, i % 7 + 6);
+    let folder = Folder::with("data.svm", (0..2_000).map(row).collect::<String>());
+    for (flags, word) in [("--multiclass softmax", "epoch 2/"), ("--multiclass ovr", "at a time")] {
+        let line = format!("train data.svm {flags} --epochs 1000000 --eta0 0.1 -o m");
+        let mut child = folder.command(&line).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut told = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        while told.read_line(&mut said).unwrap() > 0 && !said.contains(word) {}
+        sleep(Duration::from_millis(700)); // some epochs
+        send("-INT", &child);
+        told.read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+        assert!(said.contains("interrupted: this is the model after"), "{said}");
+        let figures = folder.ok("evaluate m data.svm --json").stdout;
+        assert!(figures.contains("\"accuracy\":1.0"), "{flags}: {figures}");
+        std::fs::remove_file(folder.path("m")).unwrap();
+    }
+}
