@@ -139,7 +139,7 @@ bench-paper:            ## the paper's table, and one epoch of each update
 	cargo run --release --quiet --bin lazyglm -- bench lanes --rows 200000
 	cargo bench -p lazyglm
 
-planted-bugs:           ## break the code in many ways: a law must notice each (some 5 minutes)
+planted-bugs:           ## break the code in many ways: a law must notice each (about an hour on two cores; ONLY=train/ for some)
 	./tools/planted-bugs
 
 clean:
