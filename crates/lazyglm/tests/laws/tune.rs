@@ -189,6 +189,10 @@ fn folds_are_a_function_of_seed_and_row_and_refuse_what_cannot_be_dealt() {
     let of = |seed| (0..100).map(|i| Folds::new(&task, 5, seed).unwrap().of(i)).collect::<Vec<_>>();
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
+    let folds = Folds::new(&task, 5, 1).unwrap();
+    let positive = |fold| folds.rows(fold).iter().filter(|&&i| task.numbers()[i as usize] > 0.0).count();
+    let (least, most) = ((0..5).map(positive).min().unwrap(), (0..5).map(positive).max().unwrap());
+    assert!(most - least <= 1, "each fold has its share of each class: {least} to {most}");
     let error = Folds::new(&task, 101, 1).unwrap_err();
     assert!(error.is_wrong_call() && error.to_string().contains("invalid folds '101': expected at most 100"));
     let positive = (0..100).find(|&i| task.numbers()[i] > 0.0).unwrap();
