@@ -4,10 +4,10 @@ use crate::args::{Train, Update};
 use crate::plan;
 use crate::print::{count, note};
 use crate::verbs::common::use_threads;
-use crate::verbs::train::TrainingData;
+use crate::verbs::train::{TrainingData, TrainingRows};
 use lazyglm::train::search::{Numbers, Point, points};
 use lazyglm::util::memory::available;
-use lazyglm::{ElasticNet, Error, Parameter, Problem, Result, Settings, Solver, Task, objective, rate};
+use lazyglm::{ElasticNet, Error, Parameter, Result, Settings, Solver, Task, objective, rate};
 use std::time::Instant;
 
 /// The default grid of λ₁ has `STEPS` values from λ₁_max down to `DOWN_TO`·λ₁_max.
@@ -17,7 +17,7 @@ const STEPS: usize = 16;
 /// A grid search that is ready to run.
 pub struct Grid {
     /// The training rows.
-    problem: Box<dyn Problem>,
+    pub task: Box<Task>,
     /// The held-out rows, if a file or a fraction was given.
     pub held_out: Option<Task>,
     /// The settings, without the penalty and the starting learning rate.
@@ -52,9 +52,9 @@ impl Grid {
         plan.notes.iter().for_each(|text| note(args.quiet, text));
         use_threads(args.threads)?;
         let started = Instant::now();
-        let TrainingData { problem, held_out } = TrainingData::read(args, plan)?;
+        let TrainingData { rows, held_out } = TrainingData::read(args, plan)?;
         let seconds_read = started.elapsed().as_secs_f64();
-        let Some(task) = problem.in_memory() else {
+        let TrainingRows::Memory(task) = rows else {
             let hint = "raise --memory: many models at once go through rows that are held in memory";
             return Err(Error::call("the rows do not fit into --memory", hint));
         };
@@ -80,16 +80,11 @@ impl Grid {
         };
         let rates = match rates.is_empty() {
             false => rates,
-            true => vec![auto_rate(args, task, settings, &l1, most(&l2))?],
+            true => vec![auto_rate(args, &task, settings, &l1, most(&l2))?],
         };
         let points = points(l1.values(), &l2, &rates);
-        let memory = memory(args, task, points.len() * folds, settings)?;
-        Ok(Grid { problem, held_out, settings: settings.clone(), points, memory, seconds_read, started })
-    }
-
-    /// The training rows.
-    pub fn task(&self) -> &Task {
-        self.problem.in_memory().expect("checked when the grid was made")
+        let memory = memory(args, &task, points.len() * folds, settings)?;
+        Ok(Grid { task, held_out, settings: settings.clone(), points, memory, seconds_read, started })
     }
 
     /// The settings for one grid point.

@@ -22,7 +22,7 @@ pub fn run(args: Path) -> Result<()> {
         files::check_writable(file)?;
     }
     let grid = Grid::prepare(&args.train, 1)?;
-    let stops = path(grid.task(), grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory)?;
+    let stops = path(&grid.task, grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory)?;
     let seconds = grid.started.elapsed().as_secs_f64();
     for stop in &stops {
         if let Some(step) = stop.diverged {
@@ -44,7 +44,7 @@ pub fn run(args: Path) -> Result<()> {
 
 /// The weights in the units of the data with the names of their features, in the order of features.
 fn weights(grid: &Grid, stop: &Stop) -> Vec<(String, f64)> {
-    let features = &grid.task().data.features;
+    let features = &grid.task.data.features;
     let mut columns: Vec<(usize, f64)> =
         stop.weights.iter().map(|&(column, w)| (column as usize, w)).collect();
     columns.sort_by_key(|&(column, _)| features.index(column)); // columns may be renumbered
@@ -110,7 +110,7 @@ fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop], seconds: f64) -> io::
             f.total()
         )?;
     }
-    let (rows, read) = (count(grid.task().len() as u64), grid.seconds_read);
+    let (rows, read) = (count(grid.task.len() as u64), grid.seconds_read);
     writeln!(
         out,
         "\ntrained    {} models on {rows} rows in {seconds:.3} s (read in {read:.3} s)",

@@ -5,7 +5,7 @@ mod figures;
 mod notes;
 mod split;
 
-pub use data::TrainingData;
+pub use data::{TrainingData, TrainingRows};
 
 use crate::args::Train;
 use crate::plan;
@@ -41,7 +41,7 @@ pub fn run(args: Train) -> Result<()> {
     let started = Instant::now();
     let data = TrainingData::read(&args, &plan)?;
     let seconds_read = started.elapsed().as_secs_f64();
-    let problem = &*data.problem;
+    let problem = data.problem();
     let heads = problem.targets().heads();
     let targets = TargetKind::of(heads.map(|heads| heads.kind));
     plan::check(&args, Some(&**problem.loss()), Some(targets))?; // before files besides the data are read

@@ -29,13 +29,13 @@ pub fn run(args: Tune) -> Result<()> {
     let grid = Grid::prepare(&args.train, lanes_a_point)?;
     let held = match &grid.held_out {
         Some(task) => Held::Rows(task),
-        None => Held::Folds(Folds::new(grid.task(), folds, args.train.seed)?),
+        None => Held::Folds(Folds::new(&grid.task, folds, args.train.seed)?),
     };
     let deadline = args.budget.map(|budget| grid.started + budget);
     // A refit takes about a fifth of the time of a grid point: a tenth of the budget is reserved for it.
     let reserve = if output.is_some() { 0.1 } else { 0.0 };
     let job = Search {
-        task: grid.task(),
+        task: &grid.task,
         held,
         settings: &grid.settings,
         points: grid.points.clone(),
@@ -59,7 +59,7 @@ pub fn run(args: Tune) -> Result<()> {
         Some(path) => {
             let settings = refit_settings(&args, &grid, &outcome, chosen, deadline, searched);
             let mut display = Display::new(args.train.quiet);
-            let trained = train(grid.task(), None, &settings, &mut |progress| display.see(progress));
+            let trained = train(&*grid.task, None, &settings, &mut |progress| display.see(progress));
             display.finish();
             let Trained { report, .. } = save(&grid, &settings, trained?, path)?;
             Some(report)
@@ -74,7 +74,7 @@ pub fn run(args: Tune) -> Result<()> {
 
 fn save(grid: &Grid, settings: &Settings, mut trained: Trained, path: &std::path::Path) -> Result<Trained> {
     trained.report.seconds_read = grid.seconds_read;
-    let model = Model::new(grid.task(), settings, trained.clone());
+    let model = Model::new(&*grid.task, settings, trained.clone());
     model.save(path)?;
     Ok(trained)
 }
@@ -134,7 +134,7 @@ fn comment(args: &Tune, grid: &Grid, outcome: &Outcome) {
         if let Some(Dropped::Diverged { fold, at }) = score.dropped {
             let (l1, l2, eta0) = (score.point.penalty.l1, score.point.penalty.l2, score.point.eta0);
             let place = at.map_or(String::new(), |(row, step)| {
-                format!(" at {} (step {step})", grid.task().data.place(row))
+                format!(" at {} (step {step})", grid.task.data.place(row))
             });
             let text = format!(
                 "l1 {l1:?}, l2 {l2:?}, eta0 {eta0:?} diverged (NaN or infinity) without fold {fold}{place}, and was dropped"
@@ -190,7 +190,7 @@ fn human(
             notes.join(", ")
         )?;
     }
-    let rows = count(grid.task().len() as u64);
+    let rows = count(grid.task.len() as u64);
     writeln!(
         out,
         "\nsearched   {} points on {rows} rows in {seconds:.3} s (read in {:.3} s)",
@@ -244,7 +244,7 @@ fn as_json(grid: &Grid, outcome: &Outcome, chosen: usize, report: Option<&Report
         "chosen": point(&outcome.scores[chosen]),
         "stopped": outcome.stopped,
         "groups": outcome.groups,
-        "rows": grid.task().len(),
+        "rows": grid.task.len(),
         "refit": report,
         "seconds_read": grid.seconds_read,
         "seconds_train": seconds,

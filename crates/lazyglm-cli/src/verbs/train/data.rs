@@ -11,10 +11,18 @@ use lazyglm::{
     Windows, WindowsOptions,
 };
 
+/// The rows to train on.
+pub enum TrainingRows {
+    /// All rows in memory.
+    Memory(Box<Task>),
+    /// Rows on disk, read window by window.
+    Disk(Box<Windows>),
+}
+
 /// Rows in memory or on disk, and held-out rows.
 pub struct TrainingData {
     /// The training rows.
-    pub problem: Box<dyn Problem>,
+    pub rows: TrainingRows,
     /// The held-out rows.
     pub held_out: Option<Task>,
 }
@@ -61,7 +69,15 @@ impl TrainingData {
                 (task, Some(fit_precision(held_out)?))
             }
         };
-        Ok(TrainingData { problem: Box::new(task), held_out })
+        Ok(TrainingData { rows: TrainingRows::Memory(Box::new(task)), held_out })
+    }
+
+    /// The training rows, wherever they are.
+    pub fn problem(&self) -> &dyn Problem {
+        match &self.rows {
+            TrainingRows::Memory(task) => &**task,
+            TrainingRows::Disk(windows) => &**windows,
+        }
     }
 
     fn on_disk(args: &Train, plan: &Plan, windows: Windows) -> Result<TrainingData> {
@@ -82,12 +98,12 @@ impl TrainingData {
             }
         };
         held_out.iter().flat_map(|task| &task.notes).for_each(|text| note(args.quiet, text));
-        Ok(TrainingData { problem: Box::new(windows), held_out })
+        Ok(TrainingData { rows: TrainingRows::Disk(Box::new(windows)), held_out })
     }
 
     /// A note for hashed features: how many buckets with a weight are shared by several names.
     pub fn collisions(&self, model: &Model) -> Option<String> {
-        let FeatureIds::Buckets(buckets) = &*self.problem.features().naming else { return None };
+        let FeatureIds::Buckets(buckets) = &*self.problem().features().naming else { return None };
         let weights = model.features.len();
         let shared = model.features.iter().filter(|&&bucket| buckets.is_shared(bucket)).count();
         let rate = 100.0 * shared as f64 / weights.max(1) as f64;
