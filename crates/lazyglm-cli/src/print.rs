@@ -97,7 +97,7 @@ pub fn objective(out: &mut dyn Write, report: &Report, rest: &str) -> io::Result
     )?;
     writeln!(
         out,
-        "optimum?   violation {violation:.2e} (0 at the minimum); the best weights are all zero from l1 = {l1_max:.3e} on"
+        "optimum?   violation {violation:.2e} (0 at the optimum); l1_max = {l1_max:.3e}, the smallest l1 at which all weights are zero"
     )
 }
 

@@ -70,7 +70,7 @@ fn human(out: &mut dyn Write, proved: &Proved, penalty: ElasticNet) -> io::Resul
     writeln!(out, "objective  {:.10} on {rows} rows, l1 {l1:?}, l2 {l2:?}", figures.objective)?;
     match (figures.dual, figures.relative_gap) {
         (Some(dual), Some(gap)) => {
-            writeln!(out, "dual       {dual:.10}: no weights are below it")?;
+            writeln!(out, "dual       {dual:.10}: a lower bound on the objective")?;
             writeln!(out, "gap        {gap:.3e} of the objective at most")?;
         }
         _ => writeln!(out, "dual       none: without a penalty there is no such bound")?,

@@ -108,5 +108,5 @@ fn sample_weights_and_other_penalties_are_part_of_the_problem() {
         2,
         &["invalid --l1 '-1': expected a finite number, at least 0"],
     );
-    assert!(folder.ok("certify m a.svm --quiet").stdout.contains("no weights are below it"));
+    assert!(folder.ok("certify m a.svm --quiet").stdout.contains("a lower bound on the objective"));
 }

@@ -48,7 +48,10 @@ fn what_it_cannot_do_is_refused_and_what_has_no_meaning_is_said() {
         folder.ok("train a.svm --epochs 5 --tolerance 0.1").stderr.contains("--tolerance has no meaning")
     );
     let zero = folder.ok("train a.svm --solver newton --l1 10");
-    assert!(zero.stderr.contains("the best weights are all zero") && zero.stdout.contains("non-zeros  0 of"));
+    assert!(
+        zero.stderr.contains("the smallest l1 at which all weights are zero")
+            && zero.stdout.contains("non-zeros  0 of")
+    );
     let held_out = folder.json("train a.svm --solver newton --validation 0.2 --json --quiet");
     assert!(held_out["validation"]["loss"].as_f64() > Some(0.0));
     let fine = folder.ok("train a.svm --solver newton --l1 1e-3 --tolerance 1e-40");

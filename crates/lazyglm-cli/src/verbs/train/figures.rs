@@ -33,7 +33,7 @@ pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report
     if let (Some(dual), Some(gap)) = (report.dual, report.relative_gap) {
         writeln!(
             out,
-            "proved     no weights are below {dual:.8}: the minimum is at most {gap:.1e} of F away"
+            "proved     {dual:.8} is a lower bound on F: the optimum is at most {gap:.1e} of F away"
         )?;
     }
     let all = count((report.features * heads.map_or(1, |heads| heads.names.len())) as u64);

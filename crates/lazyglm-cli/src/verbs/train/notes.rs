@@ -74,7 +74,9 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
     if l1 >= most && l1 > 0.0 && settings.factors.is_none() && !settings.choose_penalty {
         note(
             args.quiet,
-            &format!("l1 = {l1:?} is not below {most:.3e}, from where on the best weights are all zero"),
+            &format!(
+                "l1 = {l1:?} is not below l1_max = {most:.3e}, the smallest l1 at which all weights are zero"
+            ),
         );
     }
 }
