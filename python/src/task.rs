@@ -42,7 +42,7 @@ pub struct Asked {
 impl Asked {
     /// As the library has it.
     pub fn settings(&self) -> Result<Settings> {
-        let start = |(weights, bias): &(Vec<f64>, f64)| Start { weights: weights.clone(), bias: *bias };
+        let start = |(weights, bias): &(Vec<f64>, f64)| Start::one(weights.clone(), *bias);
         Ok(Settings {
             penalty: ElasticNet::new(self.l1, self.l2)?,
             solver: self.solver.parse()?,

@@ -10,12 +10,14 @@ pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> R
     let mut settings = settings.clone();
     let (features, classes) = (problem.features(), problem.targets().classes());
     if let Some(file) = &args.start {
-        let model = one_head(Model::load(file)?)?;
-        if model.classes.as_ref() != classes {
+        let model = Model::load(file)?;
+        let (kind, heads) = (model.heads.as_ref().map(|heads| heads.kind), problem.targets().heads());
+        if model.classes.as_ref() != classes || kind != heads.map(|heads| heads.kind) {
             let what = format!("--start {}: it tells other classes apart than these data", file.display());
             return Err(Error::call(what, "give a model of the same classes"));
         }
-        let (mut start, lost) = start_of(&model, features);
+        let names = heads.map_or(&[][..], |heads| heads.names);
+        let (mut start, lost) = start_of(&model, features, names);
         if lost > 0 {
             note(
                 args.quiet,
@@ -23,7 +25,9 @@ pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> R
             );
         }
         if args.nonnegative {
-            start.weights.iter_mut().for_each(|weight| *weight = weight.max(0.0));
+            let weights =
+                start.weights.iter_mut().chain(start.heads.iter_mut().flat_map(|head| &mut head.weights));
+            weights.for_each(|weight| *weight = weight.max(0.0));
         }
         settings.start = Some(Arc::new(start));
     }

@@ -4,6 +4,7 @@ use crate::data::bytes;
 use crate::data::feature_ids::FeatureIds;
 use crate::data::features::Features;
 use crate::model::Model;
+use crate::problem::heads::Head;
 use crate::problem::settings::Start;
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
@@ -19,7 +20,8 @@ fn column(features: &Features, name: &str) -> Option<usize> {
     id.and_then(|id| features.column(id)).map(|column| column as usize)
 }
 
-/// The weights of a model on the columns of other data, and the number of weights without a column.
+/// The weights of a model on the columns of other data, and the number of weights without a column. The heads of a model of
+/// many classes or labels are those of these names; a new name starts at zero.
 ///
 /// ```
 /// use lazyglm::{Features, Model, Settings, start_of, synth, train};
@@ -27,20 +29,44 @@ fn column(features: &Features, name: &str) -> Option<usize> {
 /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
 /// let weights = trained.weights.clone();
 /// let model = Model::new(&task, &Settings::default(), trained);
-/// let (start, lost) = start_of(&model, &task.data.features);
+/// let (start, lost) = start_of(&model, &task.data.features, &[]);
 /// assert_eq!((start.weights, lost), (weights, 0));
-/// let (fewer, lost) = start_of(&model, &Features::columns_from(0, 50));
+/// let (fewer, lost) = start_of(&model, &Features::columns_from(0, 50), &[]);
 /// assert_eq!((fewer.weights.len(), lost), (50, model.features.iter().filter(|&&j| j >= 50).count()));
 /// ```
-pub fn start_of(model: &Model, features: &Features) -> (Start, usize) {
-    let (mut weights, mut lost) = (vec![0.0; features.columns()], 0);
-    for (k, weight) in model.weights.iter().enumerate() {
-        match column(features, &model.name(k)) {
-            Some(column) => weights[column] = weight / features.scaling.factor(column),
-            None => lost += 1,
+pub fn start_of(model: &Model, features: &Features, heads: &[String]) -> (Start, usize) {
+    let place = |k: usize| column(features, &model.name(k));
+    let Some(known) = &model.heads else {
+        let (mut weights, mut lost) = (vec![0.0; features.columns()], 0);
+        for (k, weight) in model.weights.iter().enumerate() {
+            match place(k) {
+                Some(column) => weights[column] = weight / features.scaling.factor(column),
+                None => lost += 1,
+            }
+        }
+        return (Start::one(weights, model.bias), lost);
+    };
+    let index: HashMap<&str, usize> = heads.iter().zip(0..).map(|(name, k)| (name.as_str(), k)).collect();
+    let to: Vec<Option<usize>> = known.names.iter().map(|name| index.get(name.as_str()).copied()).collect();
+    let (mut weights, mut biases, mut lost) = (vec![Vec::new(); heads.len()], vec![0.0; heads.len()], 0);
+    to.iter().zip(&known.biases).for_each(|(to, bias)| to.iter().for_each(|&k| biases[k] = *bias));
+    for feature in 0..model.features.len() {
+        let column = place(feature);
+        for w in known.span(feature) {
+            match (to[known.ids[w] as usize], column) {
+                (Some(head), Some(column)) => {
+                    weights[head].push((column as u32, model.weights[w] / features.scaling.factor(column)));
+                }
+                _ => lost += 1,
+            }
         }
     }
-    (Start { weights, bias: model.bias }, lost)
+    let head = |(mut weights, bias): (Vec<(u32, f64)>, f64)| {
+        weights.sort_unstable_by_key(|(column, _)| *column);
+        let (columns, weights) = weights.into_iter().unzip();
+        Head { columns, weights, bias }
+    };
+    (Start { heads: weights.into_iter().zip(biases).map(head).collect(), ..Start::default() }, lost)
 }
 
 /// Penalty factors by feature name. The factor of other features is 1.

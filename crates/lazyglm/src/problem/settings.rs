@@ -1,5 +1,6 @@
 //! The settings of a training run.
 
+use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::problem::schedule::Spec;
 use crate::problem::solvers::Solver;
@@ -132,13 +133,30 @@ pub struct Settings {
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
-/// Initial weights and bias.
+/// Initial weights and biases.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Start {
-    /// The weights w, one per column.
+    /// The weights w, one per column; empty for many classes or labels.
     pub weights: Vec<f64>,
     /// The bias b.
     pub bias: f64,
+    /// One head per class or label; empty for one model.
+    pub heads: Vec<Head>,
+}
+
+impl Start {
+    /// The initial weights and bias of one model.
+    pub fn one(weights: Vec<f64>, bias: f64) -> Start {
+        Start { weights, bias, heads: Vec::new() }
+    }
+
+    /// One head per class or label, or the one of a single model.
+    pub(crate) fn to_heads(&self) -> Vec<Head> {
+        match self.heads.is_empty() {
+            true => vec![Head::of(self.weights.iter().copied(), self.bias)],
+            false => self.heads.clone(),
+        }
+    }
 }
 
 impl Settings {

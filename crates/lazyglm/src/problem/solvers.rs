@@ -161,6 +161,18 @@ use TargetKind::{Classes, Labels, Single};
 /// What the training of one model per class or label supports.
 const HEADS_WITH: &[Parameter] = &[Parameter::Method, Parameter::Schedule];
 
+/// What Newton's method supports for each class or label: all that it supports for one model.
+const NEWTON_HEADS_WITH: &[Parameter] = &[
+    Parameter::Start,
+    Parameter::PenaltyFactor,
+    Parameter::Nonnegative,
+    Parameter::Tolerance,
+    Parameter::Method,
+    Parameter::Update,
+    Parameter::Schedule,
+    Parameter::Average,
+];
+
 /// The table of solvers. To add a solver, add an entry here, and one in `train/solvers.rs` that names its
 /// code.
 pub static SOLVERS: &[Capabilities] = &[
@@ -196,7 +208,7 @@ pub static SOLVERS: &[Capabilities] = &[
         solver: Solver::Newton,
         about: "proximal Newton method: the optimum to a tolerance, with a certificate; rows in memory, losses without kinks",
         losses: Losses::Smooth,
-        targets: &[Single],
+        targets: &[Single, Labels],
         on_disk: false,
         start: true,
         factors: true,
@@ -204,7 +216,7 @@ pub static SOLVERS: &[Capabilities] = &[
         runs: false,
         tolerance: true,
         steps: Steps::None,
-        heads_with: &[],
+        heads_with: NEWTON_HEADS_WITH,
     },
     Capabilities {
         solver: Solver::Adagrad,

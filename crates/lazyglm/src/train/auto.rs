@@ -99,7 +99,7 @@ pub(super) fn for_steps(
     let mut settings = Settings { solver: Solver::Sgd, ..settings.clone() };
     if settings.start.is_none() && settings.bias && loss.admits() != Admits::Classes {
         let bias = objective::starting_bias(loss, targets);
-        settings.start = Some(Arc::new(Start { weights: vec![0.0; columns], bias }));
+        settings.start = Some(Arc::new(Start::one(vec![0.0; columns], bias)));
     }
     settings
 }

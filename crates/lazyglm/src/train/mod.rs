@@ -13,6 +13,7 @@ pub mod heads;
 mod holdout;
 mod holdout_score;
 mod job;
+mod minimiser;
 mod newton;
 mod penalty_search;
 pub mod plateau;

@@ -3,21 +3,20 @@
 use super::evaluate::evaluate;
 use super::holdout::Fitted;
 use super::job::Job;
+use super::minimiser::{Minimiser, Minimum, STEPS, Solve};
 use super::progress::{Progress, Stage};
 use crate::eval::objective;
-use crate::model::report::{Stop, Validation};
+use crate::model::report::Validation;
 use crate::model::trained::Trained;
-use crate::optim::newton::{self, NewtonProgress, Options, Problem};
+use crate::optim::newton::NewtonProgress;
 use crate::problem::heads::Head;
 use crate::problem::settings::Settings;
 use crate::problem::task::Task;
 use crate::util::error::Result;
 use crate::util::memory;
 use std::sync::OnceLock;
+use std::sync::mpsc::channel;
 use std::time::Instant;
-
-/// Largest number of Newton steps. A problem with an optimum needs about ten to forty.
-pub(super) const STEPS: usize = 200;
 
 /// Trains one model to the optimum, within the tolerance.
 pub(super) fn train(
@@ -26,50 +25,80 @@ pub(super) fn train(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let loss = &*task.loss;
+    let (found, seconds) = minimise(task, settings, watch)?;
+    let held_out = validation.map(|held| {
+        let head = &found.heads[0];
+        let weights = head.dense(task.data.rows.columns());
+        let loss = objective::mean_loss(held.examples(), &*held.loss, &weights, head.bias);
+        Validation { loss, best_epoch: found.steps as u64 }
+    });
+    let predicted_decrease = Some(found.predicted_decrease).filter(|decrease| decrease.is_finite());
+    let fitted = found.fitted(seconds, held_out);
+    let mut trained = evaluated(task, validation, settings, fitted)?;
+    trained.report.predicted_decrease = predicted_decrease;
+    Ok(trained)
+}
+
+/// Minimises F for the penalty of the settings, and returns the seconds that it took. Other threads solve; this one
+/// reports their progress.
+pub(super) fn minimise(
+    task: &Task,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<(Minimum, f64)> {
     // The column-wise copy is as large as the rows; the rest is a few numbers per row and column.
     let (nonzeros, columns) = (task.data.rows.nonzeros(), task.data.rows.columns());
     memory::ask_for(16 * nonzeros + 32 * (columns + task.len()), "rows, columns and weights")?;
-    let weighted_penalty = settings.weighted_penalty();
-    let start = settings.start.as_ref().map(|start| (start.weights.as_slice(), start.bias));
-    let problem = Problem { examples: task.examples(), loss, weighted_penalty, bias: settings.bias };
-    let rows = task.len() as u64;
-    let mut progress = Progress::start(STEPS as u64, rows);
-    progress.stage = Stage::Minimising;
-    let options = Options { tolerance: settings.tolerance, steps: STEPS };
-    let started = Instant::now();
-    let found = newton::solve(&problem, start, &options, &mut |look: &NewtonProgress| {
-        progress.epoch = look.steps as u64 + 1;
-        progress.learnt = look.steps as u64 * rows;
-        progress.running_loss = look.objective;
-        progress.nonzeros = Some(look.nonzeros);
-        progress.epoch_ends = true;
-        watch(&progress);
-        !settings.interrupted()
-    });
-    let seconds = started.elapsed().as_secs_f64();
-    let held_out = validation.map(|held| {
-        let loss = objective::mean_loss(held.examples(), &*held.loss, &found.weights, found.bias);
-        Validation { loss, best_epoch: found.steps as u64 }
-    });
-    let fitted = Fitted {
-        heads: vec![Head::of(found.weights.into_iter(), found.bias)],
-        epochs: found.steps as u64,
-        stop: match found.stop {
-            newton::NewtonStop::Gap => Stop::Gap,
-            newton::NewtonStop::PredictedDecrease => Stop::PredictedDecrease,
-            newton::NewtonStop::Precision => Stop::Precision,
-            newton::NewtonStop::Steps => Stop::Steps,
-            newton::NewtonStop::Interrupted => Stop::Interrupted,
-        },
-        seconds,
-        validation: held_out,
-        history: Vec::new(),
+    let (started, (tell, told)) = (Instant::now(), channel());
+    let start = settings.start.as_ref().map(|start| start.to_heads());
+    let solve = move || {
+        let see = |head: usize, at: &NewtonProgress| {
+            let _ = tell.send((head, *at)); // nobody listens any more only if this thread panicked
+            !settings.interrupted()
+        };
+        let (weighted_penalty, tolerance) = (settings.weighted_penalty(), settings.tolerance);
+        let start = start.as_deref();
+        Minimiser::new(task, settings.bias).minimise(&Solve {
+            weighted_penalty,
+            start,
+            tolerance,
+            work: usize::MAX,
+            watch: &see,
+        })
     };
-    let mut trained = evaluated(task, validation, settings, fitted)?;
-    trained.report.predicted_decrease =
-        Some(found.predicted_decrease).filter(|predicted_decrease| predicted_decrease.is_finite());
-    Ok(trained)
+    let found = std::thread::scope(|scope| {
+        let solving = scope.spawn(solve);
+        let mut heads = vec![None; task.targets.heads().map_or(1, |heads| heads.names.len())];
+        let mut progress = Progress::start(STEPS as u64, task.len() as u64);
+        progress.stage = Stage::Minimising;
+        for (head, at) in told {
+            heads[head] = Some(at);
+            progress.see(&heads);
+            watch(&progress);
+        }
+        solving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    Ok((found, started.elapsed().as_secs_f64()))
+}
+
+impl Progress {
+    /// Sums the progress of the heads that have begun.
+    fn see(&mut self, heads: &[Option<NewtonProgress>]) {
+        let begun = || heads.iter().flatten();
+        let steps: u64 = begun().map(|at| at.steps as u64).sum();
+        (self.epoch, self.learnt) = (steps + 1, steps * self.total / self.epochs.max(1));
+        self.running_loss = begun().map(|at| at.objective).sum();
+        self.nonzeros = Some(begun().map(|at| at.nonzeros).sum());
+        self.epoch_ends = true;
+    }
+}
+
+impl Minimum {
+    /// The heads, with how they were found.
+    pub fn fitted(self, seconds: f64, validation: Option<Validation>) -> Fitted {
+        let Minimum { heads, stop, steps, .. } = self;
+        Fitted { heads, epochs: steps as u64, stop, seconds, validation, history: Vec::new() }
+    }
 }
 
 /// A model with a bias alone, which is the optimum if no weight has a gradient.
@@ -84,10 +113,8 @@ pub(super) fn of_bias_alone(
         let loss = objective::mean_loss(held.examples(), &*held.loss, &weights, bias);
         Validation { loss, best_epoch: 0 }
     });
-    let heads = vec![Head { bias, ..Head::default() }];
-    let (stop, history) = (Stop::Gap, Vec::new());
-    let fitted = Fitted { heads, epochs: 0, stop, seconds: 0.0, validation: held_out, history };
-    evaluated(task, validation, settings, fitted)
+    let found = Minimum { heads: vec![Head { bias, ..Head::default() }], ..Minimum::nothing() };
+    evaluated(task, validation, settings, found.fitted(0.0, held_out))
 }
 
 fn evaluated(task: &Task, validation: Option<&Task>, settings: &Settings, fitted: Fitted) -> Result<Trained> {

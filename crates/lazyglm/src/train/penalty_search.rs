@@ -13,7 +13,7 @@
 use super::fold::{Fold, digits};
 use super::ftrl_candidate::{self, FtrlCandidate};
 use super::holdout_score::HoldoutScore;
-use super::newton::STEPS;
+use super::minimiser::STEPS;
 use super::progress::{Progress, Stage};
 use crate::eval::objective::{self, NullModel};
 use crate::model::report::Tried;
@@ -75,7 +75,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let null = objective::NullModel::of(task.examples(), &*task.loss, settings.bias);
     let units = units(&null);
     if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
-        let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias() };
+        let start = Start::one(vec![0.0; task.data.rows.columns()], null.bias());
         return Ok(Choice { how: How::Minimise(settings.penalty, Arc::new(start)), tried: Vec::new() });
     }
     let mut order: Vec<usize> = (0..rows).collect();
@@ -127,7 +127,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         let (loss, rows) = (best.loss_of_nothing(), fold.learnt.len());
         let ElasticNet { l1, l2 } = penalty;
         tried.push(Tried { solver: Solver::Newton, l1, l2, loss, nonzeros: 0, rows, chosen: true });
-        let start = Start { weights: vec![0.0; task.data.rows.columns()], bias: null.bias() };
+        let start = Start::one(vec![0.0; task.data.rows.columns()], null.bias());
         return Ok(Choice { how: How::Minimise(penalty, Arc::new(start)), tried });
     }
     if let Some(follow) = follow {
@@ -138,7 +138,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let penalty = penalty(units, ray, k);
     fold.look(penalty, settings); // the last solve may have been for another penalty
     let (weights, bias) = fold.at.unwrap_or_default();
-    Ok(Choice { how: How::Minimise(penalty, Arc::new(Start { weights, bias })), tried })
+    Ok(Choice { how: How::Minimise(penalty, Arc::new(Start::one(weights, bias))), tried })
 }
 
 /// The units of the penalties: λ₁_max and ‖g₀‖²/F₀.
@@ -219,7 +219,7 @@ impl Walk<'_> {
         self.tried.insert((ray, k), Looked { held, nonzeros, number: self.order.len() });
         if !settings.interrupted() && self.lead.as_ref().is_none_or(|lead| loss < lead.loss) {
             let (weights, bias) = self.folds[0].at.clone().unwrap_or_default();
-            let start = Arc::new(Start { weights, bias });
+            let start = Arc::new(Start::one(weights, bias));
             self.lead = Some(Lead { loss, number: self.order.len(), penalty, start });
         }
         let rows = self.folds[0].learnt.len();

@@ -6,6 +6,7 @@ use super::{auto, heads, newton, stochastic, zero_test};
 use crate::eval::objective;
 use crate::model::report::Stop;
 use crate::model::trained::Trained;
+use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::problem::request::Request;
 use crate::problem::settings::{Settings, UpdateName};
@@ -104,8 +105,17 @@ fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
         thresholds: settings.tuned_thresholds,
     })?;
     let columns = problem.features().columns();
-    let start = settings.start.as_ref().map(|start| start.weights.len());
+    let start = settings.start.as_ref().filter(|_| problem.targets().heads().is_none());
+    let start = start.map(|start| start.weights.len());
     let factors = settings.factors.as_ref().map(|factors| factors.len());
+    if let (Some(start), Some(heads)) = (&settings.start, problem.targets().heads()) {
+        let beyond = |head: &Head| head.columns.last().is_some_and(|&last| last as usize >= columns);
+        if start.heads.is_empty() || start.heads.len() > heads.names.len() || start.heads.iter().any(beyond) {
+            let what =
+                format!("{} does not fit the {} {}", Parameter::Start, heads.names.len(), heads.kind.nouns());
+            return Err(Error::call(what, "give one head for each, on the columns of the data"));
+        }
+    }
     match [start, factors].into_iter().flatten().find(|length| *length != columns) {
         None => Ok(()),
         Some(length) => Err(Error::call(

@@ -114,7 +114,7 @@ fn judged<'a>(task: &'a Task, penalty: ElasticNet, with_bias: bool) -> HeadsEval
         sets,
         kind,
         loss: &*task.loss,
-        penalty,
+        weighted_penalty: penalty.into(),
         with_bias,
         at_once: 2,
     }

@@ -11,6 +11,7 @@ mod classes;
 mod common;
 mod convert;
 mod exact;
+mod exact_heads;
 mod file;
 mod format_csv;
 mod format_hostile;

@@ -3,8 +3,8 @@
 use lazyglm::data::format::ReadOptions;
 use lazyglm::loss::{self, Admits};
 use lazyglm::{
-    CacheMode, Dataset, Declared, HeadKind, Kind, Losses, Method, Request, Result, SOLVERS, Settings, Solver,
-    Start, TargetKind, Task, UpdateName, Windows, WindowsOptions, train,
+    CacheMode, Dataset, Declared, Head, HeadKind, Kind, Losses, Method, Request, Result, SOLVERS, Settings,
+    Solver, Start, TargetKind, Task, UpdateName, Windows, WindowsOptions, train,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -78,9 +78,14 @@ fn every_cell_of_the_table_is_true() {
 /// One setting that a request and a run have in common, if it is on.
 type Switch = (&'static str, fn(&mut Request), fn(&mut Settings));
 
+/// A warm start of one model, and of two heads.
+fn start() -> Start {
+    Start { heads: vec![Head::of([0.1; 9].into_iter(), 0.0); 2], ..Start::one(vec![0.1; 9], 0.0) }
+}
+
 const SWITCHES: [Switch; 9] = [
     ("nothing", |_| {}, |_| {}),
-    ("start", |r| r.start = true, |s| s.start = Some(Arc::new(Start { weights: vec![0.1; 9], bias: 0.0 }))),
+    ("start", |r| r.start = true, |s| s.start = Some(Arc::new(start()))),
     ("factors", |r| r.factors = true, |s| s.factors = Some(Arc::new(vec![0.5; 9]))),
     ("bounds", |r| r.bounds = true, |s| s.nonnegative = true),
     ("runs", |r| r.runs = true, |s| s.runs = 2),
@@ -119,8 +124,9 @@ fn each_setting_is_learnt_or_refused_for_each_kind_of_targets_as_the_table_says(
         let wanted = Request { targets: Some(TargetKind::of(heads)), on_disk: true, ..Request::default() };
         assert_eq!(Solver::Sgd.check(&wanted).is_ok(), heads.is_none(), "rows on disk");
     }
-    // One model: thresholds 6, runs 4, factors and bounds 3 each, steps 3 each of 3. Heads: all of 4 solvers, 7 of 2.
-    assert_eq!(refused, (6 + 4 + 2 * 3 + 3 * 3) + 2 * (4 * 9 + 2 * 7) + (4 * 9 + 2 * 6));
+    // One model: thresholds 6, runs 4, factors and bounds 3 each, steps 3 each of 3. Heads: all of 3 solvers, 7 of 2, and
+    // runs and thresholds of Newton; labels have thresholds.
+    assert_eq!(refused, (6 + 4 + 2 * 3 + 3 * 3) + 2 * (4 * 9 + 2 * 7) + (3 * 9 + 2 * 6 + 1));
 }
 
 #[test]

@@ -19,7 +19,7 @@
 //! MATHS.md §9 has the proofs. The certificate takes two passes over the rows: one for the scores, and one
 //! for the gradient of the corrected derivatives.
 
-use super::{CHUNK, Evaluator, sum};
+use super::{CHUNK, Evaluator, larger, sum};
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
@@ -97,6 +97,15 @@ pub fn certify<'p>(
 }
 
 impl Certificate {
+    /// The certificate of independent models: objectives and lower bounds add up, and the worst coordinate is that of
+    /// the first model with the largest violation.
+    pub(crate) fn sum(all: &[Certificate]) -> Certificate {
+        let objective = all.iter().map(|one| one.objective).sum();
+        let dual: Option<f64> = all.iter().map(|one| one.dual).sum();
+        let (kkt, worst) = all.iter().map(|one| (one.kkt, one.worst)).fold((0.0, Worst::Nowhere), larger);
+        Certificate { objective, dual, relative_gap: dual.map(|dual| relative(objective, dual)), kkt, worst }
+    }
+
     /// Adds the dual bound, unless it exceeds F by more than rounding. Such a bound is wrong, because F is
     /// above every lower bound.
     pub(crate) fn with_dual(self, dual: Dual) -> Certificate {

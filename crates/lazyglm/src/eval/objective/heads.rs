@@ -13,7 +13,7 @@ use super::{CHUNK, NullModel};
 use crate::data::rows::RowsRef;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
-use crate::problem::penalty::ElasticNet;
+use crate::problem::penalty::WeightedPenalty;
 use crate::problem::task::Sets;
 use rayon::prelude::*;
 
@@ -35,7 +35,7 @@ pub struct HeadsEvaluation<'a> {
     /// The loss per head. Unused for softmax.
     pub loss: &'a dyn Loss,
     /// The penalty of each head.
-    pub penalty: ElasticNet,
+    pub weighted_penalty: WeightedPenalty<'a>,
     /// Whether heads have a bias.
     pub with_bias: bool,
     /// Maximum number of groups of eight heads in memory at once; see [`HeadsEvaluation::bytes`].
@@ -72,6 +72,17 @@ impl<'a> HeadsEvaluation<'a> {
     /// Memory of a group of heads in bytes: weights and two sums per column.
     pub fn bytes(columns: usize) -> usize {
         3 * columns * size_of::<Wide>()
+    }
+
+    /// The penalty of a head.
+    pub(super) fn penalty_of(&self, head: &Head) -> f64 {
+        match self.weighted_penalty.factors {
+            None => self.weighted_penalty.penalty.value(&head.weights),
+            Some(_) => {
+                let one = |(j, w): (&u32, &f64)| self.weighted_penalty.at(*j as usize).value(&[*w]);
+                head.columns.iter().zip(&head.weights).map(one).sum()
+            }
+        }
     }
 
     fn weight(&self, i: usize) -> f64 {
@@ -179,11 +190,8 @@ impl Group<'_> {
         losses: f64,
         slopes: f64,
     ) -> super::Evaluation {
-        let (n, penalty, head) = (self.what.sets.len() as f64, self.what.penalty, &self.heads[l]);
-        let distance = |j: usize, w: f64| match (w, gradient[j][l] / n) {
-            (0.0, g) => (g.abs() - penalty.l1).max(0.0),
-            (w, g) => (g + penalty.l2 * w + penalty.l1.copysign(w)).abs(),
-        };
+        let (n, penalty, head) = (self.what.sets.len() as f64, self.what.weighted_penalty, &self.heads[l]);
+        let distance = |j: usize, w: f64| penalty.violation(j, w, gradient[j][l] / n);
         let mut weights =
             head.columns.iter().map(|&j| j as usize).zip(head.weights.iter().copied()).peekable();
         let violation = (0..gradient.len()).map(|j| match weights.next_if(|(column, _)| *column == j) {
@@ -194,7 +202,7 @@ impl Group<'_> {
         let (baseline, others, these) = self.null(l);
         let without = |j: usize| (others * self.total[j] + (these - others) * own[j][l]) / n;
         super::Evaluation {
-            objective: super::Objective { loss: losses / n, penalty: penalty.value(&head.weights) },
+            objective: super::Objective { loss: losses / n, penalty: self.what.penalty_of(head) },
             violation: greatest(violation).max(of_bias),
             l1_max: greatest((0..own.len()).map(|j| without(j).abs())),
             baseline,

@@ -17,12 +17,14 @@
 mod evaluator;
 mod gap;
 mod heads;
+mod heads_gap;
 mod null_model;
 
 pub(crate) use evaluator::{Evaluator, larger};
 pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, ScoredRow, balanced_slopes};
 pub use heads::{HeadsEvaluation, of_heads};
+pub(crate) use heads_gap::certify_heads;
 pub(crate) use null_model::{NullFigures, NullModel, best_bias, starting_bias};
 
 use crate::data::rows::Examples;

@@ -24,7 +24,7 @@ mod point;
 mod sparse_start;
 mod start;
 
-use crate::data::rows::{Examples, Value, ValuesRef};
+use crate::data::rows::{Examples, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::Columns;
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
@@ -146,6 +146,17 @@ pub fn solve(
 pub(crate) struct View {
     in_f32: OnceLock<Columns<f32>>,
     in_f64: OnceLock<Columns<f64>>,
+}
+
+impl View {
+    /// Creates the view now. Solves that share it in parallel must not wait for each other to create it: rows are
+    /// copied by all threads.
+    pub(crate) fn prepare(&self, rows: RowsRef) {
+        match rows.values() {
+            ValuesRef::F32(values) => _ = self.in_f32.get_or_init(|| Columns::of(rows, values)),
+            ValuesRef::F64(values) => _ = self.in_f64.get_or_init(|| Columns::of(rows, values)),
+        }
+    }
 }
 
 /// Like [`solve`], with a view that earlier solves on these rows may have created.

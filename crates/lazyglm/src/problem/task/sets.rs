@@ -47,6 +47,20 @@ impl Sets {
         self.ends.push(self.ids.len());
     }
 
+    /// The rows with each class or label.
+    pub(crate) fn rows_of(&self, names: usize) -> Vec<Vec<u32>> {
+        let mut rows = vec![Vec::new(); names];
+        (0..self.len()).for_each(|i| self.of(i).iter().for_each(|&id| rows[id as usize].push(i as u32)));
+        rows
+    }
+
+    /// The targets of one class or label: +1 for its own rows, −1 for the others.
+    pub(crate) fn signs(&self, own: &[u32]) -> Vec<f64> {
+        let mut signs = vec![-1.0; self.len()];
+        own.iter().for_each(|&i| signs[i as usize] = 1.0);
+        signs
+    }
+
     /// The number of rows with each class or label.
     pub fn counts(&self, names: usize) -> Vec<usize> {
         let mut counts = vec![0; names];

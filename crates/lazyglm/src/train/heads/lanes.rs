@@ -21,6 +21,7 @@ use crate::train::holdout::{Evaluated, Evaluation, Fitted, Holdout, best_epoch, 
 use crate::train::progress::Progress;
 use crate::util::error::{Kind, Result};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
@@ -94,13 +95,13 @@ enum Told {
 }
 
 /// Trains all heads. Blocks are trained on other threads, and this thread reports progress.
-pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedHeads> {
+pub(super) fn fit(job: &Job, rate: &dyn Schedule, watch: &mut dyn FnMut(&Progress)) -> Result<FittedHeads> {
     let blocks = job.targets.names.len().div_ceil(job.room.lanes) as u64;
     let rows = job.task.len() as u64;
     let mut progress = Progress::start(job.settings.epochs, rows.saturating_mul(blocks));
     let (tell, told) = channel();
     std::thread::scope(|scope| {
-        let fitted = scope.spawn(move || fit_blocks(job, tell));
+        let fitted = scope.spawn(move || fit_blocks(job, rate, tell));
         for told in told {
             match told {
                 Told::Done { nonzeros } => {
@@ -118,7 +119,7 @@ pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedH
 }
 
 /// Trains the blocks, as many at once as fit into memory.
-fn fit_blocks(job: &Job, tell: Sender<Told>) -> Result<FittedHeads> {
+fn fit_blocks(job: &Job, rate: &dyn Schedule, tell: Sender<Told>) -> Result<FittedHeads> {
     let heads = job.targets.names.len();
     let starts: Vec<usize> = (0..heads).step_by(job.room.lanes).collect();
     let (next, weights) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -128,7 +129,7 @@ fn fit_blocks(job: &Job, tell: Sender<Told>) -> Result<FittedHeads> {
             let k = next.fetch_add(1, Ordering::Relaxed);
             let Some(&first) = starts.get(k) else { return Ok(done) };
             let count = job.room.lanes.min(heads - first);
-            let block = fit_block(job, first, count, &tell)?;
+            let block = fit_block(job, rate, first..first + count, &tell)?;
             let more: usize = block.fitted.heads.iter().map(|head| head.weights.len()).sum();
             let all = weights.fetch_add(more, Ordering::Relaxed) + more;
             if job.room.rows + job.room.learning + all * Head::WEIGHT > job.room.limit {
@@ -151,8 +152,8 @@ fn fit_blocks(job: &Job, tell: Sender<Told>) -> Result<FittedHeads> {
 }
 
 /// Trains one block, from the first epoch to the last.
-fn fit_block(job: &Job, first: usize, count: usize, tell: &Sender<Told>) -> Result<Done> {
-    let Job { task, settings, validation, rate, .. } = *job;
+fn fit_block(job: &Job, rate: &dyn Schedule, heads: Range<usize>, tell: &Sender<Told>) -> Result<Done> {
+    let (Job { task, settings, validation, .. }, first, count) = (*job, heads.start, heads.len());
     let null = |head: usize| null_head(job, first + head);
     if settings.interrupted() {
         let (heads, stop) = ((0..count).map(null).collect(), Stop::Interrupted);

@@ -13,6 +13,7 @@
 
 mod lanes;
 mod memory;
+mod newton;
 mod rate;
 mod report;
 mod softmax;
@@ -23,10 +24,11 @@ pub use memory::Room;
 use super::evaluate::lower_eta0;
 use super::holdout::Fitted;
 use super::progress::Progress;
+use crate::eval::objective::HeadsEvaluation;
 use crate::model::trained::Trained;
 use crate::problem::heads::HeadKind;
-use crate::problem::schedule::Schedule;
 use crate::problem::settings::Settings;
+use crate::problem::solvers::Solver;
 use crate::problem::task::{HeadTargets, Sets, Task};
 use crate::util::error::{Error, Result};
 use std::time::Instant;
@@ -38,14 +40,29 @@ struct Job<'a> {
     targets: HeadTargets<'a>,
     validation: Option<&'a Task>,
     settings: &'a Settings,
-    rate: &'a dyn Schedule,
+    /// The starting learning rate; 0 for a solver without one.
+    eta0: f64,
     room: Room,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
     /// The advice to give if the run diverges.
     fn slower(&self) -> String {
-        lower_eta0(self.rate.eta(0))
+        lower_eta0(self.eta0)
+    }
+
+    /// What evaluates the heads on the rows of a task.
+    fn evaluation(&self, task: &'a Task) -> HeadsEvaluation<'a> {
+        HeadsEvaluation {
+            rows: task.data.rows.borrow(),
+            weights: task.weights.as_deref(),
+            sets: sets(task),
+            kind: self.targets.kind,
+            loss: &*task.loss,
+            weighted_penalty: self.settings.weighted_penalty(),
+            with_bias: self.settings.bias,
+            at_once: self.room.judged_at_once,
+        }
     }
 }
 
@@ -77,6 +94,10 @@ pub(super) fn train(
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
     let room = Room::plan(task, settings.precision, settings.memory)?;
+    let job = Job { task, targets, validation, settings, eta0: 0.0, room };
+    if settings.solver == Solver::Newton {
+        return report::report(&job, newton::fit(&job, watch)?);
+    }
     let started = Instant::now();
     let eta0 = match settings.eta0 {
         _ if !settings.schedule.uses_eta0() => f64::NAN, // not used
@@ -85,10 +106,10 @@ pub(super) fn train(
     };
     let rate = rate::schedule(task, settings, eta0)?;
     settings.method.check(settings.penalty, rate.eta(0))?;
-    let job = Job { task, targets, validation, settings, rate: &*rate, room };
+    let job = Job { eta0: rate.eta(0), ..job };
     let mut learnt = match targets.kind {
-        HeadKind::Softmax => softmax::fit(&job, watch)?,
-        _ => lanes::fit(&job, watch)?,
+        HeadKind::Softmax => softmax::fit(&job, &*rate, watch)?,
+        _ => lanes::fit(&job, &*rate, watch)?,
     };
     learnt.fitted.seconds = started.elapsed().as_secs_f64();
     report::report(&job, learnt)

@@ -1,9 +1,10 @@
 //! Evaluation of trained heads, and their report.
 
 use super::{FittedHeads, Job};
-use crate::eval::objective::{self, Evaluation, HeadsEvaluation};
+use crate::eval::objective::{self, Evaluation};
 use crate::model::report::{HeadReport, HeadsReport, Report};
 use crate::model::trained::Trained;
+use crate::problem::solvers::Solver;
 use crate::train::holdout::Fitted;
 use crate::util::error::{Kind, Result, excerpt};
 use crate::util::parameter::{Parameter, WARNING};
@@ -12,26 +13,17 @@ use crate::util::parameter::{Parameter, WARNING};
 pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     let (task, targets, settings) = (job.task, job.targets, job.settings);
     let FittedHeads { fitted, diverged, untouched, thresholds } = learnt;
-    let Fitted { heads, history, validation, stop, seconds: seconds_train, .. } = fitted;
+    let Fitted { heads, history, validation, stop, seconds: seconds_train, epochs } = fitted;
     let noun = targets.kind.noun();
     if let (true, Some((_, at))) = (diverged.len() == heads.len(), diverged.first()) {
         let (place, what) = (task.data.place(at.row), format!("every {noun} diverged (NaN or infinity)"));
-        let (epoch, hint) = (history.len() as u64, job.slower());
+        let (epoch, hint) = (epochs, job.slower());
         return Err(Kind::Diverged { place, epoch, step: at.t, what, hint }.into());
     }
-    let verdicts = objective::of_heads(
-        &HeadsEvaluation {
-            rows: task.data.rows.borrow(),
-            weights: task.weights.as_deref(),
-            sets: targets.sets,
-            kind: targets.kind,
-            loss: &*task.loss,
-            penalty: settings.penalty,
-            with_bias: settings.bias,
-            at_once: job.room.judged_at_once,
-        },
-        &heads,
-    );
+    let evaluation = job.evaluation(task);
+    let verdicts = objective::of_heads(&evaluation, &heads);
+    // It takes three passes per head, which is long after a few epochs of SGD, and short after the optimum.
+    let proof = (settings.solver == Solver::Newton).then(|| objective::certify_heads(&evaluation, &heads));
     let sum = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).sum::<f64>();
     let most = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).fold(0.0, f64::max);
     let counts = targets.sets.counts(heads.len());
@@ -54,8 +46,11 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
         nonzeros: heads.iter().map(|head| head.weights.len()).sum(),
         features: task.data.features.count,
         rows: task.len(),
-        epochs: history.len() as u64,
-        eta0: job.rate.eta(0),
+        epochs,
+        solver: settings.solver,
+        dual: proof.and_then(|proof| proof.dual),
+        relative_gap: proof.and_then(|proof| proof.relative_gap),
+        eta0: job.eta0,
         seconds_train,
         stop,
         validation,

@@ -66,8 +66,8 @@ impl Evaluated for Coupled<'_> {
 }
 
 /// Trains all classes together.
-pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedHeads> {
-    let Job { task, targets, settings, validation, rate, .. } = *job;
+pub(super) fn fit(job: &Job, rate: &dyn Schedule, watch: &mut dyn FnMut(&Progress)) -> Result<FittedHeads> {
+    let Job { task, targets, settings, validation, .. } = *job;
     let (columns, classes) = (task.data.rows.columns(), targets.names.len());
     let penalty = settings.penalty;
     let model = Softmax::new(columns, classes, penalty, settings.method, settings.bias, settings.precision);

@@ -1,0 +1,121 @@
+//! The minimiser of F on some rows, for one penalty after another: one model, or one head per class or label.
+//!
+//! ```text
+//! one model     (w, b) = argmin F
+//! ovr, labels   (wₖ, bₖ) = argmin Fₖ      with +1 for the rows of head k and −1 for the others, on all cores
+//! ```
+//!
+//! All solves share one copy of the rows by column.
+
+use crate::data::rows::Examples;
+use crate::model::report::Stop;
+use crate::optim::newton::{self, NewtonProgress, NewtonStop, Options, Problem, View};
+use crate::problem::heads::{Head, HeadKind};
+use crate::problem::penalty::WeightedPenalty;
+use crate::problem::task::Task;
+use rayon::prelude::*;
+
+/// Largest number of Newton steps. A problem with an optimum needs about ten to forty.
+pub(super) const STEPS: usize = 200;
+
+/// What to minimise for, and when to stop.
+#[derive(Clone, Copy)]
+pub(super) struct Solve<'a> {
+    pub weighted_penalty: WeightedPenalty<'a>,
+    /// Heads to start from.
+    pub start: Option<&'a [Head]>,
+    /// The relative distance from the optimum at which to stop.
+    pub tolerance: f64,
+    /// How many numbers each head may touch.
+    pub work: usize,
+    /// Called after every Newton step with the number of the head; returns false to stop.
+    pub watch: &'a (dyn Fn(usize, &NewtonProgress) -> bool + Sync),
+}
+
+/// A minimiser of F.
+pub(super) struct Minimum {
+    /// The weights and the bias of each head; one head for one model.
+    pub heads: Vec<Head>,
+    /// Why the solver stopped; the worst reason of all heads.
+    pub stop: Stop,
+    /// The largest number of Newton steps of a head.
+    pub steps: usize,
+    /// The largest predicted decrease of the last step of a head, relative to its F.
+    pub predicted_decrease: f64,
+}
+
+/// Rows with their targets, and a view by column that is created once.
+pub(super) struct Minimiser<'a> {
+    task: &'a Task,
+    bias: bool,
+    view: View,
+    rows_of_heads: Vec<Vec<u32>>, // empty for one model
+}
+
+impl<'a> Minimiser<'a> {
+    /// A minimiser for the rows and targets of a task.
+    pub fn new(task: &'a Task, bias: bool) -> Minimiser<'a> {
+        let heads = task.targets.heads().filter(|heads| heads.kind != HeadKind::Softmax);
+        let rows_of_heads = heads.map_or(Vec::new(), |heads| heads.sets.rows_of(heads.names.len()));
+        Minimiser { task, bias, view: View::default(), rows_of_heads }
+    }
+
+    /// Minimises F for one penalty.
+    pub fn minimise(&self, solve: &Solve) -> Minimum {
+        let Some(targets) = self.task.targets.heads() else {
+            return self.head(0, self.task.numbers(), solve);
+        };
+        self.view.prepare(self.task.data.rows.borrow()); // not in parallel, where heads would wait for each other
+        let mut order: Vec<usize> = (0..targets.names.len()).collect();
+        order.sort_by_key(|&k| std::cmp::Reverse(self.rows_of_heads[k].len())); // the longest solves first
+        let one = |&k: &usize| (k, self.head(k, &targets.sets.signs(&self.rows_of_heads[k]), solve));
+        let mut solved: Vec<(usize, Minimum)> = order.par_iter().with_max_len(1).map(one).collect();
+        solved.sort_by_key(|(k, _)| *k);
+        solved.into_iter().map(|(_, one)| one).reduce(Minimum::and).unwrap_or_else(Minimum::nothing)
+    }
+
+    fn head(&self, k: usize, targets: &[f64], solve: &Solve) -> Minimum {
+        let (rows, weights) = (self.task.data.rows.borrow(), self.task.weights.as_deref());
+        let (examples, weighted_penalty) = (Examples { rows, targets, weights }, solve.weighted_penalty);
+        let problem = Problem { examples, loss: &*self.task.loss, weighted_penalty, bias: self.bias };
+        let start =
+            solve.start.and_then(|heads| heads.get(k)).map(|head| (head.dense(rows.columns()), head.bias));
+        let start = start.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
+        let options = Options { tolerance: solve.tolerance, steps: STEPS };
+        let mut watch = |progress: &NewtonProgress| (solve.watch)(k, progress);
+        let found = newton::solve_on(&self.view, &problem, start, &options, solve.work, &mut watch);
+        Minimum {
+            heads: vec![Head::of(found.weights.into_iter(), found.bias)],
+            stop: reason(found.stop),
+            steps: found.steps,
+            predicted_decrease: found.predicted_decrease,
+        }
+    }
+}
+
+impl Minimum {
+    /// No heads, at their optimum.
+    pub fn nothing() -> Minimum {
+        Minimum { heads: Vec::new(), stop: Stop::Gap, steps: 0, predicted_decrease: 0.0 }
+    }
+
+    /// The heads of two minimisers together.
+    fn and(mut self, other: Minimum) -> Minimum {
+        self.heads.extend(other.heads);
+        let order = [Stop::Interrupted, Stop::Steps, Stop::Precision, Stop::PredictedDecrease];
+        let stop = order.into_iter().find(|stop| [&self.stop, &other.stop].contains(&stop));
+        let predicted_decrease = self.predicted_decrease.max(other.predicted_decrease);
+        let steps = self.steps.max(other.steps);
+        Minimum { stop: stop.unwrap_or(Stop::Gap), steps, predicted_decrease, ..self }
+    }
+}
+
+fn reason(stop: NewtonStop) -> Stop {
+    match stop {
+        NewtonStop::Gap => Stop::Gap,
+        NewtonStop::PredictedDecrease => Stop::PredictedDecrease,
+        NewtonStop::Precision => Stop::Precision,
+        NewtonStop::Steps => Stop::Steps,
+        NewtonStop::Interrupted => Stop::Interrupted,
+    }
+}

@@ -1,0 +1,95 @@
+//! Laws of the optimum of many heads: a head is the optimum it would be alone, and the certificate is their sum.
+
+use crate::common::{log_uniform, rows};
+use lazyglm::objective::certify;
+use lazyglm::util::random::Random;
+use lazyglm::{
+    Dataset, ElasticNet, Examples, Features, HeadKind, Labels, Model, Settings, Solver, Start, Stop, Task,
+    Trained, WeightedPenalty, start_of, train,
+};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const COLUMNS: usize = 40;
+
+/// Rows of any number of labels, some of them without any; each label has a row.
+fn labels(random: &mut Random, count: usize, n: usize) -> Task {
+    let rows = rows(random, n, COLUMNS);
+    let mut labels = Labels::default();
+    for i in 0..n {
+        let own = (0..count).filter(|k| *k == i || random.below(4) == 0).map(|k| format!("l{k:02}"));
+        labels.push(own.collect::<Vec<String>>().join(",").as_bytes()).unwrap();
+    }
+    let data = Dataset::made(rows, labels, Features::columns_from(0, COLUMNS));
+    Task::builder(data).heads(HeadKind::Labels).build().unwrap()
+}
+
+fn settings(random: &mut Random, l2: bool) -> Settings {
+    let l2 = if l2 { log_uniform(random, 1e-4, 1e-2) } else { 0.0 };
+    let penalty = ElasticNet { l1: log_uniform(random, 1e-3, 3e-2), l2 };
+    Settings { solver: Solver::Newton, penalty, tolerance: 1e-9, ..Settings::default() }
+}
+
+fn fit(task: &Task, settings: &Settings) -> Trained {
+    train(task, None, settings, &mut |_| {}).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn every_head_is_the_optimum_that_it_would_be_alone(seed in any::<u64>(), count in 2usize..12, l2 in any::<bool>()) {
+        let mut random = Random::new(seed);
+        let mut task = labels(&mut random, count, 150);
+        let weights: Vec<f64> = (0..150).map(|i| if i % 3 == 0 { 2.0 } else { 0.5 }).collect();
+        task.weights = Some(weights.clone());
+        let mut settings = settings(&mut random, l2);
+        settings.factors =
+            (random.below(2) == 0).then(|| Arc::new((0..COLUMNS).map(|j| 0.5 + (j % 3) as f64).collect()));
+        settings.nonnegative = random.below(2) == 0;
+        let trained = fit(&task, &settings);
+        let sets = task.targets.heads().unwrap().sets;
+        let penalty: WeightedPenalty = settings.weighted_penalty();
+        let (mut objective, mut dual) = (0.0, 0.0);
+        for (k, head) in trained.heads.iter().enumerate() {
+            let targets: Vec<f64> = (0..150).map(|i| if sets.has(i, k) { 1.0 } else { -1.0 }).collect();
+            let examples = Examples::new(task.data.rows.borrow(), &targets, Some(&weights)).unwrap();
+            let proof = certify(examples, &*task.loss, penalty, &head.dense(COLUMNS), Some(head.bias));
+            prop_assert!(proof.kkt < 1e-4 * penalty.penalty.l1 + 1e-6, "head {k}: {proof:?}");
+            prop_assert!(!settings.nonnegative || head.weights.iter().all(|w| *w > 0.0));
+            objective += proof.objective;
+            dual += proof.dual.unwrap();
+        }
+        let report = &trained.report;
+        prop_assert!((report.objective - objective).abs() < 1e-12 && (report.dual.unwrap() - dual).abs() < 1e-9);
+        prop_assert!(report.relative_gap.unwrap() < if l2 { 1e-8 } else { 1e-2 }, "{:?}", report.relative_gap);
+    }
+
+    #[test]
+    fn a_warm_start_at_the_optimum_needs_no_step(seed in any::<u64>(), count in 2usize..6) {
+        let mut random = Random::new(seed);
+        let task = labels(&mut random, count, 120);
+        let mut settings = Settings { tolerance: 1e-6, ..settings(&mut random, true) };
+        let trained = fit(&task, &settings);
+        prop_assert_eq!(trained.report.stop, Stop::Gap);
+        let before = trained.report.objective;
+        let model = Model::new(&task, &settings, trained);
+        let names = task.targets.heads().unwrap().names;
+        let (start, lost) = start_of(&model, &task.data.features, names);
+        prop_assert_eq!((start.heads.len(), lost), (count, 0));
+        settings.start = Some(Arc::new(start));
+        let again = fit(&task, &settings);
+        prop_assert_eq!(again.report.epochs, 0);
+        prop_assert!((again.report.objective - before).abs() <= 1e-6 * before);
+    }
+}
+
+#[test]
+fn a_start_that_fits_no_head_is_refused() {
+    let mut random = Random::new(1);
+    let task = labels(&mut random, 3, 60);
+    let start = Some(Arc::new(Start::one(vec![0.0; COLUMNS], 0.0)));
+    let settings = Settings { start, ..settings(&mut random, true) };
+    let error = train(&task, None, &settings, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("start does not fit the 3 labels"), "{error}");
+}
