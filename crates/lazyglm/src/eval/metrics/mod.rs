@@ -8,8 +8,10 @@
 //! ```
 
 mod heads;
+mod metric;
 
 pub use heads::{HeadFigures, HeadMetrics, Tally};
+pub use metric::Metric;
 
 use crate::problem::loss::{Admits, Loss};
 use serde::Serialize;

@@ -1,11 +1,13 @@
 //! Grid search by held-out loss, with all models as lanes of one pass: [`search`]. The regularisation path: [`path`].
 
+mod exact;
 mod folds;
 mod grid;
 mod halving;
 mod lane_grid;
 mod path;
 
+pub use exact::{ExactPath, ExactPaths, PathModel, PathProgress};
 pub use folds::Folds;
 pub use grid::{Numbers, Point, points};
 pub use halving::{Dropped, Outcome, Score, Search, Stage, choose, search, summed};

@@ -1,0 +1,307 @@
+//! The exact path: the minimiser of F for one penalty after another, each started from the last.
+//!
+//! ```text
+//! path      (w, b)(λ) = argmin F      λ from strong to weak, so that few weights change from one to the next
+//! folds     the same path on the rows of all other folds; the held-out loss of a fold at λ is that of its minimiser
+//! end       a path ends where the loss is nearly zero or hardly falls: weaker penalties fit noise alone
+//! ```
+//!
+//! Paths of all folds and of all rows run on all cores.
+
+use super::halving::{Dropped, Outcome, Score, choose};
+use super::{Held, Point};
+use crate::eval::held_out::{HeldOut, held_out};
+use crate::eval::metrics::Metric;
+use crate::eval::objective::{self, Certificate, HeadsEvaluation, Objective};
+use crate::model::report::Stop;
+use crate::problem::heads::Head;
+use crate::problem::penalty::{ElasticNet, WeightedPenalty};
+use crate::problem::settings::Settings;
+use crate::problem::task::Task;
+use crate::train::minimiser::{Minimiser, Minimum, Solve};
+use crate::util::error::{Error, Kind, Result};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A path ends where the loss is below this share of the loss without weights,
+const FITTED: f64 = 1e-3;
+/// or where the last penalty has added less than this share of what all penalties have gained,
+const FLAT: f64 = 1e-4;
+/// once the loss has fallen by this share.
+const BEGUN: f64 = 0.1;
+/// A fold leaves its path where its held-out loss is this share of the way from its best back to no weights.
+const HOPELESS: f64 = 0.5;
+
+/// Paths of minimisers to compute.
+pub struct ExactPath<'a> {
+    /// The rows.
+    pub task: &'a Task,
+    /// The held-out rows.
+    pub held: Held<'a>,
+    /// Tolerance, bias, penalty factors, bounds and interruption.
+    pub settings: &'a Settings,
+    /// One or more sequences of penalties, each from strong to weak.
+    pub sequences: Vec<Vec<ElasticNet>>,
+    /// The metric by which penalties are compared.
+    pub metric: Metric,
+    /// Whether a path ends where weaker penalties fit noise alone.
+    pub may_end: bool,
+}
+
+/// The minimiser at one penalty of a path.
+#[derive(Clone, Debug)]
+pub struct PathModel {
+    /// The penalty.
+    pub penalty: ElasticNet,
+    /// The weights and the bias of each head; one head for one model.
+    pub heads: Vec<Head>,
+    /// The objective on all rows.
+    pub objective: Objective,
+    /// The certificate on all rows.
+    pub certificate: Certificate,
+    /// Why the solver stopped.
+    pub stop: Stop,
+    /// The number of Newton steps.
+    pub steps: usize,
+}
+
+impl PathModel {
+    /// The number of non-zero weights of all heads.
+    pub fn nonzeros(&self) -> usize {
+        self.heads.iter().map(|head| head.weights.len()).sum()
+    }
+
+    /// The number of features with a non-zero weight in some head.
+    pub fn features(&self) -> usize {
+        let mut columns: Vec<u32> = self.heads.iter().flat_map(|head| head.columns.iter().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns.len()
+    }
+}
+
+/// The models of all sequences, and the held-out results if there are held-out rows.
+pub struct ExactPaths {
+    /// The models, sequence by sequence.
+    pub models: Vec<PathModel>,
+    /// The mean and standard error of the metric, the best penalty, and the strongest within one standard error. For a metric
+    /// that is a gain, the means are negative.
+    pub outcome: Option<Outcome>,
+}
+
+/// The progress of a path: solves so far, and all.
+#[derive(Clone, Copy, Debug)]
+pub struct PathProgress {
+    /// Penalties solved so far, in all folds.
+    pub solved: usize,
+    /// Penalties to solve at most.
+    pub total: usize,
+}
+
+/// One path on some rows.
+struct Run {
+    fold: Option<usize>, // `None`: all rows
+    sequence: usize,
+    solved: Vec<(Minimum, Option<HeldOut>)>,
+}
+
+impl ExactPath<'_> {
+    /// Computes the paths.
+    ///
+    /// ```
+    /// use lazyglm::{ElasticNet, Settings, synth, train::search::{ExactPath, Folds, Held}, eval::metrics::Metric};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let sequence = [1e-1, 1e-2, 1e-3].map(|l1| ElasticNet { l1, l2: 0.0 }).to_vec();
+    /// let path = ExactPath {
+    ///     task: &task,
+    ///     held: Held::Folds(Folds::new(&task, 3, 1).unwrap()),
+    ///     settings: &Settings::default(),
+    ///     sequences: vec![sequence],
+    ///     metric: Metric::Auc,
+    ///     may_end: false,
+    /// };
+    /// let found = path.run(&|_| {}).unwrap();
+    /// assert!(found.models[0].nonzeros() < found.models[2].nonzeros());
+    /// assert!(-found.outcome.unwrap().scores[2].mean > 0.5, "the mean AUC");
+    /// ```
+    pub fn run(&self, watch: &(dyn Fn(&PathProgress) + Sync)) -> Result<ExactPaths> {
+        if self.sequences.iter().all(|sequence| sequence.is_empty()) {
+            return Err(Error::call("a path without penalties", "give at least one"));
+        }
+        let folds = match &self.held {
+            Held::Folds(folds) => folds.count(),
+            Held::Rows(_) | Held::Nothing => 0,
+        };
+        let points: usize = self.sequences.iter().map(Vec::len).sum();
+        let (done, total) = (AtomicUsize::new(0), points * (folds + 1));
+        let see = || watch(&PathProgress { solved: done.fetch_add(1, Ordering::Relaxed) + 1, total });
+        // All rows first: they take longest.
+        let which: Vec<(Option<usize>, usize)> = std::iter::once(None)
+            .chain((0..folds).map(Some))
+            .flat_map(|fold| (0..self.sequences.len()).map(move |sequence| (fold, sequence)))
+            .collect();
+        let one = |&(fold, sequence): &(Option<usize>, usize)| self.one(fold, sequence, &see);
+        let runs: Vec<Run> = which.par_iter().with_max_len(1).map(one).collect();
+        if self.settings.interrupted() && runs.iter().any(|run| run.solved.is_empty()) {
+            return Err(Kind::Interrupted.into());
+        }
+        self.gather(runs)
+    }
+
+    /// One path: on all rows, or on those outside a fold.
+    fn one(&self, fold: Option<usize>, sequence: usize, see: &(dyn Fn() + Sync)) -> Run {
+        let split = match (&self.held, fold) {
+            (Held::Folds(folds), Some(fold)) => {
+                let (out, learnt): (Vec<usize>, Vec<usize>) =
+                    (0..self.task.len()).partition(|&i| folds.of(i) == fold);
+                Some((self.task.select(&learnt), self.task.select(&out)))
+            }
+            _ => None,
+        };
+        let (task, held) = match (&split, &self.held) {
+            (Some((learnt, out)), _) => (learnt, Some(out)),
+            (None, Held::Rows(held)) => (self.task, Some(*held)),
+            (None, _) => (self.task, None),
+        };
+        let minimiser = Minimiser::new(task, self.settings.bias);
+        let mut run = Run { fold, sequence, solved: Vec::new() };
+        let (mut losses, mut best) = (vec![], f64::INFINITY);
+        for &penalty in &self.sequences[sequence] {
+            let weighted_penalty = WeightedPenalty { penalty, ..self.settings.weighted_penalty() };
+            let start = run.solved.last().map(|(last, _): &(Minimum, _)| last.heads.as_slice());
+            let found = minimiser.minimise(&Solve {
+                weighted_penalty,
+                start,
+                tolerance: self.settings.tolerance,
+                work: usize::MAX,
+                watch: &|_, _| !self.settings.interrupted(),
+            });
+            if found.stop == Stop::Interrupted {
+                break;
+            }
+            see();
+            let marks = held.map(|held| held_out(held, &found.heads, self.metric));
+            let loss = match marks {
+                Some(marks) => marks.loss,
+                None if self.may_end => mean(&crate::eval::held_out::row_losses(task, &found.heads), task),
+                None => f64::NAN,
+            };
+            losses.push(loss);
+            run.solved.push((found, marks));
+            best = best.min(loss);
+            let ends = match marks {
+                Some(_) => loss > best + HOPELESS * (losses[0] - best) && losses.len() > 2,
+                None => ended(&losses),
+            };
+            if self.may_end && ends {
+                break;
+            }
+        }
+        run
+    }
+
+    /// The models of all rows with their certificates, and the outcome of the folds.
+    fn gather(&self, runs: Vec<Run>) -> Result<ExactPaths> {
+        let (all, folds): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(|run| run.fold.is_none());
+        let (mut models, mut scores, mut by_fold) = (Vec::new(), Vec::new(), Vec::new());
+        for run in all {
+            let folds: Vec<&Run> = folds.iter().filter(|fold| fold.sequence == run.sequence).collect();
+            for (k, (found, marks)) in run.solved.into_iter().enumerate() {
+                let penalty = self.sequences[run.sequence][k];
+                let of_folds: Vec<Option<HeldOut>> =
+                    folds.iter().map(|fold| fold.solved.get(k).and_then(|(_, marks)| *marks)).collect();
+                if folds.is_empty() {
+                    scores.extend(marks.map(|marks| self.score(penalty, &[Some(marks)], &found)));
+                } else {
+                    scores.push(self.score(penalty, &of_folds, &found));
+                }
+                by_fold.push(
+                    of_folds.iter().map(|marks| marks.map_or(f64::NAN, |marks| marks.metric)).collect(),
+                );
+                models.push((penalty, found));
+            }
+        }
+        let models = models.into_par_iter().map(|(penalty, found)| self.model(penalty, found)).collect();
+        let outcome = match scores.is_empty() {
+            true => None,
+            false => {
+                let Some((best, one_se)) = choose(&scores) else {
+                    let what = format!("the {} is undefined on the held-out rows of every fold", self.metric);
+                    return Err(Error::call(what, "use another metric, or fewer folds"));
+                };
+                let stopped = self.settings.interrupted();
+                Some(Outcome { scores, by_fold, best, one_se, stopped, groups: 1 })
+            }
+        };
+        Ok(ExactPaths { models, outcome })
+    }
+
+    /// The mean of the metric over folds and its standard error; over rows if there is one set of held-out rows.
+    fn score(&self, penalty: ElasticNet, marks: &[Option<HeldOut>], found: &Minimum) -> Score {
+        let sign = if self.metric.is_gain() { -1.0 } else { 1.0 };
+        let values: Option<Vec<f64>> =
+            marks.iter().map(|marks| marks.map(|marks| sign * marks.metric)).collect();
+        let nonzeros = found.heads.iter().map(|head| head.weights.len()).sum::<usize>() as f64;
+        let (mean, se, dropped) = match values.as_deref() {
+            None => (f64::INFINITY, f64::INFINITY, Some(Dropped::Hopeless(0.0))),
+            Some([one]) if self.metric == Metric::Loss => {
+                (*one, marks[0].map_or(0.0, |marks| marks.se), None)
+            }
+            Some([one]) => (*one, 0.0, None),
+            Some(values) => {
+                let count = values.len() as f64;
+                let mean = values.iter().sum::<f64>() / count;
+                let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+                (mean, (spread / count).sqrt(), None)
+            }
+        };
+        let point = Point { penalty, eta0: f64::NAN };
+        Score { point, mean, se, nonzeros, epochs: found.steps as f64, dropped }
+    }
+
+    fn model(&self, penalty: ElasticNet, found: Minimum) -> PathModel {
+        let (task, settings) = (self.task, self.settings);
+        let weighted_penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
+        let certificate = match task.targets.heads() {
+            None => {
+                let (head, examples) = (&found.heads[0], task.examples());
+                let weights = head.dense(task.data.rows.columns());
+                let bias = settings.bias.then_some(head.bias);
+                objective::certify(examples, &*task.loss, weighted_penalty, &weights, bias)
+            }
+            Some(targets) => {
+                let what = HeadsEvaluation {
+                    rows: task.data.rows.borrow(),
+                    weights: task.weights.as_deref(),
+                    sets: targets.sets,
+                    kind: targets.kind,
+                    loss: &*task.loss,
+                    weighted_penalty,
+                    with_bias: settings.bias,
+                    at_once: rayon::current_num_threads(),
+                };
+                objective::certify_heads(&what, &found.heads)
+            }
+        };
+        let one = |head: &Head| {
+            let own = |(&j, w): (&u32, &f64)| weighted_penalty.at(j as usize).value(&[*w]);
+            head.columns.iter().zip(&head.weights).map(own).sum::<f64>()
+        };
+        let of_weights: f64 = found.heads.iter().map(one).sum();
+        let objective = Objective { loss: certificate.objective - of_weights, penalty: of_weights };
+        let Minimum { heads, stop, steps, .. } = found;
+        PathModel { penalty, heads, objective, certificate, stop, steps }
+    }
+}
+
+/// The weighted mean loss.
+fn mean(losses: &[f64], task: &Task) -> f64 {
+    losses.iter().enumerate().map(|(i, loss)| task.weight(i) * loss).sum::<f64>() / losses.len() as f64
+}
+
+/// Whether a path ends after these losses.
+fn ended(losses: &[f64]) -> bool {
+    let [first, .., before, last] = losses else { return false };
+    let gained = first - last;
+    *last <= FITTED * first || (gained > BEGUN * first && before - last <= FLAT * gained)
+}
