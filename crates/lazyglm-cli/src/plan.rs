@@ -191,6 +191,7 @@ pub fn check(args: &args::Train, loss: Option<&dyn Loss>, targets: Option<Target
         update: args.update() != args::Update::Lazy,
         schedule: args.schedule.is_some(),
         average: args.average.is_some(),
+        offsets: false,
         thresholds: args.thresholds == args::Thresholds::Tuned,
     })
 }

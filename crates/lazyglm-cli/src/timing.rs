@@ -44,7 +44,7 @@ pub fn learn_lanes(
     let schedule = Spec::parse("inverse-sqrt")?.resolve(&setting)?;
     let order: Vec<u32> = (0..task.len() as u32).collect();
     let (rows, mut lane_loss) =
-        (task.data.rows.borrow(), Same { loss: &*task.loss, targets: task.numbers() });
+        (task.data.rows.borrow(), Same { loss: &*task.loss, examples: task.examples() });
     let mut block = lanes::block(rows.columns(), penalties, method, true, width);
     let started = Instant::now();
     block.learn(&mut lane_loss, &Pass { rates: &[&*schedule], rows, weights: None, order: &order });

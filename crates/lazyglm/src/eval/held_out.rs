@@ -68,7 +68,7 @@ pub(crate) fn row_losses(task: &Task, heads: &[Head]) -> Vec<f64> {
 
 fn row_loss(task: &Task, i: usize, scores: &[f64]) -> f64 {
     let Some(HeadTargets { kind, sets, .. }) = task.targets.heads() else {
-        return task.loss.value(scores[0], task.numbers()[i]);
+        return task.loss.value(scores[0] + task.examples().offset(i), task.numbers()[i]);
     };
     let own = sets.of(i);
     if kind == HeadKind::Softmax {
@@ -111,7 +111,7 @@ fn measured(task: &Task, heads: &[Head], metric: Metric) -> Option<f64> {
     let Some(targets) = task.targets.heads() else {
         let one = |i: usize| {
             scorer.score(rows, i, &mut scores);
-            scores[0]
+            scores[0] + task.examples().offset(i)
         };
         let all: Vec<f64> = (0..task.len()).map(one).collect();
         return metric.of(&metrics(&*task.loss, &all, task.numbers()));

@@ -18,7 +18,7 @@
 
 use super::learner::{Learner, dot};
 use super::prox_steps::{self, SMALL};
-use super::row_loop::{self, Diverged, Sample, Steps};
+use super::row_loop::{self, Diverged, Known, Sample, Steps};
 use super::scales::Units;
 use crate::data::rows::{Examples, Row, Value};
 use crate::problem::loss::Loss;
@@ -174,10 +174,11 @@ impl Adagrad {
 
 impl Steps for Adagrad {
     #[inline(always)]
-    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, known: Known) -> (f64, f64) {
+        let Known { target, weight, offset } = known;
         self.touched.gather(&self.states, row.ids, self.t as f64);
         self.settle();
-        let score = dot(row.values, &self.touched.weights) + self.bias;
+        let score = dot(row.values, &self.touched.weights) + self.bias + offset;
         let slope = weight * loss.slope(score, target);
         if slope == 0.0 || !(score.is_finite() && slope.is_finite()) {
             return (score, slope);

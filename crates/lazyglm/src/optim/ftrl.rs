@@ -12,7 +12,7 @@
 //! steps without a penalty.
 
 use super::learner::{Learner, dot};
-use super::row_loop::{self, Diverged, Sample, Steps};
+use super::row_loop::{self, Diverged, Known, Sample, Steps};
 use super::scales::Units;
 use crate::data::rows::{Examples, Row, Value};
 use crate::problem::loss::Loss;
@@ -130,12 +130,13 @@ impl<const SCALED: bool> Ftrl<SCALED> {
 
 impl<const SCALED: bool> Steps for Ftrl<SCALED> {
     #[inline(always)]
-    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, known: Known) -> (f64, f64) {
+        let Known { target, weight, offset } = known;
         let (l1, l2) = self.so_far();
         let mut read = std::mem::take(&mut self.read);
         read.clear();
         read.extend(row.ids.iter().map(|&j| leader(self.states[j as usize], self.rate_of(j), l1, l2)));
-        let score = dot(row.values, &read) + self.bias;
+        let score = dot(row.values, &read) + self.bias + offset;
         let slope = weight * loss.slope(score, target);
         if slope != 0.0 {
             for ((&j, &x), &w) in row.ids.iter().zip(row.values).zip(&read) {

@@ -1,6 +1,7 @@
-//! The loss of each lane for a row: the same target for all lanes, or one target per lane.
+//! The loss of each lane for a row: the same target and offset for all lanes, or one target per lane.
 
 use super::row_loop::Sample;
+use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 use crate::problem::task::Sets;
 
@@ -15,8 +16,11 @@ pub trait LaneLoss {
 /// A lane loss in which all lanes have the target of the row, as in a grid search.
 ///
 /// ```
-/// use lazyglm::{loss, optim::lane_loss::{LaneLoss, Same}};
-/// let mut same = Same { loss: &*loss::parse("squared").unwrap(), targets: &[3.0] };
+/// use lazyglm::{Examples, Rows, loss, optim::lane_loss::{LaneLoss, Same}};
+/// let mut rows = Rows::new();
+/// rows.push(&[(0, 1.0)]).unwrap();
+/// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
+/// let mut same = Same { loss: &*loss::parse("squared").unwrap(), examples };
 /// let mut slopes = [0.0; 2];
 /// same.slopes(0, &[1.0, 3.0], &mut slopes);
 /// assert_eq!(slopes, [-2.0, 0.0]);
@@ -25,19 +29,21 @@ pub trait LaneLoss {
 pub struct Same<'a> {
     /// The loss.
     pub loss: &'a dyn Loss,
-    /// One target per row.
-    pub targets: &'a [f64],
+    /// The target and the offset of each row.
+    pub examples: Examples<'a>,
 }
 
 impl LaneLoss for Same<'_> {
     fn slopes(&mut self, i: usize, scores: &[f64], slopes: &mut [f64]) {
-        let target = self.targets[i];
-        slopes.iter_mut().zip(scores).for_each(|(slope, &score)| *slope = self.loss.slope(score, target));
+        let (target, offset) = (self.examples.targets[i], self.examples.offset(i));
+        let of = |score: f64| self.loss.slope(score + offset, target);
+        slopes.iter_mut().zip(scores).for_each(|(slope, &score)| *slope = of(score));
     }
 
     fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]) {
-        let target = self.targets[i];
-        losses.iter_mut().zip(scores).for_each(|(loss, &score)| *loss = self.loss.value(score, target));
+        let (target, offset) = (self.examples.targets[i], self.examples.offset(i));
+        let of = |score: f64| self.loss.value(score + offset, target);
+        losses.iter_mut().zip(scores).for_each(|(loss, &score)| *loss = of(score));
     }
 }
 

@@ -31,7 +31,7 @@ use crate::util::error::Result;
 /// # let schedule = schedule::Spec::parse("inverse").unwrap().resolve(&setting).unwrap();
 /// let penalties = [1e-5, 1e-3, 100.0].map(|l1| ElasticNet::new(l1, 0.0).unwrap());
 /// let mut block = block(100, &penalties, Method::Fobos, true, Precision::F32);
-/// let mut lane_loss = Same { loss: &*task.loss, targets: task.numbers() };
+/// let mut lane_loss = Same { loss: &*task.loss, examples: task.examples() };
 /// let (rows, order) = (task.data.rows.borrow(), Vec::from_iter(0..500));
 /// block.learn(&mut lane_loss, &Pass { rates: &[&*schedule], rows, weights: None, order: &order });
 /// let nonzeros = [0, 1, 2].map(|lane| block.weights(lane).filter(|w| *w != 0.0).count());

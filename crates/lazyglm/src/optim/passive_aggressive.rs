@@ -9,7 +9,7 @@
 //!
 //! For losses whose slope is ±1 where it is not 0: hinge and epsilon-insensitive. A row without features is passed over.
 
-use super::row_loop;
+use super::row_loop::{self, Known};
 use super::sgd::{Diverged, Online, Sample};
 use crate::data::rows::{Examples, Row, Value};
 use crate::optim::update::Update;
@@ -81,9 +81,10 @@ struct Steps<'a, U> {
 
 impl<U: Update> row_loop::Steps for Steps<'_, U> {
     #[inline(always)]
-    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, known: Known) -> (f64, f64) {
+        let Known { target, weight, offset } = known;
         let Steps { model, aggression, counts } = self;
-        let score = model.update.score(row) + model.bias;
+        let score = model.update.score(row) + model.bias + offset;
         let (cost, slope) = (loss.value(score, target), loss.slope(score, target));
         let square: f64 = row.values.iter().map(|x| x.to_f64() * x.to_f64()).sum();
         *counts = square != 0.0;

@@ -90,10 +90,18 @@ pub(super) fn ask_ahead<V: Value>(rows: RowsRef, values: &[V], order: &[u32], k:
     }
 }
 
+/// The numbers of a row besides its features.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub target: f64,
+    pub weight: f64,
+    pub offset: f64, // added to the score
+}
+
 /// A model that is trained one row at a time by [`learn`].
 pub(super) trait Steps {
     /// Makes a step on a row, and returns the score and the derivative before the step.
-    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64);
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, known: Known) -> (f64, f64);
 
     /// Prefetches the weights of a row, for models that gain from it.
     #[inline(always)]
@@ -143,9 +151,9 @@ impl<S: Steps, V: Value> simd::Work for Rows<'_, S, V> {
                 model.prefetch(|| examples.rows.row(values, next as usize));
             }
             let i = i as usize;
-            let (target, weight) = (examples.targets[i], examples.weight(i));
+            let (target, weight, offset) = (examples.targets[i], examples.weight(i), examples.offset(i));
             let row = examples.rows.in_range(examples.rows.row(values, i));
-            let (score, slope) = model.row(loss, row, target, weight);
+            let (score, slope) = model.row(loss, row, Known { target, weight, offset });
             let counts = u64::from(model.counts());
             let (t, sampled) = model.clock();
             if !(score.is_finite() && slope.is_finite()) {

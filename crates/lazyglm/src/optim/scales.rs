@@ -30,14 +30,28 @@ pub struct Scales {
     rows: u64,
     weight: f64,
     target: f64,
+    rest: f64, // Σω(y − o), for row offsets o
+    rest_square: f64,
     target_square: f64,
+    exposure: f64, // Σωe^o
 }
 
 impl Scales {
     /// Sums over no rows, for this many columns.
     pub fn new(columns: usize) -> Scales {
         let (squares, largest, counts) = (vec![0.0; columns], vec![0.0; columns], vec![0; columns]);
-        Scales { squares, largest, counts, rows: 0, weight: 0.0, target: 0.0, target_square: 0.0 }
+        Scales {
+            squares,
+            largest,
+            counts,
+            rows: 0,
+            weight: 0.0,
+            target: 0.0,
+            target_square: 0.0,
+            rest: 0.0,
+            rest_square: 0.0,
+            exposure: 0.0,
+        }
     }
 
     /// The sums over some rows.
@@ -60,6 +74,11 @@ impl Scales {
             self.weight += weight;
             self.target += weight * target;
             self.target_square += weight * target * target;
+            let offset = examples.offset(i);
+            let rest = target - offset;
+            self.rest += weight * rest;
+            self.rest_square += weight * rest * rest;
+            self.exposure += if offset == 0.0 { weight } else { weight * offset.exp() };
         }
     }
 
@@ -94,13 +113,16 @@ impl Scales {
         if loss.admits() == Admits::Classes || self.weight == 0.0 {
             return Units { score: 1.0, slope: 1.0, start: 0.0 };
         }
-        let mean = self.target / self.weight;
-        let square = self.target_square / self.weight;
+        let (sum, squares) = match loss.admits() {
+            Admits::NonNegative => (self.target, self.target_square),
+            _ => (self.rest, self.rest_square), // what is left for the model to explain
+        };
+        let (mean, square) = (sum / self.weight, squares / self.weight);
         let spread = if with_bias { (square - mean * mean).max(0.0) } else { square }.sqrt();
         let spread = if spread > 1e-9 * square.sqrt() { spread } else { 1.0 }; // if all targets are equal, any unit will do
         match loss.admits() {
-            Admits::NonNegative if with_bias && mean > 0.0 => {
-                Units { score: 1.0, slope: spread, start: mean.ln() }
+            Admits::NonNegative if with_bias && mean > 0.0 && self.exposure.is_finite() => {
+                Units { score: 1.0, slope: spread, start: (self.target / self.exposure).ln() }
             }
             Admits::NonNegative => Units { score: 1.0, slope: spread, start: 0.0 },
             _ => {

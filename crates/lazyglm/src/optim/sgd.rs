@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for t = 0, 1, …          row (x, y) of weight ω
-//!     s = w·x + b          score
+//!     s = w·x + b + o      score; o is the row's offset
 //!     g = ω·∂ℓ(s, y)       slope
 //!     w ← w − ηₜ·g·x       pull: the row's features alone
 //!     b ← b − ηₜ·g         the bias is the weight of a constant feature, free of penalty
@@ -26,7 +26,7 @@
 
 pub use super::row_loop::{Diverged, Sample};
 
-use super::row_loop::{self, Steps};
+use super::row_loop::{self, Known, Steps};
 use crate::data::rows::{Examples, Row, Value};
 use crate::optim::update::Update;
 use crate::problem::loss::Loss;
@@ -213,9 +213,10 @@ struct Ruled<'a, U> {
 
 impl<U: Update> Steps for Ruled<'_, U> {
     #[inline(always)]
-    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, known: Known) -> (f64, f64) {
+        let Known { target, weight, offset } = known;
         let Ruled { model, schedule } = self;
-        let score = model.update.score(row) + model.bias;
+        let score = model.update.score(row) + model.bias + offset;
         let slope = weight * loss.slope(score, target);
         if !(score.is_finite() && slope.is_finite()) {
             return (score, slope); // the loop ends here, and the weights stay as they were

@@ -201,6 +201,7 @@ pub(super) struct RowSample {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
+    offsets: Option<Vec<f64>>,
     pub columns: Vec<u32>, // original column numbers
     pub learnt: Vec<u32>,  // the rows to learn, in order
     judged: Vec<u32>,
@@ -228,6 +229,7 @@ impl RowSample {
         rows.declare_columns(columns.len());
         let of = |i: &u32| (examples.targets[*i as usize], examples.weight(*i as usize));
         let (targets, weights) = chosen.iter().map(of).unzip();
+        let offsets = examples.offsets.map(|offsets| chosen.iter().map(|&i| offsets[i as usize]).collect());
         let all: Vec<u32> = (0..chosen.len() as u32).collect();
         let (learnt, judged) = match held_out {
             0 => (all.clone(), all), // too few to hold any out
@@ -236,11 +238,12 @@ impl RowSample {
                 (learnt.to_vec(), judged.to_vec())
             }
         };
-        RowSample { rows, targets, weights, columns, learnt, judged }
+        RowSample { rows, targets, weights, offsets, columns, learnt, judged }
     }
 
     pub fn examples(&self) -> Examples<'_> {
-        Examples { rows: self.rows.borrow(), targets: &self.targets, weights: Some(&self.weights) }
+        let (weights, offsets) = (Some(&self.weights[..]), self.offsets.as_deref());
+        Examples { rows: self.rows.borrow(), targets: &self.targets, weights, offsets }
     }
 }
 
@@ -285,7 +288,7 @@ impl Trial<'_> {
             let penalties = vec![self.penalty; rates.len()];
             let columns = examples.rows.columns();
             let mut block = lanes::block(columns, &penalties, self.method, self.bias, Precision::F32);
-            let mut lane_loss = Same { loss: self.loss, targets: examples.targets };
+            let mut lane_loss = Same { loss: self.loss, examples };
             let (rows, weights) = (examples.rows, examples.weights);
             for _ in 0..epochs {
                 let pass = Pass { rates: &schedules, rows, weights, order: &sample.learnt };
@@ -293,10 +296,10 @@ impl Trial<'_> {
             }
             let (mut sums, mut weights) = (vec![0.0; rates.len()], 0.0);
             block.score(examples.rows, &sample.judged, &mut |i, scores| {
-                let weight = examples.weight(i);
+                let (weight, offset) = (examples.weight(i), examples.offset(i));
                 weights += weight;
                 for (sum, &score) in sums.iter_mut().zip(scores) {
-                    *sum += weight * self.loss.value(score, examples.targets[i]);
+                    *sum += weight * self.loss.value(score + offset, examples.targets[i]);
                 }
             });
             let mean = |(lane, sum): (usize, &f64)| match block.diverged(lane) {

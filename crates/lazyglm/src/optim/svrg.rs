@@ -24,7 +24,7 @@ mod sums;
 
 use super::learner::{Converged, Learner, Pass, dot};
 use super::prox_steps;
-use super::row_loop::{self, Diverged, Sample, Steps};
+use super::row_loop::{self, Diverged, Known, Sample, Steps};
 use crate::data::rows::{Examples, Row, Value, ValuesRef};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::ElasticNet;
@@ -230,7 +230,8 @@ impl Svrg {
 
 impl Steps for Svrg {
     #[inline(always)]
-    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, target: f64, weight: f64) -> (f64, f64) {
+    fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, known: Known) -> (f64, f64) {
+        let Known { target, weight, offset } = known;
         let (mut now, mut old) = (std::mem::take(&mut self.now_of_row), std::mem::take(&mut self.old_of_row));
         now.clear();
         old.clear();
@@ -242,7 +243,8 @@ impl Steps for Svrg {
             old.push(before);
             length += x.to_f64() * x.to_f64() * f64::from(swift);
         }
-        let (score, before) = (dot(row.values, &now) + self.bias.now, dot(row.values, &old) + self.bias.old);
+        let score = dot(row.values, &now) + self.bias.now + offset;
+        let before = dot(row.values, &old) + self.bias.old + offset;
         let old_slope = loss.slope(before, target);
         let amount = self.mean_length / length * (loss.slope(score, target) - old_slope); // ω/π = L̄/Lᵢ
         self.broken |= !amount.is_finite(); // then the epoch is discarded

@@ -38,6 +38,8 @@ pub struct Lent<'a> {
     pub targets: &'a [f64],
     /// One weight per row of the matrix; `None` if all are one.
     pub weights: Option<&'a [f64]>,
+    /// One offset per row of the matrix, which is added to its score; `None` if all are zero.
+    pub offsets: Option<&'a [f64]>,
     /// The rows to learn; all if `None`.
     pub subset: Option<&'a [u32]>,
     /// Called between batches; an error ends the pass. The owner may have changed the arrays.
@@ -49,8 +51,9 @@ impl Lent<'_> {
     pub fn show(&self, order: &[u32], see: &mut See) -> Result<()> {
         match self.rows {
             LentRows::Sorted(rows) => order.chunks(ROWS).try_for_each(|part| {
-                let (targets, weights) = (TargetsRef::Numbers(self.targets), self.weights);
-                let seen = see(&Batch { rows, targets, weights, order: part, place: &place });
+                let (targets, weights, offsets) =
+                    (TargetsRef::Numbers(self.targets), self.weights, self.offsets);
+                let seen = see(&Batch { rows, targets, weights, offsets, order: part, place: &place });
                 (self.check)()?; // rather this error than what came of it
                 seen
             }),
@@ -68,17 +71,30 @@ impl Lent<'_> {
             let rows =
                 RowsRef::new(&window.offsets, &window.ids, V::values_ref(&window.values), self.columns)?;
             let weights = self.weights.map(|_| &window.weights[..]);
+            let offsets = self.offsets.map(|_| &window.shifts[..]);
             let targets = TargetsRef::Numbers(&window.targets);
-            see(&Batch { rows, targets, weights, order: &window.order, place: &place })?;
+            see(&Batch { rows, targets, weights, offsets, order: &window.order, place: &place })?;
         }
         Ok(())
     }
 
-    /// Checks that there is one target and one weight per row, and that no weight is negative.
+    /// Checks that there is one target, weight and offset per row, that no weight is negative, and that offsets are finite.
     pub fn check_lengths(&self, rows: usize) -> Result<()> {
         if self.targets.len() != rows || self.weights.is_some_and(|weights| weights.len() != rows) {
             let what = format!("X has {rows} rows, and y or the weights are not as many");
             return Err(Error::data(Place::file("y"), what, "give one of each per row"));
+        }
+        let odd = |offsets: &[f64]| offsets.iter().position(|offset| !offset.is_finite());
+        match self.offsets {
+            Some(offsets) if offsets.len() != rows => {
+                let what = format!("X has {rows} rows, and there are {} offsets", offsets.len());
+                return Err(Error::data(Place::file("offset"), what, "give one offset per row"));
+            }
+            Some(offsets) if odd(offsets).is_some() => {
+                let what = format!("the offset of row {} is not finite", odd(offsets).unwrap_or(0));
+                return Err(Error::data(Place::file("offset"), what, "give finite numbers"));
+            }
+            _ => {}
         }
         match self.weights.and_then(|weights| weights.iter().position(|w| !w.is_finite() || *w < 0.0)) {
             None => Ok(()),
@@ -121,6 +137,7 @@ struct Window<V> {
     values: Vec<V>,
     targets: Vec<f64>,
     weights: Vec<f64>,
+    shifts: Vec<f64>, // the offsets of the rows
     order: Vec<u32>,
     pairs: Vec<(u32, V)>,
 }
@@ -134,6 +151,7 @@ impl<V: Value> Window<V> {
         self.values.clear();
         self.targets.clear();
         self.weights.clear();
+        self.shifts.clear();
         self.order.clear();
         for (k, row) in order.iter().map(|&row| row as usize).enumerate() {
             if k == ROWS || self.ids.len() >= VALUES {
@@ -146,6 +164,7 @@ impl<V: Value> Window<V> {
             self.offsets.push(self.ids.len());
             self.targets.push(lent.targets[row]);
             self.weights.extend(lent.weights.map(|weights| weights[row]));
+            self.shifts.extend(lent.offsets.map(|offsets| offsets[row]));
             self.order.push(k as u32);
         }
         self.order.len()

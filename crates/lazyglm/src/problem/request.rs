@@ -36,6 +36,8 @@ pub struct Request<'a> {
     pub schedule: bool,
     /// Whether the weights of many steps are averaged.
     pub average: bool,
+    /// Whether rows have offsets.
+    pub offsets: bool,
     /// Whether a threshold is tuned per label.
     pub thresholds: bool,
 }
@@ -48,6 +50,7 @@ impl Request<'_> {
             (self.start, Parameter::Start),
             (self.factors, Parameter::PenaltyFactor),
             (self.bounds, Parameter::Nonnegative),
+            (self.offsets, Parameter::Offsets),
             (self.runs, Parameter::Runs),
             (self.method, Parameter::Method),
             (self.update, Parameter::Update),

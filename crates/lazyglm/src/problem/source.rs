@@ -19,6 +19,8 @@ pub struct Batch<'a> {
     pub targets: TargetsRef<'a>,
     /// Row weights; `None` if all are one.
     pub weights: Option<&'a [f64]>,
+    /// Row offsets, which are added to scores; `None` if all are zero.
+    pub offsets: Option<&'a [f64]>,
     /// The order in which to train on the rows; empty for a pass without training.
     pub order: &'a [u32],
     /// The place in the file of a row.
@@ -32,7 +34,7 @@ impl<'a> Batch<'a> {
             TargetsRef::Numbers(numbers) => numbers,
             TargetsRef::Sets(_) => &[],
         };
-        Examples { rows: self.rows, targets, weights: self.weights }
+        Examples { rows: self.rows, targets, weights: self.weights, offsets: self.offsets }
     }
 
     /// The heads of each row, for solvers of many classes or labels.
@@ -109,8 +111,11 @@ pub trait Problem: Source {
     /// The number of values that are stored.
     fn nonzeros(&self) -> usize;
 
-    /// Every number among the targets, and the total weight of its rows.
-    fn pairs(&self) -> Vec<(f64, f64)>;
+    /// Whether rows have offsets.
+    fn has_offsets(&self) -> bool;
+
+    /// The distinct targets and offsets of the rows.
+    fn pooled(&self) -> Vec<Pooled>;
 
     /// Calls `see` with the first batch of the first epoch.
     fn beginning(&self, sequence: Sequence, see: &mut See) -> Result<()>;
@@ -125,6 +130,7 @@ impl Task {
             rows: self.data.rows.borrow(),
             targets: self.targets.borrow(),
             weights: self.weights.as_deref(),
+            offsets: self.data.offsets.as_deref(),
             order,
             place: &|i| self.data.place(i),
         })
@@ -178,7 +184,11 @@ impl Problem for Task {
         self.data.rows.nonzeros()
     }
 
-    fn pairs(&self) -> Vec<(f64, f64)> {
+    fn has_offsets(&self) -> bool {
+        self.data.offsets.is_some()
+    }
+
+    fn pooled(&self) -> Vec<Pooled> {
         pooled_by_target(self.examples())
     }
 
@@ -191,20 +201,42 @@ impl Problem for Task {
     }
 }
 
-/// The distinct targets, each with the total weight of its rows.
-pub(crate) fn pooled_by_target(examples: Examples) -> Vec<(f64, f64)> {
-    let pair = |i: usize| (examples.targets[i], examples.weight(i));
-    let mut pooled: Vec<(f64, f64)> = (0..examples.len()).map(pair).collect();
+/// A target and an offset that rows have, and the total weight of these rows. The loss of a bias alone depends on no more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pooled {
+    /// The target.
+    pub target: f64,
+    /// The offset, which is added to the score.
+    pub offset: f64,
+    /// The total weight of the rows.
+    pub weight: f64,
+}
+
+impl Pooled {
+    /// Rows without an offset.
+    pub fn new(target: f64, weight: f64) -> Pooled {
+        Pooled { target, offset: 0.0, weight }
+    }
+}
+
+/// The distinct targets and offsets, each with the total weight of its rows.
+pub(crate) fn pooled_by_target(examples: Examples) -> Vec<Pooled> {
+    let one = |i: usize| Pooled {
+        target: examples.targets[i],
+        offset: examples.offset(i),
+        weight: examples.weight(i),
+    };
+    let mut pooled: Vec<Pooled> = (0..examples.len()).map(one).collect();
     pool(&mut pooled);
     pooled
 }
 
-/// Sorts (target, weight) pairs and sums the weights of one target.
-pub(crate) fn pool(pairs: &mut Vec<(f64, f64)>) {
-    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    pairs.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 += if same { next.1 } else { 0.0 };
+/// Sorts by target and offset, and sums the weights of equal ones.
+pub(crate) fn pool(pooled: &mut Vec<Pooled>) {
+    pooled.sort_by(|a, b| a.target.total_cmp(&b.target).then(a.offset.total_cmp(&b.offset)));
+    pooled.dedup_by(|next, kept| {
+        let same = (next.target, next.offset) == (kept.target, kept.offset);
+        kept.weight += if same { next.weight } else { 0.0 };
         same
     });
 }

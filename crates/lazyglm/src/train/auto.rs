@@ -19,7 +19,7 @@ use crate::problem::loss::{Admits, Loss};
 use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::{Precision, Settings, Start};
 use crate::problem::solvers::Solver;
-use crate::problem::source::Problem;
+use crate::problem::source::{Pooled, Problem};
 use crate::problem::task::Task;
 use crate::train::search::{Held, Score, Search, points, search};
 use crate::util::error::Result;
@@ -69,8 +69,7 @@ fn with_kinks(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
     let warm = settings.start.is_some();
-    let pairs = task.pairs();
-    let mut settings = for_steps(settings, &*task.loss, pairs, task.data.rows.columns());
+    let mut settings = for_steps(settings, &*task.loss, task.pooled(), task.data.rows.columns());
     let mut tried = Vec::new();
     let null = objective::NullModel::of(task.examples(), &*task.loss, settings.bias);
     if !warm && null.gradient.iter().all(|g| *g == 0.0) {
@@ -93,12 +92,12 @@ fn with_kinks(
 pub(super) fn for_steps(
     settings: &Settings,
     loss: &dyn Loss,
-    targets: Vec<(f64, f64)>,
+    pooled: Vec<Pooled>,
     columns: usize,
 ) -> Settings {
     let mut settings = Settings { solver: Solver::Sgd, ..settings.clone() };
     if settings.start.is_none() && settings.bias && loss.admits() != Admits::Classes {
-        let bias = objective::starting_bias(loss, targets);
+        let bias = objective::starting_bias(loss, pooled);
         settings.start = Some(Arc::new(Start::one(vec![0.0; columns], bias)));
     }
     settings

@@ -111,7 +111,7 @@ impl Certify {
         self.pass(model, data, &mut table, &mut |block, table| {
             gradients.resize(table.weights.len(), [0.0; 2]); // larger only if the data have changed
             for i in 0..block.rows.len() {
-                let ScoredRow { score, target, weight } = *kept.get(row).ok_or_else(|| changed(data))?;
+                let ScoredRow { score, target, weight, .. } = *kept.get(row).ok_or_else(|| changed(data))?;
                 let here = weight * model.loss.slope(score, target);
                 let balanced = weight * slopes[row];
                 of_bias += here;
@@ -196,7 +196,7 @@ impl Certify {
                 let own = block.weights.get(i).copied().unwrap_or(1.0);
                 let given = given.as_ref().map_or(1.0, |given| given.get(kept.len()).copied().unwrap_or(1.0));
                 class_counts[usize::from(target > 0.0)] += 1;
-                kept.push(ScoredRow { score, target, weight: own * given });
+                kept.push(ScoredRow { score, target, weight: own * given, offset: 0.0 });
             }
             file_rows += block.file_rows;
             Ok(())

@@ -26,7 +26,7 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
     let evaluator = Evaluator::new(loss, &weights, settings.bias.then_some(bias), problem.nonzeros());
     let mut evaluator = match problem.in_memory() {
         Some(_) => evaluator,
-        None => evaluator.with_null(NullModel::new(&problem.pairs(), loss, settings.bias)),
+        None => evaluator.with_null(NullModel::new(&problem.pooled(), loss, settings.bias)),
     };
     let null = problem.in_memory().map(|task| {
         // Waits if another thread is computing it.

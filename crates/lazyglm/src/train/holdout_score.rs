@@ -34,9 +34,9 @@ impl HoldoutScore {
     pub fn of(task: &Task, weights: &[f64], bias: f64, nothing: f64) -> HoldoutScore {
         let (examples, loss) = (task.examples(), &*task.loss);
         let one = |i: usize| {
-            let (target, omega) = (examples.targets[i], examples.weight(i));
-            let losses = omega * loss.value(examples.rows.dot(i, weights) + bias, target);
-            let gains = [nothing, bias].map(|bias| omega * loss.value(bias, target) - losses);
+            let (target, omega, offset) = (examples.targets[i], examples.weight(i), examples.offset(i));
+            let losses = omega * loss.value(examples.score(i, weights, bias), target);
+            let gains = [nothing, bias].map(|bias| omega * loss.value(bias + offset, target) - losses);
             HoldoutScore { rows: 1.0, losses, gains, squares: gains.map(|gain| gain * gain) }
         };
         let rows: Vec<usize> = (0..examples.len()).collect();

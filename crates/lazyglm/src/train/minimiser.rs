@@ -75,8 +75,8 @@ impl<'a> Minimiser<'a> {
     }
 
     fn head(&self, k: usize, targets: &[f64], solve: &Solve) -> Minimum {
-        let (rows, weights) = (self.task.data.rows.borrow(), self.task.weights.as_deref());
-        let (examples, weighted_penalty) = (Examples { rows, targets, weights }, solve.weighted_penalty);
+        let (rows, weighted_penalty) = (self.task.data.rows.borrow(), solve.weighted_penalty);
+        let examples = Examples { targets, ..self.task.examples() };
         let problem = Problem { examples, loss: &*self.task.loss, weighted_penalty, bias: self.bias };
         let start =
             solve.start.and_then(|heads| heads.get(k)).map(|head| (head.dense(rows.columns()), head.bias));

@@ -176,11 +176,12 @@ struct OneVsRest<'s, 'l, 'a> {
 impl LaneLoss for OneVsRest<'_, '_, '_> {
     fn slopes(&mut self, i: usize, scores: &[f64], slopes: &mut [f64]) {
         let (target, given) = (self.examples.targets[i], self.examples.weight(i));
+        let offset = self.examples.offset(i);
         for ((lane, slope), &score) in self.lanes.iter_mut().zip(slopes).zip(scores) {
             let own = target == lane.class.code as f64;
             let (y, weight) = if own { (1.0, given * lane.class.weight) } else { (-1.0, given) };
-            *slope = weight * self.loss.slope(score, y);
-            lane.sample.sum += weight * self.loss.value(score, y);
+            *slope = weight * self.loss.slope(score + offset, y);
+            lane.sample.sum += weight * self.loss.value(score + offset, y);
             lane.sample.weight += weight;
         }
     }
@@ -188,7 +189,7 @@ impl LaneLoss for OneVsRest<'_, '_, '_> {
     fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]) {
         for ((lane, loss), &score) in self.lanes.iter().zip(losses).zip(scores) {
             let own = self.examples.targets[i] == lane.class.code as f64;
-            *loss = self.loss.value(score, if own { 1.0 } else { -1.0 });
+            *loss = self.loss.value(score + self.examples.offset(i), if own { 1.0 } else { -1.0 });
         }
     }
 }
@@ -281,6 +282,7 @@ pub fn score(loss: &dyn Loss, lent: &Lent, rows: &[u32], weights: &[f64], bias: 
             let (target, weight) = (examples.targets[i], examples.weight(i));
             let mut score = bias;
             examples.rows.for_each(i, |j, x| score += weights[j] * x);
+            score += examples.offset(i);
             total += weight;
             hit += if (score > 0.0) == (target > 0.0) { weight } else { 0.0 };
             errors += weight * (target - loss.inverse_link(score)).powi(2);

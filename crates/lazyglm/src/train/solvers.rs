@@ -102,6 +102,7 @@ fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
         update: settings.update != UpdateName::Lazy,
         schedule: false, // there always is one: whether it was given is not known here
         average: settings.average.is_some(),
+        offsets: problem.has_offsets(),
         thresholds: settings.tuned_thresholds,
     })?;
     let columns = problem.features().columns();

@@ -22,7 +22,7 @@ const TIMES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 /// Trains by SGD, followed by the zero test if the loss is smooth.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
-    let settings = auto::for_steps(job.settings, job.loss(), job.problem.pairs(), job.columns());
+    let settings = auto::for_steps(job.settings, job.loss(), job.problem.pooled(), job.columns());
     let job = &Job { settings: &settings, ..*job };
     let (eta0, held_down_by, mut fitted) = sgd::fit_on(job, watch)?;
     if job.loss().second_derivative(0.0, 1.0).is_some() {
@@ -52,7 +52,7 @@ fn tested(
     job.problem.pass(&mut |batch| {
         let examples = batch.examples();
         for i in 0..examples.len() {
-            let score = examples.rows.dot(i, weights) + bias;
+            let score = examples.score(i, weights, bias);
             let [value, slope, second_derivative] =
                 job.loss().taylor(score, examples.targets[i]).map(|of| examples.weight(i) * of);
             loss += value;

@@ -67,6 +67,7 @@ parameters! {
     Multiclass "multiclass" "The way in which more than two classes are learnt."
     Multilabel "multilabel" "Whether targets are sets of labels."
     Nonnegative "nonnegative" "Whether all weights must be at least zero."
+    Offsets "offsets" "The number that is added to the score of each row."
     OutputFormat "output_format" "The format that data are converted to."
     PenaltyFactor "penalty_factor" "The factor of the penalty for each feature."
     Precision "precision" "The precision of the weights."

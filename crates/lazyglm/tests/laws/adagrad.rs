@@ -67,7 +67,7 @@ impl Drawn {
             let (y, omega) = (self.problem.targets[i], self.problem.weights[i]);
             let mut x = vec![0.0; w.len()];
             examples.rows.for_each(i, |j, value| x[j] = value);
-            let s = x.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + bias;
+            let s = x.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + bias + examples.offset(i);
             let slope = omega * self.loss.slope(s, y);
             let [below, above] = [-1.0, 1.0].map(|way| self.loss.slope(s + way * 1e-12 * largest, y));
             on_a_kink |= s != 0.0 && (above - below).abs() > 1e-6;

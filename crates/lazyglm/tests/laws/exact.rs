@@ -3,7 +3,7 @@
 //! Open loop: slopes, rates, gaps and weights are drawn, not learnt, so nothing pulls errors back. Closed loop:
 //! real losses on drawn rows, every loss × schedule × method × penalty of the registries.
 
-use crate::common::problem::target;
+use crate::common::problem::{some_offsets, target};
 use crate::common::{
     Difference, METHODS, OpenLoop, Yardstick, difference, log_uniform, rows, sign, tolerance,
 };
@@ -125,6 +125,7 @@ struct ClosedLoop {
     rows: Rows,
     targets: Vec<f64>,
     weights: Option<Vec<f64>>,
+    offsets: Option<Vec<f64>>,
     order: Vec<u32>,
 }
 
@@ -136,11 +137,13 @@ impl ClosedLoop {
             (random.below(2) == 0).then(|| (0..steps).map(|_| log_uniform(random, 0.3, 1.0)).collect());
         let mut order: Vec<u32> = (0..steps as u32).collect();
         random.shuffle(&mut order);
-        ClosedLoop { rows, targets, weights, order }
+        let offsets = some_offsets(&order.iter().map(|&i| f64::from(i)).collect::<Vec<_>>());
+        ClosedLoop { rows, targets, weights, offsets, order }
     }
 
     fn examples(&self) -> Examples<'_> {
-        Examples::new(self.rows.borrow(), &self.targets, self.weights.as_deref()).unwrap()
+        let examples = Examples::new(self.rows.borrow(), &self.targets, self.weights.as_deref()).unwrap();
+        Examples { offsets: self.offsets.as_deref(), ..examples }
     }
 
     /// The highest rate that is safe on every row.
@@ -163,7 +166,8 @@ impl ClosedLoop {
         model.bias = 0.37; // the perceptron's kink is where a model of zeros starts
         for &i in &self.order {
             let rows = self.rows.borrow();
-            let score = rows.dot(i as usize, &model.update.weights()) + model.bias;
+            let offset = self.examples().offset(i as usize);
+            let score = rows.dot(i as usize, &model.update.weights()) + model.bias + offset;
             let kinks = rule.loss.kinks(self.targets[i as usize]);
             let steep = unbounded(rule.loss) && score > LARGEST_SCORE;
             if steep || kinks.iter().any(|kink| (kink - score).abs() < 1e-9) {

@@ -64,7 +64,7 @@ impl Drawn {
         for i in 0..examples.len() {
             let mut x = vec![0.0; d];
             examples.rows.for_each(i, |j, value| x[j] = value);
-            let s = x.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + bias;
+            let s = x.iter().zip(&w).map(|(x, w)| x * w).sum::<f64>() + bias + examples.offset(i);
             let slope = self.problem.weights[i] * self.loss.slope(s, self.problem.targets[i]);
             let k = (i + 1) as f64;
             for j in 0..d {

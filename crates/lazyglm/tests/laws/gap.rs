@@ -56,7 +56,8 @@ fn low<'p>(
     for _ in 0..steps {
         let (mut gradient, mut of_bias) = ([0.0; COLUMNS], 0.0);
         for i in 0..examples.len() {
-            let g = examples.weight(i) * loss.slope(examples.rows.dot(i, &w) + b, examples.targets[i]) / n;
+            let score = examples.rows.dot(i, &w) + b + examples.offset(i);
+            let g = examples.weight(i) * loss.slope(score, examples.targets[i]) / n;
             examples.rows.for_each(i, |j, x| gradient[j] += g * x);
             of_bias += g;
         }
@@ -171,6 +172,7 @@ fn at_the_minimum_the_gap_closes() {
                         })
                         .collect(),
                     weights: vec![1.0; 40],
+                    offsets: (l1 == l2).then(|| (0..40).map(|k| (k % 3) as f64 - 0.5).collect()),
                 };
             let (examples, penalty) = (problem.unweighted(), ElasticNet::new(l1, l2).unwrap());
             let (w, b) = low(examples, &*loss, penalty, true, 200_000);
@@ -188,6 +190,7 @@ fn a_wrong_bias_is_moved_before_anything_is_proved() {
         rows: rows(&mut random, 60, COLUMNS),
         targets: (0..60).map(|k| if k % 3 == 0 { 1.0 } else { -1.0 }).collect(),
         weights: vec![1.0; 60],
+        offsets: Some((0..60).map(|k| (k % 5) as f64 - 2.0).collect()),
     };
     let (examples, penalty) = (problem.unweighted(), ElasticNet::new(0.02, 0.01).unwrap());
     let (w, b) = low(examples, &*loss, penalty, true, 50_000);

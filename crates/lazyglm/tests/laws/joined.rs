@@ -45,7 +45,7 @@ proptest! {
             let mut joined = Joined::new(&frozen, &biases, sometimes[0].t, &penalties, method, true).unwrap();
             let (now, later) = part.split_at(part.len() / 2);
             let (rows, weights) = (examples.rows, examples.weights);
-            let mut lane_loss = Same { loss: &*loss, targets: &targets };
+            let mut lane_loss = Same { loss: &*loss, examples };
             joined.block().learn(&mut lane_loss, &Pass { rates: &[&*schedule], rows, weights, order: now });
             let mut joined = joined.select(&(0..count).collect::<Vec<_>>());
             joined.block().learn(&mut lane_loss, &Pass { rates: &[&*schedule], rows, weights, order: later });

@@ -107,9 +107,12 @@ proptest! {
         let cuts = (0..random.below(4)).map(|_| random.below(300) as usize).collect();
         let weights: Option<Vec<f64>> =
             (random.below(2) == 0).then(|| (0..400).map(|_| log_uniform(&mut random, 0.1, 10.0)).collect());
-        let examples = Examples { targets: &targets, weights: weights.as_deref(), ..task.examples() };
+        let offsets: Option<Vec<f64>> =
+            (random.below(2) == 0).then(|| (0..400).map(|_| random.uniform() - 0.5).collect());
+        let (weights, offsets) = (weights.as_deref(), offsets.as_deref());
+        let examples = Examples { targets: &targets, weights, offsets, ..task.examples() };
         let race = Race { examples, loss: &*loss, penalties, method, rates, order, cuts };
-        let together = race.together(Precision::F64, &mut Same { loss: &*loss, targets: &targets });
+        let together = race.together(Precision::F64, &mut Same { loss: &*loss, examples });
         for (lane, together) in together.iter().enumerate() {
             let start = || vec![0.0; FEATURES];
             let alone = race.alone(lane, &targets, Folded::<f64>::new(start(), race.penalties[lane], method));
@@ -189,7 +192,7 @@ fn a_lane_that_diverges_is_taken_out_and_the_others_go_on() {
         order,
         cuts: vec![100],
     };
-    let together = race.together(Precision::F64, &mut Same { loss: &*loss, targets: task.numbers() });
+    let together = race.together(Precision::F64, &mut Same { loss: &*loss, examples: task.examples() });
     assert!(together[1].is_none(), "a rate of a million");
     for lane in [0, 2] {
         let update = Folded::<f64>::new(vec![0.0; FEATURES], race.penalties[lane], Method::Fobos);

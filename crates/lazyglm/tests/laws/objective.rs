@@ -16,7 +16,7 @@ impl Problem {
     fn by_hand(&self, loss: &dyn Loss, penalty: ElasticNet, w: &[f64], b: f64) -> f64 {
         let mut sum = 0.0;
         for i in 0..self.targets.len() {
-            let mut score = b;
+            let mut score = b + self.examples().offset(i);
             self.rows.borrow().for_each(i, |j, x| score += w[j] * x);
             sum += self.weights[i] * loss.value(score, self.targets[i]);
         }
@@ -33,7 +33,7 @@ impl Problem {
         for _ in 0..60_000 {
             let (mut gradient, mut of_bias) = (vec![0.0; 8], 0.0);
             for i in 0..self.targets.len() {
-                let score = self.rows.borrow().dot(i, &w) + b;
+                let score = self.rows.borrow().dot(i, &w) + b + self.examples().offset(i);
                 let g = self.weights[i] * loss.slope(score, self.targets[i]) / n;
                 self.rows.borrow().for_each(i, |j, x| gradient[j] += g * x);
                 of_bias += g;
@@ -155,7 +155,7 @@ impl Slow<'_> {
 
     fn violation(&self, penalty: ElasticNet, w: &[f64], b: Option<f64>) -> f64 {
         let slope = |i: usize| {
-            let score = self.examples.rows.dot(i, w) + b.unwrap_or(0.0);
+            let score = self.examples.rows.dot(i, w) + b.unwrap_or(0.0) + self.examples.offset(i);
             self.loss.slope(score, self.examples.targets[i])
         };
         let mut worst = b.map_or(0.0, |_| (self.sum(slope) / self.examples.len() as f64).abs());
@@ -173,7 +173,8 @@ impl Slow<'_> {
     /// loss has a kink there, slopes are that mixture of both sides whose sum is zero.
     fn at_zero(&self, with_bias: bool) -> (f64, f64) {
         let y = self.examples.targets;
-        let slopes = |b: f64| self.sum(|i| self.loss.slope(b, y[i]));
+        let offset = |i: usize| self.examples.offset(i);
+        let slopes = |b: f64| self.sum(|i| self.loss.slope(b + offset(i), y[i]));
         let (mut low, mut high) = if with_bias { (-64.0, 64.0) } else { (0.0, 0.0) };
         while 0.5 * (low + high) > low && 0.5 * (low + high) < high {
             let middle = 0.5 * (low + high);
@@ -181,10 +182,10 @@ impl Slow<'_> {
         }
         let (below, above) = (slopes(low), slopes(high));
         let share = if above > below { (-below / (above - below)).clamp(0.0, 1.0) } else { 0.0 };
-        let slope =
-            |i: usize| (1.0 - share) * self.loss.slope(low, y[i]) + share * self.loss.slope(high, y[i]);
+        let at = |b: f64, i: usize| self.loss.slope(b + offset(i), y[i]);
+        let slope = |i: usize| (1.0 - share) * at(low, i) + share * at(high, i);
         let l1_max = self.gradient(slope).iter().fold(0.0, |most: f64, g| most.max(g.abs()));
-        (l1_max, self.sum(|i| self.loss.value(high, y[i])) / self.examples.len() as f64)
+        (l1_max, self.sum(|i| self.loss.value(high + offset(i), y[i])) / self.examples.len() as f64)
     }
 }
 
@@ -223,7 +224,7 @@ proptest! {
             for bias in [None, Some(0.3)] {
                 let evaluation = objective::evaluate(examples, &*loss, penalty, &w, bias);
                 let (l1_max, baseline) = slow.at_zero(bias.is_some());
-                let score = |i: usize| examples.rows.dot(i, &w) + bias.unwrap_or(0.0);
+                let score = |i: usize| examples.rows.dot(i, &w) + bias.unwrap_or(0.0) + examples.offset(i);
                 let mean = slow.sum(|i| loss.value(score(i), problem.targets[i])) / count as f64;
                 for (what, fast, slow) in [
                     ("loss", evaluation.objective.loss, mean),

@@ -89,7 +89,8 @@ impl Drawn {
         let (mut w, mut b) = (self.start.clone(), 0.1 * of_bias);
         let (mut random, mut largest) = (Random::new(self.options.seed), 0.0f64);
         let slope = |w: &[f64], b: f64, i: usize| {
-            self.loss.slope((0..d).map(|j| x[i][j] * w[j]).sum::<f64>() + b, self.problem.targets[i])
+            let score = (0..d).map(|j| x[i][j] * w[j]).sum::<f64>() + b + examples.offset(i);
+            self.loss.slope(score, self.problem.targets[i])
         };
         let value = |w: &[f64], b: f64| objective(examples, &*self.loss, self.options.penalty, w, b).total();
         let (mut old, mut old_b, mut factor) = (w.clone(), b, factor);

@@ -94,8 +94,9 @@ fn dense_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> (Vec<f64>, 
         examples.rows.for_each(i, |j, x| row[j] = x);
         let dot = |w: &[f64]| w.iter().zip(&row).map(|(w, x)| w * x).sum::<f64>();
         let (y, share) = (examples.targets[i], examples.weight(i) * local.weight_scale);
-        let score = dot(&w) + b;
-        let change = loss.slope(score, y) - loss.slope(dot(local.at.weights) + local.at.bias, y);
+        let offset = examples.offset(i);
+        let score = dot(&w) + b + offset;
+        let change = loss.slope(score, y) - loss.slope(dot(local.at.weights) + local.at.bias + offset, y);
         let second_derivative = loss.curvature().or(loss.second_derivative(score, y)).unwrap();
         let size = row.iter().zip(local.metric).map(|(x, m)| m * x * x).sum::<f64>()
             + local.bias_gradient.map_or(0.0, |_| local.bias_metric);
@@ -249,12 +250,9 @@ fn answers_of_shards_add_up_to_that_of_all_rows() {
         parts.iter_mut().for_each(|rows| rows.declare_columns(30));
         let part = |k: usize| {
             let span = if k == 0 { 0..cut } else { cut..200 };
-            Examples::new(
-                parts[k].borrow(),
-                &drawn.problem.targets[span.clone()],
-                Some(&drawn.problem.weights[span]),
-            )
-            .unwrap()
+            let (targets, weights) = (&whole.targets[span.clone()], &drawn.problem.weights[span.clone()]);
+            let examples = Examples::new(parts[k].borrow(), targets, Some(weights)).unwrap();
+            Examples { offsets: whole.offsets.map(|offsets| &offsets[span]), ..examples }
         };
         let close = |a: f64, b: f64, c: f64| {
             assert!((a + b - c).abs() <= 1e-12 * (1.0 + c.abs()), "{loss:?}: {a} + {b}, {c}")
@@ -289,8 +287,7 @@ fn the_sums_of_a_bound_make_the_bound_of_one_machine() {
         let drawn = Drawn::new(random, 100, 20, &*loss);
         let total: f64 = drawn.problem.weights.iter().sum();
         let weights: Vec<f64> = drawn.problem.weights.iter().map(|w| w * 100.0 / total).collect(); // of mean one
-        let examples =
-            Examples::new(drawn.problem.rows.borrow(), &drawn.problem.targets, Some(&weights)).unwrap();
+        let examples = Examples { weights: Some(&weights), ..drawn.problem.examples() };
         let penalty = ElasticNet { l1: 0.01, l2: 0.1 };
         let proof = objective::certify(examples, &*loss, penalty, &drawn.point, None);
         let at = Point { weights: &drawn.point, bias: 0.0 };

@@ -46,6 +46,8 @@ pub struct Dataset {
     pub features: Features,
     /// Sample weights from the data file itself, or `None` if the format has none.
     pub weights: Option<Vec<f64>>,
+    /// One number per row that is added to its score, or `None` if all are zero.
+    pub offsets: Option<Vec<f64>>,
     /// How the rows were read.
     pub reading: ReadConfig,
     /// Notes for the user, for example about ignored query ids or dropped features.
@@ -150,7 +152,7 @@ impl Dataset {
             return Err(Error::data(Place::file(path), "there are more than 2³² rows", "split the file"));
         }
         let weights = Some(weights).filter(|weights| !weights.is_empty());
-        Ok(Dataset { rows, labels, features, weights, reading, notes, file, lines })
+        Ok(Dataset { rows, labels, features, weights, offsets: None, reading, notes, file, lines })
     }
 
     /// Rejects data in which a row has no target.
@@ -173,6 +175,7 @@ impl Dataset {
             labels,
             features,
             weights: None,
+            offsets: None,
             reading: ReadConfig::default(),
             notes: Vec::new(),
             file: "made data".into(),
@@ -220,11 +223,13 @@ impl Dataset {
     /// assert_eq!((data.rows.len(), data.labels.name(0), data.place(0).line), (2, "3".to_string(), Some(3)));
     /// ```
     pub fn select(&self, rows: &[usize]) -> Dataset {
+        let some = |all: &[f64]| rows.iter().map(|&i| all[i]).collect();
         Dataset {
             rows: self.rows.select(rows),
             labels: self.labels.select(rows),
             features: self.features.clone(),
-            weights: self.weights.as_ref().map(|weights| rows.iter().map(|&i| weights[i]).collect()),
+            weights: self.weights.as_deref().map(some),
+            offsets: self.offsets.as_deref().map(some),
             reading: self.reading.clone(),
             notes: Vec::new(),
             file: self.file.clone(),

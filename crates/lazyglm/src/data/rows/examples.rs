@@ -1,9 +1,11 @@
-//! Rows with their targets and sample weights.
+//! Rows with their targets, sample weights and offsets.
 
 use super::{RowsRef, broken};
 use crate::util::error::Result;
 
-/// Training input of a solver: rows, one target per row, and optional sample weights.
+/// Training input of a solver: rows, one target per row, and optional sample weights and offsets.
+///
+/// The score of row i is w·xᵢ + b + oᵢ, where oᵢ is the offset of the row.
 ///
 /// ```
 /// use lazyglm::{Examples, Rows};
@@ -22,6 +24,8 @@ pub struct Examples<'a> {
     pub targets: &'a [f64],
     /// Positive sample weights with mean one, or `None` if all weights are one.
     pub weights: Option<&'a [f64]>,
+    /// One number per row that is added to its score, or `None` if all are zero.
+    pub offsets: Option<&'a [f64]>,
 }
 
 impl<'a> Examples<'a> {
@@ -41,13 +45,43 @@ impl<'a> Examples<'a> {
         if !lengths || !positive || !targets.iter().all(|y| y.is_finite()) {
             return Err(broken("targets or weights that are not one finite number a row"));
         }
-        Ok(Examples { rows, targets, weights })
+        Ok(Examples { rows, targets, weights, offsets: None })
+    }
+
+    /// The same rows with one offset per row, all of them finite.
+    ///
+    /// ```
+    /// use lazyglm::{Examples, Rows};
+    /// let mut rows = Rows::new();
+    /// rows.push(&[(0, 2.0)]).unwrap();
+    /// let examples = Examples::new(rows.borrow(), &[1.0], None).unwrap();
+    /// let shifted = examples.with_offsets(&[10.0]).unwrap();
+    /// assert_eq!((examples.score(0, &[3.0], 0.5), shifted.score(0, &[3.0], 0.5)), (6.5, 16.5));
+    /// assert!(examples.with_offsets(&[f64::NAN]).is_err());
+    /// ```
+    pub fn with_offsets(self, offsets: &'a [f64]) -> Result<Examples<'a>> {
+        if offsets.len() != self.len() || !offsets.iter().all(|offset| offset.is_finite()) {
+            return Err(broken("offsets that are not one finite number per row"));
+        }
+        Ok(Examples { offsets: Some(offsets), ..self })
     }
 
     /// The weight of row `i`.
     #[inline(always)]
     pub fn weight(&self, i: usize) -> f64 {
         self.weights.map_or(1.0, |w| w[i])
+    }
+
+    /// The offset of row `i`: zero if there are no offsets.
+    #[inline(always)]
+    pub fn offset(&self, i: usize) -> f64 {
+        self.offsets.map_or(0.0, |offsets| offsets[i])
+    }
+
+    /// The score w·x + b of row `i`, plus its offset.
+    #[inline(always)]
+    pub fn score(&self, i: usize, weights: &[f64], bias: f64) -> f64 {
+        self.rows.dot(i, weights) + bias + self.offset(i)
     }
 
     /// Number of rows.

@@ -62,13 +62,13 @@ impl<'a> Evaluator<'a> {
                 let (mut losses, mut slopes) = (0.0, 0.0);
                 for i in chunk * CHUNK..((chunk + 1) * CHUNK).min(examples.len()) {
                     let (target, weight) = (examples.targets[i], examples.weight(i));
-                    let score = dot(examples, i, &gradients.here) + bias.unwrap_or(0.0);
+                    let score = dot(examples, i, &gradients.here) + bias.unwrap_or(0.0) + examples.offset(i);
                     losses += weight * loss.value(score, target);
                     let here = weight * loss.slope(score, target);
                     slopes += here;
                     examples.rows.for_each(i, |j, x| gradients.here[j][1] += here * x);
                     if let Some(null) = null {
-                        let slope = weight * null.slope(loss, target);
+                        let slope = weight * null.slope(loss, target, examples.offset(i));
                         examples.rows.for_each(i, |j, x| gradients.null[j] += slope * x);
                     }
                 }

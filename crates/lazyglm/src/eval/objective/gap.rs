@@ -2,13 +2,13 @@
 //! minimiser.
 //!
 //! ```text
-//! D(u) = −(Σᵢ ωᵢ·ℓ*(uᵢ, yᵢ))/n − Σⱼ (|gⱼ| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢ·uᵢ·xᵢⱼ)/n
+//! D(u) = −(Σᵢ ωᵢ·(ℓ*(uᵢ, yᵢ) − uᵢoᵢ))/n − Σⱼ (|gⱼ| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢ·uᵢ·xᵢⱼ)/n
 //! F(w, b) ≥ F* ≥ D(u)      for any u in the domain of ℓ*, with Σᵢ ωᵢ·uᵢ = 0 if there is a bias,
 //!                          and with |gⱼ| ≤ λ₁ for all j if λ₂ = 0
 //! ```
 //!
 //! Here λ₁ and λ₂ are those of weight j, and −gⱼ replaces |gⱼ| if weights must not be negative. The bound
-//! holds because ℓ(s) ≥ us − ℓ*(u). The loss derivatives at the scores of (w, b) are a good u after two
+//! holds because ℓ(s) ≥ us − ℓ*(u), with s = w·x + b + o for a row of offset o. The loss derivatives at the scores of (w, b) are a good u after two
 //! corrections:
 //!
 //! - *The bias* moves to where the derivatives sum to zero, on stored scores and without another pass. If the
@@ -85,9 +85,12 @@ pub fn certify<'p>(
     if weighted_penalty.penalty.is_none() || examples.is_empty() {
         return certificate;
     }
-    let score = |i: usize| examples.rows.dot(i, weights) + bias.unwrap_or(0.0);
-    let one =
-        |i: usize| ScoredRow { score: score(i), target: examples.targets[i], weight: examples.weight(i) };
+    let one = |i: usize| ScoredRow {
+        score: examples.score(i, weights, bias.unwrap_or(0.0)),
+        target: examples.targets[i],
+        weight: examples.weight(i),
+        offset: examples.offset(i),
+    };
     let kept: Vec<ScoredRow> = (0..examples.len()).into_par_iter().map(one).collect();
     let slopes = balanced_slopes(&kept, loss, bias.is_some());
     let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
@@ -130,6 +133,7 @@ pub(crate) struct ScoredRow {
     pub score: f64,
     pub target: f64,
     pub weight: f64,
+    pub offset: f64, // part of the score
 }
 
 /// The loss derivative of each row at its score. With a bias, scores are shifted so that the weighted sum is
@@ -206,13 +210,15 @@ pub(crate) struct Dual<'a> {
 }
 
 impl Dual<'_> {
+    /// The conjugate ω(ℓ*(θu) − θu·o) of row `i`, for a share θ of its derivative u.
+    fn conjugate(&self, i: usize, share: f64) -> f64 {
+        let (row, slope) = (&self.kept[i], share * self.slopes[i]);
+        row.weight * (self.loss.conjugate(slope, row.target) - slope * row.offset)
+    }
+
     /// D of the derivatives times `share`.
     fn at(&self, share: f64) -> f64 {
-        let one = |i: usize| {
-            let row = &self.kept[i];
-            row.weight * self.loss.conjugate(share * self.slopes[i], row.target)
-        };
-        let of_rows = sum(self.kept.len(), one) / self.kept.len() as f64;
+        let of_rows = sum(self.kept.len(), |i| self.conjugate(i, share)) / self.kept.len() as f64;
         let over = |j: usize| match self.weighted_penalty.at(j).l2 {
             0.0 => 0.0, // inside the box
             l2 => self.weighted_penalty.excess_gradient(j, share * self.gradient[j]).powi(2) / (2.0 * l2),
@@ -232,11 +238,7 @@ impl Dual<'_> {
     /// minimum the largest allowed share is best.
     fn best(&self, objective: f64) -> (f64, f64) {
         let most = (0..self.gradient.len()).map(|j| self.allowed(j)).fold(1.0, f64::min);
-        let conjugate = |i: usize| {
-            let row = &self.kept[i];
-            row.weight * self.loss.conjugate(most * self.slopes[i], row.target).abs()
-        };
-        let size = sum(self.kept.len(), conjugate) / self.kept.len() as f64;
+        let size = sum(self.kept.len(), |i| self.conjugate(i, most).abs()) / self.kept.len() as f64;
         let mut best = self.at(most).max(self.at(0.0));
         if relative(objective, best) < 1e-3 {
             return (best, size);

@@ -14,6 +14,7 @@ use crate::data::rows::RowsRef;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
+use crate::problem::source::Pooled;
 use crate::problem::task::Sets;
 use rayon::prelude::*;
 
@@ -216,10 +217,10 @@ impl Group<'_> {
             let p = if self.what.with_bias { share } else { 1.0 / heads };
             return (if share > 0.0 { -share * p.ln() } else { 0.0 }, p, p - 1.0);
         }
-        let mut pooled = vec![(-1.0, 1.0 - share), (1.0, share)];
-        pooled.retain(|(_, weight)| *weight > 0.0);
+        let mut pooled = vec![Pooled::new(-1.0, 1.0 - share), Pooled::new(1.0, share)];
+        pooled.retain(|rows| rows.weight > 0.0);
         let null = NullModel::new(&pooled, self.what.loss, self.what.with_bias);
-        (null.baseline, null.slope(self.what.loss, -1.0), null.slope(self.what.loss, 1.0))
+        (null.baseline, null.slope(self.what.loss, -1.0, 0.0), null.slope(self.what.loss, 1.0, 0.0))
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn certify_heads(what: &HeadsEvaluation, heads: &[Head]) -> Certifica
     let rows = what.sets.rows_of(heads.len());
     let one = |k: usize| {
         let targets = what.sets.signs(&rows[k]);
-        let examples = Examples { rows: what.rows, targets: &targets, weights: what.weights };
+        let examples = Examples { rows: what.rows, targets: &targets, weights: what.weights, offsets: None };
         let (weights, bias) = (heads[k].dense(what.rows.columns()), what.with_bias.then_some(heads[k].bias));
         certify(examples, what.loss, what.weighted_penalty, &weights, bias)
     };

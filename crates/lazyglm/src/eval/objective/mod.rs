@@ -1,7 +1,7 @@
 //! Evaluates the objective F from scratch, sharing no code with the solvers.
 //!
 //! ```text
-//! F(w, b) = (Σᵢ ωᵢ ℓ(w·xᵢ + b, yᵢ))/n + λ₁‖w‖₁ + ½λ₂‖w‖²        ω: row weights with mean one
+//! F(w, b) = (Σᵢ ωᵢ ℓ(w·xᵢ + b + oᵢ, yᵢ))/n + λ₁‖w‖₁ + ½λ₂‖w‖²        ω: row weights with mean one, o: offsets
 //! ```
 //!
 //! ```
@@ -90,10 +90,8 @@ pub fn objective(
 /// assert_eq!(loss, (1.5 * 0.0 + 0.5 * 2.0) / 2.0);
 /// ```
 pub fn mean_loss(examples: Examples, loss: &dyn Loss, weights: &[f64], bias: f64) -> f64 {
-    let one = |i: usize| {
-        let score = examples.rows.dot(i, weights) + bias;
-        examples.weight(i) * loss.value(score, examples.targets[i])
-    };
+    let one =
+        |i: usize| examples.weight(i) * loss.value(examples.score(i, weights, bias), examples.targets[i]);
     sum(examples.len(), one) / examples.len() as f64
 }
 

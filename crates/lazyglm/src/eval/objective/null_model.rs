@@ -1,13 +1,14 @@
 //! The null model, which has no weights: its best bias, its loss, and λ₁_max.
 //!
 //! ```text
-//! b₀: Σᵢ ωᵢ ∂ℓ(b₀, yᵢ) = 0      F₀ = (Σᵢ ωᵢ ℓ(b₀, yᵢ))/n      g₀ⱼ = (Σᵢ ωᵢ ∂ℓ(b₀, yᵢ)·xᵢⱼ)/n      λ₁_max = maxⱼ |g₀ⱼ|
+//! b₀: Σᵢ ωᵢ ∂ℓ(b₀ + oᵢ, yᵢ) = 0      F₀ = (Σᵢ ωᵢ ℓ(b₀ + oᵢ, yᵢ))/n      g₀ⱼ = (Σᵢ ωᵢ ∂ℓ(b₀ + oᵢ, yᵢ)·xᵢⱼ)/n
+//! λ₁_max = maxⱼ |g₀ⱼ|                 o: row offsets, zero if there are none
 //! ```
 
 use super::{largest, sum};
 use crate::data::rows::Examples;
 use crate::problem::loss::{Admits, Loss};
-use crate::problem::source::{pool, pooled_by_target};
+use crate::problem::source::{Pooled, pool, pooled_by_target};
 use rayon::prelude::*;
 
 /// A gradient above this share of its largest possible value is not rounding error.
@@ -34,14 +35,18 @@ pub(crate) struct NullFigures {
 }
 
 impl NullModel {
-    /// Finds the best bias and its loss, from (target, total weight) pairs.
-    pub fn new(pooled: &[(f64, f64)], loss: &dyn Loss, with_bias: bool) -> NullModel {
-        let total = |b: f64| sum(pooled.len(), |k| pooled[k].1 * loss.slope(b, pooled[k].0));
+    /// Finds the best bias and its loss.
+    pub fn new(pooled: &[Pooled], loss: &dyn Loss, with_bias: bool) -> NullModel {
+        let of = |k: usize, b: f64, function: fn(&dyn Loss, f64, f64) -> f64| {
+            let Pooled { target, offset, weight } = pooled[k];
+            weight * function(loss, b + offset, target)
+        };
+        let total = |b: f64| sum(pooled.len(), |k| of(k, b, |loss, s, y| loss.slope(s, y)));
         let (low, high) = if with_bias { bracket(total) } else { (0.0, 0.0) };
         let (below, above) = (total(low), total(high));
         let share = if with_bias && above > below { (-below / (above - below)).clamp(0.0, 1.0) } else { 0.0 };
-        let rows = sum(pooled.len(), |k| pooled[k].1);
-        let baseline = sum(pooled.len(), |k| pooled[k].1 * loss.value(high, pooled[k].0)) / rows;
+        let rows = sum(pooled.len(), |k| pooled[k].weight);
+        let baseline = sum(pooled.len(), |k| of(k, high, |loss, s, y| loss.value(s, y))) / rows;
         NullModel { low, high, share, baseline, gradient: Vec::new() }
     }
 
@@ -52,7 +57,7 @@ impl NullModel {
         let mut gradient = vec![0.0; examples.rows.columns()];
         let (mut slopes, mut largest) = (0.0, 0.0f64);
         for i in 0..examples.len() {
-            let slope = examples.weight(i) * null.slope(loss, examples.targets[i]);
+            let slope = examples.weight(i) * null.slope(loss, examples.targets[i], examples.offset(i));
             if slope != 0.0 {
                 slopes += slope.abs();
                 examples.rows.for_each(i, |j, x| {
@@ -76,11 +81,12 @@ impl NullModel {
         0.5 * self.low + 0.5 * self.high
     }
 
-    /// The loss derivative of a row with this target.
-    pub fn slope(&self, loss: &dyn Loss, target: f64) -> f64 {
+    /// The loss derivative of a row with this target and offset.
+    pub fn slope(&self, loss: &dyn Loss, target: f64, offset: f64) -> f64 {
+        let at = |bias: f64| loss.slope(bias + offset, target);
         match self.share {
-            0.0 => loss.slope(self.low, target),
-            share => (1.0 - share) * loss.slope(self.low, target) + share * loss.slope(self.high, target),
+            0.0 => at(self.low),
+            share => (1.0 - share) * at(self.low) + share * at(self.high),
         }
     }
 
@@ -98,16 +104,17 @@ impl NullModel {
 /// Sets gradient components to zero that are within rounding error of zero:
 ///
 /// ```text
-/// |Σᵢ ωᵢ∂ℓᵢxᵢⱼ| ≤ ε(8 + √n)·Σᵢ ωᵢ(|∂ℓᵢ| + ∂²ℓᵢ·|b|)·|xᵢⱼ|         b: its last digit moves a slope by ε·∂²ℓ·|b|
+/// |Σᵢ ωᵢ∂ℓᵢxᵢⱼ| ≤ ε(8 + √n)·Σᵢ ωᵢ(|∂ℓᵢ| + ∂²ℓᵢ·(|b| + |oᵢ|))·|xᵢⱼ|         the last digit of b moves a slope by ε·∂²ℓ·|b|
 /// ```
 ///
 /// A constant column has such a gradient, because the bias is at its best.
 fn zero_rounding_errors(gradient: &mut [f64], examples: Examples, loss: &dyn Loss, null: &NullModel) {
     let (bias, mut sizes) = (null.bias(), vec![0.0; gradient.len()]);
     for i in 0..examples.len() {
-        let target = examples.targets[i];
-        let second_derivative = loss.second_derivative(bias, target).unwrap_or(0.0);
-        let size = examples.weight(i) * (null.slope(loss, target).abs() + second_derivative * bias.abs());
+        let (target, offset) = (examples.targets[i], examples.offset(i));
+        let rounding =
+            loss.second_derivative(bias + offset, target).unwrap_or(0.0) * (bias.abs() + offset.abs());
+        let size = examples.weight(i) * (null.slope(loss, target, offset).abs() + rounding);
         examples.rows.for_each(i, |j, x| sizes[j] += size * x.abs());
     }
     let noise = f64::EPSILON * (8.0 + (examples.len() as f64).sqrt());
@@ -118,22 +125,23 @@ fn zero_rounding_errors(gradient: &mut [f64], examples: Examples, loss: &dyn Los
 
 /// The best bias of the null model for two classes with these total weights: +1 and −1.
 pub(crate) fn best_bias(positive: f64, negative: f64, loss: &dyn Loss) -> f64 {
-    let mut pooled = vec![(-1.0, negative), (1.0, positive)];
-    pooled.retain(|(_, weight)| *weight > 0.0);
+    let mut pooled = vec![Pooled::new(-1.0, negative), Pooled::new(1.0, positive)];
+    pooled.retain(|rows| rows.weight > 0.0);
     NullModel::new(&pooled, loss, true).bias()
 }
 
-/// The initial bias of training, from (target, weight) pairs.
+/// The initial bias of training.
 ///
 /// For numbers it is the best bias without weights, which is the mean for a squared loss. For classes it is
 /// 0, which is near the best.
-pub(crate) fn starting_bias(loss: &dyn Loss, mut pairs: Vec<(f64, f64)>) -> f64 {
-    if loss.admits() == Admits::Classes || pairs.is_empty() {
+pub(crate) fn starting_bias(loss: &dyn Loss, mut pooled: Vec<Pooled>) -> f64 {
+    if loss.admits() == Admits::Classes || pooled.is_empty() {
         return 0.0;
     }
-    pool(&mut pairs);
-    let largest = pairs.iter().fold(1.0, |most: f64, pair| most.max(pair.0.abs()));
-    let bias = NullModel::new(&pairs, loss, true).bias();
+    pool(&mut pooled);
+    let size = |rows: &Pooled| rows.target.abs().max(rows.offset.abs());
+    let largest = pooled.iter().map(size).fold(1.0, f64::max);
+    let bias = NullModel::new(&pooled, loss, true).bias();
     if bias.abs() <= 1e3 * largest { bias } else { 0.0 } // if all counts are zero, the best bias is −∞
 }
 

@@ -44,7 +44,7 @@ impl<V: Value> Newton<'_, V> {
             .map(|(piece, (slopes, second_derivatives))| {
                 let first = piece * CHUNK;
                 let mut sum = 0.0;
-                // Without weights all scores are equal, so two classes have only two results.
+                // Without weights and offsets all scores are equal, so two classes have only two results.
                 let mut known = [([f64::NAN; 2], [0.0; 3]); 2];
                 for k in 0..slopes.len() {
                     let weight = examples.weight(first + k);
@@ -71,7 +71,7 @@ impl<V: Value> Newton<'_, V> {
         let mut point = Point {
             weights: vec![0.0; width],
             bias: 0.0,
-            scores: vec![0.0; examples.len()],
+            scores: examples.offsets.map_or_else(|| vec![0.0; examples.len()], <[f64]>::to_vec),
             slopes: Vec::new(),
             second_derivatives: Vec::new(),
             gradient: vec![0.0; width],
@@ -95,7 +95,7 @@ impl<V: Value> Newton<'_, V> {
     pub(super) fn point_at(&self, weights: Vec<f64>, bias: f64, columns: &Columns<V>) -> Point {
         let examples = self.problem.examples;
         let bias = if self.problem.bias { bias } else { 0.0 };
-        let one = |i: usize| examples.rows.row(self.values, i).dot(&weights) + bias;
+        let one = |i: usize| examples.rows.row(self.values, i).dot(&weights) + bias + examples.offset(i);
         let scores: Vec<f64> = (0..examples.len()).into_par_iter().with_min_len(1024).map(one).collect();
         let (slopes, second_derivatives, gradient) = (Vec::new(), Vec::new(), vec![0.0; weights.len()]);
         let mut point = Point { weights, bias, scores, slopes, second_derivatives, gradient, value: 0.0 };
@@ -188,8 +188,9 @@ impl<V: Value> Newton<'_, V> {
         }
         let Newton { problem, .. } = self;
         let one = |i: usize| {
-            let weight = problem.examples.weight(i);
-            weight * problem.loss.conjugate(share * point.slopes[i] / weight, problem.examples.targets[i])
+            let (weight, examples) = (problem.examples.weight(i), problem.examples);
+            let slope = share * point.slopes[i] / weight;
+            weight * (problem.loss.conjugate(slope, examples.targets[i]) - slope * examples.offset(i))
         };
         let conjugates: f64 = (0..point.slopes.len()).map(one).sum();
         let beyond: f64 = (0..point.weights.len())

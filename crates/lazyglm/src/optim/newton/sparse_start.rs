@@ -161,7 +161,9 @@ impl<V: Value> Newton<'_, V> {
         for (i, score) in point.scores.iter_mut().enumerate() {
             let span = part.offsets[i]..part.offsets[i + 1];
             let terms = part.ids[span.clone()].iter().zip(&part.values[span]);
-            *score = found.bias + terms.map(|(&k, x)| x.to_f64() * found.weights[k as usize]).sum::<f64>();
+            *score = found.bias
+                + terms.map(|(&k, x)| x.to_f64() * found.weights[k as usize]).sum::<f64>()
+                + self.problem.examples.offset(i);
         }
         self.settle(point, 2);
         self.gradient_by_rows(point);

@@ -1,12 +1,12 @@
 //! The sums of a dual bound, per shard.
 //!
 //! ```text
-//! D(u) = −(Σᵢ ωᵢ·ℓ*(uᵢ, yᵢ))/n − Σⱼ (|gⱼ| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢuᵢxᵢⱼ)/n
+//! D(u) = −(Σᵢ ωᵢ·(ℓ*(uᵢ, yᵢ) − uᵢoᵢ))/n − Σⱼ (|gⱼ| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢuᵢxᵢⱼ)/n
 //! ```
 //!
 //! as in [`objective::certify`](crate::eval::objective::certify), for derivatives u that sum to zero if there
 //! is a bias. The leader uses [`slope_sums`] to find the shift of the bias that achieves this, as a mixture
-//! of two adjacent shifts. [`dual_sums`] then computes the gradient of these derivatives, and Σωℓ* for some
+//! of two adjacent shifts. [`dual_sums`] then computes the gradient of these derivatives, and Σω(ℓ* − uo) for some
 //! shares of them.
 
 use super::Point;
@@ -29,7 +29,7 @@ pub struct Move {
 pub struct DualSums {
     /// The sum Σωu.
     pub slopes: f64,
-    /// The sums Σωℓ*(θu), one per requested share θ.
+    /// The sums Σω(ℓ*(θu) − θu·o), one per requested share θ, where o is the row's offset.
     pub conjugates: Vec<f64>,
     /// The gradient Σωux.
     pub gradient: Vec<f64>,
@@ -48,7 +48,7 @@ pub struct DualSums {
 pub fn slope_sums(examples: Examples, loss: &dyn Loss, at: Point, moves: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; moves.len()];
     for i in 0..examples.len() {
-        let score = examples.rows.dot(i, at.weights) + at.bias;
+        let score = examples.score(i, at.weights, at.bias);
         for (sum, by) in sums.iter_mut().zip(moves) {
             *sum += examples.weight(i) * loss.slope(score + by, examples.targets[i]);
         }
@@ -62,13 +62,13 @@ pub fn dual_sums(examples: Examples, loss: &dyn Loss, at: Point, by: Move, share
     let mut sums = DualSums { slopes: 0.0, conjugates, gradient };
     for i in 0..examples.len() {
         let (weight, target) = (examples.weight(i), examples.targets[i]);
-        let score = examples.rows.dot(i, at.weights) + at.bias;
+        let score = examples.score(i, at.weights, at.bias);
         let [low, high] = [by.low, by.high].map(|by| loss.slope(score + by, target));
         // Rounding must not leave the domain of ℓ*.
         let slope = ((1.0 - by.share) * low + by.share * high).clamp(low.min(high), low.max(high));
         sums.slopes += weight * slope;
         for (sum, share) in sums.conjugates.iter_mut().zip(shares) {
-            *sum += weight * loss.conjugate(share * slope, target);
+            *sum += weight * (loss.conjugate(share * slope, target) - share * slope * examples.offset(i));
         }
         examples.rows.for_each(i, |j, x| sums.gradient[j] += weight * slope * x);
     }

@@ -30,7 +30,7 @@ pub struct Point<'a> {
 pub fn line_losses(examples: Examples, loss: &dyn Loss, from: Point, to: Point, thetas: &[f64]) -> Vec<f64> {
     let mut losses = vec![0.0; thetas.len()];
     for i in 0..examples.len() {
-        let [start, end] = [from, to].map(|at| examples.rows.dot(i, at.weights) + at.bias);
+        let [start, end] = [from, to].map(|at| examples.score(i, at.weights, at.bias));
         let (weight, target) = (examples.weight(i), examples.targets[i]);
         for (sum, theta) in losses.iter_mut().zip(thetas) {
             *sum += weight * loss.value(start + theta * (end - start), target);

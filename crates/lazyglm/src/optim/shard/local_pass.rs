@@ -91,7 +91,7 @@ pub fn local_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> Moved {
 
 /// The loss derivative of each row at a point.
 fn slopes(examples: Examples, loss: &dyn Loss, at: Point) -> Vec<f64> {
-    let one = |i| loss.slope(examples.rows.dot(i, at.weights) + at.bias, examples.targets[i]);
+    let one = |i| loss.slope(examples.score(i, at.weights, at.bias), examples.targets[i]);
     (0..examples.len()).map(one).collect()
 }
 
@@ -134,7 +134,7 @@ impl<'a> Pass<'a> {
             size += metric[j] * x * x;
         }
         let bias_rate = self.local.bias_gradient.map_or(0.0, |_| self.local.bias_metric);
-        (score, size) = (score + self.bias, size + bias_rate);
+        (score, size) = (score + self.bias + self.examples.offset(i), size + bias_rate);
         let target = self.examples.targets[i];
         let share = self.examples.weight(i) * self.local.weight_scale;
         let change = (loss.slope(score, target) - before).clamp(-FAR, FAR);

@@ -34,7 +34,7 @@ pub fn loss_gradient(examples: Examples, loss: &dyn Loss, weights: &[f64], bias:
     let mut sums = LossGradient { gradient: vec![0.0; weights.len()], ..LossGradient::default() };
     for i in 0..examples.len() {
         let weight = examples.weight(i);
-        let score = examples.rows.dot(i, weights) + bias;
+        let score = examples.score(i, weights, bias);
         let [value, slope, second_derivative] =
             loss.taylor(score, examples.targets[i]).map(|number| weight * number);
         sums.loss += value;

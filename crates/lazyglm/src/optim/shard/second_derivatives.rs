@@ -20,7 +20,7 @@ use crate::problem::loss::Loss;
 /// ```
 pub fn second_derivatives(examples: Examples, loss: &dyn Loss, at: Point) -> Vec<f64> {
     let one = |i| {
-        let score = examples.rows.dot(i, at.weights) + at.bias;
+        let score = examples.score(i, at.weights, at.bias);
         examples.weight(i) * loss.taylor(score, examples.targets[i])[2]
     };
     (0..examples.len()).map(one).collect()

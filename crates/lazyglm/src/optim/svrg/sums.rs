@@ -36,7 +36,7 @@ impl Sums {
                 length += x * x * f64::from(state.swift);
             });
             let (weight, [value, slope, second_derivative]) =
-                (examples.weight(i), loss.taylor(score, examples.targets[i]));
+                (examples.weight(i), loss.taylor(score + examples.offset(i), examples.targets[i]));
             sums.losses += weight * value;
             sums.second_derivatives += weight * second_derivative;
             sums.slopes += weight * slope;

@@ -5,6 +5,7 @@
 
 mod class_weight;
 mod head_kind;
+mod offsets;
 mod row_weights;
 mod sets;
 mod targets;
@@ -21,6 +22,7 @@ use crate::problem::heads::HeadKind;
 use crate::problem::loss::{self, Loss};
 use crate::util::error::Result;
 use head_kind::head_kind;
+use offsets::shifted;
 use row_weights::{normalised, weighed, with_mean_one};
 use std::sync::Arc;
 
@@ -69,6 +71,7 @@ pub struct TaskBuilder {
     loss: Option<Arc<dyn Loss>>,
     heads: Option<HeadKind>,
     sample_weights: Option<Vec<f64>>,
+    offsets: Option<Vec<f64>>,
     class_weight: Option<ClassWeight>,
 }
 
@@ -88,6 +91,22 @@ impl TaskBuilder {
         TaskBuilder { sample_weights: weights.into(), ..self }
     }
 
+    /// Sets one offset per row, added to the offsets in the data. The score of row i is then w·xᵢ + b + oᵢ.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Features, Labels, Rows, Task, loss};
+    /// let mut rows = Rows::new();
+    /// [1.0, 2.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+    /// let data = Dataset::made(rows, Labels::Numbers(vec![3.0, 8.0]), Features::columns_from(1, 1));
+    /// let poisson = Task::builder(data).loss(loss::parse("poisson").unwrap());
+    /// let exposure = [10.0f64, 40.0]; // counts of 3 in 10 hours and of 8 in 40 hours
+    /// let task = poisson.offsets(exposure.map(f64::ln).to_vec()).build().unwrap();
+    /// assert_eq!(task.examples().offset(1), 40f64.ln());
+    /// ```
+    pub fn offsets(self, offsets: impl Into<Option<Vec<f64>>>) -> TaskBuilder {
+        TaskBuilder { offsets: offsets.into(), ..self }
+    }
+
     /// Sets the weight of each class.
     pub fn class_weight(self, class_weight: impl Into<Option<ClassWeight>>) -> TaskBuilder {
         TaskBuilder { class_weight: class_weight.into(), ..self }
@@ -99,7 +118,7 @@ impl TaskBuilder {
         if kind.as_ref().is_none_or(|(kind, _)| *kind != HeadKind::Labels) {
             self.data.check_targets()?; // a row may have no labels, but needs a class or a number
         }
-        let (data, weights) = weighed(self.data, self.sample_weights)?;
+        let (data, weights) = weighed(shifted(self.data, self.offsets)?, self.sample_weights)?;
         let mut notes = data.notes.clone();
         let (loss, targets) = match kind {
             Some((kind, note)) => {
@@ -127,7 +146,7 @@ impl TaskBuilder {
 impl Task {
     /// Starts a builder for a data set.
     pub fn builder(data: Dataset) -> TaskBuilder {
-        TaskBuilder { data, loss: None, heads: None, sample_weights: None, class_weight: None }
+        TaskBuilder { data, loss: None, heads: None, sample_weights: None, offsets: None, class_weight: None }
     }
 
     /// A task with other data, the same kind of targets, and rows of weight one.
@@ -199,7 +218,8 @@ impl Task {
     /// assert!((loss - std::f64::consts::LN_2).abs() < 1e-12, "of a model that knows nothing");
     /// ```
     pub fn examples(&self) -> Examples<'_> {
-        Examples { rows: self.data.rows.borrow(), targets: self.numbers(), weights: self.weights.as_deref() }
+        let (weights, offsets) = (self.weights.as_deref(), self.data.offsets.as_deref());
+        Examples { rows: self.data.rows.borrow(), targets: self.numbers(), weights, offsets }
     }
 
     /// The number of rows.

@@ -21,7 +21,7 @@ use crate::data::scaling::{Columns, Scale, Scaling};
 use crate::data::survey::Survey;
 use crate::problem::loss::Loss;
 use crate::problem::settings::{Precision, Settings};
-use crate::problem::source::{self, Problem};
+use crate::problem::source::{self, Pooled, Problem};
 use crate::problem::task::{self, ClassWeight, Targets, Task, class_names};
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
@@ -58,7 +58,7 @@ pub struct Windows {
     weighted: bool,
     of_class: Option<Vec<f64>>, // the weights of the classes −1 and +1
     mean_weight: f64,
-    pooled: Vec<(f64, f64)>,
+    pooled: Vec<Pooled>,
     narrow: bool,              // values are rounded to f32
     short: bool,               // values take four bytes
     window: usize,             // approximate number of non-zeros per window
@@ -138,11 +138,12 @@ impl Windows {
             None => None,
         };
         let of = |y: f64| of_class.as_ref().map_or(1.0, |of_class| of_class[usize::from(y > 0.0)]);
-        let mut pooled: Vec<(f64, f64)> =
-            targets.numbers().iter().zip(&survey.weights).map(|(&y, weight)| (y, weight * of(y))).collect();
+        let mut pooled: Vec<Pooled> = (targets.numbers().iter().zip(&survey.weights))
+            .map(|(&y, weight)| Pooled::new(y, weight * of(y)))
+            .collect();
         let rows = meta.rows;
-        let mean_weight = pooled.iter().map(|(_, weight)| weight).sum::<f64>() / rows as f64;
-        pooled.iter_mut().for_each(|(_, weight)| *weight /= mean_weight);
+        let mean_weight = pooled.iter().map(|rows| rows.weight).sum::<f64>() / rows as f64;
+        pooled.iter_mut().for_each(|rows| rows.weight /= mean_weight);
         source::pool(&mut pooled);
         let occurs = features.occurring_columns(&survey.occurs);
         Ok(Windows {

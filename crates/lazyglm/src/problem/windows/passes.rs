@@ -9,7 +9,7 @@ use crate::data::format::{Lines, Parsed};
 use crate::data::read_config::ReadConfig;
 use crate::data::rows::Rows;
 use crate::problem::loss::Loss;
-use crate::problem::source::{Batch, Problem, See, Sequence, Source};
+use crate::problem::source::{Batch, Pooled, Problem, See, Sequence, Source};
 use crate::problem::task::{Targets, TargetsRef, Task, targets_of};
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
@@ -136,6 +136,7 @@ impl Windows {
             rows: window.rows.borrow(),
             targets: TargetsRef::Numbers(&window.targets),
             weights: self.weighted.then_some(window.weights.as_slice()),
+            offsets: None,
             order,
             place: &place,
         })
@@ -218,7 +219,11 @@ impl Problem for Windows {
         self.cache().meta.nonzeros.min(16 * self.features.columns())
     }
 
-    fn pairs(&self) -> Vec<(f64, f64)> {
+    fn has_offsets(&self) -> bool {
+        false // refused when the file is opened
+    }
+
+    fn pooled(&self) -> Vec<Pooled> {
         self.pooled.clone()
     }
 

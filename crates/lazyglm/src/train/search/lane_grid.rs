@@ -40,9 +40,9 @@ impl Fit for LaneGrid<'_> {
             Held::Rows(_) | Held::Nothing => Cow::Borrowed(order),
         };
         let orders: Vec<Cow<[u32]>> = (0..held.folds()).map(without).collect();
-        let (rows, weights) = (batch.rows, batch.weights);
+        let (rows, weights, examples) = (batch.rows, batch.weights, batch.examples());
         blocks.par_iter_mut().for_each(|one| {
-            let mut lane_loss = Same { loss: &*task.loss, targets: task.numbers() };
+            let mut lane_loss = Same { loss: &*task.loss, examples };
             let rates: Vec<&dyn Schedule> = one.rates.iter().map(|rate| &**rate).collect();
             let order = &*orders[one.fold];
             one.block.learn(&mut lane_loss, &Pass { rates: &rates, rows, weights, order });
@@ -112,9 +112,11 @@ impl<'a> LaneGrid<'a> {
                     FoldScore { point, fold: one.fold, rows: rows.len(), nonzeros, ..FoldScore::default() }
                 })
                 .collect();
-            one.block.score(held_out.data.rows.borrow(), &rows, &mut |i, scores| {
+            let examples = held_out.examples();
+            one.block.score(examples.rows, &rows, &mut |i, scores| {
+                let (target, offset) = (examples.targets[i], examples.offset(i));
                 for (mark, &score) in marks.iter_mut().zip(scores) {
-                    let loss = task.loss.value(score, held_out.numbers()[i]);
+                    let loss = task.loss.value(score + offset, target);
                     mark.sum += loss;
                     mark.squares += loss * loss;
                 }

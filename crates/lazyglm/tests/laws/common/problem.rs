@@ -1,4 +1,4 @@
-//! Problems to learn: rows, targets of the kind that a loss admits, and a weight for each row.
+//! Problems to learn: rows, targets of the kind that a loss admits, a weight for each row, and sometimes an offset.
 
 use super::{log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
@@ -27,17 +27,25 @@ pub fn target(random: &mut Random, loss: &dyn Loss) -> f64 {
     }
 }
 
+/// Offsets between −½ and ½ for half of all draws. They depend on the numbers given, and take none from a generator.
+pub fn some_offsets(numbers: &[f64]) -> Option<Vec<f64>> {
+    let mut random = Random::new(numbers.first()?.to_bits());
+    (random.below(2) == 0).then(|| numbers.iter().map(|_| random.uniform() - 0.5).collect())
+}
+
 pub struct Problem {
     pub rows: Rows,
     pub targets: Vec<f64>,
     pub weights: Vec<f64>,
+    pub offsets: Option<Vec<f64>>,
 }
 
 impl Problem {
     pub fn draw(random: &mut Random, loss: &dyn Loss, count: usize, columns: usize) -> Problem {
         let targets = (0..count).map(|_| target(random, loss)).collect();
-        let weights = (0..count).map(|_| log_uniform(random, 0.1, 5.0)).collect();
-        Problem { rows: rows(random, count, columns), targets, weights }
+        let weights: Vec<f64> = (0..count).map(|_| log_uniform(random, 0.1, 5.0)).collect();
+        let offsets = some_offsets(&weights);
+        Problem { rows: rows(random, count, columns), targets, weights, offsets }
     }
 
     /// With two targets that differ, whatever was drawn: of both classes, if there are classes.
@@ -55,7 +63,8 @@ impl Problem {
     }
 
     pub fn examples(&self) -> Examples<'_> {
-        Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
+        let examples = Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap();
+        self.offsets.as_ref().map_or(examples, |offsets| examples.with_offsets(offsets).unwrap())
     }
 
     /// The same, every row of weight one.

@@ -1,0 +1,25 @@
+//! Row offsets: added to those in the data, and checked.
+
+use crate::data::dataset::Dataset;
+use crate::util::error::{Error, Result};
+
+/// The data with these offsets added to their own.
+pub(super) fn shifted(mut data: Dataset, given: Option<Vec<f64>>) -> Result<Dataset> {
+    if let Some(given) = given {
+        if given.len() != data.rows.len() {
+            let what = format!("there are {} offsets for {} rows", given.len(), data.rows.len());
+            return Err(Error::data(data.file(), what, "give one offset per row, in the order of the rows"));
+        }
+        data.offsets = Some(match &data.offsets {
+            Some(own) => own.iter().zip(given).map(|(own, given)| own + given).collect(),
+            None => given,
+        });
+    }
+    if let Some(offsets) = &data.offsets
+        && let Some(i) = offsets.iter().position(|offset| !offset.is_finite())
+    {
+        let what = format!("the offset {} is not finite", offsets[i]);
+        return Err(Error::data(data.place(i), what, "give a finite number for each row"));
+    }
+    Ok(data)
+}
