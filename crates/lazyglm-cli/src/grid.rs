@@ -1,6 +1,6 @@
 //! Preparation that `tune` and `path` share: a grid of penalties, and rows in memory.
 
-use crate::args::{Train, Update};
+use crate::args::{Search, Train, Update};
 use crate::plan;
 use crate::print::{count, note};
 use crate::verbs::common::use_threads;
@@ -114,6 +114,26 @@ fn rates(text: &str) -> Result<Vec<f64>> {
     rates
         .map(|rates| rates.values().to_vec())
         .ok_or_else(|| Error::parameter(Parameter::Eta0, text, expected))
+}
+
+/// Rejects flags of a search that models trained by SGD do not support.
+pub fn refuse(search: &Search, folds: bool) -> Result<()> {
+    let flags = [
+        ("--folds", folds),
+        ("--l1-ratio", search.l1_ratio.is_some()),
+        ("--metric", search.metric != "loss"),
+        ("--max-features", search.max_features.is_some()),
+    ];
+    match flags.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((flag, _)) => {
+            let what = format!("{flag} is for minimisers, and --solver sgd trains all models in one pass");
+            Err(Error::call(
+                what,
+                format!("leave --solver and settings of its steps out, or leave {flag} out"),
+            ))
+        }
+    }
 }
 
 /// Rejects flags that a grid does not support: all of its models are trained at once, by SGD.

@@ -5,6 +5,7 @@
 //! or the run, and 2 for a wrong call.
 
 mod args;
+mod exact;
 mod grid;
 mod harmless;
 mod plan;

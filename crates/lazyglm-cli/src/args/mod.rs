@@ -11,7 +11,7 @@ mod values;
 pub use choices::{Method, Multiclass, Order, Precision, Thresholds, Update};
 pub use data::{Convert, ReadConfig, Stats};
 pub use model::{Certify, Evaluate, Inspect, Predict, What};
-pub use search::{Choose, Path, Tune};
+pub use search::{Choose, Path, Search, Tune};
 pub use tables::Table;
 pub use train::Train;
 

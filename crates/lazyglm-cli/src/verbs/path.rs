@@ -1,135 +1,92 @@
-//! `lazyglm path DATA`: the regularisation path, one model per λ₁.
+//! `lazyglm path DATA`: the regularisation path, one minimiser per penalty from strong to weak.
 
+use super::search_table::{Row, as_json, csv, human};
+use super::sgd_path;
 use crate::args::Path;
-use crate::grid::Grid;
-use crate::print::{self, count, warning};
-use crate::verbs::common::refuse_same;
+use crate::exact::{Defaults, Exact};
+use crate::print::{self, note};
+use crate::verbs::common::{refuse_same, writable};
 use lazyglm::data::feature_ids::one_line;
-use lazyglm::train::search::{Stop, path};
-use lazyglm::{Error, Result, util::files};
-use serde_json::{Value, json};
+use lazyglm::train::search::PathModel;
+use lazyglm::{Error, Place, Result, Solver, util::files};
 use std::io::{self, Write};
+
+const DEFAULTS: Defaults = Defaults { steps: 50, ratios: "1", folds: None, to_the_end: false, budget: None };
 
 /// Runs the verb.
 pub fn run(args: Path) -> Result<()> {
-    if args.train.output.is_some() {
-        let hint =
-            "write its weights with --coefficients FILE, or train one of its models with `lazyglm train -o`";
-        return Err(Error::call("-o: a path is many models, and a model file holds one", hint));
+    if args.train.solver() == Solver::Sgd {
+        return sgd_path::run(args);
     }
+    let output = args.train.output.as_deref();
+    output.map_or(Ok(()), |file| writable(file, &args.train.data))?;
     if let Some(file) = &args.coefficients {
         refuse_same(file, &args.train.data)?;
         files::check_writable(file)?;
     }
-    let grid = Grid::prepare(&args.train, 1)?;
-    let stops = path(&grid.task, grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory)?;
-    let seconds = grid.started.elapsed().as_secs_f64();
-    for stop in &stops {
-        if let Some(step) = stop.diverged {
-            let (l1, l2) = (stop.point.penalty.l1, stop.point.penalty.l2);
-            let text =
-                format!("l1 {l1:?}, l2 {l2:?} diverged (NaN or infinity) at step {step}, and has no weights");
-            warning(args.train.quiet, &text);
-        }
+    let held = args.search.folds.is_some() || args.train.validation.is_some();
+    if output.is_some() && !held && args.search.max_features.is_none() {
+        let hint = "say which to write: add --folds 5, --validation FILE or --max-features K, or use --coefficients FILE";
+        return Err(Error::call("-o: a path is many models, and a model file holds one", hint));
     }
+    let exact = Exact::run(&args.train, &args.search, &DEFAULTS)?;
     if let Some(file) = &args.coefficients {
-        files::write_whole(file, |out| coefficients(out, &grid, &stops))?;
+        files::write_whole(file, |out| coefficients(out, &exact))?;
+    }
+    let report = match (output, exact.chosen) {
+        (Some(file), Some(chosen)) => Some(exact.save(&exact.paths.models[chosen], file)?),
+        _ => None,
+    };
+    let rows = Row::all(&exact);
+    if exact.settings.interrupted() {
+        note(args.train.quiet, "interrupted: these are the models found so far");
     }
     print::result(|out| match (args.train.json, args.csv) {
-        (true, _) => writeln!(out, "{}", as_json(&grid, &stops, seconds)),
-        (_, true) => csv(out, &stops),
-        _ => human(out, &grid, &stops, seconds),
+        (true, _) => writeln!(out, "{}", as_json(&exact, &rows, report.as_ref(), true)),
+        (_, true) => csv(out, &rows),
+        _ => {
+            human(out, &exact, &rows)?;
+            output.map_or(Ok(()), |file| writeln!(out, "model      {}", Place::file(file)))
+        }
     })
 }
 
-/// The weights in the units of the data with the names of their features, in the order of features.
-fn weights(grid: &Grid, stop: &Stop) -> Vec<(String, f64)> {
-    let features = &grid.task.data.features;
-    let mut columns: Vec<(usize, f64)> =
-        stop.weights.iter().map(|&(column, w)| (column as usize, w)).collect();
-    columns.sort_by_key(|&(column, _)| features.index(column)); // columns may be renumbered
-    columns
-        .into_iter()
-        .map(|(column, w)| (features.name(column), features.in_data_units(column, w)))
-        .collect()
+/// The weights of a model in the units of the data, with the names of their features and heads.
+pub(super) fn weights(exact: &Exact, model: &PathModel) -> Vec<(Option<String>, String, f64)> {
+    let (features, heads) = (&exact.task.data.features, exact.task.targets.heads());
+    let mut all = Vec::new();
+    for (k, head) in model.heads.iter().enumerate() {
+        let name = heads.map(|heads| heads.names[k].clone());
+        all.push((name.clone(), "(bias)".to_string(), head.bias));
+        let mut columns: Vec<(usize, f64)> =
+            head.columns.iter().map(|&column| column as usize).zip(head.weights.iter().copied()).collect();
+        columns.sort_by_key(|&(column, _)| features.index(column)); // columns may be renumbered
+        all.extend(
+            columns
+                .into_iter()
+                .map(|(column, w)| (name.clone(), features.name(column), features.in_data_units(column, w))),
+        );
+    }
+    all
 }
 
-fn coefficients(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
-    writeln!(out, "l1,l2,feature,weight")?;
-    for stop in stops {
-        let penalty = stop.point.penalty;
-        writeln!(out, "{:?},{:?},(bias),{:?}", penalty.l1, penalty.l2, stop.bias)?;
-        for (name, weight) in weights(grid, stop) {
-            writeln!(out, "{:?},{:?},{},{weight:?}", penalty.l1, penalty.l2, quoted(&name))?;
+fn coefficients(out: &mut dyn Write, exact: &Exact) -> io::Result<()> {
+    let many = exact.task.targets.heads().is_some();
+    writeln!(out, "l1,l2,{}feature,weight", if many { "class," } else { "" })?;
+    for model in &exact.paths.models {
+        let penalty = model.penalty;
+        for (head, name, weight) in weights(exact, model) {
+            let head = head.map_or(String::new(), |head| quoted(&head) + ",");
+            writeln!(out, "{:?},{:?},{head}{},{weight:?}", penalty.l1, penalty.l2, quoted(&name))?;
         }
     }
     Ok(())
 }
 
 /// A CSV field, quoted if needed.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     match name.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", name.replace('"', "\"\"")),
         false => one_line(name).into_owned(),
     }
-}
-
-fn csv(out: &mut dyn Write, stops: &[Stop]) -> io::Result<()> {
-    writeln!(out, "l1,l2,nonzeros,loss,objective,validation_loss")?;
-    stops.iter().try_for_each(|stop| {
-        let penalty = stop.point.penalty;
-        let held_out = stop.validation_loss.map_or(String::new(), |loss| format!("{loss:?}"));
-        let (loss, objective) = (stop.objective.loss, stop.objective.total());
-        writeln!(
-            out,
-            "{:?},{:?},{},{loss:?},{objective:?},{held_out}",
-            penalty.l1,
-            penalty.l2,
-            stop.weights.len()
-        )
-    })
-}
-
-fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop], seconds: f64) -> io::Result<()> {
-    let held_out = if grid.held_out.is_some() { "    held-out" } else { "" };
-    writeln!(
-        out,
-        "{:>10} {:>10} {:>11} {:>12} {:>12}{held_out}",
-        "l1", "l2", "non-zeros", "loss", "objective"
-    )?;
-    for stop in stops {
-        let (penalty, f) = (stop.point.penalty, stop.objective);
-        let nonzeros = count(stop.weights.len() as u64);
-        let held_out = stop.validation_loss.map_or(String::new(), |loss| format!(" {loss:>11.6}"));
-        writeln!(
-            out,
-            "{:>10.3e} {:>10.3e} {nonzeros:>11} {:>12.6} {:>12.6}{held_out}",
-            penalty.l1,
-            penalty.l2,
-            f.loss,
-            f.total()
-        )?;
-    }
-    let (rows, read) = (count(grid.task.len() as u64), grid.seconds_read);
-    writeln!(
-        out,
-        "\ntrained    {} models on {rows} rows in {seconds:.3} s (read in {read:.3} s)",
-        stops.len()
-    )
-}
-
-fn as_json(grid: &Grid, stops: &[Stop], seconds: f64) -> Value {
-    let point = |stop: &Stop| {
-        let weights: Vec<Value> =
-            weights(grid, stop).into_iter().map(|(name, w)| json!({"feature": name, "weight": w})).collect();
-        json!({
-            "l1": stop.point.penalty.l1, "l2": stop.point.penalty.l2, "nonzeros": stop.weights.len(),
-            "loss": stop.objective.loss, "objective": stop.objective.total(),
-            "validation_loss": stop.validation_loss, "bias": stop.bias, "weights": weights,
-        })
-    };
-    json!({
-        "points": stops.iter().map(point).collect::<Vec<_>>(),
-        "seconds_read": grid.seconds_read, "seconds_train": seconds,
-    })
 }

@@ -11,26 +11,19 @@ use crate::args::Train;
 use crate::plan;
 use crate::print::{self, note};
 use crate::progress::Display;
-use crate::verbs::common::{refuse_same, use_threads};
+use crate::verbs::common::{interrupt, refuse_same, use_threads, writable};
 use crate::warm_start::warm_start;
 use figures::human;
 use lazyglm::train::heads::Room;
-use lazyglm::util::files;
-use lazyglm::{CacheMode, ElasticNet, Error, Model, Result, Stop, TargetKind, train};
+use lazyglm::{CacheMode, ElasticNet, Model, Result, Stop, TargetKind, train};
 use notes::comment;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Runs the verb.
 pub fn run(args: Train) -> Result<()> {
     let plan = plan::plan(&args, plan::one(&args)?)?;
     if let Some(path) = &args.output {
-        if path.as_os_str() == "-" {
-            return Err(Error::call("a model cannot go to standard output", "give -o the name of a file"));
-        }
-        refuse_same(path, &args.data)?;
-        files::check_writable(path)?; // now, not after training
+        writable(path, &args.data)?;
     }
     if let CacheMode::File(cache) = CacheMode::parse(&args.cache) {
         refuse_same(&cache, &args.data)?;
@@ -77,16 +70,4 @@ pub fn run(args: Train) -> Result<()> {
         Stop::Interrupted => std::process::exit(130), // the model is kept, and scripts should know what it is
         _ => Ok(()),
     }
-}
-
-/// Installs the Ctrl-C handler: the first Ctrl-C stops training and keeps the model, the second ends the program.
-fn interrupt() -> Option<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let theirs = flag.clone();
-    let set = ctrlc::set_handler(move || {
-        if theirs.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    set.ok().map(|()| flag)
 }

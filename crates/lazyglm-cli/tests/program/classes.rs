@@ -222,7 +222,7 @@ fn odd_numbers_of_classes_are_learnt_with_a_note_or_refused() {
         &["--update is not for more than two classes", "leave --update out"],
     );
     folder.refuses("train two.svm --multiclass ovr --multilabel", 2, &["--multi"]);
-    folder.refuses("tune data.svm", 2, &["more than two classes", "train"]);
+    folder.refuses("tune data.svm --solver sgd", 2, &["more than two classes", "train"]);
 }
 
 #[test]

@@ -61,6 +61,7 @@ parameters! {
     Interact "interact" "The namespaces or columns whose features are multiplied."
     L1 "l1" "The weight λ₁ of the ℓ₁ penalty."
     L2 "l2" "The weight λ₂ of the squared ℓ₂ penalty."
+    L1Ratio "l1_ratio" "The share of λ₁ in λ₁ + λ₂."
     Loss "loss" "The loss."
     Memory "memory" "The memory that training may use."
     Method "method" "The way in which a step applies the penalty."

@@ -22,6 +22,7 @@ use crate::train::minimiser::{Minimiser, Minimum, Solve};
 use crate::util::error::{Error, Kind, Result};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 /// A path ends where the loss is below this share of the loss without weights,
 const FITTED: f64 = 1e-3;
@@ -46,6 +47,10 @@ pub struct ExactPath<'a> {
     pub metric: Metric,
     /// Whether a path ends where weaker penalties fit noise alone.
     pub may_end: bool,
+    /// The largest number of features of a model; a path ends before the first model that has more.
+    pub max_features: Option<usize>,
+    /// The time after which no penalty is begun.
+    pub deadline: Option<Instant>,
 }
 
 /// The minimiser at one penalty of a path.
@@ -73,11 +78,15 @@ impl PathModel {
 
     /// The number of features with a non-zero weight in some head.
     pub fn features(&self) -> usize {
-        let mut columns: Vec<u32> = self.heads.iter().flat_map(|head| head.columns.iter().copied()).collect();
-        columns.sort_unstable();
-        columns.dedup();
-        columns.len()
+        features(&self.heads)
     }
+}
+
+fn features(heads: &[Head]) -> usize {
+    let mut columns: Vec<u32> = heads.iter().flat_map(|head| head.columns.iter().copied()).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns.len()
 }
 
 /// The models of all sequences, and the held-out results if there are held-out rows.
@@ -119,6 +128,8 @@ impl ExactPath<'_> {
     ///     sequences: vec![sequence],
     ///     metric: Metric::Auc,
     ///     may_end: false,
+    ///     max_features: None,
+    ///     deadline: None,
     /// };
     /// let found = path.run(&|_| {}).unwrap();
     /// assert!(found.models[0].nonzeros() < found.models[2].nonzeros());
@@ -148,6 +159,10 @@ impl ExactPath<'_> {
         self.gather(runs)
     }
 
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
     /// One path: on all rows, or on those outside a fold.
     fn one(&self, fold: Option<usize>, sequence: usize, see: &(dyn Fn() + Sync)) -> Run {
         let split = match (&self.held, fold) {
@@ -167,6 +182,9 @@ impl ExactPath<'_> {
         let mut run = Run { fold, sequence, solved: Vec::new() };
         let (mut losses, mut best) = (vec![], f64::INFINITY);
         for &penalty in &self.sequences[sequence] {
+            if self.is_late() && !run.solved.is_empty() {
+                break;
+            }
             let weighted_penalty = WeightedPenalty { penalty, ..self.settings.weighted_penalty() };
             let start = run.solved.last().map(|(last, _): &(Minimum, _)| last.heads.as_slice());
             let found = minimiser.minimise(&Solve {
@@ -176,7 +194,9 @@ impl ExactPath<'_> {
                 work: usize::MAX,
                 watch: &|_, _| !self.settings.interrupted(),
             });
-            if found.stop == Stop::Interrupted {
+            let beyond =
+                self.max_features.is_some_and(|most| fold.is_none() && features(&found.heads) > most);
+            if found.stop == Stop::Interrupted || beyond {
                 break;
             }
             see();
@@ -229,7 +249,7 @@ impl ExactPath<'_> {
                     let what = format!("the {} is undefined on the held-out rows of every fold", self.metric);
                     return Err(Error::call(what, "use another metric, or fewer folds"));
                 };
-                let stopped = self.settings.interrupted();
+                let stopped = self.settings.interrupted() || self.is_late();
                 Some(Outcome { scores, by_fold, best, one_se, stopped, groups: 1 })
             }
         };
@@ -292,6 +312,34 @@ impl ExactPath<'_> {
         let Minimum { heads, stop, steps, .. } = found;
         PathModel { penalty, heads, objective, certificate, stop, steps }
     }
+}
+
+/// λ₁_max: the smallest λ₁ at which all weights are zero, for any λ₂ and for all heads.
+pub fn strongest_l1(task: &Task, settings: &Settings) -> f64 {
+    let largest = |gradient: &[f64]| {
+        let weighted_penalty =
+            WeightedPenalty { penalty: ElasticNet { l1: 1.0, l2: 0.0 }, ..settings.weighted_penalty() };
+        let one = |(j, g): (usize, &f64)| match weighted_penalty.at(j).l1 {
+            factor if factor > 0.0 => g.abs() / factor,
+            _ => 0.0,
+        };
+        gradient.iter().enumerate().map(one).fold(0.0, f64::max)
+    };
+    let Some(targets) = task.targets.heads() else {
+        return largest(&objective::NullModel::of(task.examples(), &*task.loss, settings.bias).gradient);
+    };
+    let what = HeadsEvaluation {
+        rows: task.data.rows.borrow(),
+        weights: task.weights.as_deref(),
+        sets: targets.sets,
+        kind: targets.kind,
+        loss: &*task.loss,
+        weighted_penalty: settings.weighted_penalty(),
+        with_bias: settings.bias,
+        at_once: rayon::current_num_threads(),
+    };
+    let heads = vec![Head::default(); targets.names.len()];
+    objective::of_heads(&what, &heads).iter().map(|head| head.l1_max).fold(0.0, f64::max)
 }
 
 /// The weighted mean loss.

@@ -7,7 +7,7 @@ mod halving;
 mod lane_grid;
 mod path;
 
-pub use exact::{ExactPath, ExactPaths, PathModel, PathProgress};
+pub use exact::{ExactPath, ExactPaths, PathModel, PathProgress, strongest_l1};
 pub use folds::Folds;
 pub use grid::{Numbers, Point, points};
 pub use halving::{Dropped, Outcome, Score, Search, Stage, choose, search, summed};

@@ -1,0 +1,178 @@
+//! Preparation that `tune` and `path` share if every model is a minimiser: sequences of penalties, and rows in memory.
+
+use crate::args::{Choose, Search, Train};
+use crate::plan;
+use crate::print::note;
+use crate::verbs::common::{interrupt, use_threads};
+use crate::verbs::train::{TrainingData, TrainingRows};
+use crate::warm_start::warm_start;
+use indicatif::{ProgressBar, ProgressStyle};
+use lazyglm::eval::metrics::Metric;
+use lazyglm::train::search::{ExactPath, ExactPaths, Folds, Held, Numbers, PathModel, strongest_l1};
+use lazyglm::{
+    ElasticNet, Error, Model, Parameter, Report, Result, Settings, Solver, Start, TargetKind, Task, train,
+};
+use std::io::{IsTerminal, stderr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The default sequence of λ₁ goes from λ₁_max down to `DOWN_TO`·λ₁_max.
+const DOWN_TO: f64 = 1e-5;
+
+/// What a verb asks for if the flags do not say.
+pub struct Defaults {
+    /// The number of values of λ₁.
+    pub steps: usize,
+    /// The shares of λ₁ in λ₁ + λ₂.
+    pub ratios: &'static str,
+    /// The number of folds, if there are no held-out rows.
+    pub folds: Option<usize>,
+    /// Whether a path goes to its end, also where models are far worse than the best.
+    pub to_the_end: bool,
+    /// The time limit.
+    pub budget: Option<Duration>,
+}
+
+/// Paths of minimisers, and the rows that they were found on.
+pub struct Exact {
+    /// The training rows.
+    pub task: Box<Task>,
+    /// The settings, without the penalty.
+    pub settings: Settings,
+    /// The metric on held-out rows.
+    pub metric: Metric,
+    /// The models and the held-out results.
+    pub paths: ExactPaths,
+    /// The model to write.
+    pub chosen: Option<usize>,
+    /// Seconds spent on reading, and on the paths.
+    pub seconds: [f64; 2],
+}
+
+impl Exact {
+    /// Reads the data and finds the minimisers.
+    pub fn run(args: &Train, search: &Search, defaults: &Defaults) -> Result<Exact> {
+        if !matches!(args.solver(), Solver::Auto | Solver::Newton) {
+            let what = format!("--solver {}: the models of a path are minimisers", args.solver());
+            let hint = "leave it out, or use --solver sgd, which trains all models in one pass";
+            return Err(Error::call(what, hint));
+        }
+        let metric: Metric = search.metric.parse()?;
+        let l1 = args.l1.as_deref().map(|text| Numbers::parse(Parameter::L1, text)).transpose()?;
+        let l2 = args.l2.as_deref().map(|text| Numbers::parse(Parameter::L2, text)).transpose()?;
+        let ratios = ratios(search.l1_ratio.as_deref().unwrap_or(defaults.ratios))?;
+        let highest = |numbers: &Option<Numbers>| {
+            numbers.as_ref().and_then(|numbers| numbers.values().last().copied()).unwrap_or(0.0)
+        };
+        let strongest = ElasticNet::new(highest(&l1), highest(&l2))?;
+        let plan = plan::plan(args, (strongest, None))?;
+        plan.notes.iter().for_each(|text| note(args.quiet, text));
+        use_threads(args.threads)?;
+        let started = Instant::now();
+        let TrainingData { rows, held_out } = TrainingData::read(args, &plan)?;
+        let seconds_read = started.elapsed().as_secs_f64();
+        let TrainingRows::Memory(task) = rows else {
+            let hint = "raise --memory, or train one model with `lazyglm train`";
+            return Err(Error::call("the rows do not fit into --memory, and a path needs them there", hint));
+        };
+        let heads = task.targets.heads().map(|heads| heads.kind);
+        plan::check(args, Some(&*task.loss), Some(TargetKind::of(heads)))?;
+        if args.loss == "auto" && heads.is_none() {
+            note(args.quiet, &format!("loss {}", task.loss.spec()));
+        }
+        let tolerance = args.tolerance.unwrap_or(Settings::default().tolerance);
+        let given = Settings { solver: Solver::Newton, choose_penalty: false, tolerance, ..plan.settings };
+        let settings = Settings { interrupt: interrupt(), ..warm_start(args, &*task, &given)? };
+        let started = Instant::now();
+        let l1 = match l1 {
+            Some(l1) => l1,
+            None => match strongest_l1(&task, &settings) {
+                most if most > 0.0 => Numbers::between(DOWN_TO * most, most, defaults.steps),
+                _ => Numbers::parse(Parameter::L1, "0")?,
+            },
+        };
+        let held = match (&held_out, search.folds.map(|folds| folds as usize).or(defaults.folds)) {
+            (Some(task), _) => Held::Rows(task),
+            (None, Some(folds)) => Held::Folds(Folds::new(&task, folds, args.seed)?),
+            (None, None) => Held::Nothing,
+        };
+        let path = ExactPath {
+            task: &task,
+            held,
+            settings: &settings,
+            sequences: sequences(&l1, l2.as_ref(), &ratios),
+            metric,
+            may_end: args.l1.is_none() && !defaults.to_the_end,
+            max_features: search.max_features.map(|most| most as usize),
+            deadline: defaults.budget.map(|budget| started + budget),
+        };
+        let bar = bar(args.quiet);
+        let paths = path.run(&|at| {
+            bar.set_length(at.total as u64);
+            bar.set_position(at.solved as u64);
+        });
+        bar.finish_and_clear();
+        let paths = paths?;
+        let seconds = [seconds_read, started.elapsed().as_secs_f64()];
+        let chosen = match (&paths.outcome, search.choose) {
+            (Some(outcome), Choose::Best) => Some(outcome.best),
+            (Some(outcome), Choose::OneSe) => Some(outcome.one_se),
+            (None, _) => search.max_features.and(paths.models.len().checked_sub(1)),
+        };
+        Ok(Exact { task, settings, metric, paths, chosen, seconds })
+    }
+
+    /// Finishes the chosen model on all rows, and writes it to a file.
+    pub fn save(&self, model: &PathModel, file: &Path) -> Result<Report> {
+        let start = match self.task.targets.heads() {
+            Some(_) => Start { heads: model.heads.clone(), ..Start::default() },
+            None => {
+                let head = &model.heads[0];
+                Start::one(head.dense(self.task.data.rows.columns()), head.bias)
+            }
+        };
+        let settings =
+            Settings { penalty: model.penalty, start: Some(Arc::new(start)), ..self.settings.clone() };
+        let mut trained = train(&*self.task, None, &settings, &mut |_| {})?;
+        [trained.report.seconds_read, trained.report.seconds_train] = self.seconds;
+        let report = trained.report.clone();
+        Model::new(&*self.task, &settings, trained).save(file)?;
+        Ok(report)
+    }
+}
+
+/// Parses shares of λ₁ in λ₁ + λ₂.
+fn ratios(text: &str) -> Result<Vec<f64>> {
+    let wrong = || Error::parameter(Parameter::L1Ratio, text, "numbers above 0 and up to 1, as in 0.1,0.5,1");
+    let numbers = Numbers::parse(Parameter::L1Ratio, text).map_err(|_| wrong())?;
+    match numbers.values().iter().all(|&ratio| ratio > 0.0 && ratio <= 1.0) {
+        true => Ok(numbers.values().to_vec()),
+        false => Err(wrong()),
+    }
+}
+
+/// One sequence of penalties per λ₂, or per share of λ₁; each from strong to weak.
+fn sequences(l1: &Numbers, l2: Option<&Numbers>, ratios: &[f64]) -> Vec<Vec<ElasticNet>> {
+    let down = || l1.values().iter().rev().copied();
+    match l2 {
+        Some(l2) => l2.values().iter().map(|&l2| down().map(|l1| ElasticNet { l1, l2 }).collect()).collect(),
+        None => {
+            let digits = |l2: f64| format!("{l2:.3e}").parse().unwrap_or(l2); // as many as λ₁ has
+            let with = |ratio: f64| move |l1: f64| ElasticNet { l1, l2: digits(l1 * (1.0 - ratio) / ratio) };
+            ratios.iter().rev().map(|&ratio| down().map(with(ratio)).collect()).collect()
+        }
+    }
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    if quiet || !stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(1);
+    let look = "{percent:>3}% {bar:20.cyan/blue} {eta} left · {pos} of {len} minimisers";
+    if let Ok(style) = ProgressStyle::with_template(look) {
+        bar.set_style(style.progress_chars("━╸─"));
+    }
+    bar
+}

@@ -1,0 +1,128 @@
+//! `lazyglm path DATA --solver sgd`: the path by SGD, all models as lanes of one pass.
+
+use crate::args::Path;
+use crate::grid::{Grid, refuse};
+use crate::print::{self, count, warning};
+use crate::verbs::common::refuse_same;
+use crate::verbs::path::quoted;
+use lazyglm::train::search::{Stop, path};
+use lazyglm::{Error, Result, util::files};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// Runs the verb.
+pub fn run(args: Path) -> Result<()> {
+    refuse(&args.search, args.search.folds.is_some())?;
+    if args.train.output.is_some() {
+        let hint =
+            "write its weights with --coefficients FILE, or train one of its models with `lazyglm train -o`";
+        return Err(Error::call("-o: a path is many models, and a model file holds one", hint));
+    }
+    if let Some(file) = &args.coefficients {
+        refuse_same(file, &args.train.data)?;
+        files::check_writable(file)?;
+    }
+    let grid = Grid::prepare(&args.train, 1)?;
+    let stops = path(&grid.task, grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory)?;
+    let seconds = grid.started.elapsed().as_secs_f64();
+    for stop in &stops {
+        if let Some(step) = stop.diverged {
+            let (l1, l2) = (stop.point.penalty.l1, stop.point.penalty.l2);
+            let text =
+                format!("l1 {l1:?}, l2 {l2:?} diverged (NaN or infinity) at step {step}, and has no weights");
+            warning(args.train.quiet, &text);
+        }
+    }
+    if let Some(file) = &args.coefficients {
+        files::write_whole(file, |out| coefficients(out, &grid, &stops))?;
+    }
+    print::result(|out| match (args.train.json, args.csv) {
+        (true, _) => writeln!(out, "{}", as_json(&grid, &stops, seconds)),
+        (_, true) => csv(out, &stops),
+        _ => human(out, &grid, &stops, seconds),
+    })
+}
+
+/// The weights in the units of the data with the names of their features, in the order of features.
+fn weights(grid: &Grid, stop: &Stop) -> Vec<(String, f64)> {
+    let features = &grid.task.data.features;
+    let mut columns: Vec<(usize, f64)> =
+        stop.weights.iter().map(|&(column, w)| (column as usize, w)).collect();
+    columns.sort_by_key(|&(column, _)| features.index(column)); // columns may be renumbered
+    columns
+        .into_iter()
+        .map(|(column, w)| (features.name(column), features.in_data_units(column, w)))
+        .collect()
+}
+
+fn coefficients(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
+    writeln!(out, "l1,l2,feature,weight")?;
+    for stop in stops {
+        let penalty = stop.point.penalty;
+        writeln!(out, "{:?},{:?},(bias),{:?}", penalty.l1, penalty.l2, stop.bias)?;
+        for (name, weight) in weights(grid, stop) {
+            writeln!(out, "{:?},{:?},{},{weight:?}", penalty.l1, penalty.l2, quoted(&name))?;
+        }
+    }
+    Ok(())
+}
+
+fn csv(out: &mut dyn Write, stops: &[Stop]) -> io::Result<()> {
+    writeln!(out, "l1,l2,nonzeros,loss,objective,validation_loss")?;
+    stops.iter().try_for_each(|stop| {
+        let penalty = stop.point.penalty;
+        let held_out = stop.validation_loss.map_or(String::new(), |loss| format!("{loss:?}"));
+        let (loss, objective) = (stop.objective.loss, stop.objective.total());
+        writeln!(
+            out,
+            "{:?},{:?},{},{loss:?},{objective:?},{held_out}",
+            penalty.l1,
+            penalty.l2,
+            stop.weights.len()
+        )
+    })
+}
+
+fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop], seconds: f64) -> io::Result<()> {
+    let held_out = if grid.held_out.is_some() { "    held-out" } else { "" };
+    writeln!(
+        out,
+        "{:>10} {:>10} {:>11} {:>12} {:>12}{held_out}",
+        "l1", "l2", "non-zeros", "loss", "objective"
+    )?;
+    for stop in stops {
+        let (penalty, f) = (stop.point.penalty, stop.objective);
+        let nonzeros = count(stop.weights.len() as u64);
+        let held_out = stop.validation_loss.map_or(String::new(), |loss| format!(" {loss:>11.6}"));
+        writeln!(
+            out,
+            "{:>10.3e} {:>10.3e} {nonzeros:>11} {:>12.6} {:>12.6}{held_out}",
+            penalty.l1,
+            penalty.l2,
+            f.loss,
+            f.total()
+        )?;
+    }
+    let (rows, read) = (count(grid.task.len() as u64), grid.seconds_read);
+    writeln!(
+        out,
+        "\ntrained    {} models on {rows} rows in {seconds:.3} s (read in {read:.3} s)",
+        stops.len()
+    )
+}
+
+fn as_json(grid: &Grid, stops: &[Stop], seconds: f64) -> Value {
+    let point = |stop: &Stop| {
+        let weights: Vec<Value> =
+            weights(grid, stop).into_iter().map(|(name, w)| json!({"feature": name, "weight": w})).collect();
+        json!({
+            "l1": stop.point.penalty.l1, "l2": stop.point.penalty.l2, "nonzeros": stop.weights.len(),
+            "loss": stop.objective.loss, "objective": stop.objective.total(),
+            "validation_loss": stop.validation_loss, "bias": stop.bias, "weights": weights,
+        })
+    };
+    json!({
+        "points": stops.iter().map(point).collect::<Vec<_>>(),
+        "seconds_read": grid.seconds_read, "seconds_train": seconds,
+    })
+}
