@@ -75,6 +75,11 @@ impl<V: Value> Columns<V> {
         &self.entries[self.offsets[j]..self.offsets[j + 1]]
     }
 
+    /// The rows in which a column is not zero.
+    pub fn rows_of(&self, j: usize) -> impl Iterator<Item = usize> {
+        self.column(j).iter().map(|(i, _)| *i as usize)
+    }
+
     /// The products Σᵢ xᵢⱼ·vᵢ for all columns.
     pub fn products(&self, vector: &[f64], products: &mut [f64]) {
         assert_eq!(vector.len(), self.height);

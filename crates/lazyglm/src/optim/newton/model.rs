@@ -18,8 +18,12 @@ use crate::optim::kernel::{Columns, F32Columns, F32Rows};
 use crate::problem::penalty::ElasticNet;
 use crate::util::random::Random;
 
-/// Rows whose curvature is below this share of the largest are omitted.
+/// Rows whose curvature, divided by their sample weight, is below this share of the largest may be omitted,
 const FAINT: f64 = 4e-3;
+/// if the omitted rows together have at most this share of all curvature,
+const FAINT_TOTAL: f64 = 5e-3;
+/// and at most this share of the curvature of each weight.
+const FAINT_COLUMN: f64 = 0.3;
 /// Ratio of successive decreases above which conjugate gradients on the face are worth their passes.
 const SLOW: f64 = 0.5;
 /// Cost of conjugate gradients on the face, in passes over the columns.
@@ -67,19 +71,7 @@ impl QuadraticModel {
     ) -> QuadraticModel {
         let weighted_penalty = &newton.problem.weighted_penalty;
         let (set, whole) = working_set(newton, point, most);
-        let highest = point.second_derivatives.iter().copied().fold(0.0, f64::max);
-        let (mut place, mut roots) = (vec![u32::MAX; point.second_derivatives.len()], Vec::new());
-        let mut of_bias = [total(&point.slopes), 0.0, 0.0];
-        for (i, &second_derivative) in point.second_derivatives.iter().enumerate() {
-            if second_derivative > FAINT * highest {
-                place[i] = roots.len() as u32;
-                roots.push(second_derivative.sqrt() as f32);
-                of_bias[1] += second_derivative;
-            } else {
-                of_bias[2] += second_derivative;
-            }
-        }
-        let (copied, squares) = columns.to_f32(&set, &place, &roots, &point.second_derivatives);
+        let Kept { copied, squares, roots, of_bias } = Kept::of(newton, point, columns, &set);
         let units: Vec<f64> = set.iter().map(|&j| columns.unit(j as usize)).collect();
         let from: Vec<f64> =
             set.iter().zip(&units).map(|(&j, unit)| point.weights[j as usize] / unit).collect();
@@ -254,6 +246,59 @@ impl QuadraticModel {
         }
         change
     }
+}
+
+/// The rows with enough curvature to be kept in the sums by column.
+struct Kept {
+    copied: F32Columns,
+    squares: Vec<[f64; 2]>,
+    roots: Vec<f32>,
+    of_bias: [f64; 3],
+}
+
+impl Kept {
+    fn of<V: Value>(newton: &Newton<V>, point: &Point, columns: &Columns<V>, set: &[u32]) -> Kept {
+        let curvature = &point.second_derivatives;
+        let mut keep = rows_to_keep(curvature, |i| newton.problem.examples.weight(i));
+        let kept = Kept::rows(point, columns, set, &keep);
+        let faint = |[kept, rest]: &[f64; 2]| *rest > FAINT_COLUMN * (kept + rest);
+        if !kept.squares.iter().any(faint) {
+            return kept;
+        }
+        for (&j, _) in set.iter().zip(&kept.squares).filter(|(_, squares)| faint(squares)) {
+            columns.rows_of(j as usize).for_each(|i| keep[i] = curvature[i] > 0.0);
+        }
+        Kept::rows(point, columns, set, &keep)
+    }
+
+    fn rows<V: Value>(point: &Point, columns: &Columns<V>, set: &[u32], keep: &[bool]) -> Kept {
+        let (mut place, mut roots) = (vec![u32::MAX; keep.len()], Vec::new());
+        let mut of_bias = [total(&point.slopes), 0.0, 0.0];
+        for (i, &second_derivative) in point.second_derivatives.iter().enumerate() {
+            if keep[i] {
+                place[i] = roots.len() as u32;
+                roots.push(second_derivative.sqrt() as f32);
+                of_bias[1] += second_derivative;
+            } else {
+                of_bias[2] += second_derivative;
+            }
+        }
+        let (copied, squares) = columns.to_f32(set, &place, &roots, &point.second_derivatives);
+        Kept { copied, squares, roots, of_bias }
+    }
+}
+
+/// Whether each row is kept. A row is omitted because its loss is nearly straight, never because its weight is
+/// small: light rows may have all the curvature in a direction that heavy rows do not have.
+fn rows_to_keep(curvature: &[f64], weight: impl Fn(usize) -> f64) -> Vec<bool> {
+    let most = FAINT_TOTAL * total(curvature);
+    let rows = || curvature.iter().enumerate();
+    let highest = rows().filter(|(_, d)| **d > 0.0).map(|(i, d)| d / weight(i)).fold(0.0, f64::max);
+    let mut least = FAINT * highest.min(f64::MAX); // not infinite, so that it can fall
+    while rows().filter(|(i, d)| **d <= least * weight(*i)).map(|(_, d)| d).sum::<f64>() > most {
+        least *= 0.25;
+    }
+    rows().map(|(i, d)| *d > least * weight(i)).collect()
 }
 
 pub(super) fn shrunk(v: f64, by: f64, nonnegative: bool) -> f64 {
