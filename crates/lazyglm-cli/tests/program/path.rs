@@ -110,7 +110,8 @@ fn labels_have_a_path_of_their_own() {
     let found =
         folder.json("tune labels.svm --multilabel --l1-ratio 0.5 -o m --metric macro-f1 --quiet --json");
     assert!(points(&found).len() > 5 && number(&found["refit"]["relative_gap"]) < 1e-3);
-    assert_eq!(folder.json("inspect m --json")["heads"]["names"].as_array().map(Vec::len), Some(3));
+    assert_eq!(found["refit"]["heads"]["heads"].as_array().map(Vec::len), Some(3));
+    folder.ok("predict m labels.svm");
     let csv =
         folder.ok("path labels.svm --multilabel --l1 1e-2,1e-3 --csv --coefficients w.csv --quiet").stdout;
     assert!(
