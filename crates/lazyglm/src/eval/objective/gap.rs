@@ -113,6 +113,11 @@ impl Certificate {
     /// above every lower bound.
     pub(crate) fn with_dual(self, dual: Dual) -> Certificate {
         let (bound, size) = dual.best(self.objective);
+        self.with_bound(bound, size)
+    }
+
+    /// Adds a dual bound whose terms have magnitude `size`.
+    pub(super) fn with_bound(self, bound: f64, size: f64) -> Certificate {
         let rounding = 1e-9 * self.objective.abs() + 1e-12 * size;
         let proves = bound <= self.objective + rounding; // false for NaN
         if !proves {
@@ -239,26 +244,32 @@ impl Dual<'_> {
     fn best(&self, objective: f64) -> (f64, f64) {
         let most = (0..self.gradient.len()).map(|j| self.allowed(j)).fold(1.0, f64::min);
         let size = sum(self.kept.len(), |i| self.conjugate(i, most).abs()) / self.kept.len() as f64;
-        let mut best = self.at(most).max(self.at(0.0));
-        if relative(objective, best) < 1e-3 {
-            return (best, size);
-        }
-        let (mut low, mut high) = (0.0, most);
-        let golden = 0.5 * (5f64.sqrt() - 1.0);
-        let mut inner = [high - golden * (high - low), low + golden * (high - low)];
-        let mut found = inner.map(|share| self.at(share));
-        for _ in 0..12 {
-            best = best.max(found[0]).max(found[1]);
-            if found[0] > found[1] {
-                (high, inner[1], found[1]) = (inner[1], inner[0], found[0]);
-                inner[0] = high - golden * (high - low);
-                found[0] = self.at(inner[0]);
-            } else {
-                (low, inner[0], found[0]) = (inner[0], inner[1], found[1]);
-                inner[1] = low + golden * (high - low);
-                found[1] = self.at(inner[1]);
-            }
-        }
-        (best, size)
+        (best_share(most, objective, |share| self.at(share)), size)
     }
+}
+
+/// The largest of some values of D, a concave function of a share between 0 and `most`. Near a minimum of F,
+/// the largest share is best.
+pub(super) fn best_share(most: f64, objective: f64, dual: impl Fn(f64) -> f64) -> f64 {
+    let mut best = dual(most).max(dual(0.0));
+    if relative(objective, best) < 1e-3 {
+        return best;
+    }
+    let (mut low, mut high) = (0.0, most);
+    let golden = 0.5 * (5f64.sqrt() - 1.0);
+    let mut inner = [high - golden * (high - low), low + golden * (high - low)];
+    let mut found = inner.map(&dual);
+    for _ in 0..12 {
+        best = best.max(found[0]).max(found[1]);
+        if found[0] > found[1] {
+            (high, inner[1], found[1]) = (inner[1], inner[0], found[0]);
+            inner[0] = high - golden * (high - low);
+            found[0] = dual(inner[0]);
+        } else {
+            (low, inner[0], found[0]) = (inner[0], inner[1], found[1]);
+            inner[1] = low + golden * (high - low);
+            found[1] = dual(inner[1]);
+        }
+    }
+    best
 }

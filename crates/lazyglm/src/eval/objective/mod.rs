@@ -19,6 +19,7 @@ mod gap;
 mod heads;
 mod heads_gap;
 mod null_model;
+mod softmax_gap;
 
 pub(crate) use evaluator::{Evaluator, larger};
 pub use gap::{Certificate, Worst, certify};
@@ -26,6 +27,7 @@ pub(crate) use gap::{Dual, ScoredRow, balanced_slopes};
 pub use heads::{HeadsEvaluation, of_heads};
 pub(crate) use heads_gap::certify_heads;
 pub(crate) use null_model::{NullFigures, NullModel, best_bias, starting_bias};
+pub use softmax_gap::{SoftmaxProblem, certify_softmax};
 
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
