@@ -8,7 +8,8 @@
 //! - [`adagrad`] and [`ftrl`]: a learning rate per weight. `learning_rate_search` finds their common factor,
 //!   and [`scales`] its units.
 //! - [`svrg`]: variance-reduced steps, which run to the optimum.
-//! - [`newton`]: proximal Newton steps, which run to the optimum.
+//! - [`newton`]: proximal Newton steps, which run to the optimum. [`softmax_newton`] does the same for softmax
+//!   regression.
 //! - [`shard`]: computations on one shard of the rows.
 //!
 //! `row_loop` is the loop over rows, [`learner`] the interface of the loop over epochs, and [`prox_steps`]
@@ -44,6 +45,7 @@ pub mod scikit_learn_rate;
 pub mod sgd;
 pub mod shard;
 pub mod softmax;
+pub mod softmax_newton;
 pub mod starting_rate;
 pub mod svrg;
 pub mod update;

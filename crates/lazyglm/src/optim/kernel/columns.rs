@@ -58,6 +58,11 @@ impl<V: Value> Columns<V> {
         self.units.as_ref().map_or(1.0, |units| units[j])
     }
 
+    /// Whether every column has a unit of one.
+    pub fn are_usual(&self) -> bool {
+        self.units.is_none()
+    }
+
     fn unit_of(&self, j: usize) -> f64 {
         let largest = self.column(j).iter().fold(0.0, |most: f64, (_, x)| most.max(x.to_f64().abs()));
         if largest == 0.0 || USUAL.contains(&largest) {
@@ -71,7 +76,8 @@ impl<V: Value> Columns<V> {
         self.offsets[j + 1] - self.offsets[j]
     }
 
-    fn column(&self, j: usize) -> &[(u32, V)] {
+    /// The non-zeros of a column, as (row, value).
+    pub fn column(&self, j: usize) -> &[(u32, V)] {
         &self.entries[self.offsets[j]..self.offsets[j + 1]]
     }
 

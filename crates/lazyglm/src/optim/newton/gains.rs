@@ -5,7 +5,7 @@ const SLOWEST: f64 = 0.99;
 
 /// Decreases of Q by sweeps: at least ½·(second derivative)·move² per step.
 #[derive(Default)]
-pub(super) struct Gains {
+pub(crate) struct Gains {
     /// Total decrease by sweeps and by jumps.
     pub all: f64,
     last: f64,

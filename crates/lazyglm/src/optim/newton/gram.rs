@@ -167,7 +167,7 @@ impl QuadraticModel {
 /// Solves H·x = b by Cholesky decomposition, for the rows and columns `of` a matrix. `x` holds b on input.
 ///
 /// A column that depends on earlier ones keeps its value, and the others are solved for.
-fn solve_by_cholesky(of: &[usize], entry: impl Fn(usize, usize) -> f64, x: &mut [f64]) {
+pub(crate) fn solve_by_cholesky(of: &[usize], entry: impl Fn(usize, usize) -> f64, x: &mut [f64]) {
     const DEPENDENT: f64 = 1e-13; // relative to the diagonal: the rounding error of a zero pivot
     let n = of.len();
     let mut l = vec![0.0; n * n];

@@ -28,7 +28,10 @@ use crate::data::rows::{Examples, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::Columns;
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
+pub(crate) use gains::Gains;
+pub(crate) use gram::solve_by_cholesky;
 use model::QuadraticModel;
+pub(crate) use model::{largest_gradients, shrunk};
 use point::Point;
 use sparse_start::SparseStart;
 use std::sync::OnceLock;
@@ -144,8 +147,8 @@ pub fn solve(
 /// Rows by column. Created when a solve first needs it, and kept for other penalties on the same rows.
 #[derive(Default)]
 pub(crate) struct View {
-    in_f32: OnceLock<Columns<f32>>,
-    in_f64: OnceLock<Columns<f64>>,
+    pub in_f32: OnceLock<Columns<f32>>,
+    pub in_f64: OnceLock<Columns<f64>>,
 }
 
 impl View {

@@ -301,7 +301,8 @@ fn rows_to_keep(curvature: &[f64], weight: impl Fn(usize) -> f64) -> Vec<bool> {
     rows().map(|(i, d)| *d > least * weight(i)).collect()
 }
 
-pub(super) fn shrunk(v: f64, by: f64, nonnegative: bool) -> f64 {
+/// Soft thresholding: moves `v` towards zero by an amount, or to zero.
+pub(crate) fn shrunk(v: f64, by: f64, nonnegative: bool) -> f64 {
     match v.abs() - by {
         left if left <= 0.0 || (nonnegative && v < 0.0) => 0.0,
         left => left.copysign(v),
@@ -332,7 +333,7 @@ fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> (Vec<u
 }
 
 /// At most `most` columns with the largest gradients. Among equal gradients, the first column wins.
-pub(super) fn largest_gradients(mut near: Vec<(f64, u32)>, most: usize) -> Vec<(f64, u32)> {
+pub(crate) fn largest_gradients<I: Copy + Ord>(mut near: Vec<(f64, I)>, most: usize) -> Vec<(f64, I)> {
     if near.len() > most {
         near.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         near.truncate(most);

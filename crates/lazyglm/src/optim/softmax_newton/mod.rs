@@ -1,0 +1,240 @@
+//! The optimum of softmax regression with an elastic net: proximal Newton steps on all classes at once.
+//!
+//! ```text
+//! F(W, b) = (Σᵢ ωᵢ(ln Σₖ e^sᵢₖ − sᵢᵧ))/n + Σₖ (λ₁‖wₖ‖₁ + ½λ₂‖wₖ‖²)         sᵢₖ = wₖ·xᵢ + bₖ, y the class of row i
+//! at (W, b)    p = softmax(s),  r = ω∘(p − y),  G = Xᵀr,  Hᵢ = ωᵢ(diag(pᵢ) − pᵢpᵢᵀ)
+//! model        Q(D) = G·D + ½Σᵢ tᵢᵀHᵢtᵢ + n·R(W + D),  t = XD          minimised over the working set, inexactly
+//! step         W ← W + αD, the first α of 1, ½, ¼, … at which F falls enough
+//! ```
+//!
+//! The classes are coupled exactly: with mᵢ = pᵢ·tᵢ, the slope of weight (j, k) is Gⱼₖ + Σᵢ xᵢⱼωᵢpᵢₖ(tᵢₖ − mᵢ).
+//! The working set contains the non-zero weights and those about to leave zero. If λ₁ > 0, coordinate descent
+//! and conjugate gradients on the non-zero weights minimise Q. If λ₁ = 0, all weights are in the set, and
+//! conjugate gradients do it alone. Where many weights are expected and λ₂ > 0, coordinate ascent on the dual
+//! finds a start (`dual_ascent`).
+//!
+//! As in [`super::newton`], early steps need a curvature above the true one (`guard`). The solver stops at a
+//! relative duality gap. If λ₂ = 0, where the gap is loose, it stops when the predicted decrease of a step is
+//! below the tolerance.
+
+mod dual_ascent;
+mod face;
+mod guard;
+mod lanes;
+mod line;
+mod model;
+mod optimality;
+mod point;
+
+pub use super::newton::{NewtonProgress, NewtonStop, Options};
+
+use super::newton::View;
+use crate::data::rows::{RowsRef, Value, ValuesRef};
+use crate::optim::kernel::Columns;
+use crate::problem::heads::Head;
+use crate::problem::penalty::WeightedPenalty;
+use guard::Guard;
+use lanes::{Block, WIDE};
+use model::QuadraticModel;
+use point::Point;
+use std::sync::OnceLock;
+
+/// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
+/// several times the predicted decrease.
+const MARGIN: f64 = 0.1;
+/// Replaces `MARGIN` for a predicted decrease that is not reliable.
+const UNSURE: f64 = 0.01;
+/// Ratio of successive predicted decreases above which convergence counts as slow, so that only a reliable
+/// prediction may stop the solver.
+const SLOW: f64 = 0.3;
+
+/// The problem to minimise.
+#[derive(Clone, Copy)]
+pub struct Problem<'a> {
+    /// The rows.
+    pub rows: RowsRef<'a>,
+    /// The class of each row, below `count`.
+    pub classes: &'a [u32],
+    /// Number of classes.
+    pub count: usize,
+    /// Row weights with mean one; `None` if all are one.
+    pub weights: Option<&'a [f64]>,
+    /// The penalty, which is the same for each class.
+    pub weighted_penalty: WeightedPenalty<'a>,
+    /// Whether each class has a bias.
+    pub bias: bool,
+}
+
+/// Result of the solver.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The weights and the bias of each class. Biases sum to zero over the classes that have rows.
+    pub heads: Vec<Head>,
+    /// Why the solver stopped.
+    pub stop: NewtonStop,
+    /// Number of Newton steps.
+    pub steps: usize,
+    /// The predicted decrease of the last step, relative to F.
+    pub predicted_decrease: f64,
+}
+
+/// Finds the minimiser, optionally from initial heads. Calls `watch` after every step, and stops if `watch`
+/// returns false.
+///
+/// ```
+/// use lazyglm::{ElasticNet, Rows, WeightedPenalty, objective, optim::softmax_newton};
+/// let mut rows = Rows::new();
+/// (0..60).for_each(|i| rows.push(&[(i % 3, 1.0), (3 + i % 4, 0.5)]).unwrap());
+/// let classes: Vec<u32> = (0..60).map(|i| if i % 7 == 0 { 0 } else { i % 3 }).collect();
+/// let weighted_penalty = WeightedPenalty::of(ElasticNet::new(1e-3, 1e-3).unwrap());
+/// let problem = softmax_newton::Problem { rows: rows.borrow(), classes: &classes, count: 3, weights: None, weighted_penalty, bias: true };
+/// let options = softmax_newton::Options { tolerance: 1e-9, steps: 100 };
+/// let found = softmax_newton::solve(&problem, None, &options, &mut |_| true);
+/// assert_eq!(found.stop, softmax_newton::NewtonStop::Gap);
+/// let of = objective::SoftmaxProblem { rows: rows.borrow(), classes: &classes, weights: None, weighted_penalty, bias: true };
+/// assert!(objective::certify_softmax(&of, &found.heads).relative_gap.unwrap() < 1e-8);
+/// ```
+pub fn solve(
+    problem: &Problem,
+    start: Option<&[Head]>,
+    options: &Options,
+    watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+) -> Solution {
+    solve_on(&View::default(), problem, start, options, watch)
+}
+
+/// Like [`solve`], with a view that earlier solves on these rows may have created.
+pub(crate) fn solve_on(
+    view: &View,
+    problem: &Problem,
+    start: Option<&[Head]>,
+    options: &Options,
+    watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+) -> Solution {
+    match problem.rows.values() {
+        ValuesRef::F32(values) => {
+            SoftmaxNewton::new(problem, values, options).run(&view.in_f32, start, watch)
+        }
+        ValuesRef::F64(values) => {
+            SoftmaxNewton::new(problem, values, options).run(&view.in_f64, start, watch)
+        }
+    }
+}
+
+struct SoftmaxNewton<'a, V> {
+    problem: &'a Problem<'a>,
+    values: &'a [V],
+    options: &'a Options,
+    n: f64,
+    count: usize,
+    blocks: usize,   // blocks per vector of one number per class
+    sizes: Vec<f64>, // weighted number of rows of each class
+}
+
+impl<'a, V: Value> SoftmaxNewton<'a, V> {
+    fn new(problem: &'a Problem<'a>, values: &'a [V], options: &'a Options) -> SoftmaxNewton<'a, V> {
+        let (n, count) = (problem.classes.len() as f64, problem.count);
+        let mut sizes = vec![0.0; count];
+        for (i, &class) in problem.classes.iter().enumerate() {
+            sizes[class as usize] += problem.weights.map_or(1.0, |weights| weights[i]);
+        }
+        SoftmaxNewton { problem, values, options, n, count, blocks: count.div_ceil(WIDE), sizes }
+    }
+
+    fn weight(&self, i: usize) -> f64 {
+        self.problem.weights.map_or(1.0, |weights| weights[i])
+    }
+
+    fn run(
+        &self,
+        view: &OnceLock<Columns<V>>,
+        start: Option<&[Head]>,
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+    ) -> Solution {
+        if self.problem.classes.is_empty() || self.count == 0 {
+            let heads = vec![Head::default(); self.count];
+            return Solution { heads, stop: NewtonStop::Gap, steps: 0, predicted_decrease: 0.0 };
+        }
+        let mut point = self.null_point();
+        let most = self.largest_violation(&point);
+        if start.is_none() && most <= 0.0 {
+            return self.solved(point, NewtonStop::Gap, 0, 0.0); // no weight leaves zero: this is the optimum
+        }
+        let columns = view.get_or_init(|| Columns::of(self.problem.rows, self.values));
+        let mut guard = Guard::new();
+        match start {
+            Some(heads) => {
+                let biases =
+                    heads.iter().map(|head| if self.problem.bias { head.bias } else { 0.0 }).collect();
+                point = self.point_at(self.side_by_side(heads), biases, columns);
+            }
+            None if self.expects_many(most) => {
+                if let Some(start) = self.dual_start(&point, columns, watch) {
+                    (point, guard) = (start.point, Guard::trusting());
+                    if start.interrupted {
+                        return self.solved(point, NewtonStop::Interrupted, 0, f64::INFINITY);
+                    }
+                }
+            }
+            None => (),
+        }
+        self.shift(&mut point);
+        self.descend(point, columns, &mut guard, watch)
+    }
+
+    /// The weights of all heads, a vector per column.
+    fn side_by_side(&self, heads: &[Head]) -> Vec<Block<f64>> {
+        let mut weights = vec![[0.0; WIDE]; self.problem.rows.columns() * self.blocks];
+        for (k, head) in heads.iter().enumerate() {
+            for (&j, &w) in head.columns.iter().zip(&head.weights) {
+                weights[j as usize * self.blocks + k / WIDE][k % WIDE] = w;
+            }
+        }
+        weights
+    }
+
+    /// Runs Newton steps from a point.
+    fn descend(
+        &self,
+        mut point: Point,
+        columns: &Columns<V>,
+        guard: &mut Guard,
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+    ) -> Solution {
+        let (mut decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
+        for step in 0..self.options.steps {
+            let gap = self.relative_gap(&point);
+            let nonzeros = point.weights.as_flattened().iter().filter(|w| **w != 0.0).count();
+            let go_on =
+                watch(&NewtonProgress { steps: step, objective: point.value / self.n, nonzeros, gap });
+            if gap <= self.options.tolerance {
+                return self.solved(point, NewtonStop::Gap, step, decrease);
+            }
+            if decrease <= margin * self.options.tolerance && self.gap_is_loose() {
+                return self.solved(point, NewtonStop::PredictedDecrease, step, decrease);
+            }
+            if !go_on {
+                return self.solved(point, NewtonStop::Interrupted, step, decrease);
+            }
+            let most = self.largest_violation(&point);
+            let mut model = QuadraticModel::build(self, &point, columns, guard, most);
+            let surely = self.gap_is_loose() && slow && decrease <= self.options.tolerance && model.whole;
+            model.solve(decrease, surely);
+            let last = decrease;
+            decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
+            slow = decrease > SLOW * last;
+            let before = point.value;
+            let alpha = self.line_search(&mut point, &model, columns, guard);
+            margin = match surely {
+                _ if alpha < 1.0 || !model.whole || model.unsolved => 0.0,
+                true => MARGIN,
+                false => UNSURE,
+            };
+            idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
+            if idle == 3 {
+                return self.solved(point, NewtonStop::Precision, step + 1, decrease);
+            }
+        }
+        self.solved(point, NewtonStop::Steps, self.options.steps, decrease)
+    }
+}

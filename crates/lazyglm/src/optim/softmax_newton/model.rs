@@ -1,0 +1,468 @@
+//! The quadratic model around a point, on a working set of weights, and coordinate descent on it.
+//!
+//! ```text
+//! Q(V) = Σ G·(V − W) + ½Σᵢ (tᵢᵀdiag(hᵢ)tᵢ − mᵢ²) + n·R(V)        t = X(V − W) + β,  mᵢ = pᵢ·tᵢ
+//! slope of weight (j, k) without λ₁: Gⱼₖ + Σᵢ xᵢⱼ(hᵢₖtᵢₖ − pᵢₖmᵢ) + nλ₂vⱼₖ
+//! ```
+//!
+//! A feature with few classes in the working set moves one weight at a time. A feature with many moves them
+//! together: H is the Laplacian of a graph, so it is at most twice its diagonal.
+//!
+//! If values are far from one in magnitude, everything is in units of the column.
+
+use super::SoftmaxNewton;
+use super::guard::{Curvature, Guard};
+use super::lanes::{Block, WIDE};
+use super::point::{CHUNK, Point};
+use crate::data::rows::Value;
+use crate::optim::kernel::Columns;
+use crate::optim::newton::{Gains, largest_gradients, shrunk};
+use crate::problem::penalty::ElasticNet;
+use crate::simd::{self, Work};
+use crate::util::random::Random;
+use rayon::prelude::*;
+
+/// Largest number of classes of a feature whose weights move one at a time.
+const FEW: usize = 3;
+/// Coordinate descent stops when the remaining decrease is this share of the decrease so far, while the last
+/// predicted decrease exceeds `FAR` relative to F.
+const FAR_LITTLE: f64 = 0.3;
+/// Replaces `FAR_LITTLE` near the optimum.
+const LITTLE: f64 = 0.02;
+/// Predicted decrease, relative to F, above which the optimum is far.
+const FAR: f64 = 3e-3;
+/// Ratio of successive decreases above which conjugate gradients on the face are worth their passes.
+const SLOW: f64 = 0.5;
+/// Maximum growth of the working set, unless twice the number of non-zero weights is larger.
+const GROWTH: usize = 1000;
+/// Replaces a second derivative of zero, which occurs if all rows of a column are saturated.
+const FLAT: f64 = 1e-12;
+
+/// The quadratic model and the current point of its minimisation.
+pub(super) struct QuadraticModel<'m, V> {
+    pub(super) newton: &'m SoftmaxNewton<'m, V>,
+    pub(super) columns: &'m Columns<V>,
+    /// The features of the working set.
+    pub set: Vec<u32>,
+    /// Whether the set is all features in order, each with all classes.
+    pub all: bool,
+    /// Whether the working set contains all weights that would move.
+    pub whole: bool,
+    /// Whether the minimisation gave up early, so that the predicted decrease is meaningless.
+    pub unsolved: bool,
+    /// Factors that convert `from` and `to` to weights, one per feature of the set.
+    pub units: Vec<f64>,
+    /// The initial weights, a vector per feature of the set, in the model's units.
+    pub from: Vec<Block<f64>>,
+    /// The current weights.
+    pub to: Vec<Block<f64>>,
+    /// The change of the biases.
+    pub bias: Vec<f64>,
+    /// The predicted decrease Q(from) − Q(to).
+    pub predicted: f64,
+    pub(super) classes: Vec<Vec<u16>>, // of each feature, the classes in the working set; empty if `all`
+    pub(super) gradient: Vec<Block<f64>>,
+    pub(super) squares: Vec<Block<f64>>,   // Σ x²(h − p²)
+    pub(super) penalties: Vec<ElasticNet>, // times n
+    pub(super) bias_slopes: Vec<f64>,
+    pub(super) bias_curvature: Vec<f64>, // lower triangle
+    pub(super) curvature: Curvature,
+    pub(super) t: Vec<Block<f32>>,
+    pub(super) m: Vec<f32>,
+}
+
+impl<'m, V: Value> QuadraticModel<'m, V> {
+    pub fn build(
+        newton: &'m SoftmaxNewton<'m, V>,
+        point: &Point,
+        columns: &'m Columns<V>,
+        guard: &mut Guard,
+        most: f64,
+    ) -> QuadraticModel<'m, V> {
+        let (blocks, rows) = (newton.blocks, newton.problem.classes.len());
+        let curvature = newton.curvature(point, guard, most);
+        let WorkingSet { set, classes, all, whole } = newton.working_set(point, most);
+        let units: Vec<f64> = set.iter().map(|&j| columns.unit(j as usize)).collect();
+        let gather = |of: &[Block<f64>], factor: fn(f64) -> f64| -> Vec<Block<f64>> {
+            let one = |(at, &j): (usize, &u32)| {
+                let vector = &of[j as usize * blocks..][..blocks];
+                let factor = factor(units[at]);
+                vector.iter().map(move |block| block.map(|v| factor * v))
+            };
+            set.iter().enumerate().flat_map(one).collect()
+        };
+        let from = gather(&point.weights, |unit| 1.0 / unit);
+        let times_n = |(&j, unit): (&u32, &f64)| {
+            let ElasticNet { l1, l2 } = newton.problem.weighted_penalty.at(j as usize);
+            // Not infinite, because infinity times a weight of zero is NaN.
+            let [l1, l2] = [newton.n * l1 * unit, newton.n * l2 * unit * unit].map(|l| l.min(f64::MAX));
+            ElasticNet { l1, l2 }
+        };
+        let mut model = QuadraticModel {
+            newton,
+            columns,
+            all,
+            whole,
+            unsolved: false,
+            to: from.clone(),
+            from,
+            gradient: gather(&point.gradient, |unit| unit),
+            bias: vec![0.0; newton.count],
+            predicted: 0.0,
+            squares: vec![[0.0; WIDE]; set.len() * blocks],
+            penalties: set.iter().zip(&units).map(times_n).collect(),
+            bias_slopes: newton.class_sums(&point.residuals),
+            bias_curvature: Vec::new(),
+            t: vec![[0.0; WIDE]; curvature.h.len()],
+            m: vec![0.0; rows],
+            curvature,
+            classes,
+            units,
+            set,
+        };
+        model.compute_squares();
+        if newton.problem.bias {
+            model.compute_bias_curvature();
+        }
+        model
+    }
+
+    /// The change of a block of weights, in its original units.
+    pub fn moved(&self, at: usize) -> Block<f64> {
+        let unit = self.units[at / self.newton.blocks];
+        std::array::from_fn(|l| unit * (self.to[at][l] - self.from[at][l]))
+    }
+
+    /// The second derivatives of all weights of the set.
+    fn compute_squares(&mut self) {
+        let blocks = self.newton.blocks;
+        let Curvature { h, p } = &self.curvature;
+        let diagonal: Vec<Block<f32>> = h
+            .par_iter()
+            .zip(p)
+            .with_min_len(CHUNK)
+            .map(|(h, p)| std::array::from_fn(|l| h[l] - p[l] * p[l]))
+            .collect();
+        let features = self.squares.par_chunks_mut(blocks).zip(&self.set).with_min_len(64);
+        features.for_each(|(out, &j)| {
+            simd::fastest(Squares { columns: self.columns, j: j as usize, diagonal: &diagonal, out });
+        });
+    }
+
+    fn compute_bias_curvature(&mut self) {
+        let (blocks, count) = (self.newton.blocks, self.newton.count);
+        let Curvature { h, p } = &self.curvature;
+        let pieces: Vec<Vec<f64>> = (h.par_chunks(CHUNK * blocks).zip(p.par_chunks(CHUNK * blocks)))
+            .map(|(h, p)| {
+                let mut sums = vec![0.0; count * count];
+                for (h, p) in h.chunks(blocks).zip(p.chunks(blocks)) {
+                    let (h, p) = (h.as_flattened(), p.as_flattened());
+                    for k in 0..count {
+                        let line = &mut sums[k * count..][..=k];
+                        line.iter_mut().zip(p).for_each(|(sum, other)| *sum -= f64::from(p[k] * other));
+                        line[k] += f64::from(h[k]);
+                    }
+                }
+                sums
+            })
+            .collect();
+        self.bias_curvature = (0..count * count).map(|at| pieces.iter().map(|sums| sums[at]).sum()).collect();
+    }
+
+    /// Minimises Q, more accurately the smaller the last predicted decrease. With `surely`, it does not rely on
+    /// sweeps alone, which may be slow: it also runs conjugate gradients on the face.
+    pub fn solve(&mut self, last: f64, surely: bool) {
+        let little = if last > FAR { FAR_LITTLE } else { LITTLE };
+        if self.all {
+            self.minimise_all(last);
+            self.predicted = self.predicted_decrease();
+            return;
+        }
+        let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
+        let (mut gains, mut since) = (Gains::default(), 0);
+        let sweeps = if surely { 300 } else { 50 };
+        self.unsolved = true;
+        for _ in 0..sweeps {
+            let gain = self.move_biases() + simd::fastest(Sweep { model: self, active: &mut active });
+            let settled = gains.left_after(gain) <= little;
+            if settled && !surely {
+                self.unsolved = false;
+                break;
+            }
+            since += 1;
+            if settled || (since >= 3 && gains.ratio() > SLOW) {
+                let gain = self.minimise_on_face();
+                gains.add_jump(gain);
+                since = 1;
+                if settled && gain <= little * gains.all {
+                    self.unsolved = false;
+                    break;
+                }
+            }
+        }
+        self.predicted = self.predicted_decrease();
+    }
+
+    /// Moves all biases to their minimum, and returns the decrease of Q.
+    fn move_biases(&mut self) -> f64 {
+        if !self.newton.problem.bias {
+            return 0.0;
+        }
+        let slopes: Vec<f64> = self.slopes_by_class();
+        let step = self.newton.bias_step(&self.bias_curvature, &slopes);
+        self.add_to_biases(&step);
+        -0.5 * step.iter().zip(&slopes).map(|(a, b)| a * b).sum::<f64>()
+    }
+
+    /// The derivative of Q with respect to the biases.
+    pub(super) fn slopes_by_class(&self) -> Vec<f64> {
+        let curved = self.newton.class_sums(&self.curved_scores(&self.t, &self.m));
+        self.bias_slopes.iter().zip(curved).map(|(a, b)| a + b).collect()
+    }
+
+    fn add_to_biases(&mut self, step: &[f64]) {
+        let blocks = self.newton.blocks;
+        let mut vector = vec![[0.0f32; WIDE]; blocks];
+        vector.as_flattened_mut().iter_mut().zip(step).for_each(|(v, s)| *v = *s as f32);
+        self.bias.iter_mut().zip(step).for_each(|(b, s)| *b += s);
+        let rows = self.t.par_chunks_mut(blocks).zip(&mut self.m).zip(self.curvature.p.par_chunks(blocks));
+        rows.with_min_len(CHUNK).for_each(|((t, m), p)| {
+            super::lanes::add_multiple(t, 1.0, &vector);
+            *m += super::lanes::dot(p, &vector);
+        });
+    }
+
+    /// The vectors Hᵢtᵢ of all rows.
+    pub(super) fn curved_scores<T: From<f32> + Default + Copy + Send + Sync>(
+        &self,
+        t: &[Block<f32>],
+        m: &[f32],
+    ) -> Vec<Block<T>> {
+        let blocks = self.newton.blocks;
+        let Curvature { h, p } = &self.curvature;
+        let one =
+            |at: usize| std::array::from_fn(|l| T::from(h[at][l] * t[at][l] - p[at][l] * m[at / blocks]));
+        (0..t.len()).into_par_iter().with_min_len(CHUNK).map(one).collect()
+    }
+
+    /// The predicted decrease Q(from) − Q(to).
+    pub(super) fn predicted_decrease(&self) -> f64 {
+        let blocks = self.newton.blocks;
+        let Curvature { h, .. } = &self.curvature;
+        let pieces: Vec<f64> = (self.t.par_chunks(CHUNK * blocks).zip(h.par_chunks(CHUNK * blocks)))
+            .zip(self.m.par_chunks(CHUNK))
+            .map(|((t, h), m)| {
+                let squares: f64 =
+                    (t.as_flattened().iter().zip(h.as_flattened())).map(|(t, h)| f64::from(h * t * t)).sum();
+                squares - m.iter().map(|m| f64::from(*m) * f64::from(*m)).sum::<f64>()
+            })
+            .collect();
+        (-self.descent() - 0.5 * pieces.iter().sum::<f64>()).max(0.0)
+    }
+
+    /// The directional derivative of F along the move.
+    pub fn descent(&self) -> f64 {
+        let blocks = self.newton.blocks;
+        let mut change: f64 = self.bias_slopes.iter().zip(&self.bias).map(|(a, b)| a * b).sum();
+        for (at, penalty) in self.penalties.iter().enumerate() {
+            for block in at * blocks..(at + 1) * blocks {
+                let (from, to, gradient) = (&self.from[block], &self.to[block], &self.gradient[block]);
+                for l in 0..WIDE {
+                    change += gradient[l] * (to[l] - from[l]) + penalty.l1 * (to[l].abs() - from[l].abs());
+                    change += 0.5 * penalty.l2 * (to[l] * to[l] - from[l] * from[l]);
+                }
+            }
+        }
+        change
+    }
+}
+
+struct Squares<'a, V> {
+    columns: &'a Columns<V>,
+    j: usize,
+    diagonal: &'a [Block<f32>],
+    out: &'a mut [Block<f64>],
+}
+
+impl<V: Value> Work for Squares<'_, V> {
+    type Answer = ();
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn run(self) {
+        let (blocks, unit) = (self.out.len(), self.columns.unit(self.j));
+        for (i, x) in self.columns.column(self.j) {
+            let x = unit * x.to_f64();
+            for (out, d) in self.out.iter_mut().zip(&self.diagonal[*i as usize * blocks..][..blocks]) {
+                (0..WIDE).for_each(|l| out[l] += x * x * f64::from(d[l]));
+            }
+        }
+    }
+}
+
+/// One sweep over the features of the set. Features whose weights stay at zero become inactive.
+struct Sweep<'s, 'm, V> {
+    model: &'s mut QuadraticModel<'m, V>,
+    active: &'s mut Vec<u32>,
+}
+
+impl<V: Value> Work for Sweep<'_, '_, V> {
+    type Answer = f64;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let (model, mut gain) = (self.model, 0.0);
+        let classes = std::mem::take(&mut model.classes);
+        let mut slopes = vec![[0.0f32; WIDE]; model.newton.blocks];
+        self.active.retain(|&at| {
+            let (at, classes) = (at as usize, &classes[at as usize]);
+            match classes.len() <= FEW {
+                true => {
+                    classes.iter().fold(false, |stays, &k| model.move_one(at, k as usize, &mut gain) || stays)
+                }
+                false => model.move_together(at, classes, &mut slopes, &mut gain),
+            }
+        });
+        model.classes = classes;
+        gain
+    }
+}
+
+impl<V: Value> QuadraticModel<'_, V> {
+    /// Moves one weight to its minimum. Returns whether it should be visited again.
+    #[inline(always)]
+    fn move_one(&mut self, at: usize, k: usize, gain: &mut f64) -> bool {
+        let (blocks, j, unit) = (self.newton.blocks, self.set[at] as usize, self.units[at]);
+        let (block, l) = (at * blocks + k / WIDE, k % WIDE);
+        let entries = self.columns.column(j);
+        let Curvature { h, p } = &self.curvature;
+        let mut curved = 0.0;
+        for (i, x) in entries {
+            let row = *i as usize * blocks + k / WIDE;
+            curved +=
+                unit * x.to_f64() * f64::from(h[row][l] * self.t[row][l] - p[row][l] * self.m[*i as usize]);
+        }
+        let (penalty, old) = (self.penalties[at], self.to[block][l]);
+        let slope = self.gradient[block][l] + curved + penalty.l2 * old;
+        let second = (self.squares[block][l] + penalty.l2).max(FLAT);
+        let new = self.better(old, slope, second, penalty.l1, block, l);
+        if new != old {
+            self.to[block][l] = new;
+            let by = (new - old) as f32;
+            for (i, x) in entries {
+                let (row, moved) = (*i as usize * blocks + k / WIDE, by * (unit * x.to_f64()) as f32);
+                self.t[row][l] += moved;
+                self.m[*i as usize] += moved * p[row][l];
+            }
+            *gain += 0.5 * (new - old) * (new - old) * second;
+        }
+        new != 0.0 || slope.abs() >= 0.7 * penalty.l1
+    }
+
+    /// The minimiser of one weight. A weight without curvature goes to zero or stays.
+    #[inline(always)]
+    fn better(&self, old: f64, slope: f64, second: f64, l1: f64, block: usize, l: usize) -> f64 {
+        if self.squares[block][l] <= 0.0 && slope.abs() >= l1 && second <= FLAT {
+            return old;
+        }
+        shrunk(old - slope / second, l1 / second, self.newton.problem.weighted_penalty.nonnegative)
+    }
+
+    /// Moves the weights of some classes of a feature at once. Returns whether they should be visited again.
+    #[inline(always)]
+    fn move_together(
+        &mut self,
+        at: usize,
+        classes: &[u16],
+        slopes: &mut [Block<f32>],
+        gain: &mut f64,
+    ) -> bool {
+        let (blocks, j, unit, penalty) =
+            (self.newton.blocks, self.set[at] as usize, self.units[at], self.penalties[at]);
+        let entries = self.columns.column(j);
+        let Curvature { h, p } = &self.curvature;
+        slopes.fill([0.0; WIDE]);
+        for (i, x) in entries {
+            let (first, m, x) = (*i as usize * blocks, self.m[*i as usize], (unit * x.to_f64()) as f32);
+            let rows = h[first..][..blocks].iter().zip(&p[first..][..blocks]).zip(&self.t[first..][..blocks]);
+            for (slope, ((h, p), t)) in slopes.iter_mut().zip(rows) {
+                (0..WIDE).for_each(|l| slope[l] += x * (h[l] * t[l] - p[l] * m));
+            }
+        }
+        let (mut stays, mut moved) = (false, false);
+        let mut by = vec![[0.0f32; WIDE]; blocks];
+        for &k in classes {
+            let (k, l) = (k as usize / WIDE, k as usize % WIDE);
+            let (block, old) = (at * blocks + k, self.to[at * blocks + k][l]);
+            let slope = self.gradient[block][l] + f64::from(slopes[k][l]) + penalty.l2 * old;
+            let second = (2.0 * self.squares[block][l] + penalty.l2).max(FLAT);
+            let new = self.better(old, slope, second, penalty.l1, block, l);
+            (self.to[block][l], by[k][l]) = (new, (new - old) as f32);
+            *gain += 0.5 * (new - old) * (new - old) * second;
+            stays |= new != 0.0 || slope.abs() >= 0.7 * penalty.l1;
+            moved |= new != old;
+        }
+        if moved {
+            for (i, x) in entries {
+                let (first, x) = (*i as usize * blocks, (unit * x.to_f64()) as f32);
+                super::lanes::add_multiple(&mut self.t[first..][..blocks], x, &by);
+                self.m[*i as usize] += x * super::lanes::dot(&p[first..][..blocks], &by);
+            }
+        }
+        stays
+    }
+}
+
+/// The working set of a step.
+struct WorkingSet {
+    set: Vec<u32>,
+    classes: Vec<Vec<u16>>,
+    all: bool,
+    whole: bool,
+}
+
+impl<V: Value> SoftmaxNewton<'_, V> {
+    /// The non-zero weights and those that would leave zero or nearly would, by feature, in random order.
+    fn working_set(&self, point: &Point, most: f64) -> WorkingSet {
+        let (penalty, width) = (&self.problem.weighted_penalty, self.problem.rows.columns());
+        if penalty.penalty.l1 == 0.0 && !penalty.nonnegative {
+            return WorkingSet {
+                set: (0..width as u32).collect(),
+                classes: Vec::new(),
+                all: true,
+                whole: true,
+            };
+        }
+        let (mut pairs, mut near) = (Vec::new(), Vec::new());
+        for (j, (weights, gradient)) in
+            point.weights.chunks(self.blocks).zip(point.gradient.chunks(self.blocks)).enumerate()
+        {
+            let l1 = self.n * penalty.at(j).l1;
+            for (k, (w, g)) in
+                weights.as_flattened().iter().zip(gradient.as_flattened()).take(self.count).enumerate()
+            {
+                let (steep, id) =
+                    (if penalty.nonnegative { -g } else { g.abs() }, (j * self.count + k) as u64);
+                if *w != 0.0 {
+                    pairs.push(id);
+                } else if steep > l1 - (0.5 * most).min(0.1 * l1) && (steep > l1 || l1 > 0.0) {
+                    near.push((steep - l1, id));
+                }
+            }
+        }
+        let growth = GROWTH.max(2 * pairs.len());
+        let whole = near.len() <= growth;
+        pairs.extend(largest_gradients(near, growth).into_iter().map(|(_, id)| id));
+        pairs.sort_unstable();
+        let mut features: Vec<(u32, Vec<u16>)> = Vec::new();
+        for id in pairs {
+            let (j, k) = ((id / self.count as u64) as u32, (id % self.count as u64) as u16);
+            match features.last_mut() {
+                Some((last, classes)) if *last == j => classes.push(k),
+                _ => features.push((j, vec![k])),
+            }
+        }
+        Random::new(width as u64).shuffle(&mut features);
+        let (set, classes) = features.into_iter().unzip();
+        WorkingSet { set, classes, all: false, whole }
+    }
+}
