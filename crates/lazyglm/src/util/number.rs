@@ -32,6 +32,16 @@ pub fn parse_number(text: &[u8]) -> Option<f64> {
     }
 }
 
+/// The positive part max(x, 0), or NaN for NaN. `f64::max` would make a zero of a NaN.
+pub(crate) fn positive_part(x: f64) -> f64 {
+    if x <= 0.0 { 0.0 } else { x }
+}
+
+/// The larger number, or NaN if either is NaN. `f64::max` would drop a NaN.
+pub(crate) fn larger_or_nan(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b <= a { a } else { b }
+}
+
 /// Parses a short number at the start of the text, and returns it with its length. The caller checks what
 /// follows.
 #[inline(always)]

@@ -257,3 +257,23 @@ fn data_that_change_between_the_passes_are_refused() {
     });
     assert!(refused > 0, "the file changed all the time");
 }
+
+#[test]
+fn an_objective_that_is_not_finite_proves_nothing_and_violates_the_conditions() {
+    let mut random = Random::new(16);
+    for name in loss::TABLE.iter().map(|entry| entry.name) {
+        let loss = loss::parse(name).unwrap();
+        let problem = Problem::draw(&mut random, &*loss, 40, COLUMNS);
+        for weight in [f64::NAN, f64::INFINITY, 1e308] {
+            let weights = [weight, -weight, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+            for l2 in [0.0, 0.1] {
+                let penalty = ElasticNet::new(0.1, l2).unwrap();
+                let proof = certify(problem.examples(), &*loss, penalty, &weights, Some(0.0));
+                if !proof.objective.is_finite() {
+                    assert_eq!((proof.dual, proof.relative_gap), (None, None), "{name} {weight}: {proof:?}");
+                }
+                assert!(!(proof.kkt <= 0.0), "{name} {weight}: {proof:?}");
+            }
+        }
+    }
+}

@@ -176,3 +176,10 @@ fn wrong_names_keys_and_numbers_are_wrong_calls_with_a_suggestion() {
         assert!(error.is_wrong_call() && error.to_string().contains(word), "'{text}': {error}");
     }
 }
+
+#[test]
+fn the_loss_of_a_score_that_is_no_number_is_no_number() {
+    for loss in losses() {
+        assert!(loss.value(f64::NAN, 1.0).is_nan(), "{}: {}", loss.spec(), loss.value(f64::NAN, 1.0));
+    }
+}

@@ -23,6 +23,7 @@ use super::{CHUNK, Evaluator, larger, sum};
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
+use crate::util::number::positive_part;
 use rayon::prelude::*;
 
 /// A certificate of optimality for (w, b).
@@ -119,7 +120,7 @@ impl Certificate {
     /// Adds a dual bound whose terms have magnitude `size`.
     pub(super) fn with_bound(self, bound: f64, size: f64) -> Certificate {
         let rounding = 1e-9 * self.objective.abs() + 1e-12 * size;
-        let proves = bound <= self.objective + rounding; // false for NaN
+        let proves = self.objective.is_finite() && bound <= self.objective + rounding; // false for NaN
         if !proves {
             return self;
         }
@@ -129,7 +130,7 @@ impl Certificate {
 
 /// The relative gap (F − D)/|F|, clipped at zero, because rounding may make a closed gap negative.
 fn relative(objective: f64, dual: f64) -> f64 {
-    let gap = (objective - dual).max(0.0);
+    let gap = positive_part(objective - dual);
     if gap == 0.0 { 0.0 } else { gap / objective.abs() }
 }
 

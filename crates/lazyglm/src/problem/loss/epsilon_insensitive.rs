@@ -3,6 +3,7 @@
 //! slope sgn(r) where |r| > ε, else 0 · kinks at y ± ε · conjugate uy + ε|u| for |u| ≤ 1
 
 use super::{Admits, Loss, Make};
+use crate::util::number::positive_part;
 use crate::util::registry::{Entry, Key};
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ impl Loss for EpsilonInsensitive {
     }
 
     fn value(&self, score: f64, target: f64) -> f64 {
-        ((score - target).abs() - self.epsilon).max(0.0)
+        positive_part((score - target).abs() - self.epsilon)
     }
 
     fn slope(&self, score: f64, target: f64) -> f64 {

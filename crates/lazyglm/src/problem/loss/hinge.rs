@@ -3,6 +3,7 @@
 //! slope −y where ys < 1, else 0 · kink at s = y · conjugate uy for uy in [−1, 0]
 
 use super::{Admits, Loss, Make};
+use crate::util::number::positive_part;
 use crate::util::registry::Entry;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ impl Loss for Hinge {
     }
 
     fn value(&self, score: f64, target: f64) -> f64 {
-        (1.0 - target * score).max(0.0)
+        positive_part(1.0 - target * score)
     }
 
     fn slope(&self, score: f64, target: f64) -> f64 {

@@ -4,6 +4,7 @@
 //! for uy in [−1, 0]
 
 use super::{Admits, Loss, Make};
+use crate::util::number::positive_part;
 use crate::util::registry::Entry;
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ impl Loss for Perceptron {
     }
 
     fn value(&self, score: f64, target: f64) -> f64 {
-        (-target * score).max(0.0)
+        positive_part(-target * score)
     }
 
     fn slope(&self, score: f64, target: f64) -> f64 {

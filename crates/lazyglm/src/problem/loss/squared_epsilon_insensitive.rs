@@ -4,6 +4,7 @@
 
 use super::epsilon_insensitive::EPSILON;
 use super::{Admits, Loss, Make};
+use crate::util::number::positive_part;
 use crate::util::registry::Entry;
 use std::sync::Arc;
 
@@ -25,12 +26,12 @@ impl Loss for SquaredEpsilonInsensitive {
     }
 
     fn value(&self, score: f64, target: f64) -> f64 {
-        ((score - target).abs() - self.epsilon).max(0.0).powi(2)
+        positive_part((score - target).abs() - self.epsilon).powi(2)
     }
 
     fn slope(&self, score: f64, target: f64) -> f64 {
         let r = score - target;
-        2.0 * r.signum() * (r.abs() - self.epsilon).max(0.0)
+        2.0 * r.signum() * positive_part(r.abs() - self.epsilon)
     }
 
     fn curvature(&self) -> Option<f64> {

@@ -3,6 +3,7 @@
 //! slope −2y·max(0, 1 − ys) · curvature ≤ 2 · conjugate uy + u²/4 for uy ≤ 0
 
 use super::{Admits, Loss, Make};
+use crate::util::number::positive_part;
 use crate::util::registry::Entry;
 use std::sync::Arc;
 
@@ -18,11 +19,11 @@ impl Loss for SquaredHinge {
     }
 
     fn value(&self, score: f64, target: f64) -> f64 {
-        (1.0 - target * score).max(0.0).powi(2)
+        positive_part(1.0 - target * score).powi(2)
     }
 
     fn slope(&self, score: f64, target: f64) -> f64 {
-        -2.0 * target * (1.0 - target * score).max(0.0)
+        -2.0 * target * positive_part(1.0 - target * score)
     }
 
     fn curvature(&self) -> Option<f64> {

@@ -5,6 +5,7 @@
 //! ```
 
 use super::ElasticNet;
+use crate::util::number::positive_part;
 
 /// The penalty per weight.
 ///
@@ -53,8 +54,8 @@ impl<'a> WeightedPenalty<'a> {
     pub fn violation(&self, j: usize, weight: f64, g: f64) -> f64 {
         let ElasticNet { l1, l2 } = self.at(j);
         match weight {
-            0.0 if self.nonnegative => (-g - l1).max(0.0),
-            0.0 => (g.abs() - l1).max(0.0),
+            0.0 if self.nonnegative => positive_part(-g - l1),
+            0.0 => positive_part(g.abs() - l1),
             w => (g + l2 * w + l1.copysign(w)).abs(),
         }
     }
@@ -62,7 +63,7 @@ impl<'a> WeightedPenalty<'a> {
     /// The excess of the gradient of weight `j` over λ₁. Dual feasibility requires 0 if λ₂ = 0.
     pub fn excess_gradient(&self, j: usize, g: f64) -> f64 {
         let steep = if self.nonnegative { -g } else { g.abs() };
-        (steep - self.at(j).l1).max(0.0)
+        positive_part(steep - self.at(j).l1)
     }
 }
 

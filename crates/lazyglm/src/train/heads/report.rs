@@ -7,6 +7,7 @@ use crate::model::trained::Trained;
 use crate::problem::solvers::Solver;
 use crate::train::holdout::Fitted;
 use crate::util::error::{Kind, Result, excerpt};
+use crate::util::number::larger_or_nan;
 use crate::util::parameter::{Parameter, WARNING};
 
 /// Evaluates the heads on all rows and makes the report.
@@ -25,7 +26,7 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     // It takes three passes per head, which is long after a few epochs of SGD, and short after the optimum.
     let proof = (settings.solver == Solver::Newton).then(|| objective::certify_heads(&evaluation, &heads));
     let sum = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).sum::<f64>();
-    let most = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).fold(0.0, f64::max);
+    let most = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).fold(0.0, larger_or_nan);
     let counts = targets.sets.counts(heads.len());
     let head = |k: usize| HeadReport {
         name: targets.names[k].clone(),
