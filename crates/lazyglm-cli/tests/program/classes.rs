@@ -311,9 +311,31 @@ fn what_needs_one_set_of_weights_says_so_to_models_of_many() {
     folder.ok("train three.svm -o m --quiet");
     let run = folder.run("certify m three.svm");
     assert!(run.code == 2 && run.stderr.contains("3 classes or labels"), "{}", run.stderr);
-    let run = folder.run("train three.svm --solver newton");
-    assert!(run.code == 2 && run.stderr.contains("--solver newton is for one model"), "{}", run.stderr);
     folder.write("two.svm", "a 1:1\nb 2:1\n".repeat(20));
     let run = folder.run("train two.svm --start m");
     assert!(run.code == 2 && run.stderr.contains("it tells other classes apart"), "{}", run.stderr);
+}
+
+#[test]
+fn classes_are_trained_to_the_optimum_with_a_certificate_and_from_a_start() {
+    let row = |i: usize| format!("{} {}:1 {}:0.5\n", ["a", "b", "c"][(i + i / 7) % 3], 1 + i % 3, 4 + i % 5);
+    let folder = Folder::with("three.svm", (0..120).map(row).collect::<String>());
+    for how in ["softmax", "ovr"] {
+        let flags =
+            format!("--multiclass {how} --solver newton --l1 1e-3 --l2 1e-3 --tolerance 1e-6 --quiet --json");
+        let found = folder.json(&format!("train three.svm {flags} -o m"));
+        assert!(found["relative_gap"].as_f64().unwrap() <= 2e-6, "{found}");
+        assert_eq!((found["stop"].as_str(), found["solver"].as_str()), (Some("gap"), Some("newton")));
+        let again = folder.json(&format!("train three.svm {flags} --start m"));
+        assert!(again["epochs"].as_u64() <= Some(1), "{again}");
+        let text = folder
+            .ok(&format!("train three.svm --multiclass {how} --solver newton --l1 1e-3 --quiet"))
+            .stdout;
+        assert!(text.contains("is a lower bound on F") && text.contains("at the tolerance"), "{text}");
+    }
+    folder.refuses(
+        "train three.svm --multiclass ovr --start m --solver sgd --quiet",
+        2,
+        &["--start is not for"],
+    );
 }

@@ -150,6 +150,12 @@ impl Start {
         Start { weights, bias, heads: Vec::new() }
     }
 
+    /// All weights and biases.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> {
+        let heads = self.heads.iter().flat_map(|head| head.weights.iter().chain([&head.bias]));
+        self.weights.iter().chain([&self.bias]).chain(heads).copied()
+    }
+
     /// One head per class or label, or the one of a single model.
     pub(crate) fn to_heads(&self) -> Vec<Head> {
         match self.heads.is_empty() {

@@ -208,7 +208,7 @@ pub static SOLVERS: &[Capabilities] = &[
         solver: Solver::Newton,
         about: "proximal Newton method: the optimum to a tolerance, with a certificate; rows in memory, losses without kinks",
         losses: Losses::Smooth,
-        targets: &[Single, Labels],
+        targets: &[Single, Classes, Labels],
         on_disk: false,
         start: true,
         factors: true,

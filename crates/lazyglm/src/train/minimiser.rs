@@ -3,16 +3,18 @@
 //! ```text
 //! one model     (w, b) = argmin F
 //! ovr, labels   (wₖ, bₖ) = argmin Fₖ      with +1 for the rows of head k and −1 for the others, on all cores
+//! softmax       (W, b) = argmin F         all heads together
 //! ```
 //!
 //! All solves share one copy of the rows by column.
 
 use crate::data::rows::Examples;
 use crate::model::report::Stop;
-use crate::optim::newton::{self, NewtonProgress, NewtonStop, Options, Problem, View};
+use crate::optim::newton::{self, Bounds, NewtonProgress, NewtonStop, Options, Problem, View};
+use crate::optim::softmax_newton;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::penalty::WeightedPenalty;
-use crate::problem::task::Task;
+use crate::problem::task::{HeadTargets, Task};
 use rayon::prelude::*;
 
 /// Largest number of Newton steps. A problem with an optimum needs about ten to forty.
@@ -26,8 +28,8 @@ pub(super) struct Solve<'a> {
     pub start: Option<&'a [Head]>,
     /// The relative distance from the optimum at which to stop.
     pub tolerance: f64,
-    /// How many numbers each head may touch.
-    pub work: usize,
+    /// How many numbers each head may touch, and the flag that ends a solve.
+    pub bounds: Bounds<'a>,
     /// Called after every Newton step with the number of the head; returns false to stop.
     pub watch: &'a (dyn Fn(usize, &NewtonProgress) -> bool + Sync),
 }
@@ -38,6 +40,8 @@ pub(super) struct Minimum {
     pub heads: Vec<Head>,
     /// Why the solver stopped; the worst reason of all heads.
     pub stop: Stop,
+    /// Whether the objective of a head, or its quadratic model, was infinite or NaN.
+    pub diverged: bool,
     /// The largest number of Newton steps of a head.
     pub steps: usize,
     /// The largest predicted decrease of the last step of a head, relative to its F.
@@ -65,6 +69,9 @@ impl<'a> Minimiser<'a> {
         let Some(targets) = self.task.targets.heads() else {
             return self.head(0, self.task.numbers(), solve);
         };
+        if targets.kind == HeadKind::Softmax {
+            return self.softmax(targets, solve);
+        }
         self.view.prepare(self.task.data.rows.borrow()); // not in parallel, where heads would wait for each other
         let mut order: Vec<usize> = (0..targets.names.len()).collect();
         order.sort_by_key(|&k| std::cmp::Reverse(self.rows_of_heads[k].len())); // the longest solves first
@@ -83,20 +90,47 @@ impl<'a> Minimiser<'a> {
         let start = start.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
         let options = Options { tolerance: solve.tolerance, steps: STEPS };
         let mut watch = |progress: &NewtonProgress| (solve.watch)(k, progress);
-        let found = newton::solve_on(&self.view, &problem, start, &options, solve.work, &mut watch);
-        Minimum {
-            heads: vec![Head::of(found.weights.into_iter(), found.bias)],
-            stop: reason(found.stop),
-            steps: found.steps,
-            predicted_decrease: found.predicted_decrease,
-        }
+        let found = newton::solve_on(&self.view, &problem, start, &options, solve.bounds, &mut watch);
+        let heads = vec![Head::of(found.weights.into_iter(), found.bias)];
+        Minimum::of(heads, found.stop, found.steps, found.predicted_decrease)
+    }
+
+    fn softmax(&self, targets: HeadTargets, solve: &Solve) -> Minimum {
+        let problem = softmax_newton::Problem {
+            rows: self.task.data.rows.borrow(),
+            classes: &targets.sets.ids,
+            count: targets.names.len(),
+            weights: self.task.weights.as_deref(),
+            weighted_penalty: solve.weighted_penalty,
+            bias: self.bias,
+        };
+        let start: Option<Vec<Head>> = solve.start.map(|heads| {
+            let all = heads.iter().cloned().chain(std::iter::repeat(Head::default()));
+            all.take(problem.count).collect() // a class that the start does not have begins at zero
+        });
+        let options = Options { tolerance: solve.tolerance, steps: STEPS };
+        let mut watch = |progress: &NewtonProgress| (solve.watch)(0, progress);
+        let found = softmax_newton::solve_on(&self.view, &problem, start.as_deref(), &options, &mut watch);
+        Minimum::of(found.heads, found.stop, found.steps, found.predicted_decrease)
     }
 }
 
 impl Minimum {
+    fn of(heads: Vec<Head>, stop: NewtonStop, steps: usize, predicted_decrease: f64) -> Minimum {
+        let (stop, diverged) = match stop {
+            NewtonStop::Gap => (Stop::Gap, false),
+            NewtonStop::PredictedDecrease => (Stop::PredictedDecrease, false),
+            NewtonStop::Precision => (Stop::Precision, false),
+            NewtonStop::Steps => (Stop::Steps, false),
+            NewtonStop::Interrupted => (Stop::Interrupted, false),
+            NewtonStop::Diverged => (Stop::Steps, true),
+        };
+        Minimum { heads, stop, diverged, steps, predicted_decrease }
+    }
+
     /// No heads, at their optimum.
     pub fn nothing() -> Minimum {
-        Minimum { heads: Vec::new(), stop: Stop::Gap, steps: 0, predicted_decrease: 0.0 }
+        Minimum::of(Vec::new(), NewtonStop::Gap, 0, 0.0)
     }
 
     /// The heads of two minimisers together.
@@ -104,18 +138,12 @@ impl Minimum {
         self.heads.extend(other.heads);
         let order = [Stop::Interrupted, Stop::Steps, Stop::Precision, Stop::PredictedDecrease];
         let stop = order.into_iter().find(|stop| [&self.stop, &other.stop].contains(&stop));
-        let predicted_decrease = self.predicted_decrease.max(other.predicted_decrease);
-        let steps = self.steps.max(other.steps);
-        Minimum { stop: stop.unwrap_or(Stop::Gap), steps, predicted_decrease, ..self }
-    }
-}
-
-fn reason(stop: NewtonStop) -> Stop {
-    match stop {
-        NewtonStop::Gap => Stop::Gap,
-        NewtonStop::PredictedDecrease => Stop::PredictedDecrease,
-        NewtonStop::Precision => Stop::Precision,
-        NewtonStop::Steps => Stop::Steps,
-        NewtonStop::Interrupted => Stop::Interrupted,
+        Minimum {
+            stop: stop.unwrap_or(Stop::Gap),
+            diverged: self.diverged || other.diverged,
+            steps: self.steps.max(other.steps),
+            predicted_decrease: self.predicted_decrease.max(other.predicted_decrease),
+            ..self
+        }
     }
 }

@@ -8,12 +8,13 @@ use super::progress::{Progress, Stage};
 use crate::eval::objective;
 use crate::model::report::Validation;
 use crate::model::trained::Trained;
-use crate::optim::newton::NewtonProgress;
+use crate::optim::newton::{Bounds, NewtonProgress};
 use crate::problem::heads::Head;
 use crate::problem::settings::Settings;
 use crate::problem::task::Task;
-use crate::util::error::Result;
+use crate::util::error::{Error, Kind, Result};
 use crate::util::memory;
+use crate::util::parameter::Parameter;
 use std::sync::OnceLock;
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -62,7 +63,7 @@ pub(super) fn minimise(
             weighted_penalty,
             start,
             tolerance,
-            work: usize::MAX,
+            bounds: Bounds { work: usize::MAX, interrupt: settings.interrupt.as_deref() },
             watch: &see,
         })
     };
@@ -78,6 +79,9 @@ pub(super) fn minimise(
         }
         solving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
+    if found.diverged {
+        return Err(diverged(task, found.steps, settings.start.is_some()));
+    }
     Ok((found, started.elapsed().as_secs_f64()))
 }
 
@@ -99,6 +103,22 @@ impl Minimum {
         let Minimum { heads, stop, steps, .. } = self;
         Fitted { heads, epochs: steps as u64, stop, seconds, validation, history: Vec::new() }
     }
+}
+
+/// The error for an objective or a quadratic model that is infinite or NaN.
+fn diverged(task: &Task, steps: usize, from_start: bool) -> Error {
+    let (what, hint) = match from_start && steps == 0 {
+        true => (
+            "the objective of the initial weights, or its quadratic model, is infinite or NaN",
+            format!("give {} smaller weights, or leave it out", Parameter::Start),
+        ),
+        false => (
+            "the objective or its quadratic model is infinite or NaN",
+            "scale the features down, and targets as well if they are numbers".to_string(),
+        ),
+    };
+    let (place, step) = (task.data.file(), (steps * task.len()) as u64);
+    Kind::Diverged { place, epoch: steps as u64, step, what: what.to_string(), hint }.into()
 }
 
 /// A model with a bias alone, which is the optimum if no weight has a gradient.

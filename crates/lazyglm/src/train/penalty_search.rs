@@ -17,7 +17,7 @@ use super::minimiser::STEPS;
 use super::progress::{Progress, Stage};
 use crate::eval::objective::{self, NullModel};
 use crate::model::report::Tried;
-use crate::optim::newton::{self, Options, Problem};
+use crate::optim::newton::{self, Bounds, Options, Problem};
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
@@ -163,7 +163,9 @@ impl Fold {
         let start = at.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
         let options = Options { tolerance: TOLERANCE, steps: STEPS };
         let work = LEAST_WORK.max(WORK.saturating_mul(learnt.data.rows.nonzeros()));
-        let found = newton::solve_on(view, &problem, start, &options, work, &mut |_| !settings.interrupted());
+        let bounds = Bounds { work, interrupt: settings.interrupt.as_deref() };
+        let found =
+            newton::solve_on(view, &problem, start, &options, bounds, &mut |_| !settings.interrupted());
         let held = self.judge(&found.weights, found.bias);
         let nonzeros = found.weights.iter().filter(|w| **w != 0.0).count();
         self.at = Some((found.weights, found.bias));

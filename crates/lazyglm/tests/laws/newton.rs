@@ -5,7 +5,7 @@ use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{certify, l1_max, objective, violation};
 use lazyglm::optim::newton::{NewtonStop, Options, Problem, Solution, solve};
 use lazyglm::util::random::Random;
-use lazyglm::{ElasticNet, Examples, Rows, WeightedPenalty, synth};
+use lazyglm::{ElasticNet, Examples, Rows, Settings, Solver, Start, WeightedPenalty, synth, train};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -444,4 +444,46 @@ fn uneven(random: &mut Random, loss: Arc<dyn Loss>, columns: usize, kind: &str) 
     let mean = weights.iter().sum::<f64>() / count as f64;
     weights.iter_mut().for_each(|w| *w /= mean);
     Made { rows, targets, weights, loss }
+}
+
+/// Initial weights whose scores are infinite, and targets so large that the model in f32 overflows: the solver ends
+/// and says so. A run of `train` fails with an error.
+#[test]
+fn infinite_scores_and_an_overflow_of_the_model_are_failures() {
+    let mut random = Random::new(15);
+    let mut rows = Rows::new();
+    for _ in 0..100 {
+        let row: Vec<(u32, f64)> = (0..30).map(|j| (j, 1e10 * (1.0 + random.uniform()))).collect();
+        rows.push(&row).unwrap();
+    }
+    for loss in smooth().into_iter().filter(|loss| loss.admits() != Admits::NonNegative) {
+        let targets: Vec<f64> = (0..100).map(|i| [1.0, -1.0][i % 2]).collect();
+        let made = Made { rows: rows.clone(), targets, weights: vec![1.0; 100], loss };
+        let penalty = ElasticNet { l1: 1e-3, l2: 1e-3 };
+        for start in [1e300, f64::INFINITY, f64::NAN] {
+            let found = made.solve(penalty, true, 1e-6, Some((&[start; 30], 0.0)));
+            assert_eq!(found.stop, NewtonStop::Diverged, "{} from {start}", made.loss.spec());
+        }
+    }
+    let targets: Vec<f64> = (0..100).map(|_| 1e32 * random.uniform()).collect();
+    let made = Made { rows, targets, weights: vec![1.0; 100], loss: loss::parse("squared").unwrap() };
+    let found = made.solve(ElasticNet { l1: 1.0, l2: 0.0 }, true, 1e-6, None);
+    assert_eq!(found.stop, NewtonStop::Diverged, "{} steps", found.steps);
+}
+
+#[test]
+fn initial_weights_that_are_not_finite_are_refused() {
+    let task = synth::documents(&synth::Shape { rows: 100, features: 10, ..Default::default() }).task;
+    for (weight, bias) in [(f64::NAN, 0.0), (f64::INFINITY, 0.0), (0.0, f64::NAN)] {
+        for solver in [Solver::Newton, Solver::Sgd, Solver::Svrg] {
+            let start = Some(Arc::new(Start::one(vec![weight; 10], bias)));
+            let refused = train(&task, None, &Settings { solver, start, ..Default::default() }, &mut |_| {});
+            let text = refused.unwrap_err().to_string();
+            assert!(text.contains("start") && text.contains("finite"), "{solver:?}: {text}");
+        }
+    }
+    let start = Some(Arc::new(Start::one(vec![1e308; 10], 0.0)));
+    let settings = Settings { solver: Solver::Newton, start, ..Default::default() };
+    let text = train(&task, None, &settings, &mut |_| {}).unwrap_err().to_string();
+    assert!(text.contains("initial weights"), "{text}");
 }

@@ -126,7 +126,7 @@ fn each_setting_is_learnt_or_refused_for_each_kind_of_targets_as_the_table_says(
     }
     // One model: thresholds 6, runs 4, factors and bounds 3 each, steps 3 each of 3. Heads: all of 3 solvers, 7 of 2, and
     // runs and thresholds of Newton; labels have thresholds.
-    assert_eq!(refused, (6 + 4 + 2 * 3 + 3 * 3) + 2 * (4 * 9 + 2 * 7) + (3 * 9 + 2 * 6 + 1));
+    assert_eq!(refused, (6 + 4 + 2 * 3 + 3 * 3) + 2 * (3 * 9 + 2 * 7 + 2) + (3 * 9 + 2 * 6 + 1));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
 use crate::problem::source::Pooled;
 use crate::problem::task::Sets;
-use crate::util::number::{larger_or_nan, positive_part};
+use crate::util::number::larger_or_nan;
 use rayon::prelude::*;
 
 /// Number of heads that are evaluated together, with their weights side by side.
@@ -192,16 +192,8 @@ impl Group<'_> {
         losses: f64,
         slopes: f64,
     ) -> super::Evaluation {
-<<<<<<< HEAD
         let (n, penalty, head) = (self.what.sets.len() as f64, self.what.weighted_penalty, &self.heads[l]);
         let distance = |j: usize, w: f64| penalty.violation(j, w, gradient[j][l] / n);
-=======
-        let (n, penalty, head) = (self.what.sets.len() as f64, self.what.penalty, &self.heads[l]);
-        let distance = |j: usize, w: f64| match (w, gradient[j][l] / n) {
-            (0.0, g) => positive_part(g.abs() - penalty.l1),
-            (w, g) => (g + penalty.l2 * w + penalty.l1.copysign(w)).abs(),
-        };
->>>>>>> 9d37a63 (Objective: NaN is never a zero, so that a diverged model has no gap, no small violation and no loss of zero)
         let mut weights =
             head.columns.iter().map(|&j| j as usize).zip(head.weights.iter().copied()).peekable();
         let violation = (0..gradient.len()).map(|j| match weights.next_if(|(column, _)| *column == j) {
@@ -212,13 +204,8 @@ impl Group<'_> {
         let (baseline, others, these) = self.null(l);
         let without = |j: usize| (others * self.total[j] + (these - others) * own[j][l]) / n;
         super::Evaluation {
-<<<<<<< HEAD
             objective: super::Objective { loss: losses / n, penalty: self.what.penalty_of(head) },
-            violation: greatest(violation).max(of_bias),
-=======
-            objective: super::Objective { loss: losses / n, penalty: penalty.value(&head.weights) },
             violation: larger_or_nan(greatest(violation), of_bias),
->>>>>>> 9d37a63 (Objective: NaN is never a zero, so that a diverged model has no gap, no small violation and no loss of zero)
             l1_max: greatest((0..own.len()).map(|j| without(j).abs())),
             baseline,
         }

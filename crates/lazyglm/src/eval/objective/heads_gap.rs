@@ -2,15 +2,21 @@
 //!
 //! ```text
 //! ovr, labels   F = Σₖ Fₖ  and  D = Σₖ Dₖ      every head is a model of its own
+//! softmax       see softmax_gap.rs
 //! ```
 
-use super::{Certificate, HeadsEvaluation, certify};
+use super::{Certificate, HeadsEvaluation, SoftmaxProblem, certify, certify_softmax};
 use crate::data::rows::Examples;
-use crate::problem::heads::Head;
+use crate::problem::heads::{Head, HeadKind};
 use rayon::prelude::*;
 
 /// The certificate of all heads together: sums of the objectives and lower bounds, and the largest violation.
 pub(crate) fn certify_heads(what: &HeadsEvaluation, heads: &[Head]) -> Certificate {
+    if what.kind == HeadKind::Softmax {
+        let HeadsEvaluation { rows, weights, weighted_penalty, with_bias: bias, .. } = *what;
+        let problem = SoftmaxProblem { rows, classes: &what.sets.ids, weights, weighted_penalty, bias };
+        return certify_softmax(&problem, heads);
+    }
     let rows = what.sets.rows_of(heads.len());
     let one = |k: usize| {
         let targets = what.sets.signs(&rows[k]);

@@ -6,6 +6,7 @@
 
 use super::model::{QuadraticModel, shrunk};
 use crate::optim::kernel::F32Rows;
+use crate::util::number::positive_part;
 
 /// Maximum size of a working set with a dense matrix.
 const WIDEST: usize = 512;
@@ -107,7 +108,7 @@ impl QuadraticModel {
             }
         }
         let curved: f64 = (0..width).map(|k| (self.to[k] - self.from[k]) * q[k]).sum();
-        self.predicted = (-self.descent() - 0.5 * (curved + self.bias * q[width])).max(0.0);
+        self.predicted = positive_part(-self.descent() - 0.5 * (curved + self.bias * q[width]));
         effort
     }
 

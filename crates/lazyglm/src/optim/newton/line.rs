@@ -25,6 +25,9 @@ impl<V: Value> Newton<'_, V> {
         let slope = model.descent();
         let mut alpha = 1.0;
         for _ in 0..40 {
+            if self.bounds.interrupted() {
+                return 0.0;
+            }
             let scores: Vec<f64> = point.scores.iter().zip(&along).map(|(s, u)| s + alpha * u).collect();
             let terms = self.terms(&scores);
             let weights = self.moved(point, model, alpha);

@@ -35,6 +35,7 @@ pub(crate) use model::{largest_gradients, shrunk};
 use point::Point;
 use sparse_start::SparseStart;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
 /// several times the predicted decrease.
@@ -91,6 +92,9 @@ pub enum NewtonStop {
     Steps,
     /// The caller's `watch` function stopped the solver.
     Interrupted,
+    /// The objective or the quadratic model is infinite or NaN. The weights are those of the last finite point, if
+    /// there was one.
+    Diverged,
 }
 
 /// Result of the solver.
@@ -141,7 +145,23 @@ pub fn solve(
     options: &Options,
     watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
-    solve_on(&View::default(), problem, start, options, usize::MAX, watch)
+    solve_on(&View::default(), problem, start, options, Bounds { work: usize::MAX, interrupt: None }, watch)
+}
+
+/// Bounds that do not depend on the tolerance.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds<'a> {
+    /// Maximum count of numbers to touch, after which the solver ends with [`NewtonStop::Steps`]. Unlike a time
+    /// limit, it does not depend on the machine.
+    pub work: usize,
+    /// A flag that ends loops within a step when it is set. `watch` then stops the solver.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+impl Bounds<'_> {
+    fn interrupted(&self) -> bool {
+        self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
 }
 
 /// Rows by column. Created when a solve first needs it, and kept for other penalties on the same rows.
@@ -163,19 +183,21 @@ impl View {
 }
 
 /// Like [`solve`], with a view that earlier solves on these rows may have created.
-///
-/// Ends with [`NewtonStop::Steps`] after touching `work` numbers, a bound that does not depend on the clock.
 pub(crate) fn solve_on(
     view: &View,
     problem: &Problem,
     start: Option<(&[f64], f64)>,
     options: &Options,
-    work: usize,
+    bounds: Bounds,
     watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
     match problem.examples.rows.values() {
-        ValuesRef::F32(values) => Newton::new(problem, values, options, work).run(&view.in_f32, start, watch),
-        ValuesRef::F64(values) => Newton::new(problem, values, options, work).run(&view.in_f64, start, watch),
+        ValuesRef::F32(values) => {
+            Newton::new(problem, values, options, bounds).run(&view.in_f32, start, watch)
+        }
+        ValuesRef::F64(values) => {
+            Newton::new(problem, values, options, bounds).run(&view.in_f64, start, watch)
+        }
     }
 }
 
@@ -184,7 +206,7 @@ struct Newton<'a, V> {
     values: &'a [V],
     options: &'a Options,
     n: f64,
-    work: usize, // maximum count of numbers to touch
+    bounds: Bounds<'a>,
 }
 
 /// Safeguards against a curvature that is too small.
@@ -200,8 +222,13 @@ impl Guard {
 }
 
 impl<'a, V: Value> Newton<'a, V> {
-    fn new(problem: &'a Problem<'a>, values: &'a [V], options: &'a Options, work: usize) -> Newton<'a, V> {
-        Newton { problem, values, options, n: problem.examples.len() as f64, work }
+    fn new(
+        problem: &'a Problem<'a>,
+        values: &'a [V],
+        options: &'a Options,
+        bounds: Bounds<'a>,
+    ) -> Newton<'a, V> {
+        Newton { problem, values, options, n: problem.examples.len() as f64, bounds }
     }
 
     fn run(
@@ -241,8 +268,11 @@ impl<'a, V: Value> Newton<'a, V> {
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
         let (mut predicted_decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
-        let mut work = self.work;
+        let mut work = self.bounds.work;
         for step in steps..self.options.steps {
+            if !point.value.is_finite() {
+                return point.solved(NewtonStop::Diverged, step, predicted_decrease);
+            }
             let gap = self.relative_gap(&point);
             let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
             let go_on =
@@ -269,7 +299,10 @@ impl<'a, V: Value> Newton<'a, V> {
                 false if predicted_decrease > FAR => FAR_LITTLE,
                 false => LITTLE,
             };
-            let touched = model.solve(little, surely, work);
+            let touched = model.solve(little, surely, Bounds { work, ..self.bounds });
+            if !model.predicted.is_finite() {
+                return point.solved(NewtonStop::Diverged, step, predicted_decrease);
+            }
             work = work.saturating_sub(touched + self.problem.examples.rows.nonzeros() + point.weights.len());
             let last = predicted_decrease;
             predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);

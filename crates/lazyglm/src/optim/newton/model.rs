@@ -9,13 +9,14 @@
 //! λ₁uₖ, λ₂uₖ². X̃ is stored, so that a sweep reads one vector, not two. Rows of small Dᵢ are omitted from
 //! the sums by column, but their part of the diagonal is kept (`rest`).
 
-use super::Newton;
 use super::gains::Gains;
 use super::gram::Gram;
 use super::point::{Point, total};
+use super::{Bounds, Newton};
 use crate::data::rows::Value;
 use crate::optim::kernel::{Columns, F32Columns, F32Rows};
 use crate::problem::penalty::ElasticNet;
+use crate::util::number::positive_part;
 use crate::util::random::Random;
 
 /// Rows whose curvature, divided by their sample weight, is below this share of the largest may be omitted,
@@ -142,11 +143,11 @@ impl QuadraticModel {
     /// Minimises Q until the extrapolated remaining decrease is this share of the decrease so far.
     ///
     /// With `surely`, it does not rely on sweeps alone, which may be slow: it also runs conjugate gradients
-    /// on the face. It ends early after touching `most` numbers, and returns how many it touched.
-    pub fn solve(&mut self, little: f64, surely: bool, most: usize) -> usize {
+    /// on the face. It ends early within `bounds`, and returns how many numbers it touched.
+    pub fn solve(&mut self, little: f64, surely: bool, bounds: Bounds) -> usize {
         if Gram::pays(self) {
             let gram = Gram::of(self);
-            return self.columns.nonzeros() + self.solve_gram(&gram, most);
+            return self.columns.nonzeros() + self.solve_gram(&gram, bounds.work);
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
         let (mut gains, mut rows, mut since, mut touched) = (Gains::default(), None, 0, 0);
@@ -157,7 +158,7 @@ impl QuadraticModel {
             if settled && !surely {
                 break;
             }
-            if touched >= most {
+            if touched >= bounds.work || bounds.interrupted() {
                 self.unsolved = !settled;
                 break;
             }
@@ -173,7 +174,7 @@ impl QuadraticModel {
                 }
             }
         }
-        self.predicted = self.predicted_decrease().max(0.0);
+        self.predicted = positive_part(self.predicted_decrease());
         touched
     }
 

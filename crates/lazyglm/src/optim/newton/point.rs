@@ -3,10 +3,13 @@
 use super::{Newton, NewtonStop, Solution};
 use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
+use crate::util::number::{larger_or_nan, positive_part};
 use rayon::prelude::*;
 
 /// Number of rows per chunk. Sums run over chunks, so they do not depend on the number of threads.
 const CHUNK: usize = 4096;
+/// Maximum number of step lengths for the bias, each a quarter of the last.
+const QUARTERS: usize = 60;
 
 /// A point (w, b) and its derived quantities. Sums over rows, not means.
 pub(super) struct Point {
@@ -120,17 +123,19 @@ impl<V: Value> Newton<'_, V> {
             }
             let floor = 1e-9 * size.max(1e-300);
             let mut step = -slope / second_derivative.max(floor);
-            let moved = loop {
+            let mut moved = None;
+            for _ in 0..QUARTERS {
                 let scores: Vec<f64> = point.scores.iter().map(|score| score + step).collect();
                 let terms = self.terms(&scores);
                 if terms.loss + penalty <= point.value {
-                    break Some((scores, terms));
+                    moved = Some((scores, terms));
+                    break;
                 }
                 step *= 0.25;
-                if step.abs() < 1e-15 * (1.0 + point.bias.abs()) {
-                    break None;
+                if step.abs() < 1e-15 * (1.0 + point.bias.abs()) || self.bounds.interrupted() {
+                    break;
                 }
-            };
+            }
             let Some((scores, terms)) = moved else { break };
             (point.bias, point.scores) = (point.bias + step, scores);
             self.enter(point, terms);
@@ -151,7 +156,7 @@ impl<V: Value> Newton<'_, V> {
     pub(super) fn largest_violation(&self, point: &Point) -> f64 {
         let weighted_penalty = &self.problem.weighted_penalty;
         let one = |j: usize| weighted_penalty.violation(j, point.weights[j], point.gradient[j] / self.n);
-        (0..point.weights.len()).map(one).fold(0.0, f64::max) * self.n
+        (0..point.weights.len()).map(one).fold(0.0, larger_or_nan) * self.n
     }
 
     /// The relative duality gap of the point, with its derivatives as dual variables.
@@ -179,7 +184,7 @@ impl<V: Value> Newton<'_, V> {
         }
         let value = (point.value / self.n).abs().max(f64::MIN_POSITIVE);
         if share == 1.0 {
-            return gap.max(0.0) / value;
+            return positive_part(gap) / value;
         }
         // D is concave in the share, so this is a lower bound on the gap, which usually suffices.
         let least = (gap + (1.0 - share) * along) / value;
@@ -200,7 +205,7 @@ impl<V: Value> Newton<'_, V> {
                     / (2.0 * weighted_penalty.at(j).l2)
             })
             .sum();
-        ((point.value + conjugates) / self.n + beyond).max(0.0) / value
+        positive_part((point.value + conjugates) / self.n + beyond) / value
     }
 }
 

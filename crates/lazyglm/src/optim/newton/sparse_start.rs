@@ -84,8 +84,8 @@ impl<V: Value> Newton<'_, V> {
 
     /// Why the method ends, if it does, when the weights of `set` are at their best.
     fn ended(&self, point: &Point, set: &[u32], within: &Options, found: &Solution) -> Option<NewtonStop> {
-        if found.stop == NewtonStop::Interrupted {
-            return Some(NewtonStop::Interrupted);
+        if matches!(found.stop, NewtonStop::Interrupted | NewtonStop::Diverged) {
+            return Some(found.stop);
         }
         if self.relative_gap(point) <= self.options.tolerance {
             return Some(NewtonStop::Gap);
@@ -148,8 +148,13 @@ impl<V: Value> Newton<'_, V> {
         let factors = weighted_penalty.factors.map(of);
         let weighted_penalty = WeightedPenalty { factors: factors.as_deref(), ..weighted_penalty };
         let problem = Problem { examples: Examples { rows, ..examples }, loss, weighted_penalty, bias };
-        let newton =
-            Newton { problem: &problem, values: &part.values, options: within, n: self.n, work: self.work };
+        let newton = Newton {
+            problem: &problem,
+            values: &part.values,
+            options: within,
+            n: self.n,
+            bounds: self.bounds,
+        };
         let start = newton.point_at(of(&point.weights), point.bias, &part.columns);
         newton.descend(start, &part.columns, guard, 0, watch)
     }

@@ -38,6 +38,9 @@ impl<V: Value> Newton<'_, V> {
         let columns_of_all = problem.examples.rows.columns();
         let mut ftrl = Ftrl::plain(columns_of_all, problem.weighted_penalty.penalty, ETA, S0, problem.bias);
         for pass in 0..passes {
+            if self.bounds.interrupted() {
+                return null;
+            }
             ftrl.pass(problem.examples, problem.loss, pass as u64);
         }
         let mut warm = self.point_at(ftrl.weights(), ftrl.bias(), columns);

@@ -14,6 +14,7 @@ use crate::eval::held_out::{HeldOut, held_out};
 use crate::eval::metrics::Metric;
 use crate::eval::objective::{self, Certificate, HeadsEvaluation, Objective};
 use crate::model::report::Stop;
+use crate::optim::newton::Bounds;
 use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::Settings;
@@ -191,12 +192,12 @@ impl ExactPath<'_> {
                 weighted_penalty,
                 start,
                 tolerance: self.settings.tolerance,
-                work: usize::MAX,
+                bounds: Bounds { work: usize::MAX, interrupt: self.settings.interrupt.as_deref() },
                 watch: &|_, _| !self.settings.interrupted(),
             });
             let beyond =
                 self.max_features.is_some_and(|most| fold.is_none() && features(&found.heads) > most);
-            if found.stop == Stop::Interrupted || beyond {
+            if found.stop == Stop::Interrupted || found.diverged || beyond {
                 break;
             }
             see();
