@@ -54,16 +54,19 @@ pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
     })
 }
 
-/// Parses the penalty and the starting learning rate of `train`, one value each.
+/// Parses the penalty and the starting learning rate of `train`, one value each. If one penalty is given, the other is
+/// zero.
 pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
-    let number = |parameter, text: Option<&str>| match text {
-        None => Ok(Settings::default().penalty.l1),
+    let default = Settings::default().penalty;
+    let number = |parameter, text: Option<&str>, other: &Option<String>, default| match text {
+        None => Ok(if other.is_some() { 0.0 } else { default }),
         Some(text) => text.parse().map_err(|_| {
             Error::parameter(parameter, text, "one number, at least 0 (`lazyglm tune` takes several)")
         }),
     };
-    let l1 = number(Parameter::L1, args.l1.as_deref())?;
-    Ok((ElasticNet::new(l1, number(Parameter::L2, args.l2.as_deref())?)?, eta0(args.eta0())?))
+    let l1 = number(Parameter::L1, args.l1.as_deref(), &args.l2, default.l1)?;
+    let l2 = number(Parameter::L2, args.l2.as_deref(), &args.l1, default.l2)?;
+    Ok((ElasticNet::new(l1, l2)?, eta0(args.eta0())?))
 }
 
 /// Makes a plan from the arguments, for one penalty and one starting learning rate.

@@ -31,10 +31,10 @@ pub struct Train {
     /// Score above which a label is predicted: 0, or tuned per label for the largest F1, on the held-out rows if there are any
     #[arg(long, value_enum, default_value_t = Thresholds::Zero, value_name = "T", help_heading = "Objective")]
     pub thresholds: Thresholds,
-    /// λ₁, the weight of the ℓ₁ penalty ‖w‖₁ [default: 1e-6, or chosen by --solver auto]; tune and path take several: A,B,C or LOW..HIGH:N
+    /// λ₁, the weight of the ℓ₁ penalty ‖w‖₁ [default: 0 if --l2 is given; else chosen by --solver auto, 1e-6 for other solvers]; tune and path take several: A,B,C or LOW..HIGH:N
     #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
     pub l1: Option<String>,
-    /// λ₂, the weight of the ℓ₂ penalty ½‖w‖² [default: 1e-6, or chosen by --solver auto]; tune and path take several: A,B,C or LOW..HIGH:N
+    /// λ₂, the weight of the ℓ₂ penalty ½‖w‖² [default: 0 if --l1 is given; else chosen by --solver auto, 1e-6 for other solvers]; tune and path take several: A,B,C or LOW..HIGH:N
     #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
     pub l2: Option<String>,
     /// Train without a bias

@@ -165,3 +165,22 @@ fn where_nothing_can_be_learnt_there_are_no_weights_and_it_says_so() {
     }
     assert!(with_weights <= 1, "{with_weights} of 8");
 }
+
+#[test]
+fn a_penalty_that_is_not_given_is_zero_if_the_other_one_is() {
+    let folder = folder();
+    for solver in ["", "--solver newton", "--solver sgd"] {
+        for (flag, l1, l2) in [("--l1 1e-3", 1e-3, 0.0), ("--l2 1e-3", 0.0, 1e-3)] {
+            let report = folder.json(&format!("train a.svm {flag} {solver} --json --quiet"));
+            assert_eq!(
+                (report["l1"].as_f64(), report["l2"].as_f64()),
+                (Some(l1), Some(l2)),
+                "{flag} {solver}"
+            );
+        }
+    }
+    let said = folder.ok("train a.svm --l1 1e-3").stderr;
+    assert!(said.contains("l1 0.001 and l2 0.0, as given"), "{said}");
+    let help = folder.ok("train --help").stdout;
+    assert!(help.contains("0 if --l2 is given") && help.contains("0 if --l1 is given"), "{help}");
+}

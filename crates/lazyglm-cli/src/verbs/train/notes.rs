@@ -125,7 +125,7 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
             point.loss
         ),
         None if settings.choose_penalty => format!("l1 {l1:?} and l2 {l2:?}, since none was given"),
-        None => "the penalty as given".to_string(),
+        None => format!("l1 {l1:?} and l2 {l2:?}, as given"),
     };
     let how = match report.solver {
         Solver::Newton if report.stop == Stop::Interrupted => "Newton's method, interrupted".to_string(),
