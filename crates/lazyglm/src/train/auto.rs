@@ -21,9 +21,8 @@ use crate::problem::settings::{Precision, Settings, Start};
 use crate::problem::solvers::Solver;
 use crate::problem::source::{Pooled, Problem};
 use crate::problem::task::Task;
-use crate::train::search::{Held, Score, Search, points, search};
+use crate::train::search::{Folds, Held, Score, Search, points, search};
 use crate::util::error::Result;
-use crate::util::random;
 use std::sync::Arc;
 
 /// The grid of λ₁ and of λ₂ for losses with kinks, in the units of penalty_search.rs.
@@ -106,14 +105,11 @@ pub(super) fn for_steps(
 /// The best of a grid of penalties and rates, a fifth of the rows held out; `None` where held-out loss cannot choose a
 /// penalty, since it is zero without weights (the perceptron's is), or no weight has a gradient.
 fn search_lanes(task: &Task, settings: &Settings) -> Result<Option<(Score, Vec<Tried>)>> {
-    let order = random::permutation(task.len(), settings.seed ^ 0x0A07, 0);
-    let rows = |part: &[u32]| {
-        let mut rows: Vec<usize> = part.iter().map(|&i| i as usize).collect();
-        rows.sort_unstable();
-        task.select(&rows)
+    let folds = Folds::stratified(task, 5, settings.seed);
+    let part = |held: bool| {
+        task.select(&(0..task.len()).filter(|&i| (folds.of(i) == 0) == held).collect::<Vec<_>>())
     };
-    let (held, learnt) = order.split_at(order.len() / 5);
-    let (held, learnt) = (rows(held), rows(learnt));
+    let (held, learnt) = (part(true), part(false));
     let null = objective::NullModel::of(learnt.examples(), &*task.loss, settings.bias);
     let units = penalty_search::units(&null);
     let zero = task.loss.admits() == Admits::Classes && null.baseline < 1e-9;

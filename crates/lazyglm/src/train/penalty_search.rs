@@ -15,6 +15,7 @@ use super::ftrl_candidate::{self, FtrlCandidate};
 use super::holdout_score::HoldoutScore;
 use super::minimiser::STEPS;
 use super::progress::{Progress, Stage};
+use super::search::Folds;
 use crate::eval::objective::{self, NullModel};
 use crate::model::report::Tried;
 use crate::optim::newton::{self, Bounds, Options, Problem};
@@ -26,6 +27,7 @@ use crate::util::error::{Kind, Result};
 use crate::util::random::Random;
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// ρ of the rays: the middle, ℓ₁ alone, mostly ℓ₂, and between the last and the middle.
@@ -33,6 +35,8 @@ const RAYS: [f64; 4] = [0.5, 1.0, 0.03, 0.12];
 /// k at the start of the middle ray, and at the end of every ray.
 const FIRST: i32 = 2;
 const LAST: i32 = 16;
+/// Number of folds of cross-validation.
+const FOLDS: usize = 5;
 /// Largest number of rows for five-fold cross-validation.
 const FEW_ROWS: usize = 20_000;
 /// Largest number of features for five-fold cross-validation: every fold has its own weights.
@@ -74,22 +78,24 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let rows = task.len();
     let null = objective::NullModel::of(task.examples(), &*task.loss, settings.bias);
     let units = units(&null);
-    if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
+    let without_search = || {
         let start = Start::one(vec![0.0; task.data.rows.columns()], null.bias());
-        return Ok(Choice { how: How::Minimise(settings.penalty, Arc::new(start)), tried: Vec::new() });
+        Choice { how: How::Minimise(settings.penalty, Arc::new(start)), tried: Vec::new() }
+    };
+    if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
+        return Ok(without_search());
     }
-    let mut order: Vec<usize> = (0..rows).collect();
-    Random::new(settings.seed ^ 0x0A07_0A07_5EED_0001).shuffle(&mut order);
-
-    let folds = if rows <= FEW_ROWS && task.data.rows.columns() <= FEW_COLUMNS { 5 } else { 1 };
-    let held = if folds == 5 { rows / 5 } else { (rows / 5).min(MOST_HELD) };
+    let few = rows <= FEW_ROWS && task.data.rows.columns() <= FEW_COLUMNS;
+    let (order, held) = stratified(task, settings.seed, few);
     let most = match task.data.rows.nonzeros() {
-        all if all > 2 * SHARE && folds == 1 => (rows as u128 * SHARE as u128 / all as u128) as usize,
+        all if all > 2 * SHARE && !few => (rows as u128 * SHARE as u128 / all as u128) as usize,
         _ => rows,
     };
-    let folds = (0..folds)
-        .map(|fold| Fold::new(task, &order, fold * held..(fold + 1) * held, most, settings.bias))
-        .collect();
+    let fold = |held: &Range<usize>| Fold::new(task, &order, held.clone(), most, settings.bias);
+    let folds: Vec<Fold> = held.iter().filter_map(fold).collect();
+    if folds.is_empty() {
+        return Ok(without_search());
+    }
     let mut walk =
         Walk { settings, units, folds, tried: HashMap::new(), order: Vec::new(), lead: None, watch };
     let middle = walk.descend(0)?;
@@ -104,8 +110,13 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         true => ftrl_candidate::best(&walk.folds, units, settings, &mut walk.order),
         false => None,
     };
-    if most < rows - held {
-        walk.folds = vec![Fold::new(task, &order, 0..held, rows, settings.bias)];
+    let all_rows = if most < rows - held[0].len() {
+        Fold::new(task, &order, held[0].clone(), rows, settings.bias)
+    } else {
+        None
+    };
+    if let Some(fold) = all_rows {
+        walk.folds = vec![fold];
         walk.tried.clear();
         walk.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that loss is of other rows
         k = walk.climb(ray, k, [1, 1])?;
@@ -139,6 +150,24 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     fold.look(penalty, settings); // the last solve may have been for another penalty
     let (weights, bias) = fold.at.unwrap_or_default();
     Ok(Choice { how: How::Minimise(penalty, Arc::new(Start::one(weights, bias))), tried })
+}
+
+/// The rows in an order in which each fold is a range, and these ranges: five folds, or for many rows one part of a
+/// fold. Classes have their share in each fold.
+fn stratified(task: &Task, seed: u64, few: bool) -> (Vec<usize>, Vec<Range<usize>>) {
+    let folds = Folds::stratified(task, FOLDS, seed);
+    let mut random = Random::new(seed ^ 0x0A07_0A07_5EED_0001);
+    let (mut order, mut ranges) = (Vec::with_capacity(task.len()), Vec::new());
+    for fold in 0..FOLDS {
+        let mut rows: Vec<usize> = folds.rows(fold).into_iter().map(|i| i as usize).collect();
+        random.shuffle(&mut rows);
+        ranges.push(order.len()..order.len() + rows.len());
+        order.extend(rows);
+    }
+    if !few {
+        ranges = vec![0..ranges[0].len().min(MOST_HELD)];
+    }
+    (order, ranges)
 }
 
 /// The units of the penalties: λ₁_max and ‖g₀‖²/F₀.

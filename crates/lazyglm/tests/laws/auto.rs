@@ -188,3 +188,19 @@ fn training_from_within_a_pool_of_threads_does_not_wait_for_itself() {
     });
     assert!(found.iter().all(|f| *f == found[0]));
 }
+
+/// Folds have their share of each class, and none that learns from one class alone is a judge: the loss without weights
+/// is that of a rare class, not that of a certain bias that was wrong.
+#[test]
+fn few_rows_of_a_class_are_in_every_fold_or_the_fold_does_not_count() {
+    for positives in [1, 3, 6] {
+        let mut task = synth::documents(&synth::Shape { rows: 60, features: 20, ..Default::default() }).task;
+        let Targets::Binary { signs, .. } = &mut task.targets else { panic!("two classes") };
+        signs.iter_mut().enumerate().for_each(|(i, y)| *y = if i < positives { 1.0 } else { -1.0 });
+        let report = run(&task, &auto()).report;
+        let lowest = report.tried.iter().map(|point| point.loss).fold(f64::INFINITY, f64::min);
+        assert!(!report.tried.is_empty() && lowest < 1.0, "{positives}: {:?}", report.tried);
+        let null = report.tried.iter().find(|point| point.chosen && point.nonzeros == 0);
+        assert!(null.is_none_or(|null| null.loss < 1.0), "{positives}: {:?}", report.tried);
+    }
+}

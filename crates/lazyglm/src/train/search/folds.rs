@@ -34,8 +34,6 @@ impl Folds {
                 format!("at most {most}, for {rows} rows"),
             ));
         }
-        let mut shuffled: Vec<u32> = (0..rows as u32).collect();
-        Random::new(seed ^ 0xF01D_5EED_0000_0001).shuffle(&mut shuffled);
         if let Some(classes) = task.targets.classes() {
             let positive = task.numbers().iter().filter(|y| **y > 0.0).count();
             for (name, rows) in classes.iter().zip([rows - positive, positive]) {
@@ -49,11 +47,21 @@ impl Folds {
                     return Err(Error::data(task.data.file(), what, hint));
                 }
             }
+        }
+        Ok(Folds::stratified(task, count, seed))
+    }
+
+    /// Like [`Folds::new`], also if a class has a single row: one fold then holds out all rows of that class.
+    pub(crate) fn stratified(task: &Task, count: usize, seed: u64) -> Folds {
+        let rows = task.len();
+        let mut shuffled: Vec<u32> = (0..rows as u32).collect();
+        Random::new(seed ^ 0xF01D_5EED_0000_0001).shuffle(&mut shuffled);
+        if task.targets.classes().is_some() {
             shuffled.sort_by_key(|&i| task.numbers()[i as usize] > 0.0); // stable: still shuffled within a class
         }
         let mut of = vec![0; rows];
         shuffled.iter().enumerate().for_each(|(k, &i)| of[i as usize] = (k % count) as u16);
-        Ok(Folds { of, count })
+        Folds { of, count }
     }
 
     /// Folds given by the caller: the fold number of each row.
