@@ -63,7 +63,7 @@ pub(super) fn minimise(
             weighted_penalty,
             start,
             tolerance,
-            bounds: Bounds { work: usize::MAX, interrupt: settings.interrupt.as_deref() },
+            bounds: Bounds { work: usize::MAX, least_steps: 0, interrupt: settings.interrupt.as_deref() },
             watch: &see,
         })
     };

@@ -6,7 +6,8 @@
 //!
 //! g₀ and F₀ are the gradient and the objective without weights. Both units scale as the penalties do, so that t does not
 //! depend on the units of features or targets. The search goes down the middle ray from strong penalties in whole decades,
-//! then refines around the best point; the other rays begin there. Few rows are split into five folds; of many rows, one
+//! then refines around the best point; the other rays begin there. It chooses the fewest weights among the points whose
+//! loss is at most 0.1 % above the lowest. Few rows are split into five folds; of many rows, one
 //! part is held out. With very many rows, a sample finds the ray and all rows find the point on it: the more rows, the
 //! weaker the best penalty.
 
@@ -99,12 +100,12 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     let mut walk =
         Walk { settings, units, folds, tried: HashMap::new(), order: Vec::new(), lead: None, watch };
     let middle = walk.descend(0)?;
-    let mut best = vec![(0, walk.climb(0, middle, [1, -1])?)];
+    let mut best = vec![walk.climb(0, middle, [1, -1])?];
     for ray in 1..RAYS.len() {
-        let (_, near) = best[if ray == 3 { 2 } else { 0 }];
-        best.push((ray, walk.climb(ray, near, [1, -1])?));
+        let near = best[if ray == 3 { 2 } else { 0 }];
+        best.push(walk.climb(ray, near, [1, -1])?);
     }
-    let (ray, mut k) = walk.sparsest(&best);
+    let (mut ray, mut k) = walk.sparsest();
     let plain = settings.factors.is_none() && !settings.nonnegative;
     let mut follow = match plain && !settings.interrupted() {
         true => ftrl_candidate::best(&walk.folds, units, settings, &mut walk.order),
@@ -119,7 +120,8 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         walk.folds = vec![fold];
         walk.tried.clear();
         walk.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that loss is of other rows
-        k = walk.climb(ray, k, [1, 1])?;
+        walk.climb(ray, k, [1, 1])?;
+        (ray, k) = walk.sparsest();
         follow = follow.map(|follow| ftrl_candidate::on(&walk.folds, &follow, settings, &mut walk.order));
     }
     let lowest = walk.loss(ray, k)?;
@@ -192,7 +194,7 @@ impl Fold {
         let start = at.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
         let options = Options { tolerance: TOLERANCE, steps: STEPS };
         let work = LEAST_WORK.max(WORK.saturating_mul(learnt.data.rows.nonzeros()));
-        let bounds = Bounds { work, interrupt: settings.interrupt.as_deref() };
+        let bounds = Bounds { work, least_steps: 1, interrupt: settings.interrupt.as_deref() };
         let found =
             newton::solve_on(view, &problem, start, &options, bounds, &mut |_| !settings.interrupted());
         let held = self.judge(&found.weights, found.bias);
@@ -305,14 +307,12 @@ impl Walk<'_> {
         Ok(best)
     }
 
-    /// The point with the fewest weights among those whose loss is nearly the lowest.
-    fn sparsest(&self, points: &[(usize, i32)]) -> (usize, i32) {
-        let at = |point: &(usize, i32)| {
-            let looked = self.tried.get(point);
-            looked.map_or((f64::INFINITY, usize::MAX), |looked| (looked.held.loss(), looked.nonzeros))
-        };
-        let lowest = points.iter().map(|point| at(point).0).fold(f64::INFINITY, f64::min);
-        let near = points.iter().filter(|point| at(point).0 <= (1.0 + SLACK) * lowest);
-        near.min_by_key(|point| at(point).1).copied().unwrap_or(points[0])
+    /// The point with the fewest weights among all whose loss is at most `SLACK` above the lowest. Of equal points,
+    /// the first that was tried.
+    fn sparsest(&self) -> (usize, i32) {
+        let lowest = self.tried.values().map(|looked| looked.held.loss()).fold(f64::INFINITY, f64::min);
+        let near = self.tried.iter().filter(|(_, looked)| looked.held.loss() <= (1.0 + SLACK) * lowest);
+        near.min_by_key(|(_, looked)| (looked.nonzeros, looked.number))
+            .map_or((0, FIRST), |(point, _)| *point)
     }
 }

@@ -204,3 +204,24 @@ fn few_rows_of_a_class_are_in_every_fold_or_the_fold_does_not_count() {
         assert!(null.is_none_or(|null| null.loss < 1.0), "{positives}: {:?}", report.tried);
     }
 }
+
+/// The rule that the program prints: the fewest weights of all whose loss is at most 0.1 % above the lowest.
+#[test]
+fn the_penalty_kept_follows_the_rule_and_every_penalty_is_solved_for() {
+    for rows in [400, 1500] {
+        let task = synth::documents(&synth::Shape { rows, features: 100, ..Default::default() }).task;
+        let report = run(&task, &auto()).report;
+        let of_newton = || report.tried.iter().filter(|point| point.solver == Solver::Newton);
+        let mut losses: Vec<f64> = of_newton().map(|point| point.loss).collect();
+        losses.sort_by(f64::total_cmp);
+        let chosen = report.tried.iter().find(|point| point.chosen).unwrap();
+        if chosen.solver == Solver::Newton && chosen.nonzeros > 0 {
+            let near = of_newton().filter(|point| point.loss <= 1.001 * losses[0]);
+            assert_eq!(near.map(|point| point.nonzeros).min(), Some(chosen.nonzeros), "{:?}", report.tried);
+            assert!(chosen.loss <= 1.001 * losses[0], "{:?}", report.tried);
+        }
+        let weak = of_newton().filter(|point| point.nonzeros > 0).count();
+        losses.dedup();
+        assert!(losses.len() >= weak, "{:?}", report.tried);
+    }
+}

@@ -119,6 +119,12 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
                 point.loss
             );
         }
+        Some(point) if report.solver == Solver::Newton => format!(
+            "l1 {l1:?} and l2 {l2:?}: of {} tried on held-out rows, the fewest weights with a loss within 0.1 % of the \
+             lowest (loss {:.5} there)",
+            tried.len(),
+            point.loss
+        ),
         Some(point) => format!(
             "l1 {l1:?} and l2 {l2:?}, the best of {} tried on held-out rows (loss {:.5} there)",
             tried.len(),

@@ -145,7 +145,14 @@ pub fn solve(
     options: &Options,
     watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
-    solve_on(&View::default(), problem, start, options, Bounds { work: usize::MAX, interrupt: None }, watch)
+    solve_on(
+        &View::default(),
+        problem,
+        start,
+        options,
+        Bounds { work: usize::MAX, least_steps: 0, interrupt: None },
+        watch,
+    )
 }
 
 /// Bounds that do not depend on the tolerance.
@@ -154,6 +161,9 @@ pub(crate) struct Bounds<'a> {
     /// Maximum count of numbers to touch, after which the solver ends with [`NewtonStop::Steps`]. Unlike a time
     /// limit, it does not depend on the machine.
     pub work: usize,
+    /// Minimum number of steps, also if the tolerance is reached earlier. A start within the tolerance of two penalties
+    /// would otherwise be the result for both.
+    pub least_steps: usize,
     /// A flag that ends loops within a step when it is set. `watch` then stops the solver.
     pub interrupt: Option<&'a AtomicBool>,
 }
@@ -277,7 +287,7 @@ impl<'a, V: Value> Newton<'a, V> {
             let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
             let go_on =
                 watch(&NewtonProgress { steps: step, objective: point.value / self.n, nonzeros, gap });
-            if gap <= self.options.tolerance {
+            if gap <= self.options.tolerance && step >= self.bounds.least_steps {
                 return point.solved(NewtonStop::Gap, step, predicted_decrease);
             }
             if predicted_decrease <= margin * self.options.tolerance && self.gap_is_loose() {
