@@ -181,3 +181,16 @@ fn every_solver_has_a_row_and_a_name_that_leads_back_to_it() {
     }
     assert!("newtn".parse::<Solver>().unwrap_err().to_string().contains("did you mean 'newton'"));
 }
+
+#[test]
+fn weights_that_are_all_zero_are_the_same_error_on_disk_as_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.vw");
+    let rows: String = (0..200).map(|k| format!("{} 0 | a:{k} b:1\n", [1, -1][k % 2])).collect();
+    std::fs::write(&file, rows).unwrap();
+    let settings = Settings::default();
+    for on_disk in [false, true] {
+        let error = learn(&file, &settings, "logistic", on_disk).unwrap_err().to_string();
+        assert!(error.contains("all sample weights are 0"), "on disk {on_disk}: {error}");
+    }
+}

@@ -23,6 +23,7 @@ use crate::problem::loss::{self, Loss};
 use crate::util::error::Result;
 use head_kind::head_kind;
 use offsets::shifted;
+pub(crate) use row_weights::no_weight;
 use row_weights::{normalised, weighed, with_mean_one};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Row weights: multiplied, checked and scaled to mean one; rows of weight zero are dropped.
 
 use crate::data::dataset::Dataset;
-use crate::util::error::{Error, Result};
+use crate::util::error::{Error, Place, Result};
 
 /// Multiplies the weights in the data with those given, and drops rows of weight zero.
 pub(super) fn weighed(data: Dataset, given: Option<Vec<f64>>) -> Result<(Dataset, Option<Vec<f64>>)> {
@@ -31,7 +31,7 @@ fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Data
     }
     let present: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
     if present.is_empty() {
-        return Err(Error::data(data.file(), "all sample weights are 0", "give some rows a weight above 0"));
+        return Err(no_weight(data.file()));
     }
     if present.len() == weights.len() {
         return Ok((data, Some(weights)));
@@ -40,6 +40,11 @@ fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Data
     let mut fewer = data.select(&present);
     fewer.notes = data.notes;
     Ok((fewer, Some(kept)))
+}
+
+/// The error for data in which no row has a weight.
+pub(crate) fn no_weight(file: Place) -> Error {
+    Error::data(file, "all sample weights are 0", "give some rows a weight above 0")
 }
 
 /// Divides by the largest weight first, so that no sum overflows.

@@ -143,6 +143,9 @@ impl Windows {
             .collect();
         let rows = meta.rows;
         let mean_weight = pooled.iter().map(|rows| rows.weight).sum::<f64>() / rows as f64;
+        if mean_weight == 0.0 {
+            return Err(task::no_weight(file));
+        }
         pooled.iter_mut().for_each(|rows| rows.weight /= mean_weight);
         source::pool(&mut pooled);
         let occurs = features.occurring_columns(&survey.occurs);
