@@ -30,12 +30,7 @@ pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report
         writeln!(out, "classes    {} (−), {} (+)", one_line(negative), one_line(positive))?;
     }
     print::objective(out, report, if heads.is_some() { "biases" } else { "the bias" })?;
-    if let (Some(dual), Some(gap)) = (report.dual, report.relative_gap) {
-        writeln!(
-            out,
-            "proved     {dual:.8} is a lower bound on F: the optimum is at most {gap:.1e} of F away"
-        )?;
-    }
+    distance(report).iter().try_for_each(|text| writeln!(out, "{text}"))?;
     let all = count((report.features * heads.map_or(1, |heads| heads.names.len())) as u64);
     writeln!(out, "non-zeros  {} of {all}", count(report.nonzeros as u64))?;
     stopped(report).iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;
@@ -59,6 +54,16 @@ pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report
         (Some(heads), Some(figures)) => table(out, heads.kind, &figures.heads),
         _ => Ok(()),
     }
+}
+
+/// The distance from the optimum. A model that was chosen by its held-out loss is not meant to be near it.
+fn distance(report: &Report) -> Option<String> {
+    if report.solver == Solver::Ftrl && !report.tried.is_empty() {
+        let text = "chosen     for its held-out loss, which is lower than that of the minimiser of F";
+        return Some(format!("{text}: this model is not the minimiser"));
+    }
+    let (dual, gap) = (report.dual?, report.relative_gap?);
+    Some(format!("proved     {dual:.8} is a lower bound on F: the optimum is at most {gap:.1e} of F away"))
 }
 
 /// The reason why the run stopped, unless all epochs were run.
@@ -94,4 +99,20 @@ fn table(out: &mut dyn Write, kind: HeadKind, heads: &[HeadReport]) -> io::Resul
         writeln!(out, "{:>width$}  {} more, of fewer rows: --json has them all", "…", count(more as u64))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lazyglm::Tried;
+
+    #[test]
+    fn a_model_chosen_by_its_held_out_loss_is_not_measured_by_its_distance_from_the_optimum() {
+        let (solver, dual, relative_gap) = (Solver::Ftrl, Some(0.01), Some(0.95));
+        let given = Report { solver, dual, relative_gap, ..Report::default() };
+        assert!(distance(&given).unwrap().contains("at most 9.5e-1 of F away"));
+        let one = Tried { solver, l1: 0.1, l2: 0.0, loss: 0.1, nonzeros: 1, rows: 10, chosen: true };
+        let text = distance(&Report { tried: vec![one], ..given }).unwrap();
+        assert!(text.contains("not the minimiser") && !text.contains("9.5e-1"), "{text}");
+    }
 }
