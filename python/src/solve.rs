@@ -41,7 +41,7 @@ pub fn solve<'py>(
         "losses",
         report.history.iter().filter_map(|epoch| epoch.running_loss).collect::<Vec<_>>(),
     )?;
-    found.set_item("reached", !matches!(report.stop, Stop::Precision | Stop::Steps))?;
+    found.set_item("reached", !matches!(report.stop, Stop::NoMinimum | Stop::Precision | Stop::Steps))?;
     Ok(found)
 }
 

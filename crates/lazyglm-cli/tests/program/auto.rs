@@ -184,3 +184,18 @@ fn a_penalty_that_is_not_given_is_zero_if_the_other_one_is() {
     let help = folder.ok("train --help").stdout;
     assert!(help.contains("0 if --l2 is given") && help.contains("0 if --l1 is given"), "{help}");
 }
+
+#[test]
+fn separable_classes_without_a_penalty_are_said_to_have_no_minimum() {
+    let rows: String = (0..40).map(|k| if k % 2 == 0 { "1 1:1\n" } else { "-1 2:1\n" }).collect();
+    let folder = Folder::with("a.svm", rows);
+    let run = folder.ok("train a.svm --solver newton --l1 0 --l2 0");
+    assert!(
+        run.stderr.contains("linearly separable") && run.stderr.contains("--l1 or --l2"),
+        "{}",
+        run.stderr
+    );
+    assert!(!run.stdout.contains("at the tolerance"), "{}", run.stdout);
+    let report = folder.json("train a.svm --l1 0 --json --quiet");
+    assert_eq!((report["stop"].as_str(), report["epochs"].as_u64() < Some(50)), (Some("no-minimum"), true));
+}

@@ -235,6 +235,8 @@ pub enum Stop {
     Precision,
     /// The maximum number of Newton steps was reached before the tolerance.
     Steps,
+    /// The objective has no minimum: there is no penalty, and the weights separate the classes, or all counts are zero.
+    NoMinimum,
     /// The run was interrupted.
     Interrupted,
 }

@@ -123,6 +123,7 @@ impl Minimum {
             NewtonStop::Precision => (Stop::Precision, false),
             NewtonStop::Steps => (Stop::Steps, false),
             NewtonStop::Interrupted => (Stop::Interrupted, false),
+            NewtonStop::NoMinimum => (Stop::NoMinimum, false),
             NewtonStop::Diverged => (Stop::Steps, true),
         };
         Minimum { heads, stop, diverged, steps, predicted_decrease }
@@ -136,7 +137,8 @@ impl Minimum {
     /// The heads of two minimisers together.
     fn and(mut self, other: Minimum) -> Minimum {
         self.heads.extend(other.heads);
-        let order = [Stop::Interrupted, Stop::Steps, Stop::Precision, Stop::PredictedDecrease];
+        let order =
+            [Stop::Interrupted, Stop::NoMinimum, Stop::Steps, Stop::Precision, Stop::PredictedDecrease];
         let stop = order.into_iter().find(|stop| [&self.stop, &other.stop].contains(&stop));
         Minimum {
             stop: stop.unwrap_or(Stop::Gap),

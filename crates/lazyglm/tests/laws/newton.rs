@@ -182,7 +182,7 @@ fn at_l1_max_the_model_of_zeros_comes_at_once() {
 }
 
 #[test]
-fn a_separable_problem_without_a_penalty_ends_at_the_limit_with_finite_weights() {
+fn a_separable_problem_without_a_penalty_has_no_minimum_and_ends_with_finite_weights() {
     let mut rows = Rows::new();
     (0..40).for_each(|k| rows.push(&[(k % 2, 1.0), (2, 1.0)]).unwrap());
     let targets: Vec<f64> = (0..40).map(|k| [1.0, -1.0][k % 2]).collect();
@@ -192,9 +192,24 @@ fn a_separable_problem_without_a_penalty_ends_at_the_limit_with_finite_weights()
     let problem =
         Problem { examples, loss: &*loss, weighted_penalty: WeightedPenalty::of(penalty), bias: true };
     let found = solve(&problem, None, &Options { tolerance: 1e-4, steps: 30 }, &mut |_| true);
-    assert_eq!(found.stop, NewtonStop::Steps);
+    assert_eq!(found.stop, NewtonStop::NoMinimum);
     assert!(found.weights.iter().all(|w| w.is_finite()));
     assert!(objective(examples, &*loss, penalty, &found.weights, found.bias).total() < 1e-3);
+    // A loss that reaches zero has a minimum, and the counts of nothing have none.
+    for (name, targets, exists) in [
+        ("squared-hinge", targets, true),
+        ("poisson", vec![0.0; 40], false),
+        ("squared", vec![3.0; 40], true),
+    ] {
+        let loss = loss::parse(name).unwrap();
+        let examples = Examples::new(rows.borrow(), &targets, None).unwrap();
+        let weighted_penalty = WeightedPenalty::of(penalty);
+        let problem = Problem { examples, loss: &*loss, weighted_penalty, bias: true };
+        let found = solve(&problem, None, &Options { tolerance: 1e-4, steps: 100 }, &mut |_| true);
+        let ended = !matches!(found.stop, NewtonStop::Steps | NewtonStop::Diverged);
+        assert!(ended && (found.stop != NewtonStop::NoMinimum) == exists, "{name}: {found:?}");
+        assert!(found.weights.iter().all(|w| w.is_finite()), "{name}: {found:?}");
+    }
 }
 
 #[test]

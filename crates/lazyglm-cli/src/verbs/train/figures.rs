@@ -74,6 +74,7 @@ fn stopped(report: &Report) -> Option<String> {
             "at the tolerance: a step more would gain {predicted_decrease:.1e} of F (the gap is loose without l2)"
         )),
         (Stop::Precision, _) => Some("where F falls no further in this precision".to_string()),
+        (Stop::NoMinimum, _) => Some("because F has no minimum without a penalty".to_string()),
         (Stop::Steps, _) => Some("after all steps, short of the tolerance".to_string()),
         (Stop::Interrupted, _) => Some("when it was told to".to_string()),
         _ => None,

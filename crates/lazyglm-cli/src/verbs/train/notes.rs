@@ -21,6 +21,11 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
     }
     match report.stop {
         Stop::Interrupted => note(args.quiet, &interrupted(report)),
+        Stop::NoMinimum => warning(
+            args.quiet,
+            "there is no minimum: the classes are linearly separable, or all targets are zero, so that larger weights are \
+             always better without a penalty. Give --l1 or --l2",
+        ),
         Stop::Steps if settings.penalty.is_none() => warning(
             args.quiet,
             &format!(

@@ -26,7 +26,7 @@ mod start;
 
 use crate::data::rows::{Examples, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::Columns;
-use crate::problem::loss::Loss;
+use crate::problem::loss::{Admits, Loss};
 use crate::problem::penalty::WeightedPenalty;
 pub(crate) use gains::Gains;
 pub(crate) use gram::solve_by_cholesky;
@@ -56,6 +56,9 @@ const UNSURE: f64 = 0.01;
 /// Share of the curvature bound that remains where the loss is linear (Huber). Otherwise a weight whose rows
 /// are all there would have no curvature and never move.
 const STRAIGHT: f64 = 0.01;
+
+/// Margin of all rows from which on a problem without a penalty counts as one without a minimum.
+const WIDE: f64 = 10.0;
 
 /// The problem to minimise.
 pub struct Problem<'a> {
@@ -92,6 +95,9 @@ pub enum NewtonStop {
     Steps,
     /// The caller's `watch` function stopped the solver.
     Interrupted,
+    /// There is no minimum: without a penalty, larger weights are always better, since they separate the classes, or
+    /// since all counts are zero.
+    NoMinimum,
     /// The objective or the quadratic model is infinite or NaN. The weights are those of the last finite point, if
     /// there was one.
     Diverged,
@@ -283,6 +289,9 @@ impl<'a, V: Value> Newton<'a, V> {
             if !point.value.is_finite() {
                 return point.solved(NewtonStop::Diverged, step, predicted_decrease);
             }
+            if self.is_separated(&point) {
+                return point.solved(NewtonStop::NoMinimum, step, predicted_decrease);
+            }
             let gap = self.relative_gap(&point);
             let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
             let go_on =
@@ -330,6 +339,20 @@ impl<'a, V: Value> Newton<'a, V> {
             }
         }
         point.solved(NewtonStop::Steps, self.options.steps, predicted_decrease)
+    }
+
+    /// Whether the point shows that F has no minimum: without a penalty, every row is on its side of the boundary by a
+    /// wide margin, and the loss still falls. The side of a count is that of zero, if it is zero.
+    fn is_separated(&self, point: &Point) -> bool {
+        let Problem { examples, loss, weighted_penalty, .. } = self.problem;
+        let side = |i: usize| match loss.admits() {
+            Admits::Classes => examples.targets[i],
+            Admits::NonNegative if examples.targets[i] == 0.0 => -1.0,
+            _ => 0.0,
+        };
+        let apart = |i: usize| point.scores[i] * side(i) > WIDE || examples.weight(i) == 0.0;
+        let falls = point.slopes.iter().any(|slope| *slope != 0.0);
+        weighted_penalty.penalty.is_none() && falls && (0..examples.len()).all(apart)
     }
 
     /// Whether the duality gap is loose. If λ₂ = 0, the gap is of first order in the violation, and the

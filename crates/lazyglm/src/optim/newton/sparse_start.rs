@@ -84,7 +84,7 @@ impl<V: Value> Newton<'_, V> {
 
     /// Why the method ends, if it does, when the weights of `set` are at their best.
     fn ended(&self, point: &Point, set: &[u32], within: &Options, found: &Solution) -> Option<NewtonStop> {
-        if matches!(found.stop, NewtonStop::Interrupted | NewtonStop::Diverged) {
+        if matches!(found.stop, NewtonStop::Interrupted | NewtonStop::NoMinimum | NewtonStop::Diverged) {
             return Some(found.stop);
         }
         if self.relative_gap(point) <= self.options.tolerance {

@@ -192,7 +192,11 @@ impl ExactPath<'_> {
                 weighted_penalty,
                 start,
                 tolerance: self.settings.tolerance,
-                bounds: Bounds { work: usize::MAX, least_steps: 0, interrupt: self.settings.interrupt.as_deref() },
+                bounds: Bounds {
+                    work: usize::MAX,
+                    least_steps: 0,
+                    interrupt: self.settings.interrupt.as_deref(),
+                },
                 watch: &|_, _| !self.settings.interrupted(),
             });
             let beyond =
