@@ -54,14 +54,16 @@ pub fn run(args: Train) -> Result<()> {
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
     trained.notes.iter().for_each(|text| note(args.quiet, text));
-    let report = trained.report.clone();
+    let mut report = trained.report.clone();
     settings.penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // auto may have chosen it
     comment(&args, &settings, &trained, problem);
+    let started = Instant::now();
     if args.output.is_some() || args.reading.hash_bits.is_some() {
         let model = Model::new(problem, &settings, trained);
         data.collisions(&model).iter().for_each(|text| note(args.quiet, text));
         args.output.iter().try_for_each(|path| model.save(path))?;
     }
+    report.seconds_write = started.elapsed().as_secs_f64();
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&report)?),
         false => human(out, &args, problem.targets(), &report),

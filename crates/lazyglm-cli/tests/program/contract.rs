@@ -17,7 +17,10 @@ const NUMBERS: &[&str] = &[
     "epochs",
     "eta0",
     "seconds_read",
+    "seconds_search",
     "seconds_train",
+    "seconds_evaluate",
+    "seconds_write",
 ];
 
 fn folder() -> Folder {

@@ -38,7 +38,9 @@ fn hashed_features_and_words_as_targets_are_the_same_on_any_number_of_threads() 
                 "train data.vw -o m --epochs 1 --cache off --threads {threads} --json --quiet {flags}"
             );
             let mut report = folder.json(&line);
-            (report["seconds_read"], report["seconds_train"]) = (0.into(), 0.into());
+            for stage in ["read", "search", "train", "evaluate", "write"] {
+                report[format!("seconds_{stage}")] = 0.into();
+            }
             (folder.read("m"), report.to_string())
         });
         let first = models.next();

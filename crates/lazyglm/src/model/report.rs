@@ -70,8 +70,17 @@ pub struct Report {
     pub eta0: f64,
     /// Time to read the data, in seconds.
     pub seconds_read: f64,
+    /// Time to choose a penalty or a learning rate, and to prepare training otherwise, in seconds.
+    #[serde(default)]
+    pub seconds_search: f64,
     /// Time to train, from the first row to final weights, in seconds.
     pub seconds_train: f64,
+    /// Time to evaluate the trained weights on all rows, and to certify them, in seconds.
+    #[serde(default)]
+    pub seconds_evaluate: f64,
+    /// Time to write the model, in seconds.
+    #[serde(default)]
+    pub seconds_write: f64,
     /// The solver.
     pub solver: Solver,
     /// Why the run stopped.
@@ -109,7 +118,10 @@ impl Default for Report {
             runs: 1,
             eta0: f64::NAN,
             seconds_read: 0.0,
+            seconds_search: 0.0,
             seconds_train: 0.0,
+            seconds_evaluate: 0.0,
+            seconds_write: 0.0,
             solver: Solver::Sgd,
             stop: Stop::Epochs,
             validation: None,

@@ -85,7 +85,14 @@ impl Training {
             early_stop: settings.early_stop,
             table_budget: settings.table_budget,
             average: settings.average,
-            report: Report { seconds_read: 0.0, seconds_train: 0.0, ..report },
+            report: Report {
+                seconds_read: 0.0,
+                seconds_search: 0.0,
+                seconds_train: 0.0,
+                seconds_evaluate: 0.0,
+                seconds_write: 0.0,
+                ..report
+            },
         }
     }
 }

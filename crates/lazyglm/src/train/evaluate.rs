@@ -7,6 +7,7 @@ use crate::model::report::Report;
 use crate::model::trained::Trained;
 use crate::util::error::{Kind, Result};
 use crate::util::parameter::Parameter;
+use std::time::Instant;
 
 /// The advice for a run that diverged with this starting learning rate.
 pub(super) fn lower_eta0(eta0: f64) -> String {
@@ -18,6 +19,7 @@ pub(super) fn lower_eta0(eta0: f64) -> String {
 
 /// Evaluates one trained model on all rows and makes its report.
 pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> {
+    let started = Instant::now();
     let Fitted { heads, epochs, stop, seconds, validation, history } = fitted;
     let (problem, settings, loss) = (job.problem, job.settings, job.loss());
     let head = heads.into_iter().next().unwrap_or_default();
@@ -71,6 +73,7 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
         runs: settings.runs,
         eta0,
         seconds_train: seconds,
+        seconds_evaluate: started.elapsed().as_secs_f64(),
         solver: settings.solver,
         stop,
         validation,

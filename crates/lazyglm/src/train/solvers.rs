@@ -15,8 +15,10 @@ use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Result};
 use crate::util::memory;
+use crate::util::number::positive_part;
 use crate::util::parameter::Parameter;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 /// Upper limit of the number of runs.
 const MOST_RUNS: u64 = 1000;
@@ -46,7 +48,21 @@ pub fn train(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
+    let started = Instant::now();
     check(settings, problem)?;
+    let mut trained = dispatch(problem, validation, settings, watch)?;
+    let report = &mut trained.report;
+    let known = report.seconds_train + report.seconds_evaluate;
+    report.seconds_search = positive_part(started.elapsed().as_secs_f64() - known);
+    Ok(trained)
+}
+
+fn dispatch(
+    problem: &dyn Problem,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
     let Some(task) = problem.in_memory() else { return on_disk(problem, validation, settings, watch) };
     if task.targets.heads().is_some() {
         return heads::train(task, validation, settings, watch);
@@ -64,8 +80,10 @@ pub fn train(
     let bias = settings.bias.then_some(trained.bias);
     let penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // the solver may have chosen it
     let penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
+    let started = Instant::now();
     let proof = objective::certify(task.examples(), &*task.loss, penalty, &trained.weights, bias);
     (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
+    trained.report.seconds_evaluate += started.elapsed().as_secs_f64();
     Ok(trained)
 }
 

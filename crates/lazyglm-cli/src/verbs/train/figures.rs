@@ -21,10 +21,15 @@ pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report
     let of_heads = heads.map_or(String::new(), |heads| {
         format!(" × {} {}", count(heads.names.len() as u64), heads.kind.nouns())
     });
-    let (train, read) = (report.seconds_train, report.seconds_read);
+    let Report { seconds_read: read, seconds_search: search, seconds_train: train, .. } = report;
+    let (evaluate, write) = (report.seconds_evaluate, report.seconds_write);
     writeln!(
         out,
         "trained    {rows} rows × {features} features{of_heads}, {learnt} in {train:.3} s (read in {read:.3} s)"
+    )?;
+    writeln!(
+        out,
+        "seconds    {read:.3} read, {search:.3} search, {train:.3} train, {evaluate:.3} evaluate, {write:.3} write"
     )?;
     if let Some([negative, positive]) = targets.classes() {
         writeln!(out, "classes    {} (−), {} (+)", one_line(negative), one_line(positive))?;

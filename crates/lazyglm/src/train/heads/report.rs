@@ -9,6 +9,7 @@ use crate::train::holdout::Fitted;
 use crate::util::error::{Kind, Result, excerpt};
 use crate::util::number::larger_or_nan;
 use crate::util::parameter::{Parameter, WARNING};
+use std::time::Instant;
 
 /// Evaluates the heads on all rows and makes the report.
 pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
@@ -21,6 +22,7 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
         let (epoch, hint) = (epochs, job.slower());
         return Err(Kind::Diverged { place, epoch, step: at.t, what, hint }.into());
     }
+    let started = Instant::now();
     let evaluation = job.evaluation(task);
     let verdicts = objective::of_heads(&evaluation, &heads);
     // It takes three passes per head, which is long after a few epochs of SGD, and short after the optimum.
@@ -53,6 +55,7 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
         relative_gap: proof.and_then(|proof| proof.relative_gap),
         eta0: job.eta0,
         seconds_train,
+        seconds_evaluate: started.elapsed().as_secs_f64(),
         stop,
         validation,
         history,
