@@ -8,6 +8,7 @@ mod args;
 mod exact;
 mod grid;
 mod harmless;
+mod offsets;
 mod plan;
 mod print;
 mod progress;

@@ -45,6 +45,7 @@ pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
     Ok(ReadOptions {
         format: args.format.clone(),
         target: args.target.clone(),
+        offset: args.offset_column.clone(),
         drop: args.drop.clone(),
         categorical: args.categorical.clone(),
         text: args.text.clone(),
@@ -194,7 +195,7 @@ pub fn check(args: &args::Train, loss: Option<&dyn Loss>, targets: Option<Target
         update: args.update() != args::Update::Lazy,
         schedule: args.schedule.is_some(),
         average: args.average.is_some(),
-        offsets: false,
+        offsets: args.offset.is_some() || args.reading.offset_column.is_some(),
         thresholds: args.thresholds == args::Thresholds::Tuned,
     })
 }
@@ -282,6 +283,7 @@ fn one_standard_input(args: &args::Train) -> Result<()> {
     let files = [
         Some(args.data.as_path()),
         args.sample_weights.as_deref(),
+        args.offset.as_deref(),
         args.validation.as_deref().map(Path::new),
     ];
     match files.into_iter().flatten().filter(|path| path.as_os_str() == "-").count() {

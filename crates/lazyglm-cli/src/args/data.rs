@@ -13,6 +13,9 @@ pub struct ReadConfig {
     /// Column that holds the target (csv, jsonl, parquet) [default: target, label, y or class]
     #[arg(long, value_name = "NAME", help_heading = "Data")]
     pub target: Option<String>,
+    /// Column that holds the offset of each row, a number that is added to its score (csv, jsonl, parquet; vw has its base)
+    #[arg(long, value_name = "NAME", help_heading = "Data")]
+    pub offset_column: Option<String>,
     /// Columns to leave out
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "Data")]
     pub drop: Vec<String>,

@@ -20,6 +20,9 @@ pub struct Predict {
     /// more classes and for labels, whose probabilities or scores are one tab-separated line per row, after a header of names]
     #[arg(long = "as", value_enum, value_name = "WHAT")]
     pub what: Option<What>,
+    /// File with one offset per row, which is added to the row's score, for a model that was trained with offsets
+    #[arg(long, value_name = "FILE")]
+    pub offset: Option<PathBuf>,
     /// Fail on a feature that does not occur in training, instead of ignoring it
     #[arg(long)]
     pub strict: bool,
@@ -33,7 +36,7 @@ pub struct Predict {
 pub enum What {
     /// Probability of the positive class.
     Probability,
-    /// Score w·x + b.
+    /// Score w·x + b, plus the row's offset if there is one.
     Score,
     /// Predicted class or number.
     Target,
@@ -49,6 +52,9 @@ pub struct Evaluate {
     /// Data format [default: by file name, or as in training]
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
+    /// File with one offset per row, which is added to the row's score, for a model that was trained with offsets
+    #[arg(long, value_name = "FILE")]
+    pub offset: Option<PathBuf>,
     /// Fail on a feature that does not occur in training, instead of ignoring it
     #[arg(long)]
     pub strict: bool,
@@ -79,6 +85,9 @@ pub struct Certify {
     /// As in training: file with one weight per row
     #[arg(long, value_name = "FILE")]
     pub sample_weights: Option<PathBuf>,
+    /// As in training: file with one offset per row
+    #[arg(long, value_name = "FILE")]
+    pub offset: Option<PathBuf>,
     /// As in training: balanced, or CLASS=WEIGHT,CLASS=WEIGHT
     #[arg(long, value_name = "W", allow_hyphen_values = true)]
     pub class_weight: Option<String>,

@@ -43,6 +43,9 @@ pub struct Train {
     /// File with one weight per row; lazyglm divides the weights by their mean
     #[arg(long, value_name = "FILE", help_heading = "Objective")]
     pub sample_weights: Option<PathBuf>,
+    /// File with one offset per row, which is added to the row's score: w·x + b + offset; --offset-column reads them from the data
+    #[arg(long, value_name = "FILE", help_heading = "Objective")]
+    pub offset: Option<PathBuf>,
     /// Weight of each class: 'balanced', or CLASS=WEIGHT,CLASS=WEIGHT (1 for a class not named); multiplied with the sample weights
     #[arg(long, value_name = "W", help_heading = "Objective", allow_hyphen_values = true)]
     pub class_weight: Option<String>,

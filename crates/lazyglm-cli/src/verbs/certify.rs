@@ -4,6 +4,7 @@ use crate::args::Certify;
 use crate::print::{self, count, note};
 use crate::warm_start::one_head;
 use lazyglm::data::feature_ids::one_line;
+use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, Model, PenaltyFactors, Proved, Result, SampleWeights, Scale,
     with_weights_of,
@@ -31,11 +32,18 @@ pub fn run(args: &Certify) -> Result<()> {
         nonnegative: args.nonnegative,
         scale: Scale::parse(&args.scale)?,
         sample_weights: args.sample_weights.as_deref().map(SampleWeights::read).transpose()?,
+        offsets: args.offset.as_deref().map(RowOffsets::read).transpose()?,
         class_weight: args.class_weight.as_deref().map(ClassWeight::parse).transpose()?,
     };
     let unweighted = certify.sample_weights.is_none() && certify.class_weight.is_none();
     if model.training.weighted && unweighted {
         note(args.quiet, "rows had weights in training: if they are not in the data, give them here too");
+    }
+    if model.training.offsets && certify.offsets.is_none() {
+        note(
+            args.quiet,
+            "rows had offsets in training: if they are not in the data, give them with --offset",
+        );
     }
     if args.nonnegative && model.weights.iter().any(|weight| *weight < 0.0) {
         return Err(Error::call(

@@ -1,6 +1,7 @@
 //! `lazyglm evaluate MODEL DATA`: the metrics of a model on data with targets.
 
 use crate::args::Evaluate;
+use crate::offsets::Offsets;
 use crate::print::{self, count, note, unseen_note};
 use crate::verbs::evaluate_classes;
 use lazyglm::data::format::ReadOptions;
@@ -15,6 +16,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
         return evaluate_classes::run(args, &model, heads);
     }
     let mut scorer = Scorer::new(&model);
+    let mut offsets = Offsets::read(&model, &args.data, args.offset.as_deref())?;
     let (mut scores, mut targets, mut with_query) = (Vec::new(), Vec::new(), 0);
     let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
     dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
@@ -26,7 +28,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
         }
         targets.extend(targets_of(&block.labels, &*model.loss, model.classes.as_ref(), &place)?);
         for i in 0..block.rows.len() {
-            let score = scorer.score(block.rows.borrow(), i);
+            let score = scorer.score(block.rows.borrow(), i) + offsets.next(block, i)?;
             Scorer::check_finite(&[score], || place(i))?;
             scores.push(score);
             if args.strict
@@ -38,6 +40,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
         with_query += block.with_query;
         Ok(())
     })?;
+    offsets.finish(args.quiet)?;
     if targets.is_empty() {
         return Err(Error::data(Place::file(&args.data), "there are no rows in it", "give a file with data"));
     }

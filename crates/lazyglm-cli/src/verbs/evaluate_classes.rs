@@ -1,6 +1,7 @@
 //! `lazyglm evaluate MODEL DATA` for a model with many classes or labels.
 
 use crate::args::Evaluate;
+use crate::offsets::Offsets;
 use crate::print::{self, count, note, unseen_note};
 use crate::verbs::evaluate::check_loss;
 use lazyglm::data::feature_ids::one_line;
@@ -18,6 +19,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     let (mut scorer, mut tally) = (Scorer::new(model), Tally::new(heads, &*model.loss));
     let (mut scores, mut with_query, mut rows) = (Vec::new(), 0, 0);
     let mut unknown = Unknown::default();
+    let mut offsets = Offsets::read(model, &args.data, args.offset.as_deref())?;
     let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
     dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
         scorer.set_block(block)?;
@@ -33,6 +35,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
         unknown.add(strangers);
         for (i, &unknown_here) in unknown_of.iter().enumerate() {
             scorer.scores(block.rows.borrow(), i, &mut scores);
+            offsets.next(block, i)?; // rejects offsets
             Scorer::check_finite(&scores, || place(i))?;
             tally.see(&scores, truth.of(i), unknown_here);
             if args.strict

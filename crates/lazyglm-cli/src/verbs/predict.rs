@@ -1,6 +1,7 @@
 //! `lazyglm predict MODEL DATA`: prints one line per row.
 
 use crate::args::{Predict, What};
+use crate::offsets::Offsets;
 use crate::print::{cannot_print, note, standard_output, unseen_note, warning};
 use crate::verbs::common::refuse_same;
 use lazyglm::data::format::ReadOptions;
@@ -31,6 +32,8 @@ pub fn run(args: &Predict) -> Result<()> {
         data: &args.data,
         asked: ReadOptions { format: args.format.clone(), ..ReadOptions::default() },
         strict: args.strict,
+        offsets: Offsets::read(&model, &args.data, args.offset.as_deref())?,
+        quiet: args.quiet,
         with_query: 0,
         values: 0,
         unseen: None,
@@ -73,6 +76,8 @@ struct Job<'a> {
     data: &'a Path,
     asked: ReadOptions,
     strict: bool,
+    offsets: Offsets<'a>,
+    quiet: bool,
     with_query: usize,
     values: usize,
     unseen: Option<String>,
@@ -89,6 +94,8 @@ impl Job<'_> {
             scorer.set_block(block)?;
             for i in 0..block.rows.len() {
                 scorer.scores(block.rows.borrow(), i, &mut scores);
+                let offset = self.offsets.next(block, i)?;
+                scores.iter_mut().for_each(|score| *score += offset);
                 let place = || Place::file(self.data).line(block.lines.of(i));
                 if self.strict
                     && let Some(refusal) = scorer.refusal(place())
@@ -103,6 +110,7 @@ impl Job<'_> {
             self.with_query += block.with_query;
             Ok(())
         })?;
+        self.offsets.finish(self.quiet)?;
         self.unseen = scorer.unseen().map(unseen_note);
         if rows == 0 {
             return Err(Error::data(

@@ -184,7 +184,7 @@ fn inspect_top_shows_the_largest_weights_first() {
 fn help_names_every_flag_of_the_contract() {
     let folder = Folder::new();
     let flags = "--loss --l1 --l2 --solver --method --update --schedule --eta0 --epochs --order --seed --precision --validation \
-                 --early-stop --sample-weights --class-weight --no-bias --table-budget --features --index-base --threads \
+                 --early-stop --sample-weights --offset --offset-column --class-weight --no-bias --table-budget --features --index-base --threads \
                  --quiet --json -o";
     let words = [
         ("train", flags),

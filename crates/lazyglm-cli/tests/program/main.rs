@@ -16,6 +16,7 @@ mod list;
 mod memory;
 mod names;
 mod newton;
+mod offsets;
 mod path;
 #[cfg(unix)]
 mod pipes;

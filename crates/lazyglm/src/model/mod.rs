@@ -104,7 +104,7 @@ impl Model {
             classes: problem.targets().classes().cloned(),
             seen,
             counting: Counting { index_base: names.base, count: names.count },
-            training: Training::of(settings, problem.is_weighted(), report),
+            training: Training::of(settings, problem, report),
         }
     }
 

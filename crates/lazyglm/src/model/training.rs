@@ -3,6 +3,7 @@
 use crate::model::report::Report;
 use crate::problem::penalty::Method;
 use crate::problem::settings::{Order, Precision, Settings, UpdateName};
+use crate::problem::source::Problem;
 use serde::{Deserialize, Serialize};
 
 /// Base and number of the features in the training data.
@@ -54,6 +55,9 @@ pub struct Training {
     pub bias: bool,
     /// Whether rows had sample weights or class weights.
     pub weighted: bool,
+    /// Whether rows had offsets, which predictions then need too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offsets: bool,
     /// The requested number of epochs. The report has the actual number.
     pub epochs: u64,
     /// The number of epochs without a better validation loss after which training stops.
@@ -69,7 +73,7 @@ pub struct Training {
 
 impl Training {
     /// The settings and results of a run that a model keeps.
-    pub(super) fn of(settings: &Settings, weighted: bool, report: Report) -> Training {
+    pub(super) fn of(settings: &Settings, problem: &dyn Problem, report: Report) -> Training {
         Training {
             l1: settings.penalty.l1,
             l2: settings.penalty.l2,
@@ -80,7 +84,8 @@ impl Training {
             seed: settings.seed,
             precision: settings.precision,
             bias: settings.bias,
-            weighted,
+            weighted: problem.is_weighted(),
+            offsets: problem.has_offsets(),
             epochs: settings.epochs,
             early_stop: settings.early_stop,
             table_budget: settings.table_budget,

@@ -50,7 +50,7 @@ impl Request<'_> {
             (self.start, Parameter::Start),
             (self.factors, Parameter::PenaltyFactor),
             (self.bounds, Parameter::Nonnegative),
-            (self.offsets, Parameter::Offsets),
+            (self.offsets, Parameter::Offset),
             (self.runs, Parameter::Runs),
             (self.method, Parameter::Method),
             (self.update, Parameter::Update),
@@ -69,6 +69,13 @@ impl Solver {
             return Err(Error::call(
                 format!("{what} is for labels"),
                 format!("leave it out, or use {labels}"),
+            ));
+        }
+        if wanted.offsets && wanted.on_disk {
+            let (what, memory) = (Parameter::Offset, Parameter::Memory);
+            return Err(Error::call(
+                format!("all rows must be in memory for {what}, and they do not fit into {memory}"),
+                format!("raise {memory}, or leave {what} out"),
             ));
         }
         let Some((what, unsupported)) = self.capabilities().lacks(wanted) else { return Ok(()) };

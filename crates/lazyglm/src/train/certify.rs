@@ -9,7 +9,7 @@ use crate::data::cache::Stamp;
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Parsed, ReadOptions};
 use crate::data::read_config::Input;
-use crate::data::sample_weights::SampleWeights;
+use crate::data::sample_weights::{RowOffsets, SampleWeights};
 use crate::data::scaling::{Columns, Scale};
 use crate::data::vocabulary::Vocabulary;
 use crate::eval::objective::{self, Certificate, Dual, ScoredRow, Worst, balanced_slopes};
@@ -51,6 +51,8 @@ pub struct Certify {
     pub scale: Scale,
     /// One weight per row.
     pub sample_weights: Option<SampleWeights>,
+    /// One offset per row, added to the offsets in the data.
+    pub offsets: Option<RowOffsets>,
     /// The weight of each class.
     pub class_weight: Option<ClassWeight>,
 }
@@ -65,6 +67,7 @@ impl Default for Certify {
             nonnegative: false,
             scale: Scale::None,
             sample_weights: None,
+            offsets: None,
             class_weight: None,
         }
     }
@@ -176,6 +179,8 @@ impl Certify {
             .sample_weights
             .as_ref()
             .map(|weights| weights.values.iter().copied().filter(|weight| *weight > 0.0).collect());
+        let absent = self.sample_weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
+        let offsets = self.offsets.as_ref().map(|offsets| offsets.of_present(&absent));
         let mut class_counts = [0; 2];
         self.pass(model, data, table, &mut |block, table| {
             let place = |i: usize| Place::file(data).line(block.lines.of(i));
@@ -185,7 +190,13 @@ impl Certify {
             }
             let targets = targets_of(&block.labels, &*model.loss, model.classes.as_ref(), &place)?;
             for (i, &target) in targets.iter().enumerate() {
-                let mut score = model.bias;
+                let shift = offsets.as_ref().map_or(0.0, |all| all.get(kept.len()).copied().unwrap_or(0.0));
+                let offset = block.offset(i) + shift;
+                if !offset.is_finite() {
+                    let hint = "give each row a finite number; 0 changes no score";
+                    return Err(Error::data(place(i), "the row has no finite offset", hint));
+                }
+                let mut score = model.bias + offset;
                 table.for_each(model, block, i, |column, x| {
                     score += table.weights[column] * x;
                     if scaled {
@@ -196,13 +207,16 @@ impl Certify {
                 let own = block.weights.get(i).copied().unwrap_or(1.0);
                 let given = given.as_ref().map_or(1.0, |given| given.get(kept.len()).copied().unwrap_or(1.0));
                 class_counts[usize::from(target > 0.0)] += 1;
-                kept.push(ScoredRow { score, target, weight: own * given, offset: 0.0 });
+                kept.push(ScoredRow { score, target, weight: own * given, offset });
             }
             file_rows += block.file_rows;
             Ok(())
         })?;
         if let Some(weights) = &self.sample_weights {
             weights.check_count(file_rows, kept.len(), data)?;
+        }
+        if let Some(offsets) = &self.offsets {
+            offsets.check_count(file_rows, data)?;
         }
         if kept.is_empty() {
             return Err(Error::data(Place::file(data), "there are no rows in it", "give a file with data"));

@@ -115,7 +115,7 @@ fn roles_that_cannot_be_are_refused() {
             .starts_with("there is no column 'agee' (categorical); did you mean 'age'?")
     );
     let twice = ReadOptions { drop: vec!["age".into()], categorical: vec!["age".into()], ..asked() };
-    let hint = "name it once among target, drop and categorical";
+    let hint = "name it once among target, offset_column, drop and categorical";
     assert_eq!(call(PEOPLE, &twice), format!("column 'age' cannot be both dropped and categorical; {hint}"));
     let clash = call(b"color,color=red,y\nblue,1,1\n", &asked());
     assert!(

@@ -8,7 +8,8 @@ use std::path::Path;
 
 fn recipe(target: &str, drop: &[&str], categorical: &[&str]) -> FormatSpec {
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
-    FormatSpec::Jsonl { target: target.to_string(), drop: owned(drop), categorical: owned(categorical) }
+    let (target, offset) = (target.to_string(), None);
+    FormatSpec::Jsonl { target, offset, drop: owned(drop), categorical: owned(categorical) }
 }
 
 fn parse_as(recipe: &FormatSpec, text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {

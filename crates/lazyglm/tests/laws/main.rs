@@ -27,6 +27,7 @@ mod loss;
 mod mean;
 mod newton;
 mod objective;
+mod offsets;
 mod paper;
 mod parameters;
 mod priced;

@@ -1,5 +1,6 @@
 //! Laws of the solver that finds the minimum: the judge agrees, whatever the loss, the penalty and the start.
 
+use crate::common::problem::some_offsets;
 use crate::common::{log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{certify, l1_max, objective, violation};
@@ -13,6 +14,7 @@ struct Made {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
+    offsets: Option<Vec<f64>>,
     loss: Arc<dyn Loss>,
 }
 
@@ -28,11 +30,13 @@ impl Made {
         let mut weights: Vec<f64> = (0..count).map(|_| log_uniform(random, 0.1, 5.0)).collect();
         let mean = weights.iter().sum::<f64>() / count as f64;
         weights.iter_mut().for_each(|w| *w /= mean);
-        Made { rows: rows(random, count, columns), targets, weights, loss }
+        let offsets = some_offsets(&weights);
+        Made { rows: rows(random, count, columns), targets, weights, offsets, loss }
     }
 
     fn examples(&self) -> Examples<'_> {
-        Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap()
+        let examples = Examples::new(self.rows.borrow(), &self.targets, Some(&self.weights)).unwrap();
+        Examples { offsets: self.offsets.as_deref(), ..examples }
     }
 
     fn solve(

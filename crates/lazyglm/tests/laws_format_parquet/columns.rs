@@ -96,7 +96,10 @@ fn pairs_alone_are_indices_as_written() {
     for path in [folder.parquet(columns()), folder.arrow(columns())] {
         let asked = asked(None, &["id"], &[]);
         let columns = vec![ParquetColumn { name: "x".into(), holds: Holds::Indices }];
-        assert_eq!(opened(&path, &asked, None).unwrap(), FormatSpec::Parquet { target: "y".into(), columns });
+        assert_eq!(
+            opened(&path, &asked, None).unwrap(),
+            FormatSpec::Parquet { target: "y".into(), offset: None, columns }
+        );
         let (data, _) = Dataset::load(&path, &Load { asked, ..Load::default() }).unwrap();
         assert_eq!((data.features.base, data.features.count, data.features.name(3)), (1, 4, "4".to_string()));
         assert_eq!((data.rows.len(), data.rows.nonzeros(), data.place(2).line), (3, 1, Some(3)));

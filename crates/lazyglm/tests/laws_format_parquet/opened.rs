@@ -27,12 +27,33 @@ fn rows_can_be_passed_over_and_a_cache_reads_the_same() {
 }
 
 #[test]
+fn a_column_of_offsets_is_no_feature_and_may_be_missing_for_a_model() {
+    let folder = Folder::new();
+    let offsets: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.5), Some(-1.0), Some(0.0)]));
+    let other: ArrayRef = Arc::new(Int32Array::from_iter_values(1..4));
+    let path = folder.parquet(vec![targets(3), ("o", offsets), ("a", other.clone())]);
+    let asked = ReadOptions { offset: Some("o".into()), ..ReadOptions::default() };
+    let load = Load { asked: asked.clone(), ..Load::default() };
+    let data = Dataset::load(&path, &load).unwrap().0;
+    assert_eq!((data.offsets.clone().unwrap(), data.features.columns()), (vec![0.5, -1.0, 0.0], 1));
+    let without = folder.parquet(vec![targets(3), ("a", other)]);
+    assert_eq!(Dataset::read_like(&without, &data).unwrap().offsets, None);
+    let holes: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.5), None]));
+    let path = folder.parquet(vec![targets(2), ("o", holes), ("a", Arc::new(Int32Array::from(vec![1, 2])))]);
+    let told = Dataset::load(&path, &load).unwrap_err().to_string();
+    assert!(told.contains(".parquet:2: the row has no offset"), "{told}");
+    let words: ArrayRef = Arc::new(StringArray::from(vec!["much"]));
+    let path = folder.parquet(vec![targets(1), ("o", words), ("a", Arc::new(Int32Array::from(vec![1])))]);
+    assert!(opened(&path, &asked, None).unwrap_err().contains("the offset 'o' is Utf8; offsets are numbers"));
+}
+
+#[test]
 fn the_target_is_as_asked_or_the_first_usual_name() {
     let folder = Folder::new();
     let one: ArrayRef = Arc::new(Int32Array::from(vec![1]));
     let path = folder.parquet(vec![("y", one.clone()), ("label", one.clone()), ("prize", one.clone())]);
     let target = |asked| match opened(&path, &asked, None) {
-        Ok(FormatSpec::Parquet { target, columns }) => Ok((target, columns.len())),
+        Ok(FormatSpec::Parquet { target, columns, .. }) => Ok((target, columns.len())),
         Ok(other) => panic!("{other:?}"),
         Err(e) => Err(e),
     };

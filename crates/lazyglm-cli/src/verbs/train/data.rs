@@ -3,9 +3,10 @@
 use super::split::split;
 use crate::args::Train;
 use crate::plan::{self, HeldOut, Plan};
-use crate::print::{count, note};
+use crate::print::{count, note, warning};
 use lazyglm::data::feature_ids::FeatureIds;
 use lazyglm::data::format::ReadOptions;
+use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Result, SampleWeights, Scale, Task,
     Windows, WindowsOptions,
@@ -34,6 +35,13 @@ impl TrainingData {
         let asked = ReadOptions { renumber: args.renumber, ..plan::asked(&args.reading)? };
         let cache = CacheMode::parse(&args.cache);
         let scale = Scale::parse(&args.scale)?;
+        if let (true, Some(HeldOut::File(path))) = (args.offset.is_some(), &plan.validation) {
+            let what =
+                format!("--offset is for the training rows: the offsets of {} are missing", path.display());
+            let hint =
+                "put offsets into both files (--offset-column), or give --validation a fraction of the rows";
+            return Err(Error::call(what, hint));
+        }
         let mut surveyed = None;
         if let Some(memory) = args.memory.filter(|_| plan.heads.is_none()) {
             let (loss, class_weight) = (plan.loss.clone(), plan.class_weight.clone());
@@ -46,8 +54,9 @@ impl TrainingData {
             surveyed = Some(windows);
         }
         let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
+        let offsets = args.offset.as_deref().map(RowOffsets::read).transpose()?;
         let as_f32 = plan.settings.precision == Precision::F32;
-        let load = Load { asked, declared, weights, as_f32, cache, scale };
+        let load = Load { asked, declared, weights, offsets, as_f32, cache, scale };
         let (data, weights) = match &surveyed {
             Some(windows) => windows.load(&load)?, // a pipe cannot be read twice, but its cache can
             None => Dataset::load(&args.data, &load)?,
@@ -66,6 +75,10 @@ impl TrainingData {
             Some(HeldOut::File(path)) => {
                 let held_out = task.like(Dataset::read_like(path, &task.data)?)?;
                 held_out.notes.iter().for_each(|text| note(args.quiet, text));
+                if task.has_offsets() && !held_out.has_offsets() {
+                    let text = "training rows have offsets, and held-out rows have none: their scores are without the offset";
+                    warning(args.quiet, text);
+                }
                 (task, Some(fit_precision(held_out)?))
             }
         };
@@ -84,6 +97,10 @@ impl TrainingData {
         if args.sample_weights.is_some() {
             let hint = "put them into the data, as Vowpal Wabbit text has them, or raise --memory";
             return Err(Error::call("--sample-weights with more rows than --memory holds", hint));
+        }
+        if args.offset.is_some() || windows.has_offsets() {
+            let hint = "raise --memory, or leave the offsets out";
+            return Err(Error::call("offsets with more rows than --memory holds", hint));
         }
         windows.notes.iter().for_each(|text| note(args.quiet, text));
         let count = windows.count();

@@ -6,6 +6,7 @@
 //! values   the values of all rows                          reals
 //! targets  a kind, then numbers, or word numbers           reals or integers
 //! weights  none, or one per row                            reals
+//! offsets  none, or one per row; NaN for a missing one     reals
 //! lines    runs of rows on consecutive lines               pairs of integers
 //! ```
 
@@ -52,9 +53,11 @@ pub(super) fn encode(block: &Parsed, rows: Range<usize>, words: &mut Vocabulary)
             to.wholes(&labelled.iter().map(|&code| known[code as usize]).collect::<Vec<_>>());
         }
     }
-    let weights = if block.weights.is_empty() { &[][..] } else { &block.weights[rows.clone()] };
-    to.number(weights.len() as u64);
-    to.reals(weights);
+    for list in [&block.weights, &block.offsets] {
+        let some = if list.is_empty() { &[][..] } else { &list[rows.clone()] };
+        to.number(some.len() as u64);
+        to.reals(some);
+    }
     let numbers: Vec<usize> = rows.collect();
     let lines = block.lines.select(&numbers);
     to.number(lines.runs().len() as u64);
@@ -109,12 +112,13 @@ pub(super) fn decode(
         }
         _ => return None,
     }
-    let weighted = usize::try_from(from.number()?).ok()?;
-    if weighted != 0 && weighted != counts.len() {
-        return None;
+    for list in [&mut block.weights, &mut block.offsets] {
+        let count =
+            usize::try_from(from.number()?).ok().filter(|&count| count == 0 || count == counts.len())?;
+        from.reals(count, list)?;
     }
-    from.reals(weighted, &mut block.weights)?;
-    if !block.weights.iter().all(|w| w.is_finite() && *w >= 0.0) {
+    let weights = block.weights.iter().all(|w| w.is_finite() && *w >= 0.0);
+    if !weights || block.offsets.iter().any(|offset| offset.is_infinite()) {
         return None;
     }
     let mut runs: Vec<(usize, u64)> = Vec::new();
@@ -186,6 +190,7 @@ mod tests {
             block.push_row(&mut pairs.clone()).unwrap();
             if weighted {
                 block.weigh(*weight);
+                block.shift(y - weight);
             }
         }
         block
@@ -217,6 +222,7 @@ mod tests {
                 prop_assert_eq!(all.lines.of(i), back.lines.of(i - start));
                 let weight = |block: &Parsed, i: usize| block.weights.get(i).copied().unwrap_or(1.0);
                 prop_assert_eq!(weight(&all, i), weight(&back, i - start));
+                prop_assert_eq!(all.offset(i), back.offset(i - start));
             }
             let kept = labelled.clamp(start, end) - start;
             prop_assert_eq!(back.labels.len(), kept);

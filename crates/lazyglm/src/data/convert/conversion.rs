@@ -45,6 +45,7 @@ struct Facts {
     rows: u64,
     values: usize,
     weighted: u64,
+    shifted: u64, // rows with an offset
     with_query: usize,
     labelled: bool,
     unlabelled: Option<u64>, // the line of the first row without a target
@@ -72,13 +73,17 @@ impl Conversion<'_> {
             return whole(what, format!("write a row as: {}", reading.recipe.shape()));
         }
         let mut notes: Vec<String> = query_note(self.from, seen.with_query).into_iter().collect();
-        if seen.weighted > 0 && !writer.keeps_weights() {
-            let (weights, lost) = match seen.weighted {
-                1 => ("row has a weight of its own", "it is lost"),
-                _ => ("rows have weights of their own", "they are lost"),
+        let format = self.format.name;
+        for (count, what) in [(seen.weighted, "weight"), (seen.shifted, "offset")] {
+            if count == 0 || writer.keeps_weights() {
+                continue;
+            }
+            let article = if what == "offset" { "an" } else { "a" };
+            let (have, lost) = match count {
+                1 => (format!("row has {article} {what} of its own"), "it is lost"),
+                _ => (format!("rows have {what}s of their own"), "they are lost"),
             };
-            let (count, format) = (seen.weighted, self.format.name);
-            notes.push(format!("{WARNING}{count} {weights}, which {format} cannot hold: {lost}"));
+            notes.push(format!("{WARNING}{count} {have}, which {format} cannot hold: {lost}"));
         }
         Ok(Converted { rows: seen.rows, names: self.list(writer)?, notes })
     }
@@ -88,6 +93,7 @@ impl Conversion<'_> {
         seen.rows += block.rows.len() as u64;
         seen.values += block.rows.nonzeros();
         seen.weighted += block.weights.iter().filter(|weight| **weight != 1.0).count() as u64;
+        seen.shifted += block.offsets.iter().filter(|offset| **offset != 0.0).count() as u64;
         seen.with_query += block.with_query;
         seen.has_span |= block.span.is_some();
         seen.labelled |= block.labels.any();
@@ -112,7 +118,11 @@ impl Conversion<'_> {
             block.rows.borrow().for_each(i, |id, x| pairs.push((id as u32, x)));
             let target = block.labels.has(i).then(|| block.labels.name(i));
             let weight = block.weights.get(i).copied().unwrap_or(1.0);
-            let row = RowOut { target: target.as_deref(), weight, pairs: &pairs };
+            if block.offset(i).is_nan() {
+                let place = Place::file(self.from).line(block.lines.of(i));
+                return Err(Error::data(place, "the row has no offset", "give it one; 0 changes no score"));
+            }
+            let row = RowOut { target: target.as_deref(), weight, offset: block.offset(i), pairs: &pairs };
             writer.row(&row, names, bytes).map_err(|refusal| {
                 let place = Place::file(self.from).line(block.lines.of(i));
                 Error::data(place, refusal.what, refusal.hint)

@@ -6,7 +6,7 @@ use crate::data::cache::Cache;
 use crate::data::features::{Declared, Features};
 use crate::data::format::{Parsed, ReadOptions};
 use crate::data::loader::{self, CacheMode, LoadInfo};
-use crate::data::sample_weights::SampleWeights;
+use crate::data::sample_weights::{RowOffsets, SampleWeights};
 use crate::data::scaling::Scale;
 use crate::simd;
 use crate::util::error::{Place, Result};
@@ -32,6 +32,8 @@ pub struct Load {
     pub declared: Declared,
     /// One weight per row of the file.
     pub weights: Option<SampleWeights>,
+    /// One offset per row of the file, added to the offsets in the data.
+    pub offsets: Option<RowOffsets>,
     /// Whether to round values to f32, for a model that keeps its weights in f32.
     pub as_f32: bool,
     /// When to use a cache.
@@ -77,6 +79,7 @@ impl Dataset {
         load_rows: impl FnOnce(Vec<bool>, &mut See, &mut dyn FnMut()) -> Result<LoadInfo>,
     ) -> Result<(Dataset, Option<Vec<f64>>)> {
         let absent = load.weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
+        let present = load.offsets.as_ref().map(|offsets| offsets.of_present(&absent));
         let (all, vanished) = (RefCell::new(Parsed::default()), RefCell::new(Vanished::default()));
         // Untouched pages cost nothing, so reserving too much is better than reallocating.
         let likely =
@@ -104,6 +107,11 @@ impl Dataset {
         let info = load_rows(absent, see, start_over)?;
         let (LoadInfo { reading, naming, order, notes }, mut parsed) = (info, all.into_inner());
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
+        if let (Some(offsets), Some(present)) = (&load.offsets, present) {
+            offsets.check_count(parsed.file_rows, path)?;
+            let own = |(i, offset)| parsed.offset(i) + offset;
+            parsed.offsets = present.into_iter().enumerate().map(own).collect();
+        }
         reading.check(&naming)?;
         load.declared.check(&naming)?;
         let (rows, span) = (&mut parsed.rows, parsed.span);

@@ -127,7 +127,7 @@ impl Dataset {
         path: &Path,
         dropped: usize,
     ) -> Result<Dataset> {
-        let Parsed { rows, labels, unlabelled, with_query, lines, span, weights, .. } = parsed;
+        let Parsed { rows, labels, unlabelled, with_query, lines, span, weights, offsets, .. } = parsed;
         let file = path.to_path_buf();
         let mut notes = Vec::new();
         notes.extend(query_note(path, with_query));
@@ -151,8 +151,8 @@ impl Dataset {
         if rows.len() > u32::MAX as usize {
             return Err(Error::data(Place::file(path), "there are more than 2³² rows", "split the file"));
         }
-        let weights = Some(weights).filter(|weights| !weights.is_empty());
-        Ok(Dataset { rows, labels, features, weights, offsets: None, reading, notes, file, lines })
+        let [weights, offsets] = [weights, offsets].map(|list| Some(list).filter(|list| !list.is_empty()));
+        Ok(Dataset { rows, labels, features, weights, offsets, reading, notes, file, lines })
     }
 
     /// Rejects data in which a row has no target.

@@ -6,6 +6,7 @@
 //! "key": true         ↦ key · 1                    false and null ↦ nothing
 //! "key": ["a", "b"]   ↦ key=a · 1, key=b · 1       a repeated item counts twice
 //! "target": …         ↦ the row's target           without it, or null: a row without a target
+//! "offset": number    ↦ the row's offset           if a key is named for it
 //! ```
 //!
 //! A `=` inside the key of a text is escaped (see `names.rs`). A key with a number is a whole name.
@@ -28,6 +29,7 @@ enum Role {
     Feature,
     Categorical,
     Target,
+    Offset,
     Dropped,
 }
 
@@ -35,6 +37,7 @@ enum Role {
 #[derive(Debug)]
 pub(super) struct Jsonl {
     target: String,
+    offset: Option<String>,
     drop: Vec<String>,
     categorical: Vec<String>,
     keys: Vocabulary,
@@ -51,9 +54,10 @@ impl Parser for Jsonl {
 }
 
 impl Jsonl {
-    pub fn new(target: &str, drop: &[String], categorical: &[String]) -> Jsonl {
+    pub fn new(target: &str, offset: Option<&str>, drop: &[String], categorical: &[String]) -> Jsonl {
         Jsonl {
             target: target.to_string(),
+            offset: offset.map(str::to_string),
             drop: drop.to_vec(),
             categorical: categorical.to_vec(),
             keys: Vocabulary::default(),
@@ -71,7 +75,7 @@ impl Jsonl {
         }
         self.pairs.clear();
         self.row += 1;
-        let mut labelled = false;
+        let (mut labelled, mut offset) = (false, self.offset.as_ref().map(|_| f64::NAN));
         let mut json = Scanner::open(line, text)?;
         while let Some((at, key)) = json.key()? {
             match self.role(&key) {
@@ -80,6 +84,7 @@ impl Jsonl {
                     return Err(line.wrong(at, what, "give each key once"));
                 }
                 Some(Role::Dropped) => json.skip()?,
+                Some(Role::Offset) => offset = Some(take_offset(line, &key, &mut json)?),
                 Some(Role::Target) => labelled = take_target(line, &mut json, into)?,
                 Some(role) => self.features(line, &key, role, &mut json, into)?,
             }
@@ -88,7 +93,9 @@ impl Jsonl {
             into.no_target();
         }
         let what = "the values of a feature sum to infinity";
-        into.push_row(&mut self.pairs).map_err(|_| line.wrong(0, what, "scale the values down"))
+        into.push_row(&mut self.pairs).map_err(|_| line.wrong(0, what, "scale the values down"))?;
+        offset.into_iter().for_each(|offset| into.shift(offset));
+        Ok(())
     }
 
     /// The role of a key, or `None` if the row contains the key twice.
@@ -98,6 +105,7 @@ impl Jsonl {
             let is_in = |list: &[String]| list.iter().any(|name| name == key);
             let role = match key {
                 _ if key == self.target => Role::Target,
+                _ if self.offset.as_deref() == Some(key) => Role::Offset,
                 _ if is_in(&self.drop) => Role::Dropped,
                 _ if is_in(&self.categorical) => Role::Categorical,
                 _ => Role::Feature,
@@ -170,6 +178,19 @@ fn take_target(line: &Line, json: &mut Scanner, into: &mut Parsed) -> Result<boo
     };
     taken.map_err(|what| line.wrong(at, what, "targets are finite numbers, words, true or false"))?;
     Ok(true)
+}
+
+/// Reads an offset; NaN for null, which means a missing offset.
+fn take_offset(line: &Line, key: &str, json: &mut Scanner) -> Result<f64> {
+    let at = json.place();
+    match json.value()? {
+        Value::Number(_, offset) if offset.is_finite() => Ok(offset),
+        Value::Null => Ok(f64::NAN),
+        _ => {
+            let what = format!("the offset '{}' is no finite number", excerpt(key));
+            Err(line.wrong(at, what, "give each row a number; 0 changes no score"))
+        }
+    }
 }
 
 /// A number as a name. Integers stay as written, because long ones may exceed f64. Other numbers use their

@@ -1,7 +1,7 @@
 //! Recognises JSON Lines and finds the key of the target.
 
 use super::json::Scanner;
-use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, for_each_line};
+use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, for_each_line, two_roles};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -12,12 +12,18 @@ const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
 
 /// Finds the target among the keys of the first lines, and checks that the keys named by the caller occur.
 ///
-/// A model's options are used unchanged, because rows to be scored need not have all keys.
+/// A model's options are used unchanged, because rows to be scored need not have all keys. If the first rows have
+/// no offset, none is read.
 pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
-    if let Some(known @ FormatSpec::Jsonl { .. }) = opening.known {
-        return Ok(known.clone());
-    }
     let asked = opening.asked;
+    if let Some(known @ FormatSpec::Jsonl { offset, .. }) = opening.known {
+        let mut known = known.clone();
+        if let (Some(key), FormatSpec::Jsonl { offset, .. }) = (offset, &mut known) {
+            *offset =
+                offset.take().filter(|_| first_keys(opening).is_ok_and(|(keys, _)| keys.find(key).is_some()));
+        }
+        return Ok(known);
+    }
     let (keys, in_first) = first_keys(opening)?;
     let names: Vec<&str> = keys.iter().collect();
     let usual = |among: &[&str]| TARGETS.into_iter().find(|name| among.contains(name)).map(str::to_string);
@@ -33,7 +39,7 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
             format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
-    for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {
+    for name in [&target].into_iter().chain(&asked.offset).chain(&asked.drop).chain(&asked.categorical) {
         if !keys.is_empty() && keys.find(name).is_none() {
             return Err(unknown(opening, name, names));
         }
@@ -43,7 +49,11 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
         let hint = format!("take it off {}, or name another {}", Parameter::Drop, Parameter::Target);
         return Err(Error::call(what, hint));
     }
-    Ok(FormatSpec::Jsonl { target, drop: asked.drop.clone(), categorical: asked.categorical.clone() })
+    if let Some(offset) = asked.offset.as_ref().filter(|name| asked.drop.contains(name) || **name == target) {
+        return Err(two_roles(offset));
+    }
+    let (offset, drop, categorical) = (asked.offset.clone(), asked.drop.clone(), asked.categorical.clone());
+    Ok(FormatSpec::Jsonl { target, offset, drop, categorical })
 }
 
 /// Maximum number of keys that a message lists.

@@ -38,7 +38,8 @@ pub(crate) use spec::{check_compatible, check_options_apply, unfinished};
 pub use svmlight::Svmlight;
 pub use text::{Case, Grams, Norm, Text, Worth};
 
-use crate::util::error::{Error, Place, Result};
+use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::parameter::Parameter;
 use std::path::Path;
 
 /// A parser of one format.
@@ -113,4 +114,12 @@ fn for_each_line(
         rest = rest.get(end + 1..).unwrap_or_default();
     }
     Ok(())
+}
+
+/// The error for an offset column that is also the target, or is to be left out.
+#[cold]
+fn two_roles(offset: &str) -> Error {
+    let what = format!("the offset '{}' is also the target, or is to be left out", excerpt(offset));
+    let [target, drop] = [Parameter::Target, Parameter::Drop];
+    Error::call(what, format!("name another {}, {target} or {drop}", Parameter::OffsetColumn))
 }

@@ -22,6 +22,8 @@ pub struct Parsed {
     pub names: Option<Vocabulary>,
     /// One weight per row, or empty if no row has a weight.
     pub weights: Vec<f64>,
+    /// One offset per row, or empty if no row has an offset. NaN marks a row whose offset is missing.
+    pub offsets: Vec<f64>,
     /// One target per row. Rows without a target have the empty word.
     pub labels: Labels,
     /// The first row without a target.
@@ -160,10 +162,26 @@ impl Parsed {
     /// assert_eq!(parsed.weights, [1.0, 1.0, 0.5]);
     /// ```
     pub fn weigh(&mut self, weight: f64) {
-        if weight != 1.0 || !self.weights.is_empty() {
-            self.weights.resize(self.rows.len() - 1, 1.0);
-            self.weights.push(weight);
-        }
+        set_last(&mut self.weights, self.rows.len(), weight, 1.0);
+    }
+
+    /// Sets the offset of the last row, which is added to its score. Rows without an offset have offset 0.
+    ///
+    /// ```
+    /// let mut parsed = lazyglm::data::format::Parsed::default();
+    /// for offset in [0.0, 0.5] {
+    ///     parsed.push_row(&mut vec![(0, 1.0)]).unwrap();
+    ///     parsed.shift(offset);
+    /// }
+    /// assert_eq!((parsed.offset(1), parsed.offsets), (0.5, vec![0.0, 0.5]));
+    /// ```
+    pub fn shift(&mut self, offset: f64) {
+        set_last(&mut self.offsets, self.rows.len(), offset, 0.0);
+    }
+
+    /// The offset of row `i`: zero if no row has one, NaN if it is missing.
+    pub fn offset(&self, i: usize) -> f64 {
+        self.offsets.get(i).copied().unwrap_or(0.0)
     }
 
     /// Records the position of a feature index, for the span.
@@ -205,6 +223,7 @@ impl Parsed {
         self.labels.clear();
         self.lines.clear();
         self.weights.clear();
+        self.offsets.clear();
         self.absent.clear();
         if let Some(names) = &mut self.names {
             names.clear();
@@ -228,15 +247,30 @@ impl Parsed {
         let rows = self.rows.len();
         self.unlabelled = self.unlabelled.or(more.unlabelled.map(|row| rows + row));
         self.lines.append(rows, &more.lines);
-        if !more.weights.is_empty() || !self.weights.is_empty() {
-            self.weights.resize(rows, 1.0);
-            self.weights.extend_from_slice(&more.weights);
-            self.weights.resize(rows + more.rows.len(), 1.0);
-        }
+        let count = [rows, more.rows.len()];
+        join(&mut self.weights, &more.weights, count, 1.0);
+        join(&mut self.offsets, &more.offsets, count, 0.0);
         self.labels.append(&more.labels);
         self.with_query += more.with_query;
         self.file_rows += more.file_rows;
         self.span = Span::of_both(self.span, more.span);
         self.rows.append(&more.rows, as_f32).map_err(|row| rows + row)
+    }
+}
+
+/// Sets the number of the last of so many rows. The list stays empty as long as all rows have the usual number.
+fn set_last(list: &mut Vec<f64>, rows: usize, number: f64, usual: f64) {
+    if number != usual || !list.is_empty() {
+        list.resize(rows - 1, usual);
+        list.push(number);
+    }
+}
+
+/// Appends the numbers of more rows. An empty list stands for the usual number in every row.
+fn join(list: &mut Vec<f64>, more: &[f64], [rows, more_rows]: [usize; 2], usual: f64) {
+    if !more.is_empty() || !list.is_empty() {
+        list.resize(rows, usual);
+        list.extend_from_slice(more);
+        list.resize(rows + more_rows, usual);
     }
 }

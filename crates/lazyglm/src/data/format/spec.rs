@@ -35,6 +35,9 @@ pub enum FormatSpec {
     Jsonl {
         /// The key of the target.
         target: String,
+        /// The key of the row's offset, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        offset: Option<String>,
         /// Keys to ignore.
         drop: Vec<String>,
         /// Keys whose numbers are names.
@@ -48,6 +51,9 @@ pub enum FormatSpec {
     Parquet {
         /// The target column.
         target: String,
+        /// The column of row offsets, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        offset: Option<String>,
         /// The feature columns.
         columns: Vec<ParquetColumn>,
     },
@@ -67,6 +73,9 @@ pub struct ReadOptions {
     pub format: Option<String>,
     /// The target column or key, in formats that have columns or keys.
     pub target: Option<String>,
+    /// The column or key of row offsets, in formats that have columns or keys.
+    #[serde(default)]
+    pub offset: Option<String>,
     /// Columns to ignore.
     pub drop: Vec<String>,
     /// Columns whose numbers are names, so that each distinct value is a feature.
@@ -180,8 +189,8 @@ impl FormatSpec {
         match self {
             FormatSpec::Svmlight => Box::new(Svmlight::default()),
             FormatSpec::Vw => Box::new(Vw::default()),
-            FormatSpec::Jsonl { target, drop, categorical } => {
-                Box::new(Jsonl::new(target, drop, categorical))
+            FormatSpec::Jsonl { target, offset, drop, categorical } => {
+                Box::new(Jsonl::new(target, offset.as_deref(), drop, categorical))
             }
             FormatSpec::Csv(csv) => Box::new(CsvParser::new(csv)),
             FormatSpec::Text(text) => Box::new(TextParser::new(text)),
@@ -204,8 +213,8 @@ impl FormatSpec {
         see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
     ) -> Result<()> {
         match self {
-            FormatSpec::Parquet { target, columns } => {
-                columnar::for_each_batch(file, target, columns, absent, see)
+            FormatSpec::Parquet { target, offset, columns } => {
+                columnar::for_each_batch(file, [Some(target), offset.as_ref()], columns, absent, see)
             }
             _ => Err(Error::call(format!("{} is a stream", self.name()), "read it block by block")),
         }
@@ -332,6 +341,7 @@ pub(crate) fn check_compatible(opening: &Opening) -> Result<()> {
 pub(crate) fn check_options_apply(recipe: &FormatSpec, asked: &ReadOptions) -> Result<()> {
     let columns = [
         (Parameter::Target, asked.target.is_some()),
+        (Parameter::OffsetColumn, asked.offset.is_some()),
         (Parameter::Drop, !asked.drop.is_empty()),
         (Parameter::Categorical, !asked.categorical.is_empty()),
     ];

@@ -14,9 +14,10 @@
 //! namespace is a whole name: `| a^b` is the feature of `|a b`.
 //!
 //! Accepted: a missing label (in prediction only), labels that are words, duplicate features (summed),
-//! repeated namespaces, blank lines, CRLF, and a missing last line end. The tag is ignored.
+//! repeated namespaces, blank lines, CRLF, and a missing last line end. The base is the row's offset, which is
+//! added to its score. The tag is ignored.
 //!
-//! Rejected, with the place: a base other than 0, labels with costs, numbers that are malformed or not
+//! Rejected, with the place: labels with costs, numbers that are malformed or not
 //! finite, and a line without `|`. Syntax that Vowpal Wabbit reads in surprising ways is also rejected: a tab
 //! before the first `|`, and an empty value.
 
@@ -74,7 +75,7 @@ impl Vw {
             let shape = "write a row as: label |namespace feature:value feature:value";
             return Err(line.wrong(0, "there is no '|' in the line", shape));
         };
-        let weight = header(line, &text[..bar], into)?;
+        let (weight, base) = header(line, &text[..bar], into)?;
         self.pairs.clear();
         let mut at = bar;
         while at < text.len() {
@@ -86,6 +87,7 @@ impl Vw {
             line.wrong(0, what, "scale the values down")
         })?;
         into.weigh(weight);
+        into.shift(base);
         Ok(())
     }
 

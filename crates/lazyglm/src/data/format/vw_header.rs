@@ -9,8 +9,8 @@ use crate::util::error::{Error, Result, excerpt};
 use crate::util::number::parse_number;
 use memchr::memchr;
 
-/// Parses the part before the first bar, stores the label, and returns the weight of the row.
-pub(super) fn header(line: &Line, text: &str, into: &mut Parsed) -> Result<f64> {
+/// Parses the part before the first bar, stores the label, and returns the weight and the base (offset) of the row.
+pub(super) fn header(line: &Line, text: &str, into: &mut Parsed) -> Result<(f64, f64)> {
     let (words, count) = words(line, text)?;
     let number = |(at, word): (usize, &str), noun| match parse_number(word.as_bytes()) {
         Some(number) if number.is_finite() => Ok(number),
@@ -24,16 +24,13 @@ pub(super) fn header(line: &Line, text: &str, into: &mut Parsed) -> Result<f64> 
         let what = format!("the importance '{}' is negative", excerpt(words[1].1.as_bytes()));
         return Err(line.wrong(words[1].0, what, "give a number from 0 up"));
     }
-    if count > 2 && number(words[2], "base")? != 0.0 {
-        let what = format!("the base '{}' is not supported", excerpt(words[2].1.as_bytes()));
-        return Err(line.wrong(words[2].0, what, "leave it out or make it 0"));
-    }
+    let base = if count > 2 { number(words[2], "base")? } else { 0.0 };
     match words[..count].first() {
         None => into.no_target(),
         Some(_) if count > 3 => return Err(too_many(line, words[3].0, words[3].1)),
         Some(&(at, label)) => take_label(line, at, label, into)?,
     }
-    Ok(weight)
+    Ok((weight, base))
 }
 
 /// The words of a header with their positions, and their number without the tag.

@@ -91,7 +91,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
         Ok(())
     };
     let info = loader::for_each_once(path, asked, see)?;
-    let Counted { shape, columns, targets, null_gradient, span, with_query } = counted;
+    let Counted { shape, columns, targets, null_gradient, span, with_query, with_offsets } = counted;
     if shape.rows == 0 {
         return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
     }
@@ -109,6 +109,9 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
         notes.push(
             "these are the values before idf=yes, which training multiplies in: its l1_max is another".into(),
         );
+    }
+    if with_offsets {
+        notes.push("rows have offsets: l1_max is that of the rows without them".into());
     }
     Ok(Stats {
         format: recipe.name().to_string(),
@@ -135,12 +138,14 @@ struct Counted {
     null_gradient: NullGradient,
     span: Option<Span>,
     with_query: usize,
+    with_offsets: bool,
 }
 
 impl Counted {
     fn add_block(&mut self, block: &Parsed) {
         self.span = Span::of_both(self.span, block.span);
         self.with_query += block.with_query;
+        self.with_offsets |= !block.offsets.is_empty();
         let targets = self.targets.add_block(block);
         for (i, target) in targets.iter().enumerate() {
             let (weight, target) = (block.weights.get(i).copied().unwrap_or(1.0), target.as_ref());

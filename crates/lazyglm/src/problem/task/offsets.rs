@@ -18,8 +18,11 @@ pub(super) fn shifted(mut data: Dataset, given: Option<Vec<f64>>) -> Result<Data
     if let Some(offsets) = &data.offsets
         && let Some(i) = offsets.iter().position(|offset| !offset.is_finite())
     {
-        let what = format!("the offset {} is not finite", offsets[i]);
-        return Err(Error::data(data.place(i), what, "give a finite number for each row"));
+        let what = match offsets[i].is_nan() {
+            true => "the row has no offset, or one that is NaN".to_string(),
+            false => format!("the offset {} is not finite", offsets[i]),
+        };
+        return Err(Error::data(data.place(i), what, "give each row a finite number; 0 changes no score"));
     }
     Ok(data)
 }

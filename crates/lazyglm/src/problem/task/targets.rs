@@ -1,6 +1,7 @@
 //! Targets: numbers, two classes as ±1, more classes or labels as sets; and the automatic choice of a loss.
 
 use super::Task;
+use super::offsets::shifted;
 use super::sets::{self, Found, Sets};
 use crate::data::dataset::Dataset;
 use crate::data::labels::Labels;
@@ -129,6 +130,7 @@ impl Targets {
         if !matches!(self, Targets::Labels { .. }) {
             data.check_targets()?;
         }
+        let data = shifted(data, None)?;
         let mut unknown = Unknown::default();
         let targets = self.like(&data.labels, &**loss, &|i| data.place(i), &mut unknown)?;
         let notes = data.notes.iter().cloned().chain(unknown.note()).collect();

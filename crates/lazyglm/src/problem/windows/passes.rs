@@ -136,7 +136,7 @@ impl Windows {
             rows: window.rows.borrow(),
             targets: TargetsRef::Numbers(&window.targets),
             weights: self.weighted.then_some(window.weights.as_slice()),
-            offsets: None,
+            offsets: None, // `train` refuses rows with offsets on disk
             order,
             place: &place,
         })
@@ -220,7 +220,7 @@ impl Problem for Windows {
     }
 
     fn has_offsets(&self) -> bool {
-        false // refused when the file is opened
+        self.cache().meta.offsets
     }
 
     fn pooled(&self) -> Vec<Pooled> {

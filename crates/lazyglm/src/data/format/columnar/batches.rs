@@ -65,13 +65,13 @@ impl Table {
 /// Calls `see` with the rows of each block.
 pub(in crate::data::format) fn for_each_batch(
     file: &Path,
-    target: &str,
+    [target, offset]: [Option<&String>; 2],
     columns: &[ParquetColumn],
     absent: Vec<bool>,
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
     let table = Table::open(file)?;
-    let (chosen, places) = choose(&table.schema, target, columns);
+    let (chosen, places) = choose(&table.schema, [target, offset], columns);
     let at_a_time = (VALUES / chosen.len().max(1)).clamp(64, ROWS);
     if chosen.is_empty() {
         return Err(Error::data(
@@ -103,19 +103,25 @@ pub(super) fn stream(path: &Path) -> Error {
 }
 
 /// The columns of a file that are needed, and the position of each in a batch.
-fn choose<'a>(schema: &Schema, target: &str, columns: &'a [ParquetColumn]) -> (Vec<usize>, Places<'a>) {
+fn choose<'a>(
+    schema: &Schema,
+    [target, offset]: [Option<&String>; 2],
+    columns: &'a [ParquetColumn],
+) -> (Vec<usize>, Places<'a>) {
     let by_name: HashMap<&str, &ParquetColumn> =
         columns.iter().map(|column| (column.name.as_str(), column)).collect();
     let (mut chosen, mut places) = (Vec::new(), Places::default());
     for (number, field) in schema.fields().iter().enumerate() {
         let column = by_name.get(field.name().as_str());
         // A column of nulls takes no space, so a damaged file may claim any number of rows of it.
-        if field.data_type().is_null() || (column.is_none() && field.name() != target) {
+        let named = |role: Option<&String>| role == Some(field.name());
+        if field.data_type().is_null() || (column.is_none() && !named(target) && !named(offset)) {
             continue;
         }
         match column {
             Some(column) => places.columns.push((chosen.len(), column)),
-            None => places.target = Some(chosen.len()),
+            None if named(target) => places.target = Some(chosen.len()),
+            None => places.offset = Some(chosen.len()),
         }
         chosen.push(number);
     }

@@ -7,6 +7,7 @@
 //! lists of struct<index, value>      ↦ index · value               if it is the only column of features
 //!                                    ↦ column^index · value        beside others
 //! the target's column                ↦ the row's target            null: a row without a target
+//! the offset's column                ↦ the row's offset            null: an error
 //! ```
 //!
 //! Rejected by name: columns of any other type. Rejected with the row, counted from 1: NaN and infinity, text
@@ -51,7 +52,7 @@ use std::path::Path;
 /// ```
 /// use lazyglm::data::format::{ParquetColumn, Holds, FormatSpec};
 /// let columns = vec![ParquetColumn { name: "age".into(), holds: Holds::Numbers }];
-/// let text = serde_json::to_string(&FormatSpec::Parquet { target: "y".into(), columns }).unwrap();
+/// let text = serde_json::to_string(&FormatSpec::Parquet { target: "y".into(), offset: None, columns }).unwrap();
 /// assert_eq!(text, r#"{"format":"parquet","target":"y","columns":[{"name":"age","holds":"numbers"}]}"#);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,7 +109,7 @@ pub(super) fn open(opening: &super::Opening) -> Result<super::FormatSpec> {
 #[cfg(not(feature = "parquet"))]
 pub(super) fn for_each_batch(
     file: &Path,
-    _: &str,
+    _: [Option<&String>; 2],
     _: &[ParquetColumn],
     _: Vec<bool>,
     _: &mut dyn FnMut(&mut Parsed) -> Result<()>,

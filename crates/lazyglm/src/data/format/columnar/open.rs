@@ -2,7 +2,7 @@
 
 use super::batches::{Table, stream};
 use super::{Holds, ParquetColumn, types};
-use crate::data::format::{FormatSpec, Opening, ReadOptions};
+use crate::data::format::{FormatSpec, Opening, ReadOptions, two_roles};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use crate::util::registry;
@@ -23,9 +23,11 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     }
     let schema = Table::open(file)?.schema;
     match opening.known {
-        Some(known @ FormatSpec::Parquet { target, columns }) => {
+        Some(FormatSpec::Parquet { target, offset, columns }) => {
             check_known(&schema, target, columns, file)?;
-            Ok(known.clone())
+            let offset = offset.clone().filter(|name| schema.field_with_name(name).is_ok());
+            offset.iter().try_for_each(|offset| check_offset(&schema, offset, file))?;
+            Ok(FormatSpec::Parquet { target: target.clone(), offset, columns: columns.clone() })
         }
         _ => choose(&schema, opening.asked, file),
     }
@@ -71,7 +73,7 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
             format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
-    for name in [&target].into_iter().chain(&asked.drop).chain(&asked.categorical) {
+    for name in [&target].into_iter().chain(&asked.offset).chain(&asked.drop).chain(&asked.categorical) {
         if !names.contains(&name.as_str()) {
             return Err(unknown(name, names, file));
         }
@@ -83,8 +85,16 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
     }
     check_names(schema, |field| !asked.drop.contains(field.name()), file)?;
     check_target(schema, &target, file)?;
+    let offset = asked.offset.clone();
+    if let Some(offset) = &offset {
+        if *offset == target || asked.drop.contains(offset) {
+            return Err(two_roles(offset));
+        }
+        check_offset(schema, offset, file)?;
+    }
     let fields = schema.fields().iter().filter(|field| {
-        *field.name() != target && !asked.drop.contains(field.name()) && !field.data_type().is_null()
+        let used = *field.name() == target || Some(field.name()) == offset.as_ref();
+        !used && !asked.drop.contains(field.name()) && !field.data_type().is_null()
     });
     let mut columns =
         fields.map(|field| column(field, asked, file)).collect::<Result<Vec<ParquetColumn>>>()?;
@@ -92,7 +102,7 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
         *holds = Holds::Indices;
     }
     distinct(&columns, file)?;
-    Ok(FormatSpec::Parquet { target, columns })
+    Ok(FormatSpec::Parquet { target, offset, columns })
 }
 
 fn column(field: &Field, asked: &ReadOptions, file: &Path) -> Result<ParquetColumn> {
@@ -176,6 +186,17 @@ fn check_target(schema: &Schema, target: &str, file: &Path) -> Result<()> {
         Some(field) => {
             let what = format!("the target '{}' is {}", excerpt(target.as_bytes()), field.data_type());
             Err(Error::data(Place::file(file), what, "targets are numbers, text, true or false"))
+        }
+    }
+}
+
+fn check_offset(schema: &Schema, offset: &str, file: &Path) -> Result<()> {
+    let field = schema.field_with_name(offset).ok();
+    match field.filter(|field| !types::fits(field.data_type(), Holds::Numbers)) {
+        None => Ok(()),
+        Some(field) => {
+            let what = format!("the offset '{}' is {}", excerpt(offset.as_bytes()), field.data_type());
+            Err(Error::data(Place::file(file), what, "offsets are numbers"))
         }
     }
 }

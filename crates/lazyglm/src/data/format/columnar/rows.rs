@@ -29,6 +29,7 @@ enum Values<'a> {
 #[derive(Default)]
 pub(super) struct Places<'a> {
     pub target: Option<usize>,
+    pub offset: Option<usize>,
     pub columns: Vec<(usize, &'a ParquetColumn)>,
 }
 
@@ -36,6 +37,8 @@ pub(super) struct Places<'a> {
 /// rejects it.
 pub(super) fn append(batch: &RecordBatch, places: &Places, file: &Path, into: &mut Parsed) -> Result<()> {
     let target = places.target.and_then(|place| targets(batch.column(place).as_ref()));
+    let offset = places.offset.map(|place| batch.column(place).as_ref());
+    let offset = offset.and_then(|array| Some((array, numbers(array)?)));
     let views =
         places.columns.iter().filter_map(|&(place, column)| view(batch.column(place).as_ref(), column));
     let mut views: Vec<View> = views.collect();
@@ -55,6 +58,9 @@ pub(super) fn append(batch: &RecordBatch, places: &Places, file: &Path, into: &m
         }
         let what = "the values of a feature sum to infinity";
         into.push_row(&mut reader.pairs).map_err(|_| reader.wrong(what, "scale the values down"))?;
+        if let Some((array, numbers)) = &offset {
+            into.shift(reader.offset(array.is_valid(row).then(|| numbers(row)))?);
+        }
     }
     Ok(())
 }
@@ -110,6 +116,14 @@ impl Reader<'_> {
             word => into.labels.push(word.as_bytes()),
         };
         pushed.map_err(|what| self.wrong(what, "targets are finite numbers, words, true or false"))
+    }
+
+    fn offset(&self, offset: Option<f64>) -> Result<f64> {
+        offset.filter(|offset| offset.is_finite()).ok_or_else(|| {
+            let what =
+                offset.map_or("the row has no offset".into(), |x| format!("the offset {x} is not finite"));
+            self.wrong(what, "give each row a number; 0 changes no score")
+        })
     }
 
     /// Appends the features of one column in one row.

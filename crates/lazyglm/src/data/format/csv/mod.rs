@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Accepted: blank lines, spaces around a cell, a missing last line end. A cell is missing if it is empty,
-//! NA, NaN, nan, null, NULL or `?`. A missing cell gives no feature, or no target. A cell of a number column
+//! NA, NaN, nan, null, NULL or `?`. A missing cell gives no feature, or no target. A missing offset is an error. A cell of a number column
 //! is the feature `column` with its value. A cell of a category column is the feature `column=value` with
 //! value 1.
 //!
@@ -79,6 +79,8 @@ pub enum ColumnKind {
     Number,
     /// Names: one feature per distinct value.
     Category,
+    /// Offsets of the rows, which are added to their scores.
+    Offset,
     /// Ignored.
     Dropped,
 }

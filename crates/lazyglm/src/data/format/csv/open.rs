@@ -90,7 +90,7 @@ fn decide_kinds(
     bytes: &[u8],
     records: &mut Records,
 ) -> Result<Vec<ColumnKind>> {
-    let ReadOptions { target, drop, categorical, .. } = opening.asked;
+    let ReadOptions { target, offset, drop, categorical, .. } = opening.asked;
     let mut kinds = vec![None; names.len()];
     let mut say = |name: &str, kind, role: Parameter| {
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -101,14 +101,16 @@ fn decide_kinds(
             Some(other) if other != kind => {
                 let what =
                     format!("column '{}' cannot be both {} and {}", excerpt(name), word(other), word(kind));
-                let [target, drop, categorical] =
-                    [Parameter::Target, Parameter::Drop, Parameter::Categorical];
-                Err(Error::call(what, format!("name it once among {target}, {drop} and {categorical}")))
+                let [target, offset] = [Parameter::Target, Parameter::OffsetColumn];
+                let [drop, categorical] = [Parameter::Drop, Parameter::Categorical];
+                let hint = format!("name it once among {target}, {offset}, {drop} and {categorical}");
+                Err(Error::call(what, hint))
             }
             _ => Ok(()),
         }
     };
     target.iter().try_for_each(|name| say(name, ColumnKind::Target, Parameter::Target))?;
+    offset.iter().try_for_each(|name| say(name, ColumnKind::Offset, Parameter::OffsetColumn))?;
     drop.iter().try_for_each(|name| say(name, ColumnKind::Dropped, Parameter::Drop))?;
     categorical.iter().try_for_each(|name| say(name, ColumnKind::Category, Parameter::Categorical))?;
     if target.is_none() {
@@ -128,6 +130,7 @@ fn word(kind: ColumnKind) -> &'static str {
         ColumnKind::Target => "the target",
         ColumnKind::Number => "a number",
         ColumnKind::Category => "categorical",
+        ColumnKind::Offset => "the offset",
         ColumnKind::Dropped => "dropped",
     }
 }

@@ -81,7 +81,7 @@ impl Scratch {
         into: &mut Parsed,
     ) -> Result<()> {
         self.pairs.clear();
-        let mut start = 0;
+        let (mut start, mut offset) = (0, 0.0);
         for (k, (column, &end)) in columns.iter().zip(ends).enumerate() {
             let cell = trimmed(text.get(start..end).unwrap_or_default());
             start = end;
@@ -93,6 +93,10 @@ impl Scratch {
                 ColumnKind::Target => {
                     let target = into.labels.push(cell.as_bytes());
                     target.map_err(|what| spot.cell(k, what, "targets are finite numbers or words"))?;
+                }
+                ColumnKind::Offset => {
+                    let number = parse_number(cell.as_bytes()).filter(|number| number.is_finite());
+                    offset = number.ok_or_else(|| spot.no_offset(k, cell, &column.name))?;
                 }
                 _ if is_missing(cell) => {}
                 ColumnKind::Number => {
@@ -110,7 +114,10 @@ impl Scratch {
             }
         }
         let pushed = into.push_row(&mut self.pairs);
-        pushed.map_err(|_| spot.byte(0, "the values of a feature sum to infinity", "scale the values down"))
+        pushed
+            .map_err(|_| spot.byte(0, "the values of a feature sum to infinity", "scale the values down"))?;
+        into.shift(offset);
+        Ok(())
     }
 }
 
@@ -185,6 +192,13 @@ impl Spot<'_> {
             what,
             format!("put double quotes around a cell that has {delimiter:?} or a line end in it"),
         )
+    }
+
+    #[cold]
+    fn no_offset(&self, k: usize, cell: &str, column: &str) -> Error {
+        let what =
+            format!("the offset '{}' in column '{}' is no finite number", excerpt(cell), excerpt(column));
+        self.cell(k, what, "give each row a number; 0 changes no score")
     }
 
     #[cold]

@@ -50,7 +50,11 @@ pub const TABLE: &[Format] = &[
         endings: &["svm", "svmlight", "libsvm"],
         about: "names become indices from 1 on, listed in OUT.names",
     },
-    Format { name: "vw", endings: &["vw"], about: "row weights are kept; names have no space, '|' or ':'" },
+    Format {
+        name: "vw",
+        endings: &["vw"],
+        about: "row weights and offsets are kept; names have no space, '|' or ':'",
+    },
     Format { name: "jsonl", endings: &["jsonl", "ndjson", "json"], about: "the target has the key target" },
     Format { name: "csv", endings: &["csv"], about: "a column a feature, 10,000 at most; reads IN twice" },
     Format { name: "cache", endings: &["lazyglm-cache"], about: "what train reads instead of IN" },
@@ -92,6 +96,7 @@ fn by_ending(file: &Path) -> Option<&'static Format> {
 pub(crate) struct RowOut<'a> {
     pub target: Option<&'a str>,
     pub weight: f64,
+    pub offset: f64,
     /// The non-zeros, with increasing ids.
     pub pairs: &'a [(u32, f64)],
 }
@@ -121,7 +126,7 @@ pub(crate) trait Writer {
         to: &mut Vec<u8>,
     ) -> std::result::Result<(), Refusal>;
 
-    /// Whether the format stores sample weights.
+    /// Whether the format stores sample weights and offsets.
     fn keeps_weights(&self) -> bool {
         false
     }

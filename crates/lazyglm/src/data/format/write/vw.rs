@@ -1,7 +1,7 @@
-//! Writes Vowpal Wabbit text: `target weight | feature:value …`.
+//! Writes Vowpal Wabbit text: `target weight offset | feature:value …`.
 //!
 //! All features are written with their full names in the unnamed namespace, so that `namespace^feature` keeps
-//! its name. A weight of 1 and a value of 1 are omitted.
+//! its name. A weight of 1 without an offset, an offset of 0 and a value of 1 are omitted.
 
 use super::{Refusal, RowOut, Writer, name_of, number};
 use crate::data::vocabulary::Vocabulary;
@@ -16,15 +16,19 @@ impl Writer for Vw {
     fn row(&mut self, row: &RowOut, names: Option<&Vocabulary>, to: &mut Vec<u8>) -> Result<(), Refusal> {
         match row.target {
             Some(target) => to.extend(plain_target(target)?.as_bytes()),
-            None if row.weight != 1.0 => {
-                let what = "a row without a target cannot have a weight".to_string();
+            None if row.weight != 1.0 || row.offset != 0.0 => {
+                let what = "a row without a target cannot have a weight or an offset".to_string();
                 return Err(Refusal { what, hint: "give it a target, or write another format" });
             }
             None => {}
         }
-        if row.weight != 1.0 {
+        if row.weight != 1.0 || row.offset != 0.0 {
             to.push(b' ');
             number(row.weight, to);
+        }
+        if row.offset != 0.0 {
+            to.push(b' ');
+            number(row.offset, to);
         }
         to.extend(if row.target.is_some() { &b" |"[..] } else { b"|" });
         for &(id, x) in row.pairs {
