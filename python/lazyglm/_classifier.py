@@ -37,20 +37,23 @@ def _gives_probabilities(estimator: Any) -> bool:
 class LinearClassifier(ClassifierMixin):
     """What classifiers predict from their scores, of which ``_scores`` has one column per model: not for use."""
 
-    def decision_function(self: Any, X: Any) -> Any:
-        """The score of each row: its signed distance from the boundary; one score per class if there are more than two."""
-        scores = self._scores(X)
+    def decision_function(self: Any, X: Any, offset: Any = None) -> Any:
+        """The score of each row: its signed distance from the boundary; one score per class if there are more than two.
+
+        ``offset`` has one number per row, which is added to the score, for a model that was trained with offsets.
+        """
+        scores = self._scores(X, offset)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self: Any, X: Any) -> Any:
+    def predict(self: Any, X: Any, offset: Any = None) -> Any:
         """The class of each row."""
-        scores = self.decision_function(X)
+        scores = self.decision_function(X, offset)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     @available_if(_gives_probabilities)
-    def predict_proba(self: Any, X: Any) -> Any:
+    def predict_proba(self: Any, X: Any, offset: Any = None) -> Any:
         """The probability of each class; for more than two, those of one against the rest, normalised."""
-        scores = self.decision_function(X)
+        scores = self.decision_function(X, offset)
         if getattr(self, "_coupled", False):
             return softmax(scores, axis=1)
         positive = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
@@ -61,9 +64,9 @@ class LinearClassifier(ClassifierMixin):
         return positive / positive.sum(axis=1, keepdims=True)
 
     @available_if(_gives_probabilities)
-    def predict_log_proba(self: Any, X: Any) -> Any:
+    def predict_log_proba(self: Any, X: Any, offset: Any = None) -> Any:
         """The logarithm of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(X))
+        return np.log(self.predict_proba(X, offset))
 
 
 class SGDClassifier(LinearClassifier, LinearSGD):

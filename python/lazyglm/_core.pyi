@@ -65,7 +65,13 @@ class Learner:
 @final
 class Task:
     def __new__(
-        cls, x: Any, y: NDArray[np.float64], weights: NDArray[np.float64] | None, loss: str, heads: int
+        cls,
+        x: Any,
+        y: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        offsets: NDArray[np.float64] | None,
+        loss: str,
+        heads: int,
     ) -> Task: ...
     @property
     def mean_weight(self) -> float: ...
@@ -86,6 +92,7 @@ def learn(
     x: Any,
     y: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
+    offsets: NDArray[np.float64] | None,
     held_out: NDArray[np.bool_] | None,
     learners: Sequence[Learner],
     class_weights: Sequence[float] | None,

@@ -52,6 +52,16 @@ def weights_of(sample_weight: Any, rows: int, *, may_be_zero: bool) -> Any:
     return weights
 
 
+def offsets_of(offset: Any, rows: int) -> Any:
+    """Row offsets as one array, or None without any."""
+    if offset is None:
+        return None
+    offsets = check_array(offset, ensure_2d=False, dtype=np.float64, order="C", input_name="offset")
+    if offsets.shape != (rows,):
+        raise ValueError(f"offset.shape == {offsets.shape}, expected {(rows,)}: give one number per row")
+    return offsets
+
+
 def lent(X: Any) -> Any:
     """A validated matrix as the compiled part takes it: lent, not copied (an int32 ``indptr`` becomes 64 bits wide)."""
     if not sp.issparse(X):

@@ -67,7 +67,7 @@ class ModelFile:
         names = reading["names"] if reading else getattr(self, "feature_names_in_", None)
         classes = getattr(self, "classes_", None)
         l1, l2 = self._net()
-        trained = {"seed": 0, "rows": 0, "weighted": False, "schedule": None, "solver": self.solver}
+        trained = {"seed": 0, "rows": 0, "weighted": False, "offsets": False, "schedule": None, "solver": self.solver}
         trained |= getattr(self, "_trained", {})
         return {
             "coef": np.ascontiguousarray(by_model(self.coef_), dtype=np.float64),
@@ -140,6 +140,7 @@ def load(path: Any) -> Any:
     model.coef_ = coef.ravel() if found["classes"] is None else coef
     model.intercept_ = np.array(found["intercept"])
     model._coupled = found["kind"] == "softmax"
+    model._trained = {"offsets": found["offsets"]}
     model.n_features_in_, model.n_iter_ = columns, found["n_iter"]
     model.t_ = 1.0 + found["n_iter"] * found["rows"]
     model._reading = {"reading": found["reading"], "base": found["index_base"], "names": names}

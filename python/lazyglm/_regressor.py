@@ -27,9 +27,9 @@ REGRESSOR_RULES: dict[str, _params.Rule] = {
 class LinearRegressor(RegressorMixin):
     """What regressors predict from their scores: not for use."""
 
-    def predict(self: Any, X: Any) -> Any:
-        """The prediction for each row: its score; with loss='poisson', the exponential of it."""
-        scores = self._scores(X).ravel()
+    def predict(self: Any, X: Any, offset: Any = None) -> Any:
+        """The prediction for each row: its score, plus its ``offset`` if given; with loss='poisson', the exponential of it."""
+        scores = self._scores(X, offset).ravel()
         return np.exp(scores) if self.loss == "poisson" else scores
 
 

@@ -13,6 +13,7 @@ from lazyglm import _params
 from lazyglm._core import Task, path, search, solve, starting_rate
 from lazyglm._data import is_path, lent, validated
 from lazyglm._plots import PathPlots
+from lazyglm._sgd import shifted
 from lazyglm._solve import threads
 
 if TYPE_CHECKING:
@@ -47,19 +48,19 @@ class ElasticNetCV(PathPlots, _params.Estimator):
         same = {name: getattr(self, name) for name in ("loss", "random_state", *SHARED, *self._own)}
         return self._sgd(penalty="elasticnet", **same, **penalty)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Tries every penalty on rows held out, chooses one, and learns all rows with it."""
         _params.check_alone(self, self._rules)
         ratios = self._ratios()
         model = self._model()
         X, y, sample_weight = model._opened(X, y, sample_weight)
         X, y = validated(self, X, y, with_y=True, reset=True, **model._checks)
-        aim = model._aim(X, y, sample_weight)
+        aim = shifted(model._aim(X, y, sample_weight), offset)
         weights = aim.weights
         if aim.class_weights is not None:  # a row counts alike for all classes
             weights = np.array(aim.class_weights)[aim.targets.astype(int)] * (1.0 if weights is None else weights)
         folds = self._folds(X, y, weights)
-        task = Task(lent(X), aim.targets, weights, model._loss(), aim.models)
+        task = Task(lent(X), aim.targets, weights, aim.offsets, model._loss(), aim.models)
         alphas = self._grid(task, ratios)
         grid = [(ratio, alpha) for ratio, row in zip(ratios, alphas, strict=True) for alpha in row]
         nets = [(ratio * alpha, (1 - ratio) * alpha) for ratio, alpha in grid]
@@ -151,7 +152,7 @@ class ElasticNetCV(PathPlots, _params.Estimator):
         model.n_features_in_, model._reading = self.n_features_in_, opened._reading
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        model._trained = {"seed": asked["seed"], "rows": X.shape[0], "weighted": aim.weighted}
+        model._trained = {"seed": asked["seed"], "rows": X.shape[0], "weighted": aim.weighted, "offsets": aim.offsets is not None}
         model._trained |= {"schedule": self.schedule, "solver": self.solver}
         model._adopt(np.stack([each["weights"] for each in found]), found, X.shape[0], asked["single"])
         if aim.classes is not None:
@@ -201,11 +202,11 @@ class ElasticNetCV(PathPlots, _params.Estimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "best_estimator_" in self.__dict__
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Any, offset: Any = None) -> Any:
         check_is_fitted(self)
         if not is_path(X):
             X = validated(self, X, with_y=False, reset=False)
-        return self.best_estimator_._scores(X)
+        return self.best_estimator_._scores(X, offset)
 
     def save(self, path: Any, *, index_base: int = 1) -> None:
         """Writes the chosen model as the program's model file."""

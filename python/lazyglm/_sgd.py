@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
 from lazyglm._core import Learner, learn, scores
-from lazyglm._data import by_model, is_path, lent, scaled, validated
+from lazyglm._data import by_model, is_path, lent, offsets_of, scaled, validated
 from lazyglm._files import ModelFile
 from lazyglm._plots import Plots
 from lazyglm._solve import Solving
@@ -64,10 +64,19 @@ class Aim(NamedTuple):
     weights: Any
     class_weights: list[float] | None = None
     classes: Any = None
+    offsets: Any = None
 
     @property
     def weighted(self) -> bool:
         return self.weights is not None or self.class_weights is not None
+
+
+def shifted(aim: Aim, offset: Any) -> Aim:
+    """The same with row offsets, if there are any."""
+    offsets = offsets_of(offset, len(aim.targets))
+    if offsets is not None and aim.models > 1:
+        raise ValueError("offset is for numbers and for two classes: more classes have no common offset")
+    return aim._replace(offsets=offsets)
 
 
 class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
@@ -120,12 +129,24 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         if for_partial_fit and (_params.solver_of(self) != "sgd" or self.scale is not None):
             raise ValueError("partial_fit goes on row by row: it is for solver='sgd' and scale=None")
 
-    def fit(self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None) -> Any:
-        """Learns X and y, or the file X: with ``solver="sgd"`` until it improves no more or ``max_iter`` epochs have passed."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+    ) -> Any:
+        """Learns X and y, or the file X: with ``solver="sgd"`` until it improves no more or ``max_iter`` epochs have passed.
+
+        ``offset`` has one number per row, which is added to the score of the row: the logarithm of the exposure for
+        ``loss="poisson"``, or the scores of another model. Predictions take the offsets of their own rows.
+        """
         self._check_params()
         X, y, sample_weight = self._opened(X, y, sample_weight)
         X, y = validated(self, X, y, with_y=True, reset=True, **self._checks)
-        aim = self._aim(X, y, sample_weight)
+        aim = shifted(self._aim(X, y, sample_weight), offset)
         if self.warm_start and self.__sklearn_is_fitted__():
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
@@ -261,9 +282,9 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             "threads": self._threads(),
         }
         with _show.watching(self, len(learners) * epochs, _show.epochs_of(len(learners))) as watch:
-            outcomes = learn(lent(X), aim.targets, aim.weights, held_out, learners, aim.class_weights, options, watch)
+            outcomes = learn(lent(X), aim.targets, aim.weights, aim.offsets, held_out, learners, aim.class_weights, options, watch)
         self._learners, self._looked, self.dual_gap_ = learners, Seen(), None
-        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted}
+        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "offsets": aim.offsets is not None}
         self.n_iter_ = max(len(losses) for losses, _ in outcomes)
         self.t_ = 1.0 + max(learner.t for learner in learners)
         self._history(outcomes, restart=epochs > 1 or learners[0].epochs == 1)
@@ -309,8 +330,15 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
 
     # Predicting
 
-    def _scores(self, X: Any) -> Any:
-        """One row a row, one column a model."""
+    def _scores(self, X: Any, offset: Any = None) -> Any:
+        """One row a row, one column a model; with its offset, if there are any."""
+        found = self._bare_scores(X)
+        offsets = offsets_of(offset, len(found))
+        if offsets is not None and found.shape[1] > 1:
+            raise ValueError("offset is for numbers and for two classes: more classes have no common offset")
+        return found if offsets is None else found + offsets[:, None]
+
+    def _bare_scores(self, X: Any) -> Any:
         check_is_fitted(self)
         if is_path(X):
             return self._score_file(X)

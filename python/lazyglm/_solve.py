@@ -57,12 +57,12 @@ class Solving:
         """A task for each model, and the number of the model in it: one for all, unless classes have weights of their own."""
         loss, rows = self._loss(), lent(X)
         if aim.class_weights is None:
-            task = Task(rows, aim.targets, aim.weights, loss, aim.models)
+            task = Task(rows, aim.targets, aim.weights, aim.offsets, loss, aim.models)
             yield from ((task, k) for k in range(aim.models))
             return
         for k, weight in enumerate(aim.class_weights):
             weights = np.where(aim.targets == k, weight, 1.0) * (1.0 if aim.weights is None else aim.weights)
-            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, loss, 1), 0
+            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, None, loss, 1), 0
 
     def _fit_solver(self: Any, X: Any, aim: Any, start: Any) -> None:
         factors, seed, columns = self._factors(X), self._seed(), X.shape[1]
@@ -81,6 +81,7 @@ class Solving:
             )
         coef = np.stack([each["weights"] for each in found]) * (1.0 if factors is None else factors)
         self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "schedule": "cosine", "solver": self.solver}
+        self._trained["offsets"] = aim.offsets is not None
         self._adopt(coef, found, X.shape[0], self.precision == "f32")
 
     def _adopt(self: Any, coef: Any, found: list[dict[str, Any]], rows: int, single: bool) -> None:
@@ -95,7 +96,7 @@ class Solving:
         self._history([(each["losses"], []) for each in found], restart=True)
         self.dual_gap_ = _together([each["gap"] for each in found])
 
-    def duality_gap(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def duality_gap(self: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
         """The relative duality gap of the model on these rows: no weights have an objective that is lower by a larger share.
 
         One number, or one a class if there are more than two; None without a penalty. Takes about as long as an epoch, and a
@@ -103,7 +104,9 @@ class Solving:
         """
         check_is_fitted(self)
         X, y = validated(self, X, y, with_y=True, reset=False, **self._checks)
-        aim = self._aim(X, y, sample_weight, getattr(self, "classes_", None))
+        from lazyglm._sgd import shifted
+
+        aim = shifted(self._aim(X, y, sample_weight, getattr(self, "classes_", None)), offset)
         factors = self._factors(X)
         coef = by_model(self.coef_)
         coef = np.ascontiguousarray(coef if factors is None else coef / factors, dtype=np.float64)

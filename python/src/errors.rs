@@ -77,6 +77,7 @@ const KEYWORDS: &[(Parameter, &str)] = &[
     (Parameter::L2, "alpha"),
     (Parameter::Loss, "loss"),
     (Parameter::Method, "method"),
+    (Parameter::Offset, "offset"),
     (Parameter::PenaltyFactor, "penalty_factor"),
     (Parameter::Precision, "precision"),
     (Parameter::SampleWeights, "sample_weight"),

@@ -51,13 +51,14 @@ type Unit<'l> = Vec<(usize, &'l mut Resumable)>;
 /// Learns a matrix. `y` are targets for one learner, or numbers of classes for several, one class each. Returns the running
 /// losses and held-out scores of each learner, one entry per epoch.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, held_out, learners, class_weights, options, watch))]
+#[pyo3(signature = (x, y, weights, offsets, held_out, learners, class_weights, options, watch))]
 #[expect(clippy::too_many_arguments, reason = "called from one place, by name")]
 pub fn learn(
     py: Python,
     x: MatrixArrays,
     y: PyReadonlyArray1<f64>,
     weights: Option<PyReadonlyArray1<f64>>,
+    offsets: Option<PyReadonlyArray1<f64>>,
     held_out: Option<PyReadonlyArray1<bool>>,
     learners: Vec<Bound<Learner>>,
     class_weights: Option<Vec<f64>>,
@@ -68,6 +69,7 @@ pub fn learn(
     let slices = x.slices()?;
     let targets = y.as_slice()?;
     let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
+    let offsets = offsets.as_ref().map(|offsets| offsets.as_slice()).transpose()?;
     let held_out = held_out.as_ref().map(|held_out| held_out.as_slice()).transpose()?;
     let mut held: Vec<PyRefMut<Learner>> =
         learners.iter().map(|learner| learner.try_borrow_mut()).collect::<std::result::Result<_, _>>()?;
@@ -79,7 +81,7 @@ pub fn learn(
             matrix.lend(|rows| {
                 let (columns, check) = (matrix.columns(), || changed.check());
                 let check = &check;
-                let lent = Lent { rows, columns, targets, weights, subset: None, check };
+                let lent = Lent { rows, columns, targets, weights, offsets, subset: None, check };
                 lent.check_lengths(matrix.rows())?;
                 let (subset, held_rows) = split(&lent, held_out)?;
                 check_targets(targets, &*loss, held.len())?;

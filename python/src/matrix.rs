@@ -209,7 +209,8 @@ impl Matrix<'_> {
     pub fn check_lengths(&self, targets: &[f64], weights: Option<&[f64]>) -> Result<()> {
         self.lend(|rows| {
             let check = &|| Ok(());
-            Lent { rows, columns: 0, targets, weights, subset: None, check }.check_lengths(self.rows())
+            Lent { rows, columns: 0, targets, weights, offsets: None, subset: None, check }
+                .check_lengths(self.rows())
         })
     }
 
@@ -218,7 +219,8 @@ impl Matrix<'_> {
         self.lend(|rows| {
             let targets = vec![0.0; self.rows()];
             let (columns, check) = (self.columns(), &|| changed.check());
-            Lent { rows, columns, targets: &targets, weights: None, subset: None, check }.pass(see)
+            Lent { rows, columns, targets: &targets, weights: None, offsets: None, subset: None, check }
+                .pass(see)
         })
     }
 

@@ -6,7 +6,7 @@ use lazyglm::model::coefficients::Coefficients;
 use lazyglm::optim::scikit_learn_rate::Rate;
 use lazyglm::problem::heads::Heads;
 use lazyglm::{
-    ElasticNet, Error, HeadKind, Method, Model, Order, Precision, ReadConfig, Report, Result, Scorer,
+    ElasticNet, Error, HeadKind, Method, Model, Order, Place, Precision, ReadConfig, Report, Result, Scorer,
     Training, UpdateName, data::dataset, loss,
 };
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -45,6 +45,7 @@ pub struct Trained {
     single: bool,
     intercept: bool,
     weighted: bool,
+    offsets: bool,
     average: u64,
     max_iter: u64,
     n_iter: u64,
@@ -76,6 +77,16 @@ pub fn score_file<'py>(
             scorer.set_block(block)?;
             for row in 0..block.rows.len() {
                 scorer.scores(block.rows.borrow(), row, &mut of_row);
+                let offset = block.offset(row);
+                if !offset.is_finite() {
+                    let place = Place::file(&path).line(block.lines.of(row));
+                    return Err(Error::data(
+                        place,
+                        "the row has no finite offset",
+                        "give it one; 0 changes no score",
+                    ));
+                }
+                of_row.iter_mut().for_each(|score| *score += offset);
                 scores.extend_from_slice(&of_row);
             }
             Ok(())
@@ -114,6 +125,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
     let reading = serde_json::to_string(&model.reading);
     read.set_item("reading", reading.map_err(|e| raised(Error::call(e.to_string(), "report this")))?)?;
     let training = &model.training;
+    read.set_item("offsets", training.offsets)?;
     read.set_item("l1", training.l1)?;
     read.set_item("l2", training.l2)?;
     read.set_item("sgd", training.method == Method::Sgd)?;
@@ -180,6 +192,7 @@ impl Trained {
             precision: if self.single { Precision::F32 } else { Precision::F64 },
             bias: self.intercept,
             weighted: self.weighted,
+            offsets: self.offsets,
             epochs: self.max_iter,
             early_stop: None,
             table_budget: 1 << 17,

@@ -3,7 +3,7 @@
 use crate::errors::raised;
 use lazyglm::data::feature_ids::FeatureIds;
 use lazyglm::data::format::{FormatSpec, ReadOptions, Text};
-use lazyglm::{Dataset, Declared, Error, Labels, Load, Result, ValuesRef};
+use lazyglm::{Dataset, Declared, Error, Labels, Load, Parameter, Result, ValuesRef};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -68,12 +68,16 @@ pub fn read_file<'py>(py: Python<'py>, path: PathBuf, said: Said) -> PyResult<Bo
     Ok(read)
 }
 
-/// Words weighed by idf need the idf of each in the model; the program keeps it, arrays have no place for it.
+/// Words weighed by idf need the idf of each in the model; the program keeps it, arrays have no place for it. Nor for offsets.
 fn plain(data: Dataset) -> Result<Dataset> {
     match &data.reading.recipe {
         FormatSpec::Text(Text { idf: true, .. }) => Err(Error::call(
             "idf=yes is not for data that become arrays",
             "leave it out, or use scikit-learn's TfidfTransformer on the rows",
+        )),
+        _ if data.offsets.is_some() => Err(Error::call(
+            "the rows of the file have offsets, such as the base of Vowpal Wabbit text, which no array here holds",
+            format!("take them out of the file, and give them as {}", Parameter::Offset),
         )),
         _ => Ok(data),
     }

@@ -84,6 +84,7 @@ impl Task {
         x: MatrixArrays,
         y: PyReadonlyArray1<f64>,
         weights: Option<PyReadonlyArray1<f64>>,
+        offsets: Option<PyReadonlyArray1<f64>>,
         loss: &str,
         heads: usize,
     ) -> PyResult<Task> {
@@ -91,6 +92,7 @@ impl Task {
         let slices = x.slices()?;
         let targets = y.as_slice()?;
         let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
+        let offsets = offsets.as_ref().map(|offsets| offsets.as_slice()).transpose()?;
         let made = py.detach(|| {
             changed.guard(|| {
                 let loss = loss::parse(loss)?;
@@ -113,6 +115,7 @@ impl Task {
                 let task = lazyglm::Task::builder(data)
                     .loss(loss)
                     .sample_weights(weights.map(<[f64]>::to_vec))
+                    .offsets(offsets.map(<[f64]>::to_vec))
                     .build()?;
                 Ok(Task { task: Arc::new(task), codes, heads, mean_weight })
             })
