@@ -1,8 +1,10 @@
 //! A fold of the penalty search: training rows and held-out rows.
 
 use super::holdout_score::HoldoutScore;
-use crate::eval::objective::NullModel;
-use crate::optim::newton::View;
+use super::minimiser::Minimiser;
+use crate::eval::objective::{HeadsEvaluation, NullHeads, NullModel};
+use crate::problem::heads::Head;
+use crate::problem::penalty::ElasticNet;
 use crate::problem::task::Task;
 use std::ops::Range;
 
@@ -10,9 +12,9 @@ use std::ops::Range;
 pub(super) struct Fold {
     pub learnt: Task,
     pub held: Task,
-    pub nothing: f64, // the best bias without weights
-    pub view: View,
-    pub at: Option<(Vec<f64>, f64)>,
+    pub nothing: Vec<Head>, // the best biases without weights
+    pub minimiser: Minimiser,
+    pub at: Option<Vec<Head>>,
 }
 
 impl Fold {
@@ -22,21 +24,47 @@ impl Fold {
         let mut out = order[held.clone()].to_vec();
         let others = order[..held.start].iter().chain(&order[held.end..]);
         let mut learnt: Vec<usize> = others.take(most).copied().collect();
-        let positives = learnt.iter().filter(|&&i| task.numbers()[i] > 0.0).count();
-        let one_class = task.targets.classes().is_some() && [0, learnt.len()].contains(&positives);
+        let one_class = task.targets.classes().is_some() && {
+            let positives = learnt.iter().filter(|&&i| task.numbers()[i] > 0.0).count();
+            [0, learnt.len()].contains(&positives)
+        };
         if one_class || out.is_empty() || learnt.is_empty() {
             return None;
         }
         out.sort_unstable(); // in the order of memory
         learnt.sort_unstable();
         let (learnt, held) = (task.select(&learnt), task.select(&out));
-        let nothing = NullModel::of(learnt.examples(), &*task.loss, bias).bias();
-        Some(Fold { learnt, held, nothing, view: View::default(), at: None })
+        let nothing = null(&learnt, bias).heads;
+        Some(Fold { learnt, held, nothing, minimiser: Minimiser::default(), at: None })
     }
 
-    /// Evaluates weights on the held-out rows.
-    pub fn judge(&self, weights: &[f64], bias: f64) -> HoldoutScore {
-        HoldoutScore::of(&self.held, weights, bias, self.nothing)
+    /// Evaluates heads on the held-out rows.
+    pub fn judge(&self, heads: &[Head]) -> HoldoutScore {
+        HoldoutScore::of(&self.held, heads, &self.nothing)
+    }
+}
+
+/// The null model of one model, or of many heads.
+pub(super) fn null(task: &Task, bias: bool) -> NullHeads {
+    if let Some(targets) = task.targets.heads() {
+        let what = HeadsEvaluation {
+            rows: task.data.rows.borrow(),
+            weights: task.weights.as_deref(),
+            sets: targets.sets,
+            kind: targets.kind,
+            loss: &*task.loss,
+            weighted_penalty: ElasticNet { l1: 0.0, l2: 0.0 }.into(),
+            with_bias: bias,
+            at_once: 1,
+        };
+        return NullHeads::of(&what, targets.names.len());
+    }
+    let null = NullModel::of(task.examples(), &*task.loss, bias);
+    NullHeads {
+        heads: vec![Head { bias: null.bias(), ..Head::default() }],
+        l1_max: null.l1_max(),
+        squares: null.gradient.iter().map(|g| g * g).sum(),
+        baseline: null.baseline,
     }
 }
 

@@ -10,6 +10,7 @@ use super::fold::{Fold, digits};
 use super::holdout_score::HoldoutScore;
 use super::stochastic;
 use crate::model::report::Tried;
+use crate::problem::heads::Head;
 use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
@@ -103,7 +104,8 @@ pub(super) fn on(
     let settings = Settings { penalty: like.penalty, eta0: Some(like.eta), runs, ..base(settings) };
     let run = |fold: &Fold| {
         let trained = stochastic::train(&fold.learnt, Some(&fold.held), &settings, &mut |_| {}).ok()?;
-        let (held, report) = (fold.judge(&trained.weights, trained.bias), trained.report);
+        let head = Head::of(trained.weights.into_iter(), trained.bias);
+        let (held, report) = (fold.judge(&[head]), trained.report);
         Some((held, report.validation?.best_epoch, report.nonzeros))
     };
     let runs: Option<Vec<(HoldoutScore, u64, usize)>> = folds.par_iter().map(run).collect();

@@ -8,11 +8,10 @@
 //! A gain against one of the two biases alone may come from the bias: in folds with two classes of equal size, a score
 //! of zero predicts best, whatever the weights are.
 
+use crate::eval::held_out::row_losses;
+use crate::problem::heads::Head;
 use crate::problem::task::Task;
-use rayon::prelude::*;
 
-/// Number of rows summed in sequence, so that sums do not depend on the number of threads.
-const CHUNK: usize = 1024;
 /// Standard errors that a gain must exceed: the best of thirty candidates exceeds one by chance, but rarely two.
 const SURE: f64 = 2.0;
 
@@ -30,20 +29,17 @@ impl HoldoutScore {
     pub const LOST: HoldoutScore =
         HoldoutScore { rows: 1.0, losses: f64::INFINITY, gains: [f64::NEG_INFINITY; 2], squares: [0.0; 2] };
 
-    /// Evaluates weights on these rows; `nothing` is the best bias without weights.
-    pub fn of(task: &Task, weights: &[f64], bias: f64, nothing: f64) -> HoldoutScore {
-        let (examples, loss) = (task.examples(), &*task.loss);
+    /// Evaluates heads on these rows; `nothing` are heads without weights, with their best biases.
+    pub fn of(task: &Task, heads: &[Head], nothing: &[Head]) -> HoldoutScore {
+        let own_biases: Vec<Head> =
+            heads.iter().map(|head| Head { bias: head.bias, ..Head::default() }).collect();
+        let [losses, nothing, biases] = [heads, nothing, &own_biases].map(|heads| row_losses(task, heads));
         let one = |i: usize| {
-            let (target, omega, offset) = (examples.targets[i], examples.weight(i), examples.offset(i));
-            let losses = omega * loss.value(examples.score(i, weights, bias), target);
-            let gains = [nothing, bias].map(|bias| omega * loss.value(bias + offset, target) - losses);
+            let losses = task.weight(i) * losses[i];
+            let gains = [nothing[i], biases[i]].map(|loss| task.weight(i) * loss - losses);
             HoldoutScore { rows: 1.0, losses, gains, squares: gains.map(|gain| gain * gain) }
         };
-        let rows: Vec<usize> = (0..examples.len()).collect();
-        let part =
-            |rows: &[usize]| rows.iter().map(|&i| one(i)).fold(HoldoutScore::default(), HoldoutScore::and);
-        let parts: Vec<HoldoutScore> = rows.par_chunks(CHUNK).map(part).collect();
-        let held = parts.into_iter().fold(HoldoutScore::default(), HoldoutScore::and);
+        let held = (0..task.len()).map(one).fold(HoldoutScore::default(), HoldoutScore::and);
         if held.losses.is_finite() { held } else { HoldoutScore::LOST }
     }
 

@@ -16,6 +16,7 @@ use crate::problem::heads::{Head, HeadKind};
 use crate::problem::penalty::WeightedPenalty;
 use crate::problem::task::{HeadTargets, Task};
 use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// Largest number of Newton steps. A problem with an optimum needs about ten to forty.
 pub(super) const STEPS: usize = 200;
@@ -24,6 +25,8 @@ pub(super) const STEPS: usize = 200;
 #[derive(Clone, Copy)]
 pub(super) struct Solve<'a> {
     pub weighted_penalty: WeightedPenalty<'a>,
+    /// Whether there is a bias.
+    pub bias: bool,
     /// Heads to start from.
     pub start: Option<&'a [Head]>,
     /// The relative distance from the optimum at which to stop.
@@ -48,45 +51,39 @@ pub(super) struct Minimum {
     pub predicted_decrease: f64,
 }
 
-/// Rows with their targets, and a view by column that is created once.
-pub(super) struct Minimiser<'a> {
-    task: &'a Task,
-    bias: bool,
+/// What the solves on the same rows share: a view by column, and the rows of each head.
+#[derive(Default)]
+pub(super) struct Minimiser {
     view: View,
-    rows_of_heads: Vec<Vec<u32>>, // empty for one model
+    rows_of_heads: OnceLock<Vec<Vec<u32>>>,
 }
 
-impl<'a> Minimiser<'a> {
-    /// A minimiser for the rows and targets of a task.
-    pub fn new(task: &'a Task, bias: bool) -> Minimiser<'a> {
-        let heads = task.targets.heads().filter(|heads| heads.kind != HeadKind::Softmax);
-        let rows_of_heads = heads.map_or(Vec::new(), |heads| heads.sets.rows_of(heads.names.len()));
-        Minimiser { task, bias, view: View::default(), rows_of_heads }
-    }
-
+impl Minimiser {
     /// Minimises F for one penalty.
-    pub fn minimise(&self, solve: &Solve) -> Minimum {
-        let Some(targets) = self.task.targets.heads() else {
-            return self.head(0, self.task.numbers(), solve);
+    pub fn minimise(&self, task: &Task, solve: &Solve) -> Minimum {
+        let Some(targets) = task.targets.heads() else {
+            return self.head(0, task.examples(), task, solve);
         };
         if targets.kind == HeadKind::Softmax {
-            return self.softmax(targets, solve);
+            return self.softmax(task, targets, solve);
         }
-        self.view.prepare(self.task.data.rows.borrow()); // not in parallel, where heads would wait for each other
+        self.view.prepare(task.data.rows.borrow()); // not in parallel, where heads would wait for each other
+        let rows = self.rows_of_heads.get_or_init(|| targets.sets.rows_of(targets.names.len()));
         let mut order: Vec<usize> = (0..targets.names.len()).collect();
-        order.sort_by_key(|&k| std::cmp::Reverse(self.rows_of_heads[k].len())); // the longest solves first
-        let one = |&k: &usize| (k, self.head(k, &targets.sets.signs(&self.rows_of_heads[k]), solve));
+        order.sort_by_key(|&k| std::cmp::Reverse(rows[k].len())); // the longest solves first
+        let one = |&k: &usize| {
+            let targets = targets.sets.signs(&rows[k]);
+            (k, self.head(k, Examples { targets: &targets, ..task.examples() }, task, solve))
+        };
         let mut solved: Vec<(usize, Minimum)> = order.par_iter().with_max_len(1).map(one).collect();
         solved.sort_by_key(|(k, _)| *k);
         solved.into_iter().map(|(_, one)| one).reduce(Minimum::and).unwrap_or_else(Minimum::nothing)
     }
 
-    fn head(&self, k: usize, targets: &[f64], solve: &Solve) -> Minimum {
-        let (rows, weighted_penalty) = (self.task.data.rows.borrow(), solve.weighted_penalty);
-        let examples = Examples { targets, ..self.task.examples() };
-        let problem = Problem { examples, loss: &*self.task.loss, weighted_penalty, bias: self.bias };
-        let start =
-            solve.start.and_then(|heads| heads.get(k)).map(|head| (head.dense(rows.columns()), head.bias));
+    fn head(&self, k: usize, examples: Examples, task: &Task, solve: &Solve) -> Minimum {
+        let (weighted_penalty, columns) = (solve.weighted_penalty, examples.rows.columns());
+        let problem = Problem { examples, loss: &*task.loss, weighted_penalty, bias: solve.bias };
+        let start = solve.start.and_then(|heads| heads.get(k)).map(|head| (head.dense(columns), head.bias));
         let start = start.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
         let options = Options { tolerance: solve.tolerance, steps: STEPS };
         let mut watch = |progress: &NewtonProgress| (solve.watch)(k, progress);
@@ -95,14 +92,14 @@ impl<'a> Minimiser<'a> {
         Minimum::of(heads, found.stop, found.steps, found.predicted_decrease)
     }
 
-    fn softmax(&self, targets: HeadTargets, solve: &Solve) -> Minimum {
+    fn softmax(&self, task: &Task, targets: HeadTargets, solve: &Solve) -> Minimum {
         let problem = softmax_newton::Problem {
-            rows: self.task.data.rows.borrow(),
+            rows: task.data.rows.borrow(),
             classes: &targets.sets.ids,
             count: targets.names.len(),
-            weights: self.task.weights.as_deref(),
+            weights: task.weights.as_deref(),
             weighted_penalty: solve.weighted_penalty,
-            bias: self.bias,
+            bias: solve.bias,
         };
         let start: Option<Vec<Head>> = solve.start.map(|heads| {
             let all = heads.iter().cloned().chain(std::iter::repeat(Head::default()));

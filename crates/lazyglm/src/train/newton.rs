@@ -59,13 +59,17 @@ pub(super) fn minimise(
         };
         let (weighted_penalty, tolerance) = (settings.weighted_penalty(), settings.tolerance);
         let start = start.as_deref();
-        Minimiser::new(task, settings.bias).minimise(&Solve {
-            weighted_penalty,
-            start,
-            tolerance,
-            bounds: Bounds { work: usize::MAX, least_steps: 0, interrupt: settings.interrupt.as_deref() },
-            watch: &see,
-        })
+        Minimiser::default().minimise(
+            task,
+            &Solve {
+                weighted_penalty,
+                bias: settings.bias,
+                start,
+                tolerance,
+                bounds: Bounds { work: usize::MAX, least_steps: 0, interrupt: settings.interrupt.as_deref() },
+                watch: &see,
+            },
+        )
     };
     let found = std::thread::scope(|scope| {
         let solving = scope.spawn(solve);

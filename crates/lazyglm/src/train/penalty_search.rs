@@ -11,15 +11,16 @@
 //! part is held out. With very many rows, a sample finds the ray and all rows find the point on it: the more rows, the
 //! weaker the best penalty.
 
-use super::fold::{Fold, digits};
+use super::fold::{Fold, digits, null};
 use super::ftrl_candidate::{self, FtrlCandidate};
 use super::holdout_score::HoldoutScore;
-use super::minimiser::STEPS;
+use super::minimiser::Solve;
 use super::progress::{Progress, Stage};
 use super::search::Folds;
-use crate::eval::objective::{self, NullModel};
+use crate::eval::objective::NullModel;
 use crate::model::report::Tried;
-use crate::optim::newton::{self, Bounds, Options, Problem};
+use crate::optim::newton::Bounds;
+use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
@@ -77,11 +78,11 @@ pub(super) enum How {
 /// Chooses a penalty by held-out loss.
 pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Choice> {
     let rows = task.len();
-    let null = objective::NullModel::of(task.examples(), &*task.loss, settings.bias);
-    let units = units(&null);
+    let null = null(task, settings.bias);
+    let units = ElasticNet { l1: null.l1_max, l2: null.squares / null.baseline };
     let without_search = || {
-        let start = Start::one(vec![0.0; task.data.rows.columns()], null.bias());
-        Choice { how: How::Minimise(settings.penalty, Arc::new(start)), tried: Vec::new() }
+        let start = start_at(task, &null.heads);
+        Choice { how: How::Minimise(settings.penalty, start), tried: Vec::new() }
     };
     if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
         return Ok(without_search());
@@ -106,7 +107,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         best.push(walk.climb(ray, near, [1, -1])?);
     }
     let (mut ray, mut k) = walk.sparsest();
-    let plain = settings.factors.is_none() && !settings.nonnegative;
+    let plain = settings.factors.is_none() && !settings.nonnegative && task.targets.heads().is_none();
     let mut follow = match plain && !settings.interrupted() {
         true => ftrl_candidate::best(&walk.folds, units, settings, &mut walk.order),
         false => None,
@@ -140,8 +141,7 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         let (loss, rows) = (best.loss_of_nothing(), fold.learnt.len());
         let ElasticNet { l1, l2 } = penalty;
         tried.push(Tried { solver: Solver::Newton, l1, l2, loss, nonzeros: 0, rows, chosen: true });
-        let start = Start::one(vec![0.0; task.data.rows.columns()], null.bias());
-        return Ok(Choice { how: How::Minimise(penalty, Arc::new(start)), tried });
+        return Ok(Choice { how: How::Minimise(penalty, start_at(task, &null.heads)), tried });
     }
     if let Some(follow) = follow {
         tried[follow.number].chosen = true;
@@ -150,8 +150,15 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
     tried[number].chosen = true;
     let penalty = penalty(units, ray, k);
     fold.look(penalty, settings); // the last solve may have been for another penalty
-    let (weights, bias) = fold.at.unwrap_or_default();
-    Ok(Choice { how: How::Minimise(penalty, Arc::new(Start::one(weights, bias))), tried })
+    Ok(Choice { how: How::Minimise(penalty, start_at(task, &fold.at.unwrap_or_default())), tried })
+}
+
+/// A start at these heads, in the form for one model or for many heads.
+fn start_at(task: &Task, heads: &[Head]) -> Arc<Start> {
+    Arc::new(match (task.targets.heads(), heads) {
+        (None, [head, ..]) => Start::one(head.dense(task.data.rows.columns()), head.bias),
+        _ => Start { heads: heads.to_vec(), ..Start::default() },
+    })
 }
 
 /// The rows in an order in which each fold is a range, and these ranges: five folds, or for many rows one part of a
@@ -187,19 +194,22 @@ fn penalty(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
 impl Fold {
     /// The held-out score of the optimum for this penalty, and its number of non-zeros.
     fn look(&mut self, penalty: ElasticNet, settings: &Settings) -> (HoldoutScore, usize) {
-        let Fold { learnt, view, at, .. } = self;
-        let weighted_penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
-        let loss = &*learnt.loss;
-        let problem = Problem { examples: learnt.examples(), loss, weighted_penalty, bias: settings.bias };
-        let start = at.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
-        let options = Options { tolerance: TOLERANCE, steps: STEPS };
+        let Fold { learnt, minimiser, at, .. } = self;
         let work = LEAST_WORK.max(WORK.saturating_mul(learnt.data.rows.nonzeros()));
-        let bounds = Bounds { work, least_steps: 1, interrupt: settings.interrupt.as_deref() };
-        let found =
-            newton::solve_on(view, &problem, start, &options, bounds, &mut |_| !settings.interrupted());
-        let held = self.judge(&found.weights, found.bias);
-        let nonzeros = found.weights.iter().filter(|w| **w != 0.0).count();
-        self.at = Some((found.weights, found.bias));
+        let found = minimiser.minimise(
+            learnt,
+            &Solve {
+                weighted_penalty: WeightedPenalty { penalty, ..settings.weighted_penalty() },
+                bias: settings.bias,
+                start: at.as_deref(),
+                tolerance: TOLERANCE,
+                bounds: Bounds { work, least_steps: 1, interrupt: settings.interrupt.as_deref() },
+                watch: &|_, _| !settings.interrupted(),
+            },
+        );
+        let held = self.judge(&found.heads);
+        let nonzeros = found.heads.iter().map(|head| head.weights.len()).sum();
+        self.at = Some(found.heads);
         (held, nonzeros)
     }
 }
@@ -251,8 +261,8 @@ impl Walk<'_> {
         let (loss, nonzeros) = (held.loss(), looks.iter().map(|look| look.1).sum::<usize>() / folds);
         self.tried.insert((ray, k), Looked { held, nonzeros, number: self.order.len() });
         if !settings.interrupted() && self.lead.as_ref().is_none_or(|lead| loss < lead.loss) {
-            let (weights, bias) = self.folds[0].at.clone().unwrap_or_default();
-            let start = Arc::new(Start::one(weights, bias));
+            let fold = &self.folds[0];
+            let start = start_at(&fold.learnt, fold.at.as_deref().unwrap_or_default());
             self.lead = Some(Lead { loss, number: self.order.len(), penalty, start });
         }
         let rows = self.folds[0].learnt.len();

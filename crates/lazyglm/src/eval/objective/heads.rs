@@ -47,15 +47,7 @@ pub struct HeadsEvaluation<'a> {
 /// Evaluates each head: its part of F and its distance from optimality, as a [`super::Evaluation`].
 pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation> {
     let log_sums = (what.kind == HeadKind::Softmax).then(|| what.log_sums(heads));
-    let mut total = vec![0.0; what.rows.columns()];
-    for i in 0..what.sets.len() {
-        let weight = what.weight(i);
-        what.rows.for_each(i, |j, x| total[j] += weight * x);
-    }
-    let mut shares = vec![0.0; heads.len()];
-    for i in 0..what.sets.len() {
-        what.sets.of(i).iter().for_each(|&k| shares[k as usize] += what.weight(i) / what.sets.len() as f64);
-    }
+    let (total, shares) = what.total_and_shares(heads.len());
     let (groups, at_once) = (heads.len().div_ceil(WIDE), what.at_once.max(1));
     let mut evaluations = Vec::with_capacity(heads.len());
     for start in (0..groups).step_by(at_once) {
@@ -74,6 +66,32 @@ impl<'a> HeadsEvaluation<'a> {
     /// Memory of a group of heads in bytes: weights and two sums per column.
     pub fn bytes(columns: usize) -> usize {
         3 * columns * size_of::<Wide>()
+    }
+
+    /// The weighted sum of all rows, and the weighted share of the rows of each head.
+    fn total_and_shares(&self, heads: usize) -> (Vec<f64>, Vec<f64>) {
+        let (mut total, mut shares) = (vec![0.0; self.rows.columns()], vec![0.0; heads]);
+        for i in 0..self.sets.len() {
+            let weight = self.weight(i);
+            self.rows.for_each(i, |j, x| total[j] += weight * x);
+            self.sets.of(i).iter().for_each(|&k| shares[k as usize] += weight / self.sets.len() as f64);
+        }
+        (total, shares)
+    }
+
+    /// The best bias of a head with this share of the rows, without weights.
+    fn null_bias(&self, share: f64) -> f64 {
+        match self.kind {
+            _ if !self.with_bias => 0.0,
+            HeadKind::Softmax => {
+                if share > 0.0 {
+                    share.ln()
+                } else {
+                    0.0
+                }
+            }
+            _ => super::best_bias(share, 1.0 - share, self.loss),
+        }
     }
 
     /// The penalty of a head.
@@ -109,6 +127,49 @@ impl<'a> HeadsEvaluation<'a> {
             });
         }
         so_far.into_iter().map(|(most, sum)| most + sum.ln()).collect()
+    }
+}
+
+/// The null model of many heads: their best biases, the largest gradient, and the units of a penalty.
+pub(crate) struct NullHeads {
+    /// A bias per head, and no weights.
+    pub heads: Vec<Head>,
+    /// λ₁_max, the smallest λ₁ at which all weights are zero.
+    pub l1_max: f64,
+    /// The sum of all squared components of the gradient.
+    pub squares: f64,
+    /// The objective of the null model.
+    pub baseline: f64,
+}
+
+impl NullHeads {
+    /// Evaluates the null model of so many heads. A class without rows keeps the bias 0.
+    pub fn of(what: &HeadsEvaluation, count: usize) -> NullHeads {
+        let none = vec![Head::default(); count];
+        let (total, shares) = what.total_and_shares(count);
+        let rows = what.sets.rows_of(count);
+        let n = what.sets.len() as f64;
+        let group = Group { what, first: 0, heads: &none, log_sums: None, total: &total, shares: &shares };
+        let one = |k: usize| {
+            let (baseline, others, these) = group.null(k);
+            let mut own = vec![0.0; total.len()];
+            for &i in &rows[k] {
+                let weight = what.weight(i as usize);
+                what.rows.for_each(i as usize, |j, x| own[j] += weight * x);
+            }
+            let gradient =
+                own.iter().zip(&total).map(|(own, all)| (others * all + (these - others) * own) / n);
+            let (most, squares) = gradient
+                .fold((0.0, 0.0), |(most, squares), g: f64| (larger_or_nan(most, g.abs()), squares + g * g));
+            (most, squares, baseline)
+        };
+        let all: Vec<(f64, f64, f64)> = (0..count).into_par_iter().map(one).collect();
+        NullHeads {
+            heads: (0..count).map(|k| Head { bias: what.null_bias(shares[k]), ..Head::default() }).collect(),
+            l1_max: all.iter().map(|head| head.0).fold(0.0, larger_or_nan),
+            squares: all.iter().map(|head| head.1).sum(),
+            baseline: all.iter().map(|head| head.2).sum(),
+        }
     }
 }
 

@@ -29,9 +29,13 @@ use crate::model::trained::Trained;
 use crate::problem::heads::HeadKind;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
-use crate::problem::task::{HeadTargets, Sets, Task};
+use crate::problem::task::{HeadTargets, Sets, Targets, Task};
+use crate::train::penalty_search::{self, Choice, How};
 use crate::util::error::{Error, Result};
 use std::time::Instant;
+
+/// Number of heads whose held-out loss chooses the penalty of all, if heads are independent.
+const SAMPLED_HEADS: usize = 24;
 
 /// A task with many heads, and how to train it.
 #[derive(Clone, Copy)]
@@ -94,6 +98,10 @@ pub(super) fn train(
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
     let room = Room::plan(task, settings.precision, settings.memory)?;
+    let smooth = targets.kind == HeadKind::Softmax || task.loss.second_derivative(0.0, 1.0).is_some();
+    if settings.solver == Solver::Auto && smooth {
+        return auto(task, validation, settings, watch);
+    }
     let job = Job { task, targets, validation, settings, eta0: 0.0, room };
     if settings.solver == Solver::Newton {
         return report::report(&job, newton::fit(&job, watch)?);
@@ -113,4 +121,46 @@ pub(super) fn train(
     };
     learnt.fitted.seconds = started.elapsed().as_secs_f64();
     report::report(&job, learnt)
+}
+
+/// Trains all heads to the optimum, with one penalty for all of them that is chosen by held-out loss if none is given.
+fn auto(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Trained> {
+    let mut settings = Settings { solver: Solver::Newton, ..settings.clone() };
+    if !settings.choose_penalty {
+        return train(task, validation, &settings, watch);
+    }
+    let some = most_frequent(task, SAMPLED_HEADS);
+    let Choice { how, tried } = penalty_search::choose(some.as_ref().unwrap_or(task), &settings, watch)?;
+    if let How::Minimise(penalty, start) = how {
+        settings.penalty = penalty;
+        settings.start = settings.start.or_else(|| some.is_none().then_some(start));
+    }
+    let mut trained = train(task, validation, &settings, watch)?;
+    trained.report.tried = tried;
+    Ok(trained)
+}
+
+/// The task with a sample of its heads, from the most to the least frequent, if heads are independent and there are more.
+fn most_frequent(task: &Task, most: usize) -> Option<Task> {
+    let targets =
+        task.targets.heads().filter(|heads| heads.kind != HeadKind::Softmax && heads.names.len() > most)?;
+    let counts = targets.sets.counts(targets.names.len());
+    let mut order: Vec<usize> = (0..counts.len()).collect();
+    order.sort_by_key(|&k| std::cmp::Reverse(counts[k]));
+    let kept: Vec<usize> = (0..most).map(|i| order[i * order.len() / most]).collect();
+    let mut new = vec![None; counts.len()];
+    kept.iter().zip(0..).for_each(|(&k, id)| new[k] = Some(id));
+    let mut sets = Sets::default();
+    for i in 0..targets.sets.len() {
+        let mut ids: Vec<u32> = targets.sets.of(i).iter().filter_map(|&k| new[k as usize]).collect();
+        ids.sort_unstable();
+        sets.push(ids);
+    }
+    let names = kept.iter().map(|&k| targets.names[k].clone()).collect();
+    Some(Task { targets: Targets::Labels { names, sets }, ..task.clone() })
 }

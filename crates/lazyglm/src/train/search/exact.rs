@@ -179,7 +179,7 @@ impl ExactPath<'_> {
             (None, Held::Rows(held)) => (self.task, Some(*held)),
             (None, _) => (self.task, None),
         };
-        let minimiser = Minimiser::new(task, self.settings.bias);
+        let minimiser = Minimiser::default();
         let mut run = Run { fold, sequence, solved: Vec::new() };
         let (mut losses, mut best) = (vec![], f64::INFINITY);
         for &penalty in &self.sequences[sequence] {
@@ -188,17 +188,21 @@ impl ExactPath<'_> {
             }
             let weighted_penalty = WeightedPenalty { penalty, ..self.settings.weighted_penalty() };
             let start = run.solved.last().map(|(last, _): &(Minimum, _)| last.heads.as_slice());
-            let found = minimiser.minimise(&Solve {
-                weighted_penalty,
-                start,
-                tolerance: self.settings.tolerance,
-                bounds: Bounds {
-                    work: usize::MAX,
-                    least_steps: 0,
-                    interrupt: self.settings.interrupt.as_deref(),
+            let found = minimiser.minimise(
+                task,
+                &Solve {
+                    weighted_penalty,
+                    bias: self.settings.bias,
+                    start,
+                    tolerance: self.settings.tolerance,
+                    bounds: Bounds {
+                        work: usize::MAX,
+                        least_steps: 0,
+                        interrupt: self.settings.interrupt.as_deref(),
+                    },
+                    watch: &|_, _| !self.settings.interrupted(),
                 },
-                watch: &|_, _| !self.settings.interrupted(),
-            });
+            );
             let beyond =
                 self.max_features.is_some_and(|most| fold.is_none() && features(&found.heads) > most);
             if found.stop == Stop::Interrupted || found.diverged || beyond {
@@ -343,8 +347,7 @@ pub fn strongest_l1(task: &Task, settings: &Settings) -> f64 {
         with_bias: settings.bias,
         at_once: rayon::current_num_threads(),
     };
-    let heads = vec![Head::default(); targets.names.len()];
-    objective::of_heads(&what, &heads).iter().map(|head| head.l1_max).fold(0.0, f64::max)
+    objective::NullHeads::of(&what, targets.names.len()).l1_max
 }
 
 /// The weighted mean loss.

@@ -59,6 +59,9 @@ impl Folds {
         if task.targets.classes().is_some() {
             shuffled.sort_by_key(|&i| task.numbers()[i as usize] > 0.0); // stable: still shuffled within a class
         }
+        if let Some(heads) = task.targets.heads() {
+            shuffled.sort_by_key(|&i| heads.sets.of(i as usize).first()); // the class, or the first label
+        }
         let mut of = vec![0; rows];
         shuffled.iter().enumerate().for_each(|(k, &i)| of[i as usize] = (k % count) as u16);
         Folds { of, count }
