@@ -17,6 +17,7 @@ mod memory;
 mod names;
 mod newton;
 mod offsets;
+mod out_of_core;
 mod path;
 #[cfg(unix)]
 mod pipes;

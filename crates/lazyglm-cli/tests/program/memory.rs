@@ -4,10 +4,10 @@ use crate::common::{Dice, Folder, Row, classes, close, finish, in_format, text};
 use std::fmt::Write;
 
 /// Just above the least there is: several windows for the rows of [`many`].
-const LITTLE: &str = "--memory 27M";
+pub(crate) const LITTLE: &str = "--memory 27M";
 
 /// 60,000 rows of 20 non-zeros out of 200 features: some 10 MB in memory.
-fn many(sorted: bool) -> Vec<Row> {
+pub(crate) fn many(sorted: bool) -> Vec<Row> {
     let mut dice = Dice(7);
     let mut rows: Vec<Row> = (0..60_000)
         .map(|_| {
@@ -23,7 +23,7 @@ fn many(sorted: bool) -> Vec<Row> {
     rows
 }
 
-fn figure(report: &serde_json::Value, name: &str) -> f64 {
+pub(crate) fn figure(report: &serde_json::Value, name: &str) -> f64 {
     report[name].as_f64().unwrap_or_else(|| panic!("{name} in {report}"))
 }
 

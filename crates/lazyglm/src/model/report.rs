@@ -33,7 +33,7 @@ pub struct Report {
     #[serde(with = "measured")]
     pub violation: f64,
     /// The dual value, a lower bound on the objective: see [`crate::eval::objective::Certificate`]. `None`
-    /// without a penalty, and for rows that were not kept in memory.
+    /// without a penalty, and for stochastic solvers on rows that were not kept in memory.
     #[serde(default)]
     pub dual: Option<f64>,
     /// The relative duality gap (F − dual)/|F|.
@@ -62,6 +62,9 @@ pub struct Report {
     pub rows: usize,
     /// Number of epochs, or of steps for Newton's method.
     pub epochs: u64,
+    /// Number of passes over the rows, if Newton's method had rows on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u64>,
     /// Number of runs whose weights were averaged, each with its own row order.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub runs: u64,
@@ -115,6 +118,7 @@ impl Default for Report {
             features: 0,
             rows: 0,
             epochs: 0,
+            passes: None,
             runs: 1,
             eta0: f64::NAN,
             seconds_read: 0.0,

@@ -206,10 +206,10 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Newton,
-        about: "proximal Newton method: the optimum to a tolerance, with a certificate; rows in memory, losses without kinks",
+        about: "proximal Newton method: the optimum to a tolerance, with a certificate; losses without kinks",
         losses: Losses::Smooth,
         targets: &[Single, Classes, Labels],
-        on_disk: false,
+        on_disk: true,
         start: true,
         factors: true,
         bounds: true,

@@ -122,6 +122,11 @@ pub trait Problem: Source {
 
     /// The file of the data.
     fn file(&self) -> Place;
+
+    /// The memory in bytes that a solver may use beside batches and weights.
+    fn spare_memory(&self) -> usize {
+        usize::MAX
+    }
 }
 
 impl Task {

@@ -4,7 +4,9 @@
 //! rows in memory, smooth loss        the optimum, by Newton's method; λ, if none is given, by held-out loss
 //!                                    (penalty_search.rs), or FTRL-Proximal if its held-out loss is lower (ftrl_candidate.rs)
 //! rows in memory, loss with kinks    SGD; λ, if none is given, by held-out loss, with all candidates as lanes
-//! rows on disk                       SGD, then the zero test (zero_test.rs)
+//! rows on disk, smooth loss          the optimum, if the columns that it needs fit into memory (out_of_core/); λ, if none is
+//!                                    given, by held-out loss on a sample of the rows
+//! rows on disk, else                 SGD, then the zero test (zero_test.rs)
 //! ```
 
 use super::fold;
@@ -46,7 +48,7 @@ pub(super) fn train(
     if !settings.choose_penalty {
         return newton::train(task, validation, &settings, watch);
     }
-    let Choice { how, tried } = penalty_search::choose(task, &settings, watch)?;
+    let Choice { how, tried } = penalty_search::choose(task, &settings, true, watch)?;
     let mut trained = match how {
         How::Minimise(penalty, start) => {
             (settings.penalty, settings.start) = (penalty, Some(start));

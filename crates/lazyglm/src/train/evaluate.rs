@@ -2,7 +2,7 @@
 
 use super::holdout::Fitted;
 use super::job::Job;
-use crate::eval::objective::{Evaluation, Evaluator, NullModel};
+use crate::eval::objective::{self, Evaluation, Evaluator, NullModel};
 use crate::model::report::Report;
 use crate::model::trained::Trained;
 use crate::util::error::{Kind, Result};
@@ -18,12 +18,11 @@ pub(super) fn lower_eta0(eta0: f64) -> String {
 }
 
 /// Evaluates one trained model on all rows and makes its report.
-pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> {
+pub(super) fn evaluate(job: &Job, eta0: f64, mut fitted: Fitted) -> Result<Trained> {
     let started = Instant::now();
-    let Fitted { heads, epochs, stop, seconds, validation, history } = fitted;
     let (problem, settings, loss) = (job.problem, job.settings, job.loss());
-    let head = heads.into_iter().next().unwrap_or_default();
-    let (weights, bias, nonzeros) = (head.dense(job.columns()), head.bias, head.weights.len());
+    let head = std::mem::take(&mut fitted.heads).into_iter().next().unwrap_or_default();
+    let (weights, bias) = (head.dense(job.columns()), head.bias);
     drop(head);
     let evaluator = Evaluator::new(loss, &weights, settings.bias.then_some(bias), problem.nonzeros());
     let mut evaluator = match problem.in_memory() {
@@ -38,8 +37,24 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
         evaluator.add(batch.examples());
         Ok(())
     })?;
-    let Evaluation { objective: f, violation, l1_max, baseline } =
-        evaluator.finish(settings.weighted_penalty(), null);
+    let evaluation = evaluator.finish(settings.weighted_penalty(), null);
+    let mut trained = reported(job, eta0, fitted, (weights, bias), evaluation)?;
+    trained.report.seconds_evaluate = started.elapsed().as_secs_f64();
+    Ok(trained)
+}
+
+/// The trained model and its report, from its evaluation on all rows.
+pub(super) fn reported(
+    job: &Job,
+    eta0: f64,
+    fitted: Fitted,
+    (weights, bias): (Vec<f64>, f64),
+    evaluation: Evaluation,
+) -> Result<Trained> {
+    let Fitted { epochs, stop, seconds, validation, history, .. } = fitted;
+    let (problem, settings) = (job.problem, job.settings);
+    let nonzeros = objective::nonzeros(&weights);
+    let Evaluation { objective: f, violation, l1_max, baseline } = evaluation;
     let figures =
         [("objective", f.total()), ("violation", violation), ("l1_max", l1_max), ("baseline", baseline)];
     for (name, figure) in figures {
@@ -73,7 +88,6 @@ pub(super) fn evaluate(job: &Job, eta0: f64, fitted: Fitted) -> Result<Trained> 
         runs: settings.runs,
         eta0,
         seconds_train: seconds,
-        seconds_evaluate: started.elapsed().as_secs_f64(),
         solver: settings.solver,
         stop,
         validation,

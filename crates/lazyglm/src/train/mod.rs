@@ -15,6 +15,7 @@ mod holdout_score;
 mod job;
 mod minimiser;
 mod newton;
+mod out_of_core;
 mod penalty_search;
 pub mod plateau;
 mod progress;

@@ -40,7 +40,7 @@ const LAST: i32 = 16;
 /// Number of folds of cross-validation.
 const FOLDS: usize = 5;
 /// Largest number of rows for five-fold cross-validation.
-const FEW_ROWS: usize = 20_000;
+pub(super) const FEW_ROWS: usize = 20_000;
 /// Largest number of features for five-fold cross-validation: every fold has its own weights.
 const FEW_COLUMNS: usize = 1_000_000;
 /// Largest number of held-out rows.
@@ -75,8 +75,13 @@ pub(super) enum How {
     FtrlCandidate(FtrlCandidate),
 }
 
-/// Chooses a penalty by held-out loss.
-pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Progress)) -> Result<Choice> {
+/// Chooses a penalty by held-out loss. FTRL-Proximal is a candidate if `with_ftrl`.
+pub(super) fn choose(
+    task: &Task,
+    settings: &Settings,
+    with_ftrl: bool,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Choice> {
     let rows = task.len();
     let null = null(task, settings.bias);
     let units = ElasticNet { l1: null.l1_max, l2: null.squares / null.baseline };
@@ -107,8 +112,8 @@ pub(super) fn choose(task: &Task, settings: &Settings, watch: &mut dyn FnMut(&Pr
         best.push(walk.climb(ray, near, [1, -1])?);
     }
     let (mut ray, mut k) = walk.sparsest();
-    let plain = settings.factors.is_none() && !settings.nonnegative && task.targets.heads().is_none();
-    let mut follow = match plain && !settings.interrupted() {
+    let plain = settings.factors.is_none() && !settings.nonnegative;
+    let mut follow = match with_ftrl && plain && !settings.interrupted() {
         true => ftrl_candidate::best(&walk.folds, units, settings, &mut walk.order),
         false => None,
     };

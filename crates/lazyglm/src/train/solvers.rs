@@ -2,7 +2,7 @@
 
 use super::job::Job;
 use super::progress::Progress;
-use super::{auto, heads, newton, stochastic, zero_test};
+use super::{auto, heads, newton, out_of_core, stochastic, zero_test};
 use crate::eval::objective;
 use crate::model::report::Stop;
 use crate::model::trained::Trained;
@@ -10,7 +10,7 @@ use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::problem::request::Request;
 use crate::problem::settings::{Settings, UpdateName};
-use crate::problem::solvers::{Solver, TargetKind};
+use crate::problem::solvers::{Losses, Solver, TargetKind};
 use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Result};
@@ -94,10 +94,11 @@ fn on_disk(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
+    let job = Job { problem, validation, settings, null: &OnceLock::new() };
     match settings.solver {
-        Solver::Auto => {
-            zero_test::train(&Job { problem, validation, settings, null: &OnceLock::new() }, watch)
-        }
+        Solver::Newton => out_of_core::train(&job, watch),
+        Solver::Auto if Losses::Smooth.include(job.loss()) => out_of_core::train(&job, watch),
+        Solver::Auto => zero_test::train(&job, watch),
         _ => stochastic::train(problem, validation, settings, watch),
     }
 }

@@ -28,6 +28,7 @@ mod mean;
 mod newton;
 mod objective;
 mod offsets;
+mod out_of_core;
 mod paper;
 mod parameters;
 mod priced;

@@ -159,6 +159,11 @@ pub(crate) fn balanced_slopes(kept: &[ScoredRow], loss: &dyn Loss, with_bias: bo
     kept.par_iter().with_min_len(CHUNK).map(one).collect()
 }
 
+/// The shift of the bias at which the weighted loss derivatives sum to zero, or 0 if there is none.
+pub(crate) fn balancing_shift(kept: &[ScoredRow], loss: &dyn Loss) -> f64 {
+    balance(kept, loss).map_or(0.0, |(low, high, share)| low + share * (high - low))
+}
+
 /// Two shifts of the bias that bracket the best one, and the mixing share of the second at which derivatives
 /// sum to zero.
 ///

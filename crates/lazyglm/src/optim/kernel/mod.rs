@@ -17,20 +17,26 @@
 //! ```
 
 mod averaged;
+mod column_store;
 mod columns;
+mod compact_columns;
 mod f32_columns;
 mod folded;
 mod lane_state;
 mod lane_vector;
 mod lanes;
+mod model_columns;
 mod penalty_factors;
 mod rebases;
 mod state;
 mod weight;
 
+pub(crate) use column_store::ColumnStore;
 pub(crate) use columns::Columns;
+pub(crate) use compact_columns::CompactColumns;
 pub(crate) use f32_columns::{F32Columns, F32Rows};
 pub(crate) use lane_vector::each;
+pub(crate) use model_columns::{DecodedColumns, ModelColumns};
 
 pub use averaged::Averaged;
 pub use folded::Folded;

@@ -41,10 +41,10 @@ impl Direction {
     }
 }
 
-impl QuadraticModel {
+impl QuadraticModel<'_> {
     /// Moves towards the minimum of Q among points with the same signs, as far as Q decreases. Returns the
     /// decrease of Q.
-    pub(super) fn minimise_on_face(&mut self, rows: &F32Rows) -> f64 {
+    pub(super) fn minimise_on_face(&mut self, rows: Option<&F32Rows>) -> f64 {
         let mut left = self.negative_gradient();
         let mut way = self.precondition(&left);
         let mut size = left.dot(&way);
@@ -88,11 +88,11 @@ impl QuadraticModel {
     }
 
     /// The products (H + εM)·way and X̃·way.
-    fn hessian_product(&self, way: &Direction, rows: &F32Rows) -> (Direction, Vec<f32>) {
+    fn hessian_product(&self, way: &Direction, rows: Option<&F32Rows>) -> (Direction, Vec<f32>) {
         let mut weights = vec![0.0; way.weights.len()];
         let mut along: Vec<f32> = self.roots.iter().map(|root| root * way.bias as f32).collect();
         let rounded: Vec<f32> = way.weights.iter().map(|v| *v as f32).collect();
-        rows.gram_product(&rounded, &mut along, &mut weights);
+        self.columns.gram_product(rows, &rounded, &mut along, &mut weights);
         for (k, curved) in weights.iter_mut().enumerate() {
             let more = self.squares[k][1] + self.weighted_penalty[k].l2 + DAMPING * self.second_derivative(k);
             *curved = if self.to[k] == 0.0 { 0.0 } else { *curved + more * way.weights[k] };

@@ -5,7 +5,6 @@
 //! ```
 
 use super::model::{QuadraticModel, shrunk};
-use crate::optim::kernel::F32Rows;
 use crate::util::number::positive_part;
 
 /// Maximum size of a working set with a dense matrix.
@@ -31,14 +30,16 @@ pub(super) struct Gram {
 
 impl Gram {
     /// Whether a dense matrix is worth its cost.
-    pub fn pays(model: &QuadraticModel) -> bool {
+    fn pays(model: &QuadraticModel) -> bool {
         let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
         width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
     }
 
-    pub fn of(model: &QuadraticModel) -> Gram {
+    /// The matrix, if it is worth its cost and there is memory for the rows that it is made of.
+    pub fn of(model: &QuadraticModel) -> Option<Gram> {
+        let rows = if Gram::pays(model) { model.columns.by_rows() } else { None }?;
         let side = model.set.len() + 1;
-        let mut a = F32Rows::of(&model.columns).square(&model.roots);
+        let mut a = rows.square(&model.roots);
         for k in 0..side - 1 {
             a[k * side + k] += model.squares[k][1];
         }
@@ -46,7 +47,7 @@ impl Gram {
         for k in 0..side {
             (0..k).for_each(|l| a[k * side + l] = a[l * side + k]);
         }
-        Gram { a, side }
+        Some(Gram { a, side })
     }
 
     fn line(&self, k: usize) -> &[f64] {
@@ -54,7 +55,7 @@ impl Gram {
     }
 }
 
-impl QuadraticModel {
+impl QuadraticModel<'_> {
     /// Minimises Q on A until the violations have fallen to a small share of the first ones. Returns the
     /// number of entries touched.
     ///

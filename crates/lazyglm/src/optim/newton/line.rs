@@ -4,7 +4,7 @@ use super::model::QuadraticModel;
 use super::point::Point;
 use super::{Guard, Newton};
 use crate::data::rows::Value;
-use crate::optim::kernel::Columns;
+use crate::optim::kernel::ColumnStore;
 use rayon::prelude::*;
 
 /// F must decrease by this share of the decrease that its gradient predicts (Armijo).
@@ -18,7 +18,7 @@ impl<V: Value> Newton<'_, V> {
         &self,
         point: &mut Point,
         model: &QuadraticModel,
-        columns: &Columns<V>,
+        columns: &impl ColumnStore,
         guard: &mut Guard,
     ) -> f64 {
         let along = self.score_changes(model, columns);
@@ -58,13 +58,14 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// The change of the scores by the full move.
-    fn score_changes(&self, model: &QuadraticModel, columns: &Columns<V>) -> Vec<f64> {
+    fn score_changes(&self, model: &QuadraticModel, columns: &impl ColumnStore) -> Vec<f64> {
         let rows = self.problem.examples.rows;
         let moved = |k: &usize| model.to[*k] != model.from[*k];
         let changed: Vec<usize> = (0..model.set.len()).filter(moved).collect();
         let nonzeros: usize = changed.iter().map(|&k| columns.count(model.set[k] as usize)).sum();
-        if nonzeros < rows.nonzeros() / 2 {
-            let mut along = vec![model.bias; rows.len()];
+        let only_columns = rows.nonzeros() == 0; // the rows are on disk, or all are empty
+        if only_columns || nonzeros < rows.nonzeros() / 2 {
+            let mut along = vec![model.bias; self.problem.examples.len()];
             for k in changed {
                 columns.add(model.set[k] as usize, model.moved(k), &mut along);
             }

@@ -15,6 +15,7 @@
 //! The solver stops at a relative duality gap. If λ₂ = 0, where the gap is loose, it stops when the predicted
 //! decrease of a step is below the tolerance. [`NewtonStop`] tells which.
 
+mod by_columns;
 mod face;
 mod gains;
 mod gram;
@@ -25,9 +26,10 @@ mod sparse_start;
 mod start;
 
 use crate::data::rows::{Examples, RowsRef, Value, ValuesRef};
-use crate::optim::kernel::Columns;
+use crate::optim::kernel::{ColumnStore, Columns};
 use crate::problem::loss::{Admits, Loss};
 use crate::problem::penalty::WeightedPenalty;
+pub(crate) use by_columns::ColumnProblem;
 pub(crate) use gains::Gains;
 pub(crate) use gram::solve_by_cholesky;
 use model::QuadraticModel;
@@ -278,7 +280,7 @@ impl<'a, V: Value> Newton<'a, V> {
     fn descend(
         &self,
         mut point: Point,
-        columns: &Columns<V>,
+        columns: &impl ColumnStore,
         guard: &mut Guard,
         steps: usize,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,

@@ -14,7 +14,7 @@ use super::gram::Gram;
 use super::point::{Point, total};
 use super::{Bounds, Newton};
 use crate::data::rows::Value;
-use crate::optim::kernel::{Columns, F32Columns, F32Rows};
+use crate::optim::kernel::{ColumnStore, CompactColumns, DecodedColumns, ModelColumns};
 use crate::problem::penalty::ElasticNet;
 use crate::util::number::positive_part;
 use crate::util::random::Random;
@@ -33,7 +33,7 @@ const FACE_PASSES: usize = 10;
 const GROWTH: usize = 1000;
 
 /// The quadratic model and the current point of its minimisation.
-pub(super) struct QuadraticModel {
+pub(super) struct QuadraticModel<'c> {
     /// The weights of the working set.
     pub set: Vec<u32>,
     /// Whether the working set contains all weights that would move.
@@ -57,22 +57,22 @@ pub(super) struct QuadraticModel {
     pub(super) nonnegative: bool,
     pub(super) with_bias: bool,
     pub(super) of_bias: [f64; 3], // Σ of derivatives, Σ of second derivatives of rows kept, and of the others
-    pub(super) columns: F32Columns,
+    pub(super) columns: ModelColumns<'c>,
     pub(super) squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the others
     pub(super) roots: Vec<f32>,        // √D
     pub(super) tilt: Vec<f32>,         // t
 }
 
-impl QuadraticModel {
+impl<'c> QuadraticModel<'c> {
     pub fn build<V: Value>(
         newton: &Newton<V>,
         point: &Point,
-        columns: &Columns<V>,
+        columns: &'c impl ColumnStore,
         most: f64,
-    ) -> QuadraticModel {
+    ) -> QuadraticModel<'c> {
         let weighted_penalty = &newton.problem.weighted_penalty;
         let (set, whole) = working_set(newton, point, most);
-        let Kept { copied, squares, roots, of_bias } = Kept::of(newton, point, columns, &set);
+        let Kept { columns: kept_columns, squares, roots, of_bias } = Kept::of(newton, point, columns, &set);
         let units: Vec<f64> = set.iter().map(|&j| columns.unit(j as usize)).collect();
         let from: Vec<f64> =
             set.iter().zip(&units).map(|(&j, unit)| point.weights[j as usize] / unit).collect();
@@ -96,7 +96,7 @@ impl QuadraticModel {
             whole,
             bias: 0.0,
             predicted: 0.0,
-            columns: copied,
+            columns: kept_columns,
             squares,
             nonnegative: weighted_penalty.nonnegative,
             with_bias: newton.problem.bias,
@@ -145,8 +145,7 @@ impl QuadraticModel {
     /// With `surely`, it does not rely on sweeps alone, which may be slow: it also runs conjugate gradients
     /// on the face. It ends early within `bounds`, and returns how many numbers it touched.
     pub fn solve(&mut self, little: f64, surely: bool, bounds: Bounds) -> usize {
-        if Gram::pays(self) {
-            let gram = Gram::of(self);
+        if let Some(gram) = Gram::of(self) {
             return self.columns.nonzeros() + self.solve_gram(&gram, bounds.work);
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
@@ -164,8 +163,8 @@ impl QuadraticModel {
             }
             since += 1;
             if settled || (since >= 3 && gains.ratio() > SLOW) {
-                let rows = rows.get_or_insert_with(|| F32Rows::of(&self.columns));
-                let gain = self.minimise_on_face(rows);
+                let rows = rows.get_or_insert_with(|| self.columns.by_rows());
+                let gain = self.minimise_on_face(rows.as_ref());
                 gains.add_jump(gain);
                 touched += FACE_PASSES * self.columns.nonzeros();
                 since = 1;
@@ -250,16 +249,24 @@ impl QuadraticModel {
 }
 
 /// The rows with enough curvature to be kept in the sums by column.
-struct Kept {
-    copied: F32Columns,
+struct Kept<'c> {
+    columns: ModelColumns<'c>,
     squares: Vec<[f64; 2]>,
     roots: Vec<f32>,
     of_bias: [f64; 3],
 }
 
-impl Kept {
-    fn of<V: Value>(newton: &Newton<V>, point: &Point, columns: &Columns<V>, set: &[u32]) -> Kept {
+impl<'c> Kept<'c> {
+    fn of<V: Value>(
+        newton: &Newton<V>,
+        point: &Point,
+        columns: &'c impl ColumnStore,
+        set: &[u32],
+    ) -> Kept<'c> {
         let curvature = &point.second_derivatives;
+        if let Some(columns) = columns.instead_of_copy(set) {
+            return Kept::all_rows(point, columns, set);
+        }
         let mut keep = rows_to_keep(curvature, |i| newton.problem.examples.weight(i));
         let kept = Kept::rows(point, columns, set, &keep);
         let faint = |[kept, rest]: &[f64; 2]| *rest > FAINT_COLUMN * (kept + rest);
@@ -267,12 +274,12 @@ impl Kept {
             return kept;
         }
         for (&j, _) in set.iter().zip(&kept.squares).filter(|(_, squares)| faint(squares)) {
-            columns.rows_of(j as usize).for_each(|i| keep[i] = curvature[i] > 0.0);
+            columns.for_each(j as usize, |i, _| keep[i] = curvature[i] > 0.0);
         }
         Kept::rows(point, columns, set, &keep)
     }
 
-    fn rows<V: Value>(point: &Point, columns: &Columns<V>, set: &[u32], keep: &[bool]) -> Kept {
+    fn rows(point: &Point, columns: &impl ColumnStore, set: &[u32], keep: &[bool]) -> Kept<'c> {
         let (mut place, mut roots) = (vec![u32::MAX; keep.len()], Vec::new());
         let mut of_bias = [total(&point.slopes), 0.0, 0.0];
         for (i, &second_derivative) in point.second_derivatives.iter().enumerate() {
@@ -285,7 +292,17 @@ impl Kept {
             }
         }
         let (copied, squares) = columns.to_f32(set, &place, &roots, &point.second_derivatives);
-        Kept { copied, squares, roots, of_bias }
+        Kept { columns: ModelColumns::Copied(copied), squares, roots, of_bias }
+    }
+
+    /// All rows, of columns that are decoded at each use.
+    fn all_rows(point: &Point, columns: &'c CompactColumns, set: &[u32]) -> Kept<'c> {
+        let curvature = &point.second_derivatives;
+        let roots: Vec<f32> =
+            curvature.iter().map(|second_derivative| second_derivative.sqrt() as f32).collect();
+        let of_bias = [total(&point.slopes), total(curvature), 0.0];
+        let (columns, squares) = DecodedColumns::new(columns, set, &roots, curvature);
+        Kept { columns: ModelColumns::Decoded(columns), squares, roots, of_bias }
     }
 }
 

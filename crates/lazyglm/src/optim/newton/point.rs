@@ -2,7 +2,7 @@
 
 use super::{Newton, NewtonStop, Solution};
 use crate::data::rows::Value;
-use crate::optim::kernel::Columns;
+use crate::optim::kernel::ColumnStore;
 use crate::util::number::{larger_or_nan, positive_part};
 use rayon::prelude::*;
 
@@ -95,7 +95,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// The point at these weights, with the bias moved to its best.
-    pub(super) fn point_at(&self, weights: Vec<f64>, bias: f64, columns: &Columns<V>) -> Point {
+    pub(super) fn point_at(&self, weights: Vec<f64>, bias: f64, columns: &impl ColumnStore) -> Point {
         let examples = self.problem.examples;
         let bias = if self.problem.bias { bias } else { 0.0 };
         let one = |i: usize| examples.rows.row(self.values, i).dot(&weights) + bias + examples.offset(i);

@@ -5,7 +5,7 @@ use super::Newton;
 use super::point::Point;
 use crate::data::rows::Value;
 use crate::optim::ftrl::Ftrl;
-use crate::optim::kernel::Columns;
+use crate::optim::kernel::{ColumnStore, Columns};
 use crate::optim::learner::Learner;
 
 /// Ratio λ₁_max/λ₁ above which two passes over the rows are worthwhile.

@@ -8,7 +8,7 @@
 //! of the last block are zero.
 
 use crate::data::rows::{RowsRef, Value};
-use crate::optim::kernel::Columns;
+use crate::optim::kernel::{ColumnStore, Columns};
 use crate::simd::{self, Work};
 use rayon::prelude::*;
 use std::ops::{Add, Mul};

@@ -15,7 +15,7 @@ use super::guard::{Curvature, Guard};
 use super::lanes::{Block, WIDE};
 use super::point::{CHUNK, Point};
 use crate::data::rows::Value;
-use crate::optim::kernel::Columns;
+use crate::optim::kernel::{ColumnStore, Columns};
 use crate::optim::newton::{Gains, largest_gradients, shrunk};
 use crate::problem::penalty::ElasticNet;
 use crate::simd::{self, Work};

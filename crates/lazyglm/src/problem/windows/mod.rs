@@ -27,7 +27,7 @@ use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use passes::Window;
 use rayon::ThreadPool;
-use sizes::{ROW, bytes_of_value, copies, is_short, longest_record, threads, window};
+use sizes::{ROW, bytes_of_value, copies, is_short, longest_record, room, threads};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -62,6 +62,7 @@ pub struct Windows {
     narrow: bool,              // values are rounded to f32
     short: bool,               // values take four bytes
     window: usize,             // approximate number of non-zeros per window
+    held: usize,               // bytes that the solver may hold beside the windows
     copies: usize,             // copies of the rows that the solver needs if all fit into memory
     pool: ThreadPool,          // a pool of its own: with few threads, few blocks are in memory
     spare: Mutex<Vec<Window>>, // at most two windows to reuse: freed memory might not be free for the next ones
@@ -118,7 +119,7 @@ impl Windows {
         options.declared.check(&naming)?;
         let mut features = Features::surveyed(naming, order, span, options.declared, path, &survey.occurs)?;
         features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
-        let window = window(options.memory, &features, &kept.cache, settings)?;
+        let room = room(options.memory, &features, &kept.cache, settings)?;
         let short = is_short(&features, &kept.cache, settings);
         let mut notes = kept.notes.clone();
         let (labels, file) = (&survey.labels, Place::file(path));
@@ -162,7 +163,8 @@ impl Windows {
             pooled,
             narrow,
             short,
-            window,
+            window: room.window / bytes_of_value(short),
+            held: room.held,
             copies: copies(settings),
             pool,
             spare: Mutex::default(),
@@ -179,7 +181,8 @@ impl Windows {
     /// Whether all rows fit into the memory limit, with the copies that the solver needs. Then a full shuffle is possible.
     pub fn fits(&self) -> bool {
         let meta = &self.cache().meta;
-        self.copies * (meta.nonzeros + meta.rows * ROW / self.bytes_of_value()) <= 2 * self.window
+        let bytes = self.bytes_of_value();
+        self.copies * (meta.nonzeros + meta.rows * ROW / bytes) <= 2 * self.window + self.held / bytes
     }
 
     /// Reads held-out rows from a file into memory.

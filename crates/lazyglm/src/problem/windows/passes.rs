@@ -237,4 +237,8 @@ impl Problem for Windows {
     fn file(&self) -> Place {
         Place::file(&self.file)
     }
+
+    fn spare_memory(&self) -> usize {
+        self.held
+    }
 }

@@ -19,6 +19,10 @@ pub(super) const COLUMN: usize = 4 + 8 + 8 + 2 * 24 + 8 + 2;
 const RATES: usize = 32 + 36;
 /// Additional bytes per column for the snapshots of SVRG: partial gradients.
 const SNAPSHOTS: usize = 5 * 16;
+/// Additional bytes per column for the optimum of rows on disk: gradients, and the place of the column in memory.
+const WORKING_SET: usize = 24;
+/// Share of the free memory for both windows, if the solver holds columns as well.
+const WINDOWS: usize = 4;
 /// Bytes per row, without its non-zeros.
 pub(super) const ROW: usize = 24;
 /// Smallest size of a window, in bytes.
@@ -50,6 +54,7 @@ fn column(settings: &Settings) -> usize {
     match settings.solver {
         Solver::Adagrad | Solver::Ftrl => COLUMN + RATES * settings.runs as usize,
         Solver::Svrg => COLUMN + RATES + SNAPSHOTS,
+        Solver::Newton | Solver::Auto => COLUMN + WORKING_SET,
         _ => COLUMN,
     }
 }
@@ -65,13 +70,16 @@ pub(super) fn copies(settings: &Settings) -> usize {
     }
 }
 
-/// The number of non-zeros per window, such that two windows and all other data stay within the memory.
-pub(super) fn window(
-    memory: usize,
-    features: &Features,
-    cache: &Cache,
-    settings: &Settings,
-) -> Result<usize> {
+/// The free memory, in bytes.
+pub(super) struct Room {
+    /// The size of a window.
+    pub window: usize,
+    /// What the solver may hold beside two windows.
+    pub held: usize,
+}
+
+/// Shares the memory between two windows and the solver, after all other data.
+pub(super) fn room(memory: usize, features: &Features, cache: &Cache, settings: &Settings) -> Result<Room> {
     let order = cache.order.as_ref().map_or(0, |order| 4 * 4 * order.len()); // in the cache, in the features, and the inverse
     let names = features.naming.bytes() + order;
     let fixed = OWN
@@ -79,9 +87,8 @@ pub(super) fn window(
         + features.columns() * column(settings)
         + names
         + cache.parts.len() * 48;
-    let narrow = is_short(features, cache, settings);
-    let room = memory.saturating_sub(fixed) / 2;
-    if room < LEAST {
+    let room = memory.saturating_sub(fixed);
+    if room / 2 < LEAST {
         let least = (fixed + 2 * LEAST).div_ceil(1 << 20);
         let memory = Parameter::Memory.set(format!("{}M", memory >> 20));
         let what = format!("{memory} is too little for {} features", features.columns());
@@ -89,5 +96,9 @@ pub(super) fn window(
             format!("give {least}M or more, or lower the number of features with {}", Parameter::HashBits);
         return Err(Error::call(what, hint));
     }
-    Ok(room / bytes_of_value(narrow))
+    let window = match settings.solver {
+        Solver::Newton | Solver::Auto => (room / WINDOWS / 2).max(LEAST),
+        _ => room / 2,
+    };
+    Ok(Room { window, held: room - 2 * window })
 }

@@ -131,7 +131,7 @@ fn a_solver_that_wants_rows_twice_is_given_windows_sooner() {
         let stream = Windows::open(&file, &options, &settings).unwrap();
         let rows = 5 * ROWS + ROWS * ROW / stream.bytes_of_value();
         // Just room for so many copies.
-        Windows { window: copies * rows / 2, ..stream }.fits()
+        Windows { window: copies * rows / 2, held: 0, ..stream }.fits()
     };
     for (solver, choose, copies) in [
         (Solver::Sgd, false, 1),
