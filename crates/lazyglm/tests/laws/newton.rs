@@ -462,7 +462,7 @@ fn uneven(random: &mut Random, loss: Arc<dyn Loss>, columns: usize, kind: &str) 
     rows.declare_columns(columns);
     let mean = weights.iter().sum::<f64>() / count as f64;
     weights.iter_mut().for_each(|w| *w /= mean);
-    Made { rows, targets, weights, loss }
+    Made { rows, targets, weights, offsets: None, loss }
 }
 
 /// Initial weights whose scores are infinite, and targets so large that the model in f32 overflows: the solver ends
@@ -477,7 +477,7 @@ fn infinite_scores_and_an_overflow_of_the_model_are_failures() {
     }
     for loss in smooth().into_iter().filter(|loss| loss.admits() != Admits::NonNegative) {
         let targets: Vec<f64> = (0..100).map(|i| [1.0, -1.0][i % 2]).collect();
-        let made = Made { rows: rows.clone(), targets, weights: vec![1.0; 100], loss };
+        let made = Made { rows: rows.clone(), targets, weights: vec![1.0; 100], offsets: None, loss };
         let penalty = ElasticNet { l1: 1e-3, l2: 1e-3 };
         for start in [1e300, f64::INFINITY, f64::NAN] {
             let found = made.solve(penalty, true, 1e-6, Some((&[start; 30], 0.0)));
@@ -485,7 +485,8 @@ fn infinite_scores_and_an_overflow_of_the_model_are_failures() {
         }
     }
     let targets: Vec<f64> = (0..100).map(|_| 1e32 * random.uniform()).collect();
-    let made = Made { rows, targets, weights: vec![1.0; 100], loss: loss::parse("squared").unwrap() };
+    let made =
+        Made { rows, targets, weights: vec![1.0; 100], offsets: None, loss: loss::parse("squared").unwrap() };
     let found = made.solve(ElasticNet { l1: 1.0, l2: 0.0 }, true, 1e-6, None);
     assert_eq!(found.stop, NewtonStop::Diverged, "{} steps", found.steps);
 }
