@@ -133,6 +133,10 @@ fn bad_offsets_are_refused_with_their_place() {
     folder.refuses("train data.svm --offset-column o", 2, &["--offset-column has no meaning for svmlight"]);
     folder.write("classes.svm", "a 1:1\nb 2:1\nc 3:1\n");
     folder.refuses("train classes.svm --offset w", 2, &["--offset is not for more than two classes"]);
+    folder.write("classes.vw", "a 1 0.5 | x\nb 1 0.5 | y\nc 1 0.5 | z\n");
+    for verb in ["train", "path"] {
+        folder.refuses(&format!("{verb} classes.vw"), 2, &["--offset is not for more than two classes"]);
+    }
     folder.ok("train classes.svm -o heads");
     folder.refuses("predict heads classes.svm --offset w", 2, &["--offset", "more than two classes"]);
     folder.refuses("evaluate heads classes.svm --offset w", 2, &["--offset", "more than two classes"]);

@@ -17,7 +17,10 @@ use crate::model::report::Stop;
 use crate::optim::newton::Bounds;
 use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
+use crate::problem::request::Request;
 use crate::problem::settings::Settings;
+use crate::problem::solvers::{Solver, TargetKind};
+use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::train::minimiser::{Minimiser, Minimum, Solve};
 use crate::util::error::{Error, Kind, Result};
@@ -140,6 +143,9 @@ impl ExactPath<'_> {
         if self.sequences.iter().all(|sequence| sequence.is_empty()) {
             return Err(Error::call("a path without penalties", "give at least one"));
         }
+        let kind = self.task.targets.heads().map(|heads| heads.kind);
+        let (targets, offsets) = (Some(TargetKind::of(kind)), self.task.has_offsets());
+        Solver::Newton.check(&Request { targets, offsets, ..Request::default() })?;
         let folds = match &self.held {
             Held::Folds(folds) => folds.count(),
             Held::Rows(_) | Held::Nothing => 0,
