@@ -1,0 +1,1 @@
+"""Parts of the benchmark, one module each: `TITLE`, the sets as `SETS`, and `run(context, problem)`."""
