@@ -109,7 +109,10 @@ mod tests {
         let mut columns = CompactColumns::new(ROWS);
         columns.grow(5);
         for i in 0..ROWS {
-            for k in (0..5).filter(|_| random.below(3) == 0) {
+            for k in 0..5 {
+                if random.below(3) > 0 {
+                    continue;
+                }
                 columns.push(k, i, [1.0, 2.0, 0.5, 0.25, 1e-20][k] * (1 + random.below(3)) as f64);
             }
         }
