@@ -21,6 +21,7 @@ mod format_vw;
 mod ftrl;
 mod gap;
 mod joined;
+mod kinks;
 mod lanes;
 mod lent;
 mod loss;

@@ -19,6 +19,9 @@ const DAMPING: f64 = 0.003;
 const SHARE: f64 = 0.3;
 /// Maximum number of passes of conjugate gradients.
 const PASSES: usize = 10;
+/// The same figures for a stiff model, whose minimum is far from that of a damped one.
+const STIFF_SHARE: f64 = 0.03;
+const STIFF_PASSES: usize = 100;
 /// The step lengths that are tried.
 const PARTS: [f64; 3] = [1.0, 0.5, 0.1];
 
@@ -48,10 +51,11 @@ impl QuadraticModel<'_> {
         let mut left = self.negative_gradient();
         let mut way = self.precondition(&left);
         let mut size = left.dot(&way);
-        let enough = SHARE * SHARE * size;
+        let (share, passes) = if self.stiff { (STIFF_SHARE, STIFF_PASSES) } else { (SHARE, PASSES) };
+        let enough = share * share * size;
         let mut step = Direction { weights: vec![0.0; self.set.len()], bias: 0.0 };
         let mut moved = vec![0.0f32; self.tilt.len()]; // X̃·step
-        for _ in 0..PASSES {
+        for _ in 0..passes {
             let (curved, along) = self.hessian_product(&way, rows);
             let alpha = size / way.dot(&curved);
             if size <= enough || !alpha.is_finite() {
@@ -93,8 +97,9 @@ impl QuadraticModel<'_> {
         let mut along: Vec<f32> = self.roots.iter().map(|root| root * way.bias as f32).collect();
         let rounded: Vec<f32> = way.weights.iter().map(|v| *v as f32).collect();
         self.columns.gram_product(rows, &rounded, &mut along, &mut weights);
+        let damping = if self.stiff { 0.0 } else { DAMPING };
         for (k, curved) in weights.iter_mut().enumerate() {
-            let more = self.squares[k][1] + self.weighted_penalty[k].l2 + DAMPING * self.second_derivative(k);
+            let more = self.squares[k][1] + self.weighted_penalty[k].l2 + damping * self.second_derivative(k);
             *curved = if self.to[k] == 0.0 { 0.0 } else { *curved + more * way.weights[k] };
         }
         let bias = if self.with_bias { self.tilt_of_bias(&along) + self.of_bias[2] * way.bias } else { 0.0 };

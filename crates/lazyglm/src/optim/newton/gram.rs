@@ -21,6 +21,10 @@ const SWEEPS: usize = 2000;
 /// Number of sweeps after which all non-zero weights are solved for at once. Sweeps are slow where columns
 /// are nearly dependent.
 const FACE_EVERY: usize = 100;
+/// The same for a stiff model.
+const FACE_EVERY_STIFF: usize = 10;
+/// A stiff model of at most this many weights always has a dense matrix.
+const NARROW: usize = 128;
 
 /// The matrix A, by rows.
 pub(super) struct Gram {
@@ -32,6 +36,9 @@ impl Gram {
     /// Whether a dense matrix is worth its cost.
     fn pays(model: &QuadraticModel) -> bool {
         let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
+        if model.stiff && width <= NARROW {
+            return true;
+        }
         width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
     }
 
@@ -67,9 +74,10 @@ impl QuadraticModel<'_> {
         let add = |q: &mut [f64], k: usize, by: f64| {
             q.iter_mut().zip(gram.line(k)).for_each(|(q, a)| *q += by * a);
         };
+        let every = if self.stiff { FACE_EVERY_STIFF } else { FACE_EVERY };
         self.unsolved = true;
         for sweep in 0..SWEEPS {
-            if sweep % FACE_EVERY == FACE_EVERY - 1 {
+            if sweep % every == every - 1 {
                 effort += self.solve_face(gram, &mut q);
             }
             let mut violations = 0.0;

@@ -58,7 +58,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// The change of the scores by the full move.
-    fn score_changes(&self, model: &QuadraticModel, columns: &impl ColumnStore) -> Vec<f64> {
+    pub(super) fn score_changes(&self, model: &QuadraticModel, columns: &impl ColumnStore) -> Vec<f64> {
         let rows = self.problem.examples.rows;
         let moved = |k: &usize| model.to[*k] != model.from[*k];
         let changed: Vec<usize> = (0..model.set.len()).filter(moved).collect();
@@ -80,7 +80,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// The weights after this share of the move. Weights that the full move takes to zero are exactly zero.
-    fn moved(&self, point: &Point, model: &QuadraticModel, alpha: f64) -> Vec<f64> {
+    pub(super) fn moved(&self, point: &Point, model: &QuadraticModel, alpha: f64) -> Vec<f64> {
         let mut weights = point.weights.clone();
         for (k, &j) in model.set.iter().enumerate() {
             let (from, to) = (model.from[k], model.to[k]);

@@ -21,6 +21,7 @@ mod gains;
 mod gram;
 mod line;
 mod model;
+mod multipliers;
 mod point;
 mod sparse_start;
 mod start;
@@ -66,7 +67,7 @@ const WIDE: f64 = 10.0;
 pub struct Problem<'a> {
     /// Rows, targets and sample weights.
     pub examples: Examples<'a>,
-    /// A loss without kinks.
+    /// A loss without kinks, or a piecewise-linear one.
     pub loss: &'a dyn Loss,
     /// The penalty.
     pub weighted_penalty: WeightedPenalty<'a>,
@@ -118,6 +119,8 @@ pub struct Solution {
     pub steps: usize,
     /// The predicted decrease of the last step, relative to F.
     pub predicted_decrease: f64,
+    /// The dual value, a lower bound on F. `None` if the solver did not compute a rigorous one.
+    pub dual: Option<f64>,
 }
 
 /// Progress after a step, for the caller's `watch` function.
@@ -211,10 +214,10 @@ pub(crate) fn solve_on(
 ) -> Solution {
     match problem.examples.rows.values() {
         ValuesRef::F32(values) => {
-            Newton::new(problem, values, options, bounds).run(&view.in_f32, start, watch)
+            Newton::new(problem, values, options, bounds).run_on_any(&view.in_f32, start, watch)
         }
         ValuesRef::F64(values) => {
-            Newton::new(problem, values, options, bounds).run(&view.in_f64, start, watch)
+            Newton::new(problem, values, options, bounds).run_on_any(&view.in_f64, start, watch)
         }
     }
 }
@@ -247,6 +250,19 @@ impl<'a, V: Value> Newton<'a, V> {
         bounds: Bounds<'a>,
     ) -> Newton<'a, V> {
         Newton { problem, values, options, n: problem.examples.len() as f64, bounds }
+    }
+
+    /// Runs the method that suits the loss.
+    fn run_on_any(
+        &self,
+        view: &OnceLock<Columns<V>>,
+        start: Option<(&[f64], f64)>,
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+    ) -> Solution {
+        match self.run_on_kinks(view, start, watch) {
+            Some(solution) => solution,
+            None => self.run(view, start, watch),
+        }
     }
 
     fn run(

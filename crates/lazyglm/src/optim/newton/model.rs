@@ -42,6 +42,8 @@ pub(super) struct QuadraticModel<'c> {
     pub units: Vec<f64>,
     /// Whether a weight should move but cannot, because the model has no curvature there.
     pub stuck: bool,
+    /// Whether curvatures differ by many orders of magnitude, as those of a loss smoothed on a narrow width do.
+    pub stiff: bool,
     /// Whether the minimisation gave up early, so that the predicted decrease is meaningless.
     pub unsolved: bool,
     /// The initial weights, in the model's units.
@@ -91,6 +93,7 @@ impl<'c> QuadraticModel<'c> {
             weighted_penalty: prices_of_set,
             units,
             stuck: false,
+            stiff: false,
             unsolved: false,
             set,
             whole,
@@ -245,6 +248,20 @@ impl<'c> QuadraticModel<'c> {
             change += penalty.l1 * (to.abs() - from.abs()) + 0.5 * penalty.l2 * (to * to - from * from);
         }
         change
+    }
+}
+
+impl QuadraticModel<'_> {
+    /// The derivative of n·R along the move, after this share of it. At zero, it is the one from before.
+    pub(super) fn penalty_derivative(&self, alpha: f64) -> f64 {
+        let one = |k: usize| {
+            let (from, by, penalty) = (self.from[k], self.to[k] - self.from[k], self.weighted_penalty[k]);
+            let at = from + alpha * by;
+            let at_zero = at == 0.0 || (alpha == 1.0 && self.to[k] == 0.0);
+            let sign = if at_zero { -by.signum() } else { at.signum() };
+            by * (penalty.l1 * sign + penalty.l2 * at)
+        };
+        (0..self.set.len()).filter(|&k| self.to[k] != self.from[k]).map(one).sum()
     }
 }
 

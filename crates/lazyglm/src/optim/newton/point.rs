@@ -25,7 +25,7 @@ pub(super) struct Point {
 impl Point {
     /// Converts the point to a solution.
     pub fn solved(self, stop: NewtonStop, steps: usize, predicted_decrease: f64) -> Solution {
-        Solution { weights: self.weights, bias: self.bias, stop, steps, predicted_decrease }
+        Solution { weights: self.weights, bias: self.bias, stop, steps, predicted_decrease, dual: None }
     }
 }
 

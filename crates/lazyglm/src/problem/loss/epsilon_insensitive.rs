@@ -2,7 +2,7 @@
 //!
 //! slope sgn(r) where |r| > ε, else 0 · kinks at y ± ε · conjugate uy + ε|u| for |u| ≤ 1
 
-use super::{Admits, Loss, Make};
+use super::{Admits, LinearPieces, Loss, Make};
 use crate::util::number::positive_part;
 use crate::util::registry::{Entry, Key};
 use std::sync::Arc;
@@ -42,6 +42,10 @@ impl Loss for EpsilonInsensitive {
 
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         super::inside(slope.abs() <= 1.0) + slope * target + self.epsilon * slope.abs()
+    }
+
+    fn linear_pieces(&self, target: f64) -> Option<LinearPieces> {
+        Some(LinearPieces { centre: target, epsilon: self.epsilon, low: -1.0, high: 1.0 })
     }
 
     fn kinks(&self, target: f64) -> Vec<f64> {

@@ -2,7 +2,7 @@
 //!
 //! slope −y where ys < 1, else 0 · kink at s = y · conjugate uy for uy in [−1, 0]
 
-use super::{Admits, Loss, Make};
+use super::{Admits, LinearPieces, Loss, Make};
 use crate::util::number::positive_part;
 use crate::util::registry::Entry;
 use std::sync::Arc;
@@ -33,6 +33,10 @@ impl Loss for Hinge {
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         let uy = slope * target;
         super::inside((-1.0..=0.0).contains(&uy)) + uy
+    }
+
+    fn linear_pieces(&self, target: f64) -> Option<LinearPieces> {
+        Some(LinearPieces::of_class(target, target))
     }
 
     fn kinks(&self, target: f64) -> Vec<f64> {

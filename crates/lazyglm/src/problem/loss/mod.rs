@@ -114,6 +114,11 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
     /// The convex conjugate ℓ*(u, y) = sup over s of us − ℓ(s, y), or +∞ outside its domain.
     fn conjugate(&self, slope: f64, target: f64) -> f64;
 
+    /// The loss as a maximum over dual variables, if it is piecewise linear. `None` for other losses.
+    fn linear_pieces(&self, _target: f64) -> Option<LinearPieces> {
+        None
+    }
+
     /// The scores at which the derivative jumps.
     fn kinks(&self, _target: f64) -> Vec<f64> {
         Vec::new()
@@ -131,6 +136,37 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
 
     /// The targets that the loss accepts.
     fn admits(&self) -> Admits;
+}
+
+/// A piecewise-linear loss of one target, as a maximum over a dual variable a:
+///
+/// ```text
+/// ℓ(s) = max over a in [low, high] of a(centre − s) − ε|a|
+/// ```
+///
+/// ```
+/// use lazyglm::loss;
+/// let pieces = loss::parse("hinge").unwrap().linear_pieces(-1.0).unwrap();
+/// assert_eq!((pieces.centre, pieces.epsilon, pieces.low, pieces.high), (-1.0, 0.0, -1.0, 0.0));
+/// assert!(loss::parse("logistic").unwrap().linear_pieces(1.0).is_none());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinearPieces {
+    /// The score at the kink, or midway between two kinks.
+    pub centre: f64,
+    /// Half the distance between two kinks, or 0 for a single kink.
+    pub epsilon: f64,
+    /// The smallest dual variable, at most 0.
+    pub low: f64,
+    /// The largest dual variable, at least 0.
+    pub high: f64,
+}
+
+impl LinearPieces {
+    /// The pieces of max(0, y(centre − s)) for a class y = ±1.
+    fn of_class(class: f64, centre: f64) -> LinearPieces {
+        LinearPieces { centre, epsilon: 0.0, low: class.min(0.0), high: class.max(0.0) }
+    }
 }
 
 /// Constructor of a loss from the numbers given for its parameters.

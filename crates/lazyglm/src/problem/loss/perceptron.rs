@@ -3,7 +3,7 @@
 //! slope −y where ys ≤ 0, else 0 (so that training can start from zero weights) · kink at s = 0 · conjugate 0
 //! for uy in [−1, 0]
 
-use super::{Admits, Loss, Make};
+use super::{Admits, LinearPieces, Loss, Make};
 use crate::util::number::positive_part;
 use crate::util::registry::Entry;
 use std::sync::Arc;
@@ -33,6 +33,10 @@ impl Loss for Perceptron {
 
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         super::inside((-1.0..=0.0).contains(&(slope * target)))
+    }
+
+    fn linear_pieces(&self, target: f64) -> Option<LinearPieces> {
+        Some(LinearPieces::of_class(target, 0.0))
     }
 
     fn kinks(&self, _target: f64) -> Vec<f64> {

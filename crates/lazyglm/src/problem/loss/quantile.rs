@@ -2,7 +2,7 @@
 //!
 //! slope −τ where s < y, 1 − τ where s > y, 0 at y · kink at s = y · conjugate uy for u in [−τ, 1 − τ]
 
-use super::{Admits, Loss, Make};
+use super::{Admits, LinearPieces, Loss, Make};
 use crate::util::registry::{Entry, Key};
 use std::sync::Arc;
 
@@ -43,6 +43,10 @@ impl Loss for Quantile {
 
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         super::inside(-self.tau <= slope && slope <= 1.0 - self.tau) + slope * target
+    }
+
+    fn linear_pieces(&self, target: f64) -> Option<LinearPieces> {
+        Some(LinearPieces { centre: target, epsilon: 0.0, low: self.tau - 1.0, high: self.tau })
     }
 
     fn kinks(&self, target: f64) -> Vec<f64> {

@@ -1,0 +1,155 @@
+//! The optimum of F for a piecewise-linear loss, with a certificate: dual coordinate ascent, then the proximal
+//! method of multipliers with Newton steps.
+//!
+//! ```text
+//! ωᵢℓ(s) = max over a in [loᵢ, hiᵢ] of a(tᵢ − s) − ε|a|              A = Xᵀa
+//! n·D(a) = Σ (aᵢtᵢ − ε|aᵢ|) − Σⱼ (|Aⱼ| − nλ₁)₊²/(2nλ₂)               Σa = 0 if there is a bias
+//! ```
+//!
+//! Dual coordinate ascent (`ascent`) is fastest if λ₁ = 0 and there are many columns, as in text. Otherwise a few
+//! epochs of it give a starting point. The method of multipliers (`steps`) replaces the loss by a smooth one, whose
+//! Newton steps use the quadratic model of this solver. Both offer points and dual variables to `bound`, which keeps
+//! the best of each: D falls after each multiplier step and recovers.
+//!
+//! The solver stops at a gap of the tolerance times max(F, F₀/1000), where F₀ is the objective of the null model.
+
+mod ascent;
+mod bound;
+mod pieces;
+mod steps;
+
+use super::{Newton, NewtonProgress, NewtonStop, Solution};
+use crate::data::rows::Value;
+use crate::optim::kernel::Columns;
+use ascent::Ascent;
+use bound::Best;
+use pieces::Pieces;
+use rayon::prelude::*;
+use std::sync::OnceLock;
+use steps::{Limits, Multipliers};
+
+/// Epochs of dual coordinate ascent before the method of multipliers.
+const EPOCHS: usize = 5;
+/// With more than one column per this many rows, dual coordinate ascent may run to the end.
+const WIDE: usize = 20;
+/// Dual coordinate ascent ends if it would need more than this many passes over all rows.
+const PASSES: f64 = 300.0;
+/// An evaluation follows once epochs have cost this many passes since the last one.
+const EVALUATE_AFTER: f64 = 3.3;
+/// An evaluation follows once the violation among active rows has fallen to this share.
+const SOLVED: f64 = 0.03;
+/// Maximum number of epochs between evaluations.
+const MOST_EPOCHS: usize = 100;
+
+impl<V: Value> Newton<'_, V> {
+    /// The minimiser of a problem with a piecewise-linear loss. `None` for other losses.
+    pub(super) fn run_on_kinks(
+        &self,
+        view: &OnceLock<Columns<V>>,
+        start: Option<(&[f64], f64)>,
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+    ) -> Option<Solution> {
+        let pieces = Pieces::of(self.problem.examples, self.problem.loss)?;
+        let width = self.problem.examples.rows.columns();
+        let mut best = Best::new(&pieces, width, self.problem.bias);
+        let mut limits = Limits { steps: 0, most_steps: self.options.steps, work: self.bounds.work };
+        let mut look = |best: &Best, steps: usize| {
+            let nonzeros = best.weights.iter().filter(|w| **w != 0.0).count();
+            let (objective, gap) = (best.objective / self.n, best.relative_gap());
+            watch(&NewtonProgress { steps, objective, nonzeros, gap })
+        };
+        let stop = self.minimise(view, start, &pieces, &mut best, &mut limits, &mut look);
+        let dual = (!self.problem.weighted_penalty.penalty.is_none() && self.n > 0.0)
+            .then(|| best.verified_dual(self, &pieces) / self.n);
+        let (weights, bias, predicted_decrease) = (best.weights, best.bias, f64::INFINITY);
+        Some(Solution { weights, bias, stop, steps: limits.steps, predicted_decrease, dual })
+    }
+
+    fn minimise(
+        &self,
+        view: &OnceLock<Columns<V>>,
+        start: Option<(&[f64], f64)>,
+        pieces: &Pieces,
+        best: &mut Best,
+        limits: &mut Limits,
+        look: &mut dyn FnMut(&Best, usize) -> bool,
+    ) -> NewtonStop {
+        let (penalty, rows) = (&self.problem.weighted_penalty, self.problem.examples.rows);
+        if rows.is_empty() || best.relative_gap() == 0.0 {
+            return NewtonStop::Gap; // the perceptron's loss is zero without weights
+        }
+        let wide = penalty.penalty.l1 == 0.0 && rows.columns() * WIDE > rows.len();
+        let ridge = penalty.penalty.l2 > 0.0 && penalty.factors.is_none_or(|factors| !factors.contains(&0.0));
+        let alone = wide && ridge;
+        let at = match start {
+            Some((weights, bias)) if !alone => ((weights.to_vec(), bias), vec![0.0; rows.len()]),
+            _ => {
+                let squares: f64 = (0..rows.len())
+                    .map(|i| rows.row(self.values, i).iter().map(|(_, x)| x * x).sum::<f64>())
+                    .sum();
+                let least = if alone { 0.0 } else { (squares / self.n).clamp(f64::MIN_POSITIVE, f64::MAX) };
+                let mut ascent = Ascent::new(self, least);
+                if let Some(stop) = self.ascend(&mut ascent, alone, pieces, best, limits, look) {
+                    return stop;
+                }
+                ((ascent.weights(), ascent.bias()), ascent.duals)
+            }
+        };
+        let columns = view.get_or_init(|| Columns::of(rows, self.values));
+        Multipliers::new(self, pieces, columns, at.0, at.1).run(best, limits, look)
+    }
+
+    /// Runs dual coordinate ascent for a few epochs, or as long as it promises to end soon. `None` if the
+    /// method of multipliers should go on.
+    fn ascend(
+        &self,
+        ascent: &mut Ascent,
+        alone: bool,
+        pieces: &Pieces,
+        best: &mut Best,
+        limits: &mut Limits,
+        look: &mut dyn FnMut(&Best, usize) -> bool,
+    ) -> Option<NewtonStop> {
+        let nonzeros = self.problem.examples.rows.nonzeros().max(1);
+        let (mut passes, mut gaps) = (0.0, vec![(0.0, best.relative_gap())]);
+        loop {
+            let (mut since, mut epochs, first) = (0, 0, ascent.violation);
+            let most = if alone { MOST_EPOCHS } else { EPOCHS };
+            while epochs < most && (!alone || (since as f64) < EVALUATE_AFTER * nonzeros as f64) {
+                since += ascent.epoch(self, pieces);
+                (epochs, limits.steps) = (epochs + 1, limits.steps + 1);
+                if first.is_finite() && ascent.violation <= SOLVED * first {
+                    break;
+                }
+            }
+            ascent.evaluate(self, pieces, best);
+            passes += since as f64 / nonzeros as f64 + 1.0;
+            limits.work = limits.work.saturating_sub(since + nonzeros);
+            let gap = best.relative_gap();
+            gaps.push((passes, gap));
+            if !look(best, limits.steps) {
+                return Some(NewtonStop::Interrupted);
+            }
+            if gap <= self.options.tolerance {
+                return Some(NewtonStop::Gap);
+            }
+            if limits.steps >= limits.most_steps || limits.work == 0 {
+                return Some(NewtonStop::Steps);
+            }
+            // The gap falls geometrically, so two of them tell when it will be small enough.
+            let then = gaps.iter().rev().find(|(then, _)| *then <= 0.5 * passes).unwrap_or(&gaps[0]);
+            let rate = (then.1 / gap).ln() / (passes - then.0);
+            let needed = passes + (gap / self.options.tolerance).ln() / rate.max(0.0);
+            if !alone || !(needed <= PASSES || passes < 15.0) {
+                return None;
+            }
+        }
+    }
+
+    /// The scores without bias.
+    fn scores(&self, weights: &[f64]) -> Vec<f64> {
+        let rows = self.problem.examples.rows;
+        let one = |i: usize| rows.row(self.values, i).dot(weights);
+        (0..rows.len()).into_par_iter().with_min_len(1024).map(one).collect()
+    }
+}
