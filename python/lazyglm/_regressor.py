@@ -50,7 +50,7 @@ class SGDRegressor(LinearRegressor, LinearSGD):
     progress : bool, default=False
         Show a progress bar (with tqdm, if it is installed).
     solver : str, default='sgd'
-        'sgd' takes stochastic steps, one row at a time. 'newton' finds the optimum to a proved ``tol`` (losses without kinks).
+        'sgd' takes stochastic steps, one row at a time. 'newton' finds the optimum to a proved ``tol`` (a loss with kinks needs a penalty).
         Every solver of the program is known by its name. Those other than 'sgd' copy the rows and choose rates themselves.
     tol : float or None, default=1e-3
         With solver='sgd', as in scikit-learn. Solvers that find the optimum ('newton', 'svrg', 'auto') stop at a relative

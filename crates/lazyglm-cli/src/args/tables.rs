@@ -89,7 +89,6 @@ fn capabilities() -> String {
     let cells = |row: &Capabilities, heads: bool| {
         let losses = match row.losses {
             Losses::Any => "any",
-            Losses::Smooth => "smooth",
             _ => "smooth, bounded curvature",
         };
         let (name, targets, kind) = match heads {

@@ -78,13 +78,18 @@ fn with_a_penalty_it_minimises_and_what_is_said_of_steps_means_online() {
 }
 
 #[test]
-fn a_loss_with_kinks_is_learnt_online_by_the_best_of_a_grid() {
+fn a_loss_with_kinks_goes_to_the_optimum_for_the_best_penalty_of_a_grid() {
     let folder = folder();
     let report = folder.json("train a.svm --loss hinge --json --quiet");
-    assert_eq!(report["solver"].as_str(), Some("sgd"));
+    assert_eq!(report["solver"].as_str(), Some("newton"));
     assert!(report["tried"].as_array().unwrap().len() > 10, "{report}");
-    let said = folder.ok("train a.svm --loss hinge --l1 1e-4").stderr;
-    assert!(said.contains("since the loss has kinks"), "{said}");
+    assert!(report["relative_gap"].as_f64() <= Some(1e-3), "{report}");
+    let said = folder.ok("train a.svm --loss hinge --l1 1e-3 --l2 1e-3").stderr;
+    assert!(said.contains("the optimum to a tolerance of 0.0001, by Newton's method"), "{said}");
+    let said = folder.ok("train a.svm --loss hinge --l1 0 --l2 0").stderr;
+    assert!(said.contains("since the loss has kinks and there is no penalty"), "{said}");
+    let said = folder.ok("train a.svm --loss perceptron --l1 1e-4").stderr;
+    assert!(said.contains("since the loss is zero without weights"), "{said}");
 }
 
 #[test]

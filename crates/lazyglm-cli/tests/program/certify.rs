@@ -60,7 +60,11 @@ fn it_says_what_training_said_whatever_the_format_and_the_scale() {
             .collect();
         let proved = folder.json(&format!("certify m {data} {} --json --quiet", kept.join(" ")));
         near(number(&trained, "objective"), number(&proved, "objective"), 1e-7);
-        near(number(&trained, "dual"), number(&proved, "dual"), 1e-6);
+        match flags.contains("--loss hinge") {
+            // Training has the rows in memory, and improves the bound near kinks.
+            true => assert!(number(&trained, "dual") >= number(&proved, "dual") - 1e-9, "{trained} {proved}"),
+            false => near(number(&trained, "dual"), number(&proved, "dual"), 1e-6),
+        }
         near(number(&trained, "violation"), number(&proved, "kkt"), 1e-4);
         assert!(number(&trained, "relative_gap") < 0.9 || flags.contains("hinge"), "{flags}: {trained}");
     }

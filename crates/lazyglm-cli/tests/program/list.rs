@@ -26,7 +26,7 @@ fn every_entry_of_every_table_is_listed() {
 fn what_the_table_does_not_allow_is_refused_before_the_data_are_read() {
     let folder = Folder::new(); // there are no data at all
     for (flags, parts) in [
-        ("--solver newton --loss hinge", ["without kinks", "--solver auto or --solver sgd"]),
+        ("--solver svrg --loss hinge", ["without kinks", "--solver auto or --solver sgd"]),
         ("--solver svrg --loss poisson", ["bounded curvature", "--solver auto or --solver sgd"]),
         ("--solver newton --multiclass softmax", ["more than two classes", "--solver auto or --solver sgd"]),
         ("--solver ftrl --multilabel", ["labels", "--solver auto or --solver sgd"]),

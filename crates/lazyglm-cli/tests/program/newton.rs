@@ -35,7 +35,14 @@ fn it_stops_at_the_tolerance_and_says_what_proved_it() {
 #[test]
 fn what_it_cannot_do_is_refused_and_what_has_no_meaning_is_said() {
     let folder = folder();
-    folder.refuses("train a.svm --solver newton --loss hinge", 2, &["without kinks", "squared-hinge"]);
+    folder.refuses(
+        "train a.svm --solver newton --loss hinge --l1 0 --l2 0",
+        2,
+        &["needs a penalty for loss 'hinge'", "set --l1 or --l2 above 0"],
+    );
+    let hinge = folder.json("train a.svm --solver newton --loss hinge --l1 1e-3 --l2 1e-3 --json --quiet");
+    assert_eq!(hinge["stop"].as_str(), Some("gap"), "{hinge}");
+    assert!(hinge["relative_gap"].as_f64() <= Some(1e-4), "{hinge}");
     folder.refuses("train a.svm --solver newton --tolerance 0", 2, &["above 0 and below 1"]);
     folder.refuses("train a.svm --solver newtn", 2, &["newton"]);
     folder.refuses(

@@ -167,10 +167,11 @@ fn a_rate_that_is_found_is_one_that_sgd_can_take() {
 #[test]
 fn an_error_is_one_line_and_its_hint_another() {
     let folder = Folder::with("a.svm", "1 1:1\n-1 2:1\n");
-    let told = folder.run("train a.svm --solver newton --loss hinge").stderr;
+    let told = folder.run("train a.svm --solver svrg --loss hinge").stderr;
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!(lines.len(), 2, "{told}");
-    assert_eq!(lines[0], "error: --solver newton needs a loss without kinks, and 'hinge' is not one");
+    let what = "needs a loss without kinks and of bounded curvature, and 'hinge' is not one";
+    assert_eq!(lines[0], format!("error: --solver svrg {what}"));
     assert!(lines[1].starts_with("help: use --solver auto or --solver sgd, or "), "{told}");
     let told = folder.run("train a.svm --eta0 x").stderr;
     assert_eq!(told, "error: invalid --eta0 'x': expected a number above 0, or 'auto'\n");

@@ -135,6 +135,12 @@ impl Capabilities {
         if let Some(kind) = wanted.targets.filter(|kind| !self.targets.contains(kind)) {
             return Some((format!("{solver} is for one model, and cannot learn {}", kind.text()), None));
         }
+        if let Some(loss) =
+            wanted.loss.filter(|loss| wanted.on_disk && !self.kinks_on_disk && loss.has_kinks())
+        {
+            let what = format!("all rows must be in memory for {solver} and the loss '{}'", loss.spec());
+            return Some((format!("{what}, and they do not fit into {}", Parameter::Memory), None));
+        }
         let what = wanted.parameters().find(|&parameter| !self.supports(parameter, wanted.targets))?;
         let kind = wanted.targets.filter(|_| self.supports(what, None)).map(TargetKind::text);
         Some(match (what, kind) {

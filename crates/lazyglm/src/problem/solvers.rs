@@ -6,7 +6,7 @@
 //! let hinge = loss::parse("hinge").unwrap();
 //! let wanted = Request { loss: Some(&*hinge), ..Request::default() };
 //! assert!(Solver::Sgd.check(&wanted).is_ok());
-//! let refusal = Solver::Newton.check(&wanted).unwrap_err().to_string();
+//! let refusal = Solver::Svrg.check(&wanted).unwrap_err().to_string();
 //! assert!(refusal.contains("without kinks") && refusal.contains("solver = auto"), "{refusal}");
 //! ```
 
@@ -85,8 +85,6 @@ impl TargetKind {
 pub enum Losses {
     /// Every loss.
     Any,
-    /// Losses with a second derivative.
-    Smooth,
     /// Losses with a bounded second derivative.
     BoundedCurvature,
 }
@@ -96,7 +94,6 @@ impl Losses {
     pub fn include(self, loss: &dyn Loss) -> bool {
         match self {
             Losses::Any => true,
-            Losses::Smooth => loss.second_derivative(0.0, 1.0).is_some(),
             Losses::BoundedCurvature => {
                 loss.second_derivative(0.0, 1.0).is_some() && loss.curvature().is_some()
             }
@@ -106,7 +103,6 @@ impl Losses {
     pub(super) fn text(self) -> &'static str {
         match self {
             Losses::Any => "any",
-            Losses::Smooth => "without kinks",
             Losses::BoundedCurvature => "without kinks and of bounded curvature",
         }
     }
@@ -139,6 +135,8 @@ pub struct Capabilities {
     pub targets: &'static [TargetKind],
     /// Whether the solver supports rows that are not kept in memory.
     pub on_disk: bool,
+    /// Whether the solver supports losses with kinks for such rows.
+    pub kinks_on_disk: bool,
     /// Whether the solver supports a warm start.
     pub start: bool,
     /// Whether the solver supports penalty factors.
@@ -178,10 +176,11 @@ const NEWTON_HEADS_WITH: &[Parameter] = &[
 pub static SOLVERS: &[Capabilities] = &[
     Capabilities {
         solver: Solver::Auto,
-        about: "newton if the rows are in memory and the loss is smooth, else sgd; if no penalty is given, auto chooses one by held-out loss, or ftrl if its held-out loss is lower",
+        about: "newton, or sgd if rows on disk and their columns do not fit into memory; if no penalty is given, auto chooses one by held-out loss, or ftrl if its held-out loss is lower",
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
+        kinks_on_disk: true,
         start: true,
         factors: true,
         bounds: true,
@@ -196,6 +195,7 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
+        kinks_on_disk: true,
         start: true,
         factors: true,
         bounds: true,
@@ -206,10 +206,11 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Newton,
-        about: "proximal Newton method: the optimum to a tolerance, with a certificate; losses without kinks",
-        losses: Losses::Smooth,
+        about: "proximal Newton method: the optimum to a tolerance, with a certificate; a loss with kinks needs a penalty, and rows in memory",
+        losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
+        kinks_on_disk: false,
         start: true,
         factors: true,
         bounds: true,
@@ -224,6 +225,7 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single],
         on_disk: true,
+        kinks_on_disk: true,
         start: true,
         factors: false,
         bounds: false,
@@ -238,6 +240,7 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::Any,
         targets: &[Single],
         on_disk: true,
+        kinks_on_disk: true,
         start: true,
         factors: false,
         bounds: false,
@@ -252,6 +255,7 @@ pub static SOLVERS: &[Capabilities] = &[
         losses: Losses::BoundedCurvature,
         targets: &[Single],
         on_disk: true,
+        kinks_on_disk: true,
         start: true,
         factors: false,
         bounds: false,

@@ -3,7 +3,8 @@
 //! ```text
 //! rows in memory, smooth loss        the optimum, by Newton's method; λ, if none is given, by held-out loss
 //!                                    (penalty_search.rs), or FTRL-Proximal if its held-out loss is lower (ftrl_candidate.rs)
-//! rows in memory, loss with kinks    SGD; λ, if none is given, by held-out loss, with all candidates as lanes
+//! rows in memory, loss with kinks    the optimum, by Newton's method on the dual; λ, if none is given, by held-out loss
+//!                                    of SGD, with all candidates as lanes; SGD if λ = 0 or the loss is zero without weights
 //! rows on disk, smooth loss          the optimum, if the columns that it needs fit into memory (out_of_core/); λ, if none is
 //!                                    given, by held-out loss on a sample of the rows
 //! rows on disk, else                 SGD, then the zero test (zero_test.rs)
@@ -41,7 +42,7 @@ pub(super) fn train(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    if task.loss.second_derivative(0.0, 1.0).is_none() {
+    if task.loss.has_kinks() {
         return with_kinks(task, validation, settings, watch);
     }
     let mut settings = Settings { solver: Solver::Newton, ..settings.clone() };
@@ -62,14 +63,14 @@ pub(super) fn train(
     Ok(trained)
 }
 
-/// Trains by SGD, for losses without a second derivative.
+/// Trains with a loss that has kinks.
 fn with_kinks(
     task: &Task,
     validation: Option<&Task>,
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let warm = settings.start.is_some();
+    let (warm, given) = (settings.start.is_some(), settings.start.clone());
     let mut settings = for_steps(settings, &*task.loss, task.pooled(), task.data.rows.columns());
     let mut tried = Vec::new();
     let null = objective::NullModel::of(task.examples(), &*task.loss, settings.bias);
@@ -83,7 +84,14 @@ fn with_kinks(
             (settings.penalty, settings.eta0, tried) = (best.point.penalty, Some(best.point.eta0), all);
         }
     }
-    let mut trained = stochastic::train(task, validation, &settings, watch)?;
+    let bounded = !settings.penalty.is_none() && task.loss.linear_pieces(1.0).is_some();
+    let mut trained = match bounded && null.baseline > 0.0 {
+        true => {
+            let settings = Settings { solver: Solver::Newton, start: given, ..settings };
+            newton::train(task, validation, &settings, watch)?
+        }
+        false => stochastic::train(task, validation, &settings, watch)?,
+    };
     trained.report.tried = tried;
     Ok(trained)
 }

@@ -21,6 +21,9 @@ use std::sync::OnceLock;
 /// Largest number of Newton steps. A problem with an optimum needs about ten to forty.
 pub(super) const STEPS: usize = 200;
 
+/// The same for a piecewise-linear loss, where an evaluation of dual coordinate ascent and a multiplier step also count.
+const STEPS_ON_KINKS: usize = 1000;
+
 /// What to minimise for, and when to stop.
 #[derive(Clone, Copy)]
 pub(super) struct Solve<'a> {
@@ -49,6 +52,8 @@ pub(super) struct Minimum {
     pub steps: usize,
     /// The largest predicted decrease of the last step of a head, relative to its F.
     pub predicted_decrease: f64,
+    /// A lower bound on F of one model, if the solver found one.
+    pub dual: Option<f64>,
 }
 
 /// What the solves on the same rows share: a view by column, and the rows of each head.
@@ -85,11 +90,13 @@ impl Minimiser {
         let problem = Problem { examples, loss: &*task.loss, weighted_penalty, bias: solve.bias };
         let start = solve.start.and_then(|heads| heads.get(k)).map(|head| (head.dense(columns), head.bias));
         let start = start.as_ref().map(|(weights, bias)| (weights.as_slice(), *bias));
-        let options = Options { tolerance: solve.tolerance, steps: STEPS };
+        let kinks = task.loss.has_kinks();
+        let steps = if kinks { STEPS_ON_KINKS } else { STEPS };
+        let options = Options { tolerance: solve.tolerance, steps };
         let mut watch = |progress: &NewtonProgress| (solve.watch)(k, progress);
         let found = newton::solve_on(&self.view, &problem, start, &options, solve.bounds, &mut watch);
         let heads = vec![Head::of(found.weights.into_iter(), found.bias)];
-        Minimum::of(heads, found.stop, found.steps, found.predicted_decrease)
+        Minimum { dual: found.dual, ..Minimum::of(heads, found.stop, found.steps, found.predicted_decrease) }
     }
 
     fn softmax(&self, task: &Task, targets: HeadTargets, solve: &Solve) -> Minimum {
@@ -123,7 +130,7 @@ impl Minimum {
             NewtonStop::NoMinimum => (Stop::NoMinimum, false),
             NewtonStop::Diverged => (Stop::Steps, true),
         };
-        Minimum { heads, stop, diverged, steps, predicted_decrease }
+        Minimum { heads, stop, diverged, steps, predicted_decrease, dual: None }
     }
 
     /// No heads, at their optimum.
@@ -142,6 +149,7 @@ impl Minimum {
             diverged: self.diverged || other.diverged,
             steps: self.steps.max(other.steps),
             predicted_decrease: self.predicted_decrease.max(other.predicted_decrease),
+            dual: None,
             ..self
         }
     }

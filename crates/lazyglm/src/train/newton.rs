@@ -10,7 +10,9 @@ use crate::model::report::Validation;
 use crate::model::trained::Trained;
 use crate::optim::newton::{Bounds, NewtonProgress};
 use crate::problem::heads::Head;
+use crate::problem::loss::Loss;
 use crate::problem::settings::Settings;
+use crate::problem::solvers::Solver;
 use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Result};
 use crate::util::memory;
@@ -34,10 +36,27 @@ pub(super) fn train(
         Validation { loss, best_epoch: found.steps as u64 }
     });
     let predicted_decrease = Some(found.predicted_decrease).filter(|decrease| decrease.is_finite());
-    let fitted = found.fitted(seconds, held_out);
+    let (dual, fitted) = (found.dual, found.fitted(seconds, held_out));
     let mut trained = evaluated(task, validation, settings, fitted)?;
     trained.report.predicted_decrease = predicted_decrease;
+    trained.report.dual = dual;
     Ok(trained)
+}
+
+/// Rejects a loss with kinks that is not piecewise linear, or has no penalty.
+fn check_kinks(loss: &dyn Loss, settings: &Settings) -> Result<()> {
+    let [solver, sgd] = [Solver::Newton, Solver::Sgd].map(|solver| Parameter::Solver.set(solver));
+    if loss.linear_pieces(1.0).is_none() {
+        let what =
+            format!("{solver} needs a loss that is smooth or piecewise linear, and '{}' is not", loss.spec());
+        return Err(Error::call(what, format!("use {sgd}")));
+    }
+    if settings.penalty.is_none() {
+        let what = format!("{solver} needs a penalty for loss '{}', to certify the optimum", loss.spec());
+        let hint = format!("set {} or {} above 0, or use {sgd}", Parameter::L1, Parameter::L2);
+        return Err(Error::call(what, hint));
+    }
+    Ok(())
 }
 
 /// Minimises F for the penalty of the settings, and returns the seconds that it took. Other threads solve; this one
@@ -47,6 +66,9 @@ pub(super) fn minimise(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<(Minimum, f64)> {
+    if task.loss.has_kinks() {
+        check_kinks(&*task.loss, settings)?;
+    }
     // The column-wise copy is as large as the rows; the rest is a few numbers per row and column.
     let (nonzeros, columns) = (task.data.rows.nonzeros(), task.data.rows.columns());
     memory::ask_for(16 * nonzeros + 32 * (columns + task.len()), "rows, columns and weights")?;

@@ -10,7 +10,7 @@ use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::problem::request::Request;
 use crate::problem::settings::{Settings, UpdateName};
-use crate::problem::solvers::{Losses, Solver, TargetKind};
+use crate::problem::solvers::{Solver, TargetKind};
 use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Result};
@@ -81,7 +81,8 @@ fn dispatch(
     let penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // the solver may have chosen it
     let penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
     let started = Instant::now();
-    let proof = objective::certify(task.examples(), &*task.loss, penalty, &trained.weights, bias);
+    let known = trained.report.dual;
+    let proof = objective::certify_with(task.examples(), &*task.loss, penalty, &trained.weights, bias, known);
     (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
     trained.report.seconds_evaluate += started.elapsed().as_secs_f64();
     Ok(trained)
@@ -97,7 +98,7 @@ fn on_disk(
     let job = Job { problem, validation, settings, null: &OnceLock::new() };
     match settings.solver {
         Solver::Newton => out_of_core::train(&job, watch),
-        Solver::Auto if Losses::Smooth.include(job.loss()) => out_of_core::train(&job, watch),
+        Solver::Auto if !job.loss().has_kinks() => out_of_core::train(&job, watch),
         Solver::Auto => zero_test::train(&job, watch),
         _ => stochastic::train(problem, validation, settings, watch),
     }

@@ -25,7 +25,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     let settings = auto::for_steps(job.settings, job.loss(), job.problem.pooled(), job.columns());
     let job = &Job { settings: &settings, ..*job };
     let (eta0, held_down_by, mut fitted) = sgd::fit_on(job, watch)?;
-    if job.loss().second_derivative(0.0, 1.0).is_some() {
+    if !job.loss().has_kinks() {
         let started = Instant::now();
         for head in &mut fitted.heads {
             let weights = head.dense(job.columns());

@@ -65,13 +65,33 @@ fn other_units_of_targets_are_other_units_of_weights() {
 #[test]
 fn steps_for_a_loss_with_kinks_begin_at_the_middle_so_where_targets_lie_does_not_matter() {
     let task = Task { loss: loss::parse("quantile").unwrap(), ..numbers(600) };
-    let settings = Settings { choose_penalty: false, precision: Precision::F64, eta0: Some(0.02), ..auto() };
+    let penalty = ElasticNet { l1: 0.0, l2: 0.0 };
+    let settings =
+        Settings { choose_penalty: false, penalty, precision: Precision::F64, eta0: Some(0.02), ..auto() };
     let (one, other) = (run(&task, &settings), run(&moved(&task, 1.0, 4096.0), &settings));
     assert_eq!((one.report.solver, one.report.eta0), (Solver::Sgd, 0.02));
     for (a, b) in one.weights.iter().zip(&other.weights) {
         assert!((a - b).abs() < 1e-9, "{a} {b}");
     }
     assert!((one.bias + 4096.0 - other.bias).abs() < 1e-9);
+}
+
+#[test]
+fn with_a_penalty_a_loss_with_kinks_goes_to_its_optimum_wherever_targets_lie() {
+    for name in ["quantile:tau=0.3", "epsilon-insensitive"] {
+        let task = Task { loss: loss::parse(name).unwrap(), ..numbers(600) };
+        for (l1, l2) in [(1e-3, 0.0), (1e-3, 1e-3), (0.0, 1e-3)] {
+            let penalty = ElasticNet { l1, l2 };
+            let settings = Settings { choose_penalty: false, penalty, tolerance: 1e-6, ..auto() };
+            let [one, other] = [0.0, 4096.0].map(|plus| run(&moved(&task, 1.0, plus), &settings).report);
+            assert_eq!((one.solver, one.stop), (Solver::Newton, Stop::Gap), "{name} {penalty:?}: {one:?}");
+            assert!(one.relative_gap.unwrap() <= 1e-6 && other.relative_gap.unwrap() <= 1e-6, "{other:?}");
+            assert!((one.objective - other.objective).abs() <= 2e-6 * one.objective, "{name} {penalty:?}");
+        }
+    }
+    let task = Task { loss: loss::parse("quantile").unwrap(), ..numbers(300) };
+    let report = run(&task, &Settings { tolerance: 1e-3, ..auto() }).report;
+    assert!(report.solver == Solver::Newton && report.tried.len() > 10, "the chosen penalty: {report:?}");
 }
 
 #[test]

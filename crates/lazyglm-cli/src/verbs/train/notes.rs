@@ -152,7 +152,10 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
             report.runs
         ),
         _ if streams => format!("{} epochs of SGD, then the zero test", report.epochs),
-        _ => format!("{} epochs of SGD, since the loss has kinks", report.epochs),
+        _ if *l1 == 0.0 && *l2 == 0.0 => {
+            format!("{} epochs of SGD, since the loss has kinks and there is no penalty", report.epochs)
+        }
+        _ => format!("{} epochs of SGD, since the loss is zero without weights", report.epochs),
     };
     format!("auto: {chosen}; {how}")
 }

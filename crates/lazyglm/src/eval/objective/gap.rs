@@ -16,9 +16,12 @@
 //! - *The box* |gⱼ| ≤ λ₁, for λ₂ = 0: all derivatives shrink by one factor. This keeps the sum at zero. It
 //!   also keeps them in the domain, because every loss here is bounded below, so the domain contains 0.
 //!
-//! MATHS.md §9 has the proofs. The certificate takes two passes over the rows: one for the scores, and one
+//! For a piecewise-linear loss, dual ascent improves the derivatives of rows near a kink (`near_kinks`).
+//!
+//! MATHS.md §9 has the proofs. For other losses, the certificate takes two passes over the rows: one for the scores, and one
 //! for the gradient of the corrected derivatives.
 
+use super::near_kinks::ascend;
 use super::{CHUNK, Evaluator, larger, sum};
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
@@ -64,6 +67,9 @@ pub enum Worst {
     Nowhere,
 }
 
+/// Relative gap at which dual ascent near kinks ends.
+const CLOSE: f64 = 1e-4;
+
 /// Computes the certificate of weights and an optional bias.
 pub fn certify<'p>(
     examples: Examples,
@@ -72,7 +78,18 @@ pub fn certify<'p>(
     weights: &[f64],
     bias: Option<f64>,
 ) -> Certificate {
-    let weighted_penalty = weighted_penalty.into();
+    certify_with(examples, loss, weighted_penalty.into(), weights, bias, None)
+}
+
+/// Like [`certify`], with a lower bound that the solver found, if any. It saves the passes near kinks.
+pub(crate) fn certify_with(
+    examples: Examples,
+    loss: &dyn Loss,
+    weighted_penalty: WeightedPenalty,
+    weights: &[f64],
+    bias: Option<f64>,
+    known: Option<f64>,
+) -> Certificate {
     let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
     evaluator.add(examples);
     let (evaluation, worst) = evaluator.finish_with_worst(weighted_penalty, None);
@@ -94,10 +111,24 @@ pub fn certify<'p>(
     };
     let kept: Vec<ScoredRow> = (0..examples.len()).into_par_iter().map(one).collect();
     let slopes = balanced_slopes(&kept, loss, bias.is_some());
-    let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
-    evaluator.add_derivatives(examples, |i| kept[i].weight * slopes[i]);
-    let gradient = evaluator.total_gradient();
-    certificate.with_dual(Dual { kept: &kept, slopes: &slopes, gradient: &gradient, loss, weighted_penalty })
+    let bound = |slopes: &[f64]| {
+        let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
+        evaluator.add_derivatives(examples, |i| kept[i].weight * slopes[i]);
+        let gradient = evaluator.total_gradient();
+        certificate.with_dual(Dual { kept: &kept, slopes, gradient: &gradient, loss, weighted_penalty })
+    };
+    let plain = bound(&slopes);
+    if let Some(known) = known {
+        return plain.at_least(known);
+    }
+    let (mut best, mut idle) = (plain, 0);
+    ascend(examples, loss, weighted_penalty, weights, bias.is_some(), &kept, &slopes, &mut |slopes| {
+        let before = best.dual;
+        best = bound(slopes).dual.map_or(best, |dual| best.at_least(dual));
+        idle += usize::from(best.dual <= before);
+        idle < 2 && best.relative_gap > Some(CLOSE)
+    });
+    best
 }
 
 impl Certificate {
@@ -122,6 +153,15 @@ impl Certificate {
         let rounding = 1e-9 * self.objective.abs() + 1e-12 * size;
         let proves = self.objective.is_finite() && bound <= self.objective + rounding; // false for NaN
         if !proves {
+            return self;
+        }
+        Certificate { dual: Some(bound), relative_gap: Some(relative(self.objective, bound)), ..self }
+    }
+
+    /// Takes another lower bound if it is higher, and not above F by more than rounding.
+    fn at_least(self, bound: f64) -> Certificate {
+        let higher = self.dual.is_none_or(|dual| bound > dual);
+        if !(higher && bound <= self.objective + 1e-9 * self.objective.abs()) {
             return self;
         }
         Certificate { dual: Some(bound), relative_gap: Some(relative(self.objective, bound)), ..self }

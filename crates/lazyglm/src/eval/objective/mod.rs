@@ -18,12 +18,13 @@ mod evaluator;
 mod gap;
 mod heads;
 mod heads_gap;
+mod near_kinks;
 mod null_model;
 mod softmax_gap;
 
 pub(crate) use evaluator::{Evaluator, larger};
 pub use gap::{Certificate, Worst, certify};
-pub(crate) use gap::{Dual, ScoredRow, balanced_slopes, balancing_shift};
+pub(crate) use gap::{Dual, ScoredRow, balanced_slopes, balancing_shift, certify_with};
 pub(crate) use heads::NullHeads;
 pub use heads::{HeadsEvaluation, of_heads};
 pub(crate) use heads_gap::certify_heads;

@@ -85,6 +85,11 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Whether the first derivative jumps.
+    fn has_kinks(&self) -> bool {
+        self.second_derivative(0.0, 1.0).is_none()
+    }
+
     /// The smallest known c for which the parabola ℓ(s) + ℓ′(s)(v − s) + ½c(v − s)² majorises ℓ(v) for all v.
     /// `None` if there is none.
     fn majoriser(&self, _score: f64, _target: f64) -> Option<f64> {

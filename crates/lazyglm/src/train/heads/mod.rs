@@ -98,7 +98,7 @@ pub(super) fn train(
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
     let room = Room::plan(task, settings.precision, settings.memory)?;
-    let smooth = targets.kind == HeadKind::Softmax || task.loss.second_derivative(0.0, 1.0).is_some();
+    let smooth = targets.kind == HeadKind::Softmax || !task.loss.has_kinks();
     if settings.solver == Solver::Auto && smooth {
         return auto(task, validation, settings, watch);
     }
@@ -135,7 +135,8 @@ fn auto(
         return train(task, validation, &settings, watch);
     }
     let some = most_frequent(task, SAMPLED_HEADS);
-    let Choice { how, tried } = penalty_search::choose(some.as_ref().unwrap_or(task), &settings, false, watch)?;
+    let Choice { how, tried } =
+        penalty_search::choose(some.as_ref().unwrap_or(task), &settings, false, watch)?;
     if let How::Minimise(penalty, start) = how {
         settings.penalty = penalty;
         settings.start = settings.start.or_else(|| some.is_none().then_some(start));

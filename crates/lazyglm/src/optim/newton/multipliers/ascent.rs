@@ -57,8 +57,8 @@ impl PerColumn {
 }
 
 impl Ascent {
-    /// Starts from dual variables that are all zero. Columns with less than `least` of nλ₂ have that instead.
-    pub fn new<V: Value>(newton: &Newton<V>, least: f64) -> Ascent {
+    /// Starts from a bias and dual variables that are all zero. Columns with less than `least` of nλ₂ have that instead.
+    pub fn new<V: Value>(newton: &Newton<V>, least: f64, bias: f64) -> Ascent {
         let (penalty, rows) = (&newton.problem.weighted_penalty, newton.problem.examples.rows);
         let (n, width) = (newton.n, rows.columns());
         let l2_of = |j: usize| (n * penalty.at(j).l2).max(least);
@@ -87,8 +87,8 @@ impl Ascent {
             squares,
             active: (0..rows.len() as u32).collect(),
             beta,
-            bias: 0.0,
-            held: 0.0,
+            bias,
+            held: bias,
             sum: 0.0,
             violation: f64::INFINITY,
             random: Random::new(rows.len() as u64),

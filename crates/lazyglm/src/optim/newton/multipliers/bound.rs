@@ -21,6 +21,8 @@ pub(super) struct Best {
     duals: Vec<f64>, // those of `dual`
     /// Objective of the null model.
     pub null: f64,
+    /// The estimated gap relative to F, if it made the solver stop. Infinite otherwise.
+    pub estimate: f64,
     noise: f64, // a gap that rounding errors explain
 }
 
@@ -53,7 +55,7 @@ impl Best {
         };
         let noise = f64::EPSILON * (0..scores.len()).map(size).sum::<f64>();
         let (weights, duals) = (vec![0.0; columns], scores);
-        Best { weights, bias, objective: null, dual: 0.0, duals, null, noise }
+        Best { weights, bias, objective: null, dual: 0.0, duals, null, estimate: f64::INFINITY, noise }
     }
 
     /// The gap, relative to F or to a thousandth of the null model's objective, whichever is larger.

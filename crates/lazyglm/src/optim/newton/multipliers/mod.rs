@@ -61,7 +61,7 @@ impl<V: Value> Newton<'_, V> {
         let stop = self.minimise(view, start, &pieces, &mut best, &mut limits, &mut look);
         let dual = (!self.problem.weighted_penalty.penalty.is_none() && self.n > 0.0)
             .then(|| best.verified_dual(self, &pieces) / self.n);
-        let (weights, bias, predicted_decrease) = (best.weights, best.bias, f64::INFINITY);
+        let (weights, bias, predicted_decrease) = (best.weights, best.bias, best.estimate);
         Some(Solution { weights, bias, stop, steps: limits.steps, predicted_decrease, dual })
     }
 
@@ -88,7 +88,7 @@ impl<V: Value> Newton<'_, V> {
                     .map(|i| rows.row(self.values, i).iter().map(|(_, x)| x * x).sum::<f64>())
                     .sum();
                 let least = if alone { 0.0 } else { (squares / self.n).clamp(f64::MIN_POSITIVE, f64::MAX) };
-                let mut ascent = Ascent::new(self, least);
+                let mut ascent = Ascent::new(self, least, best.bias);
                 if let Some(stop) = self.ascend(&mut ascent, alone, pieces, best, limits, look) {
                     return stop;
                 }
@@ -117,12 +117,13 @@ impl<V: Value> Newton<'_, V> {
             let most = if alone { MOST_EPOCHS } else { EPOCHS };
             while epochs < most && (!alone || (since as f64) < EVALUATE_AFTER * nonzeros as f64) {
                 since += ascent.epoch(self, pieces);
-                (epochs, limits.steps) = (epochs + 1, limits.steps + 1);
+                epochs += 1;
                 if first.is_finite() && ascent.violation <= SOLVED * first {
                     break;
                 }
             }
             ascent.evaluate(self, pieces, best);
+            limits.steps += 1;
             passes += since as f64 / nonzeros as f64 + 1.0;
             limits.work = limits.work.saturating_sub(since + nonzeros);
             let gap = best.relative_gap();

@@ -8,7 +8,7 @@
 
 use super::super::model::QuadraticModel;
 use super::super::point::Point;
-use super::super::{Newton, NewtonStop};
+use super::super::{Bounds, Newton, NewtonStop};
 use super::bound::Best;
 use super::pieces::Pieces;
 use crate::data::rows::Value;
@@ -111,6 +111,7 @@ impl<'a, V: Value> Multipliers<'a, V> {
             if self.has_free_weights() {
                 gap = self.estimated_gap();
                 if gap <= MARGIN * tolerance * best.scale() && self.free_weights_rest() {
+                    best.estimate = gap / best.scale();
                     return NewtonStop::PredictedDecrease;
                 }
             }
@@ -281,7 +282,7 @@ impl<'a, V: Value> Multipliers<'a, V> {
             model.squares[k][1] += self.theta * self.squares[j as usize] * unit * unit / self.mu;
         }
         model.stiff = true;
-        let touched = model.solve(LITTLE, true, limits.work);
+        let touched = model.solve(LITTLE, true, Bounds { work: limits.work, ..newton.bounds });
         limits.work =
             limits.work.saturating_sub(touched + newton.problem.examples.rows.nonzeros() + model.set.len());
         let along = newton.score_changes(&model, self.columns);
