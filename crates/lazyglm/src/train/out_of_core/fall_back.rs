@@ -1,5 +1,6 @@
 //! Another solver, for a working set that does not fit into memory.
 
+use super::counted;
 use crate::model::trained::Trained;
 use crate::problem::request::Request;
 use crate::problem::settings::{Settings, Start};
@@ -8,6 +9,7 @@ use crate::train::job::Job;
 use crate::train::progress::Progress;
 use crate::train::{stochastic, zero_test};
 use crate::util::error::Result;
+use crate::util::parameter::Parameter;
 use std::sync::Arc;
 
 /// Largest number of epochs of SVRG, which stops earlier at the tolerance.
@@ -23,8 +25,13 @@ pub(super) fn train(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
     let start = Some(Arc::new(start));
-    let of_svrg =
-        Settings { solver: Solver::Svrg, start: start.clone(), epochs: EPOCHS, ..job.settings.clone() };
+    let of_svrg = Settings {
+        solver: Solver::Svrg,
+        start: start.clone(),
+        epochs: EPOCHS,
+        eta0: None,
+        ..job.settings.clone()
+    };
     let (mut trained, how) = match job.settings.solver == Solver::Newton && svrg_can(job) {
         true => (stochastic::train(job.problem, job.validation, &of_svrg, watch)?, "SVRG"),
         false => {
@@ -34,10 +41,11 @@ pub(super) fn train(
     };
     let after = match passes {
         0 => String::new(),
-        passes => format!(" after {passes} passes"),
+        passes => format!(" after {}", counted(passes)),
     };
     trained.notes.push(format!(
-        "rows on disk: the columns that Newton's method needs do not fit into memory{after}, so this model is by {how}; more memory or a larger l1 would do"
+        "rows on disk: the columns that Newton's method needs do not fit into memory{after}, so {how} trained this model; raise {} or l1 for Newton's method",
+        Parameter::Memory
     ));
     Ok(trained)
 }

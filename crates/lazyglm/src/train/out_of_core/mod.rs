@@ -50,6 +50,11 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     Ok(trained)
 }
 
+/// A number of passes, as text.
+fn counted(passes: u64) -> String {
+    format!("{passes} {}", if passes == 1 { "pass" } else { "passes" })
+}
+
 /// Trains to the optimum, if the columns that it needs fit into memory; else by another solver.
 fn minimise(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let settings = Settings { solver: Solver::Newton, ..job.settings.clone() };

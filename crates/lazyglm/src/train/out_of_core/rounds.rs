@@ -1,5 +1,6 @@
 //! Rounds of one solve and one pass, until the duality gap is within the tolerance.
 
+use super::counted;
 use super::passes::Seen;
 use super::sample;
 use super::working_set::WorkingSet;
@@ -239,8 +240,8 @@ impl<'a, 'w> Rounds<'a, 'w> {
         report.predicted_decrease = Some(self.predicted_decrease).filter(|decrease| decrease.is_finite());
         let (held, all) = (self.set.columns.len(), job.columns());
         trained.notes.push(format!(
-            "rows on disk: Newton's method on {held} of {all} columns, which fit into memory; {} passes over the rows",
-            self.set.passes
+            "rows on disk: Newton's method on {held} of {all} columns, which fit into memory; {} over the rows",
+            counted(self.set.passes)
         ));
         Ok(Outcome::Done(Box::new(trained)))
     }
