@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-distributed bench-spark \
+.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-distributed bench-spark \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -118,6 +118,20 @@ bench-optimum: build $(OPTIMUM_ENV)/ready  ## time to the minimum against LIBLIN
 $(OPTIMUM_ENV)/ready: bench/optimum/requirements.txt
 	$(PYTHON) -m venv --clear $(OPTIMUM_ENV)
 	$(OPTIMUM_ENV)/bin/pip install --quiet --disable-pip-version-check -r bench/optimum/requirements.txt
+	touch $@
+
+ADELIE_ENV = target/bench-adelie-env
+
+bench-exact: build $(OPTIMUM_ENV)/ready $(ADELIE_ENV)/ready  ## exact solvers against their peers; DATA=DIR PARTS=softmax,ovr,hinge,path,cv,disk SETS=a,b LIMIT=60 REPEATS=2 RECORD=FILE
+	@test -n "$(DATA)" || { echo "say where the sets are: make bench-exact DATA=DIR"; exit 2; }
+	ADELIE_PYTHON="$$(test -x $(ADELIE_ENV)/bin/python && echo "$(abspath $(ADELIE_ENV))/bin/python")" \
+		$(OPTIMUM_ENV)/bin/python -m bench.exact.run --binary "$(TARGET)/release/lazyglm" --data "$(DATA)" \
+		$(if $(PARTS),--parts $(PARTS)) $(if $(SETS),--sets $(SETS)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(RECORD),--record $(RECORD))
+
+# adelie may have no wheel for this Python: then it is missing from the table, and the others run.
+$(ADELIE_ENV)/ready: bench/exact/adelie.txt
+	$(PYTHON) -m venv --clear $(ADELIE_ENV)
+	$(ADELIE_ENV)/bin/pip install --quiet --disable-pip-version-check --only-binary :all: -r bench/exact/adelie.txt || rm -rf $(ADELIE_ENV)/bin
 	touch $@
 
 bench-spark: $(SPARK_ENV)/ready          ## seconds to a gap of 0.1 % on Spark, ours and MLlib's; ROWS=N

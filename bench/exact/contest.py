@@ -199,14 +199,14 @@ def factor(ours_seconds: float | None, seconds: float | None, bound: float | Non
 
 
 def enter(context: Context, problem: Problem, asked: dict) -> dict[str, Callable[[float], Iterator[dict]]]:
-    """The peers that can solve the problem; prints a line for each that enters this part but cannot."""
+    """The peers that can solve the problem; for each other peer of the part, says why not."""
     entered = {}
     for name, one in context.peers.items():
         if asked["part"] not in one.parts:
             continue
         why = one.refuses(asked | {"shape": [len(problem.rows), problem.width], "classes": len(problem.labels)})
         if why:
-            context.report.say(f"    {name} does not enter: {why}")
+            context.report.once(f"    {name} does not enter: {why}")
         else:
             entered[name] = lambda limit, name=name: peer(context, name, problem, asked, limit)
     return entered

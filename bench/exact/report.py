@@ -19,6 +19,11 @@ class Report:
         print(text, flush=True)
         self.lines.append(text)
 
+    def once(self, text: str) -> None:
+        """Prints a line unless it was printed before."""
+        if text not in self.lines:
+            self.say(text)
+
     def keep(self, run: dict) -> None:
         self.runs.append(run)
 
