@@ -6,12 +6,13 @@
     hinge      F = (1/n)·Σᵢ max(0, 1 − yᵢ·sᵢ)            + penalty
     squared    F = (1/n)·Σᵢ ½(sᵢ − yᵢ)²                  + penalty                    penalty = l1·‖W‖₁ + ½·l2·‖W‖²
 
-The biases are free of any penalty. The judge shares no code with any contender.
+The biases are free of any penalty. The judge shares no code with any contender; scipy multiplies the sparse rows with the weights.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from bench import svmlight
 
@@ -21,8 +22,8 @@ def scores(rows: svmlight.Rows, W: np.ndarray, b: np.ndarray) -> np.ndarray:
     if not (np.isfinite(W).all() and np.isfinite(b).all()):
         raise ValueError("a weight is not finite")
     width = max(rows.width(), W.shape[1])
-    padded = (np.pad(w, (0, width - len(w))) for w in W)
-    return np.stack([rows.dot(w) + bias for w, bias in zip(padded, b, strict=True)], axis=1)
+    X = sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=(len(rows), width))
+    return X @ np.pad(W, ((0, 0), (0, width - W.shape[1]))).T + b
 
 
 def softmax_loss(s: np.ndarray, y: np.ndarray) -> float:
@@ -70,8 +71,8 @@ def path_objectives(
     loss: str, rows: svmlight.Rows, y: np.ndarray, W: np.ndarray, b: np.ndarray, l1s: list[float]
 ) -> np.ndarray:
     """F of every model of a path: row k of `W` belongs to `l1s[k]`, and l2 is zero."""
-    pairs = zip(W, b, l1s, strict=True)
-    return np.array([objective(loss, rows, y, w[None, :], np.array([bias]), l1, 0.0) for w, bias, l1 in pairs])
+    s = scores(rows, W, b)
+    return np.array([LOSSES[loss](s[:, [k]], y) + penalty(w, l1, 0.0) for k, (w, l1) in enumerate(zip(W, l1s, strict=True))])
 
 
 def path_losses(loss: str, rows: svmlight.Rows, y: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
