@@ -24,7 +24,7 @@ class Softmax(Peer):
         if asked["l1"] > 0 and self.solver != "saga":
             return "it has no l1"
         if asked["l1"] == 0 and self.solver == "saga":
-            return "it is entered where l1 > 0; the other solvers are the faster ones without"
+            return "it is entered only where l1 > 0"
         side = asked["classes"] * (asked["shape"][1] + 1)
         if self.solver == "newton-cholesky" and 8 * side**2 > MOST_BYTES:
             return f"its Hessian of (classes × features)² would take {8 * side**2 / 1e9:,.0f} GB"
