@@ -39,6 +39,7 @@ mod saga;
 mod schedule;
 mod shard;
 mod shrink;
+mod softmax_newton;
 mod solvers;
 mod toy;
 mod tune;

@@ -3,7 +3,7 @@
 //! ```text
 //! V = −Xᵀω(P̂ − Y)/(nλ₂),  W = soft(V, λ₁/λ₂)          P̂ = Y at first; nλ₂ of weight j has its penalty factor
 //! row i    p̂′ = argmin over probabilities of Σₖ p ln p − s·p + ½q‖p − p̂‖²        s = xᵢW + b,  q = ωᵢΣⱼ xᵢⱼ²/(nλ₂)
-//!          ln pₖ + q·pₖ = sₖ + q·p̂ₖ − ν, and Σ pₖ = 1: Newton's method on ln p and ν together
+//!          ln pₖ + q·pₖ = sₖ + q·p̂ₖ − ν, and Σ pₖ = 1: Newton's method on ν
 //! ```
 //!
 //! P̂ is stored by its logarithm. The biases move to their best after some epochs. This is fast at first and
@@ -22,6 +22,8 @@ use crate::util::random;
 const EPOCHS: usize = 60;
 /// The ascent ends when F falls by less than this share per epoch.
 const LITTLE: f64 = 0.01;
+/// The epochs after which the biases move and F is computed, besides every fifth.
+const CHECKS: [usize; 3] = [1, 3, 7];
 /// A logarithm that stands for a probability of zero.
 const NEVER: f32 = -80.0;
 
@@ -53,36 +55,31 @@ impl<V: Value> SoftmaxNewton<'_, V> {
             return None;
         }
         let mut ascent = Ascent::new(self, null);
-        let (mut best, mut last): (Option<Point>, f64) = (None, null.value);
-        let mut checked = 0;
-        for epoch in 0..EPOCHS {
+        let (mut best, mut last, mut checked): (Option<Point>, f64, usize) = (None, null.value, 0);
+        for epoch in 1..=EPOCHS {
             let order = random::permutation(self.problem.classes.len(), 1, epoch as u64);
-            simd::fastest(Epoch { ascent: &mut ascent, order: &order, first: epoch == 0 });
-            let done = epoch + 1;
-            if done > 3 && done % 3 != 0 {
+            simd::fastest(Epoch { ascent: &mut ascent, order: &order });
+            if !CHECKS.contains(&epoch) && !epoch.is_multiple_of(5) {
                 continue;
             }
-            let point = ascent.point(null, columns, best.as_ref());
+            let point = ascent.point();
             ascent.set_biases(&point.biases);
             let objective = point.value / self.n;
             let go_on = watch(&NewtonProgress { steps: 0, objective, nonzeros: 0, gap: f64::INFINITY });
-            let enough = last - point.value <= LITTLE * (done - checked) as f64 * point.value;
-            (last, checked) = (point.value, done);
-            let better = point.value < best.as_ref().map_or(null.value, |best| best.value);
-            if better {
+            // F may rise at first, because W follows the dual.
+            let little = LITTLE * (epoch - checked) as f64 * point.value;
+            let ends = (last - point.value).abs() <= little && point.value < null.value;
+            (last, checked) = (point.value, epoch);
+            if point.value < best.as_ref().map_or(null.value, |best| best.value) {
                 best = Some(point);
             }
-            if !go_on || !last.is_finite() || (enough && done > 3) {
-                let interrupted = !go_on;
-                return best.map(|mut point| {
-                    self.compute_gradient(&mut point, columns);
-                    DualStart { point, interrupted }
-                });
+            if !go_on || !last.is_finite() || ends || epoch == EPOCHS {
+                let mut point = best?;
+                self.compute_gradient(&mut point, columns);
+                return Some(DualStart { point, interrupted: !go_on });
             }
         }
-        let mut point = best?;
-        self.compute_gradient(&mut point, columns);
-        Some(DualStart { point, interrupted: false })
+        None
     }
 }
 
@@ -123,13 +120,12 @@ impl<'a, V: Value> Ascent<'a, V> {
     }
 
     /// The point of the weights W, with the best biases.
-    fn point(&self, null: &Point, _columns: &Columns<V>, _best: Option<&Point>) -> Point {
+    fn point(&self) -> Point {
         let newton = self.newton;
         let nonnegative = newton.problem.weighted_penalty.nonnegative;
         let weights: Vec<Block<f64>> =
             self.v.iter().map(|v| v.map(|v| f64::from(soft(v, self.threshold, nonnegative)))).collect();
         let bias = self.bias.as_flattened()[..newton.count].iter().map(|b| f64::from(*b)).collect();
-        let _ = null;
         let mut point = newton.unscored(weights, bias);
         add_by_rows(newton.problem.rows, newton.values, &point.weights, &mut point.scores);
         newton.settle(&mut point, 5);
@@ -138,7 +134,7 @@ impl<'a, V: Value> Ascent<'a, V> {
 
     /// One step on the dual variables of a row.
     #[inline(always)]
-    fn step(&mut self, i: usize, first: bool, room: &mut Room) {
+    fn step(&mut self, i: usize, room: &mut Room) {
         let (newton, blocks) = (self.newton, self.newton.blocks);
         let (q, weight) = (self.squares[i], newton.weight(i) as f32);
         let nonnegative = newton.problem.weighted_penalty.nonnegative;
@@ -155,14 +151,7 @@ impl<'a, V: Value> Ascent<'a, V> {
                 }
             }
         }
-        logs.copy_from_slice(&self.logs[i * blocks..][..blocks]);
-        each(old, logs, exp);
-        if first {
-            // ln p̂ of most classes is −∞: the probabilities of the scores are a better start.
-            let most = target.as_flattened().iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            each(logs, target, |s| (s - most).max(NEVER));
-            normalise(logs, p);
-        }
+        each(old, &self.logs[i * blocks..][..blocks], exp);
         for (target, old) in target.iter_mut().zip(old.iter()) {
             (0..WIDE).for_each(|l| target[l] += q * old[l]);
         }
@@ -199,7 +188,6 @@ struct Room {
 struct Epoch<'e, 'a, V> {
     ascent: &'e mut Ascent<'a, V>,
     order: &'e [u32],
-    first: bool,
 }
 
 impl<V: Value> Work for Epoch<'_, '_, V> {
@@ -217,42 +205,51 @@ impl<V: Value> Work for Epoch<'_, '_, V> {
         };
         for &i in self.order {
             if self.ascent.newton.weight(i as usize) > 0.0 {
-                self.ascent.step(i as usize, self.first, &mut room);
+                self.ascent.step(i as usize, &mut room);
             }
         }
     }
 }
 
-/// Solves ln pₖ + q·pₖ = cₖ − ν with Σ pₖ = 1, for the logarithms, which hold a start.
+/// Solves ln pₖ + q·pₖ = cₖ − ν with Σ pₖ = 1, for the logarithms.
+///
+/// With z = qp, Σ z falls with ν and is convex, so Newton's method on ν from the left is monotone.
 #[inline(always)]
-fn solve(c: &[Block<f32>], q: f32, logs: &mut [Block<f32>], p: &mut [Block<f32>]) {
-    let mut nu = 0.0f32;
-    for _ in 0..15 {
-        each(p, logs, exp);
-        let (mut total, mut off, mut slope) = ([0.0f32; WIDE], [0.0f32; WIDE], [0.0f32; WIDE]);
-        for ((c, log), p) in c.iter().zip(logs.iter()).zip(p.iter()) {
+fn solve(c: &[Block<f32>], q: f32, logs: &mut [Block<f32>], z: &mut [Block<f32>]) {
+    let q = q.max(1e-6);
+    let (log_q, most) = (q.ln(), c.as_flattened().iter().copied().fold(f32::NEG_INFINITY, f32::max));
+    let mut nu = most - q; // p ≤ 1 at the largest c
+    for _ in 0..20 {
+        let (mut total, mut slope) = ([0.0f32; WIDE], [0.0f32; WIDE]);
+        for ((c, log), z) in c.iter().zip(logs.iter_mut()).zip(z.iter_mut()) {
             for l in 0..WIDE {
-                let weight = p[l] / (1.0 + q * p[l]);
-                let e = (c[l] - nu - log[l] - q * p[l]).max(-1e4); // an unused place has c = −∞
-                (total[l], off[l], slope[l]) = (total[l] + p[l], off[l] + weight * e, slope[l] + weight);
+                let v = (c[l] - nu + log_q).max(NEVER); // an unused place has c = −∞
+                let mut w = log_omega_start(v);
+                for _ in 0..3 {
+                    let e = exp(w);
+                    w -= (w + e - v) / (1.0 + e);
+                }
+                (log[l], z[l]) = (w, exp(w));
+                (total[l], slope[l]) = (total[l] + z[l], slope[l] + z[l] / (1.0 + z[l]));
             }
         }
-        let by = (total.iter().sum::<f32>() - 1.0 + off.iter().sum::<f32>()) / slope.iter().sum::<f32>();
-        nu += by;
-        let mut change = 0.0f32;
-        for ((c, log), p) in c.iter().zip(logs.iter_mut()).zip(p.iter()) {
-            let mut changes = [0.0f32; WIDE];
-            for l in 0..WIDE {
-                let new = (log[l] + (c[l] - nu - log[l] - q * p[l]) / (1.0 + q * p[l])).clamp(NEVER, 0.0);
-                changes[l] = (new - log[l]).abs() * p[l];
-                log[l] = new;
-            }
-            change += changes.iter().sum::<f32>();
-        }
-        if change < 1e-4 {
+        let over = total.iter().sum::<f32>() - q;
+        nu += over / slope.iter().sum::<f32>();
+        if over.abs() <= 1e-4 * q {
             break;
         }
     }
+    logs.iter_mut().for_each(|log| (0..WIDE).for_each(|l| log[l] = (log[l] - log_q).clamp(NEVER, 0.0)));
+}
+
+/// An approximation of the root w of w + e^w = v.
+#[inline(always)]
+fn log_omega_start(v: f32) -> f32 {
+    // The bits of a number are nearly linear in its logarithm.
+    let ln = |x: f32| (x.to_bits() as i32 as f32 - 1_064_866_805.0) * 8.262_958e-8;
+    let large = ln((v - ln(v.max(1.0))).max(0.5));
+    let small = if v < -1.0 { v } else { 0.64 * (v - 1.0) };
+    if v > 1.0 { large } else { small }
 }
 
 /// Makes probabilities sum to one.

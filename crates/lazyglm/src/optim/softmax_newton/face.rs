@@ -12,6 +12,7 @@
 use super::lanes::{Block, WIDE, add_by_rows, add_columns, by_columns, dot};
 use super::model::QuadraticModel;
 use super::point::CHUNK;
+use super::preconditioner::{Gram, Preconditioner};
 use crate::data::rows::Value;
 use rayon::prelude::*;
 
@@ -78,16 +79,26 @@ impl<V: Value> QuadraticModel<'_, V> {
     }
 
     /// The approximate minimiser on the face, relative to the current point, and the scores of this move.
-    fn conjugate_gradients(&self, limits: &Limits) -> (Direction, Vec<Block<f32>>) {
+    fn conjugate_gradients(&mut self, limits: &Limits) -> (Direction, Vec<Block<f32>>) {
+        let gram = self.gram.take().unwrap_or_else(|| Gram::of(self));
+        let ridges = self.on_face(|block, l, _| {
+            self.penalties[block / self.newton.blocks].l2 + limits.damping * self.second_derivative(block, l)
+        });
+        let inverse =
+            self.on_face(|block, l, _| match self.second_derivative(block, l) * (1.0 + limits.damping) {
+                second if second > 0.0 => 1.0 / second,
+                _ => 0.0,
+            });
+        let preconditioner = Preconditioner::new(&gram, inverse, &ridges, self.newton.blocks);
         let mut left = self.negative_gradient();
-        let mut way = self.precondition(&left);
+        let mut way = self.precondition(&left, &preconditioner);
         let mut size = left.dot(&way);
         let enough = limits.share * limits.share * size;
         let mut step =
             Direction { weights: vec![[0.0; WIDE]; self.to.len()], bias: vec![0.0; self.bias.len()] };
         let mut moved = vec![[0.0f32; WIDE]; self.t.len()];
         for _ in 0..limits.passes {
-            let (curved, along) = self.hessian_product(&way, limits.damping);
+            let (curved, along) = self.hessian_product(&way, &ridges, &preconditioner.inverse);
             let alpha = size / way.dot(&curved);
             if size <= enough || !alpha.is_finite() || alpha <= 0.0 {
                 break;
@@ -95,10 +106,11 @@ impl<V: Value> QuadraticModel<'_, V> {
             step.combine(1.0, alpha, &way);
             combine(&mut moved, 1.0, alpha as f32, &along);
             left.combine(1.0, -alpha, &curved);
-            let next = self.precondition(&left);
+            let next = self.precondition(&left, &preconditioner);
             let before = std::mem::replace(&mut size, left.dot(&next));
             way.combine(size / before, 1.0, &next);
         }
+        self.gram = Some(gram);
         (step, moved)
     }
 
@@ -151,20 +163,21 @@ impl<V: Value> QuadraticModel<'_, V> {
     }
 
     /// The preconditioned direction M⁻¹·way.
-    fn precondition(&self, way: &Direction) -> Direction {
-        let weights = self.on_face(|block, l, _| match self.second_derivative(block, l) {
-            second if second > 0.0 => f64::from(way.weights[block][l]) / second,
-            _ => 0.0,
-        });
+    fn precondition(&self, way: &Direction, preconditioner: &Preconditioner) -> Direction {
         let bias = match self.newton.problem.bias {
             true => self.newton.bias_step(&self.bias_curvature, &way.bias).iter().map(|b| -b).collect(),
             false => way.bias.clone(),
         };
-        Direction { weights, bias }
+        Direction { weights: preconditioner.apply(&way.weights), bias }
     }
 
-    /// The products (A + εM)·way and X·way.
-    fn hessian_product(&self, way: &Direction, damping: f64) -> (Direction, Vec<Block<f32>>) {
+    /// The products (A + εM)·way and X·way. `inverse` is zero off the face.
+    fn hessian_product(
+        &self,
+        way: &Direction,
+        ridges: &[Block<f32>],
+        inverse: &[Block<f32>],
+    ) -> (Direction, Vec<Block<f32>>) {
         let mut vector = vec![[0.0f32; WIDE]; self.newton.blocks];
         vector.as_flattened_mut().iter_mut().zip(&way.bias).for_each(|(v, b)| *v = *b as f32);
         let mut along = vector.repeat(self.m.len());
@@ -173,19 +186,22 @@ impl<V: Value> QuadraticModel<'_, V> {
         } else {
             add_columns(self.columns, &self.set, &way.weights, &mut along);
         }
-        let m = self.own_scores(&along);
-        let curved = self.curved_scores(&along, &m);
+        let curved = self.curved_scores(&along, &self.own_scores(&along));
         let bias = match self.newton.problem.bias {
-            true => self.newton.class_sums(&self.curved_scores::<f64>(&along, &m)),
+            true => self.newton.class_sums(&curved),
             false => vec![0.0; way.bias.len()],
         };
-        let mut products = vec![[0.0; WIDE]; self.to.len()];
-        by_columns(self.columns, &self.set, &curved, &mut products);
-        let weights = self.on_face(|block, l, _| {
-            let more =
-                self.penalties[block / self.newton.blocks].l2 + damping * self.second_derivative(block, l);
-            f64::from(products[block][l]) + more * f64::from(way.weights[block][l])
-        });
+        let mut weights = vec![[0.0; WIDE]; self.to.len()];
+        by_columns(self.columns, &self.set, &curved, &mut weights);
+        let others = way.weights.par_iter().zip(ridges).zip(inverse);
+        weights.par_iter_mut().zip(others).with_min_len(CHUNK).for_each(
+            |(product, ((way, ridge), inverse))| {
+                for l in 0..WIDE {
+                    let sum = product[l] + ridge[l] * way[l];
+                    product[l] = if inverse[l] == 0.0 { 0.0 } else { sum };
+                }
+            },
+        );
         (Direction { weights, bias }, along)
     }
 

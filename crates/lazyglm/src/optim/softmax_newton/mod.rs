@@ -25,6 +25,7 @@ mod line;
 mod model;
 mod optimality;
 mod point;
+mod preconditioner;
 
 pub use super::newton::{NewtonProgress, NewtonStop, Options};
 
@@ -164,8 +165,8 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
         let mut guard = Guard::new();
         match start {
             Some(heads) => {
-                let biases =
-                    heads.iter().map(|head| if self.problem.bias { head.bias } else { 0.0 }).collect();
+                let mut biases: Vec<f64> = heads.iter().map(|head| head.bias).collect();
+                self.lower_absent(&mut biases);
                 point = self.point_at(self.side_by_side(heads), biases, columns);
             }
             None if self.expects_many(most) => {

@@ -14,6 +14,7 @@ use super::SoftmaxNewton;
 use super::guard::{Curvature, Guard};
 use super::lanes::{Block, WIDE};
 use super::point::{CHUNK, Point};
+use super::preconditioner::Gram;
 use crate::data::rows::Value;
 use crate::optim::kernel::{ColumnStore, Columns};
 use crate::optim::newton::{Gains, largest_gradients, shrunk};
@@ -67,6 +68,7 @@ pub(super) struct QuadraticModel<'m, V> {
     pub(super) bias_slopes: Vec<f64>,
     pub(super) bias_curvature: Vec<f64>, // lower triangle
     pub(super) curvature: Curvature,
+    pub(super) gram: Option<Gram>,
     pub(super) t: Vec<Block<f32>>,
     pub(super) m: Vec<f32>,
 }
@@ -113,6 +115,7 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
             penalties: set.iter().zip(&units).map(times_n).collect(),
             bias_slopes: newton.class_sums(&point.residuals),
             bias_curvature: Vec::new(),
+            gram: None,
             t: vec![[0.0; WIDE]; curvature.h.len()],
             m: vec![0.0; rows],
             curvature,
@@ -133,16 +136,23 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
         std::array::from_fn(|l| unit * (self.to[at][l] - self.from[at][l]))
     }
 
+    /// The features of the set with the largest sums of second derivatives, at most `most` of them.
+    pub(super) fn of_most_curvature(&self, most: usize) -> Vec<u32> {
+        let total = |vector: &[Block<f64>]| vector.as_flattened().iter().sum::<f64>();
+        let sums = self.squares.chunks(self.newton.blocks).map(total).zip(0..).collect();
+        largest_gradients(sums, most).into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// The diagonals h − p² of the curvature of all rows.
+    pub(super) fn diagonals(&self) -> Vec<Block<f32>> {
+        let Curvature { h, p } = &self.curvature;
+        let one = |(h, p): (&Block<f32>, &Block<f32>)| std::array::from_fn(|l| (h[l] - p[l] * p[l]).max(0.0));
+        h.par_iter().zip(p).with_min_len(CHUNK).map(one).collect()
+    }
+
     /// The second derivatives of all weights of the set.
     fn compute_squares(&mut self) {
-        let blocks = self.newton.blocks;
-        let Curvature { h, p } = &self.curvature;
-        let diagonal: Vec<Block<f32>> = h
-            .par_iter()
-            .zip(p)
-            .with_min_len(CHUNK)
-            .map(|(h, p)| std::array::from_fn(|l| h[l] - p[l] * p[l]))
-            .collect();
+        let (blocks, diagonal) = (self.newton.blocks, self.diagonals());
         let features = self.squares.par_chunks_mut(blocks).zip(&self.set).with_min_len(64);
         features.for_each(|(out, &j)| {
             simd::fastest(Squares { columns: self.columns, j: j as usize, diagonal: &diagonal, out });
@@ -233,15 +243,10 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
     }
 
     /// The vectors Hᵢtᵢ of all rows.
-    pub(super) fn curved_scores<T: From<f32> + Default + Copy + Send + Sync>(
-        &self,
-        t: &[Block<f32>],
-        m: &[f32],
-    ) -> Vec<Block<T>> {
+    pub(super) fn curved_scores(&self, t: &[Block<f32>], m: &[f32]) -> Vec<Block<f32>> {
         let blocks = self.newton.blocks;
         let Curvature { h, p } = &self.curvature;
-        let one =
-            |at: usize| std::array::from_fn(|l| T::from(h[at][l] * t[at][l] - p[at][l] * m[at / blocks]));
+        let one = |at: usize| std::array::from_fn(|l| h[at][l] * t[at][l] - p[at][l] * m[at / blocks]);
         (0..t.len()).into_par_iter().with_min_len(CHUNK).map(one).collect()
     }
 

@@ -6,7 +6,7 @@
 //!
 //! Scores are known up to one number per row, which changes neither loss nor residuals.
 
-use super::lanes::{Block, WIDE, add_by_rows, by_columns};
+use super::lanes::{Block, Number, WIDE, add_by_rows, by_columns};
 use super::{SoftmaxNewton, Solution};
 use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
@@ -88,14 +88,8 @@ impl<V: Value> SoftmaxNewton<'_, V> {
     /// summed by rows, because columns may never be needed.
     pub(super) fn null_point(&self) -> Point {
         let present: f64 = self.sizes.iter().sum();
-        let logs =
-            self.sizes.iter().map(|size| if *size > 0.0 { (size / present).ln() } else { f64::INFINITY });
-        let mut biases: Vec<f64> = logs.collect();
-        let least = biases.iter().copied().fold(f64::INFINITY, f64::min);
-        biases.iter_mut().filter(|b| b.is_infinite()).for_each(|b| *b = least - ABSENT);
-        if !self.problem.bias || !least.is_finite() {
-            biases.fill(0.0);
-        }
+        let mut biases: Vec<f64> = self.sizes.iter().map(|size| (size / present).ln()).collect();
+        self.lower_absent(&mut biases);
         let width = self.problem.rows.columns();
         let mut point = self.unscored(vec![[0.0; WIDE]; width * self.blocks], biases);
         self.settle(&mut point, 0);
@@ -110,6 +104,20 @@ impl<V: Value> SoftmaxNewton<'_, V> {
             }
         }
         point
+    }
+
+    /// Sets the biases of classes without rows far below the others, because their best is −∞. Without biases,
+    /// all are zero.
+    pub(super) fn lower_absent(&self, biases: &mut [f64]) {
+        let present = biases.iter().zip(&self.sizes).filter(|(_, size)| **size > 0.0).map(|(b, _)| *b);
+        let least = present.fold(f64::INFINITY, f64::min);
+        for (bias, size) in biases.iter_mut().zip(&self.sizes) {
+            *bias = match self.problem.bias && least.is_finite() {
+                true if *size <= 0.0 => bias.min(least - ABSENT).max(least - 2.0 * ABSENT),
+                true => *bias,
+                false => 0.0,
+            };
+        }
     }
 
     /// A point whose scores are those of its biases alone, without residuals and gradient.
@@ -162,12 +170,15 @@ impl<V: Value> SoftmaxNewton<'_, V> {
     }
 
     /// The sum over rows, for each class.
-    pub(super) fn class_sums(&self, of: &[Block<f64>]) -> Vec<f64> {
+    pub(super) fn class_sums<T: Number + Into<f64>>(&self, of: &[Block<T>]) -> Vec<f64> {
         let pieces: Vec<Vec<Block<f64>>> = of
             .par_chunks(CHUNK * self.blocks)
             .map(|rows| {
                 let mut sums = vec![[0.0; WIDE]; self.blocks];
-                rows.chunks(self.blocks).for_each(|row| super::lanes::add_multiple(&mut sums, 1.0, row));
+                for row in rows.chunks(self.blocks) {
+                    let blocks = sums.iter_mut().zip(row);
+                    blocks.for_each(|(sum, row)| (0..WIDE).for_each(|l| sum[l] += row[l].into()));
+                }
                 sums
             })
             .collect();
