@@ -26,6 +26,8 @@ mod model;
 mod optimality;
 mod point;
 mod preconditioner;
+mod sweep;
+mod working_set;
 
 pub use super::newton::{NewtonProgress, NewtonStop, Options};
 
@@ -204,6 +206,9 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
     ) -> Solution {
         let (mut decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
         for step in 0..self.options.steps {
+            if !point.value.is_finite() {
+                return self.solved(point, NewtonStop::Diverged, step, decrease);
+            }
             let gap = self.relative_gap(&point);
             let nonzeros = point.weights.as_flattened().iter().filter(|w| **w != 0.0).count();
             let go_on =
@@ -221,6 +226,9 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
             let mut model = QuadraticModel::build(self, &point, columns, guard, most);
             let surely = self.gap_is_loose() && slow && decrease <= self.options.tolerance && model.whole;
             model.solve(decrease, surely);
+            if !model.predicted.is_finite() {
+                return self.solved(point, NewtonStop::Diverged, step, decrease);
+            }
             let last = decrease;
             decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
             slow = decrease > SLOW * last;

@@ -1,12 +1,9 @@
-//! The quadratic model around a point, on a working set of weights, and coordinate descent on it.
+//! The quadratic model around a point, on a working set of weights, and its minimisation.
 //!
 //! ```text
 //! Q(V) = Σ G·(V − W) + ½Σᵢ (tᵢᵀdiag(hᵢ)tᵢ − mᵢ²) + n·R(V)        t = X(V − W) + β,  mᵢ = pᵢ·tᵢ
 //! slope of weight (j, k) without λ₁: Gⱼₖ + Σᵢ xᵢⱼ(hᵢₖtᵢₖ − pᵢₖmᵢ) + nλ₂vⱼₖ
 //! ```
-//!
-//! A feature with few classes in the working set moves one weight at a time. A feature with many moves them
-//! together: H is the Laplacian of a graph, so it is at most twice its diagonal.
 //!
 //! If values are far from one in magnitude, everything is in units of the column.
 
@@ -15,16 +12,15 @@ use super::guard::{Curvature, Guard};
 use super::lanes::{Block, WIDE};
 use super::point::{CHUNK, Point};
 use super::preconditioner::Gram;
+use super::sweep::Sweep;
+use super::working_set::WorkingSet;
 use crate::data::rows::Value;
 use crate::optim::kernel::{ColumnStore, Columns};
-use crate::optim::newton::{Gains, largest_gradients, shrunk};
+use crate::optim::newton::{Gains, largest_gradients};
 use crate::problem::penalty::ElasticNet;
 use crate::simd::{self, Work};
-use crate::util::random::Random;
 use rayon::prelude::*;
 
-/// Largest number of classes of a feature whose weights move one at a time.
-const FEW: usize = 3;
 /// Coordinate descent stops when the remaining decrease is this share of the decrease so far, while the last
 /// predicted decrease exceeds `FAR` relative to F.
 const FAR_LITTLE: f64 = 0.3;
@@ -34,10 +30,6 @@ const LITTLE: f64 = 0.02;
 const FAR: f64 = 3e-3;
 /// Ratio of successive decreases above which conjugate gradients on the face are worth their passes.
 const SLOW: f64 = 0.5;
-/// Maximum growth of the working set, unless twice the number of non-zero weights is larger.
-const GROWTH: usize = 1000;
-/// Replaces a second derivative of zero, which occurs if all rows of a column are saturated.
-const FLAT: f64 = 1e-12;
 
 /// The quadratic model and the current point of its minimisation.
 pub(super) struct QuadraticModel<'m, V> {
@@ -262,7 +254,8 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
                 squares - m.iter().map(|m| f64::from(*m) * f64::from(*m)).sum::<f64>()
             })
             .collect();
-        (-self.descent() - 0.5 * pieces.iter().sum::<f64>()).max(0.0)
+        let predicted = -self.descent() - 0.5 * pieces.iter().sum::<f64>();
+        if predicted < 0.0 { 0.0 } else { predicted } // NaN stays
     }
 
     /// The directional derivative of F along the move.
@@ -301,173 +294,5 @@ impl<V: Value> Work for Squares<'_, V> {
                 (0..WIDE).for_each(|l| out[l] += x * x * f64::from(d[l]));
             }
         }
-    }
-}
-
-/// One sweep over the features of the set. Features whose weights stay at zero become inactive.
-struct Sweep<'s, 'm, V> {
-    model: &'s mut QuadraticModel<'m, V>,
-    active: &'s mut Vec<u32>,
-}
-
-impl<V: Value> Work for Sweep<'_, '_, V> {
-    type Answer = f64;
-    const WIDE: bool = true;
-    #[inline(always)]
-    fn run(self) -> f64 {
-        let (model, mut gain) = (self.model, 0.0);
-        let classes = std::mem::take(&mut model.classes);
-        let mut slopes = vec![[0.0f32; WIDE]; model.newton.blocks];
-        self.active.retain(|&at| {
-            let (at, classes) = (at as usize, &classes[at as usize]);
-            match classes.len() <= FEW {
-                true => {
-                    classes.iter().fold(false, |stays, &k| model.move_one(at, k as usize, &mut gain) || stays)
-                }
-                false => model.move_together(at, classes, &mut slopes, &mut gain),
-            }
-        });
-        model.classes = classes;
-        gain
-    }
-}
-
-impl<V: Value> QuadraticModel<'_, V> {
-    /// Moves one weight to its minimum. Returns whether it should be visited again.
-    #[inline(always)]
-    fn move_one(&mut self, at: usize, k: usize, gain: &mut f64) -> bool {
-        let (blocks, j, unit) = (self.newton.blocks, self.set[at] as usize, self.units[at]);
-        let (block, l) = (at * blocks + k / WIDE, k % WIDE);
-        let entries = self.columns.column(j);
-        let Curvature { h, p } = &self.curvature;
-        let mut curved = 0.0;
-        for (i, x) in entries {
-            let row = *i as usize * blocks + k / WIDE;
-            curved +=
-                unit * x.to_f64() * f64::from(h[row][l] * self.t[row][l] - p[row][l] * self.m[*i as usize]);
-        }
-        let (penalty, old) = (self.penalties[at], self.to[block][l]);
-        let slope = self.gradient[block][l] + curved + penalty.l2 * old;
-        let second = (self.squares[block][l] + penalty.l2).max(FLAT);
-        let new = self.better(old, slope, second, penalty.l1, block, l);
-        if new != old {
-            self.to[block][l] = new;
-            let by = (new - old) as f32;
-            for (i, x) in entries {
-                let (row, moved) = (*i as usize * blocks + k / WIDE, by * (unit * x.to_f64()) as f32);
-                self.t[row][l] += moved;
-                self.m[*i as usize] += moved * p[row][l];
-            }
-            *gain += 0.5 * (new - old) * (new - old) * second;
-        }
-        new != 0.0 || slope.abs() >= 0.7 * penalty.l1
-    }
-
-    /// The minimiser of one weight. A weight without curvature goes to zero or stays.
-    #[inline(always)]
-    fn better(&self, old: f64, slope: f64, second: f64, l1: f64, block: usize, l: usize) -> f64 {
-        if self.squares[block][l] <= 0.0 && slope.abs() >= l1 && second <= FLAT {
-            return old;
-        }
-        shrunk(old - slope / second, l1 / second, self.newton.problem.weighted_penalty.nonnegative)
-    }
-
-    /// Moves the weights of some classes of a feature at once. Returns whether they should be visited again.
-    #[inline(always)]
-    fn move_together(
-        &mut self,
-        at: usize,
-        classes: &[u16],
-        slopes: &mut [Block<f32>],
-        gain: &mut f64,
-    ) -> bool {
-        let (blocks, j, unit, penalty) =
-            (self.newton.blocks, self.set[at] as usize, self.units[at], self.penalties[at]);
-        let entries = self.columns.column(j);
-        let Curvature { h, p } = &self.curvature;
-        slopes.fill([0.0; WIDE]);
-        for (i, x) in entries {
-            let (first, m, x) = (*i as usize * blocks, self.m[*i as usize], (unit * x.to_f64()) as f32);
-            let rows = h[first..][..blocks].iter().zip(&p[first..][..blocks]).zip(&self.t[first..][..blocks]);
-            for (slope, ((h, p), t)) in slopes.iter_mut().zip(rows) {
-                (0..WIDE).for_each(|l| slope[l] += x * (h[l] * t[l] - p[l] * m));
-            }
-        }
-        let (mut stays, mut moved) = (false, false);
-        let mut by = vec![[0.0f32; WIDE]; blocks];
-        for &k in classes {
-            let (k, l) = (k as usize / WIDE, k as usize % WIDE);
-            let (block, old) = (at * blocks + k, self.to[at * blocks + k][l]);
-            let slope = self.gradient[block][l] + f64::from(slopes[k][l]) + penalty.l2 * old;
-            let second = (2.0 * self.squares[block][l] + penalty.l2).max(FLAT);
-            let new = self.better(old, slope, second, penalty.l1, block, l);
-            (self.to[block][l], by[k][l]) = (new, (new - old) as f32);
-            *gain += 0.5 * (new - old) * (new - old) * second;
-            stays |= new != 0.0 || slope.abs() >= 0.7 * penalty.l1;
-            moved |= new != old;
-        }
-        if moved {
-            for (i, x) in entries {
-                let (first, x) = (*i as usize * blocks, (unit * x.to_f64()) as f32);
-                super::lanes::add_multiple(&mut self.t[first..][..blocks], x, &by);
-                self.m[*i as usize] += x * super::lanes::dot(&p[first..][..blocks], &by);
-            }
-        }
-        stays
-    }
-}
-
-/// The working set of a step.
-struct WorkingSet {
-    set: Vec<u32>,
-    classes: Vec<Vec<u16>>,
-    all: bool,
-    whole: bool,
-}
-
-impl<V: Value> SoftmaxNewton<'_, V> {
-    /// The non-zero weights and those that would leave zero or nearly would, by feature, in random order.
-    fn working_set(&self, point: &Point, most: f64) -> WorkingSet {
-        let (penalty, width) = (&self.problem.weighted_penalty, self.problem.rows.columns());
-        if penalty.penalty.l1 == 0.0 && !penalty.nonnegative {
-            return WorkingSet {
-                set: (0..width as u32).collect(),
-                classes: Vec::new(),
-                all: true,
-                whole: true,
-            };
-        }
-        let (mut pairs, mut near) = (Vec::new(), Vec::new());
-        for (j, (weights, gradient)) in
-            point.weights.chunks(self.blocks).zip(point.gradient.chunks(self.blocks)).enumerate()
-        {
-            let l1 = self.n * penalty.at(j).l1;
-            for (k, (w, g)) in
-                weights.as_flattened().iter().zip(gradient.as_flattened()).take(self.count).enumerate()
-            {
-                let (steep, id) =
-                    (if penalty.nonnegative { -g } else { g.abs() }, (j * self.count + k) as u64);
-                if *w != 0.0 {
-                    pairs.push(id);
-                } else if steep > l1 - (0.5 * most).min(0.1 * l1) && (steep > l1 || l1 > 0.0) {
-                    near.push((steep - l1, id));
-                }
-            }
-        }
-        let growth = GROWTH.max(2 * pairs.len());
-        let whole = near.len() <= growth;
-        pairs.extend(largest_gradients(near, growth).into_iter().map(|(_, id)| id));
-        pairs.sort_unstable();
-        let mut features: Vec<(u32, Vec<u16>)> = Vec::new();
-        for id in pairs {
-            let (j, k) = ((id / self.count as u64) as u32, (id % self.count as u64) as u16);
-            match features.last_mut() {
-                Some((last, classes)) if *last == j => classes.push(k),
-                _ => features.push((j, vec![k])),
-            }
-        }
-        Random::new(width as u64).shuffle(&mut features);
-        let (set, classes) = features.into_iter().unzip();
-        WorkingSet { set, classes, all: false, whole }
     }
 }

@@ -12,6 +12,7 @@ use super::lanes::{Block, WIDE};
 use super::model::QuadraticModel;
 use super::point::CHUNK;
 use crate::data::rows::Value;
+use crate::optim::kernel::ColumnStore;
 use crate::simd::{self, Work};
 use rayon::prelude::*;
 
