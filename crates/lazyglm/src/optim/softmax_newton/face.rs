@@ -215,14 +215,14 @@ impl<V: Value> QuadraticModel<'_, V> {
             self.bias = bias.iter().zip(&step.bias).map(|(b, by)| b + part * by).collect();
             self.t.clone_from(&t);
             combine(&mut self.t, 1.0, part as f32, moved);
-            for block in 0..to.len() {
+            for (block, (old, step)) in to.iter().zip(&step.weights).enumerate() {
                 let bounded = self.penalties[block / self.newton.blocks].l1 > 0.0 || nonnegative;
-                for l in 0..WIDE {
-                    let (old, by) = (to[block][l], part * f64::from(step.weights[block][l]));
-                    let crosses = bounded && (old + by) * old < 0.0;
-                    self.to[block][l] = if crosses { 0.0 } else { old + by };
+                for (l, (&old, &by)) in old.iter().zip(step).enumerate() {
+                    let new = old + part * f64::from(by);
+                    let crosses = bounded && new * old < 0.0;
+                    self.to[block][l] = if crosses { 0.0 } else { new };
                     if crosses {
-                        self.add_to_scores(block, l, -(old + by));
+                        self.add_to_scores(block, l, -new);
                     }
                 }
             }

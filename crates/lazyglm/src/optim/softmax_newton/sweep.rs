@@ -33,7 +33,8 @@ impl<V: Value> Work for Sweep<'_, '_, V> {
             let (at, classes) = (at as usize, &classes[at as usize]);
             match classes.len() <= FEW {
                 true => {
-                    classes.iter().fold(false, |stays, &k| model.move_one(at, k as usize, &mut gain) || stays)
+                    let visit = |&k: &u16| model.move_one(at, k as usize, &mut gain);
+                    classes.iter().map(visit).filter(|stays| *stays).count() > 0 // visits all
                 }
                 false => model.move_together(at, classes, &mut slopes, &mut gain),
             }
