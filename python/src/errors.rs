@@ -75,6 +75,7 @@ const KEYWORDS: &[(Parameter, &str)] = &[
     (Parameter::IndexBase, "index_base"),
     (Parameter::L1, "l1_ratio"), // with alpha: see `keyword`
     (Parameter::L2, "alpha"),
+    (Parameter::L1Ratio, "l1_ratio"),
     (Parameter::Loss, "loss"),
     (Parameter::Method, "method"),
     (Parameter::Offset, "offset"),

@@ -101,7 +101,7 @@ fn no_model_has_more_features_than_allowed() {
 #[test]
 fn labels_have_a_path_of_their_own() {
     let rows = classes(300, 30, 3);
-    let label = |k: usize| if k % 5 == 0 { "a,b" } else { ["a", "b", "c"][k % 3] };
+    let label = |k: usize| if k.is_multiple_of(5) { "a,b" } else { ["a", "b", "c"][k % 3] };
     let line = |(k, line): (usize, &str)| {
         let features = line.split_once(' ').map_or("", |(_, features)| features);
         format!("{} {features}\n", label(k))

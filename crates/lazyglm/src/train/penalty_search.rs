@@ -179,7 +179,8 @@ fn stratified(task: &Task, seed: u64, few: bool) -> (Vec<usize>, Vec<Range<usize
         order.extend(rows);
     }
     if !few {
-        ranges = vec![0..ranges[0].len().min(MOST_HELD)];
+        ranges.truncate(1);
+        ranges[0].end = ranges[0].end.min(MOST_HELD);
     }
     (order, ranges)
 }

@@ -52,7 +52,7 @@ impl ColumnProblem<'_> {
             gradient: vec![0.0; weights.len()],
             value: 0.0,
         };
-        newton.settle(&mut point, 30);
+        newton.settle(&mut point, 30, newton.enough());
         self.columns.products(&point.slopes, &mut point.gradient);
         newton.descend(point, self.columns, &mut Guard::new(self.targets.len()), 0, watch)
     }

@@ -53,7 +53,7 @@ impl<V: Value> Newton<'_, V> {
     /// Moves the bias to its best again, if the step left it noticeably off.
     fn settle_again(&self, point: &mut Point) {
         if self.problem.bias {
-            self.settle(point, 2);
+            self.settle(point, 2, self.enough());
         }
     }
 

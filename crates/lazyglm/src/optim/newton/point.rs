@@ -80,7 +80,7 @@ impl<V: Value> Newton<'_, V> {
             gradient: vec![0.0; width],
             value: 0.0,
         };
-        self.settle(&mut point, 60);
+        self.settle(&mut point, 60, 1e-12); // λ₁_max depends on it
         self.gradient_by_rows(&mut point);
         point
     }
@@ -102,14 +102,14 @@ impl<V: Value> Newton<'_, V> {
         let scores: Vec<f64> = (0..examples.len()).into_par_iter().with_min_len(1024).map(one).collect();
         let (slopes, second_derivatives, gradient) = (Vec::new(), Vec::new(), vec![0.0; weights.len()]);
         let mut point = Point { weights, bias, scores, slopes, second_derivatives, gradient, value: 0.0 };
-        self.settle(&mut point, 30);
+        self.settle(&mut point, 30, self.enough());
         columns.products(&point.slopes, &mut point.gradient);
         point
     }
 
     /// Computes the terms at the scores. Takes at most `most` Newton steps on the bias while they decrease
     /// the loss.
-    pub(super) fn settle(&self, point: &mut Point, most: usize) {
+    pub(super) fn settle(&self, point: &mut Point, most: usize, enough: f64) {
         let terms = self.terms(&point.scores);
         self.enter(point, terms);
         let penalty = self.n * self.problem.weighted_penalty.value(&point.weights);
@@ -117,7 +117,7 @@ impl<V: Value> Newton<'_, V> {
             let (slope, second_derivative) = (total(&point.slopes), total(&point.second_derivatives));
             let size: f64 = point.slopes.iter().map(|slope| slope.abs()).sum();
             if slope.abs() <= 1e-13 * size
-                || slope * slope <= 2e-4 * self.enough() * second_derivative * point.value.abs()
+                || slope * slope <= 2e-4 * enough * second_derivative * point.value.abs()
             {
                 break;
             }
@@ -143,7 +143,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// A decrease that is small relative to the tolerance.
-    fn enough(&self) -> f64 {
+    pub(super) fn enough(&self) -> f64 {
         self.options.tolerance.clamp(1e-12, 1e-4)
     }
 

@@ -170,7 +170,7 @@ impl<V: Value> Newton<'_, V> {
                 + terms.map(|(&k, x)| x.to_f64() * found.weights[k as usize]).sum::<f64>()
                 + self.problem.examples.offset(i);
         }
-        self.settle(point, 2);
+        self.settle(point, 2, self.enough());
         self.gradient_by_rows(point);
     }
 }

@@ -135,7 +135,8 @@ fn auto(
         return train(task, validation, &settings, watch);
     }
     let some = most_frequent(task, SAMPLED_HEADS);
-    let Choice { how, tried } = penalty_search::choose(some.as_ref().unwrap_or(task), &settings, false, watch)?;
+    let Choice { how, tried } =
+        penalty_search::choose(some.as_ref().unwrap_or(task), &settings, false, watch)?;
     if let How::Minimise(penalty, start) = how {
         settings.penalty = penalty;
         settings.start = settings.start.or_else(|| some.is_none().then_some(start));

@@ -156,7 +156,7 @@ impl<'a, 'w> Rounds<'a, 'w> {
             (progress.running_loss, progress.nonzeros) = (look.objective, Some(look.nonzeros));
             progress.epoch_ends = false;
             watch(progress);
-            !settings.interrupted() && !(fine && loose && look.gap <= target)
+            !(settings.interrupted() || (fine && loose && look.gap <= target))
         });
         self.predicted_decrease = found.predicted_decrease;
         (found.stop, scores)
