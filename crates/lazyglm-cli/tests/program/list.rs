@@ -28,11 +28,17 @@ fn what_the_table_does_not_allow_is_refused_before_the_data_are_read() {
     for (flags, parts) in [
         ("--solver svrg --loss hinge", ["without kinks", "--solver auto or --solver sgd"]),
         ("--solver svrg --loss poisson", ["bounded curvature", "--solver auto or --solver sgd"]),
-        ("--solver newton --multiclass softmax", ["more than two classes", "--solver auto or --solver sgd"]),
+        ("--solver ftrl --multiclass softmax", ["more than two classes", "--solver auto or --solver sgd"]),
         ("--solver ftrl --multilabel", ["labels", "--solver auto or --solver sgd"]),
         ("--solver adagrad --nonnegative", ["--nonnegative", "--solver auto or --solver sgd"]),
         ("--solver ftrl --penalty-factor f.tsv", ["--penalty-factor", "--solver auto or --solver sgd"]),
-        ("--multiclass ovr --start m", ["--start is not for more than two classes", "leave --start out"]),
+        (
+            "--multiclass ovr --solver sgd --start m",
+            [
+                "--start is not for more than two classes",
+                "leave --start out, or use --solver auto or --solver newton",
+            ],
+        ),
         ("--multilabel --nonnegative", ["--nonnegative is not for labels", "leave --nonnegative out"]),
         ("--multilabel --average", ["--average is not for labels", "leave --average out"]),
         ("--multiclass ovr --update table", ["--update is not for more than", "leave --update out"]),

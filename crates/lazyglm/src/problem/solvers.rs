@@ -187,7 +187,7 @@ pub static SOLVERS: &[Capabilities] = &[
         runs: false,
         tolerance: true,
         steps: Steps::None,
-        heads_with: HEADS_WITH,
+        heads_with: NEWTON_HEADS_WITH,
     },
     Capabilities {
         solver: Solver::Sgd,

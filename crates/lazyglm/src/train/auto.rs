@@ -85,7 +85,8 @@ fn with_kinks(
         }
     }
     let bounded = !settings.penalty.is_none() && task.loss.linear_pieces(1.0).is_some();
-    let mut trained = match bounded && null.baseline > 0.0 {
+    let zero = task.loss.admits() == Admits::Classes && null.baseline < 1e-9;
+    let mut trained = match bounded && !zero {
         true => {
             let settings = Settings { solver: Solver::Newton, start: given, ..settings };
             newton::train(task, validation, &settings, watch)?

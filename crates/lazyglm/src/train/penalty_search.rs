@@ -47,6 +47,8 @@ const FEW_COLUMNS: usize = 1_000_000;
 const MOST_HELD: usize = 50_000;
 /// Number of non-zeros in the sample of rows that finds the ray.
 const SHARE: usize = 4_000_000;
+/// Least number of rows in that sample for many classes or labels.
+const LEAST_ROWS: usize = 10_000;
 /// Tolerance of the solves that compare penalties.
 const TOLERANCE: f64 = 5e-3;
 /// Work limit of a solve that compares penalties, in operations per non-zero of its rows,
@@ -92,10 +94,14 @@ pub(super) fn choose(
     if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
         return Ok(without_search());
     }
-    let few = rows <= FEW_ROWS && task.data.rows.columns() <= FEW_COLUMNS;
+    let heads = task.targets.heads().map_or(1, |heads| heads.names.len()); // each of them costs as much as one model
+    let few = rows.saturating_mul(heads) <= FEW_ROWS && task.data.rows.columns() <= FEW_COLUMNS;
     let (order, held) = stratified(task, settings.seed, few);
-    let most = match task.data.rows.nonzeros() {
-        all if all > 2 * SHARE && !few => (rows as u128 * SHARE as u128 / all as u128) as usize,
+    let most = match task.data.rows.nonzeros().saturating_mul(heads) {
+        all if all > 2 * SHARE && !few => {
+            let some = (rows as u128 * SHARE as u128 / all as u128) as usize;
+            if heads == 1 { some } else { some.max(LEAST_ROWS) }
+        }
         _ => rows,
     };
     let fold = |held: &Range<usize>| Fold::new(task, &order, held.clone(), most, settings.bias);

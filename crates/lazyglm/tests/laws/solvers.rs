@@ -124,9 +124,9 @@ fn each_setting_is_learnt_or_refused_for_each_kind_of_targets_as_the_table_says(
         let wanted = Request { targets: Some(TargetKind::of(heads)), on_disk: true, ..Request::default() };
         assert_eq!(Solver::Sgd.check(&wanted).is_ok(), heads.is_none(), "rows on disk");
     }
-    // One model: thresholds 6, runs 4, factors and bounds 3 each, steps 3 each of 3. Heads: all of 3 solvers, 7 of 2, and
-    // runs and thresholds of Newton; labels have thresholds.
-    assert_eq!(refused, (6 + 4 + 2 * 3 + 3 * 3) + 2 * (3 * 9 + 2 * 7 + 2) + (3 * 9 + 2 * 6 + 1));
+    // One model: thresholds 6, runs 4, factors and bounds 3 each, steps 3 each of 3. Heads: all of 3 solvers, 7 of
+    // sgd, and runs and thresholds of auto and newton; labels have thresholds.
+    assert_eq!(refused, (6 + 4 + 2 * 3 + 3 * 3) + 2 * (3 * 9 + 7 + 2 * 2) + (3 * 9 + 6 + 2));
 }
 
 #[test]

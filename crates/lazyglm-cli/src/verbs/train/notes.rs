@@ -9,15 +9,16 @@ use lazyglm::{Problem, Report, Settings, Solver, Stop, Trained};
 pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, problem: &dyn Problem) {
     let report = &trained.report;
     let heads = problem.targets().heads();
-    match heads {
-        Some(heads) if args.tolerance.is_some() && args.multiclass.is_none() && !args.multilabel => {
-            let text = tolerance_is_idle(settings.solver, heads.kind); // with these flags, it was printed before
-            text.iter().for_each(|text| note(args.quiet, text));
-        }
-        None if settings.solver == Solver::Auto => {
-            note(args.quiet, &did(settings, report, problem.in_memory().is_none()));
-        }
-        _ => {}
+    if let Some(heads) = heads
+        && args.tolerance.is_some()
+        && args.multiclass.is_none()
+        && !args.multilabel
+    {
+        let text = tolerance_is_idle(settings.solver, heads.kind); // with these flags, it was printed before
+        text.iter().for_each(|text| note(args.quiet, text));
+    }
+    if settings.solver == Solver::Auto && (heads.is_none() || report.solver == Solver::Newton) {
+        note(args.quiet, &did(settings, report, problem.in_memory().is_none()));
     }
     match report.stop {
         Stop::Interrupted => note(args.quiet, &interrupted(report)),

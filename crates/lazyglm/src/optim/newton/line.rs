@@ -22,7 +22,7 @@ impl<V: Value> Newton<'_, V> {
         guard: &mut Guard,
     ) -> f64 {
         let along = self.score_changes(model, columns);
-        let slope = model.descent();
+        let slope = model.descent().min(0.0); // rounding must not allow an increase of F
         let mut alpha = 1.0;
         for _ in 0..40 {
             if self.bounds.interrupted() {

@@ -98,8 +98,10 @@ pub(super) fn train(
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
     let room = Room::plan(task, settings.precision, settings.memory)?;
-    let smooth = targets.kind == HeadKind::Softmax || !task.loss.has_kinks();
-    if settings.solver == Solver::Auto && smooth {
+    // With kinks, a penalty cannot be chosen by minimisers in reasonable time: SGD with a weak one then.
+    let plain = settings.start.is_none() && settings.factors.is_none() && !settings.nonnegative;
+    let by_sgd = targets_have_kinks(task) && settings.choose_penalty && plain;
+    if settings.solver == Solver::Auto && !by_sgd {
         return auto(task, validation, settings, watch);
     }
     let job = Job { task, targets, validation, settings, eta0: 0.0, room };
@@ -131,7 +133,7 @@ fn auto(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
     let mut settings = Settings { solver: Solver::Newton, ..settings.clone() };
-    if !settings.choose_penalty {
+    if !settings.choose_penalty || targets_have_kinks(task) {
         return train(task, validation, &settings, watch);
     }
     let some = most_frequent(task, SAMPLED_HEADS);
@@ -144,6 +146,10 @@ fn auto(
     let mut trained = train(task, validation, &settings, watch)?;
     trained.report.tried = tried;
     Ok(trained)
+}
+
+fn targets_have_kinks(task: &Task) -> bool {
+    task.loss.has_kinks() && task.targets.heads().is_some_and(|heads| heads.kind != HeadKind::Softmax)
 }
 
 /// The task with a sample of its heads, from the most to the least frequent, if heads are independent and there are more.
