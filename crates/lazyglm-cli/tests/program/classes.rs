@@ -200,7 +200,7 @@ fn labels_that_are_none_are_refused_and_labels_named_twice_count_once() {
 #[test]
 fn odd_numbers_of_classes_are_learnt_with_a_note_or_refused() {
     let folder = Folder::with("data.svm", three_classes(60) + "toast 8:1\n");
-    let output = folder.ok("train data.svm -o m");
+    let output = folder.ok("train data.svm --solver sgd -o m");
     assert!(
         output.stderr.contains("1 of 4 classes have one row only, the first of them 'toast'"),
         "{}",

@@ -39,7 +39,10 @@ fn what_the_table_does_not_allow_is_refused_before_the_data_are_read() {
                 "leave --start out, or use --solver auto or --solver newton",
             ],
         ),
-        ("--multilabel --nonnegative", ["--nonnegative is not for labels", "leave --nonnegative out"]),
+        (
+            "--multilabel --solver sgd --nonnegative",
+            ["--nonnegative is not for labels", "leave --nonnegative out"],
+        ),
         ("--multilabel --average", ["--average is not for labels", "leave --average out"]),
         ("--multiclass ovr --update table", ["--update is not for more than", "leave --update out"]),
         ("--multiclass softmax --thresholds tuned", ["--thresholds is for labels", "--multilabel"]),

@@ -13,7 +13,7 @@ fn the_optimum_of_rows_on_disk_is_certified_as_in_memory() {
     ] {
         let line = format!("train data.svm -o m --solver newton --tolerance 1e-4 --precision f64 {flags}");
         let whole = folder.json(&format!("{line} --json --quiet"));
-        let told = folder.ok(&format!("{line} --memory 44M"));
+        let told = folder.ok(&format!("{line} --memory 60M"));
         assert!(
             told.stderr.contains("windows")
                 && told.stderr.contains("note: rows on disk: Newton's method on "),
@@ -21,7 +21,7 @@ fn the_optimum_of_rows_on_disk_is_certified_as_in_memory() {
             told.stderr
         );
         assert!(told.stdout.contains("proved") && told.stdout.contains("duality gap"), "{}", told.stdout);
-        let windows = folder.json(&format!("{line} --memory 44M --json --quiet"));
+        let windows = folder.json(&format!("{line} --memory 60M --json --quiet"));
         let (f, best) = (figure(&windows, "objective"), figure(&whole, "objective"));
         assert!(figure(&windows, "relative_gap") <= 1e-4 && (f / best - 1.0).abs() <= 1.1e-4, "{f} {best}");
         assert!(figure(&windows, "passes") <= 8.0, "{windows}");
