@@ -34,6 +34,11 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
+def _given(offset: Any) -> dict[str, Any]:
+    """The offset as a keyword, if there is one: a subclass whose ``decision_function`` takes X alone works as before."""
+    return {} if offset is None else {"offset": offset}
+
+
 class LinearClassifier(ClassifierMixin):
     """What classifiers predict from their scores, of which ``_scores`` has one column per model: not for use."""
 
@@ -47,13 +52,13 @@ class LinearClassifier(ClassifierMixin):
 
     def predict(self: Any, X: Any, offset: Any = None) -> Any:
         """The class of each row."""
-        scores = self.decision_function(X, offset)
+        scores = self.decision_function(X, **_given(offset))
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     @available_if(_gives_probabilities)
     def predict_proba(self: Any, X: Any, offset: Any = None) -> Any:
         """The probability of each class; for more than two, those of one against the rest, normalised."""
-        scores = self.decision_function(X, offset)
+        scores = self.decision_function(X, **_given(offset))
         if getattr(self, "_coupled", False):
             return softmax(scores, axis=1)
         positive = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
@@ -66,7 +71,7 @@ class LinearClassifier(ClassifierMixin):
     @available_if(_gives_probabilities)
     def predict_log_proba(self: Any, X: Any, offset: Any = None) -> Any:
         """The logarithm of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(X, offset))
+        return np.log(self.predict_proba(X, **_given(offset)))
 
 
 class SGDClassifier(LinearClassifier, LinearSGD):

@@ -40,6 +40,9 @@ pub(super) struct Solve<'a> {
     pub watch: &'a (dyn Fn(usize, &NewtonProgress) -> bool + Sync),
 }
 
+/// A callback after every Newton step, which returns false to stop.
+pub(super) type WatchOne<'w> = dyn FnMut(&NewtonProgress) -> bool + 'w;
+
 /// A minimiser of F.
 pub(super) struct Minimum {
     /// The weights and the bias of each head; one head for one model.
@@ -66,26 +69,40 @@ pub(super) struct Minimiser {
 impl Minimiser {
     /// Minimises F for one penalty.
     pub fn minimise(&self, task: &Task, solve: &Solve) -> Minimum {
-        let Some(targets) = task.targets.heads() else {
-            return self.head(0, task.examples(), task, solve);
+        let heads = task.targets.heads().filter(|heads| heads.kind != HeadKind::Softmax);
+        let Some(targets) = heads else {
+            return self.minimise_one(task, solve, &mut |progress| (solve.watch)(0, progress));
         };
-        if targets.kind == HeadKind::Softmax {
-            return self.softmax(task, targets, solve);
-        }
         self.view.prepare(task.data.rows.borrow()); // not in parallel, where heads would wait for each other
         let rows = self.rows_of_heads.get_or_init(|| targets.sets.rows_of(targets.names.len()));
         let mut order: Vec<usize> = (0..targets.names.len()).collect();
         order.sort_by_key(|&k| std::cmp::Reverse(rows[k].len())); // the longest solves first
         let one = |&k: &usize| {
             let targets = targets.sets.signs(&rows[k]);
-            (k, self.head(k, Examples { targets: &targets, ..task.examples() }, task, solve))
+            let examples = Examples { targets: &targets, ..task.examples() };
+            (k, self.head(k, examples, task, solve, &mut |progress| (solve.watch)(k, progress)))
         };
         let mut solved: Vec<(usize, Minimum)> = order.par_iter().with_max_len(1).map(one).collect();
         solved.sort_by_key(|(k, _)| *k);
         solved.into_iter().map(|(_, one)| one).reduce(Minimum::and).unwrap_or_else(Minimum::nothing)
     }
 
-    fn head(&self, k: usize, examples: Examples, task: &Task, solve: &Solve) -> Minimum {
+    /// Minimises F of one model or of a softmax, and calls `watch` on this thread after every Newton step.
+    pub fn minimise_one(&self, task: &Task, solve: &Solve, watch: &mut WatchOne) -> Minimum {
+        match task.targets.heads() {
+            None => self.head(0, task.examples(), task, solve, watch),
+            Some(targets) => self.softmax(task, targets, solve, watch),
+        }
+    }
+
+    fn head(
+        &self,
+        k: usize,
+        examples: Examples,
+        task: &Task,
+        solve: &Solve,
+        watch: &mut WatchOne,
+    ) -> Minimum {
         let (weighted_penalty, columns) = (solve.weighted_penalty, examples.rows.columns());
         let problem = Problem { examples, loss: &*task.loss, weighted_penalty, bias: solve.bias };
         let start = solve.start.and_then(|heads| heads.get(k)).map(|head| (head.dense(columns), head.bias));
@@ -93,13 +110,12 @@ impl Minimiser {
         let kinks = task.loss.has_kinks();
         let steps = if kinks { STEPS_ON_KINKS } else { STEPS };
         let options = Options { tolerance: solve.tolerance, steps };
-        let mut watch = |progress: &NewtonProgress| (solve.watch)(k, progress);
-        let found = newton::solve_on(&self.view, &problem, start, &options, solve.bounds, &mut watch);
+        let found = newton::solve_on(&self.view, &problem, start, &options, solve.bounds, watch);
         let heads = vec![Head::of(found.weights.into_iter(), found.bias)];
         Minimum { dual: found.dual, ..Minimum::of(heads, found.stop, found.steps, found.predicted_decrease) }
     }
 
-    fn softmax(&self, task: &Task, targets: HeadTargets, solve: &Solve) -> Minimum {
+    fn softmax(&self, task: &Task, targets: HeadTargets, solve: &Solve, watch: &mut WatchOne) -> Minimum {
         let problem = softmax_newton::Problem {
             rows: task.data.rows.borrow(),
             classes: &targets.sets.ids,
@@ -113,8 +129,7 @@ impl Minimiser {
             all.take(problem.count).collect() // a class that the start does not have begins at zero
         });
         let options = Options { tolerance: solve.tolerance, steps: STEPS };
-        let mut watch = |progress: &NewtonProgress| (solve.watch)(0, progress);
-        let found = softmax_newton::solve_on(&self.view, &problem, start.as_deref(), &options, &mut watch);
+        let found = softmax_newton::solve_on(&self.view, &problem, start.as_deref(), &options, watch);
         Minimum::of(found.heads, found.stop, found.steps, found.predicted_decrease)
     }
 }

@@ -9,7 +9,7 @@ use crate::eval::objective;
 use crate::model::report::Validation;
 use crate::model::trained::Trained;
 use crate::optim::newton::{Bounds, NewtonProgress};
-use crate::problem::heads::Head;
+use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
@@ -59,8 +59,7 @@ fn check_kinks(loss: &dyn Loss, settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Minimises F for the penalty of the settings, and returns the seconds that it took. Other threads solve; this one
-/// reports their progress.
+/// Minimises F for the penalty of the settings, and returns the seconds that it took.
 pub(super) fn minimise(
     task: &Task,
     settings: &Settings,
@@ -72,43 +71,62 @@ pub(super) fn minimise(
     // The column-wise copy is as large as the rows; the rest is a few numbers per row and column.
     let (nonzeros, columns) = (task.data.rows.nonzeros(), task.data.rows.columns());
     memory::ask_for(16 * nonzeros + 32 * (columns + task.len()), "rows, columns and weights")?;
-    let (started, (tell, told)) = (Instant::now(), channel());
-    let start = settings.start.as_ref().map(|start| start.to_heads());
-    let solve = move || {
-        let see = |head: usize, at: &NewtonProgress| {
-            let _ = tell.send((head, *at)); // nobody listens any more only if this thread panicked
-            !settings.interrupted()
-        };
-        let (weighted_penalty, tolerance) = (settings.weighted_penalty(), settings.tolerance);
-        let start = start.as_deref();
-        Minimiser::default().minimise(
-            task,
-            &Solve {
-                weighted_penalty,
-                bias: settings.bias,
-                start,
-                tolerance,
-                bounds: Bounds { work: usize::MAX, least_steps: 0, interrupt: settings.interrupt.as_deref() },
-                watch: &see,
-            },
-        )
+    let started = Instant::now();
+    let mut progress = Progress::start(STEPS as u64, task.len() as u64);
+    progress.stage = Stage::Minimising;
+    let mut solved = vec![None; task.targets.heads().map_or(1, |heads| heads.names.len())];
+    let mut see = |head: usize, at: NewtonProgress| {
+        solved[head] = Some(at);
+        progress.see(&solved);
+        watch(&progress);
     };
-    let found = std::thread::scope(|scope| {
-        let solving = scope.spawn(solve);
-        let mut heads = vec![None; task.targets.heads().map_or(1, |heads| heads.names.len())];
-        let mut progress = Progress::start(STEPS as u64, task.len() as u64);
-        progress.stage = Stage::Minimising;
-        for (head, at) in told {
-            heads[head] = Some(at);
-            progress.see(&heads);
-            watch(&progress);
-        }
-        solving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    });
+    let start = settings.start.as_ref().map(|start| start.to_heads());
+    let go_on = |_: usize, _: &NewtonProgress| !settings.interrupted();
+    let solve = Solve {
+        weighted_penalty: settings.weighted_penalty(),
+        bias: settings.bias,
+        start: start.as_deref(),
+        tolerance: settings.tolerance,
+        bounds: Bounds { work: usize::MAX, least_steps: 0, interrupt: settings.interrupt.as_deref() },
+        watch: &go_on,
+    };
+    let apart = task.targets.heads().is_some_and(|heads| heads.kind != HeadKind::Softmax);
+    let found = match apart {
+        false => Minimiser::default().minimise_one(task, &solve, &mut |at| {
+            see(0, *at);
+            !settings.interrupted()
+        }),
+        true => heads_apart(task, &solve, settings, &mut see),
+    };
     if found.diverged {
         return Err(diverged(task, found.steps, settings.start.is_some()));
     }
     Ok((found, started.elapsed().as_secs_f64()))
+}
+
+/// Minimises F of independent heads on all threads. Outside a thread pool, this thread reports their progress; inside one,
+/// it is one of the threads that solve, and nobody reports.
+fn heads_apart(
+    task: &Task,
+    solve: &Solve,
+    settings: &Settings,
+    see: &mut dyn FnMut(usize, NewtonProgress),
+) -> Minimum {
+    if rayon::current_thread_index().is_some() {
+        return Minimiser::default().minimise(task, solve);
+    }
+    let (tell, told) = channel();
+    std::thread::scope(|scope| {
+        let solving = scope.spawn(move || {
+            let watch = |head: usize, at: &NewtonProgress| {
+                let _ = tell.send((head, *at)); // nobody listens any more only if that thread panicked
+                !settings.interrupted()
+            };
+            Minimiser::default().minimise(task, &Solve { watch: &watch, ..*solve })
+        });
+        told.into_iter().for_each(|(head, at)| see(head, at));
+        solving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 impl Progress {
