@@ -10,7 +10,7 @@ use crate::util::parameter::Parameter;
 /// ```
 /// use lazyglm::{Request, Solver, TargetKind};
 /// let wanted = Request { targets: Some(TargetKind::Labels), ..Request::default() };
-/// assert!(Solver::Newton.check(&wanted).is_err());
+/// assert!(Solver::Ftrl.check(&wanted).is_err());
 /// ```
 #[derive(Clone, Copy, Default)]
 pub struct Request<'a> {

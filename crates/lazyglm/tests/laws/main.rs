@@ -27,6 +27,7 @@ mod lent;
 mod loss;
 mod mean;
 mod newton;
+mod newton_hard;
 mod objective;
 mod offsets;
 mod out_of_core;
