@@ -132,15 +132,17 @@ class DaskLinear:
         """Not over partitions: ``to_local().partial_fit`` goes on with new rows."""
         raise AttributeError("partial_fit is for one machine: to_local().partial_fit(...)")
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, offset: Any = None) -> Any:
         """The prediction for each row (of a classifier, the class); lazy if X is."""
-        return self._predicted(X, "predict")
+        return self._predicted(X, "predict", offset)
 
-    def _predicted(self: Any, X: Any, method: str) -> Any:
+    def _predicted(self: Any, X: Any, method: str, offset: Any) -> Any:
         """The method of the ordinary estimator; on dask collections block by block, when it is computed."""
         local = self.to_local()
         if not is_dask(X):
-            return getattr(local, method)(X)
+            return getattr(local, method)(X, offset)
+        if offset is not None:
+            raise ValueError(f"offset is for rows in memory: to_local().{method}(X, offset)")
         classes = getattr(self, "classes_", np.zeros(0))
         is_column = method == "predict" or (method == "decision_function" and len(classes) == 2)
         columns, dtype = None if is_column else len(classes), classes.dtype if method == "predict" else np.float64
@@ -217,19 +219,19 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
         self.classes_ = classes
         return self
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, offset: Any = None) -> Any:
         """The score of each row; lazy if X is."""
-        return self._predicted(X, "decision_function")
+        return self._predicted(X, "decision_function", offset)
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, offset: Any = None) -> Any:
         """The probability of each class; lazy if X is."""
-        return self._predicted(X, "predict_proba")
+        return self._predicted(X, "predict_proba", offset)
 
     @available_if(_gives_probabilities)
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Any, offset: Any = None) -> Any:
         """The logarithm of :meth:`predict_proba`; lazy if X is."""
-        return self._predicted(X, "predict_log_proba")
+        return self._predicted(X, "predict_log_proba", offset)
 
 
 class DaskSGDRegressor(DaskLinear, SGDRegressor):
