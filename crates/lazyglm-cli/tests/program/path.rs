@@ -1,21 +1,6 @@
 //! `tune` and `path`: every model is the minimiser of its penalty.
 
-use crate::common::{Folder, classes, close, numbers, text};
-use serde_json::Value;
-
-fn folder() -> Folder {
-    let folder = Folder::with("train.svm", text(&classes(400, 50, 1)));
-    folder.write("held.svm", text(&classes(200, 50, 2)));
-    folder
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
-}
-
-fn points(found: &Value) -> &Vec<Value> {
-    found["points"].as_array().expect("a list")
-}
+use crate::common::{Folder, classes, close, number, numbers, points, text, two_sets as folder};
 
 #[test]
 fn every_model_of_a_path_is_certified_and_the_first_has_no_weight() {

@@ -1,21 +1,7 @@
 //! `tune` and `path` with `--solver sgd`: grids as lanes of one pass.
 
-use crate::common::{Folder, classes, close, text};
+use crate::common::{Folder, classes, close, number, points, text, two_sets as folder};
 use serde_json::Value;
-
-fn folder() -> Folder {
-    let folder = Folder::with("train.svm", text(&classes(400, 50, 1)));
-    folder.write("held.svm", text(&classes(200, 50, 2)));
-    folder
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
-}
-
-fn points(found: &Value) -> &Vec<Value> {
-    found["points"].as_array().expect("a list")
-}
 
 #[test]
 fn the_contract_of_the_json_and_the_model_that_is_saved() {

@@ -46,18 +46,10 @@ impl Fold {
 
 /// The null model of one model, or of many heads.
 pub(super) fn null(task: &Task, bias: bool) -> NullHeads {
-    if let Some(targets) = task.targets.heads() {
-        let what = HeadsEvaluation {
-            rows: task.data.rows.borrow(),
-            weights: task.weights.as_deref(),
-            sets: targets.sets,
-            kind: targets.kind,
-            loss: &*task.loss,
-            weighted_penalty: ElasticNet { l1: 0.0, l2: 0.0 }.into(),
-            with_bias: bias,
-            at_once: 1,
-        };
-        return NullHeads::of(&what, targets.names.len());
+    let none = ElasticNet { l1: 0.0, l2: 0.0 };
+    if let (Some(what), Some(heads)) = (HeadsEvaluation::of(task, none.into(), bias, 1), task.targets.heads())
+    {
+        return NullHeads::of(&what, heads.names.len());
     }
     let null = NullModel::of(task.examples(), &*task.loss, bias);
     NullHeads {

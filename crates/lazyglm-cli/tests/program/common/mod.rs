@@ -260,3 +260,20 @@ pub fn bad_line(format: &str) -> &'static [u8] {
         _ => unreachable!("{format}"),
     }
 }
+
+/// A folder with training rows and held-out rows of two classes.
+pub fn two_sets() -> Folder {
+    let folder = Folder::with("train.svm", text(&classes(400, 50, 1)));
+    folder.write("held.svm", text(&classes(200, 50, 2)));
+    folder
+}
+
+/// A number of a JSON report.
+pub fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The points of a search, as JSON.
+pub fn points(found: &Value) -> &Vec<Value> {
+    found["points"].as_array().expect("a list")
+}

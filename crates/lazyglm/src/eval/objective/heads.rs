@@ -15,7 +15,7 @@ use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
 use crate::problem::source::Pooled;
-use crate::problem::task::Sets;
+use crate::problem::task::{HeadTargets, Sets, Task};
 use crate::util::number::larger_or_nan;
 use rayon::prelude::*;
 
@@ -63,6 +63,18 @@ pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation
 }
 
 impl<'a> HeadsEvaluation<'a> {
+    /// The evaluation of the heads of a task; `None` for a task of one model.
+    pub(crate) fn of(
+        task: &'a Task,
+        weighted_penalty: WeightedPenalty<'a>,
+        with_bias: bool,
+        at_once: usize,
+    ) -> Option<HeadsEvaluation<'a>> {
+        let HeadTargets { kind, sets, .. } = task.targets.heads()?;
+        let (rows, weights, loss) = (task.data.rows.borrow(), task.weights.as_deref(), &*task.loss);
+        Some(HeadsEvaluation { rows, weights, sets, kind, loss, weighted_penalty, with_bias, at_once })
+    }
+
     /// Memory of a group of heads in bytes: weights and two sums per column.
     pub fn bytes(columns: usize) -> usize {
         3 * columns * size_of::<Wide>()

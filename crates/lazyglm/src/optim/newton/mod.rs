@@ -60,7 +60,7 @@ const UNSURE: f64 = 0.01;
 /// are all there would have no curvature and never move.
 const STRAIGHT: f64 = 0.01;
 
-/// Margin of all rows from which on a problem without a penalty counts as one without a minimum.
+/// Least margin of all rows at which a problem without a penalty counts as separable: it has no minimum.
 const WIDE: f64 = 10.0;
 
 /// The problem to minimise.

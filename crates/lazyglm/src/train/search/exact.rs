@@ -22,6 +22,7 @@ use crate::problem::settings::Settings;
 use crate::problem::solvers::{Solver, TargetKind};
 use crate::problem::source::Problem;
 use crate::problem::task::Task;
+use crate::train::fold::null;
 use crate::train::minimiser::{Minimiser, Minimum, Solve};
 use crate::util::error::{Error, Kind, Result};
 use rayon::prelude::*;
@@ -297,26 +298,15 @@ impl ExactPath<'_> {
     fn model(&self, penalty: ElasticNet, found: Minimum) -> PathModel {
         let (task, settings) = (self.task, self.settings);
         let weighted_penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
-        let certificate = match task.targets.heads() {
+        let at_once = rayon::current_num_threads();
+        let certificate = match HeadsEvaluation::of(task, weighted_penalty, settings.bias, at_once) {
             None => {
                 let (head, examples) = (&found.heads[0], task.examples());
                 let weights = head.dense(task.data.rows.columns());
                 let bias = settings.bias.then_some(head.bias);
                 objective::certify(examples, &*task.loss, weighted_penalty, &weights, bias)
             }
-            Some(targets) => {
-                let what = HeadsEvaluation {
-                    rows: task.data.rows.borrow(),
-                    weights: task.weights.as_deref(),
-                    sets: targets.sets,
-                    kind: targets.kind,
-                    loss: &*task.loss,
-                    weighted_penalty,
-                    with_bias: settings.bias,
-                    at_once: rayon::current_num_threads(),
-                };
-                objective::certify_heads(&what, &found.heads)
-            }
+            Some(what) => objective::certify_heads(&what, &found.heads),
         };
         let one = |head: &Head| {
             let own = |(&j, w): (&u32, &f64)| weighted_penalty.at(j as usize).value(&[*w]);
@@ -340,20 +330,10 @@ pub fn strongest_l1(task: &Task, settings: &Settings) -> f64 {
         };
         gradient.iter().enumerate().map(one).fold(0.0, f64::max)
     };
-    let Some(targets) = task.targets.heads() else {
-        return largest(&objective::NullModel::of(task.examples(), &*task.loss, settings.bias).gradient);
-    };
-    let what = HeadsEvaluation {
-        rows: task.data.rows.borrow(),
-        weights: task.weights.as_deref(),
-        sets: targets.sets,
-        kind: targets.kind,
-        loss: &*task.loss,
-        weighted_penalty: settings.weighted_penalty(),
-        with_bias: settings.bias,
-        at_once: rayon::current_num_threads(),
-    };
-    objective::NullHeads::of(&what, targets.names.len()).l1_max
+    match task.targets.heads() {
+        None => largest(&objective::NullModel::of(task.examples(), &*task.loss, settings.bias).gradient),
+        Some(_) => null(task, settings.bias).l1_max,
+    }
 }
 
 /// The weighted mean loss.
