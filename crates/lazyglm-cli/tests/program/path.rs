@@ -120,6 +120,7 @@ fn wrong_calls_are_refused_with_a_next_step() {
         ("path train.svm -o m", "a path is many models"),
         ("path train.svm --solver sgd --metric auc", "--metric is for minimisers"),
         ("path train.svm --max-features 0", "0 is not in 1.."),
+        ("tune train.svm --l1 1e-6 --max-features 1", "the first model of a path has more than 1 features"),
         ("tune train.svm --folds 500", "invalid --folds '500': expected at most 400"),
     ] {
         let run = folder.run(line);

@@ -25,6 +25,7 @@ use crate::problem::task::Task;
 use crate::train::fold::null;
 use crate::train::minimiser::{Minimiser, Minimum, Solve};
 use crate::util::error::{Error, Kind, Result};
+use crate::util::parameter::Parameter;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -161,10 +162,32 @@ impl ExactPath<'_> {
             .collect();
         let one = |&(fold, sequence): &(Option<usize>, usize)| self.one(fold, sequence, &see);
         let runs: Vec<Run> = which.par_iter().with_max_len(1).map(one).collect();
-        if self.settings.interrupted() && runs.iter().any(|run| run.solved.is_empty()) {
-            return Err(Kind::Interrupted.into());
+        if runs.iter().any(|run| run.solved.is_empty()) {
+            return Err(self.nothing_solved());
         }
         self.gather(runs)
+    }
+
+    /// The error for a path without a first model.
+    fn nothing_solved(&self) -> Error {
+        if self.settings.interrupted() {
+            return Kind::Interrupted.into();
+        }
+        let l1 = Parameter::L1;
+        match self.max_features {
+            Some(most) => Error::call(
+                format!("the first model of a path has more than {most} features"),
+                format!("begin with a larger {l1}, or leave {l1} out: a path then begins without features"),
+            ),
+            None => Kind::Diverged {
+                place: self.task.data.file(),
+                epoch: 0,
+                step: 0,
+                what: "the objective of the first penalty is infinite or NaN".to_string(),
+                hint: "scale the features down, and targets as well if they are numbers".to_string(),
+            }
+            .into(),
+        }
     }
 
     fn is_late(&self) -> bool {
