@@ -1,11 +1,13 @@
-//! Processor-specific code: instruction sets chosen at run time, prefetches, huge pages, text separators.
+//! Processor-specific code: instruction sets chosen at run time, elementary functions, prefetches, huge pages, text separators.
 //!
 //! This folder and `optim/kernel` are the only places with `unsafe` code. Each block states why it is sound.
 
+mod elementary;
 mod pages;
 mod separators;
 mod standard_output;
 
+pub(crate) use elementary::{exp_of_nonpositive, ln, ln_1p_of_unit};
 pub(crate) use pages::advise_huge_pages;
 pub(crate) use separators::separators;
 pub use standard_output::standard_output_was_closed;

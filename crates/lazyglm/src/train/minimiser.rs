@@ -9,8 +9,9 @@
 //! All solves share one copy of the rows by column.
 
 use crate::data::rows::Examples;
+use crate::eval::objective::{Certificate, Known, certify_known};
 use crate::model::report::Stop;
-use crate::optim::newton::{self, Bounds, NewtonProgress, NewtonStop, Options, Problem, View};
+use crate::optim::newton::{self, Bounds, NewtonProgress, NewtonStop, Options, Problem, Reached, View};
 use crate::optim::softmax_newton;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::penalty::WeightedPenalty;
@@ -57,6 +58,8 @@ pub(super) struct Minimum {
     pub predicted_decrease: f64,
     /// A lower bound on F of one model, if the solver found one.
     pub dual: Option<f64>,
+    /// The certificate, if the solver left what it takes.
+    pub certificate: Option<Certificate>,
 }
 
 /// What the solves on the same rows share: a view by column, and the rows of each head.
@@ -80,17 +83,29 @@ impl Minimiser {
         let one = |&k: &usize| {
             let targets = targets.sets.signs(&rows[k]);
             let examples = Examples { targets: &targets, ..task.examples() };
-            (k, self.head(k, examples, task, solve, &mut |progress| (solve.watch)(k, progress)))
+            (k, self.head(k, examples, task, solve, &mut None, &mut |progress| (solve.watch)(k, progress)))
         };
         let mut solved: Vec<(usize, Minimum)> = order.par_iter().with_max_len(1).map(one).collect();
         solved.sort_by_key(|(k, _)| *k);
         solved.into_iter().map(|(_, one)| one).reduce(Minimum::and).unwrap_or_else(Minimum::nothing)
     }
 
+    /// Minimises F for the next penalty of a path. One model goes on from where the last solve ended, as `reached`
+    /// holds it; others begin at `solve.start`.
+    pub fn minimise_next(&self, task: &Task, solve: &Solve, reached: &mut Option<Reached>) -> Minimum {
+        match task.targets.heads() {
+            Some(_) => self.minimise(task, solve),
+            None => {
+                let watch = &mut |progress: &NewtonProgress| (solve.watch)(0, progress);
+                self.head(0, task.examples(), task, solve, reached, watch)
+            }
+        }
+    }
+
     /// Minimises F of one model or of a softmax, and calls `watch` on this thread after every Newton step.
     pub fn minimise_one(&self, task: &Task, solve: &Solve, watch: &mut WatchOne) -> Minimum {
         match task.targets.heads() {
-            None => self.head(0, task.examples(), task, solve, watch),
+            None => self.head(0, task.examples(), task, solve, &mut None, watch),
             Some(targets) => self.softmax(task, targets, solve, watch),
         }
     }
@@ -101,6 +116,7 @@ impl Minimiser {
         examples: Examples,
         task: &Task,
         solve: &Solve,
+        reached: &mut Option<Reached>,
         watch: &mut WatchOne,
     ) -> Minimum {
         let (weighted_penalty, columns) = (solve.weighted_penalty, examples.rows.columns());
@@ -110,7 +126,8 @@ impl Minimiser {
         let kinks = task.loss.has_kinks();
         let steps = if kinks { STEPS_ON_KINKS } else { STEPS };
         let options = Options { tolerance: solve.tolerance, steps };
-        let found = newton::solve_on(&self.view, &problem, start, &options, solve.bounds, watch);
+        let from = newton::From { weights: start, reached };
+        let found = newton::solve_on(&self.view, &problem, from, &options, solve.bounds, watch);
         let heads = vec![Head::of(found.weights.into_iter(), found.bias)];
         Minimum { dual: found.dual, ..Minimum::of(heads, found.stop, found.steps, found.predicted_decrease) }
     }
@@ -134,6 +151,15 @@ impl Minimiser {
     }
 }
 
+/// The certificate of where a solve of one model ended, if the solver left what it takes. It needs no pass.
+pub(super) fn certificate(task: &Task, solve: &Solve, reached: &Reached) -> Option<Certificate> {
+    let (weights, bias) = reached.weights();
+    let [scores, slopes, gradient] = reached.known();
+    let known = Known { scores, slopes, gradient, loss: reached.loss() };
+    let bias = solve.bias.then_some(bias);
+    certify_known(task.examples(), &*task.loss, solve.weighted_penalty, weights, bias, known)
+}
+
 impl Minimum {
     fn of(heads: Vec<Head>, stop: NewtonStop, steps: usize, predicted_decrease: f64) -> Minimum {
         let (stop, diverged) = match stop {
@@ -145,7 +171,7 @@ impl Minimum {
             NewtonStop::NoMinimum => (Stop::NoMinimum, false),
             NewtonStop::Diverged => (Stop::Steps, true),
         };
-        Minimum { heads, stop, diverged, steps, predicted_decrease, dual: None }
+        Minimum { heads, stop, diverged, steps, predicted_decrease, dual: None, certificate: None }
     }
 
     /// No heads, at their optimum.
@@ -165,6 +191,7 @@ impl Minimum {
             steps: self.steps.max(other.steps),
             predicted_decrease: self.predicted_decrease.max(other.predicted_decrease),
             dual: None,
+            certificate: None,
             ..self
         }
     }

@@ -9,7 +9,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("util", &[]),
     ("simd", &[]),
     ("data", &["util", "simd"]),
-    ("problem", &["data", "util"]),
+    ("problem", &["data", "util", "simd"]),
     ("optim", &["problem", "data", "util", "simd"]),
     ("eval", &["problem", "data", "util"]),
     ("model", &["problem", "data", "util"]),

@@ -33,6 +33,7 @@ mod offsets;
 mod out_of_core;
 mod paper;
 mod parameters;
+mod path;
 mod priced;
 mod public_names;
 mod renumber;

@@ -24,7 +24,7 @@
 use super::near_kinks::ascend;
 use super::{CHUNK, Evaluator, larger, sum};
 use crate::data::rows::Examples;
-use crate::problem::loss::Loss;
+use crate::problem::loss::{Derivatives, Loss};
 use crate::problem::penalty::WeightedPenalty;
 use crate::util::number::positive_part;
 use rayon::prelude::*;
@@ -129,6 +129,76 @@ pub(crate) fn certify_with(
         idle < 2 && best.relative_gap > Some(CLOSE)
     });
     best
+}
+
+/// What a solver knows of a point. Sums over rows, not means.
+pub(crate) struct Known<'a> {
+    /// The score of each row.
+    pub scores: &'a [f64],
+    /// The loss derivative ωℓ′ of each row.
+    pub slopes: &'a [f64],
+    /// The gradient of the loss of all rows.
+    pub gradient: &'a [f64],
+    /// The loss of all rows.
+    pub loss: f64,
+}
+
+/// Derivatives that sum to this share of their magnitudes count as balanced: it is their rounding error.
+const BALANCED: f64 = 1e-12;
+
+/// Like [`certify`], without a pass over the rows, for a solver that left a point with the best bias. `None` if the
+/// derivatives do not sum to zero, so that the bias is not the best.
+pub(crate) fn certify_known(
+    examples: Examples,
+    loss: &dyn Loss,
+    weighted_penalty: WeightedPenalty,
+    weights: &[f64],
+    bias: Option<f64>,
+    known: Known,
+) -> Option<Certificate> {
+    let (n, Known { scores, slopes, gradient, loss: losses }) = (examples.len() as f64, known);
+    let of_bias = bias.map_or(0.0, |_| slopes.iter().sum::<f64>().abs());
+    let balanced = of_bias <= BALANCED * slopes.iter().map(|slope| slope.abs()).sum::<f64>(); // false for NaN
+    if loss.has_kinks() || !balanced {
+        return None;
+    }
+    let one = |i: usize| ScoredRow {
+        score: scores[i],
+        target: examples.targets[i],
+        weight: examples.weight(i),
+        offset: examples.offset(i),
+    };
+    let kept: Vec<ScoredRow> = (0..examples.len()).map(one).collect();
+    let gradient: Vec<f64> = gradient.iter().map(|g| g / n).collect();
+    let optimal = |j: &usize| weights[*j] == 0.0 && gradient[*j].abs() <= weighted_penalty.at(*j).l1;
+    let violation = |j: usize| (weighted_penalty.violation(j, weights[j], gradient[j]), Worst::Column(j));
+    let rest = (0..weights.len()).filter(|j| !optimal(j));
+    let of_weights = rest.map(violation).fold((0.0, Worst::Nowhere), larger);
+    let (kkt, worst) = larger(of_weights, (of_bias / n, Worst::Bias));
+    let objective = losses / n + weighted_penalty.value(weights);
+    let certificate = Certificate { objective, dual: None, relative_gap: None, kkt, worst };
+    if weighted_penalty.penalty.is_none() {
+        return Some(certificate);
+    }
+    // Not ωℓ′/ω: rounding must not leave the domain of the conjugate.
+    let slopes =
+        if examples.weights.is_some() { slopes_at(scores, examples.targets, loss) } else { slopes.to_vec() };
+    Some(certificate.with_dual(Dual {
+        kept: &kept,
+        slopes: &slopes,
+        gradient: &gradient,
+        loss,
+        weighted_penalty,
+    }))
+}
+
+/// The loss derivative of each row at its score.
+fn slopes_at(scores: &[f64], targets: &[f64], loss: &dyn Loss) -> Vec<f64> {
+    let [mut values, mut slopes, mut second_derivatives] = [(); 3].map(|()| vec![0.0; scores.len()]);
+    let out =
+        Derivatives { values: &mut values, slopes: &mut slopes, second_derivatives: &mut second_derivatives };
+    loss.taylor_of_rows(scores, targets, out);
+    slopes
 }
 
 impl Certificate {
@@ -261,21 +331,35 @@ pub(crate) struct Dual<'a> {
 }
 
 impl Dual<'_> {
-    /// The conjugate ω(ℓ*(θu) − θu·o) of row `i`, for a share θ of its derivative u.
-    fn conjugate(&self, i: usize, share: f64) -> f64 {
-        let (row, slope) = (&self.kept[i], share * self.slopes[i]);
-        row.weight * (self.loss.conjugate(slope, row.target) - slope * row.offset)
+    /// The sum of ω(ℓ*(θu) − θu·o) over the rows, for a share θ of their derivatives u, and the sum of magnitudes.
+    fn conjugates(&self, share: f64) -> [f64; 2] {
+        let one = |(kept, slopes): (&[ScoredRow], &[f64])| {
+            let slopes: Vec<f64> = slopes.iter().map(|slope| share * slope).collect();
+            let targets: Vec<f64> = kept.iter().map(|row| row.target).collect();
+            let mut conjugates = vec![0.0; kept.len()];
+            self.loss.conjugate_of_rows(&slopes, &targets, &mut conjugates);
+            let (mut sum, mut size) = (0.0, 0.0);
+            for ((row, slope), conjugate) in kept.iter().zip(&slopes).zip(&conjugates) {
+                let term = row.weight * (conjugate - slope * row.offset);
+                (sum, size) = (sum + term, size + term.abs());
+            }
+            [sum, size]
+        };
+        let chunks = self.kept.par_chunks(CHUNK).zip(self.slopes.par_chunks(CHUNK));
+        let sums: Vec<[f64; 2]> = chunks.map(one).collect();
+        sums.iter().fold([0.0; 2], |all, one| [all[0] + one[0], all[1] + one[1]])
     }
 
-    /// D of the derivatives times `share`.
-    fn at(&self, share: f64) -> f64 {
-        let of_rows = sum(self.kept.len(), |i| self.conjugate(i, share)) / self.kept.len() as f64;
+    /// D of the derivatives times `share`, and the magnitude of its terms.
+    fn at(&self, share: f64) -> (f64, f64) {
+        let [of_rows, size] = self.conjugates(share).map(|sum| sum / self.kept.len() as f64);
         let over = |j: usize| match self.weighted_penalty.at(j).l2 {
             0.0 => 0.0, // inside the box
             l2 => self.weighted_penalty.excess_gradient(j, share * self.gradient[j]).powi(2) / (2.0 * l2),
         };
-        let of_weights = sum(self.gradient.len(), over);
-        -of_rows - of_weights
+        let of_weights =
+            if self.weighted_penalty.penalty.l2 > 0.0 { sum(self.gradient.len(), over) } else { 0.0 };
+        (-of_rows - of_weights, size)
     }
 
     /// The largest share at which weight `j` satisfies its box constraint, if it has one.
@@ -289,18 +373,18 @@ impl Dual<'_> {
     /// minimum the largest allowed share is best.
     fn best(&self, objective: f64) -> (f64, f64) {
         let most = (0..self.gradient.len()).map(|j| self.allowed(j)).fold(1.0, f64::min);
-        let size = sum(self.kept.len(), |i| self.conjugate(i, most).abs()) / self.kept.len() as f64;
-        (best_share(most, objective, |share| self.at(share)), size)
+        let (at_most, size) = self.at(most);
+        (best_share(most, at_most, objective, |share| self.at(share).0), size)
     }
 }
 
-/// The largest of some values of D, a concave function of a share between 0 and `most`. Near a minimum of F,
+/// The largest of some values of D, a concave function of a share between 0 and `most`, where it is `at_most`. Near a minimum of F,
 /// the largest share is best.
-pub(super) fn best_share(most: f64, objective: f64, dual: impl Fn(f64) -> f64) -> f64 {
-    let mut best = dual(most).max(dual(0.0));
-    if relative(objective, best) < 1e-3 {
-        return best;
+pub(super) fn best_share(most: f64, at_most: f64, objective: f64, dual: impl Fn(f64) -> f64) -> f64 {
+    if relative(objective, at_most) < 1e-3 {
+        return at_most;
     }
+    let mut best = at_most.max(dual(0.0));
     let (mut low, mut high) = (0.0, most);
     let golden = 0.5 * (5f64.sqrt() - 1.0);
     let mut inner = [high - golden * (high - low), low + golden * (high - low)];

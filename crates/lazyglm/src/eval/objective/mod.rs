@@ -24,7 +24,7 @@ mod softmax_gap;
 
 pub(crate) use evaluator::{Evaluator, larger};
 pub use gap::{Certificate, Worst, certify};
-pub(crate) use gap::{Dual, ScoredRow, balanced_slopes, balancing_shift, certify_with};
+pub(crate) use gap::{Dual, Known, ScoredRow, balanced_slopes, balancing_shift, certify_known, certify_with};
 pub(crate) use heads::NullHeads;
 pub use heads::{HeadsEvaluation, of_heads};
 pub(crate) use heads_gap::certify_heads;

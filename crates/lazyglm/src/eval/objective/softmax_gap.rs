@@ -277,6 +277,7 @@ impl Dual<'_> {
     }
 
     fn best(&self, objective: f64) -> f64 {
-        best_share(self.most(), objective, |share| self.at(share))
+        let most = self.most();
+        best_share(most, self.at(most), objective, |share| self.at(share))
     }
 }

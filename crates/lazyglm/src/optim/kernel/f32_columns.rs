@@ -4,6 +4,7 @@
 //! and each call checks once that the vectors have the right length.
 
 /// Some columns in f32, restricted to some of the rows.
+#[derive(Default)]
 pub(crate) struct F32Columns {
     offsets: Vec<usize>,
     entries: Vec<(u32, f32)>, // row numbers are below `height`

@@ -1,7 +1,8 @@
 //! Newton's method on columns alone, for some columns of rows that are on disk.
 
+use super::descend::Memory;
 use super::point::Point;
-use super::{Bounds, Guard, Newton, NewtonProgress, Options, Problem, Solution};
+use super::{Bounds, Newton, NewtonProgress, Options, Problem, Solution};
 use crate::data::rows::{Examples, RowsRef, ValuesRef};
 use crate::optim::kernel::{ColumnStore, CompactColumns};
 use crate::problem::loss::Loss;
@@ -50,11 +51,13 @@ impl ColumnProblem<'_> {
             slopes: Vec::new(),
             second_derivatives: Vec::new(),
             gradient: vec![0.0; weights.len()],
+            penalty: newton.n * weighted_penalty.value(weights),
             value: 0.0,
         };
         newton.settle(&mut point, 30, newton.enough());
         self.columns.products(&point.slopes, &mut point.gradient);
-        newton.descend(point, self.columns, &mut Guard::new(self.targets.len()), 0, watch)
+        let ending = newton.descend(&mut point, self.columns, &mut Memory::new(self.targets.len()), 0, watch);
+        point.solved(ending)
     }
 
     /// The score of each row.

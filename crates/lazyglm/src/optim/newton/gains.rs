@@ -18,8 +18,7 @@ impl Gains {
         self.ratios[0].max(self.ratios[1])
     }
 
-    /// Records the decrease of a sweep. Returns the extrapolated remaining decrease, as a share of the total
-    /// so far.
+    /// Records the decrease of a sweep. Returns the extrapolated remaining decrease.
     pub fn left_after(&mut self, gain: f64) -> f64 {
         self.all += gain;
         if self.last > 0.0 {
@@ -28,7 +27,7 @@ impl Gains {
         self.last = gain;
         match self.ratio() {
             _ if gain <= 0.0 => 0.0,
-            ratio if self.ratios[0] > 0.0 => gain * ratio / ((1.0 - ratio) * self.all),
+            ratio if self.ratios[0] > 0.0 => gain * ratio / (1.0 - ratio),
             _ => f64::INFINITY,
         }
     }

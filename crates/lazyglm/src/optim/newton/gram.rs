@@ -4,7 +4,7 @@
 //! A = X̃ᵀX̃, the bias a column √D at the end      q = A·d      slope of Q at k: gₖ + qₖ + λ₂vₖ
 //! ```
 
-use super::model::{QuadraticModel, shrunk};
+use super::model::{Accuracy, QuadraticModel, shrunk};
 use crate::util::number::positive_part;
 
 /// Maximum size of a working set with a dense matrix.
@@ -26,35 +26,46 @@ const FACE_EVERY_STIFF: usize = 10;
 /// A stiff model of at most this many weights always has a dense matrix.
 const NARROW: usize = 128;
 
+/// Maximum number of weights for a solution of all at once that checks the result of sweeps.
+const CHECKED: usize = 256;
+
 /// The matrix A, by rows.
+#[derive(Clone)]
 pub(super) struct Gram {
     a: Vec<f64>,
     side: usize,
 }
 
-impl Gram {
-    /// Whether a dense matrix is worth its cost.
-    fn pays(model: &QuadraticModel) -> bool {
-        let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
-        if model.stiff && width <= NARROW {
-            return true;
-        }
-        width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
-    }
+/// Whether a dense matrix is worth its cost, for a working set of some width on some rows.
+pub(super) fn pays(width: usize, nonzeros: usize, rows: usize) -> bool {
+    width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
+}
 
+impl Gram {
     /// The matrix, if it is worth its cost and there is memory for the rows that it is made of.
     pub fn of(model: &QuadraticModel) -> Option<Gram> {
-        let rows = if Gram::pays(model) { model.columns.by_rows() } else { None }?;
-        let side = model.set.len() + 1;
-        let mut a = rows.square(&model.roots);
-        for k in 0..side - 1 {
+        let (width, nonzeros, rows) = (model.set.len(), model.columns.nonzeros(), model.roots.len());
+        let worthwhile = (model.stiff && width <= NARROW) || pays(width, nonzeros, rows);
+        let rows = if worthwhile { model.columns.by_rows() } else { None }?;
+        let (mut a, side) = (rows.square(&model.roots), width + 1);
+        for k in 0..width {
             a[k * side + k] += model.squares[k][1];
         }
         a[side * side - 1] = model.of_bias[1] + model.of_bias[2];
+        Some(Gram::of_upper_triangle(a, side))
+    }
+
+    /// The matrix with this upper triangle, by rows.
+    pub fn of_upper_triangle(mut a: Vec<f64>, side: usize) -> Gram {
         for k in 0..side {
             (0..k).for_each(|l| a[k * side + l] = a[l * side + k]);
         }
-        Some(Gram { a, side })
+        Gram { a, side }
+    }
+
+    /// The diagonal entry of a column.
+    pub fn diagonal(&self, k: usize) -> f64 {
+        self.a[k * self.side + k]
     }
 
     fn line(&self, k: usize) -> &[f64] {
@@ -66,8 +77,8 @@ impl QuadraticModel<'_> {
     /// Minimises Q on A until the violations have fallen to a small share of the first ones. Returns the
     /// number of entries touched.
     ///
-    /// If it gives up earlier, it marks the model as `unsolved`, and the predicted decrease is meaningless.
-    pub(super) fn solve_gram(&mut self, gram: &Gram, most: usize) -> usize {
+    /// A step that may be the last one is checked by solving for all weights at once. If it gives up earlier, it marks the model as `unsolved`, and the predicted decrease is meaningless.
+    pub(super) fn solve_gram(&mut self, gram: &Gram, accuracy: Accuracy, most: usize) -> usize {
         let (side, width) = (gram.side, self.set.len());
         let mut q = vec![0.0; side];
         let (mut first, mut effort) = (0.0, 0);
@@ -76,9 +87,14 @@ impl QuadraticModel<'_> {
         };
         let every = if self.stiff { FACE_EVERY_STIFF } else { FACE_EVERY };
         self.unsolved = true;
+        let mut ends = false;
         for sweep in 0..SWEEPS {
-            if sweep % every == every - 1 {
-                effort += self.solve_face(gram, &mut q);
+            if ends || sweep % every == every - 1 {
+                let before = self.decrease_on(&q);
+                let (touched, whole) = self.solve_face(gram, &mut q);
+                effort += touched;
+                // What solving for all weights at once has gained tells how far sweeps were from the minimum.
+                self.left = if ends && whole { self.decrease_on(&q) - before } else { f64::INFINITY };
             }
             let mut violations = 0.0;
             for k in 0..width {
@@ -107,23 +123,34 @@ impl QuadraticModel<'_> {
                 violations += slope.abs();
             }
             effort += side;
+            let small = violations <= SHARE * first;
             if sweep == 0 {
                 first = violations;
-            } else if violations <= SHARE * first {
+            } else if small
+                && (ends || self.stiff || width > CHECKED || !accuracy.for_decrease(self.decrease_on(&q)).1)
+            {
                 self.unsolved = false;
                 break;
             } else if effort > EFFORT.min(most) || violations.is_nan() {
                 break;
             }
+            ends = small && sweep > 0;
+            self.left = f64::INFINITY;
         }
-        let curved: f64 = (0..width).map(|k| (self.to[k] - self.from[k]) * q[k]).sum();
-        self.predicted = positive_part(-self.descent() - 0.5 * (curved + self.bias * q[width]));
+        self.predicted = positive_part(self.decrease_on(&q));
         effort
     }
 
+    /// The decrease Q(from) − Q(to), for q = A·d.
+    fn decrease_on(&self, q: &[f64]) -> f64 {
+        let width = self.set.len();
+        let curved: f64 = (0..width).map(|k| (self.to[k] - self.from[k]) * q[k]).sum();
+        -self.descent() - 0.5 * (curved + self.bias * q[width])
+    }
+
     /// Moves to the minimum of Q over all non-zero weights and the bias while signs stay the same, or up to
-    /// the first weight that reaches zero. Returns the number of entries touched.
-    fn solve_face(&mut self, gram: &Gram, q: &mut [f64]) -> usize {
+    /// the first weight that reaches zero. Returns the number of entries touched, and whether it is the minimum.
+    fn solve_face(&mut self, gram: &Gram, q: &mut [f64]) -> (usize, bool) {
         let (side, width) = (gram.side, self.set.len());
         let free = |k: &usize| match *k {
             k if k == width => self.with_bias && gram.line(k)[k] > 0.0,
@@ -157,7 +184,7 @@ impl QuadraticModel<'_> {
             }
         }
         if !step.iter().all(|by| by.is_finite()) {
-            return side * side;
+            return (side * side, false);
         }
         for (&k, &by) in face.iter().zip(&step) {
             match k == width {
@@ -170,7 +197,7 @@ impl QuadraticModel<'_> {
         for (k, q) in q.iter_mut().enumerate() {
             *q = gram.line(k).iter().enumerate().map(|(l, a)| a * moved(l)).sum();
         }
-        side * side + face.len().pow(3) / 6
+        (side * side + face.len().pow(3) / 6, first.is_none())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Line search: the full step if F decreases enough, otherwise half of it, a quarter, …
 
+use super::Newton;
+use super::descend::Memory;
 use super::model::QuadraticModel;
-use super::point::Point;
-use super::{Guard, Newton};
+use super::point::{Point, Terms};
 use crate::data::rows::Value;
 use crate::optim::kernel::ColumnStore;
 use rayon::prelude::*;
@@ -12,49 +13,58 @@ const ARMIJO: f64 = 0.01;
 /// Minimum change of a score for its row to provide curvature information.
 const FAR: f64 = 0.3;
 
+/// Relative rounding error of F.
+const ROUNDING: f64 = 1e-15;
+
+/// A step of the line search.
+pub(super) struct Step {
+    /// Its length as a share of the full move, or 0 for no step.
+    pub alpha: f64,
+    /// An estimate of n(F − F*) after it, if the model was minimised exactly over all weights.
+    pub left: f64,
+}
+
+impl Step {
+    const NONE: Step = Step { alpha: 0.0, left: f64::INFINITY };
+}
+
 impl<V: Value> Newton<'_, V> {
-    /// Takes a step and returns its length as a share of the full move, or 0 for no step.
+    /// Takes a step.
     pub(super) fn line_search(
         &self,
         point: &mut Point,
         model: &QuadraticModel,
         columns: &impl ColumnStore,
-        guard: &mut Guard,
-    ) -> f64 {
+        memory: &mut Memory,
+    ) -> Step {
         let along = self.score_changes(model, columns);
         let slope = model.descent().min(0.0); // rounding must not allow an increase of F
         let mut alpha = 1.0;
         for _ in 0..40 {
             if self.bounds.interrupted() {
-                return 0.0;
+                return Step::NONE;
             }
             let scores: Vec<f64> = point.scores.iter().zip(&along).map(|(s, u)| s + alpha * u).collect();
             let terms = self.terms(&scores);
-            let weights = self.moved(point, model, alpha);
-            let value = terms.loss + self.n * self.problem.weighted_penalty.value(&weights);
-            if value <= point.value + ARMIJO * alpha * slope {
+            let penalty = model.penalty(alpha);
+            if terms.loss + penalty <= point.value + ARMIJO * alpha * slope {
                 match alpha {
-                    1.0 => guard.relax(),
-                    _ => self.learn_curvature(point, &along, alpha, guard),
+                    1.0 => memory.relax(),
+                    _ => self.learn_curvature(point, &along, alpha, memory),
                 }
-                (point.weights, point.scores) = (weights, scores);
-                point.bias += alpha * model.bias;
-                self.enter(point, terms);
-                self.settle_again(point);
-                columns.products(&point.slopes, &mut point.gradient);
-                return alpha;
+                let left =
+                    if alpha == 1.0 { distance_after(point, model, &terms, &along) } else { f64::INFINITY };
+                self.move_weights(point, model, alpha);
+                (point.scores, point.penalty) = (scores, penalty);
+                point.enter(terms);
+                self.settle_bias(point, 2, self.enough());
+                self.update_gradient(point, columns);
+                return Step { alpha, left };
             }
             alpha *= 0.5;
         }
-        self.learn_curvature(point, &along, alpha, guard);
-        0.0
-    }
-
-    /// Moves the bias to its best again, if the step left it noticeably off.
-    fn settle_again(&self, point: &mut Point) {
-        if self.problem.bias {
-            self.settle(point, 2, self.enough());
-        }
+        self.learn_curvature(point, &along, alpha, memory);
+        Step::NONE
     }
 
     /// The change of the scores by the full move.
@@ -79,19 +89,17 @@ impl<V: Value> Newton<'_, V> {
         (0..rows.len()).into_par_iter().with_min_len(1024).map(one).collect()
     }
 
-    /// The weights after this share of the move. Weights that the full move takes to zero are exactly zero.
-    pub(super) fn moved(&self, point: &Point, model: &QuadraticModel, alpha: f64) -> Vec<f64> {
-        let mut weights = point.weights.clone();
+    /// Moves the weights and the bias by this share of the move. Weights that the full move takes to zero are exactly zero.
+    pub(super) fn move_weights(&self, point: &mut Point, model: &QuadraticModel, alpha: f64) {
         for (k, &j) in model.set.iter().enumerate() {
-            let (from, to) = (model.from[k], model.to[k]);
-            weights[j as usize] = model.units[k] * (from + alpha * (to - from));
+            point.weights[j as usize] = model.units[k] * model.at(k, alpha);
         }
-        weights
+        point.bias += alpha * model.bias;
     }
 
     /// Learns, per row, the curvature that the full move encountered. If the curvature is unbounded
     /// (Poisson), it is not evaluated so far away: the last move that was too long is far enough.
-    fn learn_curvature(&self, point: &Point, along: &[f64], alpha: f64, guard: &mut Guard) {
+    fn learn_curvature(&self, point: &Point, along: &[f64], alpha: f64, memory: &mut Memory) {
         let (examples, loss) = (self.problem.examples, self.problem.loss);
         let share = if loss.curvature().is_some() { 1.0 } else { 2.0 * alpha };
         let far = along.iter().map(|u| share * u).enumerate().filter(|(_, u)| u.abs() > FAR);
@@ -101,13 +109,32 @@ impl<V: Value> Newton<'_, V> {
                 weight * (loss.value(point.scores[i] + u, target) - loss.value(point.scores[i], target));
             let met = 2.0 * (rise - point.slopes[i] * u) / (u * u);
             if met.is_finite() {
-                guard.repair[i] = guard.repair[i].max(met);
+                memory.repair[i] = memory.repair[i].max(met);
             }
         }
     }
 }
 
-impl Guard {
+/// An upper bound on the distance n(F − F*) after a full step to the minimum of the model, as far as F is quadratic there.
+///
+/// ```text
+/// e = ℓ′(s + u) − ℓ′(s) − D·u          what the model missed of the derivatives, so that the gradient there is Xᵀe
+/// ½·(Xᵀe)ᵀ(XᵀD₊X)⁻¹(Xᵀe) ≤ ½·Σ e²/D₊   with D₊ after the step, because the left side is the length of a projection
+/// ```
+///
+/// The model misses all of the change in rows that its sums omit.
+fn distance_after(point: &Point, model: &QuadraticModel, terms: &Terms, along: &[f64]) -> f64 {
+    let curvature = model.gram.as_ref().map_or(&point.second_derivatives, |kept| &kept.curvature);
+    let one = |i: usize| {
+        let kept = model.keep.as_ref().is_none_or(|keep| keep[i]);
+        let seen = if kept { curvature[i] * along[i] } else { 0.0 };
+        let missed = terms.slopes[i] - point.slopes[i] - seen;
+        if missed == 0.0 { 0.0 } else { missed * missed / terms.second_derivatives[i] }
+    };
+    0.5 * (0..along.len()).map(one).sum::<f64>() + ROUNDING * point.value.abs()
+}
+
+impl Memory {
     /// Trusts the curvature more after a full step.
     fn relax(&mut self) {
         self.theta *= 0.2;

@@ -16,52 +16,35 @@
 //! decrease of a step is below the tolerance. [`NewtonStop`] tells which.
 
 mod by_columns;
+mod descend;
 mod face;
+mod follow;
 mod gains;
 mod gram;
+mod kept_gram;
+mod kept_rows;
 mod line;
 mod model;
 mod multipliers;
 mod point;
 mod sparse_start;
 mod start;
+mod working_set;
 
 use crate::data::rows::{Examples, RowsRef, Value, ValuesRef};
-use crate::optim::kernel::{ColumnStore, Columns};
-use crate::problem::loss::{Admits, Loss};
+use crate::optim::kernel::Columns;
+use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
 pub(crate) use by_columns::ColumnProblem;
+use descend::{Ending, Memory};
+pub(crate) use follow::Reached;
 pub(crate) use gains::Gains;
 pub(crate) use gram::solve_by_cholesky;
-use model::QuadraticModel;
-pub(crate) use model::{largest_gradients, shrunk};
-use point::Point;
+pub(crate) use model::shrunk;
 use sparse_start::SparseStart;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
-/// several times the predicted decrease.
-const MARGIN: f64 = 0.1;
-/// Coordinate descent stops when the remaining decrease is this share of the decrease so far.
-const LITTLE: f64 = 0.1;
-/// Replaces `LITTLE` while the last predicted decrease exceeds `FAR`, relative to F.
-const FAR_LITTLE: f64 = 0.3;
-/// Predicted decrease, relative to F, above which the optimum is far.
-const FAR: f64 = 3e-3;
-/// Replaces `LITTLE` where the predicted decrease must be reliable.
-const SURELY: f64 = 0.05;
-/// Ratio of successive predicted decreases above which convergence counts as slow, so that only a reliable
-/// prediction may stop the solver.
-const SLOW: f64 = 0.3;
-/// Replaces `MARGIN` for a predicted decrease that is not reliable.
-const UNSURE: f64 = 0.01;
-/// Share of the curvature bound that remains where the loss is linear (Huber). Otherwise a weight whose rows
-/// are all there would have no curvature and never move.
-const STRAIGHT: f64 = 0.01;
-
-/// Least margin of all rows at which a problem without a penalty counts as separable: it has no minimum.
-const WIDE: f64 = 10.0;
+pub(crate) use working_set::largest_gradients;
 
 /// The problem to minimise.
 pub struct Problem<'a> {
@@ -159,7 +142,7 @@ pub fn solve(
     solve_on(
         &View::default(),
         problem,
-        start,
+        From { weights: start, reached: &mut None },
         options,
         Bounds { work: usize::MAX, least_steps: 0, interrupt: None },
         watch,
@@ -203,21 +186,29 @@ impl View {
     }
 }
 
+/// Where a solve begins: at the null model, if there is nothing else.
+pub(crate) struct From<'a> {
+    /// Weights and a bias.
+    pub weights: Option<(&'a [f64], f64)>,
+    /// Where the last solve on the same rows and targets ended. Holds the end of this solve afterwards.
+    pub reached: &'a mut Option<Reached>,
+}
+
 /// Like [`solve`], with a view that earlier solves on these rows may have created.
 pub(crate) fn solve_on(
     view: &View,
     problem: &Problem,
-    start: Option<(&[f64], f64)>,
+    from: From,
     options: &Options,
     bounds: Bounds,
     watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
     match problem.examples.rows.values() {
         ValuesRef::F32(values) => {
-            Newton::new(problem, values, options, bounds).run_on_any(&view.in_f32, start, watch)
+            Newton::new(problem, values, options, bounds).run_on_any(&view.in_f32, from, watch)
         }
         ValuesRef::F64(values) => {
-            Newton::new(problem, values, options, bounds).run_on_any(&view.in_f64, start, watch)
+            Newton::new(problem, values, options, bounds).run_on_any(&view.in_f64, from, watch)
         }
     }
 }
@@ -228,18 +219,7 @@ struct Newton<'a, V> {
     options: &'a Options,
     n: f64,
     bounds: Bounds<'a>,
-}
-
-/// Safeguards against a curvature that is too small.
-struct Guard {
-    theta: f64,
-    repair: Vec<f64>,
-}
-
-impl Guard {
-    fn new(rows: usize) -> Guard {
-        Guard { theta: 1.0, repair: vec![0.0; rows] }
-    }
+    scope: Option<&'a [u32]>, // the columns that steps may move, in ascending order; `None` for all
 }
 
 impl<'a, V: Value> Newton<'a, V> {
@@ -249,152 +229,64 @@ impl<'a, V: Value> Newton<'a, V> {
         options: &'a Options,
         bounds: Bounds<'a>,
     ) -> Newton<'a, V> {
-        Newton { problem, values, options, n: problem.examples.len() as f64, bounds }
+        Newton { problem, values, options, n: problem.examples.len() as f64, bounds, scope: None }
     }
 
     /// Runs the method that suits the loss.
     fn run_on_any(
         &self,
         view: &OnceLock<Columns<V>>,
-        start: Option<(&[f64], f64)>,
+        from: From,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
-        match self.run_on_kinks(view, start, watch) {
-            Some(solution) => solution,
-            None => self.run(view, start, watch),
+        let From { weights, reached } = from;
+        if let Some(solution) = self.run_on_kinks(view, weights, watch) {
+            return solution;
         }
+        let columns = || view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values));
+        let (here, ending) = match (reached.take(), weights) {
+            (Some(mut here), _) => {
+                let ending = self.follow(&mut here, columns(), watch);
+                (here, ending)
+            }
+            (None, Some((weights, bias))) => {
+                let point = self.point_at(weights.to_vec(), bias, columns());
+                let mut here = Reached { point, memory: Memory::new(self.problem.examples.len()) };
+                let ending = self.descend(&mut here.point, columns(), &mut here.memory, 0, watch);
+                (here, ending)
+            }
+            (None, None) => self.run(view, watch),
+        };
+        let (weights, bias) = (here.point.weights.clone(), here.point.bias);
+        *reached = Some(here);
+        let Ending { stop, steps, predicted_decrease } = ending;
+        Solution { weights, bias, stop, steps, predicted_decrease, dual: None }
     }
 
+    /// Minimises F from the null model.
     fn run(
         &self,
         view: &OnceLock<Columns<V>>,
-        start: Option<(&[f64], f64)>,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
-    ) -> Solution {
-        let mut point = self.null_point();
-        let most = self.largest_violation(&point); // no weight leaves zero: this is the optimum
-        if self.problem.examples.is_empty() || (start.is_none() && most <= 0.0) {
-            return point.solved(NewtonStop::Gap, 0, 0.0);
+    ) -> (Reached, Ending) {
+        let mut here = Reached { point: self.null_point(), memory: Memory::new(self.problem.examples.len()) };
+        let Reached { point, memory } = &mut here;
+        let most = self.look(point).most;
+        if self.problem.examples.is_empty() || most <= 0.0 {
+            return (here, Ending::at_optimum()); // no weight leaves zero
         }
-        let (mut guard, mut steps) = (Guard::new(self.problem.examples.len()), 0);
-        if start.is_none() && view.get().is_none() && self.may_be_sparse(most) {
-            match self.sparse_start(point, &mut guard, watch) {
-                SparseStart::Ended(solution) => return solution,
-                SparseStart::NotSparse(reached, made) => (point, steps) = (reached, made),
+        let mut steps = 0;
+        if view.get().is_none() && self.may_be_sparse(most) {
+            match self.sparse_start(point, memory, watch) {
+                SparseStart::Ended(ending) => return (here, ending),
+                SparseStart::NotSparse(made) => steps = made,
             }
         }
         let columns = view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values));
-        match start {
-            Some((weights, bias)) => point = self.point_at(weights.to_vec(), bias, columns),
-            None if self.expects_many(most) => point = self.warm_start(point, most, columns),
-            None => (),
+        if self.expects_many(most) {
+            self.warm_start(point, most, columns);
         }
-        self.descend(point, columns, &mut guard, steps, watch)
-    }
-
-    /// Runs Newton steps from a point, with `steps` already done.
-    fn descend(
-        &self,
-        mut point: Point,
-        columns: &impl ColumnStore,
-        guard: &mut Guard,
-        steps: usize,
-        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
-    ) -> Solution {
-        let (mut predicted_decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
-        let mut work = self.bounds.work;
-        for step in steps..self.options.steps {
-            if !point.value.is_finite() {
-                return point.solved(NewtonStop::Diverged, step, predicted_decrease);
-            }
-            if self.is_separated(&point) {
-                return point.solved(NewtonStop::NoMinimum, step, predicted_decrease);
-            }
-            let gap = self.relative_gap(&point);
-            let nonzeros = point.weights.iter().filter(|w| **w != 0.0).count();
-            let go_on =
-                watch(&NewtonProgress { steps: step, objective: point.value / self.n, nonzeros, gap });
-            if gap <= self.options.tolerance && step >= self.bounds.least_steps {
-                return point.solved(NewtonStop::Gap, step, predicted_decrease);
-            }
-            if predicted_decrease <= margin * self.options.tolerance && self.gap_is_loose() {
-                return point.solved(NewtonStop::PredictedDecrease, step, predicted_decrease);
-            }
-            if !go_on {
-                return point.solved(NewtonStop::Interrupted, step, predicted_decrease);
-            }
-            if work == 0 {
-                return point.solved(NewtonStop::Steps, step, predicted_decrease);
-            }
-            let most = self.largest_violation(&point);
-            self.guard_curvature(&mut point, guard, most);
-            let mut model = QuadraticModel::build(self, &point, columns, most);
-            let surely =
-                self.gap_is_loose() && slow && predicted_decrease <= self.options.tolerance && model.whole;
-            let little = match surely {
-                true => SURELY,
-                false if predicted_decrease > FAR => FAR_LITTLE,
-                false => LITTLE,
-            };
-            let touched = model.solve(little, surely, Bounds { work, ..self.bounds });
-            if !model.predicted.is_finite() {
-                return point.solved(NewtonStop::Diverged, step, predicted_decrease);
-            }
-            work = work.saturating_sub(touched + self.problem.examples.rows.nonzeros() + point.weights.len());
-            let last = predicted_decrease;
-            predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
-            slow = predicted_decrease > SLOW * last;
-            let before = point.value;
-            let alpha = self.line_search(&mut point, &model, columns, guard);
-            margin = match surely {
-                _ if alpha < 1.0 || !model.whole || model.stuck || model.unsolved => 0.0,
-                true => MARGIN,
-                false => UNSURE,
-            };
-            idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
-            if idle == 3 {
-                return point.solved(NewtonStop::Precision, step + 1, predicted_decrease);
-            }
-        }
-        point.solved(NewtonStop::Steps, self.options.steps, predicted_decrease)
-    }
-
-    /// Whether the point shows that F has no minimum: without a penalty, every row is on its side of the boundary by a
-    /// wide margin, and the loss still falls. The side of a count is that of zero, if it is zero.
-    fn is_separated(&self, point: &Point) -> bool {
-        let Problem { examples, loss, weighted_penalty, .. } = self.problem;
-        let side = |i: usize| match loss.admits() {
-            Admits::Classes => examples.targets[i],
-            Admits::NonNegative if examples.targets[i] == 0.0 => -1.0,
-            _ => 0.0,
-        };
-        let apart = |i: usize| point.scores[i] * side(i) > WIDE || examples.weight(i) == 0.0;
-        let falls = point.slopes.iter().any(|slope| *slope != 0.0);
-        weighted_penalty.penalty.is_none() && falls && (0..examples.len()).all(apart)
-    }
-
-    /// Whether the duality gap is loose. If λ₂ = 0, the gap is of first order in the violation, and the
-    /// distance of second order. For an unpenalised weight there is no gap.
-    fn gap_is_loose(&self) -> bool {
-        let WeightedPenalty { penalty, factors, .. } = self.problem.weighted_penalty;
-        penalty.l2 == 0.0 || factors.is_some_and(|factors| factors.contains(&0.0))
-    }
-
-    /// Blends D with the curvature bound for badly misclassified rows, and raises D where a step was too
-    /// long.
-    fn guard_curvature(&self, point: &mut Point, guard: &mut Guard, most: f64) {
-        let floor = if most < 2.0 * self.n * self.problem.weighted_penalty.penalty.l1 { 0.0 } else { 0.1 };
-        guard.theta = guard.theta.max(floor);
-        let Problem { examples, loss, .. } = self.problem;
-        let half = 0.5 * loss.gradient_bound();
-        for i in 0..examples.len() {
-            let (weight, second_derivative) = (examples.weight(i), point.second_derivatives[i]);
-            let theta = if second_derivative == 0.0 { guard.theta.max(STRAIGHT) } else { guard.theta };
-            if theta > 0.0 && point.slopes[i].abs() > half * weight {
-                let bound = loss.majoriser(point.scores[i], examples.targets[i]).unwrap_or(0.0) * weight;
-                point.second_derivatives[i] += theta * (bound - second_derivative).max(0.0);
-            }
-            point.second_derivatives[i] = point.second_derivatives[i].max(guard.repair[i]);
-        }
+        let ending = self.descend(point, columns, memory, steps, watch);
+        (here, ending)
     }
 }

@@ -9,28 +9,57 @@
 //! λ₁uₖ, λ₂uₖ². X̃ is stored, so that a sweep reads one vector, not two. Rows of small Dᵢ are omitted from
 //! the sums by column, but their part of the diagonal is kept (`rest`).
 
+use super::descend::Memory;
 use super::gains::Gains;
 use super::gram::Gram;
-use super::point::{Point, total};
+use super::kept_gram::KeptGram;
+use super::kept_rows::KeptRows;
+use super::point::Point;
+use super::working_set::working_set;
 use super::{Bounds, Newton};
 use crate::data::rows::Value;
-use crate::optim::kernel::{ColumnStore, CompactColumns, DecodedColumns, ModelColumns};
+use crate::optim::kernel::{ColumnStore, ModelColumns};
 use crate::problem::penalty::ElasticNet;
 use crate::util::number::positive_part;
 use crate::util::random::Random;
 
-/// Rows whose curvature, divided by their sample weight, is below this share of the largest may be omitted,
-const FAINT: f64 = 4e-3;
-/// if the omitted rows together have at most this share of all curvature,
-const FAINT_TOTAL: f64 = 5e-3;
-/// and at most this share of the curvature of each weight.
-const FAINT_COLUMN: f64 = 0.3;
 /// Ratio of successive decreases above which conjugate gradients on the face are worth their passes.
 const SLOW: f64 = 0.5;
 /// Cost of conjugate gradients on the face, in passes over the columns.
 const FACE_PASSES: usize = 10;
-/// Maximum growth of the working set, unless twice the number of non-zero weights is larger.
-const GROWTH: usize = 1000;
+
+/// Maximum number of sweeps,
+const MOST_SWEEPS: usize = 1000;
+/// and of sweeps if little accuracy suffices.
+const FEW_SWEEPS: usize = 50;
+
+/// Ratio of successive decreases above which sweeps are too slow to tell what is left.
+const RELIABLE: f64 = 0.8;
+/// What is left may be this many times what sweeps tell.
+const UNSURE: f64 = 8.0;
+
+/// How accurately to minimise Q.
+#[derive(Clone, Copy)]
+pub(super) struct Accuracy {
+    /// The remaining decrease, as a share of the decrease so far.
+    pub share: f64,
+    /// Whether not to rely on sweeps alone, which may be slow, but to run conjugate gradients on the face as well.
+    pub surely: bool,
+    /// The remaining decrease that suffices for the last step,
+    pub enough: f64,
+    /// which this step is if F misses less than `enough` of its minimum because of this share of the decrease.
+    pub missed: f64,
+}
+
+impl Accuracy {
+    /// The remaining decrease at which to end, after this decrease, and whether it must be reliable.
+    pub(super) fn for_decrease(&self, decrease: f64) -> (f64, bool) {
+        match self.missed * decrease <= self.enough {
+            true => (self.enough.min(self.share * decrease), true),
+            false => (self.share * decrease, self.surely),
+        }
+    }
+}
 
 /// The quadratic model and the current point of its minimisation.
 pub(super) struct QuadraticModel<'c> {
@@ -54,6 +83,8 @@ pub(super) struct QuadraticModel<'c> {
     pub bias: f64,
     /// The predicted decrease Q(from) − Q(to).
     pub predicted: f64,
+    /// An estimate of Q(to) − min Q over the working set; infinity if there is no reliable one.
+    pub left: f64,
     pub(super) gradient: Vec<f64>,
     pub(super) weighted_penalty: Vec<ElasticNet>, // times n
     pub(super) nonnegative: bool,
@@ -63,6 +94,8 @@ pub(super) struct QuadraticModel<'c> {
     pub(super) squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the others
     pub(super) roots: Vec<f32>,        // √D
     pub(super) tilt: Vec<f32>,         // t
+    pub(super) keep: Option<Vec<bool>>, // the rows that the sums by column contain; `None` for all
+    pub(super) gram: Option<KeptGram>, // replaces the columns
 }
 
 impl<'c> QuadraticModel<'c> {
@@ -71,10 +104,35 @@ impl<'c> QuadraticModel<'c> {
         point: &Point,
         columns: &'c impl ColumnStore,
         most: f64,
+        memory: &mut Memory,
+    ) -> QuadraticModel<'c> {
+        let (mut set, whole) = working_set(newton, point, most);
+        let kept = memory.gram.take().filter(|kept| kept.contains(&set));
+        let kept = kept.or_else(|| KeptGram::of(newton, point, columns, &set));
+        let rows = match &kept {
+            Some(kept) => {
+                set.clone_from(&kept.set);
+                KeptRows::none(point, kept)
+            }
+            None => {
+                Random::new(point.weights.len() as u64).shuffle(&mut set); // sweeps in order may be slow
+                KeptRows::of(newton, point, columns, &set)
+            }
+        };
+        QuadraticModel { gram: kept, ..QuadraticModel::on_rows(newton, point, columns, rows, set, whole) }
+    }
+
+    /// The model of a working set on some of the rows.
+    fn on_rows<V: Value>(
+        newton: &Newton<V>,
+        point: &Point,
+        columns: &impl ColumnStore,
+        rows: KeptRows<'c>,
+        set: Vec<u32>,
+        whole: bool,
     ) -> QuadraticModel<'c> {
         let weighted_penalty = &newton.problem.weighted_penalty;
-        let (set, whole) = working_set(newton, point, most);
-        let Kept { columns: kept_columns, squares, roots, of_bias } = Kept::of(newton, point, columns, &set);
+        let KeptRows { columns: kept_columns, squares, roots, of_bias, keep } = rows;
         let units: Vec<f64> = set.iter().map(|&j| columns.unit(j as usize)).collect();
         let from: Vec<f64> =
             set.iter().zip(&units).map(|(&j, unit)| point.weights[j as usize] / unit).collect();
@@ -99,6 +157,7 @@ impl<'c> QuadraticModel<'c> {
             whole,
             bias: 0.0,
             predicted: 0.0,
+            left: f64::INFINITY,
             columns: kept_columns,
             squares,
             nonnegative: weighted_penalty.nonnegative,
@@ -106,6 +165,8 @@ impl<'c> QuadraticModel<'c> {
             tilt: vec![0.0; roots.len()],
             roots,
             of_bias,
+            keep,
+            gram: None,
         };
         let stuck = |k: usize| {
             model.second_derivative(k) <= 0.0 && model.gradient[k].abs() > model.weighted_penalty[k].l1
@@ -143,21 +204,25 @@ impl<'c> QuadraticModel<'c> {
         tilt.iter().zip(&self.roots).map(|(t, root)| f64::from(t * root)).sum()
     }
 
-    /// Minimises Q until the extrapolated remaining decrease is this share of the decrease so far.
-    ///
-    /// With `surely`, it does not rely on sweeps alone, which may be slow: it also runs conjugate gradients
-    /// on the face. It ends early within `bounds`, and returns how many numbers it touched.
-    pub fn solve(&mut self, little: f64, surely: bool, bounds: Bounds) -> usize {
+    /// Minimises Q to some accuracy. Ends early within `bounds`, and returns how many numbers it touched.
+    pub fn solve(&mut self, accuracy: Accuracy, bounds: Bounds) -> usize {
+        if let Some(kept) = self.gram.take() {
+            let touched = self.solve_gram(&kept.gram, accuracy, bounds.work);
+            self.gram = Some(kept);
+            return touched;
+        }
         if let Some(gram) = Gram::of(self) {
-            return self.columns.nonzeros() + self.solve_gram(&gram, bounds.work);
+            return self.columns.nonzeros() + self.solve_gram(&gram, accuracy, bounds.work);
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
         let (mut gains, mut rows, mut since, mut touched) = (Gains::default(), None, 0, 0);
-        for _ in 0..if surely { 1000 } else { 50 } {
+        for sweep in 0..MOST_SWEEPS {
             let gain = self.sweep(&mut active);
-            let settled = gains.left_after(gain) <= little;
+            let left = gains.left_after(gain);
+            let (least, surely) = accuracy.for_decrease(gains.all);
+            let settled = left <= least;
             touched += self.columns.nonzeros() + self.tilt.len();
-            if settled && !surely {
+            if !surely && (settled || sweep == FEW_SWEEPS) {
                 break;
             }
             if touched >= bounds.work || bounds.interrupted() {
@@ -171,7 +236,8 @@ impl<'c> QuadraticModel<'c> {
                 gains.add_jump(gain);
                 touched += FACE_PASSES * self.columns.nonzeros();
                 since = 1;
-                if settled && gain <= little * gains.all {
+                if settled && gain <= least {
+                    self.left = if gains.ratio() <= RELIABLE { UNSURE * least } else { f64::INFINITY };
                     break;
                 }
             }
@@ -252,6 +318,17 @@ impl<'c> QuadraticModel<'c> {
 }
 
 impl QuadraticModel<'_> {
+    /// Weight `k` after this share of the move, in the model's units.
+    pub(super) fn at(&self, k: usize, alpha: f64) -> f64 {
+        self.from[k] + alpha * (self.to[k] - self.from[k])
+    }
+
+    /// The penalty n·R after this share of the move. The working set contains all non-zero weights.
+    pub(super) fn penalty(&self, alpha: f64) -> f64 {
+        let one = |(k, penalty): (usize, &ElasticNet)| penalty.value(&[self.at(k, alpha)]);
+        self.weighted_penalty.iter().enumerate().map(one).sum()
+    }
+
     /// The derivative of n·R along the move, after this share of it. At zero, it is the one from before.
     pub(super) fn penalty_derivative(&self, alpha: f64) -> f64 {
         let one = |k: usize| {
@@ -265,113 +342,10 @@ impl QuadraticModel<'_> {
     }
 }
 
-/// The rows with enough curvature to be kept in the sums by column.
-struct Kept<'c> {
-    columns: ModelColumns<'c>,
-    squares: Vec<[f64; 2]>,
-    roots: Vec<f32>,
-    of_bias: [f64; 3],
-}
-
-impl<'c> Kept<'c> {
-    fn of<V: Value>(
-        newton: &Newton<V>,
-        point: &Point,
-        columns: &'c impl ColumnStore,
-        set: &[u32],
-    ) -> Kept<'c> {
-        let curvature = &point.second_derivatives;
-        if let Some(columns) = columns.instead_of_copy(set) {
-            return Kept::all_rows(point, columns, set);
-        }
-        let mut keep = rows_to_keep(curvature, |i| newton.problem.examples.weight(i));
-        let kept = Kept::rows(point, columns, set, &keep);
-        let faint = |[kept, rest]: &[f64; 2]| *rest > FAINT_COLUMN * (kept + rest);
-        if !kept.squares.iter().any(faint) {
-            return kept;
-        }
-        for (&j, _) in set.iter().zip(&kept.squares).filter(|(_, squares)| faint(squares)) {
-            columns.for_each(j as usize, |i, _| keep[i] = curvature[i] > 0.0);
-        }
-        Kept::rows(point, columns, set, &keep)
-    }
-
-    fn rows(point: &Point, columns: &impl ColumnStore, set: &[u32], keep: &[bool]) -> Kept<'c> {
-        let (mut place, mut roots) = (vec![u32::MAX; keep.len()], Vec::new());
-        let mut of_bias = [total(&point.slopes), 0.0, 0.0];
-        for (i, &second_derivative) in point.second_derivatives.iter().enumerate() {
-            if keep[i] {
-                place[i] = roots.len() as u32;
-                roots.push(second_derivative.sqrt() as f32);
-                of_bias[1] += second_derivative;
-            } else {
-                of_bias[2] += second_derivative;
-            }
-        }
-        let (copied, squares) = columns.to_f32(set, &place, &roots, &point.second_derivatives);
-        Kept { columns: ModelColumns::Copied(copied), squares, roots, of_bias }
-    }
-
-    /// All rows, of columns that are decoded at each use.
-    fn all_rows(point: &Point, columns: &'c CompactColumns, set: &[u32]) -> Kept<'c> {
-        let curvature = &point.second_derivatives;
-        let roots: Vec<f32> =
-            curvature.iter().map(|second_derivative| second_derivative.sqrt() as f32).collect();
-        let of_bias = [total(&point.slopes), total(curvature), 0.0];
-        let (columns, squares) = DecodedColumns::new(columns, set, &roots, curvature);
-        Kept { columns: ModelColumns::Decoded(columns), squares, roots, of_bias }
-    }
-}
-
-/// Whether each row is kept. A row is omitted because its loss is nearly straight, never because its weight is
-/// small: light rows may have all the curvature in a direction that heavy rows do not have.
-fn rows_to_keep(curvature: &[f64], weight: impl Fn(usize) -> f64) -> Vec<bool> {
-    let most = FAINT_TOTAL * total(curvature);
-    let rows = || curvature.iter().enumerate();
-    let highest = rows().filter(|(_, d)| **d > 0.0).map(|(i, d)| d / weight(i)).fold(0.0, f64::max);
-    let mut least = FAINT * highest.min(f64::MAX); // not infinite, so that it can fall
-    while rows().filter(|(i, d)| **d <= least * weight(*i)).map(|(_, d)| d).sum::<f64>() > most {
-        least *= 0.25;
-    }
-    rows().map(|(i, d)| *d > least * weight(i)).collect()
-}
-
 /// Soft thresholding: moves `v` towards zero by an amount, or to zero.
 pub(crate) fn shrunk(v: f64, by: f64, nonnegative: bool) -> f64 {
     match v.abs() - by {
         left if left <= 0.0 || (nonnegative && v < 0.0) => 0.0,
         left => left.copysign(v),
     }
-}
-
-/// The non-zero weights and those that would leave zero or nearly would, in random order. Also returns
-/// whether these are all.
-fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64) -> (Vec<u32>, bool) {
-    let weighted_penalty = &newton.problem.weighted_penalty;
-    let (mut set, mut near) = (Vec::new(), Vec::new());
-    for (j, &w) in point.weights.iter().enumerate() {
-        let l1 = newton.n * weighted_penalty.at(j).l1;
-        let g = point.gradient[j];
-        let steep = if weighted_penalty.nonnegative { -g } else { g.abs() };
-        if w != 0.0 {
-            set.push(j as u32);
-        } else if steep > l1 - (0.5 * most).min(0.1 * l1) && (steep > l1 || l1 > 0.0) {
-            near.push((steep - l1, j as u32));
-        }
-    }
-    let growth = GROWTH.max(2 * set.len());
-    let whole = near.len() <= growth;
-    set.extend(largest_gradients(near, growth).into_iter().map(|(_, j)| j));
-    set.sort_unstable();
-    Random::new(point.weights.len() as u64).shuffle(&mut set);
-    (set, whole)
-}
-
-/// At most `most` columns with the largest gradients. Among equal gradients, the first column wins.
-pub(crate) fn largest_gradients<I: Copy + Ord>(mut near: Vec<(f64, I)>, most: usize) -> Vec<(f64, I)> {
-    if near.len() > most {
-        near.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        near.truncate(most);
-    }
-    near
 }

@@ -1,8 +1,10 @@
 //! The state of the solver at one point: weights, scores, derivatives and the gradient.
 
-use super::{Newton, NewtonStop, Solution};
+use super::descend::Ending;
+use super::{Newton, Problem, Solution};
 use crate::data::rows::Value;
 use crate::optim::kernel::ColumnStore;
+use crate::problem::loss::Derivatives;
 use crate::util::number::{larger_or_nan, positive_part};
 use rayon::prelude::*;
 
@@ -11,7 +13,11 @@ const CHUNK: usize = 4096;
 /// Maximum number of step lengths for the bias, each a quarter of the last.
 const QUARTERS: usize = 60;
 
+/// Maximum number of steps that balance the derivatives.
+const BALANCING_STEPS: usize = 5;
+
 /// A point (w, b) and its derived quantities. Sums over rows, not means.
+#[derive(Clone)]
 pub(super) struct Point {
     pub weights: Vec<f64>,
     pub bias: f64,
@@ -19,14 +25,32 @@ pub(super) struct Point {
     pub slopes: Vec<f64>,             // ω∘ℓ′
     pub second_derivatives: Vec<f64>, // ω∘ℓ″
     pub gradient: Vec<f64>,
-    pub value: f64, // n·F
+    pub penalty: f64, // n·R
+    pub value: f64,   // n·F
 }
 
 impl Point {
+    /// Enters the terms at the scores.
+    pub fn enter(&mut self, terms: Terms) {
+        self.value = terms.loss + self.penalty;
+        (self.slopes, self.second_derivatives) = (terms.slopes, terms.second_derivatives);
+    }
+
     /// Converts the point to a solution.
-    pub fn solved(self, stop: NewtonStop, steps: usize, predicted_decrease: f64) -> Solution {
+    pub fn solved(self, ending: Ending) -> Solution {
+        let Ending { stop, steps, predicted_decrease } = ending;
         Solution { weights: self.weights, bias: self.bias, stop, steps, predicted_decrease, dual: None }
     }
+}
+
+/// What the gradient tells about a point.
+pub(super) struct Look {
+    /// The relative duality gap, with the loss derivatives as dual variables.
+    pub gap: f64,
+    /// The largest violation of the optimality conditions, times n.
+    pub most: f64,
+    /// The number of non-zero weights.
+    pub nonzeros: usize,
 }
 
 /// Loss terms at some scores.
@@ -39,28 +63,22 @@ pub(super) struct Terms {
 impl<V: Value> Newton<'_, V> {
     /// Computes the loss, its derivatives and second derivatives at some scores.
     pub(super) fn terms(&self, scores: &[f64]) -> Terms {
-        let examples = self.problem.examples;
-        let loss = self.problem.loss;
+        let Problem { examples, loss, .. } = self.problem;
         let (mut slopes, mut second_derivatives) = (vec![0.0; scores.len()], vec![0.0; scores.len()]);
         let pieces: Vec<f64> = (slopes.par_chunks_mut(CHUNK).zip(second_derivatives.par_chunks_mut(CHUNK)))
             .enumerate()
             .map(|(piece, (slopes, second_derivatives))| {
-                let first = piece * CHUNK;
-                let mut sum = 0.0;
-                // Without weights and offsets all scores are equal, so two classes have only two results.
-                let mut known = [([f64::NAN; 2], [0.0; 3]); 2];
-                for k in 0..slopes.len() {
-                    let weight = examples.weight(first + k);
-                    let asked = [scores[first + k], examples.targets[first + k]];
-                    let slot = &mut known[usize::from(asked[1] > 0.0)];
-                    if slot.0 != asked {
-                        *slot = (asked, loss.taylor(asked[0], asked[1]));
-                    }
-                    let [value, slope, second_derivative] = slot.1;
-                    sum += weight * value;
-                    (slopes[k], second_derivatives[k]) = (weight * slope, weight * second_derivative);
+                let span = piece * CHUNK..piece * CHUNK + slopes.len();
+                let mut values = vec![0.0; slopes.len()];
+                let out = Derivatives { values: &mut values, slopes, second_derivatives };
+                loss.taylor_of_rows(&scores[span.clone()], &examples.targets[span.clone()], out);
+                let Some(weights) = examples.weights else { return total(&values) };
+                for (k, weight) in weights[span].iter().enumerate() {
+                    values[k] *= weight;
+                    slopes[k] *= weight;
+                    second_derivatives[k] *= weight;
                 }
-                sum
+                total(&values)
             })
             .collect();
         Terms { loss: pieces.into_iter().sum(), slopes, second_derivatives }
@@ -78,6 +96,7 @@ impl<V: Value> Newton<'_, V> {
             slopes: Vec::new(),
             second_derivatives: Vec::new(),
             gradient: vec![0.0; width],
+            penalty: 0.0,
             value: 0.0,
         };
         self.settle(&mut point, 60, 1e-12); // λ₁_max depends on it
@@ -101,21 +120,34 @@ impl<V: Value> Newton<'_, V> {
         let one = |i: usize| examples.rows.row(self.values, i).dot(&weights) + bias + examples.offset(i);
         let scores: Vec<f64> = (0..examples.len()).into_par_iter().with_min_len(1024).map(one).collect();
         let (slopes, second_derivatives, gradient) = (Vec::new(), Vec::new(), vec![0.0; weights.len()]);
-        let mut point = Point { weights, bias, scores, slopes, second_derivatives, gradient, value: 0.0 };
+        let penalty = self.n * self.problem.weighted_penalty.value(&weights);
+        let mut point =
+            Point { weights, bias, scores, slopes, second_derivatives, gradient, penalty, value: 0.0 };
         self.settle(&mut point, 30, self.enough());
         columns.products(&point.slopes, &mut point.gradient);
         point
     }
 
-    /// Computes the terms at the scores. Takes at most `most` Newton steps on the bias while they decrease
-    /// the loss.
+    /// Computes the gradient of the columns that steps may move.
+    pub(super) fn update_gradient(&self, point: &mut Point, columns: &impl ColumnStore) {
+        let Some(scope) = self.scope else { return columns.products(&point.slopes, &mut point.gradient) };
+        let one = |&j: &u32| columns.product(j as usize, &point.slopes);
+        let found: Vec<f64> = scope.par_iter().with_min_len(512).map(one).collect();
+        scope.iter().zip(found).for_each(|(&j, g)| point.gradient[j as usize] = g);
+    }
+
+    /// Computes the terms at the scores, and moves the bias to its best by at most `most` steps.
     pub(super) fn settle(&self, point: &mut Point, most: usize, enough: f64) {
         let terms = self.terms(&point.scores);
-        self.enter(point, terms);
-        let penalty = self.n * self.problem.weighted_penalty.value(&point.weights);
+        point.enter(terms);
+        self.settle_bias(point, most, enough);
+    }
+
+    /// Takes at most `most` Newton steps on the bias while they decrease the loss.
+    pub(super) fn settle_bias(&self, point: &mut Point, most: usize, enough: f64) {
         for _ in 0..if self.problem.bias { most } else { 0 } {
             let (slope, second_derivative) = (total(&point.slopes), total(&point.second_derivatives));
-            let size: f64 = point.slopes.iter().map(|slope| slope.abs()).sum();
+            let size = total_size(&point.slopes);
             if slope.abs() <= 1e-13 * size
                 || slope * slope <= 2e-4 * enough * second_derivative * point.value.abs()
             {
@@ -127,7 +159,7 @@ impl<V: Value> Newton<'_, V> {
             for _ in 0..QUARTERS {
                 let scores: Vec<f64> = point.scores.iter().map(|score| score + step).collect();
                 let terms = self.terms(&scores);
-                if terms.loss + penalty <= point.value {
+                if terms.loss + point.penalty <= point.value {
                     moved = Some((scores, terms));
                     break;
                 }
@@ -138,8 +170,30 @@ impl<V: Value> Newton<'_, V> {
             }
             let Some((scores, terms)) = moved else { break };
             (point.bias, point.scores) = (point.bias + step, scores);
-            self.enter(point, terms);
+            point.enter(terms);
         }
+    }
+
+    /// Moves the bias until the derivatives sum to at most this share of their magnitudes, as far as rounding allows.
+    /// Returns whether the bias moved.
+    pub(super) fn balance_bias(&self, point: &mut Point, share: f64) -> bool {
+        let mut moves = false;
+        for _ in 0..if self.problem.bias { BALANCING_STEPS } else { 0 } {
+            let (slope, second_derivative) = (total(&point.slopes), total(&point.second_derivatives));
+            let size = total_size(&point.slopes);
+            let step = -slope / second_derivative;
+            if slope.abs() <= share * size || !step.is_finite() {
+                break;
+            }
+            let scores: Vec<f64> = point.scores.iter().map(|score| score + step).collect();
+            let terms = self.terms(&scores);
+            if total(&terms.slopes).abs() >= slope.abs() {
+                break;
+            }
+            (point.bias, point.scores, moves) = (point.bias + step, scores, true);
+            point.enter(terms);
+        }
+        moves
     }
 
     /// A decrease that is small relative to the tolerance.
@@ -147,30 +201,20 @@ impl<V: Value> Newton<'_, V> {
         self.options.tolerance.clamp(1e-12, 1e-4)
     }
 
-    pub(super) fn enter(&self, point: &mut Point, terms: Terms) {
-        point.value = terms.loss + self.n * self.problem.weighted_penalty.value(&point.weights);
-        (point.slopes, point.second_derivatives) = (terms.slopes, terms.second_derivatives);
-    }
-
-    /// The largest violation of the optimality conditions, times n.
-    pub(super) fn largest_violation(&self, point: &Point) -> f64 {
-        let weighted_penalty = &self.problem.weighted_penalty;
-        let one = |j: usize| weighted_penalty.violation(j, point.weights[j], point.gradient[j] / self.n);
-        (0..point.weights.len()).map(one).fold(0.0, larger_or_nan) * self.n
-    }
-
-    /// The relative duality gap of the point, with its derivatives as dual variables.
+    /// Computes what the gradient tells about a point.
     ///
     /// The bias is at its best, so the derivatives nearly sum to zero. The bound of `eval::objective` is the
     /// rigorous one; this one needs no pass.
-    pub(super) fn relative_gap(&self, point: &Point) -> f64 {
+    pub(super) fn look(&self, point: &Point) -> Look {
         let weighted_penalty = &self.problem.weighted_penalty;
-        if weighted_penalty.penalty.is_none() {
-            return f64::INFINITY;
-        }
         let (mut gap, mut along, mut share) = (0.0, 0.0, 1.0f64);
-        for (j, (&w, g)) in point.weights.iter().zip(&point.gradient).enumerate() {
-            let (penalty, g) = (weighted_penalty.at(j), g / self.n);
+        let (mut most, mut nonzeros) = (0.0, 0);
+        self.for_each_column(|j| {
+            let (penalty, w, g) = (weighted_penalty.at(j), point.weights[j], point.gradient[j] / self.n);
+            if w == 0.0 && g.abs() <= penalty.l1 {
+                return; // most weights: optimal, and without a part in the gap
+            }
+            most = larger_or_nan(most, weighted_penalty.violation(j, w, g));
             let beyond = weighted_penalty.excess_gradient(j, g);
             if penalty.l2 > 0.0 {
                 gap += beyond * beyond / (2.0 * penalty.l2);
@@ -178,9 +222,36 @@ impl<V: Value> Newton<'_, V> {
                 share = share.min(penalty.l1 / (penalty.l1 + beyond));
             }
             if w != 0.0 {
+                nonzeros += 1;
                 gap += penalty.l1 * w.abs() + 0.5 * penalty.l2 * w * w + g * w;
                 along -= g * w;
             }
+        });
+        let gap = self.relative_gap(point, gap, along, share);
+        Look { gap, most: most * self.n, nonzeros }
+    }
+
+    /// The sum of ω(ℓ*(θu) − θu·o) over the rows, for a share θ of their derivatives ωu.
+    fn conjugates(&self, slopes: &[f64], share: f64) -> f64 {
+        let Problem { examples, loss, .. } = self.problem;
+        let unweighted = |(i, slope): (usize, &f64)| match examples.weight(i) {
+            0.0 => 0.0,
+            weight => share * slope / weight,
+        };
+        let slopes: Vec<f64> = slopes.iter().enumerate().map(unweighted).collect();
+        let mut conjugates = vec![0.0; slopes.len()];
+        loss.conjugate_of_rows(&slopes, examples.targets, &mut conjugates);
+        let one =
+            |(i, conjugate): (usize, &f64)| examples.weight(i) * (conjugate - slopes[i] * examples.offset(i));
+        conjugates.iter().enumerate().map(one).sum()
+    }
+
+    /// The relative gap, for derivatives that shrink by `share` to satisfy the constraints of the dual problem. `gap`
+    /// is the gap without shrinking, and `along` is −Σ gⱼwⱼ.
+    fn relative_gap(&self, point: &Point, gap: f64, along: f64, share: f64) -> f64 {
+        let weighted_penalty = &self.problem.weighted_penalty;
+        if weighted_penalty.penalty.is_none() {
+            return f64::INFINITY;
         }
         let value = (point.value / self.n).abs().max(f64::MIN_POSITIVE);
         if share == 1.0 {
@@ -191,13 +262,7 @@ impl<V: Value> Newton<'_, V> {
         if least > self.options.tolerance {
             return least;
         }
-        let Newton { problem, .. } = self;
-        let one = |i: usize| {
-            let (weight, examples) = (problem.examples.weight(i), problem.examples);
-            let slope = share * point.slopes[i] / weight;
-            weight * (problem.loss.conjugate(slope, examples.targets[i]) - slope * examples.offset(i))
-        };
-        let conjugates: f64 = (0..point.slopes.len()).map(one).sum();
+        let conjugates = self.conjugates(&point.slopes, share);
         let beyond: f64 = (0..point.weights.len())
             .filter(|&j| weighted_penalty.at(j).l2 > 0.0)
             .map(|j| {
@@ -209,6 +274,23 @@ impl<V: Value> Newton<'_, V> {
     }
 }
 
+/// The sum in eight partial sums. A single sum would make each addition wait for the previous one.
 pub(super) fn total(numbers: &[f64]) -> f64 {
-    numbers.iter().sum()
+    eight_sums(numbers, |number| number)
+}
+
+/// The sum of magnitudes.
+fn total_size(numbers: &[f64]) -> f64 {
+    eight_sums(numbers, f64::abs)
+}
+
+fn eight_sums(numbers: &[f64], of: impl Fn(f64) -> f64) -> f64 {
+    let (eights, rest) = numbers.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for eight in eights {
+        for k in 0..8 {
+            sums[k] += of(eight[k]);
+        }
+    }
+    sums.iter().sum::<f64>() + rest.iter().map(|number| of(*number)).sum::<f64>()
 }

@@ -1,9 +1,9 @@
 //! Newton's method for sparse solutions: it works on a copy of a few columns, then checks all columns by
 //! rows. The view by columns, which costs more than that, is never created.
 
-use super::model::largest_gradients;
+use super::descend::{Ending, Memory};
 use super::point::Point;
-use super::{Guard, Newton, NewtonProgress, NewtonStop, Options, Problem, Solution};
+use super::{Newton, NewtonProgress, NewtonStop, Options, Problem, Solution, largest_gradients};
 use crate::data::rows::{Examples, RowsRef, Value};
 use crate::optim::kernel::Columns;
 use crate::problem::penalty::WeightedPenalty;
@@ -25,10 +25,10 @@ const PART: usize = 2;
 
 /// Outcome of the method.
 pub(super) enum SparseStart {
-    /// The optimum, or a stop requested by the caller.
-    Ended(Solution),
-    /// There are too many weights for this method. Holds the current point and the number of steps.
-    NotSparse(Point, usize),
+    /// The point is the optimum, or the caller stopped the solver.
+    Ended(Ending),
+    /// There are too many weights for this method. Holds the number of steps.
+    NotSparse(usize),
 }
 
 /// Some columns of the data, stored by row and by column.
@@ -49,8 +49,8 @@ impl<V: Value> Newton<'_, V> {
     /// Runs the method from the null model.
     pub(super) fn sparse_start(
         &self,
-        mut point: Point,
-        guard: &mut Guard,
+        point: &mut Point,
+        memory: &mut Memory,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> SparseStart {
         let rows = self.problem.examples.rows;
@@ -58,9 +58,9 @@ impl<V: Value> Newton<'_, V> {
         rows.ids().iter().for_each(|&j| counts[j as usize] += 1);
         let (mut steps, mut last) = (0, None);
         for _ in 0..LOOKS {
-            let gap = self.relative_gap(&point);
+            let gap = self.look(point).gap;
             let room = rows.nonzeros() / if last.is_none() { ROOM } else { ROOM / 2 };
-            let set = self.candidate_columns(&point, &counts, room);
+            let set = self.candidate_columns(point, &counts, room);
             let enough = last.take().filter(|part: &ColumnSubset<V>| part.has(&set));
             let rest = self.options.steps - steps;
             // Solve loosely until no weight outside the set would move.
@@ -69,17 +69,21 @@ impl<V: Value> Newton<'_, V> {
                 None => Options { tolerance: 0.1 * gap.max(self.options.tolerance), steps: STEPS.min(rest) },
             };
             let Some(part) = enough.or_else(|| ColumnSubset::of(rows, self.values, set)) else { break };
-            let found = self.descend_on(&part, &point, &within, guard, &mut |look| {
+            let found = self.descend_on(&part, point, &within, memory, &mut |look| {
                 watch(&NewtonProgress { steps: steps + look.steps, gap, ..*look })
             });
             steps += found.steps;
-            self.update_point(&mut point, &part, &found);
-            if let Some(stop) = self.ended(&point, &part.set, &within, &found) {
-                return SparseStart::Ended(point.solved(stop, steps, found.predicted_decrease));
+            self.update_point(point, &part, &found);
+            if let Some(stop) = self.ended(point, &part.set, &within, &found) {
+                return SparseStart::Ended(Ending {
+                    stop,
+                    steps,
+                    predicted_decrease: found.predicted_decrease,
+                });
             }
             last = Some(part);
         }
-        SparseStart::NotSparse(point, steps)
+        SparseStart::NotSparse(steps)
     }
 
     /// Why the method ends, if it does, when the weights of `set` are at their best.
@@ -87,7 +91,7 @@ impl<V: Value> Newton<'_, V> {
         if matches!(found.stop, NewtonStop::Interrupted | NewtonStop::NoMinimum | NewtonStop::Diverged) {
             return Some(found.stop);
         }
-        if self.relative_gap(point) <= self.options.tolerance {
+        if self.look(point).gap <= self.options.tolerance {
             return Some(NewtonStop::Gap);
         }
         let beyond =
@@ -139,7 +143,7 @@ impl<V: Value> Newton<'_, V> {
         part: &ColumnSubset<V>,
         point: &Point,
         within: &Options,
-        guard: &mut Guard,
+        memory: &mut Memory,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
         let Problem { examples, loss, weighted_penalty, bias } = *self.problem;
@@ -154,9 +158,11 @@ impl<V: Value> Newton<'_, V> {
             options: within,
             n: self.n,
             bounds: self.bounds,
+            scope: None,
         };
-        let start = newton.point_at(of(&point.weights), point.bias, &part.columns);
-        newton.descend(start, &part.columns, guard, 0, watch)
+        let mut start = newton.point_at(of(&point.weights), point.bias, &part.columns);
+        let ending = newton.descend(&mut start, &part.columns, memory, 0, watch);
+        start.solved(ending)
     }
 
     /// Updates the full point from the weights of the part, with the gradient computed by rows.
@@ -170,6 +176,7 @@ impl<V: Value> Newton<'_, V> {
                 + terms.map(|(&k, x)| x.to_f64() * found.weights[k as usize]).sum::<f64>()
                 + self.problem.examples.offset(i);
         }
+        point.penalty = self.n * self.problem.weighted_penalty.value(&point.weights);
         self.settle(point, 2, self.enough());
         self.gradient_by_rows(point);
     }

@@ -25,13 +25,13 @@ impl<V: Value> Newton<'_, V> {
         l1 * MANY <= most + l1
     }
 
-    /// The better of the null model and the result of some passes.
-    pub(super) fn warm_start(&self, null: Point, most: f64, columns: &Columns<V>) -> Point {
+    /// Moves from the null model to the result of some passes, if that is better.
+    pub(super) fn warm_start(&self, null: &mut Point, most: f64, columns: &Columns<V>) {
         let problem = self.problem;
         let l1 = self.n * problem.weighted_penalty.penalty.l1;
         let plain = problem.weighted_penalty.factors.is_none() && !problem.weighted_penalty.nonnegative;
         if !plain || !problem.loss.gradient_bound().is_finite() || self.n < 2000.0 {
-            return null;
+            return;
         }
         let more = if l1 * VERY_MANY > most + l1 { 2 } else { 6 };
         let passes = (150_000 / problem.examples.len() + 1).clamp(2, more);
@@ -39,16 +39,16 @@ impl<V: Value> Newton<'_, V> {
         let mut ftrl = Ftrl::plain(columns_of_all, problem.weighted_penalty.penalty, ETA, S0, problem.bias);
         for pass in 0..passes {
             if self.bounds.interrupted() {
-                return null;
+                return;
             }
             ftrl.pass(problem.examples, problem.loss, pass as u64);
         }
         let mut warm = self.point_at(ftrl.weights(), ftrl.bias(), columns);
         if warm.value.is_nan() || warm.value >= null.value {
-            return null;
+            return;
         }
         self.zero_test(&mut warm, columns);
-        warm
+        *null = warm;
     }
 
     /// Sets a weight to zero if a single step on it would set it to zero.

@@ -186,7 +186,7 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
         self.unsolved = true;
         for _ in 0..sweeps {
             let gain = self.move_biases() + simd::fastest(Sweep { model: self, active: &mut active });
-            let settled = gains.left_after(gain) <= little;
+            let settled = gains.left_after(gain) <= little * gains.all;
             if settled && !surely {
                 self.unsolved = false;
                 break;

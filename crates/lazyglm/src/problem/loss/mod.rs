@@ -102,6 +102,16 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         [self.value(score, target), self.slope(score, target), second_derivative]
     }
 
+    /// Writes value, first derivative and second derivative of many rows, as [`Loss::taylor`] gives them for one, apart
+    /// from rounding. All slices have the same length.
+    fn taylor_of_rows(&self, scores: &[f64], targets: &[f64], out: Derivatives) {
+        let Derivatives { values, slopes, second_derivatives } = out;
+        let rows = scores.iter().zip(targets).zip(values).zip(slopes).zip(second_derivatives);
+        for ((((&score, &target), value), slope), second_derivative) in rows {
+            [*value, *slope, *second_derivative] = self.taylor(score, target);
+        }
+    }
+
     /// The decrease s(0) − s(h) of the score under gradient flow ds/dτ = −ℓ′(s) for the time h, starting at
     /// s(0) = `score`.
     ///
@@ -118,6 +128,14 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
 
     /// The convex conjugate ℓ*(u, y) = sup over s of us − ℓ(s, y), or +∞ outside its domain.
     fn conjugate(&self, slope: f64, target: f64) -> f64;
+
+    /// Writes the conjugates of many rows, as [`Loss::conjugate`] gives them for one, apart from rounding. All slices have
+    /// the same length.
+    fn conjugate_of_rows(&self, slopes: &[f64], targets: &[f64], conjugates: &mut [f64]) {
+        for ((&slope, &target), conjugate) in slopes.iter().zip(targets).zip(conjugates) {
+            *conjugate = self.conjugate(slope, target);
+        }
+    }
 
     /// The loss as a maximum over dual variables, if it is piecewise linear. `None` for other losses.
     fn linear_pieces(&self, _target: f64) -> Option<LinearPieces> {
@@ -141,6 +159,16 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
 
     /// The targets that the loss accepts.
     fn admits(&self) -> Admits;
+}
+
+/// Where [`Loss::taylor_of_rows`] writes its results, one number per row.
+pub struct Derivatives<'a> {
+    /// The loss ℓ.
+    pub values: &'a mut [f64],
+    /// The first derivative ℓ′.
+    pub slopes: &'a mut [f64],
+    /// The second derivative ℓ″.
+    pub second_derivatives: &'a mut [f64],
 }
 
 /// A piecewise-linear loss of one target, as a maximum over a dual variable a:

@@ -23,7 +23,7 @@ use crate::problem::solvers::{Solver, TargetKind};
 use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::train::fold::null;
-use crate::train::minimiser::{Minimiser, Minimum, Solve};
+use crate::train::minimiser::{Minimiser, Minimum, Solve, certificate};
 use crate::util::error::{Error, Kind, Result};
 use crate::util::parameter::Parameter;
 use rayon::prelude::*;
@@ -161,7 +161,8 @@ impl ExactPath<'_> {
             .flat_map(|fold| (0..self.sequences.len()).map(move |sequence| (fold, sequence)))
             .collect();
         let one = |&(fold, sequence): &(Option<usize>, usize)| self.one(fold, sequence, &see);
-        let runs: Vec<Run> = which.par_iter().with_max_len(1).map(one).collect();
+        // Inside the pool, so that a single path does not hand each of its sums over to another thread.
+        let runs: Vec<Run> = rayon::scope(|_| which.par_iter().with_max_len(1).map(one).collect());
         if runs.iter().any(|run| run.solved.is_empty()) {
             return Err(self.nothing_solved());
         }
@@ -209,7 +210,7 @@ impl ExactPath<'_> {
             (None, Held::Rows(held)) => (self.task, Some(*held)),
             (None, _) => (self.task, None),
         };
-        let minimiser = Minimiser::default();
+        let (minimiser, mut reached) = (Minimiser::default(), None);
         let mut run = Run { fold, sequence, solved: Vec::new() };
         let (mut losses, mut best) = (vec![], f64::INFINITY);
         for &penalty in &self.sequences[sequence] {
@@ -218,21 +219,22 @@ impl ExactPath<'_> {
             }
             let weighted_penalty = WeightedPenalty { penalty, ..self.settings.weighted_penalty() };
             let start = run.solved.last().map(|(last, _): &(Minimum, _)| last.heads.as_slice());
-            let found = minimiser.minimise(
-                task,
-                &Solve {
-                    weighted_penalty,
-                    bias: self.settings.bias,
-                    start,
-                    tolerance: self.settings.tolerance,
-                    bounds: Bounds {
-                        work: usize::MAX,
-                        least_steps: 0,
-                        interrupt: self.settings.interrupt.as_deref(),
-                    },
-                    watch: &|_, _| !self.settings.interrupted(),
+            let solve = Solve {
+                weighted_penalty,
+                bias: self.settings.bias,
+                start,
+                tolerance: self.settings.tolerance,
+                bounds: Bounds {
+                    work: usize::MAX,
+                    least_steps: 0,
+                    interrupt: self.settings.interrupt.as_deref(),
                 },
-            );
+                watch: &|_, _| !self.settings.interrupted(),
+            };
+            let mut found = minimiser.minimise_next(task, &solve, &mut reached);
+            if let (None, Some(reached)) = (fold, &reached) {
+                found.certificate = certificate(task, &solve, reached);
+            }
             let beyond =
                 self.max_features.is_some_and(|most| fold.is_none() && features(&found.heads) > most);
             if found.stop == Stop::Interrupted || found.diverged || beyond {
@@ -323,12 +325,12 @@ impl ExactPath<'_> {
         let weighted_penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
         let at_once = rayon::current_num_threads();
         let certificate = match HeadsEvaluation::of(task, weighted_penalty, settings.bias, at_once) {
-            None => {
+            None => found.certificate.unwrap_or_else(|| {
                 let (head, examples) = (&found.heads[0], task.examples());
                 let weights = head.dense(task.data.rows.columns());
                 let bias = settings.bias.then_some(head.bias);
                 objective::certify(examples, &*task.loss, weighted_penalty, &weights, bias)
-            }
+            }),
             Some(what) => objective::certify_heads(&what, &found.heads),
         };
         let one = |head: &Head| {

@@ -6,7 +6,8 @@
 //! multipliers aᵏ ← a(s), when smoothing causes most of the duality gap; μ need not go to zero
 //! ```
 
-use super::super::model::QuadraticModel;
+use super::super::descend::Memory;
+use super::super::model::{Accuracy, QuadraticModel};
 use super::super::point::Point;
 use super::super::{Bounds, Newton, NewtonStop};
 use super::bound::Best;
@@ -82,6 +83,7 @@ impl<'a, V: Value> Multipliers<'a, V> {
             slopes: vec![0.0; rows],
             second_derivatives: vec![0.0; rows],
             gradient: vec![0.0; width],
+            penalty: 0.0,
             value: 0.0,
         };
         Multipliers { newton, pieces, columns, point, multipliers, squares, mu, theta: 1e-3 }
@@ -275,14 +277,15 @@ impl<'a, V: Value> Multipliers<'a, V> {
     /// One Newton step.
     fn step(&mut self, limits: &mut Limits) {
         let newton = self.newton;
-        let most = newton.largest_violation(&self.point);
-        let mut model = QuadraticModel::build(newton, &self.point, self.columns, most);
+        let most = newton.look(&self.point).most;
+        let mut model = QuadraticModel::build(newton, &self.point, self.columns, most, &mut Memory::new(0));
         for (k, &j) in model.set.iter().enumerate() {
             let unit = model.units[k];
             model.squares[k][1] += self.theta * self.squares[j as usize] * unit * unit / self.mu;
         }
         model.stiff = true;
-        let touched = model.solve(LITTLE, true, Bounds { work: limits.work, ..newton.bounds });
+        let accuracy = Accuracy { share: LITTLE, surely: true, enough: 0.0, missed: 1.0 };
+        let touched = model.solve(accuracy, Bounds { work: limits.work, ..newton.bounds });
         limits.work =
             limits.work.saturating_sub(touched + newton.problem.examples.rows.nonzeros() + model.set.len());
         let along = newton.score_changes(&model, self.columns);
@@ -293,8 +296,7 @@ impl<'a, V: Value> Multipliers<'a, V> {
             _ => self.theta,
         }
         .clamp(THETA[0], THETA[1]);
-        self.point.weights = newton.moved(&self.point, &model, alpha);
-        self.point.bias += alpha * model.bias;
+        newton.move_weights(&mut self.point, &model, alpha);
         self.point.scores.iter_mut().zip(&along).for_each(|(score, u)| *score += alpha * u);
     }
 

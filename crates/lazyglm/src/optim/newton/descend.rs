@@ -1,0 +1,230 @@
+//! Newton steps from a point, until a stopping criterion holds.
+
+use super::kept_gram::KeptGram;
+use super::model::{Accuracy, QuadraticModel};
+use super::point::{Look, Point};
+use super::{Bounds, Newton, NewtonProgress, NewtonStop, Problem};
+use crate::data::rows::Value;
+use crate::optim::kernel::ColumnStore;
+use crate::problem::loss::Admits;
+use crate::problem::penalty::WeightedPenalty;
+
+/// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
+/// several times the predicted decrease.
+const MARGIN: f64 = 0.1;
+/// Coordinate descent stops when the remaining decrease is this share of the decrease so far.
+const LITTLE: f64 = 0.1;
+/// Replaces `LITTLE` while the last predicted decrease exceeds `FAR`, relative to F.
+const FAR_LITTLE: f64 = 0.3;
+/// Predicted decrease, relative to F, above which the optimum is far.
+const FAR: f64 = 3e-3;
+/// Replaces `LITTLE` where the predicted decrease must be reliable.
+const SURELY: f64 = 0.05;
+/// Ratio of successive predicted decreases above which convergence counts as slow, so that only a reliable
+/// prediction may stop the solver.
+const SLOW: f64 = 0.3;
+/// Replaces `MARGIN` for a predicted decrease that is not reliable.
+const UNSURE: f64 = 0.01;
+/// Share of the curvature bound that remains where the loss is linear (Huber). Otherwise a weight whose rows
+/// are all there would have no curvature and never move.
+const STRAIGHT: f64 = 0.01;
+
+/// Derivatives that sum to this share of their magnitudes are balanced well enough for a gap.
+const NEARLY: f64 = 1e-8;
+/// A matrix is kept if the estimated distance after a step is at most this share of the predicted decrease.
+const STALE: f64 = 0.05;
+/// Tolerance from which on sweeps tell well enough what they left. For smaller ones, it may be in directions in which Q
+/// has little curvature, where sweeps hardly move.
+const COARSE: f64 = 1e-4;
+/// Share of the allowed decrease that the model of the last step may leave.
+const LAST: f64 = 0.05;
+
+/// Least margin of all rows at which a problem without a penalty counts as separable: it has no minimum.
+const WIDE: f64 = 10.0;
+
+/// Why and where the steps ended.
+pub(super) struct Ending {
+    pub stop: NewtonStop,
+    /// Number of steps, with those before.
+    pub steps: usize,
+    /// The predicted decrease of the last step, relative to F.
+    pub predicted_decrease: f64,
+}
+
+impl Ending {
+    /// The end at a point that needs no step.
+    pub fn at_optimum() -> Ending {
+        Ending { stop: NewtonStop::Gap, steps: 0, predicted_decrease: 0.0 }
+    }
+}
+
+/// What later steps use of earlier ones: safeguards against a curvature that is too small, and a matrix.
+#[derive(Clone)]
+pub(super) struct Memory {
+    pub theta: f64,
+    pub repair: Vec<f64>,
+    /// The estimated distance from the optimum after the last step, as a share of its predicted decrease.
+    pub missed: f64,
+    /// The matrix of the last model, if it is still good.
+    pub gram: Option<KeptGram>,
+}
+
+impl Memory {
+    pub fn new(rows: usize) -> Memory {
+        Memory { theta: 1.0, repair: vec![0.0; rows], missed: f64::INFINITY, gram: None }
+    }
+}
+
+impl<V: Value> Newton<'_, V> {
+    /// Runs Newton steps from a point, with `steps` already done.
+    pub(super) fn descend(
+        &self,
+        point: &mut Point,
+        columns: &impl ColumnStore,
+        memory: &mut Memory,
+        steps: usize,
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+    ) -> Ending {
+        let (mut predicted_decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
+        let mut left = f64::INFINITY; // an estimate of n(F − F*)
+        let mut work = self.bounds.work;
+        for step in steps..self.options.steps {
+            if !point.value.is_finite() {
+                return Ending { stop: NewtonStop::Diverged, steps: step, predicted_decrease };
+            }
+            if self.is_separated(point) {
+                return Ending { stop: NewtonStop::NoMinimum, steps: step, predicted_decrease };
+            }
+            let Look { gap, most, nonzeros } = self.look_for_end(point, columns);
+            let go_on =
+                watch(&NewtonProgress { steps: step, objective: point.value / self.n, nonzeros, gap });
+            if gap <= self.options.tolerance && step >= self.bounds.least_steps {
+                return Ending { stop: NewtonStop::Gap, steps: step, predicted_decrease };
+            }
+            if predicted_decrease <= margin * self.options.tolerance && self.gap_is_loose() {
+                return Ending { stop: NewtonStop::PredictedDecrease, steps: step, predicted_decrease };
+            }
+            if left <= self.allowed_decrease(point) && self.gap_is_loose() && step >= self.bounds.least_steps
+            {
+                let predicted_decrease = left / point.value.abs().max(f64::MIN_POSITIVE);
+                return Ending { stop: NewtonStop::PredictedDecrease, steps: step, predicted_decrease };
+            }
+            if !go_on {
+                return Ending { stop: NewtonStop::Interrupted, steps: step, predicted_decrease };
+            }
+            if work == 0 {
+                return Ending { stop: NewtonStop::Steps, steps: step, predicted_decrease };
+            }
+            self.guard_curvature(point, memory, most);
+            let mut model = QuadraticModel::build(self, point, columns, most, memory);
+            let surely =
+                self.gap_is_loose() && slow && predicted_decrease <= self.options.tolerance && model.whole;
+            let share = match surely {
+                true => SURELY,
+                false if predicted_decrease > FAR => FAR_LITTLE,
+                false => LITTLE,
+            };
+            let tells = model.gram.is_some() || self.options.tolerance >= COARSE;
+            let may_end = self.gap_is_loose() && model.whole && self.scope.is_some() && tells;
+            let missed = if may_end { memory.missed } else { f64::INFINITY };
+            let accuracy = Accuracy { share, surely, enough: LAST * self.allowed_decrease(point), missed };
+            let touched = model.solve(accuracy, Bounds { work, ..self.bounds });
+            if !model.predicted.is_finite() {
+                return Ending { stop: NewtonStop::Diverged, steps: step, predicted_decrease };
+            }
+            work = work.saturating_sub(touched + self.problem.examples.rows.nonzeros() + point.weights.len());
+            let last = predicted_decrease;
+            predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
+            slow = predicted_decrease > SLOW * last;
+            let before = point.value;
+            let taken = self.line_search(point, &model, columns, memory);
+            memory.missed = taken.left / model.predicted;
+            memory.gram = model.gram.take().filter(|_| taken.left <= STALE * model.predicted);
+            let doubtful = taken.alpha < 1.0 || !model.whole || model.stuck || model.unsolved;
+            margin = match surely {
+                _ if doubtful => 0.0,
+                true => MARGIN,
+                false => UNSURE,
+            };
+            left = match model.left {
+                _ if doubtful || !may_end => f64::INFINITY,
+                of_model => taken.left + of_model + self.decrease_from_zero(point, columns),
+            };
+            idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
+            if idle == 3 {
+                return Ending { stop: NewtonStop::Precision, steps: step + 1, predicted_decrease };
+            }
+        }
+        Ending { stop: NewtonStop::Steps, steps: self.options.steps, predicted_decrease }
+    }
+
+    /// Looks at a point. If its gap is small enough to end, the bias is moved to its best first: the gap is a bound only
+    /// if the derivatives sum to zero.
+    fn look_for_end(&self, point: &mut Point, columns: &impl ColumnStore) -> Look {
+        let look = self.look(point);
+        if look.gap <= self.options.tolerance && self.balance_bias(point, NEARLY) {
+            self.update_gradient(point, columns);
+            return self.look(point);
+        }
+        look
+    }
+
+    /// The decrease of n·F that may be left at the end: a share of the tolerance.
+    pub(super) fn allowed_decrease(&self, point: &Point) -> f64 {
+        MARGIN * self.options.tolerance * point.value.abs()
+    }
+
+    /// The decrease of n·F that steps on single weights predict, for weights that should leave zero.
+    pub(super) fn decrease_from_zero(&self, point: &Point, columns: &impl ColumnStore) -> f64 {
+        let weighted_penalty = &self.problem.weighted_penalty;
+        let mut sum = 0.0;
+        self.for_each_column(|j| {
+            let beyond = self.n * weighted_penalty.excess_gradient(j, point.gradient[j] / self.n);
+            if beyond != 0.0 && point.weights[j] == 0.0 {
+                let mut curvature = self.n * weighted_penalty.at(j).l2;
+                columns.for_each(j, |i, x| curvature += x * x * point.second_derivatives[i]);
+                sum += 0.5 * beyond * beyond / curvature;
+            }
+        });
+        sum
+    }
+
+    /// Whether the point shows that F has no minimum: without a penalty, every row is on its side of the boundary by a
+    /// wide margin, and the loss still falls. The side of a count is that of zero, if it is zero.
+    fn is_separated(&self, point: &Point) -> bool {
+        let Problem { examples, loss, weighted_penalty, .. } = self.problem;
+        let side = |i: usize| match loss.admits() {
+            Admits::Classes => examples.targets[i],
+            Admits::NonNegative if examples.targets[i] == 0.0 => -1.0,
+            _ => 0.0,
+        };
+        let apart = |i: usize| point.scores[i] * side(i) > WIDE || examples.weight(i) == 0.0;
+        let falls = point.slopes.iter().any(|slope| *slope != 0.0);
+        weighted_penalty.penalty.is_none() && falls && (0..examples.len()).all(apart)
+    }
+
+    /// Whether the duality gap is loose. If λ₂ = 0, the gap is of first order in the violation, and the
+    /// distance of second order. For an unpenalised weight there is no gap.
+    pub(super) fn gap_is_loose(&self) -> bool {
+        let WeightedPenalty { penalty, factors, .. } = self.problem.weighted_penalty;
+        penalty.l2 == 0.0 || factors.is_some_and(|factors| factors.contains(&0.0))
+    }
+
+    /// Blends D with the curvature bound for badly misclassified rows, and raises D where a step was too
+    /// long.
+    fn guard_curvature(&self, point: &mut Point, memory: &mut Memory, most: f64) {
+        let floor = if most < 2.0 * self.n * self.problem.weighted_penalty.penalty.l1 { 0.0 } else { 0.1 };
+        memory.theta = memory.theta.max(floor);
+        let Problem { examples, loss, .. } = self.problem;
+        let half = 0.5 * loss.gradient_bound();
+        for i in 0..examples.len() {
+            let (weight, second_derivative) = (examples.weight(i), point.second_derivatives[i]);
+            let theta = if second_derivative == 0.0 { memory.theta.max(STRAIGHT) } else { memory.theta };
+            if theta > 0.0 && point.slopes[i].abs() > half * weight {
+                let bound = loss.majoriser(point.scores[i], examples.targets[i]).unwrap_or(0.0) * weight;
+                point.second_derivatives[i] += theta * (bound - second_derivative).max(0.0);
+            }
+            point.second_derivatives[i] = point.second_derivatives[i].max(memory.repair[i]);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The rows with enough curvature to be kept in the sums by column.
+
+use super::Newton;
+use super::kept_gram::KeptGram;
+use super::point::{Point, total};
+use crate::data::rows::Value;
+use crate::optim::kernel::{ColumnStore, CompactColumns, DecodedColumns, F32Columns, ModelColumns};
+
+/// Rows whose curvature, divided by their sample weight, is below this share of the largest may be omitted,
+const FAINT: f64 = 4e-3;
+/// if the omitted rows together have at most this share of all curvature,
+const FAINT_TOTAL: f64 = 5e-3;
+/// and at most this share of the curvature of each weight.
+const FAINT_COLUMN: f64 = 0.3;
+
+/// The columns of a quadratic model, on the rows that are kept.
+pub(super) struct KeptRows<'c> {
+    pub columns: ModelColumns<'c>,
+    pub squares: Vec<[f64; 2]>,
+    pub roots: Vec<f32>,
+    pub of_bias: [f64; 3],
+    /// Whether each row is kept; `None` if all are.
+    pub keep: Option<Vec<bool>>,
+}
+
+impl<'c> KeptRows<'c> {
+    pub fn of<V: Value>(
+        newton: &Newton<V>,
+        point: &Point,
+        columns: &'c impl ColumnStore,
+        set: &[u32],
+    ) -> KeptRows<'c> {
+        let curvature = &point.second_derivatives;
+        if let Some(columns) = columns.instead_of_copy(set) {
+            return KeptRows::all_rows(point, columns, set);
+        }
+        let keep = rows_to_keep(curvature, |i| newton.problem.examples.weight(i));
+        let kept = KeptRows::rows(point, columns, set, keep);
+        let faint = |[kept, rest]: &[f64; 2]| *rest > FAINT_COLUMN * (kept + rest);
+        if !kept.squares.iter().any(faint) {
+            return kept;
+        }
+        let mut keep = kept.keep.unwrap_or_default();
+        for (&j, _) in set.iter().zip(&kept.squares).filter(|(_, squares)| faint(squares)) {
+            columns.for_each(j as usize, |i, _| keep[i] = curvature[i] > 0.0);
+        }
+        KeptRows::rows(point, columns, set, keep)
+    }
+
+    fn rows(point: &Point, columns: &impl ColumnStore, set: &[u32], keep: Vec<bool>) -> KeptRows<'c> {
+        let (mut place, mut roots) = (vec![u32::MAX; keep.len()], Vec::new());
+        let mut of_bias = [total(&point.slopes), 0.0, 0.0];
+        for (i, &second_derivative) in point.second_derivatives.iter().enumerate() {
+            if keep[i] {
+                place[i] = roots.len() as u32;
+                roots.push(second_derivative.sqrt() as f32);
+                of_bias[1] += second_derivative;
+            } else {
+                of_bias[2] += second_derivative;
+            }
+        }
+        let (copied, squares) = columns.to_f32(set, &place, &roots, &point.second_derivatives);
+        KeptRows { columns: ModelColumns::Copied(copied), squares, roots, of_bias, keep: Some(keep) }
+    }
+
+    /// No rows, for a model with a matrix instead.
+    pub fn none(point: &Point, kept: &KeptGram) -> KeptRows<'c> {
+        let squares = (0..kept.set.len()).map(|k| [kept.gram.diagonal(k), 0.0]).collect();
+        let of_bias = [total(&point.slopes), kept.gram.diagonal(kept.set.len()), 0.0];
+        KeptRows {
+            columns: ModelColumns::Copied(F32Columns::default()),
+            squares,
+            roots: Vec::new(),
+            of_bias,
+            keep: None,
+        }
+    }
+
+    /// All rows, of columns that are decoded at each use.
+    fn all_rows(point: &Point, columns: &'c CompactColumns, set: &[u32]) -> KeptRows<'c> {
+        let curvature = &point.second_derivatives;
+        let roots: Vec<f32> =
+            curvature.iter().map(|second_derivative| second_derivative.sqrt() as f32).collect();
+        let of_bias = [total(&point.slopes), total(curvature), 0.0];
+        let (columns, squares) = DecodedColumns::new(columns, set, &roots, curvature);
+        KeptRows { columns: ModelColumns::Decoded(columns), squares, roots, of_bias, keep: None }
+    }
+}
+
+/// Whether each row is kept. A row is omitted because its loss is nearly straight, never because its weight is
+/// small: light rows may have all the curvature in a direction that heavy rows do not have.
+fn rows_to_keep(curvature: &[f64], weight: impl Fn(usize) -> f64) -> Vec<bool> {
+    let most = FAINT_TOTAL * total(curvature);
+    let rows = || curvature.iter().enumerate();
+    let highest = rows().filter(|(_, d)| **d > 0.0).map(|(i, d)| d / weight(i)).fold(0.0, f64::max);
+    let mut least = FAINT * highest.min(f64::MAX); // not infinite, so that it can fall
+    while rows().filter(|(i, d)| **d <= least * weight(*i)).map(|(_, d)| d).sum::<f64>() > most {
+        least *= 0.25;
+    }
+    rows().map(|(i, d)| *d > least * weight(i)).collect()
+}
