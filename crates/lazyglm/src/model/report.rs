@@ -208,6 +208,9 @@ pub struct Tried {
     pub nonzeros: usize,
     /// Number of training rows.
     pub rows: usize,
+    /// Seconds that it took; candidates run at the same time.
+    #[serde(default)]
+    pub seconds: f64,
     /// Whether this penalty was chosen.
     pub chosen: bool,
 }

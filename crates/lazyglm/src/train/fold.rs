@@ -8,13 +8,12 @@ use crate::problem::penalty::ElasticNet;
 use crate::problem::task::Task;
 use std::ops::Range;
 
-/// Training rows, held-out rows, and the last optimum found on the training rows.
+/// Training rows, held-out rows, and what solves on the training rows share.
 pub(super) struct Fold {
     pub learnt: Task,
     pub held: Task,
     pub nothing: Vec<Head>, // the best biases without weights
     pub minimiser: Minimiser,
-    pub at: Option<Vec<Head>>,
 }
 
 impl Fold {
@@ -35,7 +34,7 @@ impl Fold {
         learnt.sort_unstable();
         let (learnt, held) = (task.select(&learnt), task.select(&out));
         let nothing = null(&learnt, bias).heads;
-        Some(Fold { learnt, held, nothing, minimiser: Minimiser::default(), at: None })
+        Some(Fold { learnt, held, nothing, minimiser: Minimiser::default() })
     }
 
     /// Evaluates heads on the held-out rows.

@@ -15,6 +15,7 @@ use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
 use rayon::prelude::*;
+use std::time::Instant;
 
 /// The penalties on the middle ray, in the units of penalty_search.rs: weak, since early stopping is most of the regularisation.
 const SHARES: [f64; 3] = [1e-3, 1e-4, 1e-5];
@@ -57,51 +58,44 @@ impl FtrlCandidate {
     }
 }
 
-/// The best run of the grid on these rows; `None` if no run has a finite held-out loss.
+/// The best run of the grid on these rows and all that were tried; `None` if no run has a finite held-out loss.
 pub(super) fn best(
     folds: &[Fold],
     units: ElasticNet,
     settings: &Settings,
-    tried: &mut Vec<Tried>,
-) -> Option<FtrlCandidate> {
+    tell: &(dyn Fn(Tried) + Sync),
+) -> Option<(FtrlCandidate, Vec<Tried>)> {
     let penalty =
         |share: f64| ElasticNet { l1: digits(0.5 * share * units.l1), l2: digits(0.5 * share * units.l2) };
     let ladder = Settings { penalty: penalty(SHARES[1]), eta0: None, epochs: 2, ..base(settings) };
     let found = stochastic::train(&folds[0].learnt, None, &ladder, &mut |_| {}).ok()?;
-    let mut best: Option<FtrlCandidate> = None;
-    for (share, rate) in SHARES.iter().flat_map(|share| RATES.map(|rate| (*share, rate))) {
-        if settings.interrupted() {
-            break;
-        }
-        let eta = digits(rate * found.report.eta0);
-        let follow = on(
-            folds,
-            &FtrlCandidate {
-                penalty: penalty(share),
-                eta,
-                epochs: EPOCHS,
-                held: HoldoutScore::LOST,
-                number: 0,
-            },
-            settings,
-            tried,
-        );
-        if best.as_ref().is_none_or(|best| follow.held.loss() < best.held.loss()) {
-            best = Some(follow);
-        }
-    }
-    best.filter(|follow| follow.held.loss().is_finite())
+    let like = |(number, (share, rate)): (usize, (f64, f64))| FtrlCandidate {
+        penalty: penalty(share),
+        eta: digits(rate * found.report.eta0),
+        epochs: EPOCHS,
+        held: HoldoutScore::LOST,
+        number,
+    };
+    let grid = SHARES.iter().flat_map(|share| RATES.map(|rate| (*share, rate)));
+    let grid: Vec<FtrlCandidate> = grid.enumerate().map(like).collect();
+    let one = |like: &FtrlCandidate| (!settings.interrupted()).then(|| on(folds, like, settings, tell));
+    let run: Option<Vec<(FtrlCandidate, Tried)>> = grid.par_iter().with_max_len(1).map(one).collect();
+    let (runs, tried): (Vec<FtrlCandidate>, Vec<Tried>) = run?.into_iter().unzip();
+    let best =
+        runs.into_iter().reduce(|best, run| if run.held.loss() < best.held.loss() { run } else { best });
+    best.filter(|best| best.held.loss().is_finite()).map(|best| (best, tried))
 }
 
-/// Runs the same penalty and rate on other rows, and returns the number of epochs and the held-out score.
+/// Runs the same penalty and rate on these rows, and returns the number of epochs and the held-out score.
 pub(super) fn on(
     folds: &[Fold],
     like: &FtrlCandidate,
     settings: &Settings,
-    tried: &mut Vec<Tried>,
-) -> FtrlCandidate {
+    tell: &(dyn Fn(Tried) + Sync),
+) -> (FtrlCandidate, Tried) {
     let runs = if folds.len() > 1 { RUNS } else { 1 };
     let settings = Settings { penalty: like.penalty, eta0: Some(like.eta), runs, ..base(settings) };
+    let started = Instant::now();
     let run = |fold: &Fold| {
         let trained = stochastic::train(&fold.learnt, Some(&fold.held), &settings, &mut |_| {}).ok()?;
         let head = Head::of(trained.weights.into_iter(), trained.bias);
@@ -115,16 +109,18 @@ pub(super) fn on(
         let sum = runs.iter().fold(none, |sum, run| (sum.0.and(run.0), sum.1 + run.1, sum.2 + run.2));
         (sum.0, (sum.1 as f64 / count as f64).round() as u64, sum.2 / count)
     });
-    tried.push(Tried {
+    let tried = Tried {
         solver: Solver::Ftrl,
         l1: like.penalty.l1,
         l2: like.penalty.l2,
         loss: held.loss(),
         nonzeros,
         rows: folds[0].learnt.len(),
+        seconds: started.elapsed().as_secs_f64(),
         chosen: false,
-    });
-    FtrlCandidate { held, epochs: epochs.max(1), number: tried.len() - 1, ..like.clone() }
+    };
+    tell(tried.clone());
+    (FtrlCandidate { held, epochs: epochs.max(1), ..like.clone() }, tried)
 }
 
 fn base(settings: &Settings) -> Settings {

@@ -25,6 +25,7 @@ mod sgd;
 mod solvers;
 mod stochastic;
 mod svrg;
+mod told;
 mod zero_test;
 
 pub use progress::{Progress, Stage};

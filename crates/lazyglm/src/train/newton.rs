@@ -5,6 +5,7 @@ use super::holdout::Fitted;
 use super::job::Job;
 use super::minimiser::{Minimiser, Minimum, STEPS, Solve};
 use super::progress::{Progress, Stage};
+use super::told::told;
 use crate::eval::objective;
 use crate::model::report::Validation;
 use crate::model::trained::Trained;
@@ -18,7 +19,6 @@ use crate::util::error::{Error, Kind, Result};
 use crate::util::memory;
 use crate::util::parameter::Parameter;
 use std::sync::OnceLock;
-use std::sync::mpsc::channel;
 use std::time::Instant;
 
 /// Trains one model to the optimum, within the tolerance.
@@ -104,29 +104,23 @@ pub(super) fn minimise(
     Ok((found, started.elapsed().as_secs_f64()))
 }
 
-/// Minimises F of independent heads on all threads. Outside a thread pool, this thread reports their progress; inside one,
-/// it is one of the threads that solve, and nobody reports.
+/// Minimises F of independent heads on all threads.
 fn heads_apart(
     task: &Task,
     solve: &Solve,
     settings: &Settings,
     see: &mut dyn FnMut(usize, NewtonProgress),
 ) -> Minimum {
-    if rayon::current_thread_index().is_some() {
-        return Minimiser::default().minimise(task, solve);
-    }
-    let (tell, told) = channel();
-    std::thread::scope(|scope| {
-        let solving = scope.spawn(move || {
+    told(
+        |tell| {
             let watch = |head: usize, at: &NewtonProgress| {
-                let _ = tell.send((head, *at)); // nobody listens any more only if that thread panicked
+                tell((head, *at));
                 !settings.interrupted()
             };
             Minimiser::default().minimise(task, &Solve { watch: &watch, ..*solve })
-        });
-        told.into_iter().for_each(|(head, at)| see(head, at));
-        solving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+        },
+        &mut |(head, at)| see(head, at),
+    )
 }
 
 impl Progress {

@@ -338,6 +338,7 @@ fn figures_that_are_not_finite_are_kept_as_none_and_a_penalty_that_is_not_is_ref
         loss: f64::INFINITY,
         nonzeros: 0,
         rows: 1,
+        seconds: 0.5,
         chosen: true,
     }];
     let read = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();

@@ -1,0 +1,324 @@
+//! Choice of the penalty: the lowest held-out loss of the optimum on four rays of (λ₁, λ₂).
+//!
+//! ```text
+//! rays      λ₁ = ρ·t·λ₁_max,   λ₂ = (1 − ρ)·t·‖g₀‖²/F₀          t = 10^(−k/2)
+//! ```
+//!
+//! g₀ and F₀ are the gradient and the objective without weights. Both units scale as the penalties do, so that t does not
+//! depend on the units of features or targets. The search goes down the middle ray from strong penalties in whole decades,
+//! then refines around the best point; the other rays begin there, on all threads. It chooses the fewest weights among the points whose
+//! loss is at most 0.1 % above the lowest. Few rows are split into five folds; of many rows, one
+//! part is held out. With very many rows, a sample finds the ray and all rows find the point on it: the more rows, the
+//! weaker the best penalty.
+
+mod ray;
+
+use super::fold::{Fold, digits, null};
+use super::ftrl_candidate::{self, FtrlCandidate};
+use super::progress::{Progress, Stage};
+use super::search::Folds;
+use super::told::told;
+use crate::eval::objective::{NullHeads, NullModel};
+use crate::model::report::Tried;
+use crate::problem::heads::Head;
+use crate::problem::penalty::ElasticNet;
+use crate::problem::settings::{Settings, Start};
+use crate::problem::solvers::Solver;
+use crate::problem::task::Task;
+use crate::util::error::{Kind, Result};
+use crate::util::random::Random;
+use ray::{Lead, Looked, Place, Walk, penalty};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// ρ of the rays: the middle, ℓ₁ alone, mostly ℓ₂, and between the last and the middle.
+const RAYS: [f64; 4] = [0.5, 1.0, 0.03, 0.12];
+/// k at the start of the middle ray, and at the end of every ray.
+const FIRST: i32 = 2;
+const LAST: i32 = 16;
+/// Number of folds of cross-validation.
+const FOLDS: usize = 5;
+/// Largest number of rows for five-fold cross-validation.
+pub(super) const FEW_ROWS: usize = 20_000;
+/// Largest number of features for five-fold cross-validation: every fold has its own weights.
+const FEW_COLUMNS: usize = 1_000_000;
+/// Largest number of held-out rows.
+const MOST_HELD: usize = 50_000;
+/// Number of non-zeros in the sample of rows that finds the ray.
+const SHARE: usize = 4_000_000;
+/// Least number of rows in that sample for many classes or labels.
+const LEAST_ROWS: usize = 10_000;
+/// Relative increase of the loss that is accepted for a model with fewer weights.
+const SLACK: f64 = 1e-3;
+
+/// Multiple of λ₁_max at which all weights are zero.
+const NOTHING: f64 = 1.01;
+/// Relative gain that the FTRL candidate needs: the optimum is preferred, since it has a certificate.
+const MARGIN: f64 = 5e-3;
+
+/// The result of the penalty search: how to train on all rows, and all penalties tried, in order.
+pub(super) struct Choice {
+    pub how: How,
+    pub tried: Vec<Tried>,
+}
+
+/// How to train on all rows.
+pub(super) enum How {
+    /// By Newton's method with this penalty, from the weights of its last solve.
+    Minimise(ElasticNet, Arc<Start>),
+    /// By FTRL-Proximal, for the number of epochs found.
+    FtrlCandidate(FtrlCandidate),
+}
+
+/// Chooses a penalty by held-out loss. FTRL-Proximal is a candidate if `with_ftrl`.
+pub(super) fn choose(
+    task: &Task,
+    settings: &Settings,
+    with_ftrl: bool,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Choice> {
+    let rows = task.len();
+    let null = null(task, settings.bias);
+    let units = ElasticNet { l1: null.l1_max, l2: null.squares / null.baseline };
+    let without_search = || {
+        let start = start_at(task, &null.heads);
+        Choice { how: How::Minimise(settings.penalty, start), tried: Vec::new() }
+    };
+    if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
+        return Ok(without_search());
+    }
+    let heads = task.targets.heads().map_or(1, |heads| heads.names.len()); // each of them costs as much as one model
+    let few = rows.saturating_mul(heads) <= FEW_ROWS && task.data.rows.columns() <= FEW_COLUMNS;
+    let (order, held) = stratified(task, settings.seed, few);
+    let most = match task.data.rows.nonzeros().saturating_mul(heads) {
+        all if all > 2 * SHARE && !few => {
+            let some = (rows as u128 * SHARE as u128 / all as u128) as usize;
+            if heads == 1 { some } else { some.max(LEAST_ROWS) }
+        }
+        _ => rows,
+    };
+    let fold = |held: &Range<usize>, most: usize| Fold::new(task, &order, held.clone(), most, settings.bias);
+    let folds: Vec<Fold> = held.iter().filter_map(|held| fold(held, most)).collect();
+    if folds.is_empty() {
+        return Ok(without_search());
+    }
+    let all_rows = || if most < rows - held[0].len() { fold(&held[0], rows) } else { None };
+    told(
+        |tell| Search { task, settings, units, null: &null, tell }.run(folds, with_ftrl, &all_rows),
+        &mut progress_of(watch),
+    )
+}
+
+/// Reports each candidate as progress of the search.
+fn progress_of(watch: &mut dyn FnMut(&Progress)) -> impl FnMut(Tried) {
+    let mut count = 0;
+    move |tried| {
+        count += 1;
+        let mut progress = Progress::start(count + 1, 1);
+        (progress.epoch, progress.learnt, progress.epoch_ends) = (count, count, true);
+        (progress.nonzeros, progress.validation_loss) = (Some(tried.nonzeros), Some(tried.loss));
+        progress.stage = Stage::Choosing;
+        watch(&progress);
+    }
+}
+
+/// What a search needs to know.
+struct Search<'a> {
+    task: &'a Task,
+    settings: &'a Settings,
+    units: ElasticNet,
+    null: &'a NullHeads,
+    tell: &'a (dyn Fn(Tried) + Sync),
+}
+
+impl Search<'_> {
+    /// Searches on these folds. If they have only some of the rows, `all_rows` gives a fold with all.
+    fn run(
+        &self,
+        mut folds: Vec<Fold>,
+        with_ftrl: bool,
+        all_rows: &(dyn Fn() -> Option<Fold> + Sync),
+    ) -> Result<Choice> {
+        let Search { settings, units, tell, .. } = *self;
+        let with_ftrl = with_ftrl && settings.factors.is_none() && !settings.nonnegative;
+        let (mut found, ftrl) = rayon::join(
+            || self.walk_all(&folds),
+            || with_ftrl.then(|| ftrl_candidate::best(&folds, units, settings, tell)).flatten(),
+        );
+        let mut ftrl = ftrl.map(|(best, tried)| found.add_ftrl(best, tried));
+        if let Some(fold) = all_rows().filter(|_| !settings.interrupted()) {
+            folds = vec![fold];
+            let ((ray, k), place) = (found.sparsest(), found.place());
+            let (walk, again) = rayon::join(
+                || {
+                    let mut walk = self.walk(&folds, ray, Some(place));
+                    walk.climb(k, [1, 1]);
+                    walk
+                },
+                || ftrl.as_ref().map(|ftrl| ftrl_candidate::on(&folds, ftrl, settings, tell)),
+            );
+            found.looked.clear();
+            found.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that loss is of other rows
+            found.add(walk);
+            ftrl =
+                again.map(|(best, tried)| found.add_ftrl(FtrlCandidate { number: 0, ..best }, vec![tried]));
+        }
+        if settings.interrupted() {
+            return found.so_far();
+        }
+        self.choice(found, ftrl, &folds[0])
+    }
+
+    /// A walk along a ray, from this place or from nothing.
+    fn walk<'w>(&'w self, folds: &'w [Fold], ray: usize, place: Option<Place>) -> Walk<'w> {
+        let Search { settings, units, tell, .. } = *self;
+        let (looked, tried, lead, follows) = (BTreeMap::new(), Vec::new(), None, place.is_some());
+        let places = vec![place.unwrap_or_default(); folds.len()];
+        Walk { settings, units, folds, ray, places, follows, looked, tried, lead, tell }
+    }
+
+    /// Walks along all rays: the middle one first, and the others from where it ends.
+    fn walk_all(&self, folds: &[Fold]) -> Found {
+        let mut middle = self.walk(folds, 0, None);
+        let best = middle.descend();
+        let best = middle.climb(best, [1, -1]);
+        let (first, (second, third)) = rayon::join(
+            || {
+                let mut walk = middle.turn(1);
+                walk.climb(best, [1, -1]);
+                walk
+            },
+            || {
+                let mut walk = middle.turn(2);
+                let near = walk.climb(best, [1, -1]);
+                let mut last = walk.turn(3);
+                last.climb(near, [1, -1]);
+                (walk, last)
+            },
+        );
+        let mut found = Found::default();
+        [middle, first, second, third].into_iter().for_each(|walk| found.add(walk));
+        found
+    }
+
+    /// How to train, given what was found on some rows and on the fold with all of them.
+    fn choice(&self, found: Found, ftrl: Option<FtrlCandidate>, fold: &Fold) -> Result<Choice> {
+        let Search { task, settings, units, null, .. } = *self;
+        let (ray, k) = found.sparsest();
+        let Some(&Looked { held, number, .. }) = found.looked.get(&(ray, k)) else {
+            return Err(Kind::Interrupted.into()); // every search tries the middle ray
+        };
+        let ftrl = ftrl.filter(|ftrl| ftrl.held.loss() < (1.0 - MARGIN) * held.loss());
+        let best = ftrl.as_ref().map_or(held, |ftrl| ftrl.held);
+        let (mut place, lead, mut tried) = (found.place(), found.lead, found.tried);
+        // With penalty factors, some weights may have no penalty, and are not zero at λ₁_max.
+        if settings.factors.is_none() && !best.is_better_than_nothing() {
+            let penalty = ElasticNet { l1: digits(NOTHING * units.l1), l2: 0.0 };
+            let (loss, rows) = (best.loss_of_nothing(), fold.learnt.len());
+            let (ElasticNet { l1, l2 }, solver) = (penalty, Solver::Newton);
+            tried.push(Tried { solver, l1, l2, loss, nonzeros: 0, rows, seconds: 0.0, chosen: true });
+            return Ok(Choice { how: How::Minimise(penalty, start_at(task, &null.heads)), tried });
+        }
+        if let Some(ftrl) = ftrl {
+            tried[ftrl.number].chosen = true;
+            return Ok(Choice { how: How::FtrlCandidate(ftrl), tried });
+        }
+        tried[number].chosen = true;
+        let penalty = penalty(units, ray, k);
+        let start = match lead.filter(|lead| lead.number == number) {
+            Some(lead) => lead.start,
+            None => {
+                place.look(fold, penalty, settings);
+                start_at(task, &place.heads.unwrap_or_default())
+            }
+        };
+        Ok(Choice { how: How::Minimise(penalty, start), tried })
+    }
+}
+
+/// What all walks have found.
+#[derive(Default)]
+struct Found {
+    looked: HashMap<(usize, i32), Looked>,
+    tried: Vec<Tried>,
+    lead: Option<Lead>,
+}
+
+impl Found {
+    /// Adds the result of a walk.
+    fn add(&mut self, walk: Walk) {
+        let before = self.tried.len();
+        let numbered =
+            |(k, looked): (i32, Looked)| ((walk.ray, k), Looked { number: before + looked.number, ..looked });
+        self.looked.extend(walk.looked.into_iter().map(numbered));
+        self.tried.extend(walk.tried);
+        if let Some(lead) = walk.lead
+            && self.lead.as_ref().is_none_or(|best| lead.loss < best.loss)
+        {
+            self.lead = Some(Lead { number: before + lead.number, ..lead });
+        }
+    }
+
+    /// Adds candidates of FTRL-Proximal, and returns the best with its number among all.
+    fn add_ftrl(&mut self, best: FtrlCandidate, tried: Vec<Tried>) -> FtrlCandidate {
+        let number = self.tried.len() + best.number;
+        self.tried.extend(tried);
+        FtrlCandidate { number, ..best }
+    }
+
+    /// The place of the best model so far.
+    fn place(&self) -> Place {
+        Place::at(self.lead.as_ref().map(|lead| lead.start.to_heads()))
+    }
+
+    /// The choice of an interrupted run: the best of the penalties that were solved, if any.
+    fn so_far(mut self) -> Result<Choice> {
+        let lead = self.lead.take().ok_or(Kind::Interrupted)?;
+        self.tried[lead.number].chosen = true;
+        Ok(Choice { how: How::Minimise(lead.penalty, lead.start), tried: self.tried })
+    }
+
+    /// The point with the fewest weights among all whose loss is at most `SLACK` above the lowest. Of equal points,
+    /// the first that was tried.
+    fn sparsest(&self) -> (usize, i32) {
+        let lowest = self.looked.values().map(|looked| looked.held.loss()).fold(f64::INFINITY, f64::min);
+        let near = self.looked.iter().filter(|(_, looked)| looked.held.loss() <= (1.0 + SLACK) * lowest);
+        near.min_by_key(|(_, looked)| (looked.nonzeros, looked.number))
+            .map_or((0, FIRST), |(point, _)| *point)
+    }
+}
+
+/// A start at these heads, in the form for one model or for many heads.
+fn start_at(task: &Task, heads: &[Head]) -> Arc<Start> {
+    Arc::new(match (task.targets.heads(), heads) {
+        (None, [head, ..]) => Start::one(head.dense(task.data.rows.columns()), head.bias),
+        _ => Start { heads: heads.to_vec(), ..Start::default() },
+    })
+}
+
+/// The rows in an order in which each fold is a range, and these ranges: five folds, or for many rows one part of a
+/// fold. Classes have their share in each fold.
+fn stratified(task: &Task, seed: u64, few: bool) -> (Vec<usize>, Vec<Range<usize>>) {
+    let folds = Folds::stratified(task, FOLDS, seed);
+    let mut random = Random::new(seed ^ 0x0A07_0A07_5EED_0001);
+    let (mut order, mut ranges) = (Vec::with_capacity(task.len()), Vec::new());
+    for fold in 0..FOLDS {
+        let mut rows: Vec<usize> = folds.rows(fold).into_iter().map(|i| i as usize).collect();
+        random.shuffle(&mut rows);
+        ranges.push(order.len()..order.len() + rows.len());
+        order.extend(rows);
+    }
+    if !few {
+        ranges.truncate(1);
+        ranges[0].end = ranges[0].end.min(MOST_HELD);
+    }
+    (order, ranges)
+}
+
+/// The units of the penalties: λ₁_max and ‖g₀‖²/F₀.
+pub(super) fn units(null: &NullModel) -> ElasticNet {
+    let square: f64 = null.gradient.iter().map(|g| g * g).sum();
+    let most = null.gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
+    ElasticNet { l1: most, l2: square / null.baseline }
+}
