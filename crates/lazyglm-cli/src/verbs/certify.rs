@@ -5,18 +5,19 @@ use crate::print::{self, count, note};
 use crate::warm_start::one_head;
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::data::sample_weights::RowOffsets;
+use lazyglm::objective::Certificate;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, Model, PenaltyFactors, Proved, Result, SampleWeights, Scale,
     with_weights_of,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Runs the verb.
 pub fn run(args: &Certify) -> Result<()> {
-    let model = one_head(Model::load(&args.model)?)?;
+    let model = Model::load(&args.model)?;
     let model = match &args.weights {
-        Some(file) => with_weights_of(&model, file)?,
+        Some(file) => with_weights_of(&one_head(model)?, file)?,
         None => model,
     };
     if args.weights.is_some() && !model.training.bias && model.bias != 0.0 {
@@ -52,27 +53,44 @@ pub fn run(args: &Certify) -> Result<()> {
         ));
     }
     let proved = certify.run(&model, &args.data)?;
-    let figures = &proved.certificate;
+    let nouns = model.heads.as_ref().map_or("", |heads| heads.kind.nouns());
     print::result(|out| match args.json {
-        true => writeln!(
-            out,
-            "{}",
-            json!({
-                "objective": figures.objective,
-                "dual": figures.dual,
-                "relative_gap": figures.relative_gap,
-                "kkt": figures.kkt,
-                "worst": proved.worst,
-                "l1": penalty.l1,
-                "l2": penalty.l2,
-                "rows": proved.rows,
-            })
-        ),
-        false => human(out, &proved, penalty),
+        true => writeln!(out, "{}", json(&proved, penalty)),
+        false => human(out, &proved, penalty, nouns),
     })
 }
 
-fn human(out: &mut dyn Write, proved: &Proved, penalty: ElasticNet) -> io::Result<()> {
+fn json(proved: &Proved, penalty: ElasticNet) -> Value {
+    let figures = &proved.certificate;
+    let mut all = json!({
+        "objective": figures.objective,
+        "dual": figures.dual,
+        "relative_gap": figures.relative_gap,
+        "kkt": figures.kkt,
+        "worst": proved.worst,
+        "l1": penalty.l1,
+        "l2": penalty.l2,
+        "rows": proved.rows,
+    });
+    let one = |(name, head): &(String, Certificate)| {
+        json!({
+            "name": name,
+            "objective": head.objective,
+            "dual": head.dual,
+            "relative_gap": head.relative_gap,
+            "kkt": head.kkt,
+        })
+    };
+    if !proved.heads.is_empty() {
+        all["heads"] = proved.heads.iter().map(one).collect();
+    }
+    all
+}
+
+/// Number of heads that are printed.
+const SHOWN: usize = 10;
+
+fn human(out: &mut dyn Write, proved: &Proved, penalty: ElasticNet, nouns: &str) -> io::Result<()> {
     let figures = &proved.certificate;
     let (l1, l2, rows) = (penalty.l1, penalty.l2, count(proved.rows as u64));
     writeln!(out, "objective  {:.10} on {rows} rows, l1 {l1:?}, l2 {l2:?}", figures.objective)?;
@@ -84,7 +102,26 @@ fn human(out: &mut dyn Write, proved: &Proved, penalty: ElasticNet) -> io::Resul
         _ => writeln!(out, "dual       none: without a penalty there is no such bound")?,
     }
     match &proved.worst {
-        Some(worst) => writeln!(out, "violation  {:.3e}, at {}", figures.kkt, one_line(worst)),
-        None => writeln!(out, "violation  0"),
+        Some(worst) => writeln!(out, "violation  {:.3e}, at {}", figures.kkt, one_line(worst))?,
+        None => writeln!(out, "violation  0")?,
     }
+    heads(out, &proved.heads, nouns)
+}
+
+/// Prints the heads with the largest gaps, or with the largest violations if they have no gaps of their own.
+fn heads(out: &mut dyn Write, heads: &[(String, Certificate)], nouns: &str) -> io::Result<()> {
+    let mut sorted: Vec<_> = heads.iter().collect();
+    let distance = |head: &Certificate| head.relative_gap.unwrap_or(head.kkt);
+    sorted.sort_by(|a, b| distance(&b.1).total_cmp(&distance(&a.1)));
+    if sorted.len() > SHOWN {
+        writeln!(out, "{nouns:9}  the {SHOWN} farthest from the optimum, of {}", count(sorted.len() as u64))?;
+    }
+    for (name, head) in sorted.into_iter().take(SHOWN) {
+        let name = one_line(name);
+        match head.relative_gap {
+            Some(gap) => writeln!(out, "  {name}: objective {:.10}, gap {gap:.3e}", head.objective)?,
+            None => writeln!(out, "  {name}: objective {:.10}, violation {:.3e}", head.objective, head.kkt)?,
+        }
+    }
+    Ok(())
 }

@@ -309,8 +309,6 @@ fn words_scaling_and_tables_work_with_classes() {
 fn what_needs_one_set_of_weights_says_so_to_models_of_many() {
     let folder = Folder::with("three.svm", "a 1:1\nb 2:1\nc 3:1\n".repeat(20));
     folder.ok("train three.svm -o m --quiet");
-    let run = folder.run("certify m three.svm");
-    assert!(run.code == 2 && run.stderr.contains("3 classes or labels"), "{}", run.stderr);
     folder.write("two.svm", "a 1:1\nb 2:1\n".repeat(20));
     let run = folder.run("train two.svm --start m");
     assert!(run.code == 2 && run.stderr.contains("it tells other classes apart"), "{}", run.stderr);

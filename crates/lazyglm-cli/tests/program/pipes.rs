@@ -47,6 +47,7 @@ fn every_verb_reads_all_rows_of_a_pipe() {
         "stats pipe",
         "predict m pipe",
         "evaluate m pipe",
+        "certify m pipe",
         "convert pipe out.vw",
     ] {
         let (code, printed, told) = on_a_pipe(&folder, &rows, line);
@@ -68,9 +69,7 @@ fn what_must_be_read_twice_is_refused_from_a_pipe() {
     let rows = text(&classes(40, 10, 1));
     let folder = Folder::with("data.svm", &rows);
     folder.ok("train data.svm -o m --l1 0.01");
-    for line in ["certify m pipe --l1 0.01", "convert pipe out.csv"] {
-        let (code, printed, told) = on_a_pipe(&folder, &rows, line);
-        assert_eq!((code, printed.as_str()), (2, ""), "{line}\n{told}");
-        assert!(told.contains("pipe") && told.contains("file"), "{line}\n{told}");
-    }
+    let (code, printed, told) = on_a_pipe(&folder, &rows, "convert pipe out.csv");
+    assert_eq!((code, printed.as_str()), (2, ""), "{told}");
+    assert!(told.contains("pipe") && told.contains("file"), "{told}");
 }

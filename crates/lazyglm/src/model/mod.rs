@@ -26,6 +26,7 @@ use crate::problem::heads::Heads;
 use crate::problem::loss::Loss;
 use crate::problem::settings::Settings;
 use crate::problem::source::Problem;
+use crate::problem::task::{Sets, Targets};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -105,6 +106,15 @@ impl Model {
             seen,
             counting: Counting { index_base: names.base, count: names.count },
             training: Training::of(settings, problem, report),
+        }
+    }
+
+    /// Targets of no rows, with the classes or labels of the model.
+    pub(crate) fn targets(&self) -> Targets {
+        match (&self.heads, &self.classes) {
+            (Some(heads), _) => Targets::of_sets(heads.kind, heads.names.clone(), Sets::default()),
+            (None, Some(classes)) => Targets::Binary { classes: classes.clone(), signs: Vec::new() },
+            (None, None) => Targets::Real(Vec::new()),
         }
     }
 

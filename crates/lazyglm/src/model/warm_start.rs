@@ -36,11 +36,44 @@ fn column(features: &Features, name: &str) -> Option<usize> {
 /// ```
 pub fn start_of(model: &Model, features: &Features, heads: &[String]) -> (Start, usize) {
     let place = |k: usize| column(features, &model.name(k));
+    let places: Vec<Option<usize>> = (0..model.features.len()).map(place).collect();
+    at_columns(model, features, heads, &places, features.columns())
+}
+
+/// Like [`start_of`] for all heads of the model, with a column more for each feature that the data do not have. Returns
+/// the names of these features too.
+pub(crate) fn start_with_strangers(model: &Model, features: &Features) -> (Start, Vec<String>) {
+    let mut strangers = Vec::new();
+    let mut place = |k: usize| {
+        let name = model.name(k);
+        column(features, &name).or_else(|| {
+            strangers.push(name.into_owned());
+            Some(features.columns() + strangers.len() - 1)
+        })
+    };
+    let places: Vec<Option<usize>> = (0..model.features.len()).map(&mut place).collect();
+    let heads = model.heads.as_ref().map_or(&[][..], |heads| &heads.names);
+    let columns = features.columns() + strangers.len();
+    (at_columns(model, features, heads, &places, columns).0, strangers)
+}
+
+/// The weights of a model whose features are at these places, and the number of weights without a place.
+fn at_columns(
+    model: &Model,
+    features: &Features,
+    heads: &[String],
+    places: &[Option<usize>],
+    columns: usize,
+) -> (Start, usize) {
+    let factor = |column: usize| match column < features.columns() {
+        true => features.scaling.factor(column),
+        false => 1.0,
+    };
     let Some(known) = &model.heads else {
-        let (mut weights, mut lost) = (vec![0.0; features.columns()], 0);
-        for (k, weight) in model.weights.iter().enumerate() {
-            match place(k) {
-                Some(column) => weights[column] = weight / features.scaling.factor(column),
+        let (mut weights, mut lost) = (vec![0.0; columns], 0);
+        for (place, weight) in places.iter().zip(&model.weights) {
+            match *place {
+                Some(column) => weights[column] = weight / factor(column),
                 None => lost += 1,
             }
         }
@@ -50,12 +83,11 @@ pub fn start_of(model: &Model, features: &Features, heads: &[String]) -> (Start,
     let to: Vec<Option<usize>> = known.names.iter().map(|name| index.get(name.as_str()).copied()).collect();
     let (mut weights, mut biases, mut lost) = (vec![Vec::new(); heads.len()], vec![0.0; heads.len()], 0);
     to.iter().zip(&known.biases).for_each(|(to, bias)| to.iter().for_each(|&k| biases[k] = *bias));
-    for feature in 0..model.features.len() {
-        let column = place(feature);
+    for (feature, &column) in places.iter().enumerate() {
         for w in known.span(feature) {
             match (to[known.ids[w] as usize], column) {
                 (Some(head), Some(column)) => {
-                    weights[head].push((column as u32, model.weights[w] / features.scaling.factor(column)));
+                    weights[head].push((column as u32, model.weights[w] / factor(column)));
                 }
                 _ => lost += 1,
             }

@@ -215,7 +215,7 @@ fn without_a_penalty_there_is_no_bound_and_the_worst_place_is_named() {
 
 /// Nothing is proved of data that somebody writes to meanwhile: an error, never a gap of other rows and never a panic.
 #[test]
-fn data_that_change_between_the_passes_are_refused() {
+fn data_that_change_while_they_are_read_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data.svm");
     let rows = |count: usize| -> String {

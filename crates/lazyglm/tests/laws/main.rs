@@ -6,6 +6,7 @@ mod arrows;
 mod auto;
 mod average;
 mod cache;
+mod certify;
 mod chunks;
 mod classes;
 mod common;

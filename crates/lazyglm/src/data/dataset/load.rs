@@ -6,6 +6,7 @@ use crate::data::cache::Cache;
 use crate::data::features::{Declared, Features};
 use crate::data::format::{Parsed, ReadOptions};
 use crate::data::loader::{self, CacheMode, LoadInfo};
+use crate::data::read_config::{Input, ReadConfig};
 use crate::data::sample_weights::{RowOffsets, SampleWeights};
 use crate::data::scaling::Scale;
 use crate::simd;
@@ -70,6 +71,17 @@ impl Dataset {
     pub(crate) fn of_cache(cache: &Cache, path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
         Dataset::gather(path, load, |absent, see, _| {
             loader::for_each_of(cache, path, &absent, load.as_f32, see)
+        })
+    }
+
+    /// Loads a file in the same way as the training data of a model were read. The features are those of the file.
+    pub(crate) fn load_as(
+        path: &Path,
+        load: &Load,
+        known: &ReadConfig,
+    ) -> Result<(Dataset, Option<Vec<f64>>)> {
+        Dataset::gather(path, load, |absent, see, _| {
+            loader::from_input(Input::open(path, &load.asked, Some(known))?, absent, load.as_f32, see)
         })
     }
 

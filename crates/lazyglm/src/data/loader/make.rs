@@ -30,15 +30,10 @@ pub(super) fn from_source(
 ) -> Result<(LoadInfo, Option<String>)> {
     let Some(place) = place.filter(|place| files::check_writable(place).is_ok()) else {
         let mut input = Input::open_within(path, asked, None, values.limits.longest)?;
-        let reading = input.reading.clone();
-        let mut naming = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
         input.threads = values.limits.threads;
-        // The exact digits are not needed. But values in the same hash bucket are summed before they are
-        // rounded.
-        input.as_f32 = values.as_f32 && reading.hash_bits.is_none();
-        input.for_each_named(absent, &mut naming, see)?;
+        let info = from_input(input, absent, values.as_f32, see)?;
         let word = place.map(|place| format!("{}: no cache can be written there", place.display()));
-        return Ok((LoadInfo { reading, naming, order: None, notes: Vec::new() }, word));
+        return Ok((info, word));
     };
     let to = CacheTarget::Named(place);
     let made = write(path, asked, to, SourceOptions { absent, limits: values.limits, alone: false }, see)?;
@@ -52,6 +47,21 @@ pub(super) fn from_source(
         Err(e) => Some(format!("no cache was written: {}", e.marked())),
     };
     Ok((made.info, word))
+}
+
+/// Calls `see` with each block of an open file, with global ids.
+pub(crate) fn from_input(
+    mut input: Input,
+    absent: Vec<bool>,
+    as_f32: bool,
+    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+) -> Result<LoadInfo> {
+    let reading = input.reading.clone();
+    let mut naming = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
+    // The exact digits are not needed. But values in the same hash bucket are summed before they are rounded.
+    input.as_f32 = as_f32 && reading.hash_bits.is_none();
+    input.for_each_named(absent, &mut naming, see)?;
+    Ok(LoadInfo { reading, naming, order: None, notes: Vec::new() })
 }
 
 pub(super) fn wrote(place: &Path) -> String {

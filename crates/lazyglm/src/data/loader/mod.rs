@@ -5,7 +5,7 @@ mod make;
 mod renumber;
 
 pub(crate) use file_cache::{FileCache, open_or_make};
-pub(crate) use make::keep;
+pub(crate) use make::{from_input, keep};
 
 use crate::data::bytes::{Block, LONGEST, is_stream};
 use crate::data::cache::{Cache, Meta, Scratch, Stamp};

@@ -170,6 +170,6 @@ fn in_four_sums<V: Value>(row: Row<V>, weights: &[[f64; 2]]) -> f64 {
 }
 
 /// The larger violation: the first of equal ones, or a NaN, so that a diverged run is visible.
-pub(crate) fn larger(a: (f64, Worst), b: (f64, Worst)) -> (f64, Worst) {
+pub(super) fn larger(a: (f64, Worst), b: (f64, Worst)) -> (f64, Worst) {
     if a.0.is_nan() || b.0 <= a.0 { a } else { b }
 }

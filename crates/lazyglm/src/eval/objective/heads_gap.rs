@@ -5,18 +5,43 @@
 //! softmax       see softmax_gap.rs
 //! ```
 
-use super::{Certificate, HeadsEvaluation, SoftmaxProblem, certify, certify_softmax};
+use super::{Certificate, HeadsEvaluation, SoftmaxProblem, Worst, certify, certify_softmax, of_heads};
 use crate::data::rows::Examples;
 use crate::problem::heads::{Head, HeadKind};
 use rayon::prelude::*;
 
 /// The certificate of all heads together: sums of the objectives and lower bounds, and the largest violation.
 pub(crate) fn certify_heads(what: &HeadsEvaluation, heads: &[Head]) -> Certificate {
-    if what.kind == HeadKind::Softmax {
-        let HeadsEvaluation { rows, weights, weighted_penalty, with_bias: bias, .. } = *what;
-        let problem = SoftmaxProblem { rows, classes: &what.sets.ids, weights, weighted_penalty, bias };
-        return certify_softmax(&problem, heads);
+    match what.kind {
+        HeadKind::Softmax => together(what, heads),
+        _ => Certificate::sum(&one_by_one(what, heads)),
     }
+}
+
+/// The certificate of all heads together, and that of each head. The heads of a softmax share one lower bound, so each of
+/// them has its part of F and its violation only.
+pub(crate) fn certify_each_head(what: &HeadsEvaluation, heads: &[Head]) -> (Certificate, Vec<Certificate>) {
+    if what.kind != HeadKind::Softmax {
+        let each = one_by_one(what, heads);
+        return (Certificate::sum(&each), each);
+    }
+    let part = |part: super::Evaluation| Certificate {
+        objective: part.objective.total(),
+        dual: None,
+        relative_gap: None,
+        kkt: part.violation,
+        worst: Worst::Nowhere,
+    };
+    (together(what, heads), of_heads(what, heads).into_iter().map(part).collect())
+}
+
+fn together(what: &HeadsEvaluation, heads: &[Head]) -> Certificate {
+    let HeadsEvaluation { rows, weights, weighted_penalty, with_bias: bias, .. } = *what;
+    let problem = SoftmaxProblem { rows, classes: &what.sets.ids, weights, weighted_penalty, bias };
+    certify_softmax(&problem, heads)
+}
+
+fn one_by_one(what: &HeadsEvaluation, heads: &[Head]) -> Vec<Certificate> {
     let rows = what.sets.rows_of(heads.len());
     let one = |k: usize| {
         let targets = what.sets.signs(&rows[k]);
@@ -29,5 +54,5 @@ pub(crate) fn certify_heads(what: &HeadsEvaluation, heads: &[Head]) -> Certifica
         let some = start..(start + what.at_once.max(1)).min(heads.len());
         all.extend(some.into_par_iter().map(one).collect::<Vec<Certificate>>());
     }
-    Certificate::sum(&all)
+    all
 }

@@ -22,12 +22,13 @@ mod near_kinks;
 mod null_model;
 mod softmax_gap;
 
-pub(crate) use evaluator::{Evaluator, larger};
+pub(crate) use evaluator::Evaluator;
+use evaluator::larger;
 pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Known, ScoredRow, balanced_slopes, balancing_shift, certify_known, certify_with};
 pub(crate) use heads::NullHeads;
 pub use heads::{HeadsEvaluation, of_heads};
-pub(crate) use heads_gap::certify_heads;
+pub(crate) use heads_gap::{certify_each_head, certify_heads};
 pub(crate) use null_model::{NullFigures, NullModel, best_bias, starting_bias};
 pub use softmax_gap::{SoftmaxProblem, certify_softmax};
 

@@ -63,7 +63,8 @@ impl ClassWeight {
         let of_class: Vec<f64> = match self {
             ClassWeight::Balanced => {
                 let rows = counts.iter().sum::<usize>() as f64;
-                counts.iter().map(|&count| rows / (names.len() * count) as f64).collect()
+                // A class without rows weighs nothing, whatever its weight is.
+                counts.iter().map(|&count| rows / (names.len() * count.max(1)) as f64).collect()
             }
             ClassWeight::Given(pairs) => {
                 if let Some((name, _)) = pairs.iter().find(|(name, _)| !names.contains(name)) {

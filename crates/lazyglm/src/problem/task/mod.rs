@@ -71,6 +71,7 @@ pub struct TaskBuilder {
     data: Dataset,
     loss: Option<Arc<dyn Loss>>,
     heads: Option<HeadKind>,
+    like: Option<Targets>,
     sample_weights: Option<Vec<f64>>,
     offsets: Option<Vec<f64>>,
     class_weight: Option<ClassWeight>,
@@ -85,6 +86,11 @@ impl TaskBuilder {
     /// Treats the targets as classes or labels with one head each. Without this call, the targets and the loss decide.
     pub fn heads(self, heads: impl Into<Option<HeadKind>>) -> TaskBuilder {
         TaskBuilder { heads: heads.into(), ..self }
+    }
+
+    /// Treats the targets as those of a model, with its classes or labels and no others.
+    pub(crate) fn like(self, targets: Targets) -> TaskBuilder {
+        TaskBuilder { like: Some(targets), ..self }
     }
 
     /// Sets one weight per row, multiplied with the weights in the data.
@@ -115,7 +121,10 @@ impl TaskBuilder {
 
     /// Checks the targets and weights, and makes the task.
     pub fn build(self) -> Result<Task> {
-        let kind = head_kind(&self.data, self.heads, self.loss.as_deref())?;
+        let kind = match &self.like {
+            Some(like) => like.heads().map(|heads| (heads.kind, None)),
+            None => head_kind(&self.data, self.heads, self.loss.as_deref())?,
+        };
         if kind.as_ref().is_none_or(|(kind, _)| *kind != HeadKind::Labels) {
             self.data.check_targets()?; // a row may have no labels, but needs a class or a number
         }
@@ -125,14 +134,21 @@ impl TaskBuilder {
             Some((kind, note)) => {
                 notes.extend(note);
                 let loss = self.loss.map_or_else(|| loss::parse("logistic"), Ok)?;
-                (loss, Targets::many(&data, kind, &mut notes)?)
+                let targets = match &self.like {
+                    Some(like) => like.all_known(&data, &*loss)?,
+                    None => Targets::many(&data, kind, &mut notes)?,
+                };
+                (loss, targets)
             }
             None => {
                 let loss = match self.loss {
                     Some(loss) => loss,
                     None => automatic(&data.labels, data.file(), &mut notes)?,
                 };
-                let targets = Targets::one(&data.labels, &*loss, data.file(), &|i| data.place(i))?;
+                let targets = match &self.like {
+                    Some(like) => like.all_known(&data, &*loss)?,
+                    None => Targets::one(&data.labels, &*loss, data.file(), &|i| data.place(i))?,
+                };
                 (loss, targets)
             }
         };
@@ -147,7 +163,15 @@ impl TaskBuilder {
 impl Task {
     /// Starts a builder for a data set.
     pub fn builder(data: Dataset) -> TaskBuilder {
-        TaskBuilder { data, loss: None, heads: None, sample_weights: None, offsets: None, class_weight: None }
+        TaskBuilder {
+            data,
+            loss: None,
+            heads: None,
+            like: None,
+            sample_weights: None,
+            offsets: None,
+            class_weight: None,
+        }
     }
 
     /// A task with other data, the same kind of targets, and rows of weight one.

@@ -97,7 +97,8 @@ impl Targets {
         Ok(Targets::of_sets(kind, names, sets))
     }
 
-    fn of_sets(kind: HeadKind, names: Vec<String>, sets: Sets) -> Targets {
+    /// Targets of classes or labels with these names.
+    pub(crate) fn of_sets(kind: HeadKind, names: Vec<String>, sets: Sets) -> Targets {
         match kind {
             HeadKind::Labels => Targets::Labels { names, sets },
             kind => Targets::Classes { kind, names, sets },
@@ -123,6 +124,15 @@ impl Targets {
             }
             _ => numbers(labels, loss, place).map(Targets::Real),
         }
+    }
+
+    /// Targets of the same kind for other data. A class or label that is not among these is an error.
+    pub(super) fn all_known(&self, data: &Dataset, loss: &dyn Loss) -> Result<Targets> {
+        let mut unknown = Unknown::default();
+        let targets = self.like(&data.labels, loss, &|i| data.place(i), &mut unknown)?;
+        let (Some(&row), Some(name)) = (unknown.rows.first(), &unknown.first) else { return Ok(targets) };
+        let what = format!("the label '{}' is none of those that were learnt", excerpt(name));
+        Err(Error::data(data.place(row), what, "remove the label, or give a model that has it"))
     }
 
     /// A task with targets of the same kind for other data, all rows of weight one.
