@@ -343,6 +343,7 @@ impl QuadraticModel<'_> {
 }
 
 /// Soft thresholding: moves `v` towards zero by an amount, or to zero.
+#[inline]
 pub(crate) fn shrunk(v: f64, by: f64, nonnegative: bool) -> f64 {
     match v.abs() - by {
         left if left <= 0.0 || (nonnegative && v < 0.0) => 0.0,

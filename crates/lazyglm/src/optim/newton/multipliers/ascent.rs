@@ -8,8 +8,8 @@
 //! The bias is the multiplier of Σa = 0 in an augmented Lagrangian: b = bₖ + βΣa, and bₖ ← b after each epoch.
 //! A small β costs few extra epochs; β ≥ mean‖x‖²/nλ₂ costs many.
 //!
-//! Shrinking omits rows whose dual variable is at a bound and would stay there even if scores changed by as much
-//! as the largest violation of the last epoch. Every evaluation considers all rows again.
+//! Shrinking omits rows whose dual variable is at a bound and would stay there even if scores changed by a tenth of
+//! the largest violation of the last epoch. Every evaluation considers all rows again, so that this may be bold.
 
 use super::super::Newton;
 use super::bound::Best;
@@ -19,6 +19,9 @@ use crate::util::random::Random;
 
 /// β as a share of mean‖x‖²/nλ₂.
 const KAPPA: f64 = 0.03;
+/// Rows that a change of scores by this share of the largest violation would not move are omitted. The whole violation
+/// takes twice as many passes.
+const BOLD: f64 = 0.1;
 
 /// Dual variables, the weights that follow from them, and the list of rows that may still change.
 pub(super) struct Ascent {
@@ -58,7 +61,8 @@ impl PerColumn {
 
 impl Ascent {
     /// Starts from a bias and dual variables that are all zero. Columns with less than `least` of nλ₂ have that instead.
-    pub fn new<V: Value>(newton: &Newton<V>, least: f64, bias: f64) -> Ascent {
+    /// `squares` has ‖x‖² of each row.
+    pub fn new<V: Value>(newton: &Newton<V>, squares: Vec<f64>, least: f64, bias: f64) -> Ascent {
         let (penalty, rows) = (&newton.problem.weighted_penalty, newton.problem.examples.rows);
         let (n, width) = (newton.n, rows.columns());
         let l2_of = |j: usize| (n * penalty.at(j).l2).max(least);
@@ -70,8 +74,13 @@ impl Ascent {
                 PerColumn::Each((0..width).map(threshold_of).collect()),
             ),
         };
-        let square = |i: usize| rows.row(newton.values, i).iter().map(|(j, x)| x * x / l2.at(j)).sum();
-        let squares: Vec<f64> = (0..rows.len()).map(square).collect();
+        let squares: Vec<f64> = match &l2 {
+            PerColumn::Same(l2) => squares.into_iter().map(|square| square / l2).collect(),
+            PerColumn::Each(l2) => {
+                let square = |i: usize| rows.row(newton.values, i).iter().map(|(j, x)| x * x / l2[j]).sum();
+                (0..rows.len()).map(square).collect()
+            }
+        };
         let mean = squares.iter().sum::<f64>() / n;
         let beta = match newton.problem.bias {
             false => 0.0,
@@ -99,12 +108,16 @@ impl Ascent {
     pub fn epoch<V: Value>(&mut self, newton: &Newton<V>, pieces: &Pieces) -> usize {
         let mut active = std::mem::take(&mut self.active);
         self.random.shuffle(&mut active);
-        let slack = std::mem::replace(&mut self.violation, 0.0);
+        let slack = BOLD * std::mem::replace(&mut self.violation, 0.0);
         let plain = matches!((&self.l2, &self.threshold), (PerColumn::Same(_), PerColumn::Same(0.0)));
         let touched = match plain && !self.nonnegative {
-            true => self.visit(newton, pieces, &mut active, slack, |scaled, _| scaled),
-            false => self.visit(newton, pieces, &mut active, slack, |scaled, threshold| {
-                if scaled > threshold { scaled - threshold } else { (scaled + threshold).min(0.0) }
+            true => self.visit(newton, pieces, &mut active, slack, |ascent, j| ascent.scaled[j]),
+            false => self.visit(newton, pieces, &mut active, slack, |ascent, j| {
+                let (scaled, threshold) = (ascent.scaled[j], ascent.threshold.at(j));
+                let least = if ascent.nonnegative { 0.0 } else { f64::NEG_INFINITY };
+                let weight =
+                    if scaled > threshold { scaled - threshold } else { (scaled + threshold).min(0.0) };
+                weight.max(least)
             }),
         };
         self.active = active;
@@ -113,21 +126,21 @@ impl Ascent {
         touched
     }
 
-    /// One epoch. `weight` gives a weight from V and its threshold.
+    /// One epoch. `weight` gives the weight of a column.
     fn visit<V: Value>(
         &mut self,
         newton: &Newton<V>,
         pieces: &Pieces,
         active: &mut Vec<u32>,
         slack: f64,
-        weight: impl Fn(f64, f64) -> f64,
+        weight: impl Fn(&Ascent, usize) -> f64,
     ) -> usize {
         let rows = newton.problem.examples.rows;
         let mut touched = 0;
         active.retain(|&i| {
             let i = i as usize;
             let row = rows.row(newton.values, i);
-            let score = self.dot(row, &weight) + self.bias;
+            let score = in_four_sums(row, |j| weight(self, j)) + self.bias;
             let (a, g, q) = (self.duals[i], pieces.centre[i] - score, self.squares[i] + self.beta);
             touched += row.ids.len();
             if pieces.stays(i, a, g, slack) {
@@ -148,23 +161,6 @@ impl Ascent {
             true
         });
         touched
-    }
-
-    #[inline(always)]
-    fn dot<V: Value>(&self, row: Row<V>, weight: &impl Fn(f64, f64) -> f64) -> f64 {
-        let term = |id: u32, x: V| {
-            let (j, least) = (id as usize, if self.nonnegative { 0.0 } else { f64::NEG_INFINITY });
-            x.to_f64() * weight(self.scaled[j], self.threshold.at(j)).max(least)
-        };
-        let ((ids, last_ids), (values, last)) = (row.ids.as_chunks::<4>(), row.values.as_chunks::<4>());
-        let mut sums = [0.0; 4];
-        for (ids, values) in ids.iter().zip(values) {
-            for k in 0..4 {
-                sums[k] += term(ids[k], values[k]);
-            }
-        }
-        let rest: f64 = last_ids.iter().zip(last).map(|(&id, &x)| term(id, x)).sum();
-        (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
     }
 
     #[inline(always)]
@@ -201,7 +197,7 @@ impl Ascent {
         for (i, score) in scores.iter().enumerate() {
             violation = violation.max(pieces.projected(i, self.duals[i], pieces.centre[i] - score).abs());
         }
-        let slack = std::mem::replace(&mut self.violation, violation);
+        let slack = BOLD * std::mem::replace(&mut self.violation, violation);
         let moves = |&i: &u32| {
             let i = i as usize;
             !pieces.stays(i, self.duals[i], pieces.centre[i] - scores[i], slack)
@@ -213,4 +209,19 @@ impl Ascent {
     pub fn bias(&self) -> f64 {
         self.bias
     }
+}
+
+/// The dot product of a row in four partial sums. A single sum would make each addition wait for the previous one.
+#[inline(always)]
+pub(super) fn in_four_sums<V: Value>(row: Row<V>, weight: impl Fn(usize) -> f64) -> f64 {
+    let term = |id: u32, x: V| x.to_f64() * weight(id as usize);
+    let ((ids, last_ids), (values, last)) = (row.ids.as_chunks::<4>(), row.values.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (ids, values) in ids.iter().zip(values) {
+        for k in 0..4 {
+            sums[k] += term(ids[k], values[k]);
+        }
+    }
+    let rest: f64 = last_ids.iter().zip(last).map(|(&id, &x)| term(id, x)).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }

@@ -6,8 +6,8 @@
 //! n·D(a) = Σ (aᵢtᵢ − ε|aᵢ|) − Σⱼ (|Aⱼ| − nλ₁)₊²/(2nλ₂)               Σa = 0 if there is a bias
 //! ```
 //!
-//! Dual coordinate ascent (`ascent`) is fastest if λ₁ = 0 and there are many columns, as in text. Otherwise a few
-//! epochs of it give a starting point. The method of multipliers (`steps`) replaces the loss by a smooth one, whose
+//! Dual coordinate ascent (`ascent`) is fastest if λ₁ = 0 and either there are many columns, as in text, or λ₂ is not
+//! small. Otherwise a few epochs of it give a starting point. The method of multipliers (`steps`) replaces the loss by a smooth one, whose
 //! Newton steps use the quadratic model of this solver. Both offer points and dual variables to `bound`, which keeps
 //! the best of each: D falls after each multiplier step and recovers.
 //!
@@ -21,7 +21,8 @@ mod steps;
 use super::{Newton, NewtonProgress, NewtonStop, Solution};
 use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
-use ascent::Ascent;
+use crate::problem::penalty::ElasticNet;
+use ascent::{Ascent, in_four_sums};
 use bound::Best;
 use pieces::Pieces;
 use rayon::prelude::*;
@@ -32,8 +33,10 @@ use steps::{Limits, Multipliers};
 const EPOCHS: usize = 5;
 /// With more than one column per this many rows, dual coordinate ascent may run to the end.
 const WIDE: usize = 20;
-/// Dual coordinate ascent ends if it would need more than this many passes over all rows.
-const PASSES: f64 = 300.0;
+/// With fewer columns, dual coordinate ascent may do so if nλ₂ is at least this share of mean‖x‖².
+const CONDITION: f64 = 0.05;
+/// Dual coordinate ascent ends if it would need more than this many passes over all rows: with many columns, and with few.
+const PASSES: [f64; 2] = [300.0, 100.0];
 /// An evaluation follows once epochs have cost this many passes since the last one.
 const EVALUATE_AFTER: f64 = 3.3;
 /// An evaluation follows once the violation among active rows has fallen to this share.
@@ -78,18 +81,24 @@ impl<V: Value> Newton<'_, V> {
         if rows.is_empty() || best.relative_gap() == 0.0 {
             return NewtonStop::Gap; // the perceptron's loss is zero without weights
         }
-        let wide = penalty.penalty.l1 == 0.0 && rows.columns() * WIDE > rows.len();
-        let ridge = penalty.penalty.l2 > 0.0 && penalty.factors.is_none_or(|factors| !factors.contains(&0.0));
-        let alone = wide && ridge;
+        let ElasticNet { l1, l2 } = penalty.penalty;
+        let ridge = l1 == 0.0 && l2 > 0.0 && penalty.factors.is_none_or(|factors| !factors.contains(&0.0));
+        let wide = rows.columns() * WIDE > rows.len();
         let at = match start {
-            Some((weights, bias)) if !alone => ((weights.to_vec(), bias), vec![0.0; rows.len()]),
+            // Dual coordinate ascent has no use for weights.
+            Some((weights, bias)) if !(ridge && wide) => ((weights.to_vec(), bias), vec![0.0; rows.len()]),
             _ => {
-                let squares: f64 = (0..rows.len())
-                    .map(|i| rows.row(self.values, i).iter().map(|(_, x)| x * x).sum::<f64>())
-                    .sum();
-                let least = if alone { 0.0 } else { (squares / self.n).clamp(f64::MIN_POSITIVE, f64::MAX) };
-                let mut ascent = Ascent::new(self, least, best.bias);
-                if let Some(stop) = self.ascend(&mut ascent, alone, pieces, best, limits, look) {
+                let square = |i: usize| rows.row(self.values, i).iter().map(|(_, x)| x * x).sum::<f64>();
+                let squares: Vec<f64> = (0..rows.len()).map(square).collect();
+                let mean = squares.iter().sum::<f64>() / self.n;
+                let most_passes = match () {
+                    () if ridge && wide => PASSES[0],
+                    () if ridge && self.n * l2 >= CONDITION * mean => PASSES[1],
+                    () => 0.0,
+                };
+                let least = if most_passes > 0.0 { 0.0 } else { mean.clamp(f64::MIN_POSITIVE, f64::MAX) };
+                let mut ascent = Ascent::new(self, squares, least, best.bias);
+                if let Some(stop) = self.ascend(&mut ascent, most_passes, pieces, best, limits, look) {
                     return stop;
                 }
                 ((ascent.weights(), ascent.bias()), ascent.duals)
@@ -99,17 +108,18 @@ impl<V: Value> Newton<'_, V> {
         Multipliers::new(self, pieces, columns, at.0, at.1).run(best, limits, look)
     }
 
-    /// Runs dual coordinate ascent for a few epochs, or as long as it promises to end soon. `None` if the
-    /// method of multipliers should go on.
+    /// Runs dual coordinate ascent for a few epochs, or as long as it promises to end within `most_passes`. `None` if
+    /// the method of multipliers should go on.
     fn ascend(
         &self,
         ascent: &mut Ascent,
-        alone: bool,
+        most_passes: f64,
         pieces: &Pieces,
         best: &mut Best,
         limits: &mut Limits,
         look: &mut dyn FnMut(&Best, usize) -> bool,
     ) -> Option<NewtonStop> {
+        let alone = most_passes > 0.0;
         let nonzeros = self.problem.examples.rows.nonzeros().max(1);
         let (mut passes, mut gaps) = (0.0, vec![(0.0, best.relative_gap())]);
         loop {
@@ -141,7 +151,7 @@ impl<V: Value> Newton<'_, V> {
             let then = gaps.iter().rev().find(|(then, _)| *then <= 0.5 * passes).unwrap_or(&gaps[0]);
             let rate = (then.1 / gap).ln() / (passes - then.0);
             let needed = passes + (gap / self.options.tolerance).ln() / rate.max(0.0);
-            if !alone || !(needed <= PASSES || passes < 15.0) {
+            if !alone || !(needed <= most_passes || passes < 15.0) {
                 return None;
             }
         }
@@ -150,7 +160,7 @@ impl<V: Value> Newton<'_, V> {
     /// The scores without bias.
     fn scores(&self, weights: &[f64]) -> Vec<f64> {
         let rows = self.problem.examples.rows;
-        let one = |i: usize| rows.row(self.values, i).dot(weights);
+        let one = |i: usize| in_four_sums(rows.row(self.values, i), |j| weights[j]);
         (0..rows.len()).into_par_iter().with_min_len(1024).map(one).collect()
     }
 }

@@ -36,6 +36,7 @@ impl Pieces {
     }
 
     /// The weighted loss of row `i` at a score.
+    #[inline]
     pub fn loss(&self, i: usize, score: f64) -> f64 {
         let short = self.centre[i] - score;
         match short {
@@ -46,16 +47,19 @@ impl Pieces {
     }
 
     /// The term a·t − ε|a| of the dual value.
+    #[inline]
     pub fn gain(&self, i: usize, a: f64) -> f64 {
         a * self.centre[i] - self.epsilon * a.abs()
     }
 
     /// The maximiser of a·g − ε|a| − ½q(a − from)², with g = tᵢ − s.
+    #[inline]
     pub fn step(&self, i: usize, from: f64, g: f64, q: f64) -> f64 {
         shrunk(from + g / q, self.epsilon / q, false).clamp(self.low[i], self.high[i])
     }
 
     /// The derivative of the dual value with respect to aᵢ, 0 if aᵢ is at its best, with g = tᵢ − s.
+    #[inline]
     pub fn projected(&self, i: usize, a: f64, g: f64) -> f64 {
         let up = if a < 0.0 { g + self.epsilon } else { g - self.epsilon };
         let down = if a > 0.0 { g - self.epsilon } else { g + self.epsilon };
@@ -68,6 +72,7 @@ impl Pieces {
 
     /// Whether aᵢ would stay where it is even if g changed by `slack`: it is at an end of the box, or at zero
     /// between two kinks.
+    #[inline]
     pub fn stays(&self, i: usize, a: f64, g: f64, slack: f64) -> bool {
         (a >= self.high[i] && g - self.epsilon > slack)
             || (a <= self.low[i] && g + self.epsilon < -slack)
