@@ -35,14 +35,26 @@ const EPOCHS: usize = 5;
 const WIDE: usize = 20;
 /// With fewer columns, dual coordinate ascent may do so if nλ₂ is at least this share of mean‖x‖².
 const CONDITION: f64 = 0.05;
-/// Dual coordinate ascent ends if it would need more than this many passes over all rows: with many columns, and with few.
-const PASSES: [f64; 2] = [300.0, 100.0];
+/// Patience with dual coordinate ascent if there are many columns: the method of multipliers then takes as long as
+/// hundreds of passes.
+const PATIENT: Patience = Patience { trial: 100.0, most: 1000.0 };
+/// Patience with dual coordinate ascent if there are few columns.
+const IMPATIENT: Patience = Patience { trial: 15.0, most: 100.0 };
 /// An evaluation follows once epochs have cost this many passes since the last one.
 const EVALUATE_AFTER: f64 = 3.3;
 /// An evaluation follows once the violation among active rows has fallen to this share.
 const SOLVED: f64 = 0.03;
 /// Maximum number of epochs between evaluations.
 const MOST_EPOCHS: usize = 100;
+
+/// How long dual coordinate ascent may run, in passes over all rows.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// After this many passes, the gaps so far must promise an end.
+    trial: f64,
+    /// The passes within which they must promise it.
+    most: f64,
+}
 
 impl<V: Value> Newton<'_, V> {
     /// The minimiser of a problem with a piecewise-linear loss. `None` for other losses.
@@ -91,14 +103,14 @@ impl<V: Value> Newton<'_, V> {
                 let square = |i: usize| rows.row(self.values, i).iter().map(|(_, x)| x * x).sum::<f64>();
                 let squares: Vec<f64> = (0..rows.len()).map(square).collect();
                 let mean = squares.iter().sum::<f64>() / self.n;
-                let most_passes = match () {
-                    () if ridge && wide => PASSES[0],
-                    () if ridge && self.n * l2 >= CONDITION * mean => PASSES[1],
-                    () => 0.0,
+                let patience = match () {
+                    () if ridge && wide => Some(PATIENT),
+                    () if ridge && self.n * l2 >= CONDITION * mean => Some(IMPATIENT),
+                    () => None,
                 };
-                let least = if most_passes > 0.0 { 0.0 } else { mean.clamp(f64::MIN_POSITIVE, f64::MAX) };
+                let least = patience.map_or(mean.clamp(f64::MIN_POSITIVE, f64::MAX), |_| 0.0);
                 let mut ascent = Ascent::new(self, squares, least, best.bias);
-                if let Some(stop) = self.ascend(&mut ascent, most_passes, pieces, best, limits, look) {
+                if let Some(stop) = self.ascend(&mut ascent, patience, pieces, best, limits, look) {
                     return stop;
                 }
                 ((ascent.weights(), ascent.bias()), ascent.duals)
@@ -108,18 +120,18 @@ impl<V: Value> Newton<'_, V> {
         Multipliers::new(self, pieces, columns, at.0, at.1).run(best, limits, look)
     }
 
-    /// Runs dual coordinate ascent for a few epochs, or as long as it promises to end within `most_passes`. `None` if
+    /// Runs dual coordinate ascent for a few epochs, or with patience until it ends or does not promise to. `None` if
     /// the method of multipliers should go on.
     fn ascend(
         &self,
         ascent: &mut Ascent,
-        most_passes: f64,
+        patience: Option<Patience>,
         pieces: &Pieces,
         best: &mut Best,
         limits: &mut Limits,
         look: &mut dyn FnMut(&Best, usize) -> bool,
     ) -> Option<NewtonStop> {
-        let alone = most_passes > 0.0;
+        let alone = patience.is_some();
         let nonzeros = self.problem.examples.rows.nonzeros().max(1);
         let (mut passes, mut gaps) = (0.0, vec![(0.0, best.relative_gap())]);
         loop {
@@ -151,7 +163,7 @@ impl<V: Value> Newton<'_, V> {
             let then = gaps.iter().rev().find(|(then, _)| *then <= 0.5 * passes).unwrap_or(&gaps[0]);
             let rate = (then.1 / gap).ln() / (passes - then.0);
             let needed = passes + (gap / self.options.tolerance).ln() / rate.max(0.0);
-            if !alone || !(needed <= most_passes || passes < 15.0) {
+            if !patience.is_some_and(|patience| needed <= patience.most || passes < patience.trial) {
                 return None;
             }
         }
