@@ -99,6 +99,26 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
+    fn a_ridge_on_few_columns_has_the_same_optimum_from_any_start(seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        for name in LOSSES {
+            let (count, columns) = (300 + random.below(200) as usize, 2 + random.below(10) as usize);
+            let made = Made::draw(&mut random, name, count, columns);
+            let (examples, bias) = (made.examples(), random.below(2) == 0);
+            for l2 in [log_uniform(&mut random, 1e-5, 1e-3), log_uniform(&mut random, 0.1, 1.0)] {
+                let penalty = WeightedPenalty::of(ElasticNet { l1: 0.0, l2 });
+                let least = is_optimal(examples, &*made.loss, penalty, bias, 1e-7);
+                let problem = Problem { examples, loss: &*made.loss, weighted_penalty: penalty, bias };
+                let far = vec![1.0; made.rows.columns()];
+                let options = Options { tolerance: 1e-7, steps: 5000 };
+                let found = solve(&problem, Some((&far, 0.0)), &options, &mut |_| true);
+                let other = value(examples, &*made.loss, &penalty, &found.weights, found.bias);
+                prop_assert!((other - least).abs() <= 1.1e-7 * least, "{name} {l2}: {other} {least}");
+            }
+        }
+    }
+
+    #[test]
     fn every_penalty_ends_at_a_proved_optimum(seed in any::<u64>()) {
         let mut random = Random::new(seed);
         for name in LOSSES {
