@@ -106,6 +106,7 @@ impl Exact {
             may_end: args.l1.is_none() && !defaults.to_the_end,
             max_features: search.max_features.map(|most| most as usize),
             deadline: defaults.budget.map(|budget| started + budget),
+            keep_folds: false,
         };
         let bar = bar(args.quiet);
         let paths = path.run(&|at| {

@@ -92,9 +92,10 @@ pub(crate) struct HeldOut {
     pub metric: f64,
 }
 
-/// Evaluates heads on held-out rows, all of the same weight.
+/// Evaluates heads on held-out rows. The loss counts each row by its weight; other metrics count all rows alike.
 pub(crate) fn held_out(task: &Task, heads: &[Head], metric: Metric) -> HeldOut {
-    let losses = row_losses(task, heads);
+    let mut losses = row_losses(task, heads);
+    losses.iter_mut().enumerate().for_each(|(i, loss)| *loss *= task.weight(i));
     let (n, sum) = (losses.len() as f64, losses.iter().sum::<f64>());
     let squares: f64 = losses.iter().map(|loss| (loss - sum / n).powi(2)).sum();
     let metric = match metric {

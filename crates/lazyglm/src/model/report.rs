@@ -204,12 +204,15 @@ pub struct Tried {
     /// The mean loss on held-out rows.
     #[serde(with = "measured")]
     pub loss: f64,
+    /// The standard error of this mean, over rows.
+    #[serde(default, with = "measured")]
+    pub se: f64,
     /// Number of non-zero weights.
     pub nonzeros: usize,
     /// Number of training rows.
     pub rows: usize,
-    /// Seconds that it took; candidates run at the same time.
-    #[serde(default)]
+    /// Time that it took, in seconds, while others ran at the same time; NaN if models were trained together.
+    #[serde(default, with = "measured")]
     pub seconds: f64,
     /// Whether this penalty was chosen.
     pub chosen: bool,

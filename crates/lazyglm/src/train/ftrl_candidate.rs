@@ -114,6 +114,7 @@ pub(super) fn on(
         l1: like.penalty.l1,
         l2: like.penalty.l2,
         loss: held.loss(),
+        se: held.se(),
         nonzeros,
         rows: folds[0].learnt.len(),
         seconds: started.elapsed().as_secs_f64(),

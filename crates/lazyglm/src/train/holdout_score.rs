@@ -11,6 +11,7 @@
 use crate::eval::held_out::row_losses;
 use crate::problem::heads::Head;
 use crate::problem::task::Task;
+use crate::util::number::positive_part;
 
 /// Standard errors that a gain must exceed: the best of thirty candidates exceeds one by chance, but rarely two.
 const SURE: f64 = 2.0;
@@ -20,14 +21,20 @@ const SURE: f64 = 2.0;
 pub(super) struct HoldoutScore {
     rows: f64,
     losses: f64,
+    squared_losses: f64,
     gains: [f64; 2],   // against the best bias, and against the bias without its weights
     squares: [f64; 2], // of gains
 }
 
 impl HoldoutScore {
     /// The score of weights that cannot be evaluated: an infinite loss.
-    pub const LOST: HoldoutScore =
-        HoldoutScore { rows: 1.0, losses: f64::INFINITY, gains: [f64::NEG_INFINITY; 2], squares: [0.0; 2] };
+    pub const LOST: HoldoutScore = HoldoutScore {
+        rows: 1.0,
+        losses: f64::INFINITY,
+        squared_losses: f64::INFINITY,
+        gains: [f64::NEG_INFINITY; 2],
+        squares: [0.0; 2],
+    };
 
     /// Evaluates heads on these rows; `nothing` are heads without weights, with their best biases.
     pub fn of(task: &Task, heads: &[Head], nothing: &[Head]) -> HoldoutScore {
@@ -37,7 +44,8 @@ impl HoldoutScore {
         let one = |i: usize| {
             let losses = task.weight(i) * losses[i];
             let gains = [nothing[i], biases[i]].map(|loss| task.weight(i) * loss - losses);
-            HoldoutScore { rows: 1.0, losses, gains, squares: gains.map(|gain| gain * gain) }
+            let squared_losses = losses * losses;
+            HoldoutScore { rows: 1.0, losses, squared_losses, gains, squares: gains.map(|gain| gain * gain) }
         };
         let held = (0..task.len()).map(one).fold(HoldoutScore::default(), HoldoutScore::and);
         if held.losses.is_finite() { held } else { HoldoutScore::LOST }
@@ -48,6 +56,7 @@ impl HoldoutScore {
         HoldoutScore {
             rows: self.rows + other.rows,
             losses: self.losses + other.losses,
+            squared_losses: self.squared_losses + other.squared_losses,
             gains: sum(self.gains, other.gains),
             squares: sum(self.squares, other.squares),
         }
@@ -56,6 +65,12 @@ impl HoldoutScore {
     /// The mean held-out loss.
     pub fn loss(&self) -> f64 {
         self.losses / self.rows
+    }
+
+    /// The standard error of the mean held-out loss, over rows.
+    pub fn se(&self) -> f64 {
+        let variance = self.squared_losses / self.rows - self.loss() * self.loss();
+        (positive_part(variance) / self.rows).sqrt()
     }
 
     /// The mean held-out loss of the best bias without weights.
@@ -83,6 +98,7 @@ mod tests {
         let held = |means: [f64; 2]| HoldoutScore {
             rows: 100.0,
             losses: 50.0,
+            squared_losses: 50.0,
             gains: means.map(|mean| 100.0 * mean),
             squares: means.map(|mean| 100.0 * (1.0 + mean * mean)),
         };
@@ -93,5 +109,7 @@ mod tests {
         let folds = held([0.15, 0.15]).and(held([0.15, 0.15]));
         assert!(folds.is_better_than_nothing(), "twice the rows, an error of 0.07");
         assert_eq!((folds.loss(), folds.loss_of_nothing()), (0.5, 0.65));
+        assert_eq!(held([0.0, 0.0]).se(), 0.05, "losses of 0 and 1 on a hundred rows");
+        assert!(HoldoutScore::LOST.se().is_nan());
     }
 }

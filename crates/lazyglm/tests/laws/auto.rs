@@ -42,6 +42,10 @@ fn other_units_of_targets_are_other_units_of_weights() {
     let task = numbers(900);
     let (one, other) = (run(&task, &auto()), run(&moved(&task, 1000.0, 5e6), &auto()));
     assert!(one.report.nonzeros > 5 && one.report.objective < 0.8 * one.report.baseline, "{:?}", one.report);
+    for (one, other) in one.report.tried.iter().zip(&other.report.tried).take(5) {
+        assert!(one.se > 0.0 && one.se < one.loss && one.seconds > 0.0, "{one:?}");
+        assert!((other.se / one.se / 1e6 - 1.0).abs() < 0.01, "{one:?} {other:?}");
+    }
     assert!(
         (other.report.l1 / one.report.l1 / 1000.0 - 1.0).abs() < 0.01,
         "to the three digits it is kept to"

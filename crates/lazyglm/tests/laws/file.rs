@@ -336,9 +336,10 @@ fn figures_that_are_not_finite_are_kept_as_none_and_a_penalty_that_is_not_is_ref
         l1: f64::INFINITY,
         l2: f64::NEG_INFINITY,
         loss: f64::INFINITY,
+        se: f64::NAN,
         nonzeros: 0,
         rows: 1,
-        seconds: 0.5,
+        seconds: f64::NAN,
         chosen: true,
     }];
     let read = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();

@@ -13,6 +13,7 @@ mod common;
 mod convert;
 mod exact;
 mod exact_heads;
+mod exact_path;
 mod file;
 mod format_csv;
 mod format_hostile;

@@ -51,6 +51,7 @@ fn path(task: &Task, ratio: f64, tolerance: f64) -> Vec<PathModel> {
         may_end: false,
         max_features: None,
         deadline: None,
+        keep_folds: false,
     };
     path.run(&|_| {}).unwrap().models
 }

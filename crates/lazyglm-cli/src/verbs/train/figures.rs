@@ -117,7 +117,8 @@ mod tests {
         let (solver, dual, relative_gap) = (Solver::Ftrl, Some(0.01), Some(0.95));
         let given = Report { solver, dual, relative_gap, ..Report::default() };
         assert!(distance(&given).unwrap().contains("at most 9.5e-1 of F away"));
-        let one = Tried { solver, l1: 0.1, l2: 0.0, loss: 0.1, nonzeros: 1, rows: 10, chosen: true };
+        let (l1, l2, loss, se, nonzeros, rows, seconds) = (0.1, 0.0, 0.1, 0.01, 1, 10, 0.1);
+        let one = Tried { solver, l1, l2, loss, se, nonzeros, rows, seconds, chosen: true };
         let text = distance(&Report { tried: vec![one], ..given }).unwrap();
         assert!(text.contains("not the minimiser") && !text.contains("9.5e-1"), "{text}");
     }

@@ -216,8 +216,8 @@ impl Search<'_> {
         if settings.factors.is_none() && !best.is_better_than_nothing() {
             let penalty = ElasticNet { l1: digits(NOTHING * units.l1), l2: 0.0 };
             let (loss, rows) = (best.loss_of_nothing(), fold.learnt.len());
-            let (ElasticNet { l1, l2 }, solver) = (penalty, Solver::Newton);
-            tried.push(Tried { solver, l1, l2, loss, nonzeros: 0, rows, seconds: 0.0, chosen: true });
+            let (ElasticNet { l1, l2 }, solver, se) = (penalty, Solver::Newton, f64::NAN);
+            tried.push(Tried { solver, l1, l2, loss, se, nonzeros: 0, rows, seconds: 0.0, chosen: true });
             return Ok(Choice { how: How::Minimise(penalty, start_at(task, &null.heads)), tried });
         }
         if let Some(ftrl) = ftrl {

@@ -139,6 +139,7 @@ impl<'a> Walk<'a> {
             l1: penalty.l1,
             l2: penalty.l2,
             loss,
+            se: held.se(),
             nonzeros,
             rows: self.folds[0].learnt.len(),
             seconds: started.elapsed().as_secs_f64(),

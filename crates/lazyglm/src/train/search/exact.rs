@@ -57,11 +57,15 @@ pub struct ExactPath<'a> {
     pub max_features: Option<usize>,
     /// The time after which no penalty is begun.
     pub deadline: Option<Instant>,
+    /// Whether to return the minimisers of the folds, which take memory.
+    pub keep_folds: bool,
 }
 
 /// The minimiser at one penalty of a path.
 #[derive(Clone, Debug)]
 pub struct PathModel {
+    /// The number of its sequence.
+    pub sequence: usize,
     /// The penalty.
     pub penalty: ElasticNet,
     /// The weights and the bias of each head; one head for one model.
@@ -99,6 +103,9 @@ fn features(heads: &[Head]) -> usize {
 pub struct ExactPaths {
     /// The models, sequence by sequence.
     pub models: Vec<PathModel>,
+    /// For each model, the minimiser of each fold at the same penalty; `None` if the path of that fold ended before, or if
+    /// minimisers of folds are not kept.
+    pub of_folds: Vec<Vec<Option<Vec<Head>>>>,
     /// The mean and standard error of the metric, the best penalty, and the strongest within one standard error. For a metric
     /// that is a gain, the means are negative.
     pub outcome: Option<Outcome>,
@@ -136,21 +143,24 @@ impl ExactPath<'_> {
     ///     may_end: false,
     ///     max_features: None,
     ///     deadline: None,
+    ///     keep_folds: true,
     /// };
     /// let found = path.run(&|_| {}).unwrap();
     /// assert!(found.models[0].nonzeros() < found.models[2].nonzeros());
+    /// assert!(found.of_folds[1].iter().all(|heads| heads.as_ref().is_some_and(|heads| heads.len() == 1)));
     /// assert!(-found.outcome.unwrap().scores[2].mean > 0.5, "the mean AUC");
     /// ```
     pub fn run(&self, watch: &(dyn Fn(&PathProgress) + Sync)) -> Result<ExactPaths> {
         if self.sequences.iter().all(|sequence| sequence.is_empty()) {
             return Err(Error::call("a path without penalties", "give at least one"));
         }
+        self.held.check(self.task.len())?;
         let kind = self.task.targets.heads().map(|heads| heads.kind);
         let (targets, offsets) = (Some(TargetKind::of(kind)), self.task.has_offsets());
         Solver::Newton.check(&Request { targets, offsets, ..Request::default() })?;
         let folds = match &self.held {
-            Held::Folds(folds) => folds.count(),
             Held::Rows(_) | Held::Nothing => 0,
+            held => held.folds(),
         };
         let points: usize = self.sequences.iter().map(Vec::len).sum();
         let (done, total) = (AtomicUsize::new(0), points * (folds + 1));
@@ -197,14 +207,8 @@ impl ExactPath<'_> {
 
     /// One path: on all rows, or on those outside a fold.
     fn one(&self, fold: Option<usize>, sequence: usize, see: &(dyn Fn() + Sync)) -> Run {
-        let split = match (&self.held, fold) {
-            (Held::Folds(folds), Some(fold)) => {
-                let (out, learnt): (Vec<usize>, Vec<usize>) =
-                    (0..self.task.len()).partition(|&i| folds.of(i) == fold);
-                Some((self.task.select(&learnt), self.task.select(&out)))
-            }
-            _ => None,
-        };
+        let split = fold.and_then(|fold| self.held.split(fold, self.task.len()));
+        let split = split.map(|split| (self.task.select(&split.learnt), self.task.select(&split.held)));
         let (task, held) = match (&split, &self.held) {
             (Some((learnt, out)), _) => (learnt, Some(out)),
             (None, Held::Rows(held)) => (self.task, Some(*held)),
@@ -248,6 +252,9 @@ impl ExactPath<'_> {
                 None => f64::NAN,
             };
             losses.push(loss);
+            if let Some((last, _)) = run.solved.last_mut().filter(|_| fold.is_some() && !self.keep_folds) {
+                last.heads = Vec::new(); // the next solve starts from this one
+            }
             run.solved.push((found, marks));
             best = best.min(loss);
             let ends = match marks {
@@ -263,26 +270,31 @@ impl ExactPath<'_> {
 
     /// The models of all rows with their certificates, and the outcome of the folds.
     fn gather(&self, runs: Vec<Run>) -> Result<ExactPaths> {
-        let (all, folds): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(|run| run.fold.is_none());
-        let (mut models, mut scores, mut by_fold) = (Vec::new(), Vec::new(), Vec::new());
+        let (all, mut folds): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(|run| run.fold.is_none());
+        let (mut models, mut of_folds) = (Vec::new(), Vec::new());
+        let (mut scores, mut by_fold) = (Vec::new(), Vec::new());
         for run in all {
-            let folds: Vec<&Run> = folds.iter().filter(|fold| fold.sequence == run.sequence).collect();
             for (k, (found, marks)) in run.solved.into_iter().enumerate() {
                 let penalty = self.sequences[run.sequence][k];
-                let of_folds: Vec<Option<HeldOut>> =
-                    folds.iter().map(|fold| fold.solved.get(k).and_then(|(_, marks)| *marks)).collect();
-                if folds.is_empty() {
+                let at = |fold: &mut Run| match fold.solved.get_mut(k) {
+                    Some((found, marks)) => (Some(std::mem::take(&mut found.heads)), *marks),
+                    None => (None, None),
+                };
+                let same = folds.iter_mut().filter(|fold| fold.sequence == run.sequence);
+                let (heads, held): (Vec<_>, Vec<_>) = same.map(at).unzip();
+                let heads = heads.into_iter().map(|heads| heads.filter(|_| self.keep_folds)).collect();
+                if held.is_empty() {
                     scores.extend(marks.map(|marks| self.score(penalty, &[Some(marks)], &found)));
                 } else {
-                    scores.push(self.score(penalty, &of_folds, &found));
+                    scores.push(self.score(penalty, &held, &found));
                 }
-                by_fold.push(
-                    of_folds.iter().map(|marks| marks.map_or(f64::NAN, |marks| marks.metric)).collect(),
-                );
-                models.push((penalty, found));
+                by_fold.push(held.iter().map(|marks| marks.map_or(f64::NAN, |marks| marks.metric)).collect());
+                of_folds.push(heads);
+                models.push((run.sequence, penalty, found));
             }
         }
-        let models = models.into_par_iter().map(|(penalty, found)| self.model(penalty, found)).collect();
+        let certified = |(sequence, penalty, found)| self.model(sequence, penalty, found);
+        let models = models.into_par_iter().map(certified).collect();
         let outcome = match scores.is_empty() {
             true => None,
             false => {
@@ -294,7 +306,7 @@ impl ExactPath<'_> {
                 Some(Outcome { scores, by_fold, best, one_se, stopped, groups: 1 })
             }
         };
-        Ok(ExactPaths { models, outcome })
+        Ok(ExactPaths { models, of_folds, outcome })
     }
 
     /// The mean of the metric over folds and its standard error; over rows if there is one set of held-out rows.
@@ -320,7 +332,7 @@ impl ExactPath<'_> {
         Score { point, mean, se, nonzeros, epochs: found.steps as f64, dropped }
     }
 
-    fn model(&self, penalty: ElasticNet, found: Minimum) -> PathModel {
+    fn model(&self, sequence: usize, penalty: ElasticNet, found: Minimum) -> PathModel {
         let (task, settings) = (self.task, self.settings);
         let weighted_penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
         let at_once = rayon::current_num_threads();
@@ -329,7 +341,7 @@ impl ExactPath<'_> {
                 let (head, examples) = (&found.heads[0], task.examples());
                 let weights = head.dense(task.data.rows.columns());
                 let bias = settings.bias.then_some(head.bias);
-                objective::certify(examples, &*task.loss, weighted_penalty, &weights, bias)
+                objective::certify_with(examples, &*task.loss, weighted_penalty, &weights, bias, found.dual)
             }),
             Some(what) => objective::certify_heads(&what, &found.heads),
         };
@@ -340,7 +352,7 @@ impl ExactPath<'_> {
         let of_weights: f64 = found.heads.iter().map(one).sum();
         let objective = Objective { loss: certificate.objective - of_weights, penalty: of_weights };
         let Minimum { heads, stop, steps, .. } = found;
-        PathModel { penalty, heads, objective, certificate, stop, steps }
+        PathModel { sequence, penalty, heads, objective, certificate, stop, steps }
     }
 }
 

@@ -130,6 +130,7 @@ const EARLY: usize = 10_000;
 /// ```
 pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome> {
     let Search { task, settings, points, .. } = search;
+    search.held.check(task.len())?;
     let null = objective::baseline(task.examples(), &*task.loss, settings.bias);
     let folds = search.held.folds();
     let groups = groups(search);

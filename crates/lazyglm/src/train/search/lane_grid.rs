@@ -37,6 +37,11 @@ impl Fit for LaneGrid<'_> {
             Held::Folds(folds) => {
                 Cow::Owned(order.iter().copied().filter(|&i| folds.of(i as usize) != fold).collect())
             }
+            Held::Splits(splits) => {
+                let mut learnt = vec![false; task.len()];
+                splits[fold].learnt.iter().for_each(|&i| learnt[i] = true);
+                Cow::Owned(order.iter().copied().filter(|&i| learnt[i as usize]).collect())
+            }
             Held::Rows(_) | Held::Nothing => Cow::Borrowed(order),
         };
         let orders: Vec<Cow<[u32]>> = (0..held.folds()).map(without).collect();
@@ -103,6 +108,7 @@ impl<'a> LaneGrid<'a> {
         let mark = |one: &mut LaneBlock| {
             let (held_out, rows): (&Task, Vec<u32>) = match held {
                 Held::Folds(folds) => (task, folds.rows(one.fold)),
+                Held::Splits(splits) => (task, splits[one.fold].held.iter().map(|&i| i as u32).collect()),
                 Held::Rows(task) => (task, (0..task.len() as u32).collect()),
                 Held::Nothing => (task, Vec::new()),
             };

@@ -15,7 +15,7 @@ pub use path::{Stop, path};
 
 use crate::optim::sgd::Diverged;
 use crate::problem::task::Task;
-use crate::util::error::{Error, Kind, Place};
+use crate::util::error::{Error, Kind, Place, Result};
 use crate::util::parameter::Parameter;
 
 /// The held-out rows of a grid search.
@@ -23,17 +23,56 @@ use crate::util::parameter::Parameter;
 pub enum Held<'a> {
     /// Cross-validation: each row is held out from the models of its fold.
     Folds(Folds),
+    /// Cross-validation with any training rows and held-out rows.
+    Splits(Vec<Split>),
     /// Separate rows.
     Rows(&'a Task),
     /// No held-out rows.
     Nothing,
 }
 
+/// The numbers of the training rows and of the held-out rows of one split.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// The training rows.
+    pub learnt: Vec<usize>,
+    /// The held-out rows.
+    pub held: Vec<usize>,
+}
+
 impl Held<'_> {
+    /// Refuses splits without rows, and row numbers from `rows` up.
+    fn check(&self, rows: usize) -> Result<()> {
+        let Held::Splits(splits) = self else { return Ok(()) };
+        let wrong = |part: &Vec<usize>| part.is_empty() || part.iter().any(|&i| i >= rows);
+        match splits.iter().any(|split| wrong(&split.learnt) || wrong(&split.held)) || splits.is_empty() {
+            false => Ok(()),
+            true => Err(Error::call(
+                format!(
+                    "a split has no training rows, no held-out rows, or rows beyond the {rows} there are"
+                ),
+                format!("give {} that hold out some rows and leave others to learn", Parameter::Folds),
+            )),
+        }
+    }
+
+    /// The rows to train on and the rows to evaluate on for one fold; `None` if all rows are trained on.
+    fn split(&self, fold: usize, rows: usize) -> Option<Split> {
+        match self {
+            Held::Folds(folds) => {
+                let (held, learnt) = (0..rows).partition(|&i| folds.of(i) == fold);
+                Some(Split { learnt, held })
+            }
+            Held::Splits(splits) => splits.get(fold).cloned(),
+            Held::Rows(_) | Held::Nothing => None,
+        }
+    }
+
     /// The number of models per grid point.
     fn folds(&self) -> usize {
         match self {
             Held::Folds(folds) => folds.count(),
+            Held::Splits(splits) => splits.len(),
             Held::Rows(_) | Held::Nothing => 1,
         }
     }
@@ -42,6 +81,7 @@ impl Held<'_> {
     fn learnt(&self, fold: usize, rows: usize) -> usize {
         match self {
             Held::Folds(folds) => rows - folds.rows(fold).len(),
+            Held::Splits(splits) => splits[fold].learnt.len(),
             Held::Rows(_) | Held::Nothing => rows,
         }
     }

@@ -1,0 +1,105 @@
+//! Laws of exact paths with held-out rows: any splits, weights of held-out rows, and the models of the folds.
+
+use lazyglm::eval::metrics::Metric;
+use lazyglm::search::{ExactPath, ExactPaths, Folds, Held, Split};
+use lazyglm::{ElasticNet, Settings, Task, objective, synth};
+
+fn task() -> Task {
+    synth::documents(&synth::Shape { rows: 400, features: 60, ..Default::default() }).task
+}
+
+fn found(task: &Task, held: Held, settings: &Settings) -> lazyglm::Result<ExactPaths> {
+    let net = |l1: f64| ElasticNet { l1, l2: 0.1 * l1 };
+    let path = ExactPath {
+        task,
+        held,
+        settings,
+        sequences: vec![[3e-2, 1e-2].map(net).to_vec(), [1e-2, 3e-3, 1e-3].map(net).to_vec()],
+        metric: Metric::Loss,
+        may_end: false,
+        max_features: None,
+        deadline: None,
+        keep_folds: true,
+    };
+    path.run(&|_| {})
+}
+
+/// The splits in which each row is held out by its number, modulo three.
+fn thirds(rows: usize) -> Vec<Split> {
+    let split = |k: usize| {
+        let (held, learnt) = (0..rows).partition(|i| i % 3 == k);
+        Split { learnt, held }
+    };
+    (0..3).map(split).collect()
+}
+
+fn settings() -> Settings {
+    Settings { tolerance: 1e-12, ..Settings::default() }
+}
+
+#[test]
+fn splits_that_hold_out_each_row_once_are_folds() {
+    let (task, settings) = (task(), settings());
+    let folds = Folds::given((0..400).map(|i| i % 3).collect()).unwrap();
+    let folds = found(&task, Held::Folds(folds), &settings).unwrap();
+    let splits = found(&task, Held::Splits(thirds(400)), &settings).unwrap();
+    assert_eq!(folds.outcome.unwrap().by_fold, splits.outcome.unwrap().by_fold);
+    assert_eq!(folds.of_folds, splits.of_folds);
+    let sequences: Vec<usize> = splits.models.iter().map(|model| model.sequence).collect();
+    assert_eq!(sequences, [0, 0, 1, 1, 1]);
+}
+
+#[test]
+fn a_fold_has_the_minimiser_of_its_rows_and_its_held_out_loss() {
+    let (task, settings) = (task(), settings());
+    // Not a partition: rows 0..50 are never held out, and rows 100..150 are held out twice.
+    let apart = |held: std::ops::Range<usize>| {
+        let (held, learnt) = (0..400).partition(|i| held.contains(i));
+        Split { learnt, held }
+    };
+    let splits = vec![apart(50..150), apart(100..250)];
+    let paths = found(&task, Held::Splits(splits.clone()), &settings).unwrap();
+    let by_fold = paths.outcome.unwrap().by_fold;
+    for ((model, folds), losses) in paths.models.iter().zip(&paths.of_folds).zip(&by_fold) {
+        for ((split, heads), loss) in splits.iter().zip(folds).zip(losses) {
+            let (learnt, held) = (task.select(&split.learnt), task.select(&split.held));
+            let head = &heads.as_ref().unwrap()[0];
+            let weights = head.dense(60);
+            let examples = learnt.examples();
+            let proof = objective::certify(examples, &*task.loss, model.penalty, &weights, Some(head.bias));
+            assert!(proof.relative_gap.unwrap() < 1e-8, "{proof:?}");
+            let alone = objective::mean_loss(held.examples(), &*task.loss, &weights, head.bias);
+            assert!((alone - loss).abs() < 1e-12, "{alone} {loss}");
+        }
+    }
+}
+
+#[test]
+fn a_row_of_weight_two_is_two_rows_also_where_it_is_held_out() {
+    let (task, settings) = (task(), settings());
+    let times = |i: usize| 1 + usize::from(i.is_multiple_of(5));
+    let rows: Vec<usize> = (0..400).flat_map(|i| std::iter::repeat_n(i, times(i))).collect();
+    let weighted = Task { weights: Some((0..400).map(|i| times(i) as f64 / 1.2).collect()), ..task.clone() };
+    let twice = task.select(&rows);
+    let splits = thirds(400);
+    let of_rows = |part: &[usize]| -> Vec<usize> {
+        (0..rows.len()).filter(|&k| part.binary_search(&rows[k]).is_ok()).collect()
+    };
+    let both = |split: &Split| Split { learnt: of_rows(&split.learnt), held: of_rows(&split.held) };
+    let other = splits.iter().map(both).collect();
+    let [one, two] = [(&weighted, splits), (&twice, other)]
+        .map(|(task, splits)| found(task, Held::Splits(splits), &settings).unwrap().outcome.unwrap().by_fold);
+    for (one, two) in one.iter().flatten().zip(two.iter().flatten()) {
+        assert!((one - two).abs() < 1e-6 * two, "{one} {two}");
+    }
+}
+
+#[test]
+fn splits_without_rows_or_with_unknown_rows_are_refused() {
+    let (task, settings) = (task(), settings());
+    let split = |learnt: &[usize], held: &[usize]| Split { learnt: learnt.to_vec(), held: held.to_vec() };
+    for wrong in [vec![], vec![split(&[], &[1])], vec![split(&[1], &[])], vec![split(&[1], &[400])]] {
+        let error = found(&task, Held::Splits(wrong), &settings).err().unwrap().to_string();
+        assert!(error.contains("a split has no training rows"), "{error}");
+    }
+}
