@@ -14,7 +14,7 @@ PARAMETERS = {
     "alpha": "the weight of the penalty: alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)",
     "l1_ratio": "the share of l1 in it; a search takes a list as well",
     "fit_intercept": "whether there is an intercept; it has no penalty",
-    "max_iter": "epochs at most; of a search, the epochs of every model",
+    "max_iter": "epochs at most; in a search, the epochs of every model of 'sgd'",
     "tol": "with 'sgd', the improvement of the objective (or held-out score) that counts, and None never stops early; a solver that finds the optimum "
     "stops at this relative distance from it, and never at more than 1e-4",
     "shuffle": "whether each epoch has an order of its own",
@@ -35,15 +35,18 @@ PARAMETERS = {
     "method": "how a step applies the penalty: 'fobos' (proximal step) or 'sgd' (its gradient, clipped at zero)",
     "precision": "what weights are kept in: 'f32', 'f64', or None, by the data",
     "progress": "a bar, with tqdm",
-    "solver": "'sgd', or another solver of the program ('newton', …), which copies the rows and chooses rates itself",
+    "solver": "'sgd', or another solver of the program ('newton', …), which copies the rows and chooses rates itself; a search knows 'newton' and 'sgd'",
     "scale": "'maxabs' or 'std': divide features while learning; `coef_` is in units of the data",
     "penalty_factor": "a factor of the penalty for each feature; not for 'sgd'",
     "alphas": "the penalties to try, or how many",
-    "eps": "the smallest alpha of an automatic grid, relative to the largest",
-    "cv": "as in scikit-learn, if each row is held out once",
+    "eps": "the smallest alpha of an automatic grid, relative to the smallest at which l1_ratio=1 makes all weights zero",
+    "cv": "the number of folds, a splitter, or pairs of training and held-out rows",
+    "scoring": "a scorer of scikit-learn by name, or a callable; None is minus the held-out loss, in scikit-learn's units",
     "choose": "'best', or 'one_se': the strongest penalty within one standard error of it",
-    "halving": "drop hopeless penalties on the way",
-    "schedule": "the rate over time: a schedule of the program",
+    "max_features": "the largest number of features of the model, or None",
+    "multi_class": "more than two classes as one 'multinomial' model, or one model per class ('ovr'); 'auto': multinomial for log_loss with 'newton'",
+    "halving": "drop hopeless penalties on the way ('sgd')",
+    "schedule": "the rate over time: a schedule of the program ('sgd')",
 }
 
 ATTRIBUTES = {
@@ -59,15 +62,20 @@ ATTRIBUTES = {
     "alpha_": "the alpha that was chosen",
     "l1_ratio_": "the l1_ratio that was chosen",
     "best_estimator_": "the model with it, on all rows",
-    "best_index_": "the row of `cv_results_` with the lowest loss",
+    "solver_": "the solver that was chosen",
+    "search_": "what was tried: a list of dicts with solver, penalty, held-out loss and standard error, non-zeros, rows, seconds, chosen",
+    "reason_": "why the model was chosen",
+    "best_index_": "the row of `cv_results_` with the best mean score; the entry of `search_` that was chosen",
     "one_se_index_": "the row that the one-standard-error rule chooses",
-    "best_score_": "minus the lowest mean held-out loss",
-    "n_splits_": "how many folds there are",
+    "best_score_": "the best mean score; without `scoring`, minus the held-out loss",
+    "n_splits_": "the number of splits",
+    "scores_": "held-out scores, of shape (n_splits, n_l1_ratio, n_alphas); NaN beyond the end of a path",
+    "mse_path_": "for squared_error without `scoring`: the squared errors as ElasticNetCV has them, (n_l1_ratio, n_alphas, n_splits)",
     "alphas_": "the grid, falling; one row an l1_ratio if there are several",
-    "cv_results_": "as in GridSearchCV, a score being minus the mean held-out loss; also `se_test_score`, `mean_nonzeros`, `epochs`, `dropped`",
+    "cv_results_": "the scores as GridSearchCV has them; also `se_test_score`, `mean_nonzeros`, `epochs` (or steps), `dropped`",
     "path_alphas_": "the alphas of `path_coef_`",
     "path_coef_": "weights at every alpha of the chosen l1_ratio, a sparse row each; one matrix a class if there are more than two",
-    "eta0_": "the starting rate",
+    "eta0_": "the starting rate ('sgd')",
 }
 
 INHERITED = {
@@ -80,13 +88,19 @@ INHERITED = {
     "score": "accuracy for classes, R² for numbers",
 }
 
-ESTIMATORS = [lazyglm.SGDClassifier, lazyglm.SGDRegressor, lazyglm.ElasticNetClassifierCV, lazyglm.ElasticNetRegressorCV]
+ESTIMATORS = [
+    lazyglm.ElasticNetClassifierCV,
+    lazyglm.ElasticNetRegressorCV,
+    lazyglm.SGDClassifier,
+    lazyglm.SGDRegressor,
+]
 
 
 def fitted(estimator):
     """One of two classes or of numbers, fitted: what it has is what is described."""
     rows = [[float(i % 7), float(i % 3)] for i in range(40)]
-    options = {"alphas": 2, "cv": 2} if estimator.__name__.endswith("CV") else {"tol": None, "max_iter": 2}
+    options = {"tol": None, "max_iter": 2} if estimator.__name__.startswith("SGD") else {}
+    options |= {"alphas": 2, "cv": 2} if estimator.__name__.endswith("CV") else {}
     return estimator(random_state=0, **options).fit(rows, [i % 2 for i in range(40)])
 
 

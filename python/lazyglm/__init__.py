@@ -1,7 +1,8 @@
 """Sparse linear models with exact elastic-net regularisation, in time proportional to the non-zeros.
 
 ``SGDClassifier`` and ``SGDRegressor`` take scikit-learn's parameters with scikit-learn's meaning; the few deliberate
-differences are listed in the README. ``ElasticNetClassifierCV`` and ``ElasticNetRegressorCV`` choose the penalty by rows held out.
+differences are listed in the README.
+``ElasticNetClassifierCV`` and ``ElasticNetRegressorCV`` choose the penalty by cross-validation of exact regularisation paths.
 """
 
 from importlib.metadata import version as _version
@@ -11,5 +12,12 @@ from lazyglm._cv import ElasticNetClassifierCV, ElasticNetRegressorCV
 from lazyglm._files import load, read
 from lazyglm._regressor import SGDRegressor
 
-__all__ = ["ElasticNetClassifierCV", "ElasticNetRegressorCV", "SGDClassifier", "SGDRegressor", "load", "read"]
+__all__ = [
+    "ElasticNetClassifierCV",
+    "ElasticNetRegressorCV",
+    "SGDClassifier",
+    "SGDRegressor",
+    "load",
+    "read",
+]
 __version__ = _version("lazyglm")

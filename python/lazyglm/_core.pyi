@@ -1,14 +1,57 @@
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+_Net: TypeAlias = tuple[float, float]
+_Split: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+_Head: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], float]
+
+class _Tried(TypedDict):
+    solver: str
+    l1: float
+    l2: float
+    loss: float
+    se: float
+    nonzeros: int
+    rows: int
+    seconds: float
+    chosen: bool
+
+class _Solved(TypedDict):
+    weights: list[NDArray[np.float64]]
+    bias: list[float]
+    gap: float | None
+    epochs: int
+    losses: list[float]
+    reached: bool
+    solver: str
+    penalty: _Net
+    tried: list[_Tried]
+
+class _PathModel(TypedDict):
+    sequence: int
+    heads: list[_Head]
+    gap: float | None
+    steps: int
+    reached: bool
+    losses: list[float]
+    of_splits: list[list[_Head] | None]
+
+class _Lanes(TypedDict):
+    eta0: float
+    nonzeros: list[float]
+    epochs: list[float]
+    dropped: list[str]
+    by_fold: list[list[float]]
 
 __all__ = [
     "Learner",
     "Task",
     "column_stats",
     "dual_sums",
+    "exact_path",
     "learn",
     "line_losses",
     "load_model",
@@ -26,7 +69,6 @@ __all__ = [
     "slope_sums",
     "solve",
     "solvers",
-    "starting_rate",
     "zero_test",
 ]
 
@@ -72,21 +114,26 @@ class Task:
         offsets: NDArray[np.float64] | None,
         loss: str,
         heads: int,
+        coupled: bool,
     ) -> Task: ...
     @property
     def mean_weight(self) -> float: ...
-    def l1_max(self, intercept: bool) -> float: ...
+    def l1_max(self, asked: dict[str, Any]) -> float: ...
     def gap(self, head: int, weights: NDArray[np.float64], bias: float, asked: dict[str, Any]) -> float | None: ...
 
 def solvers() -> list[tuple[str, bool]]: ...
-def solve(task: Task, head: int, asked: dict[str, Any]) -> dict[str, Any]: ...
-def starting_rate(task: Task, head: int, asked: dict[str, Any]) -> float: ...
-def search(
-    task: Task, penalties: Sequence[tuple[float, float]], folds: NDArray[np.uint16], halving: bool, asked: dict[str, Any]
-) -> dict[str, Any]: ...
-def path(
-    task: Task, head: int, penalties: Sequence[tuple[float, float]], asked: dict[str, Any]
-) -> list[tuple[NDArray[np.uint32], NDArray[np.float64], float]]: ...
+def solve(task: Task, head: int | None, asked: dict[str, Any]) -> _Solved: ...
+def exact_path(
+    task: Task,
+    sequences: Sequence[Sequence[_Net]],
+    splits: Sequence[_Split],
+    may_end: bool,
+    max_features: int | None,
+    keep_folds: bool,
+    asked: dict[str, Any],
+) -> list[_PathModel]: ...
+def search(task: Task, penalties: Sequence[_Net], splits: Sequence[_Split], halving: bool, asked: dict[str, Any]) -> _Lanes: ...
+def path(task: Task, head: int, penalties: Sequence[_Net], asked: dict[str, Any]) -> list[_Head]: ...
 def scale_factors(x: Any, scale: str) -> NDArray[np.float64]: ...
 def learn(
     x: Any,

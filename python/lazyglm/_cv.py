@@ -1,68 +1,105 @@
-"""ElasticNetClassifierCV and ElasticNetRegressorCV: the penalty by rows held out, all models of the grid in one pass."""
+"""ElasticNetClassifierCV and ElasticNetRegressorCV: the penalty is chosen by cross-validation of exact regularisation paths."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from lazyglm import _params
+from lazyglm._chosen import ChosenClassifier
 from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
 from lazyglm._regressor import REGRESSOR_RULES, LinearRegressor, SGDRegressor
-from lazyglm._search import RULES, ElasticNetCV
+from lazyglm._search import RULES, SHARED, ElasticNetCV
+
+MULTI_CLASS = _params.one_of("auto", "multinomial", "ovr")
 
 _PARAMETERS = """
     Parameters
     ----------
     loss : str
-        As in :class:`{sgd}`.
+        The loss, as in :class:`{sgd}`.
     l1_ratio : float or list of float, default=0.5
-        The share of l1 in the penalty alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²); several are all tried.
-    alphas : int or array-like, default=16
-        The penalties to try, or how many: from where all weights are zero down to ``eps`` times that.
+        The share of l1 in the penalty alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²). All values of a list are tried.
+    alphas : int or array-like, default=20
+        The penalties to try, or their number. A number gives a grid from the smallest alpha at which all weights are zero (for
+        l1_ratio below 0.001, of l1_ratio=0.001) downwards; its path ends early where weaker penalties fit noise alone.
     eps : float, default=1e-5
-        The smallest alpha of an automatic grid, relative to the largest.
+        The smallest alpha of an automatic grid, relative to the smallest alpha at which l1_ratio=1 makes all weights zero.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn, if each row is held out once.
+        The splits, as in scikit-learn: a number of folds, any splitter, or pairs of training and held-out rows.
+    scoring : str, callable or None, default=None
+        The score that is compared, as in scikit-learn. None is minus the mean held-out loss in scikit-learn's units: the log loss,
+        the mean squared error, the mean Poisson deviance; for other losses, the loss itself (summed over classes).
     choose : {{'best', 'one_se'}}, default='best'
-        The penalty with the lowest held-out loss, or the strongest (l1, then l2) within one standard error of it.
-    halving : bool, default=False
-        Drop hopeless penalties on the way: faster, and ``cv_results_`` has their losses from when they were dropped.
-    max_iter : int, default=20
-        Epochs of every model.
-    schedule : str, default='cosine'
-        The rate over time: a schedule of the program (cosine, constant, inverse, inverse-sqrt, ...).
-    eta0 : float or None, default=None
-        The starting rate; None finds one on a sample of the rows.
-    solver : str, default='sgd'
-        What learns all rows in the end, with the penalty chosen. The search itself always uses 'sgd'.
+        The penalty with the best mean score, or the strongest (l1, then l2) within one standard error of it.
+    max_features : int or None, default=None
+        The largest number of features of the model: a path ends before the first model that has more.
+    solver : {{'newton', 'sgd'}}, default='newton'
+        'newton' finds the optimum at every penalty on every split, each started from the last, and certifies the models of
+        all rows. 'sgd' trains all models in the same passes over the rows, for ``max_iter`` epochs.
     tol : float or None, default=1e-3
-        The relative distance from the optimum at which a solver that finds the optimum may stop; never more than 1e-4.
-    fit_intercept, shuffle, epsilon, {more}method, precision, n_jobs, random_state
+        The relative distance from the optimum at which 'newton' may stop; never more than 1e-4.
+    max_iter, schedule, eta0, shuffle, method, halving
+        For solver='sgd': the epochs; the learning rate over time (cosine, constant, inverse, inverse-sqrt, ...); its start, or None
+        to search for it; whether each epoch has its own order; how a step applies the penalty; whether to drop hopeless penalties.
+    {more}
+    fit_intercept, epsilon, precision, n_jobs, random_state
         As in :class:`{sgd}`.
 
     Attributes
     ----------
     alpha_, l1_ratio_ : float
-        What was chosen.
+        The chosen penalty.
+    coef_, intercept_ : ndarray
+        The chosen model, learnt from all rows.
+    n_iter_ : int
+        Its Newton steps, or epochs.
+    dual_gap_ : float or None
+        Its relative duality gap: no weights have an objective that is lower by a larger share. It may exceed ``tol`` for l1_ratio=1,
+        where the bound is loose and the solver stops by its predicted decrease.
     best_estimator_ : {sgd}
-        The model with it, on all rows. ``coef_``, ``intercept_``, ``n_iter_`` and ``dual_gap_`` are its.
+        The chosen model as an estimator.
+    alphas_ : ndarray of shape (n_alphas,), or (n_l1_ratio, n_alphas)
+        The grid, falling.
+    scores_ : ndarray of shape (n_splits, n_l1_ratio, n_alphas)
+        The held-out scores; NaN beyond the end of a path.{scores}
     cv_results_ : dict of arrays
-        As GridSearchCV has it; a score is minus the mean held-out loss. Also ``se_test_score``, ``mean_nonzeros``, ``dropped``.
+        The same as GridSearchCV has it. Also ``se_test_score``, ``mean_nonzeros``, ``epochs`` (Newton steps) and ``dropped``.
     best_index_, one_se_index_ : int
         The rows of ``cv_results_`` that both rules choose.
     best_score_ : float
-    alphas_ : ndarray of shape (n_alphas,), or (n_l1_ratio, n_alphas)
-    path_alphas_, path_coef_ : ndarray, and a sparse matrix with a row for each (one a class if there are more than two)
+        The best mean score.
+    n_splits_ : int
+        The number of splits.
+    path_alphas_, path_coef_ : ndarray, and a sparse matrix with a row for each (one matrix per class if there are more than two)
         The weights at every alpha of the chosen l1_ratio, learnt from all rows.
     eta0_ : float
-        The starting rate.
+        With solver='sgd', the starting rate.
 """
 
+_CLASSES = """class_weight : dict, 'balanced' or None, default=None
+        Weights of classes, which multiply the weights of their rows.
+    multi_class : {'auto', 'multinomial', 'ovr'}, default='auto'
+        More than two classes are one multinomial model (softmax), or one model per class against the rest with one penalty for
+        all. 'auto' is 'multinomial' for loss='log_loss' and solver='newton', else 'ovr'."""
 
-class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV):
+_QUANTILE = """quantile : float, default=0.5
+        The quantile that loss='quantile' learns."""
+
+_MSE = """
+    mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_splits), or (n_alphas, n_splits)
+        With loss='squared_error' and no ``scoring``: the mean squared errors, as ElasticNetCV has them."""
+
+
+class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV, ChosenClassifier):
     __doc__ = (
-        """Linear classifiers whose elastic-net penalty is chosen by rows held out: all alphas, l1_ratios and folds are learnt in
-    the same passes over the rows. Of more than two classes each has a model, and all share a penalty.
+        """Linear classifiers with an elastic-net penalty that is chosen by cross-validation.
+
+    Every model is the optimum for its penalty, to a tolerance: the relative of :class:`sklearn.linear_model.LogisticRegressionCV`,
+    with alpha = 1/(C·n_rows).
 """
-        + _PARAMETERS.format(sgd="SGDClassifier", more="class_weight, ")
+        + _PARAMETERS.format(sgd="SGDClassifier", more=_CLASSES, scores="")
         + """
     Examples
     --------
@@ -77,18 +114,20 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV):
     """
     )
     _sgd = SGDClassifier
-    _rules = {**CLASSIFIER_RULES, **RULES}
-    _own = ("class_weight", "n_jobs")
+    _rules = {**CLASSIFIER_RULES, **RULES, "multi_class": MULTI_CLASS}
+    _shared = (*SHARED, "class_weight", "n_jobs")
 
     def __init__(
         self,
         loss: str = "log_loss",
         *,
         l1_ratio: Any = 0.5,
-        alphas: Any = 16,
+        alphas: Any = 20,
         eps: float = 1e-5,
         cv: Any = 5,
+        scoring: Any = None,
         choose: str = "best",
+        max_features: int | None = None,
         halving: bool = False,
         fit_intercept: bool = True,
         max_iter: int = 20,
@@ -97,27 +136,25 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV):
         shuffle: bool = True,
         epsilon: float = 0.1,
         class_weight: dict[Any, float] | str | None = None,
+        multi_class: str = "auto",
         method: str = "fobos",
         precision: str | None = None,
-        solver: str = "sgd",
+        solver: str = "newton",
         tol: float | None = 1e-3,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self._keep(locals())
 
-    @property
-    def classes_(self) -> Any:
-        """The classes."""
-        return self._of_best("classes_")
-
 
 class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
     __doc__ = (
-        """Linear regression whose elastic-net penalty is chosen by rows held out: all alphas, l1_ratios and folds are learnt in
-    the same passes over the rows.
+        """Linear regression with an elastic-net penalty that is chosen by cross-validation.
+
+    Every model is the optimum for its penalty, to a tolerance: the relative of :class:`sklearn.linear_model.ElasticNetCV`, also for
+    counts, quantiles and robust losses.
 """
-        + _PARAMETERS.format(sgd="SGDRegressor", more="quantile, ")
+        + _PARAMETERS.format(sgd="SGDRegressor", more=_QUANTILE, scores=_MSE)
         + """
     Examples
     --------
@@ -132,17 +169,19 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
     )
     _sgd = SGDRegressor
     _rules = {**REGRESSOR_RULES, **RULES}
-    _own = ("quantile",)
+    _shared = (*SHARED, "quantile")
 
     def __init__(
         self,
         loss: str = "squared_error",
         *,
         l1_ratio: Any = 0.5,
-        alphas: Any = 16,
+        alphas: Any = 20,
         eps: float = 1e-5,
         cv: Any = 5,
+        scoring: Any = None,
         choose: str = "best",
+        max_features: int | None = None,
         halving: bool = False,
         fit_intercept: bool = True,
         max_iter: int = 20,
@@ -153,9 +192,14 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
         quantile: float = 0.5,
         method: str = "fobos",
         precision: str | None = None,
-        solver: str = "sgd",
+        solver: str = "newton",
         tol: float | None = 1e-3,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self._keep(locals())
+
+    def _results(self, ratios: list[float], alphas: Any, scores: Any, more: dict[str, Any]) -> tuple[int, int]:
+        if self.loss == "squared_error" and self.scoring is None:
+            self.mse_path_ = -(scores if np.ndim(self.l1_ratio) else scores[0])
+        return super()._results(ratios, alphas, scores, more)

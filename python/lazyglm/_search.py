@@ -1,4 +1,4 @@
-"""Searching penalties: grid, folds, the lanes of the library, and what was chosen learnt from all rows."""
+"""Cross-validation of penalties: the grid, the splits, minimisers or lanes of SGD on all of them, and the choice."""
 
 from __future__ import annotations
 
@@ -7,82 +7,68 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params
-from lazyglm._core import Task, path, search, solve, starting_rate
-from lazyglm._data import is_path, lent, validated
+from lazyglm._chosen import Chosen, Problem
+from lazyglm._core import exact_path, path, search, solve
 from lazyglm._plots import PathPlots
-from lazyglm._sgd import shifted
+from lazyglm._scoring import in_units, scores_of_splits, scorer_of
 from lazyglm._solve import threads
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Where all weights of an automatic grid are zero also without any l1, as glmnet has it.
+#: The smallest l1_ratio that counts for the largest alpha of an automatic grid, as in glmnet.
 LEAST_RATIO = 1e-3
 
-#: Parameters that an estimator of the search and the estimator that it chooses have in common.
+#: Parameters that the estimator of one penalty has as well.
 SHARED = ("fit_intercept", "max_iter", "shuffle", "epsilon", "method", "precision", "solver", "tol")
 
 RULES: dict[str, _params.Rule] = {
     **{name: _params.COMMON[name] for name in SHARED},
+    "solver": _params.one_of("newton", "sgd"),
     "eps": _params.real(0, 1, open_low=True, open_high=True),
+    "scoring": ((lambda value: value is None or isinstance(value, str) or callable(value)), "a name, a callable or None"),
     "choose": _params.one_of("best", "one_se"),
+    "max_features": _params.or_none(_params.integer(1)),
     "halving": _params.BOOLEAN,
     "eta0": _params.or_none(_params.real(0, open_low=True)),
     "n_jobs": _params.N_JOBS,
 }
 
 
-class ElasticNetCV(PathPlots, _params.Estimator):
+class ElasticNetCV(PathPlots, Chosen):
     """Base of both: not for use."""
 
     _rules: dict[str, _params.Rule]
-    _sgd: type[Any]
-    _own: tuple[str, ...]
-    best_estimator_: Any
 
-    def _model(self, **penalty: Any) -> Any:
-        """An estimator with the parameters of this search."""
-        same = {name: getattr(self, name) for name in ("loss", "random_state", *SHARED, *self._own)}
-        return self._sgd(penalty="elasticnet", **same, **penalty)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, groups: Any = None) -> Self:
+        """Tries every penalty on held-out rows, chooses one, and learns all rows with it.
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
-        """Tries every penalty on rows held out, chooses one, and learns all rows with it."""
+        ``groups`` has one group per row, for a splitter that keeps the rows of a group together.
+        """
         _params.check_alone(self, self._rules)
         ratios = self._ratios()
-        model = self._model()
-        X, y, sample_weight = model._opened(X, y, sample_weight)
-        X, y = validated(self, X, y, with_y=True, reset=True, **model._checks)
-        aim = shifted(model._aim(X, y, sample_weight), offset)
-        weights = aim.weights
-        if aim.class_weights is not None:  # a row counts alike for all classes
-            weights = np.array(aim.class_weights)[aim.targets.astype(int)] * (1.0 if weights is None else weights)
-        folds = self._folds(X, y, weights)
-        task = Task(lent(X), aim.targets, weights, aim.offsets, model._loss(), aim.models)
-        alphas = self._grid(task, ratios)
-        grid = [(ratio, alpha) for ratio, row in zip(ratios, alphas, strict=True) for alpha in row]
-        nets = [(ratio * alpha, (1 - ratio) * alpha) for ratio, alpha in grid]
-        asked = model._asked(task, X.shape[1], l1=0.0, l2=0.0, solver="sgd", schedule=self.schedule)
-        asked |= {"seed": model._seed(), "single": model._single(X.dtype), "threads": threads(self.n_jobs)}
-        asked["eta0"] = self._rate(task, asked, nets)
-        found = search(task, nets, folds, self.halving, asked)
-        self._results(found, grid, alphas)
-        chosen = self.best_index_ if self.choose == "best" else self.one_se_index_
-        self.l1_ratio_, self.alpha_ = grid[chosen]
-        self._refit(model, task, aim, asked, X)
-        self._keep_path(task, asked, aim.models, X.shape[1])
+        problem = self._problem(X, y, sample_weight, offset)
+        splits = self._splits(problem, groups)
+        asked = problem.model._asked(problem.task, problem.X.shape[1], l1=0.0, l2=0.0, schedule=self.schedule)
+        asked |= {"seed": problem.model._seed(), "threads": threads(self.n_jobs)}
+        alphas = self._grid(problem.task, ratios, asked)
+        try_all = self._lanes if self.solver == "sgd" else self._minimisers
+        try_all(problem, splits, ratios, alphas, asked)
         return self
+
+    def _couples(self) -> bool:
+        return self.solver != "sgd" and super()._couples()
 
     def _ratios(self) -> list[float]:
         fits, words = _params.real(0, 1)
         ratios = [self.l1_ratio] if np.ndim(self.l1_ratio) == 0 else list(self.l1_ratio)
         if not ratios or not all(fits(ratio) for ratio in ratios):
-            raise ValueError(f"l1_ratio must be {words}, or a list of such. Got {self.l1_ratio!r} instead.")
+            raise ValueError(f"l1_ratio must be {words}, or a list of such numbers. Got {self.l1_ratio!r} instead.")
         return [float(ratio) for ratio in ratios]
 
-    def _grid(self, task: Task, ratios: list[float]) -> Any:
+    def _grid(self, task: Any, ratios: list[float], asked: dict[str, Any]) -> Any:
         """The alphas for each l1_ratio, falling."""
         if np.ndim(self.alphas) > 0:
             alphas = np.sort(np.asarray(self.alphas, dtype=np.float64).ravel())[::-1]
@@ -91,124 +77,135 @@ class ElasticNetCV(PathPlots, _params.Estimator):
             return np.tile(alphas, (len(ratios), 1))
         if not _params._is_int(self.alphas) or self.alphas < 1:
             raise ValueError(f"alphas must be how many to try, or a list of them. Got {self.alphas!r} instead.")
-        most = task.l1_max(bool(self.fit_intercept))
-        if not most > 0:  # no feature says anything
+        most = task.l1_max(asked)
+        if not most > 0:  # no feature has a gradient
             return np.full((len(ratios), self.alphas), np.finfo(np.float64).resolution)
         tops = [most / max(ratio, LEAST_RATIO) for ratio in ratios]
-        return np.array([np.geomspace(top, top * self.eps, self.alphas) for top in tops])
+        return np.array([np.geomspace(top, most * self.eps, self.alphas) for top in tops])
 
-    def _folds(self, X: Any, y: Any, weights: Any) -> Any:
-        """The fold in which each row is held out: scikit-learn's, or as given."""
+    def _splits(self, problem: Problem, groups: Any) -> list[tuple[Any, Any]]:
+        """The training rows and the held-out rows of each split; rows of weight zero are as if absent."""
         from sklearn.model_selection import check_cv  # takes long to import, and is needed here alone
 
-        folds = np.full(X.shape[0], -1)
-        for k, (train, test) in enumerate(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y)):
-            if np.any(folds[test] >= 0) or len(np.union1d(train, test)) != len(folds) or len(np.intersect1d(train, test)):
-                raise ValueError("cv must hold out each row once, and learn all others: KFold and its like do")
-            folds[test] = k
-        if np.any(folds < 0):
-            raise ValueError("cv must hold out each row once: KFold and its like do")
-        if weights is not None:
-            folds = folds[weights > 0]
-        return np.unique(folds, return_inverse=True)[1].astype(np.uint16)
+        X, y = problem.X, problem.y
+        present = np.ones(len(y), dtype=bool) if problem.weights is None else problem.weights > 0
+        folds = check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups)
+        rows = np.arange(len(y))
+        splits = [tuple(rows[part][present[part]] for part in split) for split in folds]
+        if any(len(train) == 0 or len(test) == 0 for train, test in splits):
+            raise ValueError("cv has a split in which no row of some weight is trained on, or none is held out")
+        return splits  # type: ignore[return-value]
 
-    def _rate(self, task: Task, asked: dict[str, Any], nets: list[tuple[float, float]]) -> float:
-        """The rate given, or the best of a ladder that is tried with a penalty from the middle of the grid."""
-        if self.eta0 is not None:
-            return float(self.eta0)
-        l1, l2 = sorted(nets)[(len(nets) - 1) // 2][0], max(l2 for _, l2 in nets)
-        return starting_rate(task, 0, {**asked, "l1": l1, "l2": l2})
+    def _minimisers(self, problem: Problem, splits: Any, ratios: Any, alphas: Any, asked: dict[str, Any]) -> None:
+        """The optimum at every penalty, on all rows and on the training rows of every split."""
+        sequences = [[_net(ratio, alpha) for alpha in row] for ratio, row in zip(ratios, alphas, strict=True)]
+        may_end = self.scoring is None and np.ndim(self.alphas) == 0  # where weaker penalties fit noise, by the loss
+        given = [tuple(_places(part, problem.weights) for part in split) for split in splits]
+        scorer = scorer_of(self, problem)
+        models = exact_path(problem.task, sequences, given, may_end, self.max_features, scorer is not None, asked)
+        shape, columns = alphas.shape, problem.X.shape[1]
+        scores = np.full((*shape, len(splits)), np.nan)
+        nonzeros, steps = np.full(shape, np.nan), np.full(shape, np.nan)
+        at: dict[tuple[int, int], Any] = {}
+        for model in models:
+            k = model["sequence"]
+            place = (k, sum(other == k for other, _ in at))
+            at[place] = model
+            if scorer is not None:
+                scores[place] = scores_of_splits(self, problem, scorer, splits, model["of_splits"])
+            else:
+                scores[place] = in_units(self.loss, np.array(model["losses"]), problem.y, problem.weights, splits)
+            nonzeros[place] = sum(len(weights) for _, weights, _ in model["heads"])
+            steps[place] = model["steps"]
+        more = {"nonzeros": nonzeros.ravel(), "epochs": steps.ravel()}
+        more["dropped"] = np.where(np.isnan(scores).any(axis=2), "ended", "").ravel()
+        chosen = self._results(ratios, alphas, scores, more)
+        model = at[chosen]
+        heads = [_dense(head, columns) for head in model["heads"]]
+        one = {"weights": heads, "bias": [bias for _, _, bias in model["heads"]], "epochs": model["steps"], "losses": []}
+        one |= {"gap": model["gap"], "reached": model["reached"]}
+        self._keep_model(problem, [one], asked, alpha=self.alpha_, l1_ratio=self.l1_ratio_)
+        path = [model["heads"] for (k, _), model in at.items() if k == chosen[0]]
+        self._keep_path(path, alphas[chosen[0]][: len(path)], columns)
 
-    def _results(self, found: dict[str, Any], grid: list[tuple[float, float]], alphas: Any) -> None:
-        losses = np.array(found["by_fold"])
-        mean = np.array(found["mean"])
+    def _lanes(self, problem: Problem, splits: Any, ratios: Any, alphas: Any, asked: dict[str, Any]) -> None:
+        """Models of SGD, all in the same passes over the rows."""
+        if self.scoring is not None or self.max_features is not None:
+            raise ValueError("scoring and max_features are for solver='newton'")
+        task, heads = problem.task, problem.aim.models
+        asked |= {"single": problem.model._single(problem.X.dtype), "eta0": self.eta0}
+        nets = [_net(ratio, alpha) for ratio, row in zip(ratios, alphas, strict=True) for alpha in row]
+        given = [tuple(_places(part, problem.weights) for part in split) for split in splits]
+        found = search(task, nets, given, self.halving, asked)
+        asked["eta0"] = self.eta0_ = found["eta0"]
+        scores = np.array([in_units(self.loss, np.array(row), problem.y, None, splits) for row in found["by_fold"]])
+        scores[np.array(found["dropped"]) == "diverged"] = np.nan
+        more = {name: np.array(found[name]) for name in ("nonzeros", "epochs", "dropped")}
+        chosen = self._results(ratios, alphas, scores.reshape(*alphas.shape, -1), more)
+        l1, l2 = _net(self.l1_ratio_, self.alpha_)
+        models = [solve(task, head, {**asked, "l1": l1, "l2": l2}) for head in range(heads)]
+        self._keep_model(problem, models, asked, alpha=self.alpha_, l1_ratio=self.l1_ratio_)
+        along = alphas[chosen[0]]
+        paths = [path(task, head, [_net(self.l1_ratio_, alpha) for alpha in along], asked) for head in range(heads)]
+        self._keep_path([list(heads) for heads in zip(*paths, strict=True)], along, problem.X.shape[1])
+
+    def _results(self, ratios: list[float], alphas: Any, scores: Any, more: dict[str, Any]) -> tuple[int, int]:
+        """Keeps the scores, of shape (l1_ratio, alpha, split), and chooses a penalty: its place in the grid."""
+        by_split = scores.reshape(-1, scores.shape[2])
+        mean, splits = by_split.mean(axis=1), by_split.shape[1]
+        if np.all(np.isnan(mean)):
+            raise ValueError("every score is NaN: scoring is undefined on some held-out rows of each penalty; use fewer splits")
         rank = np.empty(len(mean), dtype=np.int32)
-        rank[np.argsort(mean, kind="stable")] = np.arange(1, len(mean) + 1)
+        rank[np.argsort(-mean, kind="stable")] = np.arange(1, len(mean) + 1)
+        se = by_split.std(axis=1, ddof=1) / np.sqrt(splits) if splits > 1 else np.zeros(len(mean))
+        alpha, ratio = alphas.ravel(), np.repeat(ratios, alphas.shape[1])
         self.cv_results_ = {
-            "params": [{"alpha": alpha, "l1_ratio": ratio} for ratio, alpha in grid],
-            "param_alpha": np.array([alpha for _, alpha in grid]),
-            "param_l1_ratio": np.array([ratio for ratio, _ in grid]),
-            **{f"split{k}_test_score": -column for k, column in enumerate(losses.T)},
-            "mean_test_score": -mean,
-            "std_test_score": losses.std(axis=1),
+            "params": [{"alpha": float(a), "l1_ratio": float(r)} for a, r in zip(alpha, ratio, strict=True)],
+            "param_alpha": alpha,
+            "param_l1_ratio": ratio,
+            **{f"split{k}_test_score": column for k, column in enumerate(by_split.T)},
+            "mean_test_score": mean,
+            "std_test_score": by_split.std(axis=1),
             "rank_test_score": rank,
-            "se_test_score": np.array(found["se"]),
-            "mean_nonzeros": np.array(found["nonzeros"]),
-            "epochs": np.array(found["epochs"]),
-            "dropped": np.array(found["dropped"]),
+            "se_test_score": se,
+            "mean_nonzeros": more["nonzeros"],
+            "epochs": more["epochs"],
+            "dropped": more["dropped"],
         }
-        self.best_index_, self.one_se_index_ = int(found["best"]), int(found["one_se"])
-        self.best_score_ = float(-mean[self.best_index_])
-        self.n_splits_ = losses.shape[1]
+        best = int(np.nanargmax(mean))
+        near = np.flatnonzero(mean >= mean[best] - se[best])
+        strongest = max(near, key=lambda k: (ratio[k] * alpha[k], (1 - ratio[k]) * alpha[k]))
+        self.best_index_, self.one_se_index_ = best, int(strongest)
+        self.best_score_, self.n_splits_ = float(mean[best]), splits
         self.alphas_ = alphas[0] if np.ndim(self.l1_ratio) == 0 else alphas
+        self.scores_ = np.moveaxis(scores, 2, 0)
+        chosen = best if self.choose == "best" else self.one_se_index_
+        self.l1_ratio_, self.alpha_ = float(ratio[chosen]), float(alpha[chosen])
+        return divmod(chosen, alphas.shape[1])
 
-    def _refit(self, model: Any, task: Task, aim: Any, asked: dict[str, Any], X: Any) -> None:
-        """Learns all rows with what was chosen."""
-        asked = {**asked, "l1": self.l1_ratio_ * self.alpha_, "l2": (1 - self.l1_ratio_) * self.alpha_, "solver": self.solver}
-        if _params.solver_of(self) != "sgd":
-            asked |= {"eta0": None, "single": self.precision == "f32"}
-        found = [solve(task, head, asked) for head in range(aim.models)]
-        model, opened = self._model(alpha=self.alpha_, l1_ratio=self.l1_ratio_), model
-        model.n_features_in_, model._reading = self.n_features_in_, opened._reading
-        if hasattr(self, "feature_names_in_"):
-            model.feature_names_in_ = self.feature_names_in_
-        model._trained = {"seed": asked["seed"], "rows": X.shape[0], "weighted": aim.weighted, "offsets": aim.offsets is not None}
-        model._trained |= {"schedule": self.schedule, "solver": self.solver}
-        model._adopt(np.stack([each["weights"] for each in found]), found, X.shape[0], asked["single"])
-        if aim.classes is not None:
-            model.classes_ = aim.classes
-        self.best_estimator_, self.eta0_ = model, found[0]["eta0"]
+    def _keep_path(self, models: list[Any], alphas: Any, columns: int) -> None:
+        """The weights at every alpha of the chosen l1_ratio, for :meth:`plot_path`."""
+        of_heads = []
+        for heads in zip(*models, strict=True):
+            ends = np.cumsum([0, *(len(ids) for ids, _, _ in heads)])
+            ids = np.concatenate([ids for ids, _, _ in heads]).astype(np.int64)
+            weights = np.concatenate([weights for _, weights, _ in heads])
+            of_heads.append(sp.csr_matrix((weights, ids, ends), shape=(len(heads), columns)))
+        self.path_alphas_, self.path_coef_ = alphas, of_heads[0] if len(of_heads) == 1 else of_heads
 
-    def _keep_path(self, task: Task, asked: dict[str, Any], models: int, columns: int) -> None:
-        """The weights at every alpha of the l1_ratio that was chosen, for :meth:`plot_path`."""
-        ratio = self.l1_ratio_
-        of_ratio = self.cv_results_["param_l1_ratio"] == ratio
-        self.path_alphas_ = self.cv_results_["param_alpha"][of_ratio]
-        nets = [(ratio * alpha, (1 - ratio) * alpha) for alpha in self.path_alphas_]
-        heads = []
-        for head in range(models):
-            stops = path(task, head, nets, asked)
-            ends = np.cumsum([0, *(len(ids) for ids, _, _ in stops)])
-            ids = np.concatenate([ids for ids, _, _ in stops]).astype(np.int64)
-            weights = np.concatenate([weights for _, weights, _ in stops])
-            heads.append(sp.csr_matrix((weights, ids, ends), shape=(len(nets), columns)))
-        self.path_coef_ = heads[0] if models == 1 else heads
 
-    @property
-    def coef_(self) -> Any:
-        """The weights of the chosen model."""
-        return self._of_best("coef_")
+def _net(ratio: float, alpha: float) -> tuple[float, float]:
+    return float(ratio * alpha), float((1 - ratio) * alpha)
 
-    @property
-    def intercept_(self) -> Any:
-        """The intercept of the chosen model."""
-        return self._of_best("intercept_")
 
-    @property
-    def n_iter_(self) -> int:
-        """The epochs, or steps, of the chosen model."""
-        return self._of_best("n_iter_")
+def _dense(head: Any, columns: int) -> Any:
+    ids, values, _ = head
+    weights = np.zeros(columns)
+    weights[ids] = values
+    return weights
 
-    @property
-    def dual_gap_(self) -> Any:
-        """The relative duality gap of the chosen model."""
-        return self._of_best("dual_gap_")
 
-    def _of_best(self, name: str) -> Any:
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
-        return getattr(self.best_estimator_, name)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "best_estimator_" in self.__dict__
-
-    def _scores(self, X: Any, offset: Any = None) -> Any:
-        check_is_fitted(self)
-        if not is_path(X):
-            X = validated(self, X, with_y=False, reset=False)
-        return self.best_estimator_._scores(X, offset)
-
-    def save(self, path: Any, *, index_base: int = 1) -> None:
-        """Writes the chosen model as the program's model file."""
-        check_is_fitted(self)
-        self.best_estimator_.save(path, index_base=index_base)
+def _places(rows: Any, weights: Any) -> Any:
+    """The numbers of rows among those of some weight."""
+    places = rows if weights is None else np.cumsum(weights > 0)[rows] - 1
+    return np.ascontiguousarray(places, dtype=np.int64)

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class Solving:
         return {
             "l1": float(l1) / task.mean_weight,
             "l2": float(l2) / task.mean_weight,
+            "choose": False,
             "solver": self.solver,
             "tolerance": relative_gap(self.tol),
             "method": self.method,
@@ -57,12 +59,12 @@ class Solving:
         """A task for each model, and the number of the model in it: one for all, unless classes have weights of their own."""
         loss, rows = self._loss(), lent(X)
         if aim.class_weights is None:
-            task = Task(rows, aim.targets, aim.weights, aim.offsets, loss, aim.models)
+            task = Task(rows, aim.targets, aim.weights, aim.offsets, loss, aim.models, False)
             yield from ((task, k) for k in range(aim.models))
             return
         for k, weight in enumerate(aim.class_weights):
             weights = np.where(aim.targets == k, weight, 1.0) * (1.0 if aim.weights is None else aim.weights)
-            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, None, loss, 1), 0
+            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, None, loss, 1, False), 0
 
     def _fit_solver(self: Any, X: Any, aim: Any, start: Any) -> None:
         factors, seed, columns = self._factors(X), self._seed(), X.shape[1]
@@ -79,16 +81,17 @@ class Solving:
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        coef = np.stack([each["weights"] for each in found]) * (1.0 if factors is None else factors)
         self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "schedule": "cosine", "solver": self.solver}
         self._trained["offsets"] = aim.offsets is not None
-        self._adopt(coef, found, X.shape[0], self.precision == "f32")
+        self._adopt(found, X.shape[0], self.precision == "f32", factors)
 
-    def _adopt(self: Any, coef: Any, found: list[dict[str, Any]], rows: int, single: bool) -> None:
-        """Takes over models that others have trained."""
+    def _adopt(self: Any, found: Sequence[Mapping[str, Any]], rows: int, single: bool, factors: Any = None) -> None:
+        """Takes over models that a solver has trained, one by one or all together."""
         from lazyglm._sgd import Seen
 
-        intercept = [each["bias"] for each in found]
+        coef = np.stack([weights for each in found for weights in each["weights"]]) * (1.0 if factors is None else factors)
+        intercept = [bias for each in found for bias in each["bias"]]
+        self._coupled = False
         self.n_iter_ = max(int(each["epochs"]) for each in found)
         self._learners = self._new_learners(coef, intercept, single, t=self.n_iter_ * rows, epochs=self.n_iter_)
         self._looked = Seen()
@@ -103,6 +106,8 @@ class Solving:
         copy of the rows.
         """
         check_is_fitted(self)
+        if getattr(self, "_coupled", False):
+            raise ValueError("duality_gap is for one model per class: a multinomial model has its gap from fit, as dual_gap_")
         X, y = validated(self, X, y, with_y=True, reset=False, **self._checks)
         from lazyglm._sgd import shifted
 

@@ -78,6 +78,7 @@ const KEYWORDS: &[(Parameter, &str)] = &[
     (Parameter::L1Ratio, "l1_ratio"),
     (Parameter::Loss, "loss"),
     (Parameter::Method, "method"),
+    (Parameter::Multiclass, "multi_class"),
     (Parameter::Offset, "offset"),
     (Parameter::PenaltyFactor, "penalty_factor"),
     (Parameter::Precision, "precision"),
@@ -98,6 +99,7 @@ fn keyword(parameter: Parameter, value: Option<&str>) -> String {
         (Parameter::L1, None) => return "alpha or l1_ratio".to_string(), // l1 = alpha·l1_ratio
         (Parameter::L1, Some("0")) => return "l1_ratio=0".to_string(),
         (Parameter::L2, Some("0")) => return "l1_ratio=1".to_string(), // l2 = alpha·(1 − l1_ratio)
+        (Parameter::Multiclass, Some("softmax")) => return "multi_class='multinomial'".to_string(),
         (Parameter::Loss, Some("logistic")) => return "loss='log_loss'".to_string(),
         _ => {}
     }

@@ -39,7 +39,7 @@ mod _core {
         slope_sums, zero_test,
     };
     #[pymodule_export]
-    use crate::solve::{path, search, solve, solvers, starting_rate};
+    use crate::solve::{exact_path, path, search, solve, solvers};
     #[pymodule_export]
     use crate::task::Task;
 }

@@ -2,93 +2,171 @@
 
 use crate::errors::raised;
 use crate::task::{Asked, Task};
-use lazyglm::train::search::{self as tune, Dropped, Folds, Held, Point, Score, Search};
+use lazyglm::eval::metrics::Metric;
+use lazyglm::search::{self as tune, Dropped, ExactPath, Held, Point, Score, Search, Split};
 use lazyglm::util::memory::available;
-use lazyglm::{ElasticNet, Error, Result, SOLVERS, Settings, Stop};
+use lazyglm::{ElasticNet, Error, Head, Result, SOLVERS, Settings, Stop};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The names of the solvers there are, and whether each knows factors of the penalty.
+/// The training rows and the held-out rows of each split.
+type Splits<'py> = Vec<(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>)>;
+
+/// The columns, the weights and the bias of a head.
+type HeadArrays<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, f64);
+
+/// The name of each solver, and whether it supports penalty factors.
 #[pyfunction]
 pub fn solvers() -> Vec<(&'static str, bool)> {
     SOLVERS.iter().map(|row| (row.solver.name(), row.factors)).collect()
 }
 
-/// Trains one head: `weights`, `bias` and what the report says.
+/// Trains one head, or all of them together: `weights`, `bias` and the figures of the report.
 #[pyfunction]
 pub fn solve<'py>(
     py: Python<'py>,
     task: &mut Task,
-    head: usize,
+    head: Option<usize>,
     asked: Asked,
 ) -> PyResult<Bound<'py, PyDict>> {
     task.aim(head);
-    let settings = asked.settings().map_err(raised)?;
-    let trained = task.run(py, asked.threads, move |task, interrupt| {
-        let settings = Settings { interrupt: Some(interrupt), ..settings };
-        lazyglm::train(task, None, &settings, &mut |_| {})
-    })?;
-    let report = &trained.report;
+    let trained = task.run(py, &asked, |task, settings| lazyglm::train(task, None, settings, &mut |_| {}))?;
+    let (report, columns) = (trained.report, task.task.data.rows.columns());
+    let heads: Vec<(Vec<f64>, f64)> = match trained.heads.is_empty() {
+        true => vec![(trained.weights, trained.bias)],
+        false => trained.heads.iter().map(|head| (head.dense(columns), head.bias)).collect(),
+    };
+    let (weights, bias): (Vec<_>, Vec<f64>) =
+        heads.into_iter().map(|(weights, bias)| (PyArray1::from_vec(py, weights), bias)).unzip();
     let found = PyDict::new(py);
-    found.set_item("weights", PyArray1::from_vec(py, trained.weights))?;
-    found.set_item("bias", trained.bias)?;
-    found.set_item("objective", report.objective)?;
+    found.set_item("weights", weights)?;
+    found.set_item("bias", bias)?;
     found.set_item("gap", report.relative_gap)?;
     found.set_item("epochs", report.epochs)?;
-    found.set_item("eta0", report.eta0)?;
-    found.set_item(
-        "losses",
-        report.history.iter().filter_map(|epoch| epoch.running_loss).collect::<Vec<_>>(),
-    )?;
-    found.set_item("reached", !matches!(report.stop, Stop::NoMinimum | Stop::Precision | Stop::Steps))?;
+    let losses: Vec<f64> = report.history.iter().filter_map(|epoch| epoch.running_loss).collect();
+    found.set_item("losses", losses)?;
+    found.set_item("reached", reached(report.stop))?;
+    found.set_item("solver", report.solver.name())?;
+    found.set_item("penalty", (report.l1, report.l2))?;
+    let tried = report.tried.iter().map(|one| {
+        let record = PyDict::new(py);
+        record.set_item("solver", one.solver.name())?;
+        for (name, value) in [("l1", one.l1), ("l2", one.l2), ("loss", one.loss), ("se", one.se)] {
+            record.set_item(name, value)?;
+        }
+        record.set_item("nonzeros", one.nonzeros)?;
+        record.set_item("rows", one.rows)?;
+        record.set_item("seconds", one.seconds)?;
+        record.set_item("chosen", one.chosen)?;
+        Ok(record)
+    });
+    found.set_item("tried", tried.collect::<PyResult<Vec<_>>>()?)?;
     Ok(found)
 }
 
-/// The starting rate for these settings, found on a sample of the rows.
-#[pyfunction]
-pub fn starting_rate(py: Python, task: &mut Task, head: usize, asked: Asked) -> PyResult<f64> {
-    task.aim(head);
-    let settings = asked.settings().map_err(raised)?;
-    task.run(py, asked.threads, move |task, _| lazyglm::rate(task, &settings))
+/// Whether a run ended as it should, and not before the tolerance.
+fn reached(stop: Stop) -> bool {
+    !matches!(stop, Stop::NoMinimum | Stop::Precision | Stop::Steps)
 }
 
-/// Judges penalties on rows held out, as lanes: `mean`, `se`, `nonzeros`, `by_fold`, `epochs`, `dropped`, `best`, `one_se`. Of several
-/// heads the losses are summed.
+/// The minimiser for each penalty of each sequence, from strong to weak: a list of `sequence`, `heads`, `gap`, `steps`,
+/// `reached`, and the held-out `losses` and minimisers of all splits (`of_splits`).
+#[pyfunction]
+pub fn exact_path<'py>(
+    py: Python<'py>,
+    task: &mut Task,
+    sequences: Vec<Vec<(f64, f64)>>,
+    splits: Splits,
+    may_end: bool,
+    max_features: Option<usize>,
+    keep_folds: bool,
+    asked: Asked,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    task.aim(None);
+    let sequences =
+        sequences.iter().map(|penalties| nets(penalties)).collect::<Result<_>>().map_err(raised)?;
+    let held = held(&splits)?;
+    let found = task.run(py, &asked, move |task, settings| {
+        let metric = Metric::Loss;
+        let path = ExactPath {
+            task,
+            held,
+            settings,
+            sequences,
+            metric,
+            may_end,
+            max_features,
+            deadline: None,
+            keep_folds,
+        };
+        path.run(&|_| {})
+    })?;
+    let by_fold = found.outcome.map_or(Vec::new(), |outcome| outcome.by_fold);
+    let models = found.models.into_iter().zip(found.of_folds).zip(by_fold);
+    let all = models.map(|((model, of_folds), losses)| {
+        let entry = PyDict::new(py);
+        entry.set_item("sequence", model.sequence)?;
+        entry.set_item("gap", model.certificate.relative_gap)?;
+        entry.set_item("steps", model.steps)?;
+        entry.set_item("reached", reached(model.stop))?;
+        entry.set_item("heads", arrays(py, model.heads))?;
+        entry.set_item("losses", losses)?;
+        let of_splits: Vec<_> =
+            of_folds.into_iter().map(|heads| heads.map(|heads| arrays(py, heads))).collect();
+        entry.set_item("of_splits", of_splits)?;
+        Ok(entry)
+    });
+    all.collect()
+}
+
+fn arrays(py: Python, heads: Vec<Head>) -> Vec<HeadArrays> {
+    let one =
+        |head: Head| (PyArray1::from_vec(py, head.columns), PyArray1::from_vec(py, head.weights), head.bias);
+    heads.into_iter().map(one).collect()
+}
+
+fn held(splits: &Splits) -> PyResult<Held<'static>> {
+    let rows = |numbers: &PyReadonlyArray1<i64>| -> PyResult<Vec<usize>> {
+        Ok(numbers.as_slice()?.iter().map(|&i| usize::try_from(i).unwrap_or(usize::MAX)).collect())
+    };
+    let split = |(learnt, out): &(_, _)| Ok(Split { learnt: rows(learnt)?, held: rows(out)? });
+    splits.iter().map(split).collect::<PyResult<_>>().map(Held::Splits)
+}
+
+/// Evaluates penalties on held-out rows, with all models as lanes of SGD: `eta0`, `mean`, `se`, `nonzeros`, `by_fold`, `epochs`,
+/// `dropped`. The losses of several heads are summed.
 #[pyfunction]
 pub fn search<'py>(
     py: Python<'py>,
     task: &mut Task,
     penalties: Vec<(f64, f64)>,
-    folds: PyReadonlyArray1<u16>,
+    splits: Splits,
     halving: bool,
     asked: Asked,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let settings = asked.settings().map_err(raised)?;
-    let points = points(&penalties, asked_rate(&settings)).map_err(raised)?;
-    let folds = Folds::given(folds.as_slice()?.to_vec()).map_err(raised)?;
+    let (nets, held) = (nets(&penalties).map_err(raised)?, held(&splits)?);
+    let mut eta0 = None;
     let mut outcomes = Vec::with_capacity(task.heads);
     for head in 0..task.heads {
-        task.aim(head);
-        let (settings, points, folds) = (settings.clone(), points.clone(), folds.clone());
-        outcomes.push(task.run(py, asked.threads, move |task, _| {
-            if folds_differ(task, &folds) {
-                return Err(Error::call("folds for other rows", "give the fold of each row of some weight"));
-            }
-            let held = Held::Folds(folds);
-            let search =
-                Search { task, held, settings: &settings, points, memory: room(), deadline: None, halving };
-            tune::search(&search, &mut |_| {})
-        })?);
+        task.aim(Some(head));
+        let (nets, held, rate) = (nets.clone(), held.clone(), eta0);
+        let (found, outcome) = task.run(py, &asked, move |task, settings| {
+            let rate = rate.map_or_else(|| rate_for(task, settings, &nets), Ok)?;
+            let points = points(nets, rate);
+            let search = Search { task, held, settings, points, memory: room(), deadline: None, halving };
+            Ok((rate, tune::search(&search, &mut |_| {})?))
+        })?;
+        eta0 = Some(found);
+        outcomes.push(outcome);
     }
     let outcome = tune::summed(outcomes).ok_or_else(|| {
         let hint = "lower eta0, or scale the features down";
-        raised(Error::call("every penalty of the grid left the finite numbers", hint))
+        raised(Error::call("every penalty of the grid diverged (NaN or infinity)", hint))
     })?;
     let found = PyDict::new(py);
     let each = |of: &dyn Fn(&Score) -> f64| outcome.scores.iter().map(of).collect::<Vec<f64>>();
-    found.set_item("mean", each(&|score| score.mean))?;
-    found.set_item("se", each(&|score| score.se))?;
+    found.set_item("eta0", eta0)?;
     found.set_item("nonzeros", each(&|score| score.nonzeros))?;
     found.set_item("epochs", each(&|score| score.epochs))?;
     let why = |score: &Score| match score.dropped {
@@ -98,43 +176,47 @@ pub fn search<'py>(
     };
     found.set_item("dropped", outcome.scores.iter().map(why).collect::<Vec<_>>())?;
     found.set_item("by_fold", outcome.by_fold)?;
-    found.set_item("best", outcome.best)?;
-    found.set_item("one_se", outcome.one_se)?;
     Ok(found)
 }
 
-/// The weights of one head at each penalty, as (columns, weights, bias).
+/// The starting rate that was asked for, or the one that the learning-rate search finds for the middle of the penalties.
+fn rate_for(task: &lazyglm::Task, settings: &Settings, nets: &[ElasticNet]) -> Result<f64> {
+    let mut nets = nets.to_vec();
+    nets.sort_by(|a, b| (a.l1 + a.l2).total_cmp(&(b.l1 + b.l2)));
+    match (settings.eta0, nets.get(nets.len() / 2)) {
+        (None, Some(&penalty)) => lazyglm::rate(task, &Settings { penalty, ..settings.clone() }),
+        (given, _) => Ok(given.unwrap_or(f64::NAN)),
+    }
+}
+
+/// The weights of one head at each penalty, trained by SGD.
 #[pyfunction]
-#[expect(clippy::type_complexity, reason = "columns, weights, bias")]
 pub fn path<'py>(
     py: Python<'py>,
     task: &mut Task,
     head: usize,
     penalties: Vec<(f64, f64)>,
     asked: Asked,
-) -> PyResult<Vec<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, f64)>> {
-    task.aim(head);
-    let settings = asked.settings().map_err(raised)?;
-    let points = points(&penalties, asked_rate(&settings)).map_err(raised)?;
-    let stops =
-        task.run(py, asked.threads, move |task, _| tune::path(task, None, &settings, &points, room()))?;
-    let arrays = stops.into_iter().map(|stop| {
-        let (columns, weights): (Vec<u32>, Vec<f64>) = stop.weights.into_iter().unzip();
-        (PyArray1::from_vec(py, columns), PyArray1::from_vec(py, weights), stop.bias)
-    });
-    Ok(arrays.collect())
+) -> PyResult<Vec<HeadArrays<'py>>> {
+    task.aim(Some(head));
+    let nets = nets(&penalties).map_err(raised)?;
+    let stops = task.run(py, &asked, move |task, settings| {
+        let points = points(nets, settings.eta0.unwrap_or(f64::NAN));
+        tune::path(task, None, settings, &points, room())
+    })?;
+    let head = |stop: tune::Stop| {
+        let (columns, weights) = stop.weights.into_iter().unzip();
+        Head { columns, weights, bias: stop.bias }
+    };
+    Ok(arrays(py, stops.into_iter().map(head).collect()))
 }
 
-fn asked_rate(settings: &Settings) -> f64 {
-    settings.eta0.unwrap_or(f64::NAN)
+fn nets(penalties: &[(f64, f64)]) -> Result<Vec<ElasticNet>> {
+    penalties.iter().map(|&(l1, l2)| ElasticNet::new(l1, l2)).collect()
 }
 
-fn points(penalties: &[(f64, f64)], eta0: f64) -> Result<Vec<Point>> {
-    penalties.iter().map(|&(l1, l2)| Ok(Point { penalty: ElasticNet::new(l1, l2)?, eta0 })).collect()
-}
-
-fn folds_differ(task: &lazyglm::Task, folds: &Folds) -> bool {
-    (0..folds.count()).map(|fold| folds.rows(fold).len()).sum::<usize>() != task.len()
+fn points(nets: Vec<ElasticNet>, eta0: f64) -> Vec<Point> {
+    nets.into_iter().map(|penalty| Point { penalty, eta0 }).collect()
 }
 
 /// Bytes that weights may take: most of what the machine has left.

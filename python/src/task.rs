@@ -7,9 +7,11 @@
 use crate::errors::{LOOK_EVERY, raised};
 use crate::learn::check_targets;
 use crate::matrix::{Changed, Matrix, MatrixArrays};
+use lazyglm::problem::task::Sets;
+use lazyglm::search::strongest_l1;
 use lazyglm::{
-    Dataset, ElasticNet, Error, Features, Labels, Method, Order, Precision, Result, Rows, Settings, Start,
-    Targets, UpdateName, loss, objective, schedule,
+    Dataset, ElasticNet, Error, Features, HeadKind, Labels, Method, Order, Precision, Result, Rows, Settings,
+    Start, Targets, UpdateName, loss, objective, schedule,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -23,6 +25,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 pub struct Asked {
     l1: f64,
     l2: f64,
+    choose: bool,
     solver: String,
     tolerance: f64,
     method: String,
@@ -35,16 +38,16 @@ pub struct Asked {
     intercept: bool,
     factors: Option<Vec<f64>>,
     start: Option<(Vec<f64>, f64)>,
-    /// Threads to use.
-    pub threads: usize,
+    threads: usize,
 }
 
 impl Asked {
-    /// As the library has it.
-    pub fn settings(&self) -> Result<Settings> {
+    /// The settings of the library.
+    fn settings(&self) -> Result<Settings> {
         let start = |(weights, bias): &(Vec<f64>, f64)| Start::one(weights.clone(), *bias);
         Ok(Settings {
             penalty: ElasticNet::new(self.l1, self.l2)?,
+            choose_penalty: self.choose,
             solver: self.solver.parse()?,
             tolerance: self.tolerance,
             start: self.start.as_ref().map(|given| Arc::new(start(given))),
@@ -63,21 +66,22 @@ impl Asked {
     }
 }
 
-/// A copy of the data, aimed at one head.
+/// A copy of the data, aimed at one head or at all of them.
 #[pyclass(module = "lazyglm._core")]
 pub struct Task {
     /// The library's.
     pub task: Arc<lazyglm::Task>,
     codes: Option<Vec<f64>>, // of classes, if there are more than two
-    /// How many heads there are.
+    /// The number of heads.
     pub heads: usize,
+    kind: HeadKind,
     /// The mean weight of rows before it was made one.
     mean_weight: f64,
 }
 
 #[pymethods]
 impl Task {
-    /// Copies rows. `y` are targets for one head, or numbers of classes for several.
+    /// Copies rows. `y` are targets for one head, or numbers of classes for several, which a softmax may couple.
     #[new]
     fn new(
         py: Python,
@@ -87,6 +91,7 @@ impl Task {
         offsets: Option<PyReadonlyArray1<f64>>,
         loss: &str,
         heads: usize,
+        coupled: bool,
     ) -> PyResult<Task> {
         let changed = Changed::default();
         let slices = x.slices()?;
@@ -117,7 +122,8 @@ impl Task {
                     .sample_weights(weights.map(<[f64]>::to_vec))
                     .offsets(offsets.map(<[f64]>::to_vec))
                     .build()?;
-                Ok(Task { task: Arc::new(task), codes, heads, mean_weight })
+                let kind = if coupled { HeadKind::Softmax } else { HeadKind::Ovr };
+                Ok(Task { task: Arc::new(task), codes, heads, kind, mean_weight })
             })
         });
         made.map_err(raised)
@@ -129,17 +135,10 @@ impl Task {
         self.mean_weight
     }
 
-    /// The least λ₁ at which all weights of all heads are zero.
-    fn l1_max(&mut self, py: Python, intercept: bool) -> f64 {
-        let mut most = 0.0;
-        for head in 0..self.heads {
-            self.aim(head);
-            let task = &self.task;
-            let of_head =
-                py.detach(|| alone(1, || objective::l1_max(task.examples(), &*task.loss, intercept)));
-            most = f64::max(most, of_head.unwrap_or(f64::NAN));
-        }
-        most
+    /// λ₁_max, the smallest λ₁ at which all weights of all heads are zero.
+    fn l1_max(&mut self, py: Python, asked: Asked) -> PyResult<f64> {
+        self.aim(None);
+        self.run(py, &asked, |task, settings| Ok(strongest_l1(task, settings)))
     }
 
     /// The relative duality gap of weights and bias of a head; None where there is no bound.
@@ -152,14 +151,14 @@ impl Task {
         bias: f64,
         asked: Asked,
     ) -> PyResult<Option<f64>> {
-        self.aim(head);
-        let (settings, weights) = (asked.settings().map_err(raised)?, weights.as_slice()?.to_vec());
+        self.aim(Some(head));
+        let weights = weights.as_slice()?.to_vec();
         if weights.len() != self.task.data.rows.columns() {
             let what = format!("{} weights for {} columns", weights.len(), self.task.data.rows.columns());
             return Err(raised(Error::call(what, "give data like those the model was trained on")));
         }
-        let bias = settings.bias.then_some(bias);
-        let proved = self.run(py, asked.threads, move |task, _| {
+        let bias = asked.intercept.then_some(bias);
+        let proved = self.run(py, &asked, move |task, settings| {
             Ok(objective::certify(task.examples(), &*task.loss, settings.weighted_penalty(), &weights, bias))
         })?;
         Ok(proved.relative_gap)
@@ -167,27 +166,35 @@ impl Task {
 }
 
 impl Task {
-    /// Turns to another head: +1 for its class, −1 for the rest.
-    pub fn aim(&mut self, head: usize) {
-        if let Some(codes) = &self.codes {
-            let (classes, signs) = (["-1".into(), "1".into()], aimed(codes, head));
-            Arc::make_mut(&mut self.task).targets = Targets::Binary { classes, signs };
-        }
+    /// Turns to one of several heads, with +1 for its class and −1 for the rest, or to all of them.
+    pub fn aim(&mut self, head: Option<usize>) {
+        let Some(codes) = &self.codes else { return };
+        Arc::make_mut(&mut self.task).targets = match head {
+            Some(head) => Targets::Binary { classes: ["-1".into(), "1".into()], signs: aimed(codes, head) },
+            None => {
+                let mut sets = Sets::default();
+                codes.iter().for_each(|&code| sets.push(vec![code as u32]));
+                let names = (0..self.heads).map(|head| head.to_string()).collect();
+                Targets::Classes { kind: self.kind, names, sets }
+            }
+        };
     }
 
-    /// Does something that takes long, with so many threads. If it is interrupted it is told so and left to itself, with the
-    /// rows it works on.
+    /// Runs `work` with the threads and the settings that were asked for. On Ctrl-C the work is told to end and left to
+    /// itself, with its rows.
     pub fn run<T: Send + 'static>(
         &self,
         py: Python,
-        threads: usize,
-        work: impl FnOnce(&lazyglm::Task, Arc<AtomicBool>) -> Result<T> + Send + 'static,
+        asked: &Asked,
+        work: impl FnOnce(&lazyglm::Task, &Settings) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
         let (send, receive) = channel();
         let (task, interrupt) = (self.task.clone(), Arc::new(AtomicBool::new(false)));
-        let told = interrupt.clone();
+        let settings = asked.settings().map_err(raised)?;
+        let settings = Settings { interrupt: Some(interrupt.clone()), ..settings };
+        let threads = asked.threads;
         std::thread::spawn(move || {
-            let done = alone(threads, || work(&task, told)).and_then(|done| done);
+            let done = alone(threads, || work(&task, &settings)).and_then(|done| done);
             drop(task); // before the answer: then its targets can be changed in place
             let _ = send.send(done); // nobody may be waiting any more
         });

@@ -197,7 +197,7 @@ from lazyglm import ElasticNetClassifierCV
 X = sp.random(20_000, 500, density=0.05, random_state=0, format="csr")
 print("ready", flush=True)
 try:
-    ElasticNetClassifierCV(max_iter=1_000_000, eta0=0.1).fit(X, np.arange(20_000) % 2)
+    {search}.fit(X, np.arange(20_000) % 2)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
@@ -205,8 +205,15 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.slow
-def test_ctrl_c_stops_a_search():
-    interrupt(SEARCHING)
+@pytest.mark.parametrize(
+    "search",
+    [
+        "ElasticNetClassifierCV(solver='sgd', max_iter=1_000_000, eta0=0.1)",
+        "ElasticNetClassifierCV(alphas=[1e-6] * 1000, l1_ratio=0.0, tol=1e-15)",
+    ],
+)
+def test_ctrl_c_stops_a_search(search):
+    interrupt(SEARCHING.format(search=search))
 
 
 def test_verbose_prints_each_epoch(capsys):

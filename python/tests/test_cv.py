@@ -1,4 +1,4 @@
-"""The estimators that search penalties: a lane is the model it would be alone, and the rest is scikit-learn's."""
+"""The estimators that search penalties: every model is the one it would be alone, and the rest is scikit-learn's."""
 
 import pickle
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.linear_model import ElasticNetCV, LogisticRegression, LogisticRegressionCV
+from sklearn.metrics import log_loss, make_scorer, max_error, mean_poisson_deviance, roc_auc_score
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
@@ -15,9 +16,7 @@ from sklearn.utils import estimator_checks
 import lazyglm
 from lazyglm import ElasticNetClassifierCV, ElasticNetRegressorCV, SGDClassifier, SGDRegressor
 
-# What SGDClassifier does not pass either: stochastic steps on a row of weight two are not two steps.
-NOT_EQUIVALENT = "a row of weight two is one step, not two"
-EXPECTED = {f"check_sample_weight_equivalence_on_{kind}_data": NOT_EQUIVALENT for kind in ("dense", "sparse")}
+EXPECTED = {f"check_sample_weight_equivalence_on_{kind}_data": "asks for more digits than tol" for kind in ("dense", "sparse")}
 
 
 def data(rows=150, columns=12, classes=2):
@@ -33,6 +32,9 @@ def test_every_check_of_scikit_learn_passes(estimator):
     results = estimator_checks.check_estimator(estimator(), expected_failed_checks=EXPECTED, on_skip=None, on_fail=None)
     failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert failed == {} and len(results) > 40
+    exact = estimator(alphas=[0.1, 0.01], tol=1e-14)
+    estimator_checks.check_sample_weight_equivalence_on_dense_data(estimator.__name__, exact)
+    estimator_checks.check_sample_weight_equivalence_on_sparse_data(estimator.__name__, exact)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -40,7 +42,8 @@ def test_a_lane_is_the_model_it_would_be_alone(classes):
     X, y, _ = data(classes=classes)
     alphas, cv = [0.1, 0.01, 0.001], StratifiedKFold(3)
     options = dict(loss="log_loss", max_iter=4, shuffle=False, fit_intercept=True)
-    search = ElasticNetClassifierCV(**options, l1_ratio=[0.2, 0.9], alphas=alphas, cv=cv, schedule="constant", eta0=0.1).fit(X, y)
+    lanes = dict(solver="sgd", schedule="constant", eta0=0.1)
+    search = ElasticNetClassifierCV(**options, **lanes, l1_ratio=[0.2, 0.9], alphas=alphas, cv=cv).fit(X, y)
     assert len(search.cv_results_["params"]) == 6
     for k, params in enumerate(search.cv_results_["params"]):
         alone = SGDClassifier(**options, penalty="elasticnet", learning_rate="constant", eta0=0.1, tol=None, **params)
@@ -65,10 +68,11 @@ def test_both_rules_choose_what_they_say():
     search = ElasticNetRegressorCV(l1_ratio=1.0, alphas=30, cv=KFold(5), random_state=0).fit(X, y)
     found = search.cv_results_
     loss, se = -found["mean_test_score"], found["se_test_score"]
+    assert np.array_equal(np.isnan(loss), found["dropped"] == "ended") and not np.isnan(loss[:10]).any()
     splits = np.array([found[f"split{k}_test_score"] for k in range(5)])
     np.testing.assert_allclose(splits.mean(axis=0), found["mean_test_score"], rtol=1e-12)
     np.testing.assert_allclose(splits.std(axis=0, ddof=1) / np.sqrt(5), se, rtol=1e-9)
-    best = loss.argmin()
+    best = np.nanargmin(loss)
     assert search.best_index_ == best and found["rank_test_score"][best] == 1 and search.alpha_ == found["param_alpha"][best]
     within = np.flatnonzero(loss <= loss[best] + se[best])
     assert search.one_se_index_ == within[np.argmax(found["param_alpha"][within])]
@@ -76,13 +80,14 @@ def test_both_rules_choose_what_they_say():
     assert strong.alpha_ == found["param_alpha"][search.one_se_index_] > search.alpha_
     size = abs(search.path_coef_).sum(axis=1).A1
     assert size[0] < 0.1 * size[-1], "the largest alpha leaves next to nothing"
+    assert search.path_alphas_[-1] == search.alphas_[search.path_coef_.shape[0] - 1]
     assert search.alphas_.shape == (30,) and np.all(np.diff(search.alphas_) < 0)
 
 
 def test_the_minimum_is_found_with_a_solver_that_finds_it():
     X, y, _ = data()
-    search = ElasticNetClassifierCV(l1_ratio=0.0, alphas=[0.1, 0.01], solver="newton", tol=1e-9, random_state=0).fit(X, y)
-    assert search.dual_gap_ < 1e-9
+    search = ElasticNetClassifierCV(l1_ratio=0.0, alphas=[0.1, 0.01], tol=1e-9).fit(X, y)
+    assert search.dual_gap_ < 1e-9 and search.n_iter_ > 0
     theirs = LogisticRegression(C=1 / (search.alpha_ * X.shape[0]), tol=1e-10, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(search.coef_, theirs.coef_, rtol=1e-4, atol=1e-5)
 
@@ -97,23 +102,33 @@ def test_weights_folds_and_copies():
     options = dict(alphas=4, random_state=0, max_iter=3)
     one = ElasticNetClassifierCV(cv=splits, **options).fit(X, y, sample_weight=weights)
     other = ElasticNetClassifierCV(cv=fewer, **options).fit(X[kept], y[kept])
-    assert np.array_equal(one.coef_, other.coef_) and one.alpha_ == other.alpha_
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9)
+    assert one.alpha_ == pytest.approx(other.alpha_)
     back = pickle.loads(pickle.dumps(one))
     assert np.array_equal(back.coef_, one.coef_) and np.array_equal(back.predict(X), one.predict(X))
     pipe = make_pipeline(StandardScaler(with_mean=False), ElasticNetClassifierCV(**options)).fit(X, y)
     assert pipe.score(X, y) > 0.8
-    halved = ElasticNetClassifierCV(halving=True, cv=splits, **options).fit(X, y)
-    assert halved.score(X, y) > 0.8
+    halved = ElasticNetClassifierCV(solver="sgd", halving=True, cv=splits, **options).fit(X, y)
+    assert halved.score(X, y) > 0.8 and halved.eta0_ > 0
     balanced = ElasticNetClassifierCV(class_weight="balanced", **options).fit(X, y)
     assert not np.array_equal(balanced.coef_, ElasticNetClassifierCV(**options).fit(X, y).coef_)
 
 
 def test_what_is_refused():
     X, y, _ = data()
-    with pytest.raises(ValueError, match="hold out each row once"):
-        ElasticNetClassifierCV(cv=ShuffleSplit(3)).fit(X, y)
+    with pytest.raises(ValueError, match="for solver='newton'"):
+        ElasticNetClassifierCV(solver="sgd", scoring="roc_auc").fit(X, y)
+    with pytest.raises(ValueError, match="a split in which no row"):
+        ElasticNetClassifierCV(cv=[(np.arange(100), np.arange(0))]).fit(X, y)
+    with pytest.raises(ValueError, match="scoring is not for rows with an offset"):
+        ElasticNetClassifierCV(scoring="roc_auc").fit(X, y, offset=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="more than 1 features; begin with a larger alpha"):
+        ElasticNetClassifierCV(alphas=[1e-4], max_features=1).fit(X, y)
+    with pytest.raises(ValueError, match="multi_class"):
+        ElasticNetClassifierCV(multi_class="softmax").fit(X, y)
     wrong = [("l1_ratio", 2), ("l1_ratio", []), ("alphas", 0), ("alphas", [-1.0]), ("choose", "worst"), ("eps", 0), ("loss", "ridge")]
-    wrong += [("solver", "best"), ("schedule", "never"), ("max_iter", 0), ("eta0", -1.0), ("halving", 1)]
+    wrong += [("solver", "ftrl"), ("schedule", "never"), ("max_iter", 0), ("eta0", -1.0), ("halving", 1)]
+    wrong += [("scoring", 3), ("scoring", "best"), ("max_features", 0), ("tol", -1)]
     for name, value in wrong:
         for estimator in (ElasticNetClassifierCV, ElasticNetRegressorCV):
             with pytest.raises(ValueError, match=name):
@@ -123,7 +138,7 @@ def test_what_is_refused():
 def test_files_and_pictures(tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     (tmp_path / "people.csv").write_text("age,city,target\n" + "20,Oslo,yes\n30,Rome,no\n40,Oslo,yes\n25,Rome,no\n" * 10)
-    search = ElasticNetClassifierCV(alphas=3, random_state=0).fit(tmp_path / "people.csv")
+    search = ElasticNetClassifierCV(alphas=3).fit(tmp_path / "people.csv")
     search.save(tmp_path / "model")
     back = lazyglm.load(tmp_path / "model")
     scores = search.decision_function(tmp_path / "people.csv")
@@ -135,3 +150,124 @@ def test_files_and_pictures(tmp_path):
     many = ElasticNetClassifierCV(alphas=5, random_state=0).fit(X, y)
     assert many.plot_path(model=2).get_xscale() == "log"
     assert SGDRegressor().fit(X, numbers).dual_gap_ is None
+
+
+def test_the_path_is_that_of_scikit_learns_elastic_net():
+    X, _, y = data()
+    y = y + 0.3 * np.random.default_rng(1).normal(size=len(y))
+    options = dict(l1_ratio=[0.3, 1.0], alphas=np.geomspace(0.05, 1e-3, 6), cv=KFold(4))
+    ours = ElasticNetRegressorCV(**options, tol=1e-9).fit(X.toarray(), y)
+    theirs = ElasticNetCV(**options, tol=1e-9, max_iter=100_000).fit(X.toarray(), y)
+    np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
+    assert ours.alpha_ == theirs.alpha_ and ours.l1_ratio_ == theirs.l1_ratio_
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    weights = np.random.default_rng(2).uniform(0.5, 2, size=len(y))
+    ours.fit(X.toarray(), y, sample_weight=weights)
+    theirs.fit(X.toarray(), y, sample_weight=weights)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_path_is_that_of_scikit_learns_logistic_regression(classes):
+    X, y, _ = data(classes=classes)
+    alphas, folds = np.geomspace(0.1, 1e-3, 4), StratifiedKFold(5)
+    for scoring in (None, "neg_log_loss", "accuracy"):
+        ours = ElasticNetClassifierCV(l1_ratio=0.0, alphas=alphas, cv=folds, scoring=scoring, tol=1e-9).fit(X, y)
+        scores = []
+        for train, test in folds.split(X, y):
+            each = [LogisticRegression(C=1 / (alpha * len(train)), tol=1e-9, max_iter=9999).fit(X[train], y[train]) for alpha in alphas]
+            if scoring == "accuracy":
+                scores.append([model.score(X[test], y[test]) for model in each])
+            else:
+                scores.append([-log_loss(y[test], model.predict_proba(X[test])) for model in each])
+        np.testing.assert_allclose(ours.scores_[:, 0], scores, rtol=1e-4)
+        assert ours.alpha_ == alphas[np.mean(scores, axis=0).argmax()]
+    final = LogisticRegression(C=1 / (ours.alpha_ * len(y)), tol=1e-9, max_iter=9999).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), final.predict_proba(X), atol=1e-4)
+    assert ours.dual_gap_ < 1e-8 and ours.coef_.shape == final.coef_.shape
+
+
+def test_classes_apart_are_scored_by_their_probabilities():
+    X, y, _ = data(classes=3)
+    options = dict(alphas=[1e-2, 1e-3], cv=KFold(3))
+    search = ElasticNetClassifierCV(multi_class="ovr", **options).fit(X, y)
+    train, test = next(KFold(3).split(X))
+    alone = ElasticNetClassifierCV(multi_class="ovr", alphas=[1e-2], cv=2).fit(X[train], y[train])
+    assert search.scores_[0, 0, 0] == pytest.approx(-log_loss(y[test], alone.predict_proba(X[test])), rel=1e-3)
+    together = ElasticNetClassifierCV(**options).fit(X, y)
+    assert not np.allclose(together.coef_, search.coef_)
+    with pytest.raises(ValueError, match="one model per class"):
+        together.best_estimator_.duality_gap(X, y)
+
+
+def test_any_splitter_groups_and_scorers():
+    X, y, numbers = data()
+    weights, groups = np.random.default_rng(0).uniform(0.5, 2, size=len(y)), np.arange(len(y)) % 7
+    shuffled = ShuffleSplit(4, random_state=0)
+    search = ElasticNetClassifierCV(cv=shuffled, scoring="roc_auc", alphas=4).fit(X, y, sample_weight=weights)
+    train, test = next(shuffled.split(X))
+    one = ElasticNetClassifierCV(alphas=[search.alpha_], cv=2, tol=1e-8).fit(X[train], y[train], sample_weight=weights[train])
+    auc = roc_auc_score(y[test], one.decision_function(X[test]), sample_weight=weights[test])
+    assert search.scores_.shape == (4, 1, 4) and search.n_splits_ == 4
+    assert search.cv_results_["split0_test_score"][search.best_index_] == pytest.approx(auc, abs=0.01)
+    by_group = ElasticNetRegressorCV(cv=GroupKFold(3), alphas=4).fit(X, numbers, groups=groups)
+    given = ElasticNetRegressorCV(cv=list(GroupKFold(3).split(X, numbers, groups)), alphas=4).fit(X, numbers)
+    assert np.array_equal(by_group.scores_, given.scores_)
+    worst = ElasticNetRegressorCV(scoring=make_scorer(max_error, greater_is_better=False), alphas=4)
+    worst.fit(X, numbers, sample_weight=weights)  # max_error takes no weights
+    assert worst.best_score_ < 0
+    own = ElasticNetRegressorCV(scoring=lambda model, X, y: -abs(model.predict(X) - y).max(), alphas=4).fit(X, numbers, weights)
+    np.testing.assert_allclose(own.scores_, worst.scores_)
+
+
+def test_counts_are_scored_by_their_deviance():
+    X, _, numbers = data()
+    y = np.random.default_rng(0).poisson(np.exp(numbers))
+    weights = np.random.default_rng(1).uniform(0.5, 2, size=len(y))
+    options = dict(alphas=[1e-2], tol=1e-9)
+    search = ElasticNetRegressorCV("poisson", cv=KFold(3), **options).fit(X, y, sample_weight=weights)
+    for fold, (train, test) in enumerate(KFold(3).split(X)):
+        alone = ElasticNetRegressorCV("poisson", cv=2, **options).fit(X[train], y[train], sample_weight=weights[train])
+        deviance = mean_poisson_deviance(y[test], alone.predict(X[test]), sample_weight=weights[test])
+        assert -search.scores_[fold, 0, 0] == pytest.approx(deviance, rel=1e-5)
+
+
+def test_no_more_features_than_asked_for():
+    X, y, numbers = data(classes=3)
+    for most in (1, 4):
+        search = ElasticNetClassifierCV(max_features=most, l1_ratio=[0.5, 1.0], alphas=200).fit(X, y)
+        assert 0 < np.count_nonzero(abs(search.coef_).max(axis=0)) <= most
+    assert np.count_nonzero(ElasticNetRegressorCV(max_features=3, alphas=200).fit(X, numbers).coef_) == 3
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_losses_with_kinks_have_a_certificate(loss):
+    X, y, numbers = data()
+    search = ElasticNetClassifierCV(loss, alphas=6) if loss == "hinge" else ElasticNetRegressorCV(loss, alphas=6)
+    search.fit(X, y if loss == "hinge" else numbers)
+    assert search.dual_gap_ < 1e-3 and search.best_score_ < 0
+
+
+def test_sgd_searches_with_a_rate_for_the_middle_of_the_grid():
+    X, y, _ = data(rows=400)
+    lanes = ElasticNetClassifierCV(solver="sgd", random_state=0).fit(X, y)
+    exact = ElasticNetClassifierCV().fit(X, y)
+    assert lanes.best_score_ > 1.5 * exact.best_score_, "scores are negative"
+    assert lanes.dual_gap_ is not None or lanes.eta0_ > 0
+
+
+def test_frames_are_predicted_without_a_warning():
+    frame = pytest.importorskip("pandas").DataFrame(data()[0].toarray(), columns=[f"x{j}" for j in range(12)])
+    search = ElasticNetClassifierCV(alphas=3, cv=3, scoring="accuracy").fit(frame, data()[1])
+    assert search.predict(frame).shape == (150,) and list(search.feature_names_in_) == list(frame.columns)
+
+
+def test_as_good_as_logistic_regression_cv_on_rare_features():
+    rng = np.random.default_rng(3)
+    X = sp.random(1500, 500, density=0.03, random_state=3, format="csr")
+    y = X @ (rng.normal(size=500) * (rng.uniform(size=500) < 0.2)) + 0.1 * rng.normal(size=1500) > 0
+    train, test = slice(0, 1000), slice(1000, 1500)
+    ours = ElasticNetClassifierCV(l1_ratio=[0.0, 1.0]).fit(X[train], y[train])
+    theirs = LogisticRegressionCV(l1_ratios=(0.0,), use_legacy_attributes=False, scoring="neg_log_loss", cv=5).fit(X[train], y[train])
+    losses = [log_loss(y[test], model.predict_proba(X[test])) for model in (ours, theirs)]
+    assert losses[0] < losses[1] + 0.005 < 0.6, losses
