@@ -89,6 +89,8 @@ INHERITED = {
 }
 
 ESTIMATORS = [
+    lazyglm.AutoClassifier,
+    lazyglm.AutoRegressor,
     lazyglm.ElasticNetClassifierCV,
     lazyglm.ElasticNetRegressorCV,
     lazyglm.SGDClassifier,

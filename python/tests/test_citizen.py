@@ -193,7 +193,7 @@ def interrupt(code):
 
 SEARCHING = """
 import numpy as np, scipy.sparse as sp
-from lazyglm import ElasticNetClassifierCV
+from lazyglm import AutoClassifier, ElasticNetClassifierCV
 X = sp.random(20_000, 500, density=0.05, random_state=0, format="csr")
 print("ready", flush=True)
 try:
@@ -210,6 +210,7 @@ except KeyboardInterrupt:
     [
         "ElasticNetClassifierCV(solver='sgd', max_iter=1_000_000, eta0=0.1)",
         "ElasticNetClassifierCV(alphas=[1e-6] * 1000, l1_ratio=0.0, tol=1e-15)",
+        "AutoClassifier()",
     ],
 )
 def test_ctrl_c_stops_a_search(search):

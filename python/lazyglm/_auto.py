@@ -1,0 +1,233 @@
+"""AutoClassifier and AutoRegressor: a good model without tuning, by the program's default, the solver `auto`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazyglm import _params
+from lazyglm._chosen import Chosen, ChosenClassifier
+from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
+from lazyglm._core import solve
+from lazyglm._cv import MULTI_CLASS
+from lazyglm._regressor import REGRESSOR_RULES, LinearRegressor, SGDRegressor
+from lazyglm._solve import threads
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: Parameters that the estimator of one penalty has as well.
+SHARED = ("fit_intercept", "epsilon", "precision", "tol")
+
+RULES: dict[str, _params.Rule] = {
+    **{name: _params.COMMON[name] for name in SHARED},
+    "tol": _params.real(0),
+    "n_jobs": _params.N_JOBS,
+}
+
+_PARAMETERS = """
+    The search goes along four ratios of l1 to l2, from strong penalties to weak ones. Of all penalties with a held-out loss within 0.1 % of
+    the lowest, it takes the one with the fewest weights, and learns all rows to the optimum. FTRL-Proximal with early stopping is the
+    other candidate for numbers and two classes, and wins if its held-out loss is lower by more than 0.5 %. Losses with kinks
+    (hinge, quantile, epsilon_insensitive) are searched by SGD. Up to 20,000 rows are split into five folds (times classes); of more rows, a
+    part is held out.
+
+    Parameters
+    ----------
+    loss : str
+        The loss, as in :class:`{sgd}`.
+    fit_intercept : bool, default=True
+        Whether there is an intercept. It has no penalty.
+    tol : float, default=1e-3
+        The relative distance from the optimum at which the solver may stop.
+    epsilon : float, default=0.1
+        The width of huber and of both epsilon-insensitive losses.
+    {more}
+    precision : {{'f32', 'f64'}} or None, default=None
+        The precision of the weights; None is that of the data. The program's default is 'f32'.
+    n_jobs : int or None, default=None
+        The number of threads: None is one, -1 is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Chooses the held-out rows. An integer is the program's ``--seed``, which is 1 by default.
+
+    Attributes
+    ----------
+    search_ : list of dict
+        What was tried, in order: ``solver``, ``alpha``, ``l1_ratio``, ``l1``, ``l2``, the mean held-out ``loss`` (for squared_error, the mean
+        squared error) and its standard error over rows (``se``), ``nonzeros``, the number of training ``rows``, ``seconds`` (NaN for models
+        that were trained together), and whether it was ``chosen``. pandas.DataFrame makes a table of it.
+    reason_ : str
+        Why the model was chosen.
+    solver_ : str
+        The solver of the chosen model: 'newton', 'ftrl' or 'sgd'.
+    alpha_, l1_ratio_ : float
+        The penalty of the chosen model.
+    best_index_ : int or None
+        The place of the chosen model in ``search_``; None if nothing was tried.
+    best_score_ : float
+        Minus the held-out loss of the chosen model; NaN if nothing was tried.
+    coef_, intercept_ : ndarray
+        The chosen model, learnt from all rows.
+    n_iter_ : int
+        Its Newton steps, or epochs.
+    dual_gap_ : float or None
+        Its relative duality gap: no weights have an objective that is lower by a larger share. None for 'ftrl' and 'sgd', which
+        stop early on purpose.
+    best_estimator_ : {sgd}
+        The chosen model as an estimator.
+"""
+
+
+class Auto(Chosen):
+    """Base of both: not for use."""
+
+    _rules: dict[str, _params.Rule]
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Chooses a penalty and a solver on held-out rows, and learns all rows, or the file X, with them."""
+        _params.check_alone(self, self._rules)
+        problem = self._problem(X, y, sample_weight, offset)
+        asked = problem.model._asked(problem.task, problem.X.shape[1], l1=1e-6, l2=1e-6, choose=True, solver="auto")
+        asked |= {"seed": problem.model._seed(), "single": problem.model._single(problem.X.dtype), "threads": threads(self.n_jobs)}
+        asked |= {"tolerance": float(self.tol), "epochs": 5}  # the program's
+        found = solve(problem.task, None, asked)
+        if found["solver"] != "newton":
+            found["gap"] = None  # stopping early regularises: the distance from the optimum says nothing
+        units = 2.0 if self.loss == "squared_error" else 1.0  # the loss has a half, a mean squared error has none
+        self.search_ = [self._record(dict(tried), units) for tried in found["tried"]]
+        self.solver_ = "sgd" if found["solver"] == "auto" else found["solver"]  # several classes, and a loss with kinks
+        self.alpha_, self.l1_ratio_ = _scaled(*found["penalty"])
+        chosen = [k for k, tried in enumerate(self.search_) if tried["chosen"]]
+        self.best_index_ = chosen[0] if chosen else None
+        self.best_score_ = -self.search_[chosen[0]]["loss"] if chosen else np.nan
+        penalty = {"alpha": self.alpha_, "l1_ratio": self.l1_ratio_, "solver": self.solver_}
+        self._keep_model(problem, [found], {**asked, "solver": self.solver_}, **penalty)
+        self.reason_ = self._reason()
+        return self
+
+    @staticmethod
+    def _record(tried: dict[str, Any], units: float) -> dict[str, Any]:
+        alpha, ratio = _scaled(tried["l1"], tried["l2"])
+        tried |= {"loss": units * tried["loss"], "se": units * tried["se"]}
+        return {"solver": tried.pop("solver"), "alpha": alpha, "l1_ratio": ratio, **tried}
+
+    def _reason(self) -> str:
+        count, nonzeros = len(self.search_), np.count_nonzero(self.coef_)
+        if self.best_index_ is None and nonzeros == 0:
+            return "no feature tells the targets apart: the model is its intercept"
+        if self.best_index_ is None:
+            return "nothing was tried, because there are fewer than ten rows, or several classes and a loss with kinks"
+        if nonzeros == 0 and self.search_[self.best_index_]["nonzeros"] == 0:
+            return f"none of {count - 1} models predicts held-out rows better than no weights do, by more than chance explains"
+        if self.solver_ == "newton" and self.search_[self.best_index_]["solver"] == "newton":
+            return f"of {count} models, it has the fewest weights with a held-out loss within 0.1 % of the lowest optimum's"
+        if self.solver_ == "ftrl":
+            return f"of {count} models, FTRL-Proximal has a lower held-out loss than the optimum for any penalty"
+        return f"of {count} models, it has the lowest held-out loss"
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        if not self.__sklearn_is_fitted__():
+            return text
+        penalty = f"solver={self.solver_!r}, alpha={self.alpha_:.3g}, l1_ratio={self.l1_ratio_:.3g}"
+        lines = [text, f"  chosen: {penalty}; {np.count_nonzero(self.coef_)} of {self.coef_.size} weights are not zero"]
+        if self.best_index_ is not None:
+            best = self.search_[self.best_index_]
+            lines.append(f"  held-out loss: {best['loss']:.5g} ± {best['se']:.2g}")
+        return "\n".join([*lines, f"  why: {self.reason_}"])
+
+
+def _scaled(l1: float, l2: float) -> tuple[float, float]:
+    """scikit-learn's alpha and l1_ratio."""
+    alpha = l1 + l2
+    return alpha, l1 / alpha if alpha > 0 else 0.5
+
+
+class AutoClassifier(LinearClassifier, Auto, ChosenClassifier):
+    __doc__ = (
+        """A linear classifier without tuning: solver and penalty are chosen on held-out rows.
+"""
+        + _PARAMETERS.format(
+            sgd="SGDClassifier",
+            more="""class_weight : dict, 'balanced' or None, default=None
+        Weights of classes, which multiply the weights of their rows.
+    multi_class : {'auto', 'multinomial', 'ovr'}, default='auto'
+        More than two classes are one multinomial model (softmax), or one model per class against the rest with one penalty for
+        all. 'auto' is 'multinomial' for loss='log_loss', else 'ovr'.""",
+        )
+        + """    classes_ : ndarray of shape (n_classes,)
+        The classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazyglm import AutoClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 40))
+    >>> y = np.where(X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=300) > 0, "up", "down")
+    >>> model = AutoClassifier(random_state=1).fit(X, y)
+    >>> model.solver_ in ("newton", "ftrl"), len(model.search_) > 10, model.score(X, y) > 0.9
+    (True, True, True)
+    >>> model.predict_proba(X).shape
+    (300, 2)
+    """
+    )
+    _sgd = SGDClassifier
+    _rules = {**CLASSIFIER_RULES, **RULES, "multi_class": MULTI_CLASS}
+    _shared = (*SHARED, "class_weight", "n_jobs")
+
+    def __init__(
+        self,
+        loss: str = "log_loss",
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        epsilon: float = 0.1,
+        class_weight: dict[Any, float] | str | None = None,
+        multi_class: str = "auto",
+        precision: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self._keep(locals())
+
+
+class AutoRegressor(LinearRegressor, Auto):
+    __doc__ = (
+        """A linear regression without tuning: solver and penalty are chosen on held-out rows.
+"""
+        + _PARAMETERS.format(
+            sgd="SGDRegressor",
+            more="""quantile : float, default=0.5
+        The quantile that loss='quantile' learns.""",
+        )
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazyglm import AutoRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 40))
+    >>> model = AutoRegressor(random_state=1).fit(X, 3 * X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=300))
+    >>> bool(model.score(X, 3 * X[:, 0] - X[:, 1]) > 0.95)
+    True
+    """
+    )
+    _sgd = SGDRegressor
+    _rules = {**REGRESSOR_RULES, **RULES}
+    _shared = (*SHARED, "quantile")
+
+    def __init__(
+        self,
+        loss: str = "squared_error",
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        precision: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self._keep(locals())
