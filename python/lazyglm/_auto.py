@@ -9,10 +9,9 @@ import numpy as np
 from lazyglm import _params
 from lazyglm._chosen import Chosen, ChosenClassifier
 from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
-from lazyglm._core import solve
 from lazyglm._cv import MULTI_CLASS
 from lazyglm._regressor import REGRESSOR_RULES, LinearRegressor, SGDRegressor
-from lazyglm._solve import threads
+from lazyglm._solve import threads, trained
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -91,13 +90,14 @@ class Auto(Chosen):
         asked = problem.model._asked(problem.task, problem.X.shape[1], l1=1e-6, l2=1e-6, choose=True, solver="auto")
         asked |= {"seed": problem.model._seed(), "single": problem.model._single(problem.X.dtype), "threads": threads(self.n_jobs)}
         asked |= {"tolerance": float(self.tol), "epochs": 5}  # the program's
-        found = solve(problem.task, None, asked)
-        if found["solver"] != "newton":
-            found["gap"] = None  # stopping early regularises: the distance from the optimum says nothing
+        found = trained(problem.task, None, problem.X.shape[1], asked)
+        report = found.report
+        if report["solver"] != "newton":
+            found = found._replace(gap=None)  # stopping early regularises: the distance from the optimum says nothing
         units = 2.0 if self.loss == "squared_error" else 1.0  # the loss has a half, a mean squared error has none
-        self.search_ = [self._record(dict(tried), units) for tried in found["tried"]]
-        self.solver_ = "sgd" if found["solver"] == "auto" else found["solver"]  # several classes, and a loss with kinks
-        self.alpha_, self.l1_ratio_ = _scaled(*found["penalty"])
+        self.search_ = [self._record(tried, units) for tried in report.get("tried", [])]
+        self.solver_ = "sgd" if report["solver"] == "auto" else report["solver"]  # several classes, and a loss with kinks
+        self.alpha_, self.l1_ratio_ = _scaled(report["l1"], report["l2"])
         chosen = [k for k, tried in enumerate(self.search_) if tried["chosen"]]
         self.best_index_ = chosen[0] if chosen else None
         self.best_score_ = -self.search_[chosen[0]]["loss"] if chosen else np.nan
@@ -109,8 +109,9 @@ class Auto(Chosen):
     @staticmethod
     def _record(tried: dict[str, Any], units: float) -> dict[str, Any]:
         alpha, ratio = _scaled(tried["l1"], tried["l2"])
-        tried |= {"loss": units * tried["loss"], "se": units * tried["se"]}
-        return {"solver": tried.pop("solver"), "alpha": alpha, "l1_ratio": ratio, **tried}
+        figures = {name: np.nan if value is None else value for name, value in tried.items()}
+        figures |= {"loss": units * figures["loss"], "se": units * figures["se"]}
+        return {"solver": figures.pop("solver"), "alpha": alpha, "l1_ratio": ratio, **figures}
 
     def _reason(self) -> str:
         count, nonzeros = len(self.search_), np.count_nonzero(self.coef_)

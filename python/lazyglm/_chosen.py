@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from lazyglm import _params
 from lazyglm._core import Task
 from lazyglm._data import lent, validated
 from lazyglm._sgd import Aim, shifted
+from lazyglm._solve import Found
 
 
 class Problem(NamedTuple):
@@ -56,7 +57,7 @@ class Chosen(_params.Estimator):
         task = Task(lent(X), aim.targets, weights, aim.offsets, model._loss(), aim.models, coupled)
         return Problem(model, X, y, aim, weights, task, coupled)
 
-    def _keep_model(self, problem: Problem, found: Sequence[Mapping[str, Any]], asked: dict[str, Any], **penalty: Any) -> None:
+    def _keep_model(self, problem: Problem, found: Sequence[Found], asked: dict[str, Any], **penalty: Any) -> None:
         """Keeps what was found on all rows as ``best_estimator_``."""
         model, rows = self._model(**penalty), problem.X.shape[0]
         model.n_features_in_, model._reading = self.n_features_in_, problem.model._reading
@@ -69,7 +70,7 @@ class Chosen(_params.Estimator):
         if problem.aim.classes is not None:
             model.classes_ = problem.aim.classes
         self.best_estimator_ = model
-        if not all(each["reached"] for each in found):
+        if not all(each.reached for each in found):
             warnings.warn(
                 f"the solver stopped before its relative distance from the optimum was {asked['tolerance']:g} (tol={self.tol}): "
                 "look at dual_gap_, choose a stronger penalty, or scale the features",

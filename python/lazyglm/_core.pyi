@@ -8,34 +8,12 @@ _Net: TypeAlias = tuple[float, float]
 _Split: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 _Head: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], float]
 
-class _Tried(TypedDict):
-    solver: str
-    l1: float
-    l2: float
-    loss: float
-    se: float
-    nonzeros: int
-    rows: int
-    seconds: float
-    chosen: bool
-
-class _Solved(TypedDict):
-    weights: list[NDArray[np.float64]]
-    bias: list[float]
-    gap: float | None
-    epochs: int
-    losses: list[float]
-    reached: bool
-    solver: str
-    penalty: _Net
-    tried: list[_Tried]
-
 class _PathModel(TypedDict):
     sequence: int
     heads: list[_Head]
     gap: float | None
     steps: int
-    reached: bool
+    stop: str
     losses: list[float]
     of_splits: list[list[_Head] | None]
 
@@ -122,7 +100,7 @@ class Task:
     def gap(self, head: int, weights: NDArray[np.float64], bias: float, asked: dict[str, Any]) -> float | None: ...
 
 def solvers() -> list[tuple[str, bool]]: ...
-def solve(task: Task, head: int | None, asked: dict[str, Any]) -> _Solved: ...
+def solve(task: Task, head: int | None, asked: dict[str, Any]) -> tuple[list[_Head], str]: ...
 def exact_path(
     task: Task,
     sequences: Sequence[Sequence[_Net]],

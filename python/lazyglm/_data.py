@@ -72,6 +72,14 @@ def lent(X: Any) -> Any:
     return offsets, ids, np.ascontiguousarray(X.data), X.shape[1]
 
 
+def dense(heads: Any, columns: int) -> tuple[Any, list[float]]:
+    """The weights of models as an array with one row for each, and their intercepts."""
+    coef = np.zeros((len(heads), columns))
+    for row, (ids, weights, _) in zip(coef, heads, strict=True):
+        row[ids] = weights
+    return coef, [bias for _, _, bias in heads]
+
+
 def by_model(coef: Any) -> Any:
     """Weights as a dense array with one row per model."""
     return coef.toarray() if sp.issparse(coef) else np.atleast_2d(coef)

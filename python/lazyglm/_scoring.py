@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from lazyglm._chosen import Problem
+from lazyglm._data import dense
 
 
 def scorer_of(estimator: Any, problem: Problem) -> Any:
@@ -42,10 +43,8 @@ def scores_of_splits(estimator: Any, problem: Problem, scorer: Any, splits: Any,
         if heads is None:
             scores.append(np.nan)
             continue
-        coef = np.zeros((len(heads), columns))
-        for row, (ids, weights, _) in zip(coef, heads, strict=True):
-            row[ids] = weights
-        model.coef_, model.intercept_ = model._shaped(coef), np.array([bias for _, _, bias in heads])
+        coef, intercept = dense(heads, columns)
+        model.coef_, model.intercept_ = model._shaped(coef), np.array(intercept)
         more = {"sample_weight": problem.weights[test]} if weighted else {}
         scores.append(float(scorer(model, problem.X[test], problem.y[test], **more)))
     return scores

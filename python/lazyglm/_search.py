@@ -10,10 +10,11 @@ from sklearn.base import is_classifier
 
 from lazyglm import _params
 from lazyglm._chosen import Chosen, Problem
-from lazyglm._core import exact_path, path, search, solve
+from lazyglm._core import exact_path, path, search
+from lazyglm._data import dense
 from lazyglm._plots import PathPlots
-from lazyglm._scoring import in_units, scores_of_splits, scorer_of
-from lazyglm._solve import threads
+from lazyglm._scoring import in_units, scorer_of, scores_of_splits
+from lazyglm._solve import Found, threads, trained
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -121,10 +122,9 @@ class ElasticNetCV(PathPlots, Chosen):
         more["dropped"] = np.where(np.isnan(scores).any(axis=2), "ended", "").ravel()
         chosen = self._results(ratios, alphas, scores, more)
         model = at[chosen]
-        heads = [_dense(head, columns) for head in model["heads"]]
-        one = {"weights": heads, "bias": [bias for _, _, bias in model["heads"]], "epochs": model["steps"], "losses": []}
-        one |= {"gap": model["gap"], "reached": model["reached"]}
-        self._keep_model(problem, [one], asked, alpha=self.alpha_, l1_ratio=self.l1_ratio_)
+        coef, intercept = dense(model["heads"], columns)
+        found = Found(coef, intercept, model["steps"], model["gap"], model["stop"].strip('"'), [], {})
+        self._keep_model(problem, [found], asked, alpha=self.alpha_, l1_ratio=self.l1_ratio_)
         path = [model["heads"] for (k, _), model in at.items() if k == chosen[0]]
         self._keep_path(path, alphas[chosen[0]][: len(path)], columns)
 
@@ -132,7 +132,7 @@ class ElasticNetCV(PathPlots, Chosen):
         """Models of SGD, all in the same passes over the rows."""
         if self.scoring is not None or self.max_features is not None:
             raise ValueError("scoring and max_features are for solver='newton'")
-        task, heads = problem.task, problem.aim.models
+        task, heads, columns = problem.task, problem.aim.models, problem.X.shape[1]
         asked |= {"single": problem.model._single(problem.X.dtype), "eta0": self.eta0}
         nets = [_net(ratio, alpha) for ratio, row in zip(ratios, alphas, strict=True) for alpha in row]
         given = [tuple(_places(part, problem.weights) for part in split) for split in splits]
@@ -143,11 +143,11 @@ class ElasticNetCV(PathPlots, Chosen):
         more = {name: np.array(found[name]) for name in ("nonzeros", "epochs", "dropped")}
         chosen = self._results(ratios, alphas, scores.reshape(*alphas.shape, -1), more)
         l1, l2 = _net(self.l1_ratio_, self.alpha_)
-        models = [solve(task, head, {**asked, "l1": l1, "l2": l2}) for head in range(heads)]
+        models = [trained(task, head, columns, {**asked, "l1": l1, "l2": l2}) for head in range(heads)]
         self._keep_model(problem, models, asked, alpha=self.alpha_, l1_ratio=self.l1_ratio_)
         along = alphas[chosen[0]]
         paths = [path(task, head, [_net(self.l1_ratio_, alpha) for alpha in along], asked) for head in range(heads)]
-        self._keep_path([list(heads) for heads in zip(*paths, strict=True)], along, problem.X.shape[1])
+        self._keep_path([list(heads) for heads in zip(*paths, strict=True)], along, columns)
 
     def _results(self, ratios: list[float], alphas: Any, scores: Any, more: dict[str, Any]) -> tuple[int, int]:
         """Keeps the scores, of shape (l1_ratio, alpha, split), and chooses a penalty: its place in the grid."""
@@ -196,13 +196,6 @@ class ElasticNetCV(PathPlots, Chosen):
 
 def _net(ratio: float, alpha: float) -> tuple[float, float]:
     return float(ratio * alpha), float((1 - ratio) * alpha)
-
-
-def _dense(head: Any, columns: int) -> Any:
-    ids, values, _ = head
-    weights = np.zeros(columns)
-    weights[ids] = values
-    return weights
 
 
 def _places(rows: Any, weights: Any) -> Any:

@@ -1,16 +1,17 @@
 """Solvers other than SGD, scales, and what can be proved of a model."""
 
+import json
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm._core import Task, scale_factors, solve
-from lazyglm._data import by_model, lent, scaled, validated
+from lazyglm._data import by_model, dense, lent, scaled, validated
 from lazyglm._params import relative_gap
 
 
@@ -18,6 +19,31 @@ def threads(n_jobs: int | None) -> int:
     """joblib's meaning of ``n_jobs``."""
     cores = os.cpu_count() or 1
     return 1 if n_jobs is None else max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+class Found(NamedTuple):
+    """Models that a solver has trained, one row of ``coef`` for each, with what is reported of them."""
+
+    coef: Any
+    intercept: list[float]
+    steps: int
+    gap: float | None
+    stop: str
+    losses: list[float]
+    report: dict[str, Any]
+
+    @property
+    def reached(self) -> bool:
+        """Whether the run ended as it should, and not before the tolerance."""
+        return self.stop not in ("no-minimum", "precision", "steps")
+
+
+def trained(task: Task, head: int | None, columns: int, asked: dict[str, Any]) -> Found:
+    """Trains one model of several, or all of them together."""
+    heads, text = solve(task, head, asked)
+    report = json.loads(text)
+    losses = [epoch["running_loss"] for epoch in report["history"] if epoch["running_loss"] is not None]
+    return Found(*dense(heads, columns), report["epochs"], report["relative_gap"], report["stop"], losses, report)
 
 
 class Solving:
@@ -73,8 +99,8 @@ class Solving:
             begin = None
             if start is not None:
                 begin = (start[0][k] if factors is None else start[0][k] / factors, float(start[1][k]))
-            found.append(solve(task, head, self._asked(task, columns, seed=seed, start=begin)))
-        if not all(each["reached"] for each in found):
+            found.append(trained(task, head, columns, self._asked(task, columns, seed=seed, start=begin)))
+        if not all(each.reached for each in found):
             warnings.warn(
                 f"solver={self.solver!r} stopped before its relative distance from the optimum was {relative_gap(self.tol):g} "
                 f"(tol={self.tol}): look at dual_gap_, raise alpha or scale the features",
@@ -85,19 +111,19 @@ class Solving:
         self._trained["offsets"] = aim.offsets is not None
         self._adopt(found, X.shape[0], self.precision == "f32", factors)
 
-    def _adopt(self: Any, found: Sequence[Mapping[str, Any]], rows: int, single: bool, factors: Any = None) -> None:
+    def _adopt(self: Any, found: Sequence[Found], rows: int, single: bool, factors: Any = None) -> None:
         """Takes over models that a solver has trained, one by one or all together."""
         from lazyglm._sgd import Seen
 
-        coef = np.stack([weights for each in found for weights in each["weights"]]) * (1.0 if factors is None else factors)
-        intercept = [bias for each in found for bias in each["bias"]]
+        coef = np.vstack([each.coef for each in found]) * (1.0 if factors is None else factors)
+        intercept = [bias for each in found for bias in each.intercept]
         self._coupled = False
-        self.n_iter_ = max(int(each["epochs"]) for each in found)
+        self.n_iter_ = max(each.steps for each in found)
         self._learners = self._new_learners(coef, intercept, single, t=self.n_iter_ * rows, epochs=self.n_iter_)
         self._looked = Seen()
         self.t_ = 1.0 + self.n_iter_ * rows
-        self._history([(each["losses"], []) for each in found], restart=True)
-        self.dual_gap_ = _together([each["gap"] for each in found])
+        self._history([(each.losses, []) for each in found], restart=True)
+        self.dual_gap_ = _together([each.gap for each in found])
 
     def duality_gap(self: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
         """The relative duality gap of the model on these rows: no weights have an objective that is lower by a larger share.

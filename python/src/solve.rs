@@ -5,7 +5,7 @@ use crate::task::{Asked, Task};
 use lazyglm::eval::metrics::Metric;
 use lazyglm::search::{self as tune, Dropped, ExactPath, Held, Point, Score, Search, Split};
 use lazyglm::util::memory::available;
-use lazyglm::{ElasticNet, Error, Head, Result, SOLVERS, Settings, Stop};
+use lazyglm::{ElasticNet, Error, Head, Result, SOLVERS, Settings};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -22,56 +22,26 @@ pub fn solvers() -> Vec<(&'static str, bool)> {
     SOLVERS.iter().map(|row| (row.solver.name(), row.factors)).collect()
 }
 
-/// Trains one head, or all of them together: `weights`, `bias` and the figures of the report.
+/// Trains one head, or all of them together: the heads, and the report as JSON.
 #[pyfunction]
 pub fn solve<'py>(
     py: Python<'py>,
     task: &mut Task,
     head: Option<usize>,
     asked: Asked,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<(Vec<HeadArrays<'py>>, String)> {
     task.aim(head);
     let trained = task.run(py, &asked, |task, settings| lazyglm::train(task, None, settings, &mut |_| {}))?;
-    let (report, columns) = (trained.report, task.task.data.rows.columns());
-    let heads: Vec<(Vec<f64>, f64)> = match trained.heads.is_empty() {
-        true => vec![(trained.weights, trained.bias)],
-        false => trained.heads.iter().map(|head| (head.dense(columns), head.bias)).collect(),
+    let heads = match trained.heads.is_empty() {
+        true => vec![Head::of(trained.weights.into_iter(), trained.bias)],
+        false => trained.heads,
     };
-    let (weights, bias): (Vec<_>, Vec<f64>) =
-        heads.into_iter().map(|(weights, bias)| (PyArray1::from_vec(py, weights), bias)).unzip();
-    let found = PyDict::new(py);
-    found.set_item("weights", weights)?;
-    found.set_item("bias", bias)?;
-    found.set_item("gap", report.relative_gap)?;
-    found.set_item("epochs", report.epochs)?;
-    let losses: Vec<f64> = report.history.iter().filter_map(|epoch| epoch.running_loss).collect();
-    found.set_item("losses", losses)?;
-    found.set_item("reached", reached(report.stop))?;
-    found.set_item("solver", report.solver.name())?;
-    found.set_item("penalty", (report.l1, report.l2))?;
-    let tried = report.tried.iter().map(|one| {
-        let record = PyDict::new(py);
-        record.set_item("solver", one.solver.name())?;
-        for (name, value) in [("l1", one.l1), ("l2", one.l2), ("loss", one.loss), ("se", one.se)] {
-            record.set_item(name, value)?;
-        }
-        record.set_item("nonzeros", one.nonzeros)?;
-        record.set_item("rows", one.rows)?;
-        record.set_item("seconds", one.seconds)?;
-        record.set_item("chosen", one.chosen)?;
-        Ok(record)
-    });
-    found.set_item("tried", tried.collect::<PyResult<Vec<_>>>()?)?;
-    Ok(found)
-}
-
-/// Whether a run ended as it should, and not before the tolerance.
-fn reached(stop: Stop) -> bool {
-    !matches!(stop, Stop::NoMinimum | Stop::Precision | Stop::Steps)
+    let report = serde_json::to_string(&trained.report);
+    Ok((arrays(py, heads), report.map_err(|e| raised(Error::call(e.to_string(), "report this")))?))
 }
 
 /// The minimiser for each penalty of each sequence, from strong to weak: a list of `sequence`, `heads`, `gap`, `steps`,
-/// `reached`, and the held-out `losses` and minimisers of all splits (`of_splits`).
+/// `stop`, and the held-out `losses` and minimisers of all splits (`of_splits`).
 #[pyfunction]
 pub fn exact_path<'py>(
     py: Python<'py>,
@@ -109,7 +79,7 @@ pub fn exact_path<'py>(
         entry.set_item("sequence", model.sequence)?;
         entry.set_item("gap", model.certificate.relative_gap)?;
         entry.set_item("steps", model.steps)?;
-        entry.set_item("reached", reached(model.stop))?;
+        entry.set_item("stop", serde_json::to_string(&model.stop).unwrap_or_default())?;
         entry.set_item("heads", arrays(py, model.heads))?;
         entry.set_item("losses", losses)?;
         let of_splits: Vec<_> =
