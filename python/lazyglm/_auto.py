@@ -118,7 +118,7 @@ class Auto(Chosen):
         if self.best_index_ is None and nonzeros == 0:
             return "no feature tells the targets apart: the model is its intercept"
         if self.best_index_ is None:
-            return "nothing was tried, because there are fewer than ten rows, or several classes and a loss with kinks"
+            return "nothing was tried: there are fewer than ten rows, several classes and a loss with kinks, or values too large to compare"
         if nonzeros == 0 and self.search_[self.best_index_]["nonzeros"] == 0:
             return f"none of {count - 1} models predicts held-out rows better than no weights do, by more than chance explains"
         if self.solver_ == "newton" and self.search_[self.best_index_]["solver"] == "newton":
