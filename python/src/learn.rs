@@ -130,6 +130,7 @@ pub fn check_targets(targets: &[f64], loss: &dyn Loss, learners: usize) -> Resul
         Admits::Classes => learners > 1 || y == 1.0 || y == -1.0,
         Admits::Reals => y.is_finite(),
         Admits::NonNegative => y.is_finite() && y >= 0.0,
+        Admits::Positive => y.is_finite() && y > 0.0,
     };
     match targets.iter().position(|&y| !fits(y)) {
         None => Ok(()),

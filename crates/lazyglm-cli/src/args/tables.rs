@@ -52,7 +52,8 @@ fn losses() -> String {
     let for_what = |make: loss::Make, keys: Keys| match make(&vec![None; keys.len()]).admits() {
         loss::Admits::Classes => "classes",
         loss::Admits::Reals => "numbers",
-        loss::Admits::NonNegative => "counts",
+        loss::Admits::NonNegative => "y >= 0",
+        loss::Admits::Positive => "y > 0",
     };
     let lines = loss::TABLE
         .iter()

@@ -183,6 +183,7 @@ fn a_target_that_does_not_fit_the_loss_or_the_model_is_refused_with_its_line() {
     let folder = folder();
     folder.write("bad.svm", "1 1:1\n# comment\n-2 1:1\n3 1:1\n");
     folder.refuses("train bad.svm --loss poisson -o old", 1, &["bad.svm:3", "-2", "poisson"]);
+    folder.refuses("train bad.svm --loss gamma -o old", 1, &["bad.svm:3", "-2", "gamma", "more than 0"]);
     folder.refuses("evaluate m bad.svm", 1, &["bad.svm:3", "'-2'", "'-1'", "'1'"]);
     folder.write("bad.svm", "1 1:1\nspam 1:1\n");
     folder.refuses("train bad.svm --loss squared -o old", 1, &["bad.svm:2", "'spam'", "squared"]);

@@ -218,7 +218,7 @@ fn every_loss_of_the_contract_trains_predicts_and_evaluates() {
         ("data.svm", "logistic hinge squared-hinge modified-huber perceptron"),
         (
             "numbers.svm",
-            "squared huber huber:delta=1.0 epsilon-insensitive:epsilon=0.2 squared-epsilon-insensitive quantile:tau=0.9 poisson",
+            "squared huber huber:delta=1.0 epsilon-insensitive:epsilon=0.2 squared-epsilon-insensitive quantile:tau=0.9 poisson gamma tweedie tweedie:1.2",
         ),
     ];
     for (data, names) in losses {

@@ -122,11 +122,13 @@ fn regression_predicts_numbers_and_poisson_their_exponential() {
     let scores = folder.ok("predict m counts.svm --as score").stdout;
     assert_eq!(folder.ok("predict m counts.svm").stdout, scores);
     assert_eq!(folder.ok("predict m counts.svm --as target").stdout, scores);
-    folder.ok("train counts.svm --loss poisson -o m");
-    let predicted = lines(&folder.ok("predict m counts.svm").stdout);
-    let scores = folder.scores("m", "counts.svm");
-    assert!(scores.iter().zip(&predicted).all(|(s, p)| close(s.exp(), *p, 1e-14)));
-    folder.refuses("predict m counts.svm --as probability", 2, &["poisson"]);
+    for loss in ["poisson", "tweedie"] {
+        folder.ok(&format!("train counts.svm --loss {loss} -o m"));
+        let predicted = lines(&folder.ok("predict m counts.svm").stdout);
+        let scores = folder.scores("m", "counts.svm");
+        assert!(scores.iter().zip(&predicted).all(|(s, p)| close(s.exp(), *p, 1e-14)));
+        folder.refuses("predict m counts.svm --as probability", 2, &[loss]);
+    }
 }
 
 #[test]

@@ -113,19 +113,20 @@ impl Scales {
         if loss.admits() == Admits::Classes || self.weight == 0.0 {
             return Units { score: 1.0, slope: 1.0, start: 0.0 };
         }
-        let (sum, squares) = match loss.admits() {
-            Admits::NonNegative => (self.target, self.target_square),
-            _ => (self.rest, self.rest_square), // what is left for the model to explain
+        let (sum, squares) = match loss.variance_power() {
+            Some(_) => (self.target, self.target_square),
+            None => (self.rest, self.rest_square), // what is left for the model to explain
         };
         let (mean, square) = (sum / self.weight, squares / self.weight);
         let spread = if with_bias { (square - mean * mean).max(0.0) } else { square }.sqrt();
         let spread = if spread > 1e-9 * square.sqrt() { spread } else { 1.0 }; // if all targets are equal, any unit will do
-        match loss.admits() {
-            Admits::NonNegative if with_bias && mean > 0.0 && self.exposure.is_finite() => {
-                Units { score: 1.0, slope: spread, start: (self.target / self.exposure).ln() }
+        match loss.variance_power() {
+            Some(power) if with_bias && mean > 0.0 && self.exposure.is_finite() => {
+                let slope = spread * mean.powf(1.0 - power);
+                Units { score: 1.0, slope, start: (self.target / self.exposure).ln() }
             }
-            Admits::NonNegative => Units { score: 1.0, slope: spread, start: 0.0 },
-            _ => {
+            Some(_) => Units { score: 1.0, slope: spread, start: 0.0 },
+            None => {
                 let start = if with_bias { mean } else { 0.0 };
                 Units { score: spread, slope: spread.min(loss.gradient_bound()), start }
             }

@@ -183,7 +183,7 @@ fn scale(trial: &Trial) -> Result<(f64, f64)> {
     let bounded = loss.gradient_bound().is_finite();
     let curvature = loss.curvature().unwrap_or_else(|| match bounded {
         true => 1.0,
-        false => extent.target.max(1.0), // Poisson: e^s, which is near the target for a good fit
+        false => extent.target.max(1.0), // log link: below e^s or y, which are near each other for a good fit
     });
     let (tried, _) = trial.chosen(SAMPLES[0]);
     let mean = tried.iter().map(|&i| square(examples, i as usize)).sum::<f64>() / tried.len() as f64;

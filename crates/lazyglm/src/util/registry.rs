@@ -102,11 +102,13 @@ pub struct Choice<'a, Make> {
     pub given: Vec<Option<f64>>,
 }
 
-/// Looks up `text` (`name` or `name:key=value,…`) in a table. Errors call the entries `noun`s.
+/// Looks up `text` (`name` or `name:key=value,…`) in a table. The key may be left out if there is only one. Errors
+/// call the entries `noun`s.
 ///
 /// ```
 /// use lazyglm::{loss::TABLE, util::registry::find};
 /// assert_eq!(find("loss", TABLE, "huber:delta=2").unwrap().given, [Some(2.0)]);
+/// assert_eq!(find("loss", TABLE, "huber:2").unwrap().given, [Some(2.0)]);
 /// let error = find("loss", TABLE, "huber:dleta=2").err().unwrap().to_string();
 /// assert!(error.starts_with("loss 'huber' has no key 'dleta'; did you mean 'delta'?"));
 /// ```
@@ -132,9 +134,14 @@ pub fn find<'a, Make>(noun: &str, table: &'a [Entry<Make>], text: &str) -> Resul
 
 fn one_pair(noun: &str, name: &str, keys: &[Key], pair: &str) -> Result<(usize, f64)> {
     let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
-    let (key, value) = pair.split_once('=').ok_or_else(|| {
-        Error::call(format!("'{pair}' is no key=value"), format!("write {noun} '{name}:key=value'"))
-    })?;
+    let (key, value) = match (pair.split_once('='), &names[..]) {
+        (Some(both), _) => both,
+        (None, [only]) if pair.parse::<f64>().is_ok() => (*only, pair),
+        _ => {
+            let hint = format!("write {noun} '{name}:key=value'");
+            return Err(Error::call(format!("'{pair}' is no key=value"), hint));
+        }
+    };
     let k = names.iter().position(|n| *n == key).ok_or_else(|| {
         let hint = if names.is_empty() { "it takes none".to_string() } else { suggest(key, &names) };
         Error::call(format!("{noun} '{name}' has no key '{key}'"), hint)

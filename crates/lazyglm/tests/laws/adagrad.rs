@@ -26,14 +26,14 @@ impl Drawn {
     fn new(seed: u64, count: usize) -> Drawn {
         let random = &mut Random::new(seed);
         let loss = one_of(random, losses());
-        let poisson = loss.admits() == Admits::NonNegative; // e^s overflows: rates must be low
+        let log_link = loss.variance_power().is_some(); // e^s overflows: rates must be low
         let columns = 1 + random.below(40) as usize;
         let options = AdagradOptions {
             penalty: penalty(random, 0.3, 30.0),
-            eta: log_uniform(random, 1e-3, if poisson { 0.02 } else { 1.0 }),
+            eta: log_uniform(random, 1e-3, if log_link { 0.02 } else { 1.0 }),
             aware: random.below(2) == 0,
         };
-        let size = if poisson { 1e-3 } else { 3.0 };
+        let size = if log_link { 1e-3 } else { 3.0 };
         Drawn {
             problem: Problem::draw(random, &*loss, count, columns),
             loss,

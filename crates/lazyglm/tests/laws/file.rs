@@ -161,7 +161,8 @@ fn small_model(loss_name: &str, seed: u64) -> Model {
     let mut task = synth::documents(&shape).task;
     task.loss = loss::parse(loss_name).unwrap();
     if task.loss.admits() != loss::Admits::Classes {
-        task.targets = Targets::Real(task.numbers().iter().map(|y| y.max(0.0)).collect());
+        let least = if task.loss.admits() == loss::Admits::Positive { 0.5 } else { 0.0 };
+        task.targets = Targets::Real(task.numbers().iter().map(|y| y.max(least)).collect());
     }
     let penalty = ElasticNet::new(1e-3, 1e-3).unwrap();
     let settings = Settings { penalty, epochs: 1, ..Settings::default() };

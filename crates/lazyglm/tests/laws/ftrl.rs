@@ -2,7 +2,7 @@
 
 use crate::common::problem::{Problem, learns_alike_in_chunks, losses, one_of};
 use crate::common::{difference, log_uniform, penalty, sign, tolerance};
-use lazyglm::loss::{Admits, Loss};
+use lazyglm::loss::Loss;
 use lazyglm::optim::ftrl::Ftrl;
 use lazyglm::optim::learner::Learner;
 use lazyglm::optim::scales::Units;
@@ -25,7 +25,7 @@ struct Drawn {
 impl Drawn {
     fn new(seed: u64, count: usize) -> Drawn {
         let random = &mut Random::new(seed);
-        let loss = one_of(random, losses().filter(|loss| loss.admits() != Admits::NonNegative));
+        let loss = one_of(random, losses().filter(|loss| loss.variance_power().is_none()));
         let columns = 1 + random.below(40) as usize;
         Drawn {
             problem: Problem::draw(random, &*loss, count, columns),

@@ -159,21 +159,24 @@ fn at_the_minimum_the_gap_closes() {
         "modified-huber",
         "huber",
         "poisson",
+        "gamma",
+        "tweedie",
         "squared-epsilon-insensitive",
     ] {
         let loss = loss::parse(name).unwrap();
         for (l1, l2) in [(0.05, 0.0), (0.02, 0.02), (0.0, 0.1)] {
-            let problem =
-                Problem {
-                    rows: rows(&mut random, 40, COLUMNS),
-                    targets: (0..40)
-                        .map(|k| {
-                            if loss.admits() == Admits::Classes { [1.0, -1.0][k % 2] } else { (k % 4) as f64 }
-                        })
-                        .collect(),
-                    weights: vec![1.0; 40],
-                    offsets: (l1 == l2).then(|| (0..40).map(|k| (k % 3) as f64 - 0.5).collect()),
-                };
+            let problem = Problem {
+                rows: rows(&mut random, 40, COLUMNS),
+                targets: (0..40)
+                    .map(|k| match loss.admits() {
+                        Admits::Classes => [1.0, -1.0][k % 2],
+                        Admits::Positive => (1 + k % 4) as f64,
+                        _ => (k % 4) as f64,
+                    })
+                    .collect(),
+                weights: vec![1.0; 40],
+                offsets: (l1 == l2).then(|| (0..40).map(|k| (k % 3) as f64 - 0.5).collect()),
+            };
             let (examples, penalty) = (problem.unweighted(), ElasticNet::new(l1, l2).unwrap());
             let (w, b) = low(examples, &*loss, penalty, true, 200_000);
             let proof = certify(examples, &*loss, penalty, &w, Some(b));

@@ -90,6 +90,7 @@ proptest! {
             loss::Admits::Classes => task.numbers().to_vec(),
             loss::Admits::Reals => task.numbers().iter().map(|y| 2.0 * y + 0.5).collect(),
             loss::Admits::NonNegative => task.numbers().iter().map(|y| y + 1.0).collect(),
+            loss::Admits::Positive => task.numbers().iter().map(|y| y + 1.5).collect(),
         };
         let method = METHODS[random.below(2) as usize];
         let schedule = &schedule::TABLE[random.below(schedule::TABLE.len() as u64) as usize];

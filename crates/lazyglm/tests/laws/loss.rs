@@ -14,6 +14,8 @@ fn losses() -> Vec<Arc<dyn Loss>> {
         "epsilon-insensitive:epsilon=0",
         "squared-epsilon-insensitive:epsilon=1",
         "quantile:tau=0.9",
+        "tweedie:p=1.1",
+        "tweedie:p=1.9",
     ];
     plain.chain(keyed.map(String::from)).map(|text| loss::parse(&text).unwrap()).collect()
 }
@@ -23,6 +25,7 @@ fn target(loss: &dyn Loss, random: &mut Random) -> f64 {
         Admits::Classes => crate::common::sign(random),
         Admits::Reals => crate::common::sign(random) * log_uniform(random, 1e-3, 20.0),
         Admits::NonNegative => random.below(20) as f64,
+        Admits::Positive => log_uniform(random, 1e-3, 20.0),
     }
 }
 
@@ -139,6 +142,8 @@ fn the_values_of_the_table_in_the_documentation() {
     assert_eq!(value("quantile:tau=0.9", 0.0, 2.0), 1.8);
     assert!((value("quantile:tau=0.9", 2.0, 0.0) - 0.2).abs() < 1e-15);
     assert_eq!(value("poisson", 0.0, 3.0), 1.0);
+    assert_eq!(value("gamma", 0.0, 3.0), 3.0);
+    assert_eq!(value("tweedie:p=1.75", 0.0, 3.0), 8.0);
 }
 
 #[test]
@@ -155,7 +160,12 @@ fn links_give_probabilities_or_predictions() {
         assert!([-50.0, -1.0, 1.0, 50.0].iter().all(|&s| (0.0..=1.0).contains(&loss.inverse_link(s))));
         assert!(loss.inverse_link(1.0) > loss.inverse_link(-1.0));
     }
-    assert_eq!(loss::parse("poisson").unwrap().inverse_link(1.0), 1f64.exp());
+    for loss in losses().iter().filter(|loss| loss.variance_power().is_some()) {
+        assert_eq!(loss.inverse_link(1.0), 1f64.exp(), "{}", loss.spec());
+        let (p, mean, y) = (loss.variance_power().unwrap(), 2f64, 3.0);
+        let slope = (mean - y) * mean.powf(1.0 - p);
+        assert!((loss.slope(mean.ln(), y) - slope).abs() < 1e-14, "{}", loss.spec());
+    }
     assert_eq!(loss::parse("squared").unwrap().inverse_link(1.25), 1.25);
 }
 
@@ -165,6 +175,8 @@ fn wrong_names_keys_and_numbers_are_wrong_calls_with_a_suggestion() {
         ("logstic", "did you mean 'logistic'?"),
         ("huber:dleta=1", "did you mean 'delta'?"),
         ("huber:delta", "key=value"),
+        ("tweedie:2", "below 2"),
+        ("tweedie:1.5,1.6", "twice"),
         ("huber:delta=-1", "above 0"),
         ("huber:delta=nan", "above 0"),
         ("quantile:tau=1", "below 1"),

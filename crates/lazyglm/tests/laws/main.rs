@@ -26,6 +26,7 @@ mod joined;
 mod kinks;
 mod lanes;
 mod lent;
+mod log_link;
 mod loss;
 mod mean;
 mod newton;

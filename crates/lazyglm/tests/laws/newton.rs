@@ -24,6 +24,7 @@ impl Made {
             Admits::Classes => sign(random),
             Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
             Admits::NonNegative => random.below(4) as f64,
+            Admits::Positive => log_uniform(random, 0.1, 3.0),
         };
         let mut targets: Vec<f64> = (0..count).map(|_| target(random)).collect();
         (targets[0], targets[1]) = (1.0, if loss.admits() == Admits::Classes { -1.0 } else { 2.0 });

@@ -133,6 +133,7 @@ fn made(random: &mut Random, loss: &str, weighted: bool) -> Task {
             }
             Admits::Reals => score,
             Admits::NonNegative => (1.5 * score.clamp(-2.0, 2.0).exp()).round(),
+            Admits::Positive => 1.5 * score.clamp(-2.0, 2.0).exp(),
         });
         rows.push(&row).unwrap();
     }
@@ -168,7 +169,9 @@ fn is_true(task: &Task, settings: &Settings, trained: &Trained, optimum: f64) {
 #[test]
 fn the_optimum_of_rows_on_disk_is_that_of_rows_in_memory_in_few_passes() {
     let mut random = Random::new(11);
-    for (case, name) in ["logistic", "squared", "poisson"].into_iter().cycle().take(24).enumerate() {
+    for (case, name) in
+        ["logistic", "squared", "poisson", "gamma", "tweedie"].into_iter().cycle().take(40).enumerate()
+    {
         let (bias, weighted, factors, nonnegative) =
             (case & 1 == 0, case & 2 > 0, case & 4 > 0, case % 5 == 4);
         let task = made(&mut random, name, weighted);

@@ -30,6 +30,7 @@ fn task(random: &mut Random, loss: &Arc<dyn Loss>, rows: usize, columns: u32, de
             }
             Admits::Reals => score,
             Admits::NonNegative => score.abs().round(),
+            Admits::Positive => score.abs() + 0.1,
         });
         weights.push(10f64.powf(4.0 * random.uniform() - 2.0));
     }

@@ -14,6 +14,7 @@ fn file(folder: &Path, admits: Admits) -> std::path::PathBuf {
     let target = |k: usize| match admits {
         Admits::Classes => ["1", "-1"][k % 2].to_string(),
         Admits::NonNegative => (k % 4).to_string(),
+        Admits::Positive => (1 + k % 4).to_string(),
         Admits::Reals => (0.5 * (k % 5) as f64 - 1.0).to_string(),
     };
     let row = |k: usize| format!("{} {}:1 {}:0.5 9:{}\n", target(k), 1 + k % 4, 5 + k % 3, 1 + k % 2);

@@ -87,7 +87,7 @@ pub fn metrics(loss: &dyn Loss, scores: &[f64], targets: &[f64]) -> Metrics {
     let mean_loss = mean(scores.iter().zip(targets).map(|(&s, &y)| loss.value(s, y)));
     let by_kind = match loss.admits() {
         Admits::Classes => classes(loss, scores, targets),
-        Admits::Reals | Admits::NonNegative => reals(loss, scores, targets),
+        Admits::Reals | Admits::NonNegative | Admits::Positive => reals(loss, scores, targets),
     };
     Metrics { rows, loss: mean_loss, by_kind }
 }

@@ -98,7 +98,7 @@ impl<V: Value> Newton<'_, V> {
     }
 
     /// Learns, per row, the curvature that the full move encountered. If the curvature is unbounded
-    /// (Poisson), it is not evaluated so far away: the last move that was too long is far enough.
+    /// (log link), it is not evaluated so far away: the last move that was too long is far enough.
     fn learn_curvature(&self, point: &Point, along: &[f64], alpha: f64, memory: &mut Memory) {
         let (examples, loss) = (self.problem.examples, self.problem.loss);
         let share = if loss.curvature().is_some() { 1.0 } else { 2.0 * alpha };

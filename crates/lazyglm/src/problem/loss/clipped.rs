@@ -35,6 +35,10 @@ impl Loss for Clipped {
         self.0.inverse_link(score)
     }
 
+    fn variance_power(&self) -> Option<f64> {
+        self.0.variance_power()
+    }
+
     fn admits(&self) -> Admits {
         self.0.admits()
     }

@@ -13,6 +13,7 @@
 
 mod clipped;
 mod epsilon_insensitive;
+mod gamma;
 mod hinge;
 mod huber;
 mod logistic;
@@ -23,6 +24,7 @@ mod quantile;
 mod squared;
 mod squared_epsilon_insensitive;
 mod squared_hinge;
+mod tweedie;
 
 pub use clipped::clipped;
 
@@ -38,6 +40,7 @@ use std::sync::Arc;
 /// assert_eq!(admits("hinge"), Admits::Classes);
 /// assert_eq!(admits("huber"), Admits::Reals);
 /// assert_eq!(admits("poisson"), Admits::NonNegative);
+/// assert_eq!(admits("gamma"), Admits::Positive);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admits {
@@ -47,6 +50,8 @@ pub enum Admits {
     Reals,
     /// Non-negative numbers.
     NonNegative,
+    /// Positive numbers.
+    Positive,
 }
 
 /// A loss function that is convex in the score s, for every accepted target y.
@@ -157,6 +162,12 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         false
     }
 
+    /// The power p of the variance μ^p of a target whose prediction is μ = e^s, for a loss of a distribution with log
+    /// link: 1 for poisson, 2 for gamma. `None` for other losses. The slope of such a loss is (μ − y)·μ^(1 − p).
+    fn variance_power(&self) -> Option<f64> {
+        None
+    }
+
     /// The targets that the loss accepts.
     fn admits(&self) -> Admits;
 }
@@ -231,6 +242,8 @@ pub static TABLE: &[Entry<Make>] = &[
     squared_epsilon_insensitive::ENTRY,
     quantile::ENTRY,
     poisson::ENTRY,
+    gamma::ENTRY,
+    tweedie::ENTRY,
 ];
 
 /// Parses a loss written as `name` or `name:key=value`.

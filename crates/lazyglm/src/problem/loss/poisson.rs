@@ -38,6 +38,10 @@ impl Loss for Poisson {
         score.exp()
     }
 
+    fn variance_power(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
     fn admits(&self) -> Admits {
         Admits::NonNegative
     }

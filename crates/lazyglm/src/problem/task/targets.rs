@@ -266,11 +266,17 @@ fn numbers(labels: &Labels, loss: &dyn Loss, place: &dyn Fn(usize) -> Place) -> 
         );
         return Err(Error::data(place(i), what, "use a loss for classes, such as logistic"));
     };
-    let negative = numbers.iter().position(|y| *y < 0.0);
-    if let (Admits::NonNegative, Some(i)) = (loss.admits(), negative) {
-        let what =
-            format!("the target {} is negative, and loss '{}' needs 0 or more", numbers[i], loss.spec());
-        return Err(Error::data(place(i), what, "use loss squared, or counts as targets"));
+    let (refused, needed, hint): (fn(f64) -> bool, _, _) = match loss.admits() {
+        Admits::NonNegative => (|y| y < 0.0, "0 or more", "use loss squared, or counts as targets"),
+        Admits::Positive => {
+            (|y| y <= 0.0, "more than 0", "use loss tweedie, which admits 0, or loss squared")
+        }
+        Admits::Classes | Admits::Reals => return Ok(numbers.clone()),
+    };
+    if let Some(i) = numbers.iter().position(|y| refused(*y)) {
+        let (y, kind) = (numbers[i], if numbers[i] < 0.0 { "negative" } else { "not positive" });
+        let what = format!("the target {y} is {kind}, and loss '{}' needs {needed}", loss.spec());
+        return Err(Error::data(place(i), what, hint));
     }
     Ok(numbers.clone())
 }

@@ -24,6 +24,7 @@ pub fn target(random: &mut Random, loss: &dyn Loss) -> f64 {
         Admits::Classes => sign(random),
         Admits::Reals => sign(random) * log_uniform(random, 0.1, 3.0),
         Admits::NonNegative => random.below(4) as f64,
+        Admits::Positive => log_uniform(random, 0.3, 3.0),
     }
 }
 
