@@ -145,6 +145,9 @@ fn refuse_idle(args: &Train) -> Result<()> {
         Train { start: Some(_), .. } => Some(("--start", "all models start from zero")),
         Train { penalty_factor: Some(_), .. } => Some(("--penalty-factor", "a model has one penalty")),
         Train { nonnegative: true, .. } => Some(("--nonnegative", "weights may have any sign")),
+        Train { lower: Some(_), .. } => Some(("--lower", "weights have no bounds")),
+        Train { upper: Some(_), .. } => Some(("--upper", "weights have no bounds")),
+        Train { exclude: Some(_), .. } => Some(("--exclude", "all features are in the models")),
         Train { update: Some(update), .. } if *update != Update::Lazy => {
             Some(("--update", "all models are updated lazily"))
         }

@@ -117,6 +117,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         start: None,   // known once the columns are: see warm_start.rs
         factors: None, // the same
         nonnegative: args.nonnegative,
+        bounds: None, // the same
         method,
         update: match args.update() {
             args::Update::Lazy => UpdateName::Lazy,
@@ -189,7 +190,10 @@ pub fn check(args: &args::Train, loss: Option<&dyn Loss>, targets: Option<Target
         on_disk: false, // not known before the rows are counted
         start: args.start.is_some(),
         factors: args.penalty_factor.is_some(),
-        bounds: args.nonnegative,
+        nonnegative: args.nonnegative,
+        lower: args.lower.is_some(),
+        upper: args.upper.is_some(),
+        exclude: args.exclude.is_some(),
         runs: args.runs.is_some_and(|runs| runs != 1),
         method: matches!(args.method, Some(args::Method::Sgd)),
         update: args.update() != args::Update::Lazy,

@@ -1,11 +1,12 @@
-//! Files that a training run reads besides its data: the model of a warm start, and penalty factors.
+//! Files that a training run reads besides its data: the model of a warm start, penalty factors, and bounds.
 
 use crate::args::Train;
 use crate::print::note;
-use lazyglm::{Error, Model, PenaltyFactors, Problem, Result, Settings, start_of};
+use lazyglm::{Error, Model, PenaltyFactors, Problem, Result, Settings, WeightBounds, start_of};
 use std::sync::Arc;
 
-/// Returns the settings with the warm start and the penalty factors, read from their files and mapped to columns.
+/// Returns the settings with the warm start, the penalty factors and the bounds, read from their files and mapped to
+/// columns.
 pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> Result<Settings> {
     let mut settings = settings.clone();
     let (features, classes) = (problem.features(), problem.targets().classes());
@@ -17,17 +18,12 @@ pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> R
             return Err(Error::call(what, "give a model of the same classes"));
         }
         let names = heads.map_or(&[][..], |heads| heads.names);
-        let (mut start, lost) = start_of(&model, features, names);
+        let (start, lost) = start_of(&model, features, names);
         if lost > 0 {
             note(
                 args.quiet,
                 &format!("{lost} weights of {} are of features that these data do not have", file.display()),
             );
-        }
-        if args.nonnegative {
-            let weights =
-                start.weights.iter_mut().chain(start.heads.iter_mut().flat_map(|head| &mut head.weights));
-            weights.for_each(|weight| *weight = weight.max(0.0));
         }
         settings.start = Some(Arc::new(start));
     }
@@ -41,6 +37,17 @@ pub fn warm_start(args: &Train, problem: &dyn Problem, settings: &Settings) -> R
             note(args.quiet, &text);
         }
         settings.factors = Some(Arc::new(factors));
+    }
+    let [lower, upper, exclude] = [&args.lower, &args.upper, &args.exclude].map(Option::as_deref);
+    if let Some(bounds) = WeightBounds::parse(lower, upper, exclude)? {
+        let (bounds, strangers) = bounds.on(features)?;
+        if strangers > 0 {
+            let text = format!(
+                "{strangers} names in the files of --lower, --upper and --exclude are of features that these data do not have"
+            );
+            note(args.quiet, &text);
+        }
+        settings.bounds = Some(Arc::new(bounds));
     }
     Ok(settings)
 }

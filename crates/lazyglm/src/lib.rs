@@ -69,6 +69,7 @@ pub use train::{Progress, Stage, rate, train};
 // Models.
 pub use model::scorer::Scorer;
 pub use model::warm_start::{PenaltyFactors, start_of};
+pub use model::weight_bounds::WeightBounds;
 pub use model::weights_table::with_weights_of;
 pub use model::{Model, Output, Prediction};
 

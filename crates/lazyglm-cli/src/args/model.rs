@@ -97,6 +97,15 @@ pub struct Certify {
     /// As in training: all weights are at least zero
     #[arg(long)]
     pub nonnegative: bool,
+    /// As in training: lowest value of the weights, or a file with one per feature
+    #[arg(long, value_name = "X|FILE", allow_hyphen_values = true)]
+    pub lower: Option<String>,
+    /// As in training: highest value of the weights, or a file with one per feature
+    #[arg(long, value_name = "X|FILE", allow_hyphen_values = true)]
+    pub upper: Option<String>,
+    /// As in training: features whose weight is zero
+    #[arg(long, value_name = "NAMES|@FILE", allow_hyphen_values = true)]
+    pub exclude: Option<String>,
     /// As in training: what each feature was divided by
     #[arg(long, default_value = "none", value_name = "none|maxabs|std")]
     pub scale: String,

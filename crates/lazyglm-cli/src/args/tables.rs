@@ -83,7 +83,7 @@ fn capabilities() -> String {
         (Some(Parameter::Memory), "rows on disk"),
         (Some(Parameter::Start), "start"),
         (Some(Parameter::PenaltyFactor), "factors"),
-        (Some(Parameter::Nonnegative), "nonnegative"),
+        (Some(Parameter::Nonnegative), "bounds"),
         (Some(Parameter::Runs), "runs"),
         (Some(Parameter::Tolerance), "tolerance"),
     ];

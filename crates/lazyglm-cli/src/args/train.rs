@@ -53,9 +53,18 @@ pub struct Train {
     /// File of penalty factors, one `feature<TAB>factor` per line; 1 for features not named, 0 removes the penalty
     #[arg(long, value_name = "FILE", help_heading = "Objective")]
     pub penalty_factor: Option<PathBuf>,
-    /// Require all weights to be at least zero
+    /// Require all weights to be at least zero, as with --lower 0
     #[arg(long, help_heading = "Objective")]
     pub nonnegative: bool,
+    /// Lowest value of the weights, at most 0: a number for all features, or a file with one `feature<TAB>number` per line
+    #[arg(long, value_name = "X|FILE", help_heading = "Objective", allow_hyphen_values = true)]
+    pub lower: Option<String>,
+    /// Highest value of the weights, at least 0: a number for all features, or a file with one `feature<TAB>number` per line
+    #[arg(long, value_name = "X|FILE", help_heading = "Objective", allow_hyphen_values = true)]
+    pub upper: Option<String>,
+    /// Features whose weight is zero: names separated by commas, or @ and a file with one name per line
+    #[arg(long, value_name = "NAMES|@FILE", help_heading = "Objective", allow_hyphen_values = true)]
+    pub exclude: Option<String>,
 
     /// Start from the weights of this model instead of zero
     #[arg(long, value_name = "MODEL", help_heading = "Learning")]

@@ -8,7 +8,7 @@ use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::objective::Certificate;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, Model, PenaltyFactors, Proved, Result, SampleWeights, Scale,
-    with_weights_of,
+    WeightBounds, with_weights_of,
 };
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -31,6 +31,7 @@ pub fn run(args: &Certify) -> Result<()> {
         penalty,
         factors: args.penalty_factor.as_deref().map(PenaltyFactors::read).transpose()?,
         nonnegative: args.nonnegative,
+        bounds: WeightBounds::parse(args.lower.as_deref(), args.upper.as_deref(), args.exclude.as_deref())?,
         scale: Scale::parse(&args.scale)?,
         sample_weights: args.sample_weights.as_deref().map(SampleWeights::read).transpose()?,
         offsets: args.offset.as_deref().map(RowOffsets::read).transpose()?,

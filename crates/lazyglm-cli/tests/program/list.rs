@@ -30,8 +30,13 @@ fn what_the_table_does_not_allow_is_refused_before_the_data_are_read() {
         ("--solver svrg --loss poisson", ["bounded curvature", "--solver auto or --solver sgd"]),
         ("--solver ftrl --multiclass softmax", ["more than two classes", "--solver auto or --solver sgd"]),
         ("--solver ftrl --multilabel", ["labels", "--solver auto or --solver sgd"]),
-        ("--solver adagrad --nonnegative", ["--nonnegative", "--solver auto or --solver sgd"]),
-        ("--solver ftrl --penalty-factor f.tsv", ["--penalty-factor", "--solver auto or --solver sgd"]),
+        (
+            "--multiclass ovr --solver sgd --upper 1",
+            [
+                "--upper is not for more than two classes",
+                "leave --upper out, or use --solver auto or --solver newton",
+            ],
+        ),
         (
             "--multiclass ovr --solver sgd --start m",
             [

@@ -4,6 +4,7 @@ mod auto;
 mod bad_formats;
 mod bad_input;
 mod bad_model;
+mod bounds;
 mod cache;
 mod certify;
 mod classes;

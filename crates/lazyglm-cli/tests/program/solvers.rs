@@ -115,11 +115,6 @@ fn what_has_no_meaning_is_refused_and_said() {
             folder.refuses(&format!("train a.svm --solver {solver} {flag}"), 2, &[name, "--solver sgd"]);
         }
         folder.refuses(
-            &format!("train a.svm --solver {solver} --nonnegative"),
-            2,
-            &["--solver auto or --solver sgd"],
-        );
-        folder.refuses(
             &format!("train a.svm --solver {solver} --eta0 -1"),
             2,
             &["invalid --eta0 '-1': expected a number above 0"],

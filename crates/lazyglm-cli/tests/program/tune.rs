@@ -115,6 +115,8 @@ fn wrong_grids_and_folds_are_refused_with_a_next_step() {
         ("--average", "--average has no meaning here"),
         ("--runs 2", "--runs has no meaning here"),
         ("--nonnegative", "--nonnegative has no meaning here"),
+        ("--upper 1", "--upper has no meaning here"),
+        ("--exclude 1", "--exclude has no meaning here"),
         ("--budget 0s", "a time above 0"),
     ] {
         let run = folder.run(&format!("tune train.svm --solver sgd {flags}"));

@@ -10,6 +10,7 @@ mod seen;
 pub mod trained;
 mod training;
 pub mod warm_start;
+pub mod weight_bounds;
 pub mod weights_table;
 mod words;
 

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The column of a feature, by its name in `inspect`.
-fn column(features: &Features, name: &str) -> Option<usize> {
+pub(super) fn column(features: &Features, name: &str) -> Option<usize> {
     let id = match &*features.naming {
         FeatureIds::Words(words) => words.find(name),
         FeatureIds::Indices | FeatureIds::Buckets(_) => name.parse().ok(),
@@ -101,6 +101,32 @@ fn at_columns(
     (Start { heads: weights.into_iter().zip(biases).map(head).collect(), ..Start::default() }, lost)
 }
 
+/// Reads one `feature<TAB>number` per line, where numbers are finite and `admits` them.
+pub(super) fn numbers_by_name(
+    file: &Path,
+    noun: &str,
+    hint: &str,
+    admits: impl Fn(f64) -> bool,
+) -> Result<HashMap<String, f64>> {
+    let mut by_name = HashMap::new();
+    let text = bytes::read_to_string(file)?;
+    for (k, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let place = Place::file(file).line(k as u64 + 1);
+        let pair = line.rsplit_once('\t').and_then(|(name, number)| {
+            let number = parse_number(number.trim().as_bytes())?;
+            (number.is_finite() && admits(number)).then_some((name, number + 0.0)) // not −0
+        });
+        let Some((name, number)) = pair else {
+            return Err(Error::data(place, format!("'{}' is no {noun}", excerpt(line)), hint));
+        };
+        if by_name.insert(name.to_string(), number).is_some() {
+            let what = format!("'{}' is given a second time", excerpt(name));
+            return Err(Error::data(place, what, "give it once"));
+        }
+    }
+    Ok(by_name)
+}
+
 /// Penalty factors by feature name. The factor of other features is 1.
 ///
 /// ```
@@ -119,27 +145,8 @@ pub struct PenaltyFactors {
 impl PenaltyFactors {
     /// Reads one `feature<TAB>factor` per line.
     pub fn read(file: &Path) -> Result<PenaltyFactors> {
-        let mut by_name = HashMap::new();
-        for (k, line) in
-            bytes::read_to_string(file)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty())
-        {
-            let place = Place::file(file).line(k as u64 + 1);
-            let pair = line.rsplit_once('\t').and_then(|(name, factor)| {
-                let factor = parse_number(factor.trim().as_bytes())?;
-                (factor.is_finite() && factor >= 0.0).then_some((name, factor))
-            });
-            let Some((name, factor)) = pair else {
-                let what = format!("'{}' is no factor of a penalty", excerpt(line));
-                return Err(Error::data(place, what, "write feature<TAB>factor, a number from 0 up"));
-            };
-            if by_name.insert(name.to_string(), factor).is_some() {
-                return Err(Error::data(
-                    place,
-                    format!("'{}' is given a second time", excerpt(name)),
-                    "give it once",
-                ));
-            }
-        }
+        let hint = "write feature<TAB>factor, a number from 0 up";
+        let by_name = numbers_by_name(file, "factor of a penalty", hint, |factor| factor >= 0.0)?;
         Ok(PenaltyFactors { by_name, file: file.to_path_buf() })
     }
 

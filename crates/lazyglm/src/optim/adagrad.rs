@@ -22,8 +22,10 @@ use super::row_loop::{self, Diverged, Known, Sample, Steps};
 use super::scales::Units;
 use crate::data::rows::{Examples, Row, Value};
 use crate::problem::loss::Loss;
-use crate::problem::penalty::ElasticNet;
+use crate::problem::penalty::one::OneWeight;
+use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::simd;
+use std::sync::Arc;
 
 /// Initial value of G in squared units of derivatives, which bounds the first steps.
 const FLOOR: f64 = 0.01;
@@ -66,6 +68,7 @@ pub struct Adagrad {
     t: u64,
     sampled: u64,
     touched: Touched,
+    each: Option<Arc<Vec<OneWeight>>>, // penalty and bounds per weight, if they differ
 }
 
 /// A weight with its state at the last touch.
@@ -103,7 +106,19 @@ impl Adagrad {
             t: 0,
             sampled: 1,
             touched: Touched::default(),
+            each: None,
         }
+    }
+
+    /// Takes penalty and bounds per weight instead of the common penalty.
+    pub(crate) fn with_each(self, each: Option<Vec<OneWeight>>) -> Adagrad {
+        Adagrad { each: each.map(Arc::new), ..self }
+    }
+
+    /// Takes penalty factors and bounds per weight.
+    pub fn weighted(self, weighted_penalty: &WeightedPenalty) -> Adagrad {
+        let each = weighted_penalty.each(self.states.len());
+        self.with_each(each)
     }
 
     /// Starts from these weights.
@@ -120,7 +135,16 @@ impl Adagrad {
 
     /// Brings the gathered weights up to date, at their old rates.
     #[inline(always)]
-    fn settle(&mut self) {
+    fn settle(&mut self, ids: &[u32]) {
+        if let Some(each) = &self.each {
+            let (factor, floor) = self.factors();
+            let Touched { weights, squares, metrics, gaps, rates, .. } = &mut self.touched;
+            for (k, &j) in ids.iter().enumerate() {
+                rates[k] = factor * metrics[k] / (squares[k] + floor).sqrt();
+                weights[k] = after_steps(&each[j as usize], rates[k], gaps[k], weights[k]);
+            }
+            return;
+        }
         let ElasticNet { l1, l2 } = self.options.penalty;
         let (factor, floor) = self.factors();
         let Touched { weights, squares, metrics, gaps, rates, .. } = &mut self.touched;
@@ -172,12 +196,17 @@ impl Adagrad {
     }
 }
 
+/// A weight after `n` penalty steps, within its bounds.
+fn after_steps(one: &OneWeight, rate: f64, n: f64, weight: f64) -> f64 {
+    prox_steps::clipped(one, n, weight, |n, w| prox_steps::shrink(one.penalty, rate, n, w))
+}
+
 impl Steps for Adagrad {
     #[inline(always)]
     fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, known: Known) -> (f64, f64) {
         let Known { target, weight, offset } = known;
         self.touched.gather(&self.states, row.ids, self.t as f64);
-        self.settle();
+        self.settle(row.ids);
         let score = dot(row.values, &self.touched.weights) + self.bias + offset;
         let slope = weight * loss.slope(score, target);
         if slope == 0.0 || !(score.is_finite() && slope.is_finite()) {
@@ -236,15 +265,16 @@ impl Learner for Adagrad {
 
     fn weights(&self) -> Vec<f64> {
         let (factor, floor) = self.factors();
-        let now = |state: &State| {
+        let now = |(j, state): (usize, &State)| {
             let rate = factor * state.metric / (state.square + floor).sqrt();
             let n = self.t as f64 - state.last;
-            match prox_steps::shrink(self.options.penalty, rate, n, state.weight) {
-                0.0 => 0.0, // not −0
-                weight => weight,
-            }
+            let weight = match &self.each {
+                None => prox_steps::shrink(self.options.penalty, rate, n, state.weight),
+                Some(each) => after_steps(&each[j], rate, n, state.weight),
+            };
+            if weight == 0.0 { 0.0 } else { weight } // not −0
         };
-        self.states.iter().map(now).collect()
+        self.states.iter().enumerate().map(now).collect()
     }
 
     fn bias(&self) -> f64 {

@@ -3,7 +3,7 @@
 //! ```text
 //! leader       w = argmin  Σ gₜ·w + Σⱼ Σₜ ½σₜⱼ(wⱼ − wₜⱼ)² + k(λ₁‖w‖₁ + ½λ₂‖w‖²)      over the k rows learnt so far
 //! per weight   q, and s = √(s₀² + Σ m·g²) over its own slopes g = ω·ℓ′·x          m = 1/scale², u the unit of scores
-//! read         wⱼ = −sgn(qⱼ)·(|qⱼ| − λ₁k)₊ / (sⱼ/(ηum) + λ₂k)
+//! read         wⱼ = −sgn(qⱼ)·(|qⱼ| − λ₁k)₊ / (sⱼ/(ηum) + λ₂k), clipped to its bounds if it has any
 //! write        s′ = √(s² + m·g²);   q ← q + g − (s′ − s)/(ηum)·w;   s ← s′
 //! ```
 //!
@@ -16,9 +16,11 @@ use super::row_loop::{self, Diverged, Known, Sample, Steps};
 use super::scales::Units;
 use crate::data::rows::{Examples, Row, Value};
 use crate::problem::loss::Loss;
-use crate::problem::penalty::ElasticNet;
+use crate::problem::penalty::one::OneWeight;
+use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::simd;
 use crate::util::random;
+use std::sync::Arc;
 
 /// The initial accumulator s₀ in units of derivatives.
 const FLOOR: f64 = 0.1;
@@ -47,6 +49,7 @@ pub struct Ftrl<const SCALED: bool = true> {
     t: u64, // k
     sampled: u64,
     read: Vec<f64>,
+    each: Option<Arc<Vec<OneWeight>>>, // penalty and bounds per weight, if they differ
 }
 
 impl Ftrl<true> {
@@ -62,7 +65,19 @@ impl Ftrl<true> {
         let bias = if learns_bias { units.start } else { 0.0 };
         let bias_square = units.slope * units.slope;
         let (rate, read) = (eta * units.score, Vec::new());
-        Ftrl { penalty, rate, states, metrics, bias, bias_square, learns_bias, t: 0, sampled: 1, read }
+        let (t, sampled, each) = (0, 1, None);
+        Ftrl { penalty, rate, states, metrics, bias, bias_square, learns_bias, t, sampled, read, each }
+    }
+
+    /// Takes penalty and bounds per weight instead of the common penalty.
+    pub(crate) fn with_each(self, each: Option<Vec<OneWeight>>) -> Ftrl<true> {
+        Ftrl { each: each.map(Arc::new), ..self }
+    }
+
+    /// Takes penalty factors and bounds per weight.
+    pub fn weighted(self, weighted_penalty: &WeightedPenalty) -> Ftrl<true> {
+        let each = weighted_penalty.each(self.states.len());
+        self.with_each(each)
     }
 
     /// Starts from these weights.
@@ -102,6 +117,7 @@ impl Ftrl<false> {
             t: 0,
             sampled: u64::MAX,
             read,
+            each: None,
         }
     }
 
@@ -121,10 +137,17 @@ impl<const SCALED: bool> Ftrl<SCALED> {
         if SCALED { self.rate * self.metrics[j as usize] } else { self.rate }
     }
 
-    /// The penalties λ₁k and λ₂k of the rows so far.
+    /// The current value of a weight. With bounds it is clipped, because what the leader minimises is convex in it.
     #[inline(always)]
-    fn so_far(&self) -> (f64, f64) {
-        (self.penalty.l1 * self.t as f64, self.penalty.l2 * self.t as f64)
+    fn now(&self, j: u32) -> f64 {
+        let (state, rate, k) = (self.states[j as usize], self.rate_of(j), self.t as f64);
+        match &self.each {
+            None => leader(state, rate, self.penalty.l1 * k, self.penalty.l2 * k),
+            Some(each) => {
+                let one = &each[j as usize];
+                one.clip(leader(state, rate, one.penalty.l1 * k, one.penalty.l2 * k))
+            }
+        }
     }
 }
 
@@ -132,10 +155,9 @@ impl<const SCALED: bool> Steps for Ftrl<SCALED> {
     #[inline(always)]
     fn row<V: Value>(&mut self, loss: &dyn Loss, row: Row<V>, known: Known) -> (f64, f64) {
         let Known { target, weight, offset } = known;
-        let (l1, l2) = self.so_far();
         let mut read = std::mem::take(&mut self.read);
         read.clear();
-        read.extend(row.ids.iter().map(|&j| leader(self.states[j as usize], self.rate_of(j), l1, l2)));
+        read.extend(row.ids.iter().map(|&j| self.now(j)));
         let score = dot(row.values, &read) + self.bias + offset;
         let slope = weight * loss.slope(score, target);
         if slope != 0.0 {
@@ -173,9 +195,7 @@ impl<const SCALED: bool> Learner for Ftrl<SCALED> {
     }
 
     fn weights(&self) -> Vec<f64> {
-        let (l1, l2) = self.so_far();
-        let one = |(j, &state): (usize, &[f64; 2])| leader(state, self.rate_of(j as u32), l1, l2);
-        self.states.iter().enumerate().map(one).collect()
+        (0..self.states.len() as u32).map(|j| self.now(j)).collect()
     }
 
     fn bias(&self) -> f64 {

@@ -10,6 +10,7 @@
 //! by series or by `expm1`, and never as a difference of numbers near one.
 
 use crate::problem::penalty::ElasticNet;
+use crate::problem::penalty::one::OneWeight;
 
 /// Below this bound, six terms of the series of 1 − e^(−x), and seven of log(1 + y), are exact to the last
 /// bit or two.
@@ -120,4 +121,17 @@ fn crossed(penalty: ElasticNet, eta: f64, g: f64, n: f64, w: f64) -> f64 {
     let landed = (r * at(h - 1.0).max(0.0) - below * d).min(0.0);
     let (r, d) = steps(penalty.l2, eta, n - h);
     r * landed - below * d
+}
+
+/// A weight after `n` steps that each end with clipping to its bounds, where `steps(n, w)` makes n steps without
+/// clipping that go one way or towards zero.
+///
+/// The first step may begin outside the bounds, after a pull. All others begin inside, and then clipping at the end is
+/// clipping at every step: a weight that reaches a bound would be moved beyond it by every later step as well.
+#[inline(always)]
+pub(super) fn clipped(one: &OneWeight, n: f64, weight: f64, steps: impl Fn(f64, f64) -> f64) -> f64 {
+    match n > 0.0 && one.clip(weight) != weight {
+        true => one.clip(steps(n - 1.0, one.clip(steps(1.0, weight)))),
+        false => one.clip(steps(n, weight)),
+    }
 }

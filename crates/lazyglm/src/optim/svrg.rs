@@ -13,7 +13,8 @@
 //!
 //! As w and w̃ approach the minimiser, the noise of a step goes to zero. So rates need not decrease, zeros
 //! become exact, and F converges to its minimum. A weight that a row does not contain drifts by ḡⱼ at every
-//! step. n such steps have a closed form, including zero crossings ([`super::prox_steps::drift`]).
+//! step. n such steps have a closed form, including zero crossings ([`super::prox_steps::drift`]). With bounds, each step
+//! ends with clipping.
 //!
 //! SAGA needs no snapshots, but it keeps a derivative per row, which is impossible for rows that are not in
 //! memory. It also visits all rows equally often, so the longest row determines the rate. Here long rows are
@@ -27,11 +28,13 @@ use super::prox_steps;
 use super::row_loop::{self, Diverged, Known, Sample, Steps};
 use crate::data::rows::{Examples, Row, Value, ValuesRef};
 use crate::problem::loss::Loss;
-use crate::problem::penalty::ElasticNet;
+use crate::problem::penalty::one::OneWeight;
+use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::simd;
 use crate::util::error::Result as Checked;
 use crate::util::random::Random;
 use rayon::prelude::*;
+use std::sync::Arc;
 use sums::Sums;
 
 /// Number of parts in which gradients are summed, each by one thread. The parts are added in order, so the
@@ -85,6 +88,7 @@ pub struct Svrg {
     old_of_row: Vec<f64>, // weights of the row at the snapshot
     epochs: u64,
     snapshot: SnapshotEvaluation,
+    each: Option<Arc<Vec<OneWeight>>>, // penalty and bounds per weight, if they differ
 }
 
 /// A weight with its state at the last touch.
@@ -137,7 +141,14 @@ impl Svrg {
                 fell: f64::INFINITY,
                 gap: f64::INFINITY,
             },
+            each: None,
         }
+    }
+
+    /// Takes penalty factors and bounds per weight.
+    pub fn weighted(self, weighted_penalty: &WeightedPenalty) -> Svrg {
+        let each = weighted_penalty.each(self.states.len()).map(Arc::new);
+        Svrg { each, ..self }
     }
 
     /// Starts from these weights.
@@ -159,15 +170,22 @@ impl Svrg {
 
     /// The current value of a weight.
     #[inline(always)]
-    fn now(&self, state: &State) -> f64 {
-        let n = f64::from(self.steps - state.last);
-        prox_steps::drift(
-            self.options.penalty,
-            self.factor * f64::from(state.swift),
-            state.drift,
-            n,
-            state.weight,
-        )
+    fn now(&self, j: usize) -> f64 {
+        let State { weight, drift, last, swift, .. } = self.states[j];
+        let (n, rate) = (f64::from(self.steps - last), self.factor * f64::from(swift));
+        match &self.each {
+            None => prox_steps::drift(self.options.penalty, rate, drift, n, weight),
+            Some(each) => {
+                let one = &each[j];
+                prox_steps::clipped(one, n, weight, |n, w| prox_steps::drift(one.penalty, rate, drift, n, w))
+            }
+        }
+    }
+
+    /// Penalty and bounds of a weight.
+    fn one(&self, j: usize) -> OneWeight {
+        let plain = WeightedPenalty::of(self.options.penalty);
+        self.each.as_ref().map_or(plain.one(j), |each| each[j])
     }
 
     /// Brings all weights up to date, for evaluation as a snapshot.
@@ -206,7 +224,7 @@ impl Svrg {
     /// The derivatives in the gap are those after one Newton step on the bias, as predicted by second
     /// derivatives. They sum to zero, as a dual bound requires.
     fn evaluate(&self, sums: &Sums) -> SnapshotEvaluation {
-        let (ElasticNet { l1, l2 }, n) = (self.options.penalty, sums.rows.max(1) as f64);
+        let n = sums.rows.max(1) as f64;
         let second_derivative = sums.second_derivatives / n;
         let better = if self.bias.learns && second_derivative > 0.0 {
             -sums.slopes / n / second_derivative
@@ -214,11 +232,10 @@ impl Svrg {
             0.0
         };
         let (mut penalty, mut gap) = (0.0, 0.5 * second_derivative * better * better);
-        for (&State { weight: w, .. }, sum) in self.states.iter().zip(&sums.gradient) {
-            let g = (sum[0] + better * sum[1]) / n;
-            let beyond = (g.abs() - l1).max(0.0);
-            let cost = l1 * w.abs() + 0.5 * l2 * w * w;
-            gap += cost + g * w + if l2 > 0.0 { beyond * beyond / (2.0 * l2) } else { 0.0 };
+        for (j, (&State { weight: w, .. }, sum)) in self.states.iter().zip(&sums.gradient).enumerate() {
+            let (g, one) = ((sum[0] + better * sum[1]) / n, self.one(j));
+            let cost = one.penalty.l1 * w.abs() + 0.5 * one.penalty.l2 * w * w;
+            gap += cost + g * w + one.conjugate(g);
             penalty += cost;
         }
         let objective = sums.losses / n + penalty;
@@ -235,11 +252,10 @@ impl Steps for Svrg {
         let (mut now, mut old) = (std::mem::take(&mut self.now_of_row), std::mem::take(&mut self.old_of_row));
         now.clear();
         old.clear();
-        let (mut length, penalty) = (f64::from(u8::from(self.bias.learns)), self.options.penalty);
+        let mut length = f64::from(u8::from(self.bias.learns));
         for (&j, &x) in row.ids.iter().zip(row.values) {
-            let State { weight, old: before, drift, last, swift } = self.states[j as usize];
-            let rate = self.factor * f64::from(swift);
-            now.push(prox_steps::drift(penalty, rate, drift, f64::from(self.steps - last), weight));
+            let State { old: before, swift, .. } = self.states[j as usize];
+            now.push(self.now(j as usize));
             old.push(before);
             length += x.to_f64() * x.to_f64() * f64::from(swift);
         }
@@ -280,8 +296,8 @@ impl Learner for Svrg {
     }
 
     fn weights(&self) -> Vec<f64> {
-        let one = |state: &State| if self.broken { state.old } else { self.now(state) };
-        self.states.iter().map(one).map(|w| if w == 0.0 { 0.0 } else { w }).collect()
+        let one = |j: usize| if self.broken { self.states[j].old } else { self.now(j) };
+        (0..self.states.len()).map(one).map(|w| if w == 0.0 { 0.0 } else { w }).collect()
     }
 
     fn bias(&self) -> f64 {
@@ -339,7 +355,9 @@ impl Learner for Svrg {
     fn converged(&self) -> Option<Converged> {
         let left =
             (self.epochs as f64) * self.snapshot.fell / self.snapshot.objective.abs().max(f64::MIN_POSITIVE);
-        match self.options.penalty.l2 > 0.0 {
+        let free = |one: &OneWeight| one.penalty.l2 == 0.0;
+        let loose = self.each.as_ref().is_some_and(|each| each.iter().any(free));
+        match self.options.penalty.l2 > 0.0 && !loose {
             true => (self.snapshot.gap <= self.options.tolerance).then_some(Converged::Gap),
             false => (self.epochs > 2 && left <= 0.1 * self.options.tolerance)
                 .then_some(Converged::PredictedDecrease),

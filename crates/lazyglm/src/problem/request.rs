@@ -25,7 +25,13 @@ pub struct Request<'a> {
     /// Whether there are penalty factors.
     pub factors: bool,
     /// Whether weights must not be negative.
-    pub bounds: bool,
+    pub nonnegative: bool,
+    /// Whether weights have a lower bound.
+    pub lower: bool,
+    /// Whether weights have an upper bound.
+    pub upper: bool,
+    /// Whether features are excluded.
+    pub exclude: bool,
     /// Whether several runs are averaged.
     pub runs: bool,
     /// Whether the penalty is applied by its gradient, and not by proximal steps.
@@ -49,7 +55,10 @@ impl Request<'_> {
             (self.on_disk, Parameter::Memory),
             (self.start, Parameter::Start),
             (self.factors, Parameter::PenaltyFactor),
-            (self.bounds, Parameter::Nonnegative),
+            (self.nonnegative, Parameter::Nonnegative),
+            (self.lower, Parameter::Lower),
+            (self.upper, Parameter::Upper),
+            (self.exclude, Parameter::Exclude),
             (self.offsets, Parameter::Offset),
             (self.runs, Parameter::Runs),
             (self.method, Parameter::Method),
@@ -117,7 +126,7 @@ impl Capabilities {
             Parameter::Memory => self.on_disk,
             Parameter::Start => self.start,
             Parameter::PenaltyFactor => self.factors,
-            Parameter::Nonnegative => self.bounds,
+            Parameter::Nonnegative | Parameter::Lower | Parameter::Upper | Parameter::Exclude => self.bounds,
             Parameter::Runs => self.runs,
             Parameter::Tolerance => self.tolerance,
             other => reason(other).is_none() || self.steps != Steps::OwnRates,

@@ -93,10 +93,13 @@ pub struct Settings {
     pub tolerance: f64,
     /// Initial weights by column. Zero if not given.
     pub start: Option<Arc<Start>>,
-    /// A penalty factor per column. All 1 if not given. Some solvers do not support factors.
+    /// A penalty factor per column. All 1 if not given.
     pub factors: Option<Arc<Vec<f64>>>,
-    /// Whether weights must not be negative. Some solvers do not support this.
+    /// Whether weights must not be negative.
     pub nonnegative: bool,
+    /// The lowest value ≤ 0 and the highest value ≥ 0 of each weight, by column. No bounds if not given. A weight
+    /// between 0 and 0 is excluded from the model.
+    pub bounds: Option<Arc<Vec<[f64; 2]>>>,
     /// The method that applies the penalty: SGD or FoBoS.
     pub method: Method,
     /// The algorithm of the penalty updates.
@@ -171,10 +174,30 @@ impl Settings {
         self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
+    /// Whether the penalty is the same for all weights, and there are no bounds.
+    pub(crate) fn has_one_penalty(&self) -> bool {
+        self.factors.is_none() && !self.nonnegative && self.bounds.is_none()
+    }
+
+    /// The settings with the initial weights moved into their bounds, if there are bounds and initial weights.
+    pub(crate) fn start_within_bounds(&self) -> Option<Settings> {
+        let penalty = self.weighted_penalty();
+        let mut start = self.start.as_deref().filter(|_| penalty.is_bounded())?.clone();
+        start.weights.iter_mut().enumerate().for_each(|(j, w)| *w = penalty.one(j).clip(*w));
+        for head in &mut start.heads {
+            head.columns
+                .iter()
+                .zip(&mut head.weights)
+                .for_each(|(&j, w)| *w = penalty.one(j as usize).clip(*w));
+        }
+        Some(Settings { start: Some(Arc::new(start)), ..self.clone() })
+    }
+
     /// The penalty per weight.
     pub fn weighted_penalty(&self) -> WeightedPenalty<'_> {
         let factors = self.factors.as_ref().map(|factors| factors.as_slice());
-        WeightedPenalty { penalty: self.penalty, factors, nonnegative: self.nonnegative }
+        let bounds = self.bounds.as_ref().map(|bounds| bounds.as_slice());
+        WeightedPenalty { penalty: self.penalty, factors, nonnegative: self.nonnegative, bounds }
     }
 }
 
@@ -188,6 +211,7 @@ impl Default for Settings {
             start: None,
             factors: None,
             nonnegative: false,
+            bounds: None,
             method: Method::Fobos,
             update: UpdateName::Lazy,
             schedule: Spec::parse("cosine").expect("a schedule of the table"),

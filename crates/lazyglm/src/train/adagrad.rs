@@ -24,6 +24,10 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     let units = scales.units(job.loss(), settings.bias);
     let metrics = [scales.rms(), scales.max()];
     drop(scales);
+    let each = settings.weighted_penalty().each(job.columns());
+    let of = |columns: &[u32]| {
+        each.as_ref().map(|each| columns.iter().map(|&j| each[j as usize]).collect::<Vec<_>>())
+    };
     let make = |candidate: Candidate, metrics: Vec<f64>| {
         let rule = AdagradOptions {
             penalty: settings.penalty,
@@ -41,12 +45,13 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
             let found = climb(job, kinds, |candidate, columns| {
                 let candidate = Candidate { kind: kind(candidate.kind), ..candidate };
                 make(candidate, columns.iter().map(|&j| metrics[candidate.kind / 2][j as usize]).collect())
+                    .with_each(of(columns))
             })?;
             Candidate { kind: kind(found.kind), ..found }
         }
     };
     let [rms, max] = metrics;
-    let mut model = make(candidate, if candidate.kind / 2 == 0 { rms } else { max });
+    let mut model = make(candidate, if candidate.kind / 2 == 0 { rms } else { max }).with_each(each);
     if let Some(start) = &settings.start {
         model = model.starting_from(&start.weights, start.bias);
     }

@@ -77,7 +77,7 @@ fn with_kinks(
     if !warm && null.gradient.iter().all(|g| *g == 0.0) {
         return newton::of_bias_alone(task, validation, &settings, null.bias()); // the optimum for any penalty
     }
-    let plain = settings.factors.is_none() && !settings.nonnegative;
+    let plain = settings.has_one_penalty();
     if settings.choose_penalty && plain && task.len() >= 10 {
         let found = search_lanes(task, &settings)?;
         if let Some((best, all)) = found {

@@ -14,10 +14,11 @@ use crate::data::scaling::Scale;
 use crate::eval::objective::{self, Certificate, HeadsEvaluation, Worst};
 use crate::model::Model;
 use crate::model::warm_start::{PenaltyFactors, start_with_strangers};
+use crate::model::weight_bounds::WeightBounds;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::Precision;
 use crate::problem::task::{ClassWeight, Task};
-use crate::util::error::{Error, Place, Result};
+use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use std::path::Path;
 
@@ -45,6 +46,8 @@ pub struct Certify {
     pub factors: Option<PenaltyFactors>,
     /// Whether all weights must be at least zero.
     pub nonnegative: bool,
+    /// The bounds of weights.
+    pub bounds: Option<WeightBounds>,
     /// The scaling of features in training.
     pub scale: Scale,
     /// One weight per row.
@@ -63,6 +66,7 @@ impl Default for Certify {
             penalty,
             factors: None,
             nonnegative: false,
+            bounds: None,
             scale: Scale::None,
             sample_weights: None,
             offsets: None,
@@ -109,16 +113,35 @@ impl Certify {
         let (start, strangers) = start_with_strangers(model, &task.data.features);
         let known = task.data.features.columns();
         task.data.rows.declare_columns(known + strangers.len());
+        let name = |column: usize| match column < known {
+            true => task.data.features.name(column),
+            false => strangers[column - known].clone(),
+        };
         let factors = self.factors.as_ref().map(|factors| {
             let (mut on_columns, _) = factors.on(&task.data.features);
             on_columns.extend(strangers.iter().map(|name| factors.of(name)));
             on_columns
         });
+        let unit =
+            |column: usize| if column < known { task.data.features.scaling.factor(column) } else { 1.0 };
+        let bounds: Option<Vec<[f64; 2]>> = self.bounds.as_ref().map(|bounds| {
+            let one = |column: usize| bounds.of(&name(column)).map(|bound| bound / unit(column));
+            (0..known + strangers.len()).map(one).collect()
+        });
         let weighted_penalty = WeightedPenalty {
             penalty: self.penalty,
             factors: factors.as_deref(),
             nonnegative: self.nonnegative,
+            bounds: bounds.as_deref(),
         };
+        let all = start.to_heads();
+        let mut each = all.iter().flat_map(|head| head.columns.iter().zip(&head.weights));
+        if let Some((&j, _)) = each.find(|(j, w)| !weighted_penalty.one(**j as usize).admits(**w)) {
+            let (feature, [low, high]) = (name(j as usize), weighted_penalty.range(j as usize));
+            let [low, high] = [low, high].map(|bound| bound * unit(j as usize));
+            let what = format!("the weight of '{}' is not between {low} and {high}", excerpt(&feature));
+            return Err(Error::call(what, "give the bounds of the training run"));
+        }
         let with_bias = model.training.bias;
         let at_once = rayon::current_num_threads();
         let (certificate, heads) = match HeadsEvaluation::of(&task, weighted_penalty, with_bias, at_once) {
@@ -136,8 +159,7 @@ impl Certify {
         };
         self.check_bound(&certificate, data)?;
         let worst = match certificate.worst {
-            Worst::Column(column) if column < known => Some(task.data.features.name(column)),
-            Worst::Column(column) => strangers.get(column - known).cloned(),
+            Worst::Column(column) => Some(name(column)),
             Worst::Bias => Some("(bias)".to_string()),
             Worst::Nowhere => None,
         };

@@ -18,15 +18,19 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     let units = scales.units(job.loss(), settings.bias);
     let [rms, max] = [scales.rms(), scales.max()];
     drop(scales);
+    let each = settings.weighted_penalty().each(job.columns());
+    let of = |columns: &[u32]| {
+        each.as_ref().map(|each| columns.iter().map(|&j| each[j as usize]).collect::<Vec<_>>())
+    };
     let make = |eta, metrics| Ftrl::new(settings.penalty, eta, metrics, units, settings.bias);
     let candidate = match settings.eta0 {
         Some(eta) => Candidate { kind: 0, eta },
         None => climb(job, 2, |candidate, columns| {
             let metrics = if candidate.kind == 0 { &rms } else { &max };
-            make(candidate.eta, columns.iter().map(|&j| metrics[j as usize]).collect())
+            make(candidate.eta, columns.iter().map(|&j| metrics[j as usize]).collect()).with_each(of(columns))
         })?,
     };
-    let mut model = make(candidate.eta, if candidate.kind == 0 { rms } else { max });
+    let mut model = make(candidate.eta, if candidate.kind == 0 { rms } else { max }).with_each(each);
     if let Some(start) = &settings.start {
         model = model.starting_from(&start.weights, start.bias);
     }

@@ -69,7 +69,7 @@ fn fit_by_update(job: &Job, rule: Holdout, schedule: &dyn Schedule, eta0: f64) -
     let start = settings.start.as_ref().map(|start| start.weights.clone());
     let start = start.unwrap_or_else(|| vec![0.0; job.columns()]);
     let (penalty, method) = (settings.penalty, settings.method);
-    let factored = settings.factors.is_some() || settings.nonnegative;
+    let factored = !settings.has_one_penalty();
     let run = Run { job, rule, schedule };
     match (settings.update, settings.precision, penalty.is_none()) {
         (UpdateName::Lazy, ..) if factored && settings.average.is_none() => {
@@ -83,9 +83,7 @@ fn fit_by_update(job: &Job, rule: Holdout, schedule: &dyn Schedule, eta0: f64) -
         }
         _ if factored => Err(Error::call(
             format!(
-                "{} and {} are not for {}, nor for {}",
-                Parameter::PenaltyFactor,
-                Parameter::Nonnegative,
+                "penalty factors and bounds are not for {}, nor for {}, which keep one penalty for all weights",
                 Parameter::Update.set("table"),
                 Parameter::Average
             ),

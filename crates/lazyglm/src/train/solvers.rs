@@ -50,6 +50,8 @@ pub fn train(
 ) -> Result<Trained> {
     let started = Instant::now();
     check(settings, problem)?;
+    let within = settings.start_within_bounds();
+    let settings = within.as_ref().unwrap_or(settings);
     let mut trained = dispatch(problem, validation, settings, watch)?;
     let report = &mut trained.report;
     let known = report.seconds_train + report.seconds_evaluate;
@@ -116,7 +118,10 @@ fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
         on_disk: problem.in_memory().is_none(),
         start: settings.start.is_some(),
         factors: settings.factors.is_some(),
-        bounds: settings.nonnegative,
+        nonnegative: settings.nonnegative,
+        lower: settings.bounds.is_some(),
+        upper: settings.bounds.is_some(),
+        exclude: false, // a weight between 0 and 0
         runs: settings.runs != 1,
         method: settings.method == Method::Sgd,
         update: settings.update != UpdateName::Lazy,
@@ -145,15 +150,23 @@ fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
             "give weights and a bias that are finite numbers",
         ));
     }
-    match [start, factors].into_iter().flatten().find(|length| *length != columns) {
+    let bounds = settings.bounds.as_ref().map(|bounds| bounds.len());
+    let wrong = |[low, high]: &[f64; 2]| !(*low <= 0.0 && *high >= 0.0); // or NaN
+    if let Some([low, high]) = settings.bounds.iter().flat_map(|all| all.iter()).find(|one| wrong(one)) {
+        return Err(Error::call(
+            format!("a weight has the bounds {low} and {high}, and 0 must lie between them"),
+            format!("give {} of at most 0, and {} of at least 0", Parameter::Lower, Parameter::Upper),
+        ));
+    }
+    match [start, factors, bounds].into_iter().flatten().find(|length| *length != columns) {
         None => Ok(()),
         Some(length) => Err(Error::call(
             format!(
-                "{} or {} has {length} numbers, and the data have {columns} columns",
+                "{}, {} or the bounds have {length} entries, and the data have {columns} columns",
                 Parameter::Start,
                 Parameter::PenaltyFactor
             ),
-            "give one number per column",
+            "give one entry per column",
         )),
     }
 }

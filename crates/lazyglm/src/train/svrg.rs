@@ -30,7 +30,8 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
         Some(start) => (start.weights.clone(), start.bias),
         None => first(job, &scales)?,
     };
-    let model = Svrg::new(rule, scales.spreads(), settings.bias).starting_from(&weights, bias);
+    let model = Svrg::new(rule, scales.spreads(), settings.bias).weighted(&settings.weighted_penalty());
+    let model = model.starting_from(&weights, bias);
     drop((weights, scales));
     let model = model.sampling_one_in(sampled(job.problem.rows()));
     let spent = started.elapsed().as_secs_f64();
@@ -43,7 +44,8 @@ fn first(job: &Job, scales: &Scales) -> Result<(Vec<f64>, f64)> {
     let settings = job.settings;
     let rule = AdagradOptions { penalty: settings.penalty, eta: FIRST, aware: true };
     let units = scales.units(job.loss(), settings.bias);
-    let mut model = Adagrad::new(rule, scales.rms(), units, settings.bias).sampling_one_in(u64::MAX);
+    let model = Adagrad::new(rule, scales.rms(), units, settings.bias).sampling_one_in(u64::MAX);
+    let mut model = model.weighted(&settings.weighted_penalty());
     let mut fine = true;
     job.problem.epoch(job.sequence(), 0, &mut |batch| {
         fine &= model.learn(job.loss(), batch.examples(), batch.order).is_ok();

@@ -53,6 +53,7 @@ parameters! {
     Drop "drop" "The columns to leave out."
     Epochs "epochs" "The number of passes over the rows."
     Eta0 "eta0" "The starting learning rate."
+    Exclude "exclude" "The features whose weight is zero."
     Features "features" "The number of features."
     Folds "folds" "The number of folds of cross-validation."
     Format "format" "The format of the data."
@@ -63,6 +64,7 @@ parameters! {
     L2 "l2" "The weight λ₂ of the squared ℓ₂ penalty."
     L1Ratio "l1_ratio" "The share of λ₁ in λ₁ + λ₂."
     Loss "loss" "The loss."
+    Lower "lower" "The lowest value of the weights."
     Memory "memory" "The memory that training may use."
     Method "method" "The way in which a step applies the penalty."
     Multiclass "multiclass" "The way in which more than two classes are learnt."
@@ -88,6 +90,7 @@ parameters! {
     Thresholds "thresholds" "The score above which a label is predicted: zero, or tuned per label."
     Tolerance "tolerance" "The relative distance from the optimum at which a solver stops."
     Update "update" "The algorithm that applies the penalty: lazy, table or dense."
+    Upper "upper" "The highest value of the weights."
     Validation "validation" "The held-out rows."
 }
 

@@ -1,7 +1,7 @@
 //! Laws of AdaGrad: lazy is dense, zeros included, whatever the chunks; units do not matter; sliding never overshoots.
 
 use crate::common::problem::{Problem, learns_alike_in_chunks, losses, one_of};
-use crate::common::{difference, log_uniform, penalty, rows, sign, tolerance};
+use crate::common::{Weighted, difference, log_uniform, penalty, rows, sign, tolerance};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::optim::adagrad::{Adagrad, AdagradOptions};
 use lazyglm::optim::learner::Learner;
@@ -20,6 +20,7 @@ struct Drawn {
     options: AdagradOptions,
     units: Units,
     bias: bool,
+    weighted: Weighted,
 }
 
 impl Drawn {
@@ -34,11 +35,13 @@ impl Drawn {
             aware: random.below(2) == 0,
         };
         let size = if log_link { 1e-3 } else { 3.0 };
+        let weighted = Weighted::draw(random, columns, size);
+        let start = |random: &mut Random, j| weighted.clip(j, sign(random) * log_uniform(random, 1e-6, size));
         Drawn {
             problem: Problem::draw(random, &*loss, count, columns),
             loss,
             metrics: (0..columns).map(|_| log_uniform(random, 0.05, 5.0)).collect(),
-            start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, size)).collect(),
+            start: (0..columns).map(|j| start(random, j)).collect(),
             options,
             units: Units {
                 score: log_uniform(random, 0.3, 3.0),
@@ -46,11 +49,13 @@ impl Drawn {
                 start: 0.0,
             },
             bias: random.below(3) > 0,
+            weighted,
         }
     }
 
     fn lazy(&self) -> Adagrad {
         Adagrad::new(self.options, self.metrics.clone(), self.units, self.bias)
+            .weighted(&self.weighted.of(self.options.penalty))
             .starting_from(&self.start, 0.1)
     }
 
@@ -81,7 +86,9 @@ impl Drawn {
                 _ => slope,
             };
             for j in 0..w.len() {
-                w[j] = Method::Fobos.step(penalty, rates[j], w[j] - amount * rates[j] * x[j]);
+                let penalty = self.weighted.of(penalty).at(j);
+                let moved = Method::Fobos.step(penalty, rates[j], w[j] - amount * rates[j] * x[j]);
+                w[j] = self.weighted.clip(j, moved);
                 largest = largest.max(w[j].abs());
             }
             bias -= amount * of_bias;
@@ -218,7 +225,6 @@ fn what_has_no_meaning_is_refused() {
         Settings { method: Method::Sgd, ..base.clone() },
         Settings { update: lazyglm::UpdateName::Table, ..base.clone() },
         Settings { average: Some(0), ..base.clone() },
-        Settings { nonnegative: true, ..base.clone() },
     ] {
         assert!(train(&task, None, &settings, &mut |_| {}).is_err());
     }

@@ -191,7 +191,7 @@ proptest! {
         prop_assert_eq!(lost, 0);
         let factors = case.factors.as_ref().map(|factors| factors.on(&task.data.features).0);
         let Settings { penalty, nonnegative, bias, .. } = case.settings;
-        let weighted_penalty = WeightedPenalty { penalty, factors: factors.as_deref(), nonnegative };
+        let weighted_penalty = WeightedPenalty { penalty, factors: factors.as_deref(), nonnegative, bounds: None };
         let (rows, weights) = (task.data.rows.borrow(), task.weights.as_deref());
         let expected = match task.targets.heads() {
             None => vec![objective::certify(task.examples(), &*task.loss, weighted_penalty, &start.weights, bias.then_some(start.bias))],

@@ -1,7 +1,7 @@
 //! Laws of FTRL-proximal: its weights are the leader's by definition, zeros included, whatever the chunks.
 
 use crate::common::problem::{Problem, learns_alike_in_chunks, losses, one_of};
-use crate::common::{difference, log_uniform, penalty, sign, tolerance};
+use crate::common::{Weighted, difference, log_uniform, penalty, sign, tolerance};
 use lazyglm::loss::Loss;
 use lazyglm::optim::ftrl::Ftrl;
 use lazyglm::optim::learner::Learner;
@@ -20,6 +20,7 @@ struct Drawn {
     eta: f64,
     units: Units,
     bias: bool,
+    weighted: Weighted,
 }
 
 impl Drawn {
@@ -27,10 +28,12 @@ impl Drawn {
         let random = &mut Random::new(seed);
         let loss = one_of(random, losses().filter(|loss| loss.variance_power().is_none()));
         let columns = 1 + random.below(40) as usize;
+        let weighted = Weighted::draw(random, columns, 3.0);
+        let start = |random: &mut Random, j| weighted.clip(j, sign(random) * log_uniform(random, 1e-6, 3.0));
         Drawn {
             problem: Problem::draw(random, &*loss, count, columns),
             metrics: (0..columns).map(|_| log_uniform(random, 0.05, 5.0)).collect(),
-            start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 3.0)).collect(),
+            start: (0..columns).map(|j| start(random, j)).collect(),
             penalty: penalty(random, 0.3, 30.0),
             eta: log_uniform(random, 1e-3, 0.5),
             units: Units {
@@ -40,12 +43,13 @@ impl Drawn {
             },
             bias: random.below(3) > 0,
             loss,
+            weighted,
         }
     }
 
     fn lazy(&self) -> Ftrl {
         let model = Ftrl::new(self.penalty, self.eta, self.metrics.clone(), self.units, self.bias);
-        model.starting_from(&self.start, 0.1)
+        model.weighted(&self.weighted.of(self.penalty)).starting_from(&self.start, 0.1)
     }
 
     /// The definition: after each row, every weight minimises what the leader minimises, kept as plain sums
@@ -75,10 +79,12 @@ impl Drawn {
                 sigmas[j] += sigma;
                 pulls[j] += sigma * w[j];
                 let steep = pulls[j] - slopes[j]; // minus the slope of the smooth part at 0
-                w[j] = match steep.abs() - k * self.penalty.l1 {
-                    over if over > 0.0 => over.copysign(steep) / (sigmas[j] + k * self.penalty.l2),
+                let penalty = self.weighted.of(self.penalty).at(j);
+                let least = match steep.abs() - k * penalty.l1 {
+                    over if over > 0.0 => over.copysign(steep) / (sigmas[j] + k * penalty.l2),
                     _ => 0.0,
                 };
+                w[j] = self.weighted.clip(j, least);
                 largest = largest.max(w[j].abs());
             }
             bias_square += slope * slope;

@@ -1,7 +1,7 @@
 //! Laws of the certificate: D is below F everywhere, and at the minimum it is F.
 
 use crate::common::problem::Problem;
-use crate::common::{log_uniform, rows, sign};
+use crate::common::{Weighted, log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{Worst, certify, mean_loss, objective};
 use lazyglm::util::random::Random;
@@ -47,9 +47,9 @@ fn low<'p>(
     let weighted_penalty = weighted_penalty.into();
     let n = examples.len() as f64;
     let f = |w: &[f64], b: f64| mean_loss(examples, loss, w, b) + weighted_penalty.value(w);
-    let step = |j: usize, rate: f64, w: f64| match Method::Fobos.step(weighted_penalty.at(j), rate, w) {
-        w if weighted_penalty.nonnegative => w.max(0.0),
-        w => w,
+    let step = |j: usize, rate: f64, w: f64| {
+        let [low, high] = weighted_penalty.range(j);
+        Method::Fobos.step(weighted_penalty.at(j), rate, w).clamp(low, high)
     };
     let (mut w, mut b) = (vec![0.0; COLUMNS], 0.0);
     let (mut best, mut rate) = ((w.clone(), b, f(&w, b)), 0.05);
@@ -130,11 +130,13 @@ proptest! {
             let factor = |random: &mut Random| if free && random.below(4) == 0 { 0.0 } else { log_uniform(random, 0.1, 10.0) };
             let factors: Vec<f64> = (0..COLUMNS).map(|_| factor(&mut random)).collect();
             let nonnegative = random.below(2) == 0;
-            let weighted_penalty = WeightedPenalty { penalty, factors: Some(&factors), nonnegative };
+            let drawn = Weighted::draw(&mut random, COLUMNS, 2.0);
+            let weighted_penalty = WeightedPenalty { factors: Some(&factors), nonnegative, ..drawn.of(penalty) };
             let mut points = vec![low(examples, &*loss, weighted_penalty, true, 300)];
             let mut some = some_weights(&mut random, 1.0);
-            if nonnegative {
-                some.iter_mut().for_each(|w| *w = w.abs());
+            for (j, w) in some.iter_mut().enumerate() {
+                let [low, high] = weighted_penalty.range(j);
+                *w = w.clamp(low, high);
             }
             points.push((some, 0.3));
             let at = |w: &[f64], b: f64| mean_loss(examples, &*loss, w, b) + weighted_penalty.value(w);

@@ -1,6 +1,6 @@
 //! Laws of the solver for piecewise-linear losses: the optimum, with a dual value that proves it.
 
-use crate::common::{log_uniform, rows, sign};
+use crate::common::{Weighted, log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{certify, l1_max, mean_loss};
 use lazyglm::optim::newton::{NewtonStop, Options, Problem, Solution, solve};
@@ -87,7 +87,8 @@ fn is_optimal(
         let lone = random.below(moved.len() as u64) as usize;
         for (j, w) in moved.iter_mut().enumerate().filter(|(j, _)| k % 2 == 0 || *j == lone) {
             *w += size * (random.uniform() - 0.5) * if j % 2 == 0 { 1.0 } else { 0.1 };
-            *w = if penalty.nonnegative { w.max(0.0) } else { *w };
+            let [low, high] = penalty.range(j);
+            *w = w.clamp(low, high);
         }
         let b = found.bias + if bias { size * (random.uniform() - 0.5) } else { 0.0 };
         assert!(f(&moved, b) >= dual - 1e-12 * least.abs(), "{about}: {} {dual}", f(&moved, b));
@@ -130,9 +131,12 @@ proptest! {
             let l2 = log_uniform(&mut random, 1e-3, 1.0);
             for (l1, l2) in [(l1, 0.0), (l1, l2), (0.0, l2)] {
                 for (factors, nonnegative) in [(None, false), (Some(&factors[..]), false), (None, true), (Some(&factors[..]), true)] {
-                    let penalty = WeightedPenalty { penalty: ElasticNet { l1, l2 }, factors, nonnegative };
+                    let plain = WeightedPenalty::of(ElasticNet { l1, l2 });
+                    let penalty = WeightedPenalty { factors, nonnegative, ..plain };
                     is_optimal(made.examples(), &*made.loss, penalty, bias, 1e-8);
                 }
+                let drawn = Weighted::draw(&mut random, columns, 0.3);
+                is_optimal(made.examples(), &*made.loss, drawn.of(ElasticNet { l1, l2 }), bias, 1e-8);
             }
         }
     }

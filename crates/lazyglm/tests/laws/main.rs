@@ -5,6 +5,7 @@ mod aggressive;
 mod arrows;
 mod auto;
 mod average;
+mod bounds;
 mod cache;
 mod certify;
 mod chunks;

@@ -1,7 +1,7 @@
 //! Laws of the solver that finds the minimum: the judge agrees, whatever the loss, the penalty and the start.
 
 use crate::common::problem::some_offsets;
-use crate::common::{log_uniform, rows, sign};
+use crate::common::{Weighted, log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::{certify, l1_max, objective, violation};
 use lazyglm::optim::newton::{NewtonStop, Options, Problem, Solution, solve};
@@ -147,12 +147,24 @@ fn factors_and_bounds_end_at_their_own_minimum() {
             let made = Made::draw(&mut random, loss.clone(), 400, columns);
             let factors: Vec<f64> = (0..columns).map(|_| log_uniform(&mut random, 0.2, 5.0)).collect();
             let penalty = ElasticNet { l1: l1_max(made.examples(), &*loss, true) / 50.0, l2: 0.01 };
-            for nonnegative in [false, true] {
-                let weighted_penalty = WeightedPenalty { penalty, factors: Some(&factors), nonnegative };
+            let drawn: Vec<Weighted> = (0..4).map(|_| Weighted::draw(&mut random, columns, 0.3)).collect();
+            for (nonnegative, bounds) in
+                [(false, None), (true, None), (false, Some(0)), (true, Some(1)), (false, Some(2))]
+            {
+                let bounds = bounds.and_then(|k: usize| drawn[k].bounds.as_deref());
+                let weighted_penalty = WeightedPenalty {
+                    factors: Some(&factors),
+                    nonnegative,
+                    bounds,
+                    ..WeightedPenalty::of(penalty)
+                };
                 let problem =
                     Problem { examples: made.examples(), loss: &*loss, weighted_penalty, bias: true };
                 let found = solve(&problem, None, &Options { tolerance: 1e-8, steps: 300 }, &mut |_| true);
-                assert!(!nonnegative || found.weights.iter().all(|w| *w >= 0.0), "{}", loss.spec());
+                for (j, w) in found.weights.iter().enumerate() {
+                    let [low, high] = weighted_penalty.range(j);
+                    assert!(low <= *w && *w <= high, "{} {low} {w} {high}", loss.spec());
+                }
                 let proof =
                     certify(made.examples(), &*loss, weighted_penalty, &found.weights, Some(found.bias));
                 let gap = proof.relative_gap.unwrap();
@@ -298,7 +310,7 @@ fn few_columns_end_where_all_do() {
         [(0.5, 0.0, None, false), (0.2, 1e-3, None, false), (0.5, 1e-3, Some(&factors[..]), true)]
     {
         let penalty = ElasticNet::new(share * most, l2).unwrap();
-        let weighted_penalty = WeightedPenalty { penalty, factors, nonnegative };
+        let weighted_penalty = WeightedPenalty { factors, nonnegative, ..WeightedPenalty::of(penalty) };
         let problem = Problem { examples: task.examples(), loss: &*task.loss, weighted_penalty, bias: true };
         let options = Options { tolerance: 1e-8, steps: 200 };
         let few = solve(&problem, None, &options, &mut |_| true);

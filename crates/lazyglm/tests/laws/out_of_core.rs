@@ -173,7 +173,9 @@ fn the_optimum_of_rows_on_disk_is_that_of_rows_in_memory_in_few_passes() {
         ["logistic", "squared", "poisson", "gamma", "tweedie"].into_iter().cycle().take(40).enumerate()
     {
         let (bias, weighted, factors, nonnegative) =
-            (case & 1 == 0, case & 2 > 0, case & 4 > 0, case % 5 == 4);
+            (case & 1 == 0, case & 2 > 0, case & 4 > 0, case % 7 == 4);
+        let range = |j: usize| [[-0.2, 0.3], [0.0, 0.1], [-0.1, f64::INFINITY], [0.0, 0.0]][j % 4];
+        let bounds = (case % 7 == 2).then(|| Arc::new((0..COLUMNS).map(range).collect()));
         let task = made(&mut random, name, weighted);
         let l1 = l1_max(&task, bias) * log_uniform(&mut random, 3e-3, 0.2);
         let l2 = if case & 8 > 0 { 0.0 } else { l1 };
@@ -187,6 +189,7 @@ fn the_optimum_of_rows_on_disk_is_that_of_rows_in_memory_in_few_passes() {
                 bias,
                 factors: factors.clone(),
                 nonnegative,
+                bounds: bounds.clone(),
                 ..Settings::default()
             };
             let finely = Settings { tolerance: 1e-11, ..settings.clone() };
@@ -267,10 +270,10 @@ fn too_little_memory_is_another_solver_and_a_note_says_so() {
     }
     assert!(solvers.is_sorted_by_key(|solver| *solver == Solver::Newton), "{solvers:?}");
     assert!(solvers[0] == Solver::Svrg && solvers[7] == Solver::Newton, "{solvers:?}");
-    // Weights with bounds: svrg does not support them.
     let bounded = Settings { nonnegative: true, ..settings.clone() };
     let trained = train(&on_disk(&task, 100 * ROWS), None, &bounded, &mut |_| {}).unwrap();
-    assert_eq!(trained.report.solver, Solver::Sgd);
+    assert_eq!(trained.report.solver, Solver::Svrg);
+    assert!(trained.weights.iter().all(|w| *w >= 0.0));
 }
 
 #[test]

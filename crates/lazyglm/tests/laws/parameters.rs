@@ -27,7 +27,9 @@ fn python_has_a_keyword_for_every_parameter_but_those_of_the_program_alone() {
     use Parameter::*;
     let program_alone = [
         Cache,
+        Exclude,
         Interact,
+        Lower,
         Memory,
         Multiclass,
         Multilabel,
@@ -41,6 +43,7 @@ fn python_has_a_keyword_for_every_parameter_but_those_of_the_program_alone() {
         Strict,
         Thresholds,
         Update,
+        Upper,
     ];
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
     let read = |file: &str| fs::read_to_string(python.join(file)).unwrap();

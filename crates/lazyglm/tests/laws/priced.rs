@@ -1,7 +1,7 @@
 //! Prices: stochastic steps with a penalty factor for each weight, and with weights that must not be below zero, equal
 //! dense ones that step every weight at every step, zeros included.
 
-use crate::common::{METHODS, OpenLoop, difference, tolerance};
+use crate::common::{METHODS, OpenLoop, Weighted, difference, tolerance};
 use lazyglm::optim::kernel::{FactoredWeights, Folded};
 use lazyglm::optim::reference::Dense;
 use lazyglm::util::random::Random;
@@ -20,14 +20,22 @@ proptest! {
         let kinds = [0.0, 0.25, 0.5, 1.0];
         let factors: Vec<f64> = run.start.iter().map(|_| kinds[random.below(4) as usize]).collect();
         let penalty = if no_l2 { ElasticNet { l2: 0.0, ..run.penalty } } else { run.penalty };
-        let weighted_penalty = WeightedPenalty { penalty, factors: Some(&factors), nonnegative };
-        let start: Vec<f64> = run.start.iter().map(|w| if nonnegative { w.abs() } else { *w }).collect();
+        let drawn = Weighted::draw(&mut random, run.start.len(), 3.0);
+        let weighted_penalty = WeightedPenalty { factors: Some(&factors), nonnegative, ..drawn.of(penalty) };
+        let clipped = |(j, w): (usize, &f64)| {
+            let [low, high] = weighted_penalty.range(j);
+            w.clamp(low, high)
+        };
+        let start: Vec<f64> = run.start.iter().enumerate().map(clipped).collect();
         let dense = run.run(Dense::<true>::with_factors(start.clone(), &weighted_penalty, method));
         let lazy = run.run(FactoredWeights::new(start.clone(), &weighted_penalty, method).unwrap());
         let scale = run.largest(Dense::<true>::with_factors(start, &weighted_penalty, method));
         let found = difference(&lazy, &dense, scale);
         prop_assert!(found.worst <= tolerance(steps) && found.worst_zero <= tolerance(steps), "{found:?}");
-        prop_assert!(!nonnegative || lazy.iter().all(|w| *w >= 0.0));
+        for (j, w) in lazy.iter().enumerate() {
+            let [low, high] = weighted_penalty.range(j);
+            prop_assert!(*w >= low * (1.0 + 1e-12) && *w <= high * (1.0 + 1e-12), "{low} {w} {high}");
+        }
     }
 
     #[test]

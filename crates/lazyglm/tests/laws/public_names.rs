@@ -60,6 +60,7 @@ const PUBLIC: &[&str] = &[
     "UpdateName",
     "Validation",
     "ValuesRef",
+    "WeightBounds",
     "Windows",
     "WindowsOptions",
     "convert",

@@ -1,9 +1,9 @@
 //! Laws of variance-reduced steps: many drifting steps at once are many steps; lazy is dense; it ends at the minimum.
 
 use crate::common::problem::{Problem, losses, one_of};
-use crate::common::{difference, log_uniform, penalty, sign, tolerance};
+use crate::common::{Weighted, difference, log_uniform, penalty, sign, tolerance};
 use lazyglm::loss::{self, Loss};
-use lazyglm::objective::objective;
+use lazyglm::objective::mean_loss;
 use lazyglm::optim::learner::Learner;
 use lazyglm::optim::prox_steps::drift;
 use lazyglm::optim::scales::Scales;
@@ -28,6 +28,7 @@ struct Drawn {
     start: Vec<f64>,
     options: SvrgOptions,
     bias: bool,
+    weighted: Weighted,
 }
 
 impl Drawn {
@@ -41,17 +42,21 @@ impl Drawn {
             tolerance: 1e-9,
             seed,
         };
+        let weighted = Weighted::draw(random, columns, 1.0);
+        let start = |random: &mut Random, j| weighted.clip(j, sign(random) * log_uniform(random, 1e-6, 3.0));
         Drawn {
             problem: Problem::draw(random, &*loss, count, columns),
-            start: (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 3.0)).collect(),
+            start: (0..columns).map(|j| start(random, j)).collect(),
             options,
             bias: random.below(3) > 0,
             loss,
+            weighted,
         }
     }
 
     fn lazy(&self) -> Svrg {
         Svrg::new(self.options, Scales::of(self.problem.examples()).spreads(), self.bias)
+            .weighted(&self.weighted.of(self.options.penalty))
             .starting_from(&self.start, 0.1)
     }
 
@@ -92,7 +97,8 @@ impl Drawn {
             let score = (0..d).map(|j| x[i][j] * w[j]).sum::<f64>() + b + examples.offset(i);
             self.loss.slope(score, self.problem.targets[i])
         };
-        let value = |w: &[f64], b: f64| objective(examples, &*self.loss, self.options.penalty, w, b).total();
+        let penalty = self.weighted.of(self.options.penalty);
+        let value = |w: &[f64], b: f64| mean_loss(examples, &*self.loss, w, b) + penalty.value(w);
         let (mut old, mut old_b, mut factor) = (w.clone(), b, factor);
         for epoch in 0..epochs {
             if epoch == 0 || value(&w, b) <= value(&old, old_b) {
@@ -116,8 +122,8 @@ impl Drawn {
             for i in visits {
                 let amount = self.problem.weights[i] * mean / length(i) * (slope(&w, b, i) - slopes[i]);
                 for j in 0..d {
-                    w[j] =
-                        step(self.options.penalty, factor * swift[j], gradient[j] + amount * x[i][j], w[j]);
+                    let moved = step(penalty.at(j), factor * swift[j], gradient[j] + amount * x[i][j], w[j]);
+                    w[j] = self.weighted.clip(j, moved);
                     largest = largest.max(w[j].abs());
                 }
                 b -= if self.bias { factor * (amount + of_bias) } else { 0.0 };

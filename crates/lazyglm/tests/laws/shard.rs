@@ -104,7 +104,8 @@ fn dense_pass(examples: Examples, loss: &dyn Loss, local: &Local) -> (Vec<f64>, 
         for j in 0..columns {
             let rate = local.eta * local.metric[j];
             w[j] -= rate * (pull * row[j] + local.gradient[j]);
-            w[j] = Method::Fobos.step(local.weighted_penalty.at(j), rate, w[j]);
+            let [low, high] = local.weighted_penalty.range(j);
+            w[j] = Method::Fobos.step(local.weighted_penalty.at(j), rate, w[j]).clamp(low, high);
         }
         b -= local.bias_gradient.map_or(0.0, |g| local.eta * local.bias_metric * (pull + g));
     }
@@ -166,6 +167,8 @@ fn a_lazy_pass_is_the_dense_one() {
             let gradient: Vec<f64> =
                 (0..columns).map(|_| sign(random) * log_uniform(random, 1e-6, 1e-2)).collect();
             let factors: Vec<f64> = (0..columns).map(|_| random.below(3) as f64).collect();
+            let around = |w: &f64| [w.min(0.0) - 1e-3, w.max(0.0) + 1e-3]; // a start lies within the bounds
+            let bounds: Vec<[f64; 2]> = drawn.point.iter().map(around).collect();
             let local = Local {
                 at: drawn.at(),
                 zeroed: (draw % 2 == 0).then_some(&zeroed),
@@ -176,6 +179,7 @@ fn a_lazy_pass_is_the_dense_one() {
                 eta: log_uniform(random, 1e-3, 0.3),
                 weighted_penalty: WeightedPenalty {
                     factors: (draw % 4 == 0).then_some(&factors),
+                    bounds: (draw % 5 == 1).then_some(&bounds),
                     ..WeightedPenalty::of(penalty(random, 0.01, 0.1))
                 },
                 weight_scale: 0.7,

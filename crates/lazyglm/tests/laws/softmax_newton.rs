@@ -1,6 +1,6 @@
 //! Laws of softmax regression to the optimum: the certificate is a bound at any point, and it is tight where the solver ends.
 
-use crate::common::{log_uniform, rows, sign};
+use crate::common::{Weighted, log_uniform, rows, sign};
 use lazyglm::loss;
 use lazyglm::objective::{Certificate, SoftmaxProblem, Worst, certify_softmax};
 use lazyglm::optim::newton;
@@ -228,14 +228,26 @@ fn penalty_factors_and_bounds_end_at_their_own_minimum() {
         let made = Made::draw(&mut random, 250, columns, 5, false);
         let factors: Vec<f64> = (0..columns).map(|_| log_uniform(&mut random, 0.2, 5.0)).collect();
         for penalty in penalties(made.l1_max()) {
-            for nonnegative in [false, true] {
-                let penalty = WeightedPenalty { penalty, factors: Some(&factors), nonnegative };
+            let drawn = [(); 3].map(|()| Weighted::draw(&mut random, columns, 0.3).bounds);
+            let free = [None, None];
+            for (nonnegative, bounds) in
+                [false, true, false, true, false].into_iter().zip(free.iter().chain(&drawn))
+            {
+                let plain = WeightedPenalty::of(penalty);
+                let penalty = WeightedPenalty {
+                    factors: Some(&factors),
+                    nonnegative,
+                    bounds: bounds.as_deref(),
+                    ..plain
+                };
                 let found = made.solve(penalty, true, 1e-9, None);
                 let proof = made.certify(penalty, true, &found.heads);
                 let limit = if penalty.penalty.l2 > 0.0 { 1e-8 } else { 1e-4 };
                 assert!(proof.relative_gap.unwrap() < limit, "{penalty:?} {proof:?} {:?}", found.stop);
-                let least = found.heads.iter().flat_map(|head| &head.weights).copied().fold(0.0, f64::min);
-                assert!(!nonnegative || least == 0.0, "{penalty:?}: {least}");
+                for (&j, w) in found.heads.iter().flat_map(|head| head.columns.iter().zip(&head.weights)) {
+                    let [low, high] = penalty.range(j as usize);
+                    assert!(low <= *w && *w <= high, "{penalty:?}: {low} {w} {high}");
+                }
             }
         }
         // A weight without a penalty: no bound, and still the minimum.
@@ -243,7 +255,7 @@ fn penalty_factors_and_bounds_end_at_their_own_minimum() {
         let penalty = WeightedPenalty {
             penalty: ElasticNet { l1: 0.003, l2: 0.01 },
             factors: Some(&factors),
-            nonnegative: false,
+            ..WeightedPenalty::of(ElasticNet { l1: 0.0, l2: 0.0 })
         };
         let found = made.solve(penalty, true, 1e-9, None);
         assert!(found.stop != NewtonStop::Steps, "{found:?}");

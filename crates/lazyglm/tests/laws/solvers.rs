@@ -53,11 +53,18 @@ fn every_cell_of_the_table_is_true() {
                     eta0: (row.solver != Solver::Auto).then_some(0.01),
                     factors: factors.then(|| Arc::new(vec![1.0, 0.5, 0.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0])),
                     nonnegative: bounds,
+                    bounds: bounds.then(|| Arc::new(vec![[-0.5, 0.1]; 9])),
                     runs: if runs { 2 } else { 1 },
                     ..Settings::default()
                 };
-                let wanted =
-                    Request { loss: Some(&*loss), on_disk, factors, bounds, runs, ..Request::default() };
+                let wanted = Request {
+                    loss: Some(&*loss),
+                    on_disk,
+                    factors,
+                    nonnegative: bounds,
+                    runs,
+                    ..Request::default()
+                };
                 let allowed = row.solver.check(&wanted);
                 let done = learn(&file, &settings, entry.name, on_disk);
                 let cell = format!("{} {} {on_disk} {factors} {bounds} {runs}", row.solver, entry.name);
@@ -84,11 +91,12 @@ fn start() -> Start {
     Start { heads: vec![Head::of([0.1; 9].into_iter(), 0.0); 2], ..Start::one(vec![0.1; 9], 0.0) }
 }
 
-const SWITCHES: [Switch; 9] = [
+const SWITCHES: [Switch; 10] = [
     ("nothing", |_| {}, |_| {}),
     ("start", |r| r.start = true, |s| s.start = Some(Arc::new(start()))),
     ("factors", |r| r.factors = true, |s| s.factors = Some(Arc::new(vec![0.5; 9]))),
-    ("bounds", |r| r.bounds = true, |s| s.nonnegative = true),
+    ("nonnegative", |r| r.nonnegative = true, |s| s.nonnegative = true),
+    ("bounds", |r| (r.lower, r.upper) = (true, true), |s| s.bounds = Some(Arc::new(vec![[-0.1, 0.1]; 9]))),
     ("runs", |r| r.runs = true, |s| s.runs = 2),
     ("method", |r| r.method = true, |s| s.method = Method::Sgd),
     ("update", |r| r.update = true, |s| s.update = UpdateName::Table),
@@ -125,9 +133,9 @@ fn each_setting_is_learnt_or_refused_for_each_kind_of_targets_as_the_table_says(
         let wanted = Request { targets: Some(TargetKind::of(heads)), on_disk: true, ..Request::default() };
         assert_eq!(Solver::Sgd.check(&wanted).is_ok(), heads.is_none(), "rows on disk");
     }
-    // One model: thresholds 6, runs 4, factors and bounds 3 each, steps 3 each of 3. Heads: all of 3 solvers, 7 of
-    // sgd, and runs and thresholds of auto and newton; labels have thresholds.
-    assert_eq!(refused, (6 + 4 + 2 * 3 + 3 * 3) + 2 * (3 * 9 + 7 + 2 * 2) + (3 * 9 + 6 + 2));
+    // One model: thresholds 6, runs 4, steps 3 each of 3. Heads: all of 3 solvers, 8 of sgd, and runs and thresholds
+    // of auto and newton; labels have thresholds.
+    assert_eq!(refused, (6 + 4 + 3 * 3) + 2 * (3 * 10 + 8 + 2 * 2) + (3 * 10 + 7 + 2));
 }
 
 #[test]

@@ -2,13 +2,13 @@
 //! minimiser.
 //!
 //! ```text
-//! D(u) = −(Σᵢ ωᵢ·(ℓ*(uᵢ, yᵢ) − uᵢoᵢ))/n − Σⱼ (|gⱼ| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢ·uᵢ·xᵢⱼ)/n
+//! D(u) = −(Σᵢ ωᵢ·(ℓ*(uᵢ, yᵢ) − uᵢoᵢ))/n − Σⱼ rⱼ*(−gⱼ),  r*(−g) = (|g| − λ₁)₊²/(2λ₂)        gⱼ = (Σᵢ ωᵢ·uᵢ·xᵢⱼ)/n
 //! F(w, b) ≥ F* ≥ D(u)      for any u in the domain of ℓ*, with Σᵢ ωᵢ·uᵢ = 0 if there is a bias,
 //!                          and with |gⱼ| ≤ λ₁ for all j if λ₂ = 0
 //! ```
 //!
-//! Here λ₁ and λ₂ are those of weight j, and −gⱼ replaces |gⱼ| if weights must not be negative. The bound
-//! holds because ℓ(s) ≥ us − ℓ*(u), with s = w·x + b + o for a row of offset o. The loss derivatives at the scores of (w, b) are a good u after two
+//! Here λ₁ and λ₂ are those of weight j, and −gⱼ replaces |gⱼ| if weights must not be negative. If weight j has
+//! bounds, r*(−g) is the largest −gw − λ₁|w| − ½λ₂w² within them, which needs no |gⱼ| ≤ λ₁. The bound holds because ℓ(s) ≥ us − ℓ*(u), with s = w·x + b + o for a row of offset o. The loss derivatives at the scores of (w, b) are a good u after two
 //! corrections:
 //!
 //! - *The bias* moves to where the derivatives sum to zero, on stored scores and without another pass. If the
@@ -353,20 +353,15 @@ impl Dual<'_> {
     /// D of the derivatives times `share`, and the magnitude of its terms.
     fn at(&self, share: f64) -> (f64, f64) {
         let [of_rows, size] = self.conjugates(share).map(|sum| sum / self.kept.len() as f64);
-        let over = |j: usize| match self.weighted_penalty.at(j).l2 {
-            0.0 => 0.0, // inside the box
-            l2 => self.weighted_penalty.excess_gradient(j, share * self.gradient[j]).powi(2) / (2.0 * l2),
-        };
-        let of_weights =
-            if self.weighted_penalty.penalty.l2 > 0.0 { sum(self.gradient.len(), over) } else { 0.0 };
+        let over = |j: usize| self.weighted_penalty.one(j).conjugate(share * self.gradient[j]);
+        let has_conjugate = self.weighted_penalty.penalty.l2 > 0.0 || self.weighted_penalty.is_bounded();
+        let of_weights = if has_conjugate { sum(self.gradient.len(), over) } else { 0.0 };
         (-of_rows - of_weights, size)
     }
 
     /// The largest share at which weight `j` satisfies its box constraint, if it has one.
     fn allowed(&self, j: usize) -> f64 {
-        let (penalty, beyond) =
-            (self.weighted_penalty.at(j), self.weighted_penalty.excess_gradient(j, self.gradient[j]));
-        if penalty.l2 > 0.0 || beyond == 0.0 { 1.0 } else { penalty.l1 / (penalty.l1 + beyond) }
+        self.weighted_penalty.one(j).share(self.gradient[j])
     }
 
     /// The best of several shares, and the magnitude of the terms in D. D is concave in the share, and near a

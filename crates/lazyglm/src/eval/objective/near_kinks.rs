@@ -121,7 +121,7 @@ impl NearKinks<'_> {
         let (n, own) = (self.examples.len() as f64, self.penalty.at(j));
         let reached = self.products[j] + self.rho * self.centre[j];
         let beyond = n * self.penalty.excess_gradient(j, -reached / n);
-        beyond.copysign(reached) / (n * own.l2 + self.rho)
+        self.penalty.one(j).clip(beyond.copysign(reached) / (n * own.l2 + self.rho))
     }
 
     /// Runs the epochs of one round.

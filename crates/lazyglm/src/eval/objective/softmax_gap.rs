@@ -254,13 +254,7 @@ impl Dual<'_> {
         });
         let penalty = &self.problem.weighted_penalty;
         let of_weights = |group: &Vec<Wide>| {
-            sum(group.len(), |j| match penalty.at(j).l2 {
-                0.0 => 0.0, // inside the box
-                l2 => {
-                    group[j].iter().map(|g| penalty.excess_gradient(j, share * g).powi(2)).sum::<f64>()
-                        / (2.0 * l2)
-                }
-            })
+            sum(group.len(), |j| group[j].iter().map(|g| penalty.one(j).conjugate(share * g)).sum::<f64>())
         };
         of_rows / self.problem.classes.len() as f64 - self.gradient.iter().map(of_weights).sum::<f64>()
     }
@@ -268,11 +262,7 @@ impl Dual<'_> {
     /// The largest share at which every weight meets its box constraint, if it has one.
     fn most(&self) -> f64 {
         let penalty = &self.problem.weighted_penalty;
-        let one = |(j, g): (usize, &Wide)| {
-            let beyond = g.iter().map(|g| penalty.excess_gradient(j, *g)).fold(0.0, f64::max);
-            let l1 = penalty.at(j).l1;
-            if penalty.at(j).l2 > 0.0 || beyond == 0.0 { 1.0 } else { l1 / (l1 + beyond) }
-        };
+        let one = |(j, g): (usize, &Wide)| g.iter().map(|g| penalty.one(j).share(*g)).fold(1.0, f64::min);
         self.gradient.iter().flat_map(|group| group.iter().enumerate()).map(one).fold(1.0, f64::min)
     }
 

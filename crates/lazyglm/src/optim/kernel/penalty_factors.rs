@@ -1,17 +1,21 @@
-//! The folded frame with a penalty factor per weight, and optionally non-negative weights. λ₁ and λ₂ of
-//! weight j are pⱼλ₁ and pⱼλ₂.
+//! The folded frame with a penalty factor and bounds per weight. λ₁ and λ₂ of weight j are pⱼλ₁ and pⱼλ₂.
 //!
 //! ```text
 //! λ₂ = 0    one ledger: a weight owes pⱼ·θ
 //! λ₂ > 0    one ledger per distinct factor: scales are not multiples of each other
-//! w ≥ 0     the penalty step after a pull sets a negative weight to zero, so it is stored as zero at once
+//! bounds    the step after a pull clips the weights of that row; all other weights are within their bounds
 //! ```
+//!
+//! A step is clip(shrink(w − pull)) on every weight. A weight that no row touches only moves towards zero, which lies
+//! within its bounds, so that clipping does nothing to it. So only the weights of the last row are clipped, after its
+//! step is charged, and the result is exactly that of clipping all weights at every step.
 //!
 //! The code is plain f64, because this case is rare and the fast kernel should stay simple.
 
 use crate::data::rows::{Row, Value};
 use crate::optim::ledger::Ledger;
 use crate::optim::update::Update;
+use crate::problem::penalty::one::clip;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
@@ -39,7 +43,8 @@ pub struct FactoredWeights {
     settled: Vec<f64>, // weights of the last scored row
     accounts: Vec<Account>,
     ledgers: Vec<Ledger>,
-    nonnegative: bool,
+    ranges: Option<Vec<[f64; 2]>>,
+    beyond: Vec<u32>, // columns that the last pull moved out of their bounds
     touched: usize,
 }
 
@@ -80,14 +85,16 @@ impl FactoredWeights {
         };
         let ElasticNet { l1, l2 } = weighted_penalty.penalty;
         let ledger = |price: &f64| Ledger::new(ElasticNet { l1: price * l1, l2: price * l2 }, method);
-        let nonnegative = weighted_penalty.nonnegative;
-        let least = if nonnegative { 0.0 } else { f64::NEG_INFINITY };
+        let start = |(j, weight): (usize, f64)| clip(weight, weighted_penalty.range(j));
         Ok(FactoredWeights {
             accounts: (0..weights.len()).map(account).collect(),
             ledgers: each.iter().map(ledger).collect(),
-            stored: weights.into_iter().map(|weight| weight.max(least)).collect(),
+            ranges: weighted_penalty
+                .is_bounded()
+                .then(|| (0..weights.len()).map(|j| weighted_penalty.range(j)).collect()),
+            stored: weights.into_iter().enumerate().map(start).collect(),
             settled: Vec::new(),
-            nonnegative,
+            beyond: Vec::new(),
             touched: 0,
         })
     }
@@ -105,9 +112,18 @@ impl FactoredWeights {
         let ledger = &self.ledgers[ledger as usize];
         self.stored[j] = match weight {
             0.0 => 0.0,
-            below if below < 0.0 && self.nonnegative => 0.0,
             weight => weight.signum() * (weight.abs() * ledger.stretch() + times * ledger.debt()),
         };
+    }
+
+    /// Clips the weights that the last pull moved out of their bounds, unless the penalty has brought them back.
+    fn clip_pulled(&mut self) {
+        let Some(ranges) = self.ranges.take() else { return };
+        for j in std::mem::take(&mut self.beyond) {
+            let (j, weight) = (j as usize, self.weight(j as usize));
+            self.store(j, clip(weight, ranges[j]));
+        }
+        self.ranges = Some(ranges);
     }
 
     fn rebase(&mut self) {
@@ -128,13 +144,18 @@ impl Update for FactoredWeights {
 
     fn pull<V: Value>(&mut self, row: Row<V>, amount: f64) {
         for (k, (j, x)) in row.iter().enumerate() {
-            self.store(j, self.settled[k] - amount * x);
+            let weight = self.settled[k] - amount * x;
+            self.store(j, weight);
+            if self.ranges.as_ref().is_some_and(|ranges| clip(weight, ranges[j]) != weight) {
+                self.beyond.push(j as u32);
+            }
         }
         self.touched += self.settled.len();
     }
 
     fn charge(&mut self, eta: f64) {
         self.ledgers.iter_mut().for_each(|ledger| ledger.charge(eta));
+        self.clip_pulled();
         let far = self.ledgers.iter().any(|ledger| ledger.stretch() > MAX_STRETCH);
         if far || self.touched > LOOK_AGAIN * self.stored.len() {
             self.rebase();

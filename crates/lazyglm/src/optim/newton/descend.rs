@@ -200,7 +200,8 @@ impl<V: Value> Newton<'_, V> {
         };
         let apart = |i: usize| point.scores[i] * side(i) > WIDE || examples.weight(i) == 0.0;
         let falls = point.slopes.iter().any(|slope| *slope != 0.0);
-        weighted_penalty.penalty.is_none() && falls && (0..examples.len()).all(apart)
+        let free = weighted_penalty.penalty.is_none() && weighted_penalty.bounds.is_none();
+        free && falls && (0..examples.len()).all(apart)
     }
 
     /// Whether the duality gap is loose. If λ₂ = 0, the gap is of first order in the violation, and the

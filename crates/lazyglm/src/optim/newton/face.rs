@@ -6,12 +6,15 @@
 //! (H + εM)·e = −(slope + nλ₁·sign)                                    v ← v + e, or a part of it if Q is lower there
 //! ```
 //!
+//! A weight at a bound other than zero is not on the face.
+//!
 //! The damping ε limits steps in directions in which Q has little curvature. Such steps would be long, cross
 //! zero in many weights, and gain nothing. Passes run over rows, because the numbers of some weights fit into
 //! the L1 cache, and those of all rows do not.
 
 use super::model::QuadraticModel;
 use crate::optim::kernel::F32Rows;
+use crate::problem::penalty::one::clip;
 
 /// The damping ε.
 const DAMPING: f64 = 0.003;
@@ -75,6 +78,7 @@ impl QuadraticModel<'_> {
     fn negative_gradient(&self) -> Direction {
         let one = |k: usize| match self.to[k] {
             0.0 => 0.0,
+            _ if self.is_at_bound(k) => 0.0,
             to => -(self.slope(k) + self.weighted_penalty[k].l1 * to.signum()),
         };
         let bias = if self.with_bias { -self.slope_of_bias() } else { 0.0 };
@@ -100,14 +104,15 @@ impl QuadraticModel<'_> {
         let damping = if self.stiff { 0.0 } else { DAMPING };
         for (k, curved) in weights.iter_mut().enumerate() {
             let more = self.squares[k][1] + self.weighted_penalty[k].l2 + damping * self.second_derivative(k);
-            *curved = if self.to[k] == 0.0 { 0.0 } else { *curved + more * way.weights[k] };
+            let fixed = self.to[k] == 0.0 || self.is_at_bound(k);
+            *curved = if fixed { 0.0 } else { *curved + more * way.weights[k] };
         }
         let bias = if self.with_bias { self.tilt_of_bias(&along) + self.of_bias[2] * way.bias } else { 0.0 };
         (Direction { weights, bias }, along)
     }
 
     /// Takes the first step length at which Q is lower, and returns the decrease of Q or 0. A weight that
-    /// would cross zero becomes zero.
+    /// would cross zero becomes zero, and one that would cross a bound stays there.
     fn step_along(&mut self, step: &Direction, moved: &[f32]) -> f64 {
         let predicted_decrease = self.predicted_decrease();
         let (to, bias, tilt) = (self.to.clone(), self.bias, self.tilt.clone());
@@ -119,10 +124,10 @@ impl QuadraticModel<'_> {
                 .for_each(|(new, (t, u))| *new = t + part as f32 * u);
             for (k, (&old, by)) in to.iter().zip(&step.weights).enumerate() {
                 let reached = old + part * by;
-                let crosses = reached * old < 0.0;
-                self.to[k] = if crosses { 0.0 } else { reached };
-                if crosses {
-                    self.columns.add(k, -reached as f32, &mut self.tilt);
+                let kept = if reached * old < 0.0 { 0.0 } else { clip(reached, self.ranges[k]) };
+                self.to[k] = kept;
+                if kept != reached {
+                    self.columns.add(k, (kept - reached) as f32, &mut self.tilt);
                 }
             }
             let gain = self.predicted_decrease() - predicted_decrease;

@@ -107,7 +107,7 @@ impl QuadraticModel<'_> {
                 let slope = self.gradient[k] + q[k] + penalty.l2 * self.to[k];
                 let old = self.to[k];
                 let new =
-                    shrunk(old - slope / second_derivative, penalty.l1 / second_derivative, self.nonnegative);
+                    shrunk(old - slope / second_derivative, penalty.l1 / second_derivative, self.ranges[k]);
                 if new != old {
                     self.to[k] = new;
                     add(&mut q, k, new - old);
@@ -149,13 +149,15 @@ impl QuadraticModel<'_> {
     }
 
     /// Moves to the minimum of Q over all non-zero weights and the bias while signs stay the same, or up to
-    /// the first weight that reaches zero. Returns the number of entries touched, and whether it is the minimum.
+    /// the first weight that reaches zero or a bound. Returns the number of entries touched, and whether it is the minimum.
     fn solve_face(&mut self, gram: &Gram, q: &mut [f64]) -> (usize, bool) {
         let (side, width) = (gram.side, self.set.len());
         let free = |k: &usize| match *k {
             k if k == width => self.with_bias && gram.line(k)[k] > 0.0,
             k => {
-                let moves = self.to[k] != 0.0 || (self.weighted_penalty[k].l1 == 0.0 && !self.nonnegative);
+                let [low, high] = self.ranges[k];
+                let leaves_zero = self.weighted_penalty[k].l1 == 0.0 && low < 0.0 && high > 0.0;
+                let moves = if self.to[k] == 0.0 { leaves_zero } else { !self.is_at_bound(k) };
                 moves && gram.line(k)[k] + self.weighted_penalty[k].l2 > 0.0
             }
         };
@@ -174,13 +176,16 @@ impl QuadraticModel<'_> {
             gram.line(k)[l] + ridge
         };
         solve_by_cholesky(&face, entry, &mut step);
-        // Stop where a weight reaches zero, because its sign would change.
+        // Stop where a weight reaches zero, because its sign would change, or a bound.
         let (mut share, mut first) = (1.0, None);
         for (&k, &by) in face.iter().zip(&step).filter(|(k, _)| **k < width) {
-            let bound = self.weighted_penalty[k].l1 > 0.0 || self.nonnegative;
-            let reached = if bound { -self.to[k] / by } else { f64::INFINITY };
-            if reached > 0.0 && reached < share {
-                (share, first) = (reached, Some(k));
+            let bound = self.ranges[k][usize::from(by > 0.0)];
+            let zero = if self.weighted_penalty[k].l1 > 0.0 { 0.0 } else { f64::INFINITY };
+            for end in [zero, bound] {
+                let reached = (end - self.to[k]) / by;
+                if reached > 0.0 && reached < share {
+                    (share, first) = (reached, Some((k, end)));
+                }
             }
         }
         if !step.iter().all(|by| by.is_finite()) {
@@ -192,7 +197,7 @@ impl QuadraticModel<'_> {
                 false => self.to[k] += share * by,
             }
         }
-        first.iter().for_each(|&k| self.to[k] = 0.0);
+        first.iter().for_each(|&(k, end)| self.to[k] = end);
         let moved = |k: usize| if k == width { self.bias } else { self.to[k] - self.from[k] };
         for (k, q) in q.iter_mut().enumerate() {
             *q = gram.line(k).iter().enumerate().map(|(l, a)| a * moved(l)).sum();

@@ -6,6 +6,7 @@ use super::model::QuadraticModel;
 use super::point::{Point, Terms};
 use crate::data::rows::Value;
 use crate::optim::kernel::ColumnStore;
+use crate::problem::penalty::one::clip;
 use rayon::prelude::*;
 
 /// F must decrease by this share of the decrease that its gradient predicts (Armijo).
@@ -92,7 +93,9 @@ impl<V: Value> Newton<'_, V> {
     /// Moves the weights and the bias by this share of the move. Weights that the full move takes to zero are exactly zero.
     pub(super) fn move_weights(&self, point: &mut Point, model: &QuadraticModel, alpha: f64) {
         for (k, &j) in model.set.iter().enumerate() {
-            point.weights[j as usize] = model.units[k] * model.at(k, alpha);
+            let (moved, range) =
+                (model.units[k] * model.at(k, alpha), self.problem.weighted_penalty.range(j as usize));
+            point.weights[j as usize] = clip(moved, range); // rounding may go beyond a bound
         }
         point.bias += alpha * model.bias;
     }

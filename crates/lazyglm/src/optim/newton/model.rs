@@ -20,6 +20,7 @@ use super::{Bounds, Newton};
 use crate::data::rows::Value;
 use crate::optim::kernel::{ColumnStore, ModelColumns};
 use crate::problem::penalty::ElasticNet;
+use crate::problem::penalty::one::clip;
 use crate::util::number::positive_part;
 use crate::util::random::Random;
 
@@ -87,7 +88,7 @@ pub(super) struct QuadraticModel<'c> {
     pub left: f64,
     pub(super) gradient: Vec<f64>,
     pub(super) weighted_penalty: Vec<ElasticNet>, // times n
-    pub(super) nonnegative: bool,
+    pub(super) ranges: Vec<[f64; 2]>,             // the bounds of the weights, in the model's units
     pub(super) with_bias: bool,
     pub(super) of_bias: [f64; 3], // Σ of derivatives, Σ of second derivatives of rows kept, and of the others
     pub(super) columns: ModelColumns<'c>,
@@ -144,6 +145,8 @@ impl<'c> QuadraticModel<'c> {
             ElasticNet { l1, l2 }
         };
         let prices_of_set = set.iter().zip(&units).map(times_n).collect();
+        let range = |(&j, unit): (&u32, &f64)| weighted_penalty.range(j as usize).map(|bound| bound / unit);
+        let ranges = set.iter().zip(&units).map(range).collect();
         let mut model = QuadraticModel {
             to: from.clone(),
             from,
@@ -160,7 +163,7 @@ impl<'c> QuadraticModel<'c> {
             left: f64::INFINITY,
             columns: kept_columns,
             squares,
-            nonnegative: weighted_penalty.nonnegative,
+            ranges,
             with_bias: newton.problem.bias,
             tilt: vec![0.0; roots.len()],
             roots,
@@ -173,6 +176,12 @@ impl<'c> QuadraticModel<'c> {
         };
         model.stuck = (0..model.set.len()).any(stuck);
         model
+    }
+
+    /// Whether weight `k` is at a bound other than zero.
+    pub(super) fn is_at_bound(&self, k: usize) -> bool {
+        let ([low, high], to) = (self.ranges[k], self.to[k]);
+        to != 0.0 && (to <= low || to >= high)
     }
 
     /// The change of weight `k`, in its original units.
@@ -259,7 +268,7 @@ impl<'c> QuadraticModel<'c> {
             }
             let slope = self.slope(k);
             let old = self.to[k];
-            let new = shrunk(old - slope / second_derivative, l1 / second_derivative, self.nonnegative);
+            let new = shrunk(old - slope / second_derivative, l1 / second_derivative, self.ranges[k]);
             if new != old {
                 let moved = new - old;
                 self.to[k] = new;
@@ -342,11 +351,11 @@ impl QuadraticModel<'_> {
     }
 }
 
-/// Soft thresholding: moves `v` towards zero by an amount, or to zero.
+/// Soft thresholding: moves `v` towards zero by an amount, or to zero, and then into an interval that contains zero.
 #[inline]
-pub(crate) fn shrunk(v: f64, by: f64, nonnegative: bool) -> f64 {
+pub(crate) fn shrunk(v: f64, by: f64, range: [f64; 2]) -> f64 {
     match v.abs() - by {
-        left if left <= 0.0 || (nonnegative && v < 0.0) => 0.0,
-        left => left.copysign(v),
+        left if left <= 0.0 => 0.0,
+        left => clip(left.copysign(v), range),
     }
 }

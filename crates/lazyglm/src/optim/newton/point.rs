@@ -214,13 +214,10 @@ impl<V: Value> Newton<'_, V> {
             if w == 0.0 && g.abs() <= penalty.l1 {
                 return; // most weights: optimal, and without a part in the gap
             }
-            most = larger_or_nan(most, weighted_penalty.violation(j, w, g));
-            let beyond = weighted_penalty.excess_gradient(j, g);
-            if penalty.l2 > 0.0 {
-                gap += beyond * beyond / (2.0 * penalty.l2);
-            } else if beyond > 0.0 {
-                share = share.min(penalty.l1 / (penalty.l1 + beyond));
-            }
+            let one = weighted_penalty.one(j);
+            most = larger_or_nan(most, one.violation(w, g));
+            share = share.min(one.share(g));
+            gap += one.conjugate(g);
             if w != 0.0 {
                 nonzeros += 1;
                 gap += penalty.l1 * w.abs() + 0.5 * penalty.l2 * w * w + g * w;
@@ -264,11 +261,7 @@ impl<V: Value> Newton<'_, V> {
         }
         let conjugates = self.conjugates(&point.slopes, share);
         let beyond: f64 = (0..point.weights.len())
-            .filter(|&j| weighted_penalty.at(j).l2 > 0.0)
-            .map(|j| {
-                weighted_penalty.excess_gradient(j, share * point.gradient[j] / self.n).powi(2)
-                    / (2.0 * weighted_penalty.at(j).l2)
-            })
+            .map(|j| weighted_penalty.one(j).conjugate(share * point.gradient[j] / self.n))
             .sum();
         positive_part((point.value + conjugates) / self.n + beyond) / value
     }

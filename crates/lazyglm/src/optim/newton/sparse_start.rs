@@ -150,7 +150,10 @@ impl<V: Value> Newton<'_, V> {
         let rows = part.rows();
         let of = |numbers: &[f64]| -> Vec<f64> { part.set.iter().map(|&j| numbers[j as usize]).collect() };
         let factors = weighted_penalty.factors.map(of);
-        let weighted_penalty = WeightedPenalty { factors: factors.as_deref(), ..weighted_penalty };
+        let bounds: Option<Vec<[f64; 2]>> =
+            weighted_penalty.bounds.map(|all| part.set.iter().map(|&j| all[j as usize]).collect());
+        let (factors, bounds) = (factors.as_deref(), bounds.as_deref());
+        let weighted_penalty = WeightedPenalty { factors, bounds, ..weighted_penalty };
         let problem = Problem { examples: Examples { rows, ..examples }, loss, weighted_penalty, bias };
         let newton = Newton {
             problem: &problem,

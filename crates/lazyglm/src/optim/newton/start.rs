@@ -29,7 +29,7 @@ impl<V: Value> Newton<'_, V> {
     pub(super) fn warm_start(&self, null: &mut Point, most: f64, columns: &Columns<V>) {
         let problem = self.problem;
         let l1 = self.n * problem.weighted_penalty.penalty.l1;
-        let plain = problem.weighted_penalty.factors.is_none() && !problem.weighted_penalty.nonnegative;
+        let plain = problem.weighted_penalty.factors.is_none() && !problem.weighted_penalty.is_bounded();
         if !plain || !problem.loss.gradient_bound().is_finite() || self.n < 2000.0 {
             return;
         }

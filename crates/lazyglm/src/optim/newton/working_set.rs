@@ -30,8 +30,7 @@ pub(super) fn working_set<V: Value>(newton: &Newton<V>, point: &Point, most: f64
 impl<V: Value> Newton<'_, V> {
     /// The gradient in the direction in which weight `j` may leave zero, times n.
     pub(super) fn steepness(&self, point: &Point, j: usize) -> f64 {
-        let g = point.gradient[j];
-        if self.problem.weighted_penalty.nonnegative { -g } else { g.abs() }
+        self.problem.weighted_penalty.one(j).steepness(point.gradient[j])
     }
 
     /// Calls `see` for each column that steps may move, in ascending order.

@@ -2,6 +2,7 @@
 
 use crate::data::rows::{Row, Value};
 use crate::optim::update::Update;
+use crate::problem::penalty::one::clip;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 
 /// Dense updates of every weight at every step.
@@ -22,7 +23,7 @@ pub struct Dense<const SPARSE_PREDICT: bool> {
     penalty: ElasticNet,
     method: Method,
     factors: Option<Vec<f64>>,
-    nonnegative: bool,
+    ranges: Option<Vec<[f64; 2]>>,
 }
 
 impl<const SPARSE_PREDICT: bool> Dense<SPARSE_PREDICT> {
@@ -40,22 +41,25 @@ impl<const SPARSE_PREDICT: bool> Dense<SPARSE_PREDICT> {
     /// ```
     pub fn new(weights: Vec<f64>, penalty: ElasticNet, method: Method) -> Self {
         let row = if SPARSE_PREDICT { Vec::new() } else { vec![0.0; weights.len()] };
-        Dense { weights, row, penalty, method, factors: None, nonnegative: false }
+        Dense { weights, row, penalty, method, factors: None, ranges: None }
     }
 
-    /// Starts from these weights, with a penalty factor per weight.
+    /// Starts from these weights, with a penalty factor and bounds per weight.
     ///
     /// ```
     /// use lazyglm::{ElasticNet, Method, WeightedPenalty, optim::reference::Dense, optim::update::Update};
     /// let penalty = ElasticNet::new(0.5, 0.0).unwrap();
-    /// let weighted_penalty = WeightedPenalty { penalty, factors: Some(&[1.0, 2.0, 1.0]), nonnegative: true };
+    /// let plain = WeightedPenalty::of(penalty);
+    /// let weighted_penalty = WeightedPenalty { factors: Some(&[1.0, 2.0, 1.0]), nonnegative: true, ..plain };
     /// let mut dense = Dense::<true>::with_factors(vec![2.0, 2.0, -1.0], &weighted_penalty, Method::Fobos);
     /// dense.charge(1.0);
     /// assert_eq!(dense.weights(), [1.5, 1.0, 0.0]);
     /// ```
     pub fn with_factors(weights: Vec<f64>, weighted_penalty: &WeightedPenalty, method: Method) -> Self {
-        let WeightedPenalty { penalty, factors, nonnegative } = *weighted_penalty;
-        Dense { factors: factors.map(<[f64]>::to_vec), nonnegative, ..Dense::new(weights, penalty, method) }
+        let WeightedPenalty { penalty, factors, .. } = *weighted_penalty;
+        let all = 0..weights.len();
+        let ranges = weighted_penalty.is_bounded().then(|| all.map(|j| weighted_penalty.range(j)).collect());
+        Dense { factors: factors.map(<[f64]>::to_vec), ranges, ..Dense::new(weights, penalty, method) }
     }
 }
 
@@ -85,16 +89,13 @@ impl<const SPARSE_PREDICT: bool> Update for Dense<SPARSE_PREDICT> {
     }
 
     fn charge(&mut self, eta: f64) {
-        let weighted_penalty = WeightedPenalty {
-            penalty: self.penalty,
-            factors: self.factors.as_deref(),
-            nonnegative: self.nonnegative,
-        };
+        let factors = self.factors.as_deref();
+        let weighted_penalty = WeightedPenalty { factors, ..WeightedPenalty::of(self.penalty) };
         for (j, w) in self.weights.iter_mut().enumerate() {
-            *w = match self.nonnegative && *w < 0.0 {
-                true => 0.0,
-                false => self.method.step(weighted_penalty.at(j), eta, *w),
-            };
+            *w = self.method.step(weighted_penalty.at(j), eta, *w);
+            if let Some(ranges) = &self.ranges {
+                *w = clip(*w, ranges[j]);
+            }
         }
     }
 

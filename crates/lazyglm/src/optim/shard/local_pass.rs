@@ -120,8 +120,9 @@ impl<'a> Pass<'a> {
     fn settled(&self, j: usize, t: u32) -> f64 {
         let Local { metric, eta, weighted_penalty, gradient, .. } = self.local;
         let steps = t.wrapping_sub(self.paid[j]); // shared rows may change and contain other columns
-        let penalty = weighted_penalty.at(j);
-        prox_steps::drift(penalty, eta * metric[j], gradient[j], f64::from(steps), self.weights[j])
+        let (one, rate) = (weighted_penalty.one(j), eta * metric[j]);
+        let drifted = |n: f64, w: f64| prox_steps::drift(one.penalty, rate, gradient[j], n, w);
+        prox_steps::clipped(&one, f64::from(steps), self.weights[j], drifted)
     }
 
     /// Runs step `t`, on row `i`.

@@ -29,8 +29,7 @@ pub fn zero_test(
     let mut zeroed = 0;
     for (j, weight) in weights.iter_mut().enumerate() {
         let (from_zero, l1) = (curvature[j] * *weight - gradient[j], weighted_penalty.at(j).l1);
-        let least_at_zero =
-            if weighted_penalty.nonnegative { from_zero <= l1 } else { from_zero.abs() <= l1 };
+        let least_at_zero = weighted_penalty.one(j).steepness(-from_zero) <= l1;
         if *weight != 0.0 && least_at_zero {
             *weight = 0.0;
             zeroed += 1;

@@ -44,14 +44,15 @@ struct Ascent<'a, V> {
 }
 
 impl<V: Value> SoftmaxNewton<'_, V> {
-    /// The result of some epochs, if λ₂ > 0 for all weights and the result is better than the null model.
+    /// The result of some epochs, if λ₂ > 0 for all weights, these have no bounds other than zero, and the result is
+    /// better than the null model.
     pub(super) fn dual_start(
         &self,
         null: &Point,
         columns: &Columns<V>,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Option<DualStart> {
-        if self.gap_is_loose() || !columns.are_usual() {
+        if self.gap_is_loose() || !columns.are_usual() || self.problem.weighted_penalty.bounds.is_some() {
             return None;
         }
         let mut ascent = Ascent::new(self, null);

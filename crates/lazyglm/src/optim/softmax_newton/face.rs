@@ -14,6 +14,7 @@ use super::model::QuadraticModel;
 use super::point::CHUNK;
 use super::preconditioner::{Gram, Preconditioner};
 use crate::data::rows::Value;
+use crate::problem::penalty::one::clip;
 use rayon::prelude::*;
 
 /// The damping ε, unless the face is everything.
@@ -132,8 +133,9 @@ impl<V: Value> QuadraticModel<'_, V> {
     fn on_face(&self, one: impl Fn(usize, usize, f64) -> f64 + Sync) -> Vec<Block<f32>> {
         let free = |block: usize, l: usize| {
             let at = block / self.newton.blocks;
-            let bounded = self.penalties[at].l1 > 0.0 || self.newton.problem.weighted_penalty.nonnegative;
-            self.to[block][l] != 0.0 || !bounded
+            let ([low, high], to) = (self.ranges[at], self.to[block][l]);
+            let leaves_zero = self.penalties[at].l1 == 0.0 && low < 0.0 && high > 0.0;
+            if to == 0.0 { leaves_zero } else { low < to && to < high }
         };
         let of_block = |block: usize| {
             std::array::from_fn(
@@ -206,23 +208,23 @@ impl<V: Value> QuadraticModel<'_, V> {
     }
 
     /// Takes the first step length at which Q is lower, and returns the decrease of Q or 0. A weight that would
-    /// cross zero becomes zero.
+    /// cross zero becomes zero, and one that would cross a bound stays there.
     fn step_along(&mut self, step: &Direction, moved: &[Block<f32>]) -> f64 {
         let before = self.predicted_decrease();
         let (to, bias, t, m) = (self.to.clone(), self.bias.clone(), self.t.clone(), self.m.clone());
-        let nonnegative = self.newton.problem.weighted_penalty.nonnegative;
         for part in PARTS {
             self.bias = bias.iter().zip(&step.bias).map(|(b, by)| b + part * by).collect();
             self.t.clone_from(&t);
             combine(&mut self.t, 1.0, part as f32, moved);
             for (block, (old, step)) in to.iter().zip(&step.weights).enumerate() {
-                let bounded = self.penalties[block / self.newton.blocks].l1 > 0.0 || nonnegative;
+                let at = block / self.newton.blocks;
+                let (sign_stays, range) = (self.penalties[at].l1 > 0.0, self.ranges[at]);
                 for (l, (&old, &by)) in old.iter().zip(step).enumerate() {
                     let new = old + part * f64::from(by);
-                    let crosses = bounded && new * old < 0.0;
-                    self.to[block][l] = if crosses { 0.0 } else { new };
-                    if crosses {
-                        self.add_to_scores(block, l, -new);
+                    let kept = if sign_stays && new * old < 0.0 { 0.0 } else { clip(new, range) };
+                    self.to[block][l] = kept;
+                    if kept != new {
+                        self.add_to_scores(block, l, kept - new);
                     }
                 }
             }

@@ -57,6 +57,7 @@ pub(super) struct QuadraticModel<'m, V> {
     pub(super) gradient: Vec<Block<f64>>,
     pub(super) squares: Vec<Block<f64>>,   // Σ x²(h − p²)
     pub(super) penalties: Vec<ElasticNet>, // times n
+    pub(super) ranges: Vec<[f64; 2]>,      // the bounds of each feature's weights, in the model's units
     pub(super) bias_slopes: Vec<f64>,
     pub(super) bias_curvature: Vec<f64>, // lower triangle
     pub(super) curvature: Curvature,
@@ -92,6 +93,9 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
             let [l1, l2] = [newton.n * l1 * unit, newton.n * l2 * unit * unit].map(|l| l.min(f64::MAX));
             ElasticNet { l1, l2 }
         };
+        let range = |(&j, unit): (&u32, &f64)| {
+            newton.problem.weighted_penalty.range(j as usize).map(|bound| bound / unit)
+        };
         let mut model = QuadraticModel {
             newton,
             columns,
@@ -105,6 +109,7 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
             predicted: 0.0,
             squares: vec![[0.0; WIDE]; set.len() * blocks],
             penalties: set.iter().zip(&units).map(times_n).collect(),
+            ranges: set.iter().zip(&units).map(range).collect(),
             bias_slopes: newton.class_sums(&point.residuals),
             bias_curvature: Vec::new(),
             gram: None,

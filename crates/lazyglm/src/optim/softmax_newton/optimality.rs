@@ -5,6 +5,7 @@ use super::SoftmaxNewton;
 use super::lanes::Block;
 use super::point::{CHUNK, Point};
 use crate::data::rows::Value;
+use crate::problem::penalty::one::clip;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use rayon::prelude::*;
 
@@ -60,12 +61,9 @@ impl<V: Value> SoftmaxNewton<'_, V> {
             let (mut gap, mut along, mut share) = (0.0, 0.0, 1.0f64);
             for (&w, g) in weights.iter().zip(gradient) {
                 let g = g / self.n;
-                let beyond = penalty.excess_gradient(j, g);
-                if l2 > 0.0 {
-                    gap += beyond * beyond / (2.0 * l2);
-                } else if beyond > 0.0 {
-                    share = share.min(l1 / (l1 + beyond));
-                }
+                let one = penalty.one(j);
+                share = share.min(one.share(g));
+                gap += one.conjugate(g);
                 if w != 0.0 {
                     gap += l1 * w.abs() + 0.5 * l2 * w * w + g * w;
                     along -= g * w;
@@ -88,12 +86,9 @@ impl<V: Value> SoftmaxNewton<'_, V> {
         if least > self.options.tolerance || least.is_nan() {
             return least;
         }
-        let beyond = |(j, _, gradient): (usize, &[f64], &[f64])| match penalty.at(j).l2 {
-            0.0 => 0.0,
-            l2 => {
-                let one = |g: &f64| penalty.excess_gradient(j, share * g / self.n).powi(2);
-                gradient.iter().map(one).sum::<f64>() / (2.0 * l2)
-            }
+        let beyond = |(j, _, gradient): (usize, &[f64], &[f64])| {
+            let one = |g: &f64| penalty.one(j).conjugate(share * g / self.n);
+            gradient.iter().map(one).sum::<f64>()
         };
         let beyond: Vec<f64> = self.weights_and_gradients(point).with_min_len(CHUNK).map(beyond).collect();
         let bound = self.entropy(&point.residuals, share) / self.n - beyond.iter().sum::<f64>();
@@ -128,8 +123,11 @@ impl<V: Value> SoftmaxNewton<'_, V> {
         point.weights.par_chunks_mut(self.blocks).enumerate().with_min_len(CHUNK).for_each(|(j, vector)| {
             let weights = &mut vector.as_flattened_mut()[..self.count];
             let mut by = shift_of(weights, penalty.at(j));
-            if penalty.nonnegative {
-                by = by.min(weights.iter().copied().fold(f64::INFINITY, f64::min));
+            if penalty.is_bounded() {
+                let ([low, high], of) = (penalty.range(j), weights.iter().copied());
+                let (least, most) =
+                    (of.clone().fold(f64::INFINITY, f64::min), of.fold(f64::NEG_INFINITY, f64::max));
+                by = clip(by, [(most - high).min(0.0), (least - low).max(0.0)]);
             }
             if by != 0.0 && by.is_finite() {
                 weights.iter_mut().for_each(|w| *w -= by);

@@ -81,7 +81,7 @@ impl<V: Value> QuadraticModel<'_, V> {
         if self.squares[block][l] <= 0.0 && slope.abs() >= l1 && second <= FLAT {
             return old;
         }
-        shrunk(old - slope / second, l1 / second, self.newton.problem.weighted_penalty.nonnegative)
+        shrunk(old - slope / second, l1 / second, self.ranges[block / self.newton.blocks])
     }
 
     /// Moves the weights of some classes of a feature at once. Returns whether they should be visited again.

@@ -21,7 +21,7 @@ impl<V: Value> SoftmaxNewton<'_, V> {
     /// The non-zero weights and those that would leave zero or nearly would, by feature, in random order.
     pub(super) fn working_set(&self, point: &Point, most: f64) -> WorkingSet {
         let (penalty, width) = (&self.problem.weighted_penalty, self.problem.rows.columns());
-        if penalty.penalty.l1 == 0.0 && !penalty.nonnegative {
+        if penalty.penalty.l1 == 0.0 && !penalty.is_bounded() {
             return WorkingSet {
                 set: (0..width as u32).collect(),
                 classes: Vec::new(),
@@ -37,8 +37,7 @@ impl<V: Value> SoftmaxNewton<'_, V> {
             for (k, (w, g)) in
                 weights.as_flattened().iter().zip(gradient.as_flattened()).take(self.count).enumerate()
             {
-                let (steep, id) =
-                    (if penalty.nonnegative { -g } else { g.abs() }, (j * self.count + k) as u64);
+                let (steep, id) = (penalty.one(j).steepness(*g), (j * self.count + k) as u64);
                 if *w != 0.0 {
                     pairs.push(id);
                 } else if steep > l1 - (0.5 * most).min(0.1 * l1) && (steep > l1 || l1 > 0.0) {

@@ -11,6 +11,7 @@
 //! ledger and the paper's tables are closed forms of many steps, and tests compare them with the definition.
 
 mod fobos;
+pub(crate) mod one;
 mod sgd;
 mod weighted;
 

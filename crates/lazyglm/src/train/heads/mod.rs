@@ -99,7 +99,7 @@ pub(super) fn train(
     };
     let room = Room::plan(task, settings.precision, settings.memory)?;
     // With kinks, a penalty cannot be chosen by minimisers in reasonable time: SGD with a weak one then.
-    let plain = settings.start.is_none() && settings.factors.is_none() && !settings.nonnegative;
+    let plain = settings.start.is_none() && settings.has_one_penalty();
     let by_sgd = targets_have_kinks(task) && settings.choose_penalty && plain;
     if settings.solver == Solver::Auto && !by_sgd {
         return auto(task, validation, settings, watch);

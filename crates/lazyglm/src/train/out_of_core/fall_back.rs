@@ -57,7 +57,8 @@ fn svrg_can(job: &Job) -> bool {
         loss: Some(job.loss()),
         on_disk: true,
         factors: settings.factors.is_some(),
-        bounds: settings.nonnegative,
+        nonnegative: settings.nonnegative,
+        lower: settings.bounds.is_some(),
         ..Request::default()
     };
     Solver::Svrg.check(&wanted).is_ok() && job.problem.spare_memory() >= SVRG_COLUMN * job.columns()

@@ -42,9 +42,8 @@ pub(super) fn look(job: &Job) -> Result<(Vec<f64>, f64, Room)> {
     if let Some(start) = &settings.start {
         (weights, bias) = (start.weights.clone(), start.bias);
     }
-    if settings.nonnegative {
-        weights.iter_mut().for_each(|w| *w = w.max(0.0));
-    }
+    let weighted_penalty = settings.weighted_penalty();
+    weights.iter_mut().enumerate().for_each(|(j, w)| *w = weighted_penalty.one(j).clip(*w));
     Ok((weights, if settings.bias { bias } else { 0.0 }, room))
 }
 

@@ -119,7 +119,10 @@ impl<'a> WorkingSet<'a> {
         let settings = self.job.settings;
         let of = |numbers: &[f64]| -> Vec<f64> { self.set.iter().map(|&j| numbers[j as usize]).collect() };
         let factors = settings.factors.as_ref().map(|factors| of(factors));
-        let weighted_penalty = WeightedPenalty { factors: factors.as_deref(), ..settings.weighted_penalty() };
+        let bounds: Option<Vec<[f64; 2]>> =
+            settings.bounds.as_ref().map(|all| self.set.iter().map(|&j| all[j as usize]).collect());
+        let (factors, bounds) = (factors.as_deref(), bounds.as_deref());
+        let weighted_penalty = WeightedPenalty { factors, bounds, ..settings.weighted_penalty() };
         let problem = ColumnProblem {
             columns: &self.columns,
             targets: &self.targets,

@@ -141,7 +141,7 @@ impl Search<'_> {
         all_rows: &(dyn Fn() -> Option<Fold> + Sync),
     ) -> Result<Choice> {
         let Search { settings, units, tell, .. } = *self;
-        let with_ftrl = with_ftrl && settings.factors.is_none() && !settings.nonnegative;
+        let with_ftrl = with_ftrl && settings.has_one_penalty();
         let (mut found, ftrl) = rayon::join(
             || self.walk_all(&folds),
             || with_ftrl.then(|| ftrl_candidate::best(&folds, units, settings, tell)).flatten(),

@@ -25,6 +25,7 @@ use crate::problem::task::Task;
 use crate::train::fold::null;
 use crate::train::minimiser::{Minimiser, Minimum, Solve, certificate};
 use crate::util::error::{Error, Kind, Result};
+use crate::util::number::positive_part;
 use crate::util::parameter::Parameter;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -362,7 +363,7 @@ pub fn strongest_l1(task: &Task, settings: &Settings) -> f64 {
         let weighted_penalty =
             WeightedPenalty { penalty: ElasticNet { l1: 1.0, l2: 0.0 }, ..settings.weighted_penalty() };
         let one = |(j, g): (usize, &f64)| match weighted_penalty.at(j).l1 {
-            factor if factor > 0.0 => g.abs() / factor,
+            factor if factor > 0.0 => positive_part(weighted_penalty.one(j).steepness(*g)) / factor,
             _ => 0.0,
         };
         gradient.iter().enumerate().map(one).fold(0.0, f64::max)

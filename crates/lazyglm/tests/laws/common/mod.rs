@@ -5,7 +5,7 @@ pub mod reading;
 
 use lazyglm::optim::update::Update;
 use lazyglm::util::random::Random;
-use lazyglm::{ElasticNet, Method, Rows, ValuesRef};
+use lazyglm::{ElasticNet, Method, Rows, ValuesRef, WeightedPenalty};
 
 pub const METHODS: [Method; 2] = [Method::Sgd, Method::Fobos];
 
@@ -24,6 +24,40 @@ pub fn penalty(random: &mut Random, l1: f64, l2: f64) -> ElasticNet {
     let l1 = if corner == 0 || corner == 2 { 0.0 } else { log_uniform(random, l1 * 1e-7, l1) };
     let l2 = if corner == 0 || corner == 1 { 0.0 } else { log_uniform(random, l2 * 1e-7, l2) };
     ElasticNet::new(l1, l2).unwrap()
+}
+
+/// Penalty factors and bounds for half of all draws each: weights that are free, bounded on one side or both, or excluded.
+pub struct Weighted {
+    pub factors: Option<Vec<f64>>,
+    pub bounds: Option<Vec<[f64; 2]>>,
+}
+
+impl Weighted {
+    pub fn draw(random: &mut Random, columns: usize, most: f64) -> Weighted {
+        let bound = |random: &mut Random| log_uniform(random, 0.01 * most, most);
+        let infinity = f64::INFINITY;
+        let range = |random: &mut Random| match random.below(6) {
+            0 => [-infinity, infinity],
+            1 => [-bound(random), bound(random)],
+            2 => [0.0, bound(random)],
+            3 => [-bound(random), 0.0],
+            4 => [-infinity, bound(random)],
+            _ => [0.0, 0.0],
+        };
+        let factors = (random.below(2) == 0).then(|| (0..columns).map(|j| 0.5 + (j % 4) as f64).collect());
+        let bounds = (random.below(2) == 0).then(|| (0..columns).map(|_| range(random)).collect());
+        Weighted { factors, bounds }
+    }
+
+    pub fn of(&self, penalty: ElasticNet) -> WeightedPenalty<'_> {
+        let (factors, bounds) = (self.factors.as_deref(), self.bounds.as_deref());
+        WeightedPenalty { factors, bounds, ..WeightedPenalty::of(penalty) }
+    }
+
+    /// A weight, moved into its bounds.
+    pub fn clip(&self, j: usize, weight: f64) -> f64 {
+        self.bounds.as_ref().map_or(weight, |bounds| weight.clamp(bounds[j][0], bounds[j][1]))
+    }
 }
 
 /// Rows over `columns` features: common ones and ones with long gaps, some rows empty.

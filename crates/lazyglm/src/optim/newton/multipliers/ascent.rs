@@ -1,7 +1,7 @@
 //! Proximal stochastic dual coordinate ascent (SDCA): one dual variable at a time goes to its best.
 //!
 //! ```text
-//! V = A/nλ₂,  w = soft(V, λ₁/λ₂)            s = xᵢ·w + b,  q = ‖xᵢ‖²/nλ₂ + β
+//! V = A/nλ₂,  w = clip(soft(V, λ₁/λ₂))            s = xᵢ·w + b,  q = ‖xᵢ‖²/nλ₂ + β
 //! aᵢ′ = clip(soft(aᵢ + (tᵢ − s)/q; ε/q))     V ← V + (aᵢ′ − aᵢ)xᵢ/nλ₂,  b ← b + (aᵢ′ − aᵢ)β
 //! ```
 //!
@@ -12,9 +12,11 @@
 //! the largest violation of the last epoch. Every evaluation considers all rows again, so that this may be bold.
 
 use super::super::Newton;
+use super::super::model::shrunk;
 use super::bound::Best;
 use super::pieces::Pieces;
 use crate::data::rows::{Row, Value};
+use crate::problem::penalty::one::clip;
 use crate::util::random::Random;
 
 /// β as a share of mean‖x‖²/nλ₂.
@@ -31,8 +33,8 @@ pub(super) struct Ascent {
     l2: PerColumn,
     /// λ₁/λ₂ per column.
     threshold: PerColumn,
-    nonnegative: bool,
-    squares: Vec<f64>, // Σ xⱼ²/nλ₂ per row
+    ranges: Option<Vec<[f64; 2]>>, // bounds per column
+    squares: Vec<f64>,             // Σ xⱼ²/nλ₂ per row
     active: Vec<u32>,
     beta: f64,
     bias: f64,
@@ -92,7 +94,7 @@ impl Ascent {
             scaled: vec![0.0; width],
             l2,
             threshold,
-            nonnegative: penalty.nonnegative,
+            ranges: penalty.is_bounded().then(|| (0..width).map(|j| penalty.range(j)).collect()),
             squares,
             active: (0..rows.len() as u32).collect(),
             beta,
@@ -110,14 +112,13 @@ impl Ascent {
         self.random.shuffle(&mut active);
         let slack = BOLD * std::mem::replace(&mut self.violation, 0.0);
         let plain = matches!((&self.l2, &self.threshold), (PerColumn::Same(_), PerColumn::Same(0.0)));
-        let touched = match plain && !self.nonnegative {
+        let touched = match plain && self.ranges.is_none() {
             true => self.visit(newton, pieces, &mut active, slack, |ascent, j| ascent.scaled[j]),
             false => self.visit(newton, pieces, &mut active, slack, |ascent, j| {
                 let (scaled, threshold) = (ascent.scaled[j], ascent.threshold.at(j));
-                let least = if ascent.nonnegative { 0.0 } else { f64::NEG_INFINITY };
                 let weight =
                     if scaled > threshold { scaled - threshold } else { (scaled + threshold).min(0.0) };
-                weight.max(least)
+                ascent.bounded(j, weight)
             }),
         };
         self.active = active;
@@ -163,6 +164,15 @@ impl Ascent {
         touched
     }
 
+    /// A weight, clipped to its bounds.
+    #[inline(always)]
+    fn bounded(&self, j: usize, weight: f64) -> f64 {
+        match &self.ranges {
+            None => weight,
+            Some(ranges) => clip(weight, ranges[j]),
+        }
+    }
+
     #[inline(always)]
     fn add<V: Value>(&mut self, row: Row<V>, by: f64) {
         match &self.l2 {
@@ -176,8 +186,8 @@ impl Ascent {
 
     /// The weights.
     pub fn weights(&self) -> Vec<f64> {
-        let one =
-            |(j, v): (usize, &f64)| super::super::model::shrunk(*v, self.threshold.at(j), self.nonnegative);
+        let free = [f64::NEG_INFINITY, f64::INFINITY];
+        let one = |(j, v): (usize, &f64)| self.bounded(j, shrunk(*v, self.threshold.at(j), free));
         self.scaled.iter().enumerate().map(one).collect()
     }
 

@@ -171,24 +171,20 @@ fn best_share<V: Value>(newton: &Newton<V>, gains: f64, products: &[f64]) -> (f6
     let (penalty, n) = (&newton.problem.weighted_penalty, newton.n);
     let mut share = 1.0f64;
     for (j, product) in products.iter().enumerate() {
-        let (own, beyond) = (penalty.at(j), penalty.excess_gradient(j, -product / n));
-        if own.l2 == 0.0 && beyond > 0.0 {
-            share = share.min(own.l1 / (own.l1 + beyond));
-        }
+        share = share.min(penalty.one(j).share(-product / n));
     }
-    // Newton's method from the right: D′ is concave and decreasing, so that steps never pass the maximum.
+    // Newton's method from the right: without bounds, D′ is concave and decreasing, so that steps never pass the
+    // maximum. Any share gives a lower bound, and the best one counts.
     let mut best = (0.0, 0.0);
     for _ in 0..STEPS {
         let (mut value, mut slope, mut curve) = (share * gains, gains, 0.0);
         for (j, product) in products.iter().enumerate() {
-            let beyond = penalty.excess_gradient(j, -share * product / n);
-            if beyond > 0.0 {
-                let l2 = penalty.at(j).l2;
-                if l2 > 0.0 {
-                    value -= n * beyond * beyond / (2.0 * l2);
-                    slope -= beyond * product.abs() / l2;
-                    curve += product * product / (n * l2);
-                }
+            let (one, g) = (penalty.one(j), -share * product / n);
+            let (reply, free) = (one.reply(g), one.excess_gradient(g) / one.penalty.l2);
+            if reply > 0.0 && reply.is_finite() {
+                value -= n * one.conjugate(g);
+                slope -= reply * product.abs();
+                curve += if reply == free { product * product / (n * one.penalty.l2) } else { 0.0 };
             }
         }
         if value > best.0 {

@@ -55,7 +55,7 @@ impl Pieces {
     /// The maximiser of a·g − ε|a| − ½q(a − from)², with g = tᵢ − s.
     #[inline]
     pub fn step(&self, i: usize, from: f64, g: f64, q: f64) -> f64 {
-        shrunk(from + g / q, self.epsilon / q, false).clamp(self.low[i], self.high[i])
+        shrunk(from + g / q, self.epsilon / q, [self.low[i], self.high[i]])
     }
 
     /// The derivative of the dual value with respect to aᵢ, 0 if aᵢ is at its best, with g = tᵢ − s.

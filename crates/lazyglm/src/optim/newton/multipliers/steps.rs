@@ -251,11 +251,13 @@ impl<'a, V: Value> Multipliers<'a, V> {
     fn estimated_gap(&self) -> f64 {
         let (penalty, n) = (&self.newton.problem.weighted_penalty, self.newton.n);
         let one = |(j, (&w, &g)): (usize, (&f64, &f64))| {
-            let (own, beyond) = (penalty.at(j), penalty.excess_gradient(j, g / n));
-            match own.l2 {
-                _ if own.is_none() => (g * w).abs(),
-                0.0 => n * own.l1 * w.abs() + g * w + 2.0 * n * beyond * w.abs(),
-                l2 => n * own.value(&[w]) + g * w + n * beyond * beyond / (2.0 * l2),
+            let (own, one) = (penalty.at(j), penalty.one(j));
+            match one.reply(g / n) {
+                f64::INFINITY if own.is_none() => (g * w).abs(),
+                f64::INFINITY => {
+                    n * own.l1 * w.abs() + g * w + 2.0 * n * one.excess_gradient(g / n) * w.abs()
+                }
+                _ => n * own.value(&[w]) + g * w + n * one.conjugate(g / n),
             }
         };
         let of_weights: f64 = self.point.weights.iter().zip(&self.point.gradient).enumerate().map(one).sum();
