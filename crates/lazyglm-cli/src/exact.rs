@@ -58,6 +58,11 @@ impl Exact {
             let hint = "leave it out, or use --solver sgd, which trains all models in one pass";
             return Err(Error::call(what, hint));
         }
+        if args.adaptive.is_some() {
+            let hint =
+                "use `lazyglm train --adaptive`, which chooses the penalty of each fit if none is given";
+            return Err(Error::call("--adaptive is for one model, and a path has one per penalty", hint));
+        }
         let metric: Metric = search.metric.parse()?;
         let l1 = args.l1.as_deref().map(|text| Numbers::parse(Parameter::L1, text)).transpose()?;
         let l2 = args.l2.as_deref().map(|text| Numbers::parse(Parameter::L2, text)).transpose()?;

@@ -148,6 +148,7 @@ fn refuse_idle(args: &Train) -> Result<()> {
         Train { lower: Some(_), .. } => Some(("--lower", "weights have no bounds")),
         Train { upper: Some(_), .. } => Some(("--upper", "weights have no bounds")),
         Train { exclude: Some(_), .. } => Some(("--exclude", "all features are in the models")),
+        Train { adaptive: Some(_), .. } => Some(("--adaptive", "every model is trained once")),
         Train { update: Some(update), .. } if *update != Update::Lazy => {
             Some(("--update", "all models are updated lazily"))
         }

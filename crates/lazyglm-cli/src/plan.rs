@@ -118,6 +118,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         factors: None, // the same
         nonnegative: args.nonnegative,
         bounds: None, // the same
+        adaptive: args.adaptive,
         method,
         update: match args.update() {
             args::Update::Lazy => UpdateName::Lazy,
@@ -194,6 +195,7 @@ pub fn check(args: &args::Train, loss: Option<&dyn Loss>, targets: Option<Target
         lower: args.lower.is_some(),
         upper: args.upper.is_some(),
         exclude: args.exclude.is_some(),
+        adaptive: args.adaptive.is_some(),
         runs: args.runs.is_some_and(|runs| runs != 1),
         method: matches!(args.method, Some(args::Method::Sgd)),
         update: args.update() != args::Update::Lazy,

@@ -66,6 +66,11 @@ pub struct Train {
     #[arg(long, value_name = "NAMES|@FILE", help_heading = "Objective", allow_hyphen_values = true)]
     pub exclude: Option<String>,
 
+    /// Adaptive lasso: fit twice, and multiply the penalty of each feature in the second fit by (largest weight/its weight)^GAMMA of the
+    /// first, which excludes features of weight zero; GAMMA is 1 if not given
+    #[arg(long, value_name = "GAMMA", num_args = 0..=1, require_equals = true, default_missing_value = "1", help_heading = "Objective")]
+    pub adaptive: Option<f64>,
+
     /// Start from the weights of this model instead of zero
     #[arg(long, value_name = "MODEL", help_heading = "Learning")]
     pub start: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! All tests of the program in one: linked once, and run side by side.
 
+mod adaptive;
 mod auto;
 mod bad_formats;
 mod bad_input;

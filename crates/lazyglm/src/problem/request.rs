@@ -32,6 +32,8 @@ pub struct Request<'a> {
     pub upper: bool,
     /// Whether features are excluded.
     pub exclude: bool,
+    /// Whether a second fit has penalty factors from the first.
+    pub adaptive: bool,
     /// Whether several runs are averaged.
     pub runs: bool,
     /// Whether the penalty is applied by its gradient, and not by proximal steps.
@@ -59,6 +61,7 @@ impl Request<'_> {
             (self.lower, Parameter::Lower),
             (self.upper, Parameter::Upper),
             (self.exclude, Parameter::Exclude),
+            (self.adaptive, Parameter::Adaptive),
             (self.offsets, Parameter::Offset),
             (self.runs, Parameter::Runs),
             (self.method, Parameter::Method),
@@ -126,6 +129,7 @@ impl Capabilities {
             Parameter::Memory => self.on_disk,
             Parameter::Start => self.start,
             Parameter::PenaltyFactor => self.factors,
+            Parameter::Adaptive => self.factors && self.bounds,
             Parameter::Nonnegative | Parameter::Lower | Parameter::Upper | Parameter::Exclude => self.bounds,
             Parameter::Runs => self.runs,
             Parameter::Tolerance => self.tolerance,

@@ -100,6 +100,9 @@ pub struct Settings {
     /// The lowest value ≤ 0 and the highest value ≥ 0 of each weight, by column. No bounds if not given. A weight
     /// between 0 and 0 is excluded from the model.
     pub bounds: Option<Arc<Vec<[f64; 2]>>>,
+    /// The exponent γ > 0 of the adaptive lasso: a second fit multiplies the penalty of each feature by
+    /// (max|w̃|/|w̃ⱼ|)^γ, for the weights w̃ of the first, and excludes features without a weight. One fit if not given.
+    pub adaptive: Option<f64>,
     /// The method that applies the penalty: SGD or FoBoS.
     pub method: Method,
     /// The algorithm of the penalty updates.
@@ -212,6 +215,7 @@ impl Default for Settings {
             factors: None,
             nonnegative: false,
             bounds: None,
+            adaptive: None,
             method: Method::Fobos,
             update: UpdateName::Lazy,
             schedule: Spec::parse("cosine").expect("a schedule of the table"),

@@ -167,6 +167,7 @@ const NEWTON_HEADS_WITH: &[Parameter] = &[
     Parameter::Lower,
     Parameter::Upper,
     Parameter::Exclude,
+    Parameter::Adaptive,
     Parameter::Tolerance,
     Parameter::Method,
     Parameter::Update,

@@ -2,6 +2,7 @@
 //! one.
 
 mod adagrad;
+mod adaptive;
 mod auto;
 pub mod certify;
 pub mod epoch_loop;

@@ -2,7 +2,7 @@
 
 use super::job::Job;
 use super::progress::Progress;
-use super::{auto, heads, newton, out_of_core, stochastic, zero_test};
+use super::{adaptive, auto, heads, newton, out_of_core, stochastic, zero_test};
 use crate::eval::objective;
 use crate::model::report::Stop;
 use crate::model::trained::Trained;
@@ -52,7 +52,11 @@ pub fn train(
     check(settings, problem)?;
     let within = settings.start_within_bounds();
     let settings = within.as_ref().unwrap_or(settings);
-    let mut trained = dispatch(problem, validation, settings, watch)?;
+    let mut once = |settings: &Settings| dispatch(problem, validation, settings, watch);
+    let mut trained = match settings.adaptive {
+        None => once(settings)?,
+        Some(gamma) => adaptive::train(settings, problem.features().columns(), gamma, &mut once)?,
+    };
     let report = &mut trained.report;
     let known = report.seconds_train + report.seconds_evaluate;
     report.seconds_search = positive_part(started.elapsed().as_secs_f64() - known);
@@ -112,6 +116,9 @@ fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
         let expected = format!("a number from 1 to {MOST_RUNS}");
         return Err(Error::parameter(Parameter::Runs, settings.runs, expected));
     }
+    if let Some(gamma) = settings.adaptive.filter(|gamma| !(*gamma > 0.0 && gamma.is_finite())) {
+        return Err(Error::parameter(Parameter::Adaptive, gamma, "a number above 0"));
+    }
     settings.solver.check(&Request {
         loss: Some(&**problem.loss()),
         targets: Some(TargetKind::of(problem.targets().heads().map(|heads| heads.kind))),
@@ -122,6 +129,7 @@ fn check(settings: &Settings, problem: &dyn Problem) -> Result<()> {
         lower: settings.bounds.is_some(),
         upper: settings.bounds.is_some(),
         exclude: false, // a weight between 0 and 0
+        adaptive: settings.adaptive.is_some(),
         runs: settings.runs != 1,
         method: settings.method == Method::Sgd,
         update: settings.update != UpdateName::Lazy,

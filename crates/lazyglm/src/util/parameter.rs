@@ -46,6 +46,7 @@ macro_rules! parameters {
 }
 
 parameters! {
+    Adaptive "adaptive" "The exponent of the adaptive lasso."
     Average "average" "The step from which on the weights are averaged."
     Cache "cache" "Where the data are kept in a form that reads faster."
     Categorical "categorical" "The columns whose numbers are names of categories."

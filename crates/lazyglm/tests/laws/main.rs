@@ -1,6 +1,7 @@
 //! All laws of the library in one program: linked once, and run side by side.
 
 mod adagrad;
+mod adaptive;
 mod aggressive;
 mod arrows;
 mod auto;

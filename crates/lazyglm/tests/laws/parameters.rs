@@ -26,6 +26,7 @@ fn no_message_of_the_library_names_a_flag() {
 fn python_has_a_keyword_for_every_parameter_but_those_of_the_program_alone() {
     use Parameter::*;
     let program_alone = [
+        Adaptive,
         Cache,
         Exclude,
         Interact,

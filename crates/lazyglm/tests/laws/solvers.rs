@@ -91,12 +91,13 @@ fn start() -> Start {
     Start { heads: vec![Head::of([0.1; 9].into_iter(), 0.0); 2], ..Start::one(vec![0.1; 9], 0.0) }
 }
 
-const SWITCHES: [Switch; 10] = [
+const SWITCHES: [Switch; 11] = [
     ("nothing", |_| {}, |_| {}),
     ("start", |r| r.start = true, |s| s.start = Some(Arc::new(start()))),
     ("factors", |r| r.factors = true, |s| s.factors = Some(Arc::new(vec![0.5; 9]))),
     ("nonnegative", |r| r.nonnegative = true, |s| s.nonnegative = true),
     ("bounds", |r| (r.lower, r.upper) = (true, true), |s| s.bounds = Some(Arc::new(vec![[-0.1, 0.1]; 9]))),
+    ("adaptive", |r| r.adaptive = true, |s| s.adaptive = Some(1.0)),
     ("runs", |r| r.runs = true, |s| s.runs = 2),
     ("method", |r| r.method = true, |s| s.method = Method::Sgd),
     ("update", |r| r.update = true, |s| s.update = UpdateName::Table),
@@ -133,9 +134,9 @@ fn each_setting_is_learnt_or_refused_for_each_kind_of_targets_as_the_table_says(
         let wanted = Request { targets: Some(TargetKind::of(heads)), on_disk: true, ..Request::default() };
         assert_eq!(Solver::Sgd.check(&wanted).is_ok(), heads.is_none(), "rows on disk");
     }
-    // One model: thresholds 6, runs 4, steps 3 each of 3. Heads: all of 3 solvers, 8 of sgd, and runs and thresholds
+    // One model: thresholds 6, runs 4, steps 3 each of 3. Heads: all of 3 solvers, 9 of sgd, and runs and thresholds
     // of auto and newton; labels have thresholds.
-    assert_eq!(refused, (6 + 4 + 3 * 3) + 2 * (3 * 10 + 8 + 2 * 2) + (3 * 10 + 7 + 2));
+    assert_eq!(refused, (6 + 4 + 3 * 3) + 2 * (3 * 11 + 9 + 2 * 2) + (3 * 11 + 8 + 2));
 }
 
 #[test]
