@@ -137,16 +137,17 @@ impl<const SCALED: bool> Ftrl<SCALED> {
         if SCALED { self.rate * self.metrics[j as usize] } else { self.rate }
     }
 
-    /// The current value of a weight. With bounds it is clipped, because what the leader minimises is convex in it.
+    /// Appends the current values of some weights. With bounds they are clipped, because what the leader minimises is
+    /// convex in each of them.
     #[inline(always)]
-    fn now(&self, j: u32) -> f64 {
-        let (state, rate, k) = (self.states[j as usize], self.rate_of(j), self.t as f64);
+    fn read(&self, ids: impl Iterator<Item = u32>, to: &mut Vec<f64>) {
+        let k = self.t as f64;
+        let now = |j: u32, ElasticNet { l1, l2 }: ElasticNet| {
+            leader(self.states[j as usize], self.rate_of(j), l1 * k, l2 * k)
+        };
         match &self.each {
-            None => leader(state, rate, self.penalty.l1 * k, self.penalty.l2 * k),
-            Some(each) => {
-                let one = &each[j as usize];
-                one.clip(leader(state, rate, one.penalty.l1 * k, one.penalty.l2 * k))
-            }
+            None => to.extend(ids.map(|j| now(j, self.penalty))),
+            Some(each) => to.extend(ids.map(|j| each[j as usize].clip(now(j, each[j as usize].penalty)))),
         }
     }
 }
@@ -157,7 +158,7 @@ impl<const SCALED: bool> Steps for Ftrl<SCALED> {
         let Known { target, weight, offset } = known;
         let mut read = std::mem::take(&mut self.read);
         read.clear();
-        read.extend(row.ids.iter().map(|&j| self.now(j)));
+        self.read(row.ids.iter().copied(), &mut read);
         let score = dot(row.values, &read) + self.bias + offset;
         let slope = weight * loss.slope(score, target);
         if slope != 0.0 {
@@ -195,7 +196,9 @@ impl<const SCALED: bool> Learner for Ftrl<SCALED> {
     }
 
     fn weights(&self) -> Vec<f64> {
-        (0..self.states.len() as u32).map(|j| self.now(j)).collect()
+        let mut weights = Vec::with_capacity(self.states.len());
+        self.read(0..self.states.len() as u32, &mut weights);
+        weights
     }
 
     fn bias(&self) -> f64 {
