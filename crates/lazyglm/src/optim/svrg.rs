@@ -175,10 +175,7 @@ impl Svrg {
         let (n, rate) = (f64::from(self.steps - last), self.factor * f64::from(swift));
         match &self.each {
             None => prox_steps::drift(self.options.penalty, rate, drift, n, weight),
-            Some(each) => {
-                let one = &each[j];
-                prox_steps::clipped(one, n, weight, |n, w| prox_steps::drift(one.penalty, rate, drift, n, w))
-            }
+            Some(each) => within_bounds(&each[j], rate, drift, n, weight),
         }
     }
 
@@ -243,6 +240,12 @@ impl Svrg {
         let fell = if self.snapshot.fell.is_finite() { fell.max(self.snapshot.fell / 4.0) } else { fell };
         SnapshotEvaluation { objective, fell, gap: gap / objective.abs().max(f64::MIN_POSITIVE) }
     }
+}
+
+/// A weight after `n` steps, each clipped to its bounds.
+#[cold]
+fn within_bounds(one: &OneWeight, rate: f64, drift: f64, n: f64, weight: f64) -> f64 {
+    prox_steps::clipped(one, n, weight, |n, w| prox_steps::drift(one.penalty, rate, drift, n, w))
 }
 
 impl Steps for Svrg {

@@ -66,12 +66,13 @@ impl OneWeight {
     /// The magnitude of the weight that attains the conjugate. Infinite if λ₂ = 0, the gradient exceeds λ₁ and there
     /// is no bound.
     pub fn reply(&self, g: f64) -> f64 {
-        let (beyond, bound) = (self.excess_gradient(g), if g < 0.0 { self.range[1] } else { -self.range[0] });
-        match beyond / self.penalty.l2 {
-            _ if beyond == 0.0 => 0.0,
-            reached if reached > bound => bound,
-            reached => reached,
+        let beyond = self.excess_gradient(g);
+        if beyond == 0.0 {
+            return 0.0;
         }
+        let (reached, bound) =
+            (beyond / self.penalty.l2, if g < 0.0 { self.range[1] } else { -self.range[0] });
+        if reached > bound { bound } else { reached }
     }
 
     /// The conjugate r*(−g). A weight with λ₂ = 0 and no bound has a constraint instead, |g| ≤ λ₁, which the caller
