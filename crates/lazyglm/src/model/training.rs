@@ -73,7 +73,9 @@ pub struct Training {
 
 impl Training {
     /// The settings and results of a run that a model keeps.
-    pub(super) fn of(settings: &Settings, problem: &dyn Problem, report: Report) -> Training {
+    pub(super) fn of(settings: &Settings, problem: &dyn Problem, mut report: Report) -> Training {
+        // Without times, the same run gives the same file.
+        report.tried.iter_mut().for_each(|tried| tried.seconds = 0.0);
         Training {
             l1: settings.penalty.l1,
             l2: settings.penalty.l2,
