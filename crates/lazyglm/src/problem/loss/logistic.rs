@@ -64,7 +64,7 @@ impl Work for Conjugates<'_> {
         for i in 0..n {
             let a = -targets[i] * slopes[i];
             let entropy = a * ln(a) + (1.0 - a) * ln(1.0 - a); // 0·ln 0 is 0 here
-            conjugates[i] = if a >= 0.0 && a <= 1.0 { entropy } else { f64::INFINITY };
+            conjugates[i] = if (0.0..=1.0).contains(&a) { entropy } else { f64::INFINITY };
         }
     }
 }
