@@ -258,8 +258,8 @@ impl<'a, V: Value> Newton<'a, V> {
             (None, None) => self.run(view, watch),
         };
         let (weights, bias) = (here.point.weights.clone(), here.point.bias);
-        *reached = Some(here);
         let Ending { stop, steps, predicted_decrease } = ending;
+        *reached = (stop != NewtonStop::Diverged).then_some(here); // nothing can go on from NaN
         Solution { weights, bias, stop, steps, predicted_decrease, dual: None }
     }
 
