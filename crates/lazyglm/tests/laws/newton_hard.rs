@@ -46,6 +46,17 @@ fn uneven_row_weights_end_within_the_tolerance_and_in_few_steps() {
     }
 }
 
+/// A target that a loss accepts, of a row with this score.
+pub fn target_of(loss: &dyn Loss, score: f64) -> f64 {
+    match loss.admits() {
+        Admits::Classes if score > 0.0 => 1.0,
+        Admits::Classes => -1.0,
+        Admits::Reals => score,
+        Admits::NonNegative => score.abs().round(),
+        Admits::Positive => 0.1 + score.abs(),
+    }
+}
+
 /// 753 rows whose values are all positive, so that columns are alike.
 fn uneven(random: &mut Random, loss: Arc<dyn Loss>, columns: usize, kind: &str) -> Made {
     let count = 753;
@@ -65,16 +76,7 @@ fn uneven(random: &mut Random, loss: Arc<dyn Loss>, columns: usize, kind: &str) 
                     -1.0
                 }
             }
-            Admits::Classes => {
-                if score > 0.0 {
-                    1.0
-                } else {
-                    -1.0
-                }
-            }
-            Admits::Reals => score,
-            Admits::NonNegative => score.abs().round(),
-            Admits::Positive => 0.1 + score.abs(),
+            _ => target_of(&*loss, score),
         });
         weights.push(match kind {
             "spread" => log_uniform(random, 1e-3, 1e3),

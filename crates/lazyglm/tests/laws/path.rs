@@ -2,8 +2,9 @@
 //! `certify`.
 
 use crate::newton::smooth;
+use crate::newton_hard::target_of;
 use lazyglm::eval::metrics::Metric;
-use lazyglm::loss::{Admits, Loss};
+use lazyglm::loss::Loss;
 use lazyglm::objective::{certify, l1_max, objective};
 use lazyglm::optim::newton;
 use lazyglm::train::search::{ExactPath, Held, PathModel};
@@ -20,18 +21,7 @@ fn task(random: &mut Random, loss: &Arc<dyn Loss>, rows: usize, columns: u32, de
         let score: f64 = row.iter().map(|(j, x)| x * [1.0, -1.5, 0.5][*j as usize % 3]).sum::<f64>();
         let score = score + random.uniform() - 0.5;
         data.push(&row).unwrap();
-        targets.push(match loss.admits() {
-            Admits::Classes => {
-                if score > 0.0 {
-                    1.0
-                } else {
-                    -1.0
-                }
-            }
-            Admits::Reals => score,
-            Admits::NonNegative => score.abs().round(),
-            Admits::Positive => score.abs() + 0.1,
-        });
+        targets.push(target_of(&**loss, score));
         weights.push(10f64.powf(4.0 * random.uniform() - 2.0));
     }
     data.declare_columns(columns as usize);

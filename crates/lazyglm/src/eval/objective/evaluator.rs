@@ -1,7 +1,7 @@
 //! Evaluates F, its gradient and derived quantities in one pass over rows that arrive block by block.
 
 use super::{CHUNK, Evaluation, NullFigures, NullModel, Objective, Worst, largest};
-use crate::data::rows::{Examples, Row, Value, ValuesRef};
+use crate::data::rows::{Examples, ValuesRef};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
 use rayon::prelude::*;
@@ -150,23 +150,9 @@ impl<'a> Evaluator<'a> {
 /// The dot product Σ xⱼwⱼ of a row.
 fn dot(examples: Examples, i: usize, weights: &[[f64; 2]]) -> f64 {
     match examples.rows.values() {
-        ValuesRef::F32(values) => in_four_sums(examples.rows.row(values, i), weights),
-        ValuesRef::F64(values) => in_four_sums(examples.rows.row(values, i), weights),
+        ValuesRef::F32(values) => examples.rows.row(values, i).dot_in_four_sums(|j| weights[j][0]),
+        ValuesRef::F64(values) => examples.rows.row(values, i).dot_in_four_sums(|j| weights[j][0]),
     }
-}
-
-/// The dot product in four partial sums. A single sum would make each addition wait for the previous one.
-fn in_four_sums<V: Value>(row: Row<V>, weights: &[[f64; 2]]) -> f64 {
-    let term = |id: u32, x: V| x.to_f64() * weights[id as usize][0];
-    let ((ids, last_ids), (values, last)) = (row.ids.as_chunks::<4>(), row.values.as_chunks::<4>());
-    let mut sums = [0.0; 4];
-    for (ids, values) in ids.iter().zip(values) {
-        for k in 0..4 {
-            sums[k] += term(ids[k], values[k]);
-        }
-    }
-    let rest: f64 = last_ids.iter().zip(last).map(|(&id, &x)| term(id, x)).sum();
-    ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest
 }
 
 /// The larger violation: the first of equal ones, or a NaN, so that a diverged run is visible.

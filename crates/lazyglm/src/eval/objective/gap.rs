@@ -146,8 +146,8 @@ pub(crate) struct Known<'a> {
 /// Derivatives that sum to this share of their magnitudes count as balanced: it is their rounding error.
 const BALANCED: f64 = 1e-12;
 
-/// Like [`certify`], without a pass over the rows, for a solver that left a point with the best bias. `None` if the
-/// derivatives do not sum to zero, so that the bias is not the best.
+/// Like [`certify`], from the scores, derivatives and gradient that a solver has computed, so without a pass over the rows.
+/// `None` if the derivatives do not sum to zero: then the bias is not optimal, and they prove nothing.
 pub(crate) fn certify_known(
     examples: Examples,
     loss: &dyn Loss,

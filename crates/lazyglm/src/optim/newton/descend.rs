@@ -33,8 +33,8 @@ const STRAIGHT: f64 = 0.01;
 const NEARLY: f64 = 1e-8;
 /// A matrix is kept if the estimated distance after a step is at most this share of the predicted decrease.
 const STALE: f64 = 0.05;
-/// Tolerance from which on sweeps tell well enough what they left. For smaller ones, it may be in directions in which Q
-/// has little curvature, where sweeps hardly move.
+/// Smallest tolerance for which the remaining decrease that sweeps predict is accurate enough. For smaller tolerances, most
+/// of it may lie in directions in which Q has little curvature. Sweeps are slow there, and underestimate it.
 const COARSE: f64 = 1e-4;
 /// Share of the allowed decrease that the model of the last step may leave.
 const LAST: f64 = 0.05;

@@ -77,7 +77,8 @@ impl QuadraticModel<'_> {
     /// Minimises Q on A until the violations have fallen to a small share of the first ones. Returns the
     /// number of entries touched.
     ///
-    /// A step that may be the last one is checked by solving for all weights at once. If it gives up earlier, it marks the model as `unsolved`, and the predicted decrease is meaningless.
+    /// If this step may be the last one, the result of sweeps is checked by a Cholesky solution for all non-zero weights. A
+    /// minimisation that ends early marks the model as `unsolved`; its predicted decrease is meaningless.
     pub(super) fn solve_gram(&mut self, gram: &Gram, accuracy: Accuracy, most: usize) -> usize {
         let (side, width) = (gram.side, self.set.len());
         let mut q = vec![0.0; side];

@@ -9,8 +9,8 @@ use super::point::Point;
 use crate::data::rows::Value;
 use crate::optim::kernel::{ColumnStore, F32Rows};
 
-/// Weights beyond the working set with a gradient above this share of λ₁ have a row in the matrix: they are the next to
-/// leave zero along a path.
+/// The matrix also contains weights outside the working set whose gradient is above this share of λ₁. Along a path, these
+/// weights are the next to leave zero.
 const SOON: f64 = 0.8;
 /// Maximum number of such weights, unless there are more in the working set.
 const FEW: usize = 16;

@@ -141,7 +141,7 @@ impl Ascent {
         active.retain(|&i| {
             let i = i as usize;
             let row = rows.row(newton.values, i);
-            let score = in_four_sums(row, |j| weight(self, j)) + self.bias;
+            let score = row.dot_in_four_sums(|j| weight(self, j)) + self.bias;
             let (a, g, q) = (self.duals[i], pieces.centre[i] - score, self.squares[i] + self.beta);
             touched += row.ids.len();
             if pieces.stays(i, a, g, slack) {
@@ -219,19 +219,4 @@ impl Ascent {
     pub fn bias(&self) -> f64 {
         self.bias
     }
-}
-
-/// The dot product of a row in four partial sums. A single sum would make each addition wait for the previous one.
-#[inline(always)]
-pub(super) fn in_four_sums<V: Value>(row: Row<V>, weight: impl Fn(usize) -> f64) -> f64 {
-    let term = |id: u32, x: V| x.to_f64() * weight(id as usize);
-    let ((ids, last_ids), (values, last)) = (row.ids.as_chunks::<4>(), row.values.as_chunks::<4>());
-    let mut sums = [0.0; 4];
-    for (ids, values) in ids.iter().zip(values) {
-        for k in 0..4 {
-            sums[k] += term(ids[k], values[k]);
-        }
-    }
-    let rest: f64 = last_ids.iter().zip(last).map(|(&id, &x)| term(id, x)).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }

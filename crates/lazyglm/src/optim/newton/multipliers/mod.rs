@@ -22,7 +22,7 @@ use super::{Newton, NewtonProgress, NewtonStop, Solution};
 use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
 use crate::problem::penalty::ElasticNet;
-use ascent::{Ascent, in_four_sums};
+use ascent::Ascent;
 use bound::Best;
 use pieces::Pieces;
 use rayon::prelude::*;
@@ -172,7 +172,7 @@ impl<V: Value> Newton<'_, V> {
     /// The scores without bias.
     fn scores(&self, weights: &[f64]) -> Vec<f64> {
         let rows = self.problem.examples.rows;
-        let one = |i: usize| in_four_sums(rows.row(self.values, i), |j| weights[j]);
+        let one = |i: usize| rows.row(self.values, i).dot_in_four_sums(|j| weights[j]);
         (0..rows.len()).into_par_iter().with_min_len(1024).map(one).collect()
     }
 }
