@@ -150,6 +150,8 @@ impl Draft {
     fn move_to(self, target: &Path) -> io::Result<File> {
         let named = match self {
             Draft::Named(named) => named,
+            // One step where the target is new: a run killed at any moment leaves nothing behind.
+            Draft::Unnamed(file) if give_name(&file, target).is_ok() => return Ok(file),
             // A link cannot replace a file, but a rename can. So the file gets a temporary name first.
             Draft::Unnamed(file) => {
                 let given = names(NEW).make_in(folder(target), |name| {
