@@ -124,7 +124,7 @@ def load(path: Any) -> Any:
     if found["kind"] == "labels":
         raise ValueError(f"{path}: this is a model of labels, of which a row may have any number: the program alone has such")
     if found["normalised"]:
-        raise ValueError(f"{path}: text that is weighed by idf and normalised can be scored by the program alone")
+        raise ValueError(f"{path}: a model of tf-idf values can be scored by the program alone")
     name, _, keys = found["loss"].partition(":")
     loss = next(ours for ours, theirs in LOSSES.items() if theirs.partition(":")[0] == name)
     value = float(keys.partition("=")[2]) if keys else None

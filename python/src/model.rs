@@ -118,7 +118,8 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
     read.set_item("classes", classes.or_else(|| heads.map(|heads| heads.names.clone())))?;
     let names: Option<Vec<&str>> = model.words.as_ref().map(|words| words.names.iter().collect());
     read.set_item("names", names)?;
-    let normalised = model.words.as_ref().is_some_and(|words| words.idf.is_some());
+    let by_words = model.words.as_ref().is_some_and(|words| words.idf.is_some());
+    let normalised = by_words || model.tf_idf.is_some();
     read.set_item("normalised", normalised)?;
     read.set_item("index_base", model.counting.index_base)?;
     read.set_item("columns", model.counting.count)?;

@@ -106,8 +106,8 @@ pub struct Certify {
     /// As in training: features whose weight is zero
     #[arg(long, value_name = "NAMES|@FILE", allow_hyphen_values = true)]
     pub exclude: Option<String>,
-    /// As in training: what each feature was divided by
-    #[arg(long, default_value = "none", value_name = "none|maxabs|std")]
+    /// As in training: how values were scaled
+    #[arg(long, default_value = "none", value_name = "none|maxabs|std|tfidf")]
     pub scale: String,
     /// Data format [default: by file name, or as in training]
     #[arg(long, value_name = "F")]

@@ -136,9 +136,9 @@ pub struct Train {
     /// then come from a file, and need memory of their own. More than two classes and labels need all rows in memory
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
     pub memory: Option<usize>,
-    /// Divide each feature by its largest magnitude (maxabs) or its standard deviation (std), without centring. The penalty applies to
-    /// the weights of scaled features; the model stores weights for the original units
-    #[arg(long, default_value = "none", value_name = "none|maxabs|std", help_heading = "Data")]
+    /// How to scale values: none; maxabs or std, which divide each feature by its largest magnitude or standard deviation; tfidf,
+    /// for counts; auto takes tfidf if the default solver predicts held-out rows better with it, else none
+    #[arg(long, default_value = "auto", value_name = "auto|none|maxabs|std|tfidf", help_heading = "Data")]
     pub scale: String,
     /// Number of features [default: up to the highest index]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32), help_heading = "Data")]

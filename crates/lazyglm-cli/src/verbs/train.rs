@@ -49,10 +49,17 @@ pub fn run(args: Train) -> Result<()> {
         note(args.quiet, &room.words(heads.kind, heads.names.len()));
     }
     let mut display = Display::new(args.quiet);
+    let started = Instant::now();
+    let data = match args.scale.as_str() {
+        "auto" => data.tf_idf_if_better(&settings, args.quiet, &mut |progress| display.see(progress))?,
+        _ => data,
+    };
+    let (problem, seconds_search) = (data.problem(), started.elapsed().as_secs_f64());
     let trained = train(problem, data.held_out.as_ref(), &settings, &mut |progress| display.see(progress));
     display.finish();
     let mut trained = trained?;
     trained.report.seconds_read = seconds_read;
+    trained.report.seconds_search += seconds_search;
     trained.notes.iter().for_each(|text| note(args.quiet, text));
     let mut report = trained.report.clone();
     settings.penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // auto may have chosen it

@@ -1,9 +1,39 @@
 //! `--scale`, `--interact` and idf: what training does to values, predictions and held-out rows must see too.
 
-use crate::common::Folder;
+use crate::common::{Dice, Folder};
 
 const PEOPLE: &str = "city,age,income,label\nparis,31,1000,yes\nrome,52,2000,no\nparis,44,1500,yes\nberlin,23,700,no\nrome,18,900,no\nparis,61,3000,yes\nberlin,35,1200,yes\nrome,41,800,no\n";
 const MAILS: &str = "ham\tsee you at lunch\nspam\twin a prize now now\nham\tlunch is at noon\nspam\tprize prize for you\nham\tthe report is late\nspam\tclaim the prize\n";
+
+/// Counts of words in documents of very different lengths. The share of two topics tells how likely each class is, so that
+/// long documents are no more certain than short ones.
+fn counts(rows: usize, seed: u64) -> String {
+    let mut dice = Dice(seed);
+    let mut row = |_| {
+        let mut words = [0; 200];
+        let (length, share) = (4 + dice.below(8) * dice.below(8) * dice.below(8), dice.below(100));
+        for _ in 0..length {
+            let word = match dice.below(2) {
+                0 => dice.below(10) * dice.below(10),
+                _ => 100 + if dice.below(100) < share { 50 } else { 0 } + dice.below(50),
+            };
+            words[word as usize] += 1;
+        }
+        let pairs = words.iter().enumerate().filter(|(_, count)| **count > 0);
+        let pairs: String = pairs.map(|(word, count)| format!(" {}:{count}", word + 1)).collect();
+        format!("{}{pairs}\n", if dice.below(100) < share { 1 } else { -1 })
+    };
+    (0..rows).map(&mut row).collect()
+}
+
+/// The same rows as Vowpal Wabbit text, where features have names.
+fn named(svmlight: &str) -> String {
+    let row = |line: &str| {
+        let (target, pairs) = line.split_once(' ').expect("a row with features");
+        format!("{target} | {}\n", pairs.split(' ').map(|pair| format!("w{pair} ")).collect::<String>())
+    };
+    svmlight.lines().map(row).collect()
+}
 
 fn figure(value: &serde_json::Value) -> f64 {
     value.as_f64().expect("a number")
@@ -13,7 +43,18 @@ fn figure(value: &serde_json::Value) -> f64 {
 fn held_out_rows_and_evaluation_see_values_as_training_did() {
     let folder = Folder::with("people.csv", PEOPLE);
     folder.write("mails.txt", MAILS);
+    let counted = counts(60, 1);
+    folder.write("counts.svm", &counted);
+    folder.write("far.svm", counted.replace(" 2", " 42000002")); // too far apart for a table of indices
+    folder.write("counts.vw", named(&counted));
     let runs = [
+        ("counts.svm", "--scale tfidf"),
+        ("counts.svm", "--scale tfidf --renumber"),
+        ("far.svm", "--scale tfidf"),
+        ("counts.vw", "--scale tfidf"),
+        ("counts.vw", "--scale tfidf --hash-bits 6"),
+        ("mails.txt", "--scale tfidf"),
+        ("mails.txt", "--scale tfidf --hash-bits 10"),
         ("people.csv", "--scale maxabs"),
         ("people.csv", "--scale std --interact city*age"),
         ("people.csv", "--interact age*age --interact city*income --scale maxabs"),
@@ -86,4 +127,29 @@ fn a_cache_can_be_given_as_the_data() {
     assert_eq!(folder.read("m"), folder.read("again"));
     assert_eq!(folder.json("stats kept --json")["rows"], 8);
     folder.refuses("train kept --drop age", 2, &["kept", "cache"]);
+}
+
+#[test]
+fn the_default_takes_tf_idf_where_it_predicts_better_and_says_so() {
+    let folder = Folder::with("counts.svm", counts(600, 2));
+    folder.write("more.svm", counts(600, 3));
+    let told = folder.ok("train counts.svm -o m").stderr;
+    assert!(told.contains("note: counts are replaced by their tf-idf"), "{told}");
+    folder.ok("train counts.svm -o given --scale tfidf");
+    assert_eq!(folder.read("m"), folder.read("given"), "the same model as with the flag");
+    let told = folder.ok("train counts.svm -o raw --scale none").stderr;
+    assert!(!told.contains("tf-idf"), "{told}");
+    let loss = |model: &str| figure(&folder.json(&format!("evaluate {model} more.svm --json"))["loss"]);
+    assert!(loss("m") < 0.97 * loss("raw"), "{} against {}", loss("m"), loss("raw"));
+    // Held-out rows see what training saw.
+    let report = folder.json("train counts.svm -o v --validation more.svm --json");
+    let held_out = figure(&report["validation"]["loss"]);
+    assert!((held_out - loss("v")).abs() < 2e-5, "{held_out} against {}", loss("v"));
+    // A given penalty, indicators, fractions and tables are left as they are.
+    folder.write("halves.svm", counts(300, 2).replace(":1\n", ":0.5\n"));
+    folder.write("people.csv", PEOPLE);
+    for line in ["train counts.svm --l1 1e-4", "train halves.svm", "train people.csv"] {
+        let told = folder.ok(line).stderr;
+        assert!(!told.contains("tf-idf"), "{line}: {told}");
+    }
 }

@@ -68,6 +68,16 @@ impl ReadConfig {
         Ok(())
     }
 
+    /// Whether features are words and groups of letters in running text.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.recipe, FormatSpec::Text(_))
+    }
+
+    /// Whether rows list the features that they have, unlike a table, whose columns may be amounts of anything.
+    pub(crate) fn has_sparse_rows(&self) -> bool {
+        matches!(self.recipe, FormatSpec::Svmlight | FormatSpec::Vw)
+    }
+
     /// Whether rows are normalised after idf weighting, or `None` if the text has no idf weighting.
     pub(crate) fn idf(&self) -> Option<bool> {
         match &self.recipe {

@@ -1,16 +1,19 @@
-//! Scaling of values after all rows are known. Each feature is multiplied by a factor and never shifted, so
-//! zeros stay zeros.
+//! Scaling of values after all rows are known. Zeros stay zeros.
 //!
 //! ```text
-//! idf     xᵢⱼ ← xᵢⱼ·(ln((1 + n)/(1 + dfⱼ)) + 1), dfⱼ: number of rows with j    text with idf=yes
-//! norm    xᵢ ← xᵢ/‖xᵢ‖                                                         text with idf=yes,norm=l2
+//! log     xᵢⱼ ← 1 + ln xᵢⱼ                                                     --scale tfidf, but not of text
+//! idf     xᵢⱼ ← xᵢⱼ·(ln((1 + n)/(1 + dfⱼ)) + 1), dfⱼ: number of rows with j    --scale tfidf, text with idf=yes
+//! norm    xᵢ ← xᵢ/‖xᵢ‖                                                         --scale tfidf, text with idf=yes,norm=l2
 //! maxabs  xᵢⱼ ← xᵢⱼ/maxᵢ|xᵢⱼ|                                                  --scale maxabs
 //! std     xᵢⱼ ← xᵢⱼ/σⱼ, σⱼ² = mean x² − (mean x)², zeros included               --scale std
 //! ```
 //!
 //! The penalty then applies to the weights of the scaled features, so λ₁ and λ₂ do not depend on the units of
-//! a feature. The model stores weights in the original units: the factors are multiplied into the weights.
+//! a feature. For maxabs, std, and idf without norm, the factors are multiplied into the weights, so that the model
+//! stores weights in the original units. For tf-idf, the model stores the idf of each feature and converts the rows that
+//! it scores.
 
+use crate::data::read_config::ReadConfig;
 use crate::data::rows::{Rows, RowsRef};
 use crate::util::error::{Error, Result};
 use crate::util::registry::suggest;
@@ -20,7 +23,7 @@ use crate::util::registry::suggest;
 /// ```
 /// use lazyglm::Scale;
 /// assert_eq!(Scale::parse("std").unwrap(), Scale::Std);
-/// assert!(Scale::parse("minmax").unwrap_err().to_string().contains("none, maxabs, std"));
+/// assert!(Scale::parse("minmax").unwrap_err().to_string().contains("none, maxabs, std, tfidf"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
@@ -31,7 +34,12 @@ pub enum Scale {
     MaxAbs,
     /// Divides each feature by its standard deviation.
     Std,
+    /// Replaces counts by tf-idf: 1 + ln x, times the idf of the feature, in rows of length one.
+    TfIdf,
 }
+
+/// The names of all scales.
+const NAMES: [&str; 4] = ["none", "maxabs", "std", "tfidf"];
 
 impl Scale {
     /// Parses the name of a scale.
@@ -40,17 +48,30 @@ impl Scale {
             "none" => Ok(Scale::None),
             "maxabs" => Ok(Scale::MaxAbs),
             "std" => Ok(Scale::Std),
+            "tfidf" => Ok(Scale::TfIdf),
             _ => {
-                let hint = suggest(name, &["none", "maxabs", "std"]);
+                let hint = suggest(name, &NAMES);
                 Err(Error::call(format!("there is no scale '{name}'"), hint))
             }
         }
     }
 }
 
+/// The logarithm of a count: 1 + ln x. Values below one, which are no counts, stay as they are, and negative values keep
+/// their sign, so that the function is continuous and defined everywhere.
+///
+/// ```text
+/// f(x) = 1 + ln x  for x ≥ 1,     x  for 0 ≤ x < 1,     −f(−x)  for x < 0
+/// ```
+pub(crate) fn log_count(x: f64) -> f64 {
+    if x.abs() >= 1.0 { x.signum() * (1.0 + x.abs().ln()) } else { x }
+}
+
 /// The scaling of values: factors per column, and normalisation of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Scaling {
+    /// Whether to replace values by their logarithm ([`log_count`]), before all else.
+    pub log: bool,
     /// Factors applied before rows are normalised.
     pub idf: Option<Vec<f64>>,
     /// Whether to normalise rows.
@@ -60,17 +81,19 @@ pub(crate) struct Scaling {
 }
 
 impl Scaling {
-    /// Finds the scaling of some rows; `columns` gives the statistics of their columns after a scaling.
+    /// Finds the scaling of some rows that were read in this way; `columns` gives the statistics of their columns after a scaling.
     pub(crate) fn find(
-        idf: Option<bool>,
+        reading: &ReadConfig,
         scale: Scale,
         mut columns: impl FnMut(&Scaling) -> Result<Columns>,
     ) -> Result<Scaling> {
-        let mut scaling = Scaling { norm: idf == Some(true), ..Scaling::default() };
-        if idf.is_some() {
+        let (tf_idf, idf) = (scale == Scale::TfIdf, reading.idf());
+        let mut scaling = Scaling { norm: tf_idf || idf == Some(true), ..Scaling::default() };
+        if tf_idf || idf.is_some() {
             scaling.idf = Some(columns(&Scaling::default())?.idf());
         }
-        if scale != Scale::None {
+        scaling.log = tf_idf && !reading.is_text(); // text has an option of its own for that
+        if matches!(scale, Scale::MaxAbs | Scale::Std) {
             scaling.scale = columns(&scaling)?.scale(scale); // `scale` applies to the values after idf
         }
         Ok(scaling)
@@ -81,14 +104,17 @@ impl Scaling {
         if !as_f32 && *self != Scaling::default() {
             rows.convert_to_f64();
         }
+        if self.log {
+            rows.update(|_, x| log_count(x));
+        }
         if let Some(idf) = &self.idf {
-            rows.multiply_columns(idf);
+            rows.update(|column, x| idf[column] * x);
         }
         if self.norm {
             rows.normalise();
         }
         if let Some(scale) = &self.scale {
-            rows.multiply_columns(scale);
+            rows.update(|column, x| scale[column] * x);
         }
     }
 
@@ -165,7 +191,7 @@ impl Columns {
     pub fn scale(&self, scale: Scale) -> Option<Vec<f64>> {
         let n = self.rows as f64;
         let divisor = |j: usize| match scale {
-            Scale::None => 1.0,
+            Scale::None | Scale::TfIdf => 1.0,
             Scale::MaxAbs => self.largest[j],
             Scale::Std => {
                 let [sum, square] = self.sums[j];
@@ -175,6 +201,7 @@ impl Columns {
         // A variance below this bound is rounding error: the column is constant.
         let least = |j: usize| self.largest[j] * 1e-7;
         let factor = |j: usize| Some(1.0 / divisor(j)).filter(|f| f.is_finite() && divisor(j) > least(j));
-        (scale != Scale::None).then(|| (0..self.counts.len()).map(|j| factor(j).unwrap_or(1.0)).collect())
+        matches!(scale, Scale::MaxAbs | Scale::Std)
+            .then(|| (0..self.counts.len()).map(|j| factor(j).unwrap_or(1.0)).collect())
     }
 }

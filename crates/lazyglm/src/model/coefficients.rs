@@ -73,6 +73,7 @@ impl Coefficients<'_> {
             bias: if heads.is_some() { 0.0 } else { biases[0] },
             classes,
             heads,
+            tf_idf: None,
             seen: Seen { runs },
             words,
             reading,

@@ -7,6 +7,7 @@ mod predict;
 pub mod report;
 pub mod scorer;
 mod seen;
+mod tf_idf;
 pub mod trained;
 mod training;
 pub mod warm_start;
@@ -16,6 +17,7 @@ mod words;
 
 pub use predict::{Output, Prediction};
 pub use seen::Seen;
+pub use tf_idf::TfIdf;
 pub use training::{Counting, Training};
 pub use words::Words;
 
@@ -59,6 +61,8 @@ pub struct Model {
     pub seen: Seen,
     /// The words that features stand for, if features have names.
     pub words: Option<Words>,
+    /// How to convert counts to tf-idf values, if the model was trained on these.
+    pub tf_idf: Option<TfIdf>,
     /// How rows were read from the data.
     pub reading: ReadConfig,
     /// Base and number of the features in the data.
@@ -90,6 +94,8 @@ impl Model {
         let mut features: Vec<u32> = columns.into_iter().map(|column| names.index(column)).collect();
         let mut seen = Seen::of(names, &problem.occurring());
         let mut words = None;
+        let has_words = matches!(*names.naming, FeatureIds::Words(_));
+        let tf_idf = TfIdf::of(names, &seen, has_words);
         if let FeatureIds::Words(all) = &*names.naming {
             words = Some(Words::of(names, all, &features));
             features = (0..features.len() as u32).collect();
@@ -99,6 +105,7 @@ impl Model {
             features,
             weights,
             words,
+            tf_idf,
             reading: problem.reading().clone(),
             bias,
             heads,

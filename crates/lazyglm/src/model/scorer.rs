@@ -3,10 +3,12 @@
 use crate::data::feature_ids::bucket;
 use crate::data::format::Parsed;
 use crate::data::rows::RowsRef;
+use crate::data::scaling::log_count;
 use crate::model::Model;
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A model prepared for scoring.
 ///
@@ -24,6 +26,8 @@ pub struct Scorer<'a> {
     held: Cow<'a, [f64]>, // per feature: the weight or, with heads, its position in the list of features, counted from 1
     table: Vec<f64>, // the same per index; 0 without a weight, NaN for a feature that did not occur in training
     ids: Ids,        // the meaning of the current rows' ids
+    idf: Vec<f64>,   // the idf per index of the table or, without a table, per feature in `seen`
+    seen: Vec<u32>,  // with tf-idf by index but without a table: the features that occurred, ascending
     unseen: Option<String>, // the first feature that did not occur in training
     unseen_values: u64,
 }
@@ -33,9 +37,10 @@ enum Ids {
     Indices,
     /// Ids are indices to be hashed into this many bits.
     Hashed(u32),
-    /// Ids are numbers of names. Holds the entry of each name and, if rows are normalised after idf, the idf
-    /// factor of each.
+    /// Ids are numbers of names. Holds the entry of each name and, with tf-idf, the idf of each.
     Names(Vec<f64>, Option<Vec<f64>>),
+    /// Ids are numbers of names in these buckets, whose values are added before they become tf-idf.
+    Buckets(Vec<usize>),
 }
 
 /// Maximum length of a lookup table for a sparse model, so that a small file cannot allocate much memory.
@@ -74,7 +79,17 @@ impl<'a> Scorer<'a> {
                 table[index as usize] = held;
             }
         }
-        Scorer { model, held, table, ids: Ids::Indices, unseen: None, unseen_values: 0 }
+        let (idf, seen) = by_index(model, table.len());
+        Scorer { model, held, table, idf, seen, ids: Ids::Indices, unseen: None, unseen_values: 0 }
+    }
+
+    /// The idf of a feature that occurred in training, if the model has tf-idf by index.
+    fn idf(&self, index: usize) -> Option<f64> {
+        let place = match self.seen.is_empty() {
+            true => index,
+            false => self.seen.binary_search(&(index as u32)).ok()?,
+        };
+        self.idf.get(place).copied()
     }
 
     /// The entry of a feature, or NaN if the feature did not occur in training.
@@ -109,10 +124,14 @@ impl<'a> Scorer<'a> {
             (_, _, None) if block.rows.nonzeros() == 0 => Ids::Indices,
             (None, None, None) => Ids::Indices,
             (None, Some(bits), None) => Ids::Hashed(bits),
-            (None, Some(bits), Some(names)) => Ids::Names(
-                names.iter().map(|name| self.entry(bucket(name.as_bytes(), bits) as usize)).collect(),
-                None,
-            ),
+            (None, Some(bits), Some(names)) => {
+                let buckets: Vec<usize> =
+                    names.iter().map(|name| bucket(name.as_bytes(), bits) as usize).collect();
+                match self.model.tf_idf {
+                    Some(_) => Ids::Buckets(buckets),
+                    None => Ids::Names(buckets.into_iter().map(|bucket| self.entry(bucket)).collect(), None),
+                }
+            }
             (Some(words), _, Some(names)) => {
                 let held = |name| match words.names.find(name) {
                     Some(k) => self.held[k as usize],
@@ -217,24 +236,38 @@ impl<'a> Scorer<'a> {
     /// row's norm. Returns the norm in that case.
     fn walk(&mut self, rows: RowsRef, i: usize, mut see: impl FnMut(f64, f64, bool)) -> Option<f64> {
         let (mut unseen, mut count, mut square) = (None, 0, 0.0);
-        let held = |id: usize| match &self.ids {
-            Ids::Indices => self.entry(id),
-            Ids::Hashed(bits) => self.entry(bucket(id.to_string().as_bytes(), *bits) as usize),
-            Ids::Names(held, _) => held[id],
-        };
-        rows.for_each(i, |id, x| match held(id) {
-            held if held.is_nan() => {
+        let log = self.model.tf_idf.as_ref().is_some_and(|tf_idf| tf_idf.log);
+        let mut one = |id: usize, held: f64, idf: Option<f64>, x: f64| match idf {
+            _ if held.is_nan() => {
                 unseen = unseen.or(Some(id));
                 count += 1;
             }
-            held => match &self.ids {
-                Ids::Names(_, Some(idf)) => {
-                    see(held, idf[id] * x, true);
-                    square += (idf[id] * x) * (idf[id] * x);
-                }
-                _ => see(held, x, false),
-            },
-        });
+            Some(idf) => {
+                let x = idf * if log { log_count(x) } else { x };
+                see(held, x, true);
+                square += x * x;
+            }
+            None => see(held, x, false),
+        };
+        let hashed = |id: usize, bits: u32| bucket(id.to_string().as_bytes(), bits) as usize;
+        let by_bucket = |bucket_of: &dyn Fn(usize) -> usize| {
+            let mut sums = BTreeMap::new();
+            rows.for_each(i, |id, x| *sums.entry(bucket_of(id)).or_insert(0.0) += x);
+            sums.into_iter().map(|(bucket, x)| (bucket, self.entry(bucket), self.idf(bucket), x))
+        };
+        match &self.ids {
+            Ids::Indices => rows.for_each(i, |id, x| one(id, self.entry(id), self.idf(id), x)),
+            Ids::Names(held, idf) => {
+                rows.for_each(i, |id, x| one(id, held[id], idf.as_ref().map(|idf| idf[id]), x));
+            }
+            Ids::Hashed(bits) if self.model.tf_idf.is_some() => {
+                by_bucket(&|id| hashed(id, *bits)).for_each(|(id, held, idf, x)| one(id, held, idf, x));
+            }
+            Ids::Hashed(bits) => rows.for_each(i, |id, x| one(id, self.entry(hashed(id, *bits)), None, x)),
+            Ids::Buckets(of_name) => {
+                by_bucket(&|id| of_name[id]).for_each(|(id, held, idf, x)| one(id, held, idf, x));
+            }
+        }
         if self.unseen.is_none() {
             self.unseen = unseen.map(|id| id.to_string());
         }
@@ -280,6 +313,20 @@ impl<'a> Scorer<'a> {
                 format!("leave {} out to count it as zero, or train on data that have it", Parameter::Strict),
             )
         })
+    }
+}
+
+/// The idf of each index in a table of this length. If there is no table: the idf of each feature that occurred, and
+/// these features. Empty without tf-idf by index.
+fn by_index(model: &Model, length: usize) -> (Vec<f64>, Vec<u32>) {
+    match &model.tf_idf {
+        Some(tf_idf) if length > 0 && !tf_idf.idf.is_empty() => {
+            let mut table = vec![0.0; length];
+            model.seen.iter().zip(&tf_idf.idf).for_each(|(index, &idf)| table[index as usize] = idf);
+            (table, Vec::new())
+        }
+        Some(tf_idf) if !tf_idf.idf.is_empty() => (tf_idf.idf.clone(), model.seen.iter().collect()),
+        _ => Default::default(),
     }
 }
 

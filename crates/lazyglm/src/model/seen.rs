@@ -31,6 +31,16 @@ impl Seen {
         Seen { runs }
     }
 
+    /// The features in ascending order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.runs.iter().flat_map(|&(first, last)| first..=last)
+    }
+
+    /// The number of features. At most 2³², since runs do not overlap.
+    pub(crate) fn len(&self) -> u64 {
+        self.runs.iter().map(|&(first, last)| u64::from(last - first) + 1).sum()
+    }
+
     /// Whether a feature is in the set.
     ///
     /// ```

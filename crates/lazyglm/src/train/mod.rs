@@ -26,9 +26,11 @@ mod sgd;
 mod solvers;
 mod stochastic;
 mod svrg;
+mod tf_idf_choice;
 mod told;
 mod zero_test;
 
 pub use progress::{Progress, Stage};
 pub use sgd::rate;
 pub use solvers::train;
+pub use tf_idf_choice::tf_idf_if_better;

@@ -8,8 +8,8 @@ use lazyglm::data::feature_ids::FeatureIds;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::{
-    CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Result, SampleWeights, Scale, Task,
-    Windows, WindowsOptions,
+    CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Progress, Result, SampleWeights,
+    Scale, Settings, Task, Windows, WindowsOptions, train::tf_idf_if_better,
 };
 
 /// The rows to train on.
@@ -34,7 +34,10 @@ impl TrainingData {
         let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
         let asked = ReadOptions { renumber: args.renumber, ..plan::asked(&args.reading)? };
         let cache = CacheMode::parse(&args.cache);
-        let scale = Scale::parse(&args.scale)?;
+        let scale = match args.scale.as_str() {
+            "auto" => Scale::None, // until the rows are known
+            name => Scale::parse(name)?,
+        };
         if let (true, Some(HeldOut::File(path))) = (args.offset.is_some(), &plan.validation) {
             let what =
                 format!("--offset is for the training rows: the offsets of {} are missing", path.display());
@@ -82,6 +85,23 @@ impl TrainingData {
                 (task, Some(fit_precision(held_out)?))
             }
         };
+        Ok(TrainingData { rows: TrainingRows::Memory(Box::new(task)), held_out })
+    }
+
+    /// The data with counts replaced by their tf-idf, if these predict held-out rows better. Rows on disk stay as they are.
+    pub fn tf_idf_if_better(
+        self,
+        settings: &Settings,
+        quiet: bool,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<TrainingData> {
+        let task = match self.rows {
+            TrainingRows::Memory(task) => *task,
+            rows => return Ok(TrainingData { rows, ..self }),
+        };
+        let told = task.notes.len();
+        let (task, held_out) = tf_idf_if_better(task, self.held_out, settings, watch)?;
+        task.notes[told..].iter().for_each(|text| note(quiet, text));
         Ok(TrainingData { rows: TrainingRows::Memory(Box::new(task)), held_out })
     }
 

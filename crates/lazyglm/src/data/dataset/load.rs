@@ -129,7 +129,7 @@ impl Dataset {
         let (rows, span) = (&mut parsed.rows, parsed.span);
         let mut features = Features::of(rows, naming, order, span, load.declared, path)?;
         vanished.borrow().check(&parsed, &features, path)?;
-        features.scaling = Arc::new(scaling(&parsed.rows, reading.idf(), load.scale)?);
+        features.scaling = Arc::new(scaling(&parsed.rows, &reading, load.scale)?);
         features.scaling.apply(&mut parsed.rows, load.as_f32);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
         data.notes.splice(..0, notes);

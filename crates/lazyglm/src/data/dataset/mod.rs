@@ -25,6 +25,7 @@ use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A data set as read, independent of the loss and of sample weights.
 ///
@@ -213,6 +214,46 @@ impl Dataset {
         Ok(())
     }
 
+    /// Whether the values are counts: text without idf, or rows of whole positive numbers that are not all one, in a format
+    /// that is not a table, and not scaled.
+    pub(crate) fn has_counts(&self) -> bool {
+        /// Least share of values above one: fewer are indicators with a few exceptions.
+        const REPEATED: f64 = 0.01;
+        if *self.features.scaling != Scaling::default() {
+            return false;
+        }
+        if self.reading.is_text() {
+            return self.rows.nonzeros() > 0;
+        }
+        let (mut whole, mut repeated) = (true, 0usize);
+        let rows = self.rows.borrow();
+        for i in 0..rows.len() {
+            rows.for_each(i, |_, x| {
+                whole &= x >= 1.0 && x.fract() == 0.0;
+                repeated += usize::from(x > 1.0);
+            });
+            if !whole {
+                return false;
+            }
+        }
+        self.reading.has_sparse_rows() && repeated as f64 > REPEATED * self.rows.nonzeros() as f64
+    }
+
+    /// The same rows with their counts replaced by tf-idf. The rows must not be scaled.
+    pub(crate) fn with_tf_idf(&self, as_f32: bool) -> Result<Dataset> {
+        let mut scaled = self.clone();
+        scaled.features.scaling = Arc::new(scaling(&self.rows, &self.reading, Scale::TfIdf)?);
+        scaled.features.scaling.apply(&mut scaled.rows, as_f32);
+        Ok(scaled)
+    }
+
+    /// These rows, which are not scaled yet, scaled as other rows are.
+    pub(crate) fn scaled_as(mut self, other: &Dataset, as_f32: bool) -> Dataset {
+        self.features.scaling = other.features.scaling.clone();
+        self.features.scaling.apply(&mut self.rows, as_f32);
+        self
+    }
+
     /// A data set of the selected rows, in the given order.
     ///
     /// ```
@@ -262,8 +303,8 @@ const LEAST_PAIR: usize = 5;
 const MOST_EXPECTED: usize = 1 << 30;
 
 /// The scaling that these rows need.
-fn scaling(rows: &Rows, idf: Option<bool>, scale: Scale) -> Result<Scaling> {
-    Scaling::find(idf, scale, |scaling| {
+fn scaling(rows: &Rows, reading: &ReadConfig, scale: Scale) -> Result<Scaling> {
+    Scaling::find(reading, scale, |scaling| {
         let mut rows = Cow::Borrowed(rows);
         if *scaling != Scaling::default() {
             scaling.apply(rows.to_mut(), false);

@@ -241,21 +241,17 @@ impl Rows {
         Ok(())
     }
 
-    /// Multiplies each value by the factor of its column.
-    pub(crate) fn multiply_columns(&mut self, factors: &[f64]) {
+    /// Replaces each value by a function of its column and of itself.
+    pub(crate) fn update(&mut self, f: impl Fn(usize, f64) -> f64 + Sync) {
         const SOME: usize = 1 << 16;
-        let factor = |id: &u32| factors[*id as usize];
+        let ids = self.ids.par_chunks(SOME);
         match &mut self.values {
-            Values::F32(values) => {
-                values.par_chunks_mut(SOME).zip(self.ids.par_chunks(SOME)).for_each(|(xs, ids)| {
-                    xs.iter_mut().zip(ids).for_each(|(x, id)| *x = (f64::from(*x) * factor(id)) as f32);
-                })
-            }
-            Values::F64(values) => {
-                values.par_chunks_mut(SOME).zip(self.ids.par_chunks(SOME)).for_each(|(xs, ids)| {
-                    xs.iter_mut().zip(ids).for_each(|(x, id)| *x *= factor(id));
-                })
-            }
+            Values::F32(values) => values.par_chunks_mut(SOME).zip(ids).for_each(|(xs, ids)| {
+                xs.iter_mut().zip(ids).for_each(|(x, id)| *x = f(*id as usize, f64::from(*x)) as f32);
+            }),
+            Values::F64(values) => values.par_chunks_mut(SOME).zip(ids).for_each(|(xs, ids)| {
+                xs.iter_mut().zip(ids).for_each(|(x, id)| *x = f(*id as usize, *x));
+            }),
         }
     }
 

@@ -9,7 +9,8 @@
 //! | `name_ends` | U64 \[k\] | with words: the end of each feature's word in `names` |
 //! | `names` | U8 | with words: the words of the weights, concatenated, in UTF-8 |
 //! | `others` | U64 \[z\] | with words: XXH3-64 of every other word that occurred, in ascending order |
-//! | `idf`, `other_idf` | F64 \[k\], \[z\] | with words of normalised text: the idf of `names` and of `others` |
+//! | `idf`, `other_idf` | F64 \[k\], \[z\] | with words and tf-idf: the idf of `names` and of `others` |
+//! | `seen_idf` | F64 | with `--scale tfidf`: the idf of each feature in `seen`; empty with words |
 //! | `head_ends` | U64 \[k\] | with heads: the end of each feature's weights in `weights` |
 //! | `head_ids` | U32 \[m\] | with heads: the head of each weight, in ascending order within a feature |
 //! | `head_biases` | F64 \[h\] | with heads: the bias of each head |
@@ -18,7 +19,7 @@
 //!
 //! The header's metadata has one key, `lazyglm`: a JSON object with `format`, loss, classes, reading options,
 //! base and number of features, and training settings. Format 1 supports svmlight data only, and format 2 all
-//! data formats. Format 3 adds heads, whose names and kind are in the header. A model is written in the
+//! data formats. Format 3 adds heads, whose names and kind are in the header, and format 4 tf-idf of counts. A model is written in the
 //! oldest format that suffices. The checksum comes last in all formats.
 //!
 //! ```
@@ -31,11 +32,12 @@
 //! ```
 
 mod heads;
+mod words;
 
 use self::heads::{HeadNames, head_bytes, is_plain, read_heads};
+use self::words::{read_words, word_bytes};
 use crate::data::read_config::ReadConfig;
-use crate::data::vocabulary::Vocabulary;
-use crate::model::{Counting, Model, Seen, Training, Words};
+use crate::model::{Counting, Model, Seen, TfIdf, Training, Words};
 use crate::problem::heads::Heads;
 use crate::problem::loss;
 use crate::problem::schedule::Spec;
@@ -48,7 +50,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 /// The newest format that this version reads. It writes the oldest format that suffices.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// Length in bytes of the checksum at the end of the file.
 const CHECKSUM: usize = 8;
@@ -64,6 +66,9 @@ struct Header {
     #[serde(default, skip_serializing_if = "is_default")]
     reading: ReadConfig,
     counting: Counting,
+    /// With tf-idf values: whether a count x becomes 1 + ln x.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    log_counts: Option<bool>,
     training: Training,
 }
 
@@ -154,6 +159,7 @@ impl Model {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let header = Header {
             format: match self.heads {
+                _ if self.tf_idf.is_some() => 4,
                 Some(_) => 3,
                 None if is_default(&self.reading) && self.words.is_none() => 1,
                 None => 2,
@@ -167,6 +173,7 @@ impl Model {
                 .map(|heads| HeadNames { kind: heads.kind, names: heads.names.clone() }),
             reading: self.reading.clone(),
             counting: self.counting,
+            log_counts: self.tf_idf.as_ref().map(|tf_idf| tf_idf.log),
             training: self.training.clone(),
         };
         let json = serde_json::to_string(&header).map_err(|e| cannot_write(&e))?;
@@ -211,6 +218,10 @@ impl Model {
             tensors.push(("idf", view(Dtype::F64, of_names.len() / 8, of_names)?));
             tensors.push(("other_idf", view(Dtype::F64, of_others.len() / 8, of_others)?));
         }
+        let seen_idf = self.tf_idf.as_ref().map(|tf_idf| bytes_of(&tf_idf.idf));
+        if let Some(idf) = &seen_idf {
+            tensors.push(("seen_idf", view(Dtype::F64, idf.len() / 8, idf)?));
+        }
         let metadata = HashMap::from([("lazyglm".to_string(), json)]);
         let mut bytes = safetensors::serialize(tensors, Some(metadata)).map_err(|e| cannot_write(&e))?;
         let end = bytes.len() - CHECKSUM;
@@ -218,33 +229,6 @@ impl Model {
         bytes[end..].copy_from_slice(&sum);
         Ok(bytes)
     }
-}
-
-/// The tensors `names`, `name_ends` and `others`.
-fn word_bytes(words: &Words) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
-    let names: String = words.names.iter().collect();
-    let ends = words.names.iter().scan(0, |end, name| {
-        *end += name.len() as u64;
-        Some(*end)
-    });
-    let others = words.others.iter().flat_map(|mark| mark.to_le_bytes()).collect();
-    (names.into_bytes(), ends.flat_map(u64::to_le_bytes).collect(), others)
-}
-
-/// Decodes the words of features and returns `None` if their tensors are invalid.
-fn read_words(names: &[u8], ends: Vec<u64>, others: Vec<u64>) -> Option<Words> {
-    let text = std::str::from_utf8(names).ok()?;
-    let (mut words, mut start) = (Vocabulary::default(), 0);
-    for &end in &ends {
-        words.id(text.get(start..usize::try_from(end).ok()?)?);
-        start = end as usize;
-    }
-    let fits = start == text.len() && words.len() == ends.len(); // no duplicate words
-    (fits && others.windows(2).all(|two| two[0] < two[1])).then_some(Words {
-        names: words,
-        others,
-        idf: None,
-    })
 }
 
 fn cannot_write(e: &dyn std::error::Error) -> Error {
@@ -375,10 +359,37 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     if header.reading.hash_bits.is_some_and(|bits| !(1..=30).contains(&bits)) {
         return Err(broken("2 to 2³⁰ buckets"));
     }
+    let tf_idf = match header.log_counts {
+        None => None,
+        Some(log) => {
+            let idf = f64s(get("seen_idf", Dtype::F64)?);
+            let fits = match &words {
+                Some(words) => words.idf.is_some() && idf.is_empty(),
+                None => idf.len() as u64 == seen.len(),
+            };
+            if !fits || !idf.iter().all(|x| x.is_finite()) {
+                return Err(broken("one finite idf a feature"));
+            }
+            Some(TfIdf { log, idf })
+        }
+    };
     Spec::parse(&header.training.schedule).map_err(|e| broken(&e.to_string()))?;
     let Header { classes, reading, counting, training, .. } = header;
     let bias = bias[0];
-    Ok(Model { features, weights, bias, loss, classes, heads, seen, words, reading, counting, training })
+    Ok(Model {
+        features,
+        weights,
+        bias,
+        loss,
+        classes,
+        heads,
+        seen,
+        words,
+        tf_idf,
+        reading,
+        counting,
+        training,
+    })
 }
 
 fn f64s(bytes: &[u8]) -> Vec<f64> {

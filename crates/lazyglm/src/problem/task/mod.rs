@@ -20,6 +20,7 @@ use crate::data::dataset::Dataset;
 use crate::data::rows::Examples;
 use crate::problem::heads::HeadKind;
 use crate::problem::loss::{self, Loss};
+use crate::problem::settings::Precision;
 use crate::util::error::Result;
 use head_kind::head_kind;
 use offsets::shifted;
@@ -227,6 +228,18 @@ impl Task {
     pub fn rounded_to_f32(mut self) -> Result<Task> {
         self.data.round_to_f32()?;
         Ok(self)
+    }
+
+    /// The task with its counts replaced by tf-idf. The rows must not be scaled.
+    pub(crate) fn with_tf_idf(&self, precision: Precision) -> Result<Task> {
+        let data = self.data.with_tf_idf(precision == Precision::F32)?;
+        let (loss, targets) = (self.loss.clone(), self.targets.clone());
+        Ok(Task { data, loss, targets, weights: self.weights.clone(), notes: self.notes.clone() })
+    }
+
+    /// The task, whose rows are not scaled yet, scaled as another is.
+    pub(crate) fn scaled_as(self, other: &Task, precision: Precision) -> Task {
+        Task { data: self.data.scaled_as(&other.data, precision == Precision::F32), ..self }
     }
 
     /// The targets as numbers: ±1 for two classes. Empty for more than two classes and for labels.

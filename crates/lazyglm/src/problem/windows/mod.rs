@@ -219,7 +219,7 @@ impl Windows {
 
 /// The scaling of values, computed by passes over all rows.
 fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> {
-    Scaling::find(cache.meta.reading.idf(), scale, |scaling| {
+    Scaling::find(&cache.meta.reading, scale, |scaling| {
         let mut columns = Columns::new(features.columns());
         loader::from_cache(cache, false, 2, &mut |block| {
             features.to_columns(&mut block.rows)?;

@@ -12,11 +12,11 @@
 //! weaker the best penalty.
 
 mod ray;
+mod split;
 
 use super::fold::{Fold, digits, null};
 use super::ftrl_candidate::{self, FtrlCandidate};
 use super::progress::{Progress, Stage};
-use super::search::Folds;
 use super::told::told;
 use crate::eval::objective::{NullHeads, NullModel};
 use crate::model::report::Tried;
@@ -26,10 +26,9 @@ use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
 use crate::problem::task::Task;
 use crate::util::error::{Kind, Result};
-use crate::util::random::Random;
 use ray::{Lead, Looked, Place, Walk, penalty};
+use split::Split;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// ρ of the rays: the middle, ℓ₁ alone, mostly ℓ₂, and between the last and the middle.
@@ -78,36 +77,49 @@ pub(super) fn choose(
     with_ftrl: bool,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Choice> {
-    let rows = task.len();
     let null = null(task, settings.bias);
-    let units = ElasticNet { l1: null.l1_max, l2: null.squares / null.baseline };
-    let without_search = || {
+    let units = units_of(&null);
+    let split = Split::new(task, settings, SHARE, LEAST_ROWS);
+    let folds = units.map_or_else(Vec::new, |_| split.folds());
+    let (Some(units), false) = (units, folds.is_empty() || task.len() < 10) else {
         let start = start_at(task, &null.heads);
-        Choice { how: How::Minimise(settings.penalty, start), tried: Vec::new() }
+        return Ok(Choice { how: How::Minimise(settings.penalty, start), tried: Vec::new() });
     };
-    if rows < 10 || !(units.l1 > 0.0 && units.l2.is_finite()) {
-        return Ok(without_search());
-    }
-    let heads = task.targets.heads().map_or(1, |heads| heads.names.len()); // each of them costs as much as one model
-    let few = rows.saturating_mul(heads) <= FEW_ROWS && task.data.rows.columns() <= FEW_COLUMNS;
-    let (order, held) = stratified(task, settings.seed, few);
-    let most = match task.data.rows.nonzeros().saturating_mul(heads) {
-        all if all > 2 * SHARE && !few => {
-            let some = (rows as u128 * SHARE as u128 / all as u128) as usize;
-            if heads == 1 { some } else { some.max(LEAST_ROWS) }
-        }
-        _ => rows,
-    };
-    let fold = |held: &Range<usize>, most: usize| Fold::new(task, &order, held.clone(), most, settings.bias);
-    let folds: Vec<Fold> = held.iter().filter_map(|held| fold(held, most)).collect();
-    if folds.is_empty() {
-        return Ok(without_search());
-    }
-    let all_rows = || if most < rows - held[0].len() { fold(&held[0], rows) } else { None };
     told(
-        |tell| Search { task, settings, units, null: &null, tell }.run(folds, with_ftrl, &all_rows),
+        |tell| {
+            Search { task, settings, units, null: &null, tell }.run(folds, with_ftrl, &|| split.all_rows())
+        },
         &mut progress_of(watch),
     )
+}
+
+/// The lowest held-out loss on the middle ray, for two tasks with the same rows and other values. `None` if either has
+/// nothing to search.
+pub(super) fn lowest_loss(
+    tasks: [&Task; 2],
+    settings: &Settings,
+    watch: &mut dyn FnMut(&Progress),
+) -> Option<[f64; 2]> {
+    let lowest = |task: &Task, tell: &(dyn Fn(Tried) + Sync)| {
+        let null = null(task, settings.bias);
+        let units = units_of(&null)?;
+        let folds = Split::new(task, settings, SHARE / 4, LEAST_ROWS / 4).folds();
+        let search = Search { task, settings, units, null: &null, tell };
+        let mut walk = search.walk(&folds, 0, None);
+        let best = (!folds.is_empty()).then(|| walk.descend())?;
+        let best = walk.climb(best, [1, -1]);
+        Some(walk.loss(best))
+    };
+    let both =
+        |tell: &(dyn Fn(Tried) + Sync)| rayon::join(|| lowest(tasks[0], tell), || lowest(tasks[1], tell));
+    let (first, second) = told(both, &mut progress_of(watch));
+    Some([first?, second?]).filter(|_| !settings.interrupted())
+}
+
+/// The units of the penalties, unless the null model has no gradient or an infinite objective.
+fn units_of(null: &NullHeads) -> Option<ElasticNet> {
+    let units = ElasticNet { l1: null.l1_max, l2: null.squares / null.baseline };
+    (units.l1 > 0.0 && units.l2.is_finite()).then_some(units)
 }
 
 /// Reports each candidate as progress of the search.
@@ -295,25 +307,6 @@ fn start_at(task: &Task, heads: &[Head]) -> Arc<Start> {
         (None, [head, ..]) => Start::one(head.dense(task.data.rows.columns()), head.bias),
         _ => Start { heads: heads.to_vec(), ..Start::default() },
     })
-}
-
-/// The rows in an order in which each fold is a range, and these ranges: five folds, or for many rows one part of a
-/// fold. Classes have their share in each fold.
-fn stratified(task: &Task, seed: u64, few: bool) -> (Vec<usize>, Vec<Range<usize>>) {
-    let folds = Folds::stratified(task, FOLDS, seed);
-    let mut random = Random::new(seed ^ 0x0A07_0A07_5EED_0001);
-    let (mut order, mut ranges) = (Vec::with_capacity(task.len()), Vec::new());
-    for fold in 0..FOLDS {
-        let mut rows: Vec<usize> = folds.rows(fold).into_iter().map(|i| i as usize).collect();
-        random.shuffle(&mut rows);
-        ranges.push(order.len()..order.len() + rows.len());
-        order.extend(rows);
-    }
-    if !few {
-        ranges.truncate(1);
-        ranges[0].end = ranges[0].end.min(MOST_HELD);
-    }
-    (order, ranges)
 }
 
 /// The units of the penalties: λ₁_max and ‖g₀‖²/F₀.

@@ -1,0 +1,31 @@
+//! The tensors of a model whose features have names.
+
+use crate::data::vocabulary::Vocabulary;
+use crate::model::Words;
+
+/// The tensors `names`, `name_ends` and `others`.
+pub(super) fn word_bytes(words: &Words) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    let names: String = words.names.iter().collect();
+    let ends = words.names.iter().scan(0, |end, name| {
+        *end += name.len() as u64;
+        Some(*end)
+    });
+    let others = words.others.iter().flat_map(|mark| mark.to_le_bytes()).collect();
+    (names.into_bytes(), ends.flat_map(u64::to_le_bytes).collect(), others)
+}
+
+/// Decodes the words of features and returns `None` if their tensors are invalid.
+pub(super) fn read_words(names: &[u8], ends: Vec<u64>, others: Vec<u64>) -> Option<Words> {
+    let text = std::str::from_utf8(names).ok()?;
+    let (mut words, mut start) = (Vocabulary::default(), 0);
+    for &end in &ends {
+        words.id(text.get(start..usize::try_from(end).ok()?)?);
+        start = end as usize;
+    }
+    let fits = start == text.len() && words.len() == ends.len(); // no duplicate words
+    (fits && others.windows(2).all(|two| two[0] < two[1])).then_some(Words {
+        names: words,
+        others,
+        idf: None,
+    })
+}
