@@ -1,10 +1,10 @@
 //! The second candidate of the penalty search: FTRL-Proximal with early stopping on held-out rows.
 //!
 //! The elastic net penalises every weight alike. Early-stopped steps with a learning rate per weight give rare features more
-//! influence, which often predicts text better. The grid has three penalties times three rates, from the rate that
-//! the learning-rate search finds downwards. A run stops once the held-out loss has risen twice. The final model averages
-//! runs in several row orders: on few rows, a single run depends on which rows came last. On few rows, the average is also
-//! what the search evaluates.
+//! influence, which often predicts text better. The search takes the best of three rates, from the rate that the
+//! learning-rate search finds downwards, and at that rate the best of three penalties. A run stops once the held-out loss
+//! has risen twice. The final model averages runs in several row orders: on few rows, a single run depends on which rows
+//! came last. On few rows, the average is also what chooses the penalty.
 
 use super::fold::{Fold, digits};
 use super::holdout_score::HoldoutScore;
@@ -58,7 +58,7 @@ impl FtrlCandidate {
     }
 }
 
-/// The best run of the grid on these rows and all that were tried; `None` if no run has a finite held-out loss.
+/// The best run on these rows and all that were tried; `None` if no run has a finite held-out loss.
 pub(super) fn best(
     folds: &[Fold],
     units: ElasticNet,
@@ -69,31 +69,44 @@ pub(super) fn best(
         |share: f64| ElasticNet { l1: digits(0.5 * share * units.l1), l2: digits(0.5 * share * units.l2) };
     let ladder = Settings { penalty: penalty(SHARES[1]), eta0: None, epochs: 2, ..base(settings) };
     let found = stochastic::train(&folds[0].learnt, None, &ladder, &mut |_| {}).ok()?;
-    let like = |(number, (share, rate)): (usize, (f64, f64))| FtrlCandidate {
+    let like = |share: f64, rate: f64| FtrlCandidate {
         penalty: penalty(share),
         eta: digits(rate * found.report.eta0),
         epochs: EPOCHS,
         held: HoldoutScore::LOST,
-        number,
+        number: 0,
     };
-    let grid = SHARES.iter().flat_map(|share| RATES.map(|rate| (*share, rate)));
-    let grid: Vec<FtrlCandidate> = grid.enumerate().map(like).collect();
-    let one = |like: &FtrlCandidate| (!settings.interrupted()).then(|| on(folds, like, settings, tell));
-    let run: Option<Vec<(FtrlCandidate, Tried)>> = grid.par_iter().with_max_len(1).map(one).collect();
-    let (runs, tried): (Vec<FtrlCandidate>, Vec<Tried>) = run?.into_iter().unzip();
-    let best =
-        runs.into_iter().reduce(|best, run| if run.held.loss() < best.held.loss() { run } else { best });
-    best.filter(|best| best.held.loss().is_finite()).map(|best| (best, tried))
+    let several = if folds.len() > 1 { RUNS } else { 1 };
+    let run = |points: Vec<FtrlCandidate>, runs: u64| -> Option<Vec<(FtrlCandidate, Tried)>> {
+        let one =
+            |like: &FtrlCandidate| (!settings.interrupted()).then(|| on(folds, like, runs, settings, tell));
+        points.par_iter().with_max_len(1).map(one).collect()
+    };
+    let lowest = |runs: &[(FtrlCandidate, Tried)]| -> Option<usize> {
+        let losses =
+            runs.iter().map(|(run, _)| run.held.loss()).enumerate().filter(|(_, loss)| loss.is_finite());
+        losses.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(k, _)| k)
+    };
+    let mut all = run(RATES.map(|rate| like(SHARES[1], rate)).to_vec(), 1)?;
+    let rate = RATES[lowest(&all)?];
+    let shares: &[f64] = if several > 1 { &SHARES } else { &[SHARES[0], SHARES[2]] };
+    let penalties = run(shares.iter().map(|&share| like(share, rate)).collect(), several)?;
+    let compared = if several > 1 { all.len() } else { 0 }; // single runs and averages do not compare
+    all.extend(penalties);
+    let number = compared + lowest(&all[compared..])?;
+    let best = FtrlCandidate { number, ..all[number].0.clone() };
+    Some((best, all.into_iter().map(|(_, tried)| tried).collect()))
 }
 
-/// Runs the same penalty and rate on these rows, and returns the number of epochs and the held-out score.
+/// Runs the same penalty and rate on these rows, averaging `runs` runs, and returns the number of epochs and the held-out
+/// score.
 pub(super) fn on(
     folds: &[Fold],
     like: &FtrlCandidate,
+    runs: u64,
     settings: &Settings,
     tell: &(dyn Fn(Tried) + Sync),
 ) -> (FtrlCandidate, Tried) {
-    let runs = if folds.len() > 1 { RUNS } else { 1 };
     let settings = Settings { penalty: like.penalty, eta0: Some(like.eta), runs, ..base(settings) };
     let started = Instant::now();
     let run = |fold: &Fold| {

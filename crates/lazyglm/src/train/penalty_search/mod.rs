@@ -103,11 +103,12 @@ pub(super) fn lowest_loss(
     let lowest = |task: &Task, tell: &(dyn Fn(Tried) + Sync)| {
         let null = null(task, settings.bias);
         let units = units_of(&null)?;
-        let folds = Split::new(task, settings, SHARE / 4, LEAST_ROWS / 4).folds();
+        let mut folds = Split::new(task, settings, SHARE / 4, LEAST_ROWS / 4).folds();
+        folds.truncate(2); // the same rows in both tasks: the difference is known better than either loss
         let search = Search { task, settings, units, null: &null, tell };
         let mut walk = search.walk(&folds, 0, None);
         let best = (!folds.is_empty()).then(|| walk.descend())?;
-        let best = walk.climb(best, [1, -1]);
+        let best = walk.climb(best, [-1, 1]);
         Some(walk.loss(best))
     };
     let both =
@@ -168,7 +169,7 @@ impl Search<'_> {
                     walk.climb(k, [1, 1]);
                     walk
                 },
-                || ftrl.as_ref().map(|ftrl| ftrl_candidate::on(&folds, ftrl, settings, tell)),
+                || ftrl.as_ref().map(|ftrl| ftrl_candidate::on(&folds, ftrl, 1, settings, tell)),
             );
             found.looked.clear();
             found.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that loss is of other rows
@@ -187,25 +188,26 @@ impl Search<'_> {
         let Search { settings, units, tell, .. } = *self;
         let (looked, tried, lead, follows) = (BTreeMap::new(), Vec::new(), None, place.is_some());
         let places = vec![place.unwrap_or_default(); folds.len()];
-        Walk { settings, units, folds, ray, places, follows, looked, tried, lead, tell }
+        let rival = f64::INFINITY;
+        Walk { settings, units, folds, ray, places, follows, rival, looked, tried, lead, tell }
     }
 
     /// Walks along all rays: the middle one first, and the others from where it ends.
     fn walk_all(&self, folds: &[Fold]) -> Found {
         let mut middle = self.walk(folds, 0, None);
         let best = middle.descend();
-        let best = middle.climb(best, [1, -1]);
+        let best = middle.climb(best, [-1, 1]);
         let (first, (second, third)) = rayon::join(
             || {
                 let mut walk = middle.turn(1);
-                walk.climb(best, [1, -1]);
+                walk.climb(best, [-1, 1]);
                 walk
             },
             || {
                 let mut walk = middle.turn(2);
-                let near = walk.climb(best, [1, -1]);
+                let near = walk.climb(best, [-1, 1]);
                 let mut last = walk.turn(3);
-                last.climb(near, [1, -1]);
+                last.climb(near, [-1, 1]);
                 (walk, last)
             },
         );

@@ -22,6 +22,9 @@ const WORK: usize = 400;
 /// or this many operations in all, if that is more: a hundred solves on tiny data then take less than 0.2 s.
 const LEAST_WORK: usize = 400_000;
 
+/// Multiple of the lowest loss of another ray above which a ray is left: its best point is half a decade away, or one.
+const HOPELESS: f64 = 1.08;
+
 /// The penalty at a point of a ray.
 pub(super) fn penalty(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
     let t = 10f64.powf(-0.5 * f64::from(k));
@@ -89,6 +92,8 @@ pub(super) struct Walk<'a> {
     pub places: Vec<Place>,
     /// Whether something was tried before this walk, which then may be interrupted at once.
     pub follows: bool,
+    /// The lowest loss on the ray before this one; infinite if there is none.
+    pub rival: f64,
     pub looked: BTreeMap<i32, Looked>,
     pub tried: Vec<Tried>,
     pub lead: Option<Lead>,
@@ -98,10 +103,12 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// A walk along another ray, which begins where this one ended.
     pub fn turn(&self, ray: usize) -> Walk<'a> {
+        let lowest = self.looked.values().map(|looked| looked.held.loss()).fold(self.rival, f64::min);
         Walk {
             ray,
             places: self.places.clone(),
             follows: true,
+            rival: lowest,
             looked: BTreeMap::new(),
             tried: Vec::new(),
             lead: None,
@@ -165,10 +172,13 @@ impl<'a> Walk<'a> {
         best
     }
 
-    /// Goes from k by half decades while the loss falls; returns the best point.
+    /// Goes from k by half decades while the loss falls, unless it begins far behind another ray; returns the best point.
     pub fn climb(&mut self, k: i32, ways: [i32; 2]) -> i32 {
         let mut best = k;
         for way in ways {
+            if self.loss(best) > HOPELESS * self.rival {
+                break;
+            }
             while self.loss(best + way) < self.loss(best) {
                 best += way;
             }
