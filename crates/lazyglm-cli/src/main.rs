@@ -61,7 +61,8 @@ fn run(args: args::Args) -> Result<()> {
         args::Verb::Stats(args) => verbs::stats::run(&args),
         args::Verb::Convert(args) => verbs::convert::run(&args),
         args::Verb::List { table } => print::result(|out| write!(out, "{}", table.text())),
-        args::Verb::Demo => verbs::demo::run(),
+        args::Verb::Demo { data: Some(folder) } => verbs::demo_data::write(&folder),
+        args::Verb::Demo { data: None } => verbs::demo::run(),
         args::Verb::Bench(args::Bench::Paper(args)) => verbs::bench_paper::run(&args),
         args::Verb::Bench(args::Bench::Lanes(args)) => verbs::bench_lanes::run(&args),
     }

@@ -98,7 +98,7 @@ pub mod util;
 #[doc(hidden)]
 pub use data::{read_config::ReadConfig, rows::Row, rows::Value, scaling::Columns, vocabulary::Vocabulary};
 #[doc(hidden)]
-pub use model::{Counting, Seen, Training, Words};
+pub use model::{Counting, Seen, TfIdf, Training, Words};
 #[doc(hidden)]
 pub use problem::{heads::Heads, penalty::WeightedPenalty, source::Source, task::targets_of};
 #[doc(hidden)]

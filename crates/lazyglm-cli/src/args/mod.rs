@@ -73,7 +73,11 @@ pub enum Verb {
         table: Table,
     },
     /// Train and evaluate on synthetic data, and compare lazy with dense updates
-    Demo,
+    Demo {
+        /// Write small data sets into this folder instead: messages and houses, for training and for testing
+        #[arg(long, value_name = "FOLDER")]
+        data: Option<std::path::PathBuf>,
+    },
     /// Run a benchmark
     #[command(subcommand)]
     Bench(Bench),

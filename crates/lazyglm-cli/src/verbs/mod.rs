@@ -6,6 +6,7 @@ pub mod certify;
 pub mod common;
 pub mod convert;
 pub mod demo;
+pub mod demo_data;
 pub mod evaluate;
 pub mod evaluate_classes;
 pub mod inspect;

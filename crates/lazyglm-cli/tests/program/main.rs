@@ -24,6 +24,7 @@ mod path;
 #[cfg(unix)]
 mod pipes;
 mod predictions;
+mod readme;
 mod scaling;
 #[cfg(unix)]
 mod shared_folder;
