@@ -33,6 +33,11 @@ LOSSES = {
 }
 
 
+# On sparse rows the intercept learns at this multiple of the rate of the weights, as scikit-learn's does: it is in every row, and at
+# the full rate follows the last rows. On dense rows it learns at the full rate.
+SPARSE_INTERCEPT_RATE = 0.01
+
+
 class Seen:
     """What has been read from the learners, or put in its place. An object of its own: predicting changes no attribute."""
 
@@ -280,6 +285,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             "shuffle": bool(self.shuffle),
             "seed": (seed := self._seed()),
             "threads": self._threads(),
+            "intercept_rate": SPARSE_INTERCEPT_RATE if sp.issparse(X) else 1.0,
         }
         with _show.watching(self, len(learners) * epochs, _show.epochs_of(len(learners))) as watch:
             outcomes = learn(lent(X), aim.targets, aim.weights, aim.offsets, held_out, learners, aim.class_weights, options, watch)

@@ -33,6 +33,7 @@ pub struct Options {
     shuffle: bool,
     seed: u64,
     threads: usize,
+    intercept_rate: f64, // as a multiple of the rate of the weights
 }
 
 impl Options {
@@ -73,7 +74,8 @@ pub fn learn(
     let held_out = held_out.as_ref().map(|held_out| held_out.as_slice()).transpose()?;
     let mut held: Vec<PyRefMut<Learner>> =
         learners.iter().map(|learner| learner.try_borrow_mut()).collect::<std::result::Result<_, _>>()?;
-    let held: Vec<&mut Resumable> = held.iter_mut().map(|learner| &mut learner.0).collect();
+    let mut held: Vec<&mut Resumable> = held.iter_mut().map(|learner| &mut learner.0).collect();
+    held.iter_mut().for_each(|model| model.set_bias_rate(options.intercept_rate));
     let loss = loss::clipped(loss::parse(&options.loss).map_err(raised)?);
     let courses = py.detach(|| {
         changed.guard(|| {

@@ -51,9 +51,9 @@ impl Args {
 pub enum Verb {
     /// Train a model
     Train(Box<Train>),
-    /// Choose a penalty by cross-validation: all models of a grid are trained in one pass
+    /// Choose a penalty by cross-validation, and train the optimum for it
     Tune(Box<Tune>),
-    /// Show the regularisation path: one model per λ₁, all trained in one pass
+    /// Show the regularisation path: the optimum at each λ₁, from strong to weak
     Path(Box<Path>),
     /// Print one prediction per row; blank lines and comments are not rows
     Predict(Predict),

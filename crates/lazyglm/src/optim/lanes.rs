@@ -135,7 +135,13 @@ impl Joined {
         let kernel = Lanes::from_state(frozen, penalties, method)?;
         let bias = each(|l| biases.get(l).copied().unwrap_or(0.0));
         let (count, dropped) = (penalties.len(), each(|l| l >= penalties.len()));
-        Ok(Joined(Together { kernel, bias, learns_bias, t, count, out: [None; 8], dropped }))
+        let bias_rate = 1.0;
+        Ok(Joined(Together { kernel, bias, learns_bias, bias_rate, t, count, out: [None; 8], dropped }))
+    }
+
+    /// Sets the learning rate of the biases, as a multiple of that of the weights.
+    pub fn set_bias_rate(&mut self, rate: f64) {
+        self.0.bias_rate = rate;
     }
 
     /// The lanes.
@@ -163,6 +169,7 @@ struct Together<W, P, const L: usize> {
     kernel: Lanes<W, P, L>,
     bias: [f64; L],
     learns_bias: bool,
+    bias_rate: f64, // as a multiple of the rate of the weights
     t: u64,
     count: usize,
     out: [Option<Diverged>; L],
@@ -175,6 +182,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Together<W, P, L> {
             kernel: Lanes::new(columns, penalties, method),
             bias: [0.0; L],
             learns_bias,
+            bias_rate: 1.0,
             t: 0,
             count: penalties.len(),
             out: [None; L],
@@ -204,6 +212,7 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Together<W, P, L> {
             kernel: self.kernel.select(lanes),
             bias: each(|m| of(m).map_or(0.0, |l| self.bias[l])),
             learns_bias: self.learns_bias,
+            bias_rate: self.bias_rate,
             t: self.t,
             count: lanes.len(),
             out: each(|m| of(m).and_then(|l| self.out[l])),
@@ -298,7 +307,7 @@ impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Le
             if slopes != [0.0; L] {
                 block.kernel.pull(row, &amounts, &slopes.map(|slope| slope == 0.0));
                 if block.learns_bias {
-                    block.bias = each(|l| block.bias[l] - amounts[l]);
+                    block.bias = each(|l| block.bias[l] - block.bias_rate * amounts[l]);
                 }
             }
             block.kernel.charge(eta, row.ids.len());

@@ -76,6 +76,8 @@ pub struct Online<U> {
     /// The number of steps so far.
     pub t: u64,
     pub(super) learns_bias: bool,
+    /// The learning rate of the bias, as a multiple of that of the weights.
+    pub(super) bias_rate: f64,
     sampled: u64,
     mean_from: Option<u64>, // the step from which on the bias is averaged, if it is
     /// The sum of the bias over the averaged steps.
@@ -119,7 +121,8 @@ impl<U: Update> Online<U> {
     /// assert_eq!((with.bias, without.bias), (1.0, 0.0));
     /// ```
     pub fn new(update: U, learns_bias: bool) -> Online<U> {
-        Online { update, bias: 0.0, t: 0, learns_bias, sampled: SAMPLED, mean_from: None, bias_sum: 0.0 }
+        let (bias, t, bias_rate, sampled, mean_from, bias_sum) = (0.0, 0, 1.0, SAMPLED, None, 0.0);
+        Online { update, bias, t, learns_bias, bias_rate, sampled, mean_from, bias_sum }
     }
 
     /// Sets the sampling interval of the running loss, in rows.
@@ -225,7 +228,7 @@ impl<U: Update> Steps for Ruled<'_, U> {
         if slope != 0.0 {
             model.update.pull(row, eta * slope);
             if model.learns_bias {
-                model.bias -= eta * slope;
+                model.bias -= model.bias_rate * (eta * slope);
             }
         }
         model.update.charge(eta);

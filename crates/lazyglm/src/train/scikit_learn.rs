@@ -159,7 +159,9 @@ impl<'l, 'a> Lanes<'l, 'a> {
         let penalties: Vec<ElasticNet> = classes.iter().map(|class| class.model.manner.penalty).collect();
         let first = &classes[0].model;
         let (t, epochs, manner) = (first.steps(), first.epochs, first.manner);
-        let joined = Joined::new(&states, &biases, t, &penalties, manner.method, manner.bias)?;
+        let bias_rate = first.bias_rate();
+        let mut joined = Joined::new(&states, &biases, t, &penalties, manner.method, manner.bias)?;
+        joined.set_bias_rate(bias_rate);
         let lane = |class| Lane { class, rate, sample: Sample::default() };
         let lanes = classes.into_iter().map(lane).collect();
         Ok(Lanes { lanes, schedules: Vec::new(), joined, loss, t, epochs })
