@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -33,8 +34,7 @@ LOSSES = {
 }
 
 
-# On sparse rows the intercept learns at this multiple of the rate of the weights, as scikit-learn's does: it is in every row, and at
-# the full rate follows the last rows. On dense rows it learns at the full rate.
+# The rate of the intercept on sparse rows in the end, as a multiple of that of the weights: scikit-learn's constant.
 SPARSE_INTERCEPT_RATE = 0.01
 
 
@@ -246,6 +246,12 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             return self._new_learners(coef, np.ravel(self.intercept_), self._single(coef.dtype), t=steps)
         return self._learners
 
+    def _intercept_rate(self, X: Any) -> float:
+        """The rate of the intercept, as a multiple of that of the weights."""
+        if self.intercept_rate is not None:
+            return float(self.intercept_rate)
+        return SPARSE_INTERCEPT_RATE if sp.issparse(X) and is_classifier(self) else 1.0
+
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
             return int(self.random_state)
@@ -285,7 +291,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             "shuffle": bool(self.shuffle),
             "seed": (seed := self._seed()),
             "threads": self._threads(),
-            "intercept_rate": SPARSE_INTERCEPT_RATE if sp.issparse(X) else 1.0,
+            "intercept_rate": self._intercept_rate(X),
         }
         with _show.watching(self, len(learners) * epochs, _show.epochs_of(len(learners))) as watch:
             outcomes = learn(lent(X), aim.targets, aim.weights, aim.offsets, held_out, learners, aim.class_weights, options, watch)

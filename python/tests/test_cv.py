@@ -42,11 +42,12 @@ def test_a_lane_is_the_model_it_would_be_alone(classes):
     X, y, _ = data(classes=classes)
     alphas, cv = [0.1, 0.01, 0.001], StratifiedKFold(3)
     options = dict(loss="log_loss", max_iter=4, shuffle=False, fit_intercept=True)
+    single = dict(penalty="elasticnet", learning_rate="constant", eta0=0.1, tol=None, intercept_rate=1)  # as lanes learn it
     lanes = dict(solver="sgd", schedule="constant", eta0=0.1)
     search = ElasticNetClassifierCV(**options, **lanes, l1_ratio=[0.2, 0.9], alphas=alphas, cv=cv).fit(X, y)
     assert len(search.cv_results_["params"]) == 6
     for k, params in enumerate(search.cv_results_["params"]):
-        alone = SGDClassifier(**options, penalty="elasticnet", learning_rate="constant", eta0=0.1, tol=None, **params)
+        alone = SGDClassifier(**options, **single, **params)
         for fold, (train, test) in enumerate(cv.split(X, y)):
             alone.fit(X[train], y[train])
             scores = alone.decision_function(X[test]).reshape(len(test), -1)
@@ -54,7 +55,7 @@ def test_a_lane_is_the_model_it_would_be_alone(classes):
             loss = np.logaddexp(0, -signs * scores).sum(axis=1).mean()
             np.testing.assert_allclose(search.cv_results_[f"split{fold}_test_score"][k], -loss, rtol=1e-12)
     chosen = {"alpha": search.alpha_, "l1_ratio": search.l1_ratio_}
-    alone = SGDClassifier(**options, penalty="elasticnet", learning_rate="constant", eta0=0.1, tol=None, **chosen).fit(X, y)
+    alone = SGDClassifier(**options, **single, **chosen).fit(X, y)
     assert np.array_equal(search.coef_, alone.coef_) and np.array_equal(search.intercept_, alone.intercept_)
     assert np.array_equal(search.predict(X), alone.predict(X))
     assert np.array_equal(search.predict_proba(X), alone.predict_proba(X))

@@ -20,7 +20,8 @@ fn commands(text: &str) -> Vec<(String, String)> {
 
 /// The text without digits in lines that tell seconds.
 fn without_seconds(text: &str) -> String {
-    let line = |line: &str| match line.contains(" s ") || line.contains(" s)") || line.starts_with("seconds") {
+    let line = |line: &str| match line.contains(" s ") || line.contains(" s)") || line.starts_with("seconds")
+    {
         true => line.chars().filter(|c| !c.is_ascii_digit()).collect::<String>(),
         false => line.to_string(),
     };

@@ -12,7 +12,7 @@
 
 use super::lane_loss::LaneLoss;
 use super::row_loop::ask_ahead;
-use super::sgd::Diverged;
+use super::sgd::{Diverged, bias_rate};
 use crate::data::rows::{PrivateIds, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::{FrameState, Half, LaneVector, Lanes, Line, Weight, each};
 use crate::problem::penalty::{ElasticNet, Method};
@@ -139,7 +139,7 @@ impl Joined {
         Ok(Joined(Together { kernel, bias, learns_bias, bias_rate, t, count, out: [None; 8], dropped }))
     }
 
-    /// Sets the learning rate of the biases, as a multiple of that of the weights.
+    /// Sets the learning rate of the biases in the end, as a multiple of that of the weights.
     pub fn set_bias_rate(&mut self, rate: f64) {
         self.0.bias_rate = rate;
     }
@@ -169,7 +169,7 @@ struct Together<W, P, const L: usize> {
     kernel: Lanes<W, P, L>,
     bias: [f64; L],
     learns_bias: bool,
-    bias_rate: f64, // as a multiple of the rate of the weights
+    bias_rate: f64, // in the end, as a multiple of the rate of the weights
     t: u64,
     count: usize,
     out: [Option<Diverged>; L],
@@ -307,7 +307,8 @@ impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Le
             if slopes != [0.0; L] {
                 block.kernel.pull(row, &amounts, &slopes.map(|slope| slope == 0.0));
                 if block.learns_bias {
-                    block.bias = each(|l| block.bias[l] - block.bias_rate * amounts[l]);
+                    let rate = bias_rate(block.bias_rate, block.t);
+                    block.bias = each(|l| block.bias[l] - rate * amounts[l]);
                 }
             }
             block.kernel.charge(eta, row.ids.len());

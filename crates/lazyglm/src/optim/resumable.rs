@@ -156,12 +156,12 @@ impl Resumable {
         ModelState { weights, bias: self.bias(), bias_sum, t: self.steps(), epochs: self.epochs }
     }
 
-    /// Sets the learning rate of the bias for the next calls, as a multiple of that of the weights; 1 unless it is set.
+    /// Sets the learning rate of the bias in the end, as a multiple of that of the weights; 1 unless it is set.
     pub fn set_bias_rate(&mut self, rate: f64) {
         each!(&mut self.weights, model => model.bias_rate = rate);
     }
 
-    /// The learning rate of the bias, as a multiple of that of the weights.
+    /// The learning rate of the bias in the end, as a multiple of that of the weights.
     pub fn bias_rate(&self) -> f64 {
         each!(&self.weights, model => model.bias_rate)
     }

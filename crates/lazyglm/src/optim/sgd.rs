@@ -76,7 +76,7 @@ pub struct Online<U> {
     /// The number of steps so far.
     pub t: u64,
     pub(super) learns_bias: bool,
-    /// The learning rate of the bias, as a multiple of that of the weights.
+    /// The learning rate of the bias in the end, as a multiple of that of the weights: see [`bias_rate`].
     pub(super) bias_rate: f64,
     sampled: u64,
     mean_from: Option<u64>, // the step from which on the bias is averaged, if it is
@@ -208,6 +208,20 @@ impl<U: Update> Online<U> {
     }
 }
 
+/// The learning rate of the bias at step t, as a multiple of that of the weights: from 1 down to `least`.
+///
+/// ```text
+/// max(least, 1/(1 + t/100))
+/// ```
+///
+/// The bias is in every row. At the full rate it finds its place within some hundred rows, and then follows the last ones,
+/// which costs accuracy where rows are sparse. The rate depends on t alone, so that any chunks of rows give the same bits.
+#[inline(always)]
+pub(super) fn bias_rate(least: f64, t: u64) -> f64 {
+    const FIRST_STEPS: f64 = 100.0;
+    if least >= 1.0 { 1.0 } else { least.max(1.0 / (1.0 + t as f64 / FIRST_STEPS)) }
+}
+
 /// A model with its schedule, for the loop over rows.
 struct Ruled<'a, U> {
     model: &'a mut Online<U>,
@@ -228,7 +242,7 @@ impl<U: Update> Steps for Ruled<'_, U> {
         if slope != 0.0 {
             model.update.pull(row, eta * slope);
             if model.learns_bias {
-                model.bias -= model.bias_rate * (eta * slope);
+                model.bias -= bias_rate(model.bias_rate, model.t) * (eta * slope);
             }
         }
         model.update.charge(eta);
