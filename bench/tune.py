@@ -41,7 +41,7 @@ def ours(binary: Path, train: Path, test: Path, under: Path) -> dict:
     found = json.loads(said.stdout)
     predict = subprocess.run([binary, "predict", model, test, "--quiet"], capture_output=True, check=True, text=True)
     return {
-        "seconds": found["seconds_train"],
+        "seconds": sum(found[f"seconds_{stage}"] for stage in ("search", "train", "evaluate")),
         "chosen": {"l1": found["best"]["l1"], "mean": found["best"]["mean"]},
         "nonzeros": found["refit"]["nonzeros"],
         "probabilities": [float(line) for line in predict.stdout.split()],

@@ -26,7 +26,7 @@ def our_search(context: Context, problem: Problem, asked: dict, limit: float) ->
     if report is not None:
         l1 = report["chosen"]["l1"]
         said = verdict(problem, asked | {"l1": l1, "l2": 0.0}, *ours.weights(context.binary, model, problem))
-        yield {"rung": len(report["points"]), "seconds": report["seconds_train"], "l1": l1, **said}
+        yield {"rung": len(report["points"]), "seconds": report["seconds_search"], "l1": l1, **said}
 
 
 def run(context: Context, problem: Problem) -> None:

@@ -3,12 +3,13 @@
 use crate::args::{Choose, Search, Train};
 use crate::plan;
 use crate::print::note;
+use crate::stages::{Stage, Stages};
 use crate::verbs::common::{interrupt, use_threads};
 use crate::verbs::train::{TrainingData, TrainingRows};
 use crate::warm_start::warm_start;
 use indicatif::{ProgressBar, ProgressStyle};
 use lazyglm::eval::metrics::Metric;
-use lazyglm::train::search::{ExactPath, ExactPaths, Folds, Held, Numbers, PathModel, strongest_l1};
+use lazyglm::train::search::{ExactPath, ExactPaths, Folds, Held, Numbers, strongest_l1};
 use lazyglm::{
     ElasticNet, Error, Model, Parameter, Report, Result, Settings, Solver, Start, TargetKind, Task, train,
 };
@@ -32,6 +33,8 @@ pub struct Defaults {
     pub to_the_end: bool,
     /// The time limit.
     pub budget: Option<Duration>,
+    /// The stage that the models belong to.
+    pub stage: Stage,
 }
 
 /// Paths of minimisers, and the rows that they were found on.
@@ -46,13 +49,14 @@ pub struct Exact {
     pub paths: ExactPaths,
     /// The model to write.
     pub chosen: Option<usize>,
-    /// Seconds spent on reading, and on the paths.
-    pub seconds: [f64; 2],
+    /// The time of each stage so far.
+    pub stages: Stages,
 }
 
 impl Exact {
     /// Reads the data and finds the minimisers.
     pub fn run(args: &Train, search: &Search, defaults: &Defaults) -> Result<Exact> {
+        let mut stages = Stages::new();
         if !matches!(args.solver(), Solver::Auto | Solver::Newton) {
             let what = format!("--solver {}: the models of a path are minimisers", args.solver());
             let hint = "leave it out, or use --solver sgd, which trains all models in one pass";
@@ -74,9 +78,8 @@ impl Exact {
         let plan = plan::plan(args, (strongest, None))?;
         plan.notes.iter().for_each(|text| note(args.quiet, text));
         use_threads(args.threads)?;
-        let started = Instant::now();
         let TrainingData { rows, held_out } = TrainingData::read(args, &plan)?;
-        let seconds_read = started.elapsed().as_secs_f64();
+        stages.end(Stage::Read);
         let TrainingRows::Memory(task) = rows else {
             let hint = "raise --memory, or train one model with `lazyglm train`";
             return Err(Error::call("the rows do not fit into --memory, and a path needs them there", hint));
@@ -120,17 +123,18 @@ impl Exact {
         });
         bar.finish_and_clear();
         let paths = paths?;
-        let seconds = [seconds_read, started.elapsed().as_secs_f64()];
+        stages.end(defaults.stage);
         let chosen = match (&paths.outcome, search.choose) {
             (Some(outcome), Choose::Best) => Some(outcome.best),
             (Some(outcome), Choose::OneSe) => Some(outcome.one_se),
             (None, _) => search.max_features.and(paths.models.len().checked_sub(1)),
         };
-        Ok(Exact { task, settings, metric, paths, chosen, seconds })
+        Ok(Exact { task, settings, metric, paths, chosen, stages })
     }
 
     /// Finishes the chosen model on all rows, and writes it to a file.
-    pub fn save(&self, model: &PathModel, file: &Path) -> Result<Report> {
+    pub fn save(&mut self, chosen: usize, file: &Path) -> Result<Report> {
+        let model = &self.paths.models[chosen];
         let start = match self.task.targets.heads() {
             Some(_) => Start { heads: model.heads.clone(), ..Start::default() },
             None => {
@@ -140,8 +144,8 @@ impl Exact {
         };
         let settings =
             Settings { penalty: model.penalty, start: Some(Arc::new(start)), ..self.settings.clone() };
-        let mut trained = train(&*self.task, None, &settings, &mut |_| {})?;
-        [trained.report.seconds_read, trained.report.seconds_train] = self.seconds;
+        let trained = train(&*self.task, None, &settings, &mut |_| {})?;
+        self.stages.end_training(&trained.report);
         let report = trained.report.clone();
         Model::new(&*self.task, &settings, trained).save(file)?;
         Ok(report)

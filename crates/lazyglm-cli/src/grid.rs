@@ -3,6 +3,7 @@
 use crate::args::{Search, Train, Update};
 use crate::plan;
 use crate::print::{count, note};
+use crate::stages::{Stage, Stages};
 use crate::verbs::common::use_threads;
 use crate::verbs::train::{TrainingData, TrainingRows};
 use lazyglm::train::search::{Numbers, Point, points};
@@ -26,8 +27,8 @@ pub struct Grid {
     pub points: Vec<Point>,
     /// Memory limit for the weights, in bytes.
     pub memory: usize,
-    /// Seconds spent on reading.
-    pub seconds_read: f64,
+    /// The time of each stage so far.
+    pub stages: Stages,
     /// Time at which reading ended.
     pub started: Instant,
 }
@@ -35,6 +36,7 @@ pub struct Grid {
 impl Grid {
     /// Reads the data and makes the grid; `folds` is the number of models per grid point.
     pub fn prepare(args: &Train, folds: usize) -> Result<Grid> {
+        let mut stages = Stages::new();
         refuse_idle(args)?;
         let numbers = |parameter, text: &Option<String>| {
             text.as_deref().map(|text| Numbers::parse(parameter, text)).transpose()
@@ -51,9 +53,8 @@ impl Grid {
         }
         plan.notes.iter().for_each(|text| note(args.quiet, text));
         use_threads(args.threads)?;
-        let started = Instant::now();
         let TrainingData { rows, held_out } = TrainingData::read(args, plan)?;
-        let seconds_read = started.elapsed().as_secs_f64();
+        stages.end(Stage::Read);
         let TrainingRows::Memory(task) = rows else {
             let hint = "raise --memory: many models at once go through rows that are held in memory";
             return Err(Error::call("the rows do not fit into --memory", hint));
@@ -84,7 +85,8 @@ impl Grid {
         };
         let points = points(l1.values(), &l2, &rates);
         let memory = memory(args, &task, points.len() * folds, settings)?;
-        Ok(Grid { task, held_out, settings: settings.clone(), points, memory, seconds_read, started })
+        stages.end(Stage::Search);
+        Ok(Grid { task, held_out, settings: settings.clone(), points, memory, stages, started })
     }
 
     /// The settings for one grid point.

@@ -12,6 +12,7 @@ mod offsets;
 mod plan;
 mod print;
 mod progress;
+mod stages;
 mod timing;
 mod verbs;
 mod warm_start;
@@ -21,6 +22,7 @@ use lazyglm::{Kind, Result};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    stages::Stages::start();
     let done = match args::Args::try_parse() {
         Ok(args) => run(args),
         Err(told) if told.use_stderr() => told.exit(),

@@ -29,6 +29,9 @@ pub struct Predict {
     /// Print no notes and no warnings
     #[arg(long)]
     pub quiet: bool,
+    /// Print the time of each stage on standard error: read, evaluate and write
+    #[arg(long)]
+    pub timings: bool,
 }
 
 /// Kind of prediction to print per row.
@@ -64,6 +67,9 @@ pub struct Evaluate {
     /// Print the results as one JSON object
     #[arg(long)]
     pub json: bool,
+    /// Print the time of each stage on standard error: read, evaluate and write
+    #[arg(long)]
+    pub timings: bool,
 }
 
 /// Arguments of `lazyglm certify`.

@@ -156,6 +156,9 @@ pub struct Train {
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// Print the time of each stage on standard error: read, search, train, evaluate and write
+    #[arg(long, help_heading = "Output")]
+    pub timings: bool,
 }
 
 impl Train {

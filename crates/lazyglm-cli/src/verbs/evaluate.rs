@@ -3,6 +3,7 @@
 use crate::args::Evaluate;
 use crate::offsets::Offsets;
 use crate::print::{self, count, note, unseen_note};
+use crate::stages::{Stage, Stages};
 use crate::verbs::evaluate_classes;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::eval::metrics::{ByKind, Metrics, metrics};
@@ -15,11 +16,13 @@ pub fn run(args: &Evaluate) -> Result<()> {
     if let Some(heads) = &model.heads {
         return evaluate_classes::run(args, &model, heads);
     }
+    let mut stages = Stages::new();
     let mut scorer = Scorer::new(&model);
     let mut offsets = Offsets::read(&model, &args.data, args.offset.as_deref())?;
     let (mut scores, mut targets, mut with_query) = (Vec::new(), Vec::new(), 0);
     let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
     dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
+        stages.end(Stage::Read);
         scorer.set_block(block)?;
         let place = |i: usize| Place::file(&args.data).line(block.lines.of(i));
         if let Some(row) = block.unlabelled {
@@ -38,8 +41,10 @@ pub fn run(args: &Evaluate) -> Result<()> {
             }
         }
         with_query += block.with_query;
+        stages.end(Stage::Evaluate);
         Ok(())
     })?;
+    stages.end(Stage::Read);
     offsets.finish(args.quiet)?;
     if targets.is_empty() {
         return Err(Error::data(Place::file(&args.data), "there are no rows in it", "give a file with data"));
@@ -51,6 +56,8 @@ pub fn run(args: &Evaluate) -> Result<()> {
         .for_each(|text| note(args.quiet, &text));
     let figures = metrics(&*model.loss, &scores, &targets);
     check_loss(figures.loss, args)?;
+    stages.end(Stage::Evaluate);
+    stages.print(args.timings);
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&figures)?),
         false => human(out, &figures),

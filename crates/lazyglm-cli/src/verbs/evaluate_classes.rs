@@ -3,6 +3,7 @@
 use crate::args::Evaluate;
 use crate::offsets::Offsets;
 use crate::print::{self, count, note, unseen_note};
+use crate::stages::{Stage, Stages};
 use crate::verbs::evaluate::check_loss;
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::data::format::ReadOptions;
@@ -18,10 +19,11 @@ const SHOWN: usize = 30;
 pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     let (mut scorer, mut tally) = (Scorer::new(model), Tally::new(heads, &*model.loss));
     let (mut scores, mut with_query, mut rows) = (Vec::new(), 0, 0);
-    let mut unknown = Unknown::default();
+    let (mut unknown, mut stages) = (Unknown::default(), Stages::new());
     let mut offsets = Offsets::read(model, &args.data, args.offset.as_deref())?;
     let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
     dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
+        stages.end(Stage::Read);
         scorer.set_block(block)?;
         let place = |i: usize| Place::file(&args.data).line(block.lines.of(i));
         if let (Some(row), false) = (block.unlabelled, heads.kind == HeadKind::Labels) {
@@ -46,8 +48,10 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
         }
         rows += block.rows.len();
         with_query += block.with_query;
+        stages.end(Stage::Evaluate);
         Ok(())
     })?;
+    stages.end(Stage::Read);
     if rows == 0 {
         return Err(Error::data(Place::file(&args.data), "there are no rows in it", "give a file with data"));
     }
@@ -56,6 +60,8 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     notes.for_each(|text| note(args.quiet, &text));
     let figures = tally.figures();
     check_loss(figures.loss, args)?;
+    stages.end(Stage::Evaluate);
+    stages.print(args.timings);
     print::result(|out| match args.json {
         true => writeln!(out, "{}", json(&figures, heads.kind)?),
         false => human(out, &figures, heads.kind),

@@ -5,13 +5,15 @@ use super::sgd_path;
 use crate::args::Path;
 use crate::exact::{Defaults, Exact};
 use crate::print::{self, note};
+use crate::stages::Stage;
 use crate::verbs::common::{refuse_same, writable};
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::train::search::PathModel;
 use lazyglm::{Error, Place, Result, Solver, util::files};
 use std::io::{self, Write};
 
-const DEFAULTS: Defaults = Defaults { steps: 50, ratios: "1", folds: None, to_the_end: false, budget: None };
+const DEFAULTS: Defaults =
+    Defaults { steps: 50, ratios: "1", folds: None, to_the_end: false, budget: None, stage: Stage::Train };
 
 /// Runs the verb.
 pub fn run(args: Path) -> Result<()> {
@@ -29,18 +31,20 @@ pub fn run(args: Path) -> Result<()> {
         let hint = "say which to write: add --folds 5, --validation FILE or --max-features K, or use --coefficients FILE";
         return Err(Error::call("-o: a path is many models, and a model file holds one", hint));
     }
-    let exact = Exact::run(&args.train, &args.search, &DEFAULTS)?;
+    let mut exact = Exact::run(&args.train, &args.search, &DEFAULTS)?;
     if let Some(file) = &args.coefficients {
         files::write_whole(file, |out| coefficients(out, &exact))?;
     }
     let report = match (output, exact.chosen) {
-        (Some(file), Some(chosen)) => Some(exact.save(&exact.paths.models[chosen], file)?),
+        (Some(file), Some(chosen)) => Some(exact.save(chosen, file)?),
         _ => None,
     };
+    exact.stages.end(Stage::Write);
     let rows = Row::all(&exact);
     if exact.settings.interrupted() {
         note(args.train.quiet, "interrupted: these are the models found so far");
     }
+    exact.stages.print(args.train.timings);
     print::result(|out| match (args.train.json, args.csv) {
         (true, _) => writeln!(out, "{}", as_json(&exact, &rows, report.as_ref(), true)),
         (_, true) => csv(out, &rows),

@@ -3,6 +3,7 @@
 use crate::args::{Predict, What};
 use crate::offsets::Offsets;
 use crate::print::{cannot_print, note, standard_output, unseen_note, warning};
+use crate::stages::{Stage, Stages};
 use crate::verbs::common::refuse_same;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::{
@@ -28,6 +29,7 @@ pub fn run(args: &Predict) -> Result<()> {
     model.predict(0.0, what)?; // rejects a prediction that this model does not support, before any output
     let mut job = Job {
         model: &model,
+        stages: Stages::new(),
         what,
         data: &args.data,
         asked: ReadOptions { format: args.format.clone(), ..ReadOptions::default() },
@@ -59,6 +61,8 @@ pub fn run(args: &Predict) -> Result<()> {
             }
         }
     }
+    job.stages.end(Stage::Write);
+    job.stages.print(args.timings);
     let notes = dataset::query_note(&args.data, job.with_query).into_iter().chain(job.unseen);
     notes.for_each(|text| note(args.quiet, &text));
     if job.values == 0 {
@@ -72,6 +76,7 @@ pub fn run(args: &Predict) -> Result<()> {
 
 struct Job<'a> {
     model: &'a Model,
+    stages: Stages,
     what: Output,
     data: &'a Path,
     asked: ReadOptions,
@@ -91,6 +96,7 @@ impl Job<'_> {
             writeln!(out, "{}", heads.names.join("\t")).map_err(failed)?;
         }
         dataset::for_each_block(self.data, &self.asked, Some(&self.model.reading), |block| {
+            self.stages.end(Stage::Read);
             scorer.set_block(block)?;
             for i in 0..block.rows.len() {
                 scorer.scores(block.rows.borrow(), i, &mut scores);
@@ -108,8 +114,10 @@ impl Job<'_> {
             rows += block.rows.len();
             self.values += block.rows.nonzeros();
             self.with_query += block.with_query;
+            self.stages.end(Stage::Evaluate);
             Ok(())
         })?;
+        self.stages.end(Stage::Read);
         self.offsets.finish(self.quiet)?;
         self.unseen = scorer.unseen().map(unseen_note);
         if rows == 0 {

@@ -3,6 +3,7 @@
 use super::path::weights;
 use crate::exact::Exact;
 use crate::print::count;
+use crate::stages::Stage;
 use lazyglm::Report;
 use lazyglm::train::search::PathModel;
 use serde_json::{Value, json};
@@ -93,7 +94,8 @@ pub fn human(out: &mut dyn Write, exact: &Exact, rows: &[Row]) -> io::Result<()>
         );
         writeln!(out, "{}", line.trim_end())?;
     }
-    let [read, seconds] = exact.seconds;
+    let of = |stage| exact.stages.of(stage);
+    let (read, seconds) = (of(Stage::Read), of(Stage::Search) + of(Stage::Train) + of(Stage::Evaluate));
     let (models, all) = (rows.len(), count(exact.task.len() as u64));
     writeln!(out, "\nminimised  {models} penalties on {all} rows in {seconds:.3} s (read in {read:.3} s)")
 }
@@ -126,8 +128,7 @@ pub fn as_json(exact: &Exact, rows: &[Row], report: Option<&Report>, with_weight
     let points: Vec<Value> = rows.iter().map(|row| row.json(exact, with_weights)).collect();
     let at = |which: Option<usize>| which.map(|k| rows[k].json(exact, false));
     let outcome = exact.paths.outcome.as_ref();
-    let [seconds_read, seconds_train] = exact.seconds;
-    json!({
+    exact.stages.add_to(json!({
         "points": points,
         "best": at(outcome.map(|outcome| outcome.best)),
         "one_se": at(outcome.map(|outcome| outcome.one_se)),
@@ -136,7 +137,5 @@ pub fn as_json(exact: &Exact, rows: &[Row], report: Option<&Report>, with_weight
         "stopped": outcome.is_some_and(|outcome| outcome.stopped),
         "rows": exact.task.len(),
         "refit": report,
-        "seconds_read": seconds_read,
-        "seconds_train": seconds_train,
-    })
+    }))
 }

@@ -3,6 +3,7 @@
 use crate::args::Path;
 use crate::grid::{Grid, refuse};
 use crate::print::{self, count, warning};
+use crate::stages::Stage;
 use crate::verbs::common::refuse_same;
 use crate::verbs::path::quoted;
 use lazyglm::train::search::{Stop, path};
@@ -22,9 +23,9 @@ pub fn run(args: Path) -> Result<()> {
         refuse_same(file, &args.train.data)?;
         files::check_writable(file)?;
     }
-    let grid = Grid::prepare(&args.train, 1)?;
+    let mut grid = Grid::prepare(&args.train, 1)?;
     let stops = path(&grid.task, grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory)?;
-    let seconds = grid.started.elapsed().as_secs_f64();
+    grid.stages.end(Stage::Train);
     for stop in &stops {
         if let Some(step) = stop.diverged {
             let (l1, l2) = (stop.point.penalty.l1, stop.point.penalty.l2);
@@ -36,10 +37,12 @@ pub fn run(args: Path) -> Result<()> {
     if let Some(file) = &args.coefficients {
         files::write_whole(file, |out| coefficients(out, &grid, &stops))?;
     }
+    grid.stages.end(Stage::Write);
+    grid.stages.print(args.train.timings);
     print::result(|out| match (args.train.json, args.csv) {
-        (true, _) => writeln!(out, "{}", as_json(&grid, &stops, seconds)),
+        (true, _) => writeln!(out, "{}", as_json(&grid, &stops)),
         (_, true) => csv(out, &stops),
-        _ => human(out, &grid, &stops, seconds),
+        _ => human(out, &grid, &stops),
     })
 }
 
@@ -83,7 +86,7 @@ fn csv(out: &mut dyn Write, stops: &[Stop]) -> io::Result<()> {
     })
 }
 
-fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop], seconds: f64) -> io::Result<()> {
+fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
     let held_out = if grid.held_out.is_some() { "    held-out" } else { "" };
     writeln!(
         out,
@@ -103,7 +106,8 @@ fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop], seconds: f64) -> io::
             f.total()
         )?;
     }
-    let (rows, read) = (count(grid.task.len() as u64), grid.seconds_read);
+    let (rows, read) = (count(grid.task.len() as u64), grid.stages.of(Stage::Read));
+    let seconds = grid.stages.of(Stage::Search) + grid.stages.of(Stage::Train);
     writeln!(
         out,
         "\ntrained    {} models on {rows} rows in {seconds:.3} s (read in {read:.3} s)",
@@ -111,7 +115,7 @@ fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop], seconds: f64) -> io::
     )
 }
 
-fn as_json(grid: &Grid, stops: &[Stop], seconds: f64) -> Value {
+fn as_json(grid: &Grid, stops: &[Stop]) -> Value {
     let point = |stop: &Stop| {
         let weights: Vec<Value> =
             weights(grid, stop).into_iter().map(|(name, w)| json!({"feature": name, "weight": w})).collect();
@@ -121,8 +125,5 @@ fn as_json(grid: &Grid, stops: &[Stop], seconds: f64) -> Value {
             "validation_loss": stop.validation_loss, "bias": stop.bias, "weights": weights,
         })
     };
-    json!({
-        "points": stops.iter().map(point).collect::<Vec<_>>(),
-        "seconds_read": grid.seconds_read, "seconds_train": seconds,
-    })
+    grid.stages.add_to(json!({ "points": stops.iter().map(point).collect::<Vec<_>>() }))
 }

@@ -4,10 +4,11 @@ use crate::args::{Choose, Tune};
 use crate::grid::{Grid, refuse};
 use crate::print::{self, count, note, warning};
 use crate::progress::Display;
+use crate::stages::Stage;
 use crate::verbs::common::writable;
 use indicatif::{ProgressBar, ProgressStyle};
-use lazyglm::train::search::{Dropped, Folds, Held, Outcome, Score, Search, Stage, search};
-use lazyglm::{Model, Place, Report, Result, Settings, Trained, train};
+use lazyglm::train::search::{Dropped, Folds, Held, Outcome, Score, Search, search};
+use lazyglm::{Model, Place, Report, Result, Settings, train};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ pub fn run(args: Tune) -> Result<()> {
     output.map_or(Ok(()), |file| writable(file, &args.train.data))?;
     let folds = args.search.folds.map_or(FOLDS, |folds| folds as usize);
     let lanes_a_point = if args.train.validation.is_some() { 1 } else { folds };
-    let grid = Grid::prepare(&args.train, lanes_a_point)?;
+    let mut grid = Grid::prepare(&args.train, lanes_a_point)?;
     let held = match &grid.held_out {
         Some(task) => Held::Rows(task),
         None => Held::Folds(Folds::new(&grid.task, folds, args.train.seed)?),
@@ -44,6 +45,7 @@ pub fn run(args: Tune) -> Result<()> {
     bar.finish_and_clear();
     let outcome = outcome?;
     let searched = searching.elapsed();
+    grid.stages.end(Stage::Search);
     comment(&args, &grid, &outcome);
     let chosen = match args.search.choose {
         Choose::Best => outcome.best,
@@ -56,22 +58,19 @@ pub fn run(args: Tune) -> Result<()> {
             let mut display = Display::new(args.train.quiet);
             let trained = train(&*grid.task, None, &settings, &mut |progress| display.see(progress));
             display.finish();
-            let Trained { report, .. } = save(&grid, &settings, trained?, path)?;
+            let trained = trained?;
+            grid.stages.end_training(&trained.report);
+            let report = trained.report.clone();
+            Model::new(&*grid.task, &settings, trained).save(path)?;
             Some(report)
         }
     };
-    let seconds = grid.started.elapsed().as_secs_f64();
+    grid.stages.end(Stage::Write);
+    grid.stages.print(args.train.timings);
     print::result(|out| match args.train.json {
-        true => writeln!(out, "{}", as_json(&grid, &outcome, chosen, report.as_ref(), seconds)),
-        false => human(out, &args, &grid, &outcome, chosen, report.as_ref(), seconds),
+        true => writeln!(out, "{}", as_json(&grid, &outcome, chosen, report.as_ref())),
+        false => human(out, &args, &grid, &outcome, chosen, report.as_ref()),
     })
-}
-
-fn save(grid: &Grid, settings: &Settings, mut trained: Trained, path: &std::path::Path) -> Result<Trained> {
-    trained.report.seconds_read = grid.seconds_read;
-    let model = Model::new(&*grid.task, settings, trained.clone());
-    model.save(path)?;
-    Ok(trained)
 }
 
 /// The settings of the refit, with fewer epochs if the budget requires it, estimated from the time of the search.
@@ -111,7 +110,7 @@ fn bar(quiet: bool) -> ProgressBar {
     bar
 }
 
-fn show(bar: &ProgressBar, stage: &Stage) {
+fn show(bar: &ProgressBar, stage: &lazyglm::train::search::Stage) {
     bar.set_position((1000.0 * stage.share) as u64);
     bar.set_message(format!("epoch {} · {} points", stage.epoch, stage.points));
 }
@@ -156,7 +155,6 @@ fn human(
     outcome: &Outcome,
     chosen: usize,
     report: Option<&Report>,
-    seconds: f64,
 ) -> io::Result<()> {
     let many_rates =
         grid.points.iter().any(|point| point.eta0 != grid.points[0].eta0) && !grid.points[0].eta0.is_nan();
@@ -188,9 +186,10 @@ fn human(
     let rows = count(grid.task.len() as u64);
     writeln!(
         out,
-        "\nsearched   {} points on {rows} rows in {seconds:.3} s (read in {:.3} s)",
+        "\nsearched   {} points on {rows} rows in {:.3} s (read in {:.3} s)",
         outcome.scores.len(),
-        grid.seconds_read
+        grid.stages.of(Stage::Search),
+        grid.stages.of(Stage::Read)
     )?;
     match (report, &args.train.output) {
         (Some(report), Some(path)) => {
@@ -216,7 +215,7 @@ fn human(
     }
 }
 
-fn as_json(grid: &Grid, outcome: &Outcome, chosen: usize, report: Option<&Report>, seconds: f64) -> Value {
+fn as_json(grid: &Grid, outcome: &Outcome, chosen: usize, report: Option<&Report>) -> Value {
     let finite = |x: f64| Some(x).filter(|x| x.is_finite());
     let point = |score: &Score| {
         let dropped = match score.dropped {
@@ -232,7 +231,7 @@ fn as_json(grid: &Grid, outcome: &Outcome, chosen: usize, report: Option<&Report
             "epochs": score.epochs, "dropped": dropped,
         })
     };
-    json!({
+    grid.stages.add_to(json!({
         "points": outcome.scores.iter().map(point).collect::<Vec<_>>(),
         "best": point(&outcome.scores[outcome.best]),
         "one_se": point(&outcome.scores[outcome.one_se]),
@@ -241,7 +240,5 @@ fn as_json(grid: &Grid, outcome: &Outcome, chosen: usize, report: Option<&Report
         "groups": outcome.groups,
         "rows": grid.task.len(),
         "refit": report,
-        "seconds_read": grid.seconds_read,
-        "seconds_train": seconds,
-    })
+    }))
 }

@@ -11,16 +11,17 @@ use crate::args::Train;
 use crate::plan;
 use crate::print::{self, note};
 use crate::progress::Display;
+use crate::stages::{Stage, Stages};
 use crate::verbs::common::{interrupt, refuse_same, use_threads, writable};
 use crate::warm_start::warm_start;
 use figures::human;
 use lazyglm::train::heads::Room;
 use lazyglm::{CacheMode, ElasticNet, Model, Result, Stop, TargetKind, train};
 use notes::comment;
-use std::time::Instant;
 
 /// Runs the verb.
 pub fn run(args: Train) -> Result<()> {
+    let mut stages = Stages::new();
     let plan = plan::plan(&args, plan::one(&args)?)?;
     if let Some(path) = &args.output {
         writable(path, &args.data)?;
@@ -31,9 +32,8 @@ pub fn run(args: Train) -> Result<()> {
     }
     plan.notes.iter().for_each(|text| note(args.quiet, text));
     use_threads(args.threads)?;
-    let started = Instant::now();
     let data = TrainingData::read(&args, &plan)?;
-    let seconds_read = started.elapsed().as_secs_f64();
+    stages.end(Stage::Read);
     let problem = data.problem();
     let heads = problem.targets().heads();
     let targets = TargetKind::of(heads.map(|heads| heads.kind));
@@ -49,31 +49,32 @@ pub fn run(args: Train) -> Result<()> {
         note(args.quiet, &room.words(heads.kind, heads.names.len()));
     }
     let mut display = Display::new(args.quiet);
-    let started = Instant::now();
     let data = match args.scale.as_str() {
         "auto" => data.tf_idf_if_better(&settings, args.quiet, &mut |progress| display.see(progress))?,
         _ => data,
     };
-    let (problem, seconds_search) = (data.problem(), started.elapsed().as_secs_f64());
+    let problem = data.problem();
     let trained = train(problem, data.held_out.as_ref(), &settings, &mut |progress| display.see(progress));
     display.finish();
-    let mut trained = trained?;
-    trained.report.seconds_read = seconds_read;
-    trained.report.seconds_search += seconds_search;
+    let trained = trained?;
+    stages.end_training(&trained.report);
     trained.notes.iter().for_each(|text| note(args.quiet, text));
     let mut report = trained.report.clone();
     settings.penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // auto may have chosen it
     comment(&args, &settings, &trained, problem);
-    let started = Instant::now();
     if args.output.is_some() || args.reading.hash_bits.is_some() {
         let model = Model::new(problem, &settings, trained);
         data.collisions(&model).iter().for_each(|text| note(args.quiet, text));
         args.output.iter().try_for_each(|path| model.save(path))?;
     }
-    report.seconds_write = started.elapsed().as_secs_f64();
+    let targets = problem.targets().clone();
+    drop(data); // freeing the memory takes time, which belongs to a stage
+    stages.end(Stage::Write);
+    stages.fill(&mut report);
+    stages.print(args.timings);
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&report)?),
-        false => human(out, &args, problem.targets(), &report),
+        false => human(out, &args, &targets, &report),
     })?;
     match report.stop {
         Stop::Interrupted => std::process::exit(130), // the model is kept, and scripts should know what it is

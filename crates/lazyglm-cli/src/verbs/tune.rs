@@ -5,6 +5,7 @@ use super::sgd_tune;
 use crate::args::{Choose, Tune};
 use crate::exact::{Defaults, Exact};
 use crate::print::{self, count, note};
+use crate::stages::Stage;
 use crate::verbs::common::writable;
 use lazyglm::{Place, Result, Solver};
 
@@ -16,8 +17,9 @@ pub fn run(args: Tune) -> Result<()> {
     let output = args.train.output.as_deref();
     output.map_or(Ok(()), |file| writable(file, &args.train.data))?;
     let (to_the_end, budget) = (args.no_halving, args.budget);
-    let defaults = Defaults { steps: 20, ratios: "0.1,1", folds: Some(5), to_the_end, budget };
-    let exact = Exact::run(&args.train, &args.search, &defaults)?;
+    let defaults =
+        Defaults { steps: 20, ratios: "0.1,1", folds: Some(5), to_the_end, budget, stage: Stage::Search };
+    let mut exact = Exact::run(&args.train, &args.search, &defaults)?;
     let (models, chosen) = (&exact.paths.models, exact.chosen.unwrap_or(0));
     let say = |text: &str| note(args.train.quiet, text);
     if exact.paths.outcome.as_ref().is_some_and(|outcome| outcome.stopped) {
@@ -28,7 +30,9 @@ pub fn run(args: Tune) -> Result<()> {
     if args.train.l1.is_some() && models[chosen].penalty.l1 == lowest && models.len() > 1 {
         say(&format!("the best l1, {lowest:?}, is the lowest of the grid: a wider one may hold a better"));
     }
-    let report = output.map(|file| exact.save(&models[chosen], file)).transpose()?;
+    let report = output.map(|file| exact.save(chosen, file)).transpose()?;
+    exact.stages.end(Stage::Write);
+    exact.stages.print(args.train.timings);
     let rows = Row::all(&exact);
     print::result(|out| {
         if args.train.json {

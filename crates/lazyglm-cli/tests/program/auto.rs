@@ -171,20 +171,6 @@ fn where_nothing_can_be_learnt_there_are_no_weights_and_it_says_so() {
     assert!(with_weights <= 1, "{with_weights} of 8");
 }
 
-/// The seconds by stage are those of the whole run. The rest is the start of the process.
-#[test]
-fn seconds_by_stage_add_up_to_the_time_that_the_run_took() {
-    let folder = Folder::with("a.svm", text(&classes(4000, 200, 3)));
-    for flags in ["", "--l1 1e-4", "--solver sgd", "--solver ftrl --epochs 3"] {
-        let started = Instant::now();
-        let report = folder.json(&format!("train a.svm -o m --cache off --json --quiet {flags}"));
-        let took = started.elapsed().as_secs_f64();
-        let seconds = |stage: &str| report[format!("seconds_{stage}")].as_f64().unwrap();
-        let sum: f64 = ["read", "search", "train", "evaluate", "write"].map(seconds).iter().sum();
-        assert!(sum <= took && sum >= 0.5 * took - 0.3, "{flags}: {sum} of {took} seconds, {report}");
-    }
-}
-
 #[test]
 fn a_penalty_that_is_not_given_is_zero_if_the_other_one_is() {
     let folder = folder();

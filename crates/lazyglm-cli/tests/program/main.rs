@@ -34,6 +34,7 @@ mod signals;
 mod solvers;
 mod stats;
 mod threads;
+mod timings;
 mod tune;
 mod updates;
 mod validation;

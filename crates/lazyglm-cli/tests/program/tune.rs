@@ -17,7 +17,7 @@ fn the_contract_of_the_json_and_the_model_that_is_saved() {
     let lowest = points(&found).iter().map(|point| number(&point["mean"])).fold(f64::INFINITY, f64::min);
     assert_eq!(number(&found["best"]["mean"]), lowest);
     assert!(number(&found["one_se"]["mean"]) <= lowest + number(&found["best"]["se"]));
-    assert!(number(&found["seconds_train"]) > 0.0);
+    assert!(number(&found["seconds_search"]) > 0.0);
 
     let best = &found["best"];
     let flags = format!("--l1 {} --l2 {} --eta0 {}", best["l1"], best["l2"], best["eta0"]);
