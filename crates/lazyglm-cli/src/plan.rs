@@ -140,6 +140,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         table_budget: table_budget(args, &mut notes),
         average: average(args)?,
         runs: args.runs.unwrap_or(1),
+        certificate: !args.no_certificate,
         memory: args.memory,
         tuned_thresholds: args.thresholds == args::Thresholds::Tuned,
         interrupt: None, // set by verbs that can be interrupted

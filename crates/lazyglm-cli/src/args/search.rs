@@ -29,7 +29,7 @@ fn for_search(arg: Arg) -> Arg {
              [default: auto]"
         )),
         "epochs" => arg.help("Number of passes of --solver sgd over the rows [default: 5]"),
-        "update" | "early_stop" | "average" | "runs" | "table_budget" => arg.hide(true),
+        "update" | "early_stop" | "average" | "runs" | "table_budget" | "no_certificate" => arg.hide(true),
         _ => arg,
     }
 }

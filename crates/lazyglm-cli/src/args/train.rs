@@ -150,6 +150,9 @@ pub struct Train {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
     pub threads: Option<u32>,
 
+    /// Skip the lower bound on the objective that certifies the distance of the model from the optimum, which saves a pass over the rows
+    #[arg(long, help_heading = "Output")]
+    pub no_certificate: bool,
     /// Print no notes, warnings or progress
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,

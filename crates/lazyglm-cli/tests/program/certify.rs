@@ -1,6 +1,6 @@
 //! `lazyglm certify`: the same figures as in training, from a model file and the data alone.
 
-use crate::common::Folder;
+use crate::common::{Folder, classes, text};
 use serde_json::Value;
 
 /// Counts of words, some of which speak for a class.
@@ -150,4 +150,20 @@ fn heads_have_figures_of_their_own_and_those_of_all_are_the_sums() {
     folder.refuses("certify m more.svm", 1, &["more.svm:3", "'a,z' is none of the 3 classes"]);
     folder.write("offsets", "1\n".repeat(120));
     folder.refuses("certify m three.svm --offset offsets", 2, &["--offset is not for more than two classes"]);
+}
+
+#[test]
+fn no_certificate_leaves_out_the_lower_bound_and_nothing_else() {
+    let folder = Folder::with("a.svm", text(&classes(300, 20, 1)));
+    for solver in ["sgd", "newton", "adagrad"] {
+        let run = format!("train a.svm --solver {solver} --l1 1e-3 --json --quiet");
+        let (with, without) = (folder.json(&run), folder.json(&format!("{run} --no-certificate")));
+        assert!(with["dual"].is_number() && with["relative_gap"].is_number());
+        assert!(without["dual"].is_null() && without["relative_gap"].is_null(), "{solver}");
+        for key in ["objective", "violation", "baseline", "l1_max", "nonzeros", "stop"] {
+            assert_eq!(with[key], without[key], "{solver}: {key}");
+        }
+    }
+    let told = folder.ok("train a.svm --solver sgd --no-certificate").stdout;
+    assert!(!told.contains("lower bound"), "{told}");
 }

@@ -131,7 +131,9 @@ pub struct Settings {
     /// Number of runs whose weights are averaged, each with its own row order. Some solvers do not support
     /// this.
     pub runs: u64,
-    /// A flag that ends the run when set. The weights learnt so far are returned.
+    /// Whether to compute a lower bound on the objective for the trained weights, which certifies how far they are from the optimum.
+    pub certificate: bool,
+    /// Memory limit for the weights of many heads, in bytes.
     pub memory: Option<usize>,
     /// Whether each label gets the threshold with the best F1 score, instead of 0.
     pub tuned_thresholds: bool,
@@ -229,6 +231,7 @@ impl Default for Settings {
             table_budget: 1 << 17,
             average: None,
             runs: 1,
+            certificate: true,
             memory: None,
             tuned_thresholds: false,
             interrupt: None,

@@ -70,7 +70,7 @@ pub(super) fn averaged<L: Learner + Clone + Send>(
     let model = RunAverage::of(model, settings.runs, settings.seed);
     let spent = started.elapsed().as_secs_f64();
     let rule = Holdout { settings, validation, slower: lower_eta0(eta), spent, watch };
-    evaluate(job, eta, rule.fit(&mut One::new(job.loss(), model), job.problem)?)
+    evaluate(job, eta, rule.fit(&mut One::new(job.loss(), model), job.problem)?, None)
 }
 
 /// Searches for the best kind of steps and learning rate on the first batch.

@@ -2,7 +2,7 @@
 
 use super::holdout::Fitted;
 use super::job::Job;
-use crate::eval::objective::{self, Evaluation, Evaluator, NullModel};
+use crate::eval::objective::{self, Certificate, Evaluation, Evaluator, Judge, NullModel};
 use crate::model::report::Report;
 use crate::model::trained::Trained;
 use crate::util::error::{Kind, Result};
@@ -17,28 +17,36 @@ pub(super) fn lower_eta0(eta0: f64) -> String {
     )
 }
 
-/// Evaluates one trained model on all rows and makes its report.
-pub(super) fn evaluate(job: &Job, eta0: f64, mut fitted: Fitted) -> Result<Trained> {
+/// Evaluates one trained model on all rows, certifies it if they are in memory, and makes its report. `known` is a lower bound on
+/// the objective that the solver found, if any.
+pub(super) fn evaluate(job: &Job, eta0: f64, mut fitted: Fitted, known: Option<f64>) -> Result<Trained> {
     let started = Instant::now();
     let (problem, settings, loss) = (job.problem, job.settings, job.loss());
     let head = std::mem::take(&mut fitted.heads).into_iter().next().unwrap_or_default();
     let (weights, bias) = (head.dense(job.columns()), head.bias);
     drop(head);
-    let evaluator = Evaluator::new(loss, &weights, settings.bias.then_some(bias), problem.nonzeros());
-    let mut evaluator = match problem.in_memory() {
-        Some(_) => evaluator,
-        None => evaluator.with_null(NullModel::new(&problem.pooled(), loss, settings.bias)),
+    let (weighted_penalty, given) = (settings.weighted_penalty(), settings.bias.then_some(bias));
+    let (evaluation, proof) = match problem.in_memory() {
+        Some(task) => {
+            let (examples, weights, bias) = (task.examples(), &weights[..], given);
+            let judge = Judge { examples, loss, weighted_penalty, weights, bias };
+            match settings.certificate {
+                true => judge.certify(known),
+                false => (judge.evaluate(), Certificate::default()),
+            }
+        }
+        None => {
+            let null = NullModel::new(&problem.pooled(), loss, settings.bias);
+            let mut evaluator = Evaluator::new(loss, &weights, given, problem.nonzeros()).with_null(null);
+            problem.pass(&mut |batch| {
+                evaluator.add(batch.examples());
+                Ok(())
+            })?;
+            (evaluator.finish(weighted_penalty), Certificate::default())
+        }
     };
-    let null = problem.in_memory().map(|task| {
-        // Waits if another thread is computing it.
-        *job.null.get_or_init(|| NullModel::of(task.examples(), loss, settings.bias).figures())
-    });
-    problem.pass(&mut |batch| {
-        evaluator.add(batch.examples());
-        Ok(())
-    })?;
-    let evaluation = evaluator.finish(settings.weighted_penalty(), null);
     let mut trained = reported(job, eta0, fitted, (weights, bias), evaluation)?;
+    (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
     trained.report.seconds_evaluate = started.elapsed().as_secs_f64();
     Ok(trained)
 }

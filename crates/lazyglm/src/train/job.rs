@@ -1,11 +1,9 @@
 //! The arguments of a solver.
 
-use crate::eval::objective::NullFigures;
 use crate::problem::loss::Loss;
 use crate::problem::settings::Settings;
 use crate::problem::source::{Problem, Sequence};
 use crate::problem::task::Task;
-use std::sync::OnceLock;
 
 /// The arguments of a solver: problem, held-out rows and settings.
 #[derive(Clone, Copy)]
@@ -13,8 +11,6 @@ pub(super) struct Job<'a> {
     pub problem: &'a dyn Problem,
     pub validation: Option<&'a Task>,
     pub settings: &'a Settings,
-    /// The loss and λ₁_max of the model without weights, which another thread may compute during training.
-    pub null: &'a OnceLock<NullFigures>,
 }
 
 impl<'a> Job<'a> {

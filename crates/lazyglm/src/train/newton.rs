@@ -18,7 +18,6 @@ use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Result};
 use crate::util::memory;
 use crate::util::parameter::Parameter;
-use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Trains one model to the optimum, within the tolerance.
@@ -37,9 +36,8 @@ pub(super) fn train(
     });
     let predicted_decrease = Some(found.predicted_decrease).filter(|decrease| decrease.is_finite());
     let (dual, fitted) = (found.dual, found.fitted(seconds, held_out));
-    let mut trained = evaluated(task, validation, settings, fitted)?;
+    let mut trained = evaluated(task, validation, settings, fitted, dual)?;
     trained.report.predicted_decrease = predicted_decrease;
-    trained.report.dual = dual;
     Ok(trained)
 }
 
@@ -172,9 +170,15 @@ pub(super) fn of_bias_alone(
         Validation { loss, best_epoch: 0 }
     });
     let found = Minimum { heads: vec![Head { bias, ..Head::default() }], ..Minimum::nothing() };
-    evaluated(task, validation, settings, found.fitted(0.0, held_out))
+    evaluated(task, validation, settings, found.fitted(0.0, held_out), None)
 }
 
-fn evaluated(task: &Task, validation: Option<&Task>, settings: &Settings, fitted: Fitted) -> Result<Trained> {
-    evaluate(&Job { problem: task, validation, settings, null: &OnceLock::new() }, 0.0, fitted)
+fn evaluated(
+    task: &Task,
+    validation: Option<&Task>,
+    settings: &Settings,
+    fitted: Fitted,
+    known: Option<f64>,
+) -> Result<Trained> {
+    evaluate(&Job { problem: task, validation, settings }, 0.0, fitted, known)
 }

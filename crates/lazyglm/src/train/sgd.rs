@@ -17,13 +17,12 @@ use crate::problem::settings::{Precision, Settings, UpdateName};
 use crate::problem::task::Task;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
-use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Trains one model by SGD, on rows in memory or on disk.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let (eta0, held_down_by, fitted) = fit_on(job, watch)?;
-    Ok(Trained { held_down_by, ..evaluate(job, eta0, fitted)? })
+    Ok(Trained { held_down_by, ..evaluate(job, eta0, fitted, None)? })
 }
 
 /// Trains with the starting learning rate found or given. Returns the rate, the row that limits it, and the model.
@@ -141,7 +140,7 @@ impl Run<'_, '_> {
 /// assert!(rate(&task, &Settings::default()).unwrap() > 0.0);
 /// ```
 pub fn rate(task: &Task, settings: &Settings) -> Result<f64> {
-    let job = Job { problem: task, validation: None, settings, null: &OnceLock::new() };
+    let job = Job { problem: task, validation: None, settings };
     starting_rate(&job).map(|(eta0, _)| eta0)
 }
 

@@ -3,11 +3,10 @@
 use super::job::Job;
 use super::progress::Progress;
 use super::{adaptive, auto, heads, newton, out_of_core, stochastic, zero_test};
-use crate::eval::objective;
 use crate::model::report::Stop;
 use crate::model::trained::Trained;
 use crate::problem::heads::Head;
-use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
+use crate::problem::penalty::Method;
 use crate::problem::request::Request;
 use crate::problem::settings::{Settings, UpdateName};
 use crate::problem::solvers::{Solver, TargetKind};
@@ -17,7 +16,6 @@ use crate::util::error::{Error, Kind, Result};
 use crate::util::memory;
 use crate::util::number::positive_part;
 use crate::util::parameter::Parameter;
-use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Upper limit of the number of runs.
@@ -74,7 +72,7 @@ fn dispatch(
         return heads::train(task, validation, settings, watch);
     }
     memory::ask_for(16 * task.data.rows.columns(), "the weights")?;
-    let mut trained = match settings.solver {
+    let trained = match settings.solver {
         Solver::Auto => auto::train(task, validation, settings, watch)?,
         Solver::Newton => newton::train(task, validation, settings, watch)?,
         _ => stochastic::train(task, validation, settings, watch)?,
@@ -83,14 +81,6 @@ fn dispatch(
     if report.stop == Stop::Interrupted && report.epochs == 0 && report.tried.is_empty() {
         return Err(Kind::Interrupted.into()); // no step was made
     }
-    let bias = settings.bias.then_some(trained.bias);
-    let penalty = ElasticNet { l1: report.l1, l2: report.l2 }; // the solver may have chosen it
-    let penalty = WeightedPenalty { penalty, ..settings.weighted_penalty() };
-    let started = Instant::now();
-    let known = trained.report.dual;
-    let proof = objective::certify_with(task.examples(), &*task.loss, penalty, &trained.weights, bias, known);
-    (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
-    trained.report.seconds_evaluate += started.elapsed().as_secs_f64();
     Ok(trained)
 }
 
@@ -101,7 +91,7 @@ fn on_disk(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let job = Job { problem, validation, settings, null: &OnceLock::new() };
+    let job = Job { problem, validation, settings };
     match settings.solver {
         Solver::Newton => out_of_core::train(&job, watch),
         Solver::Auto if !job.loss().has_kinks() => out_of_core::train(&job, watch),

@@ -36,7 +36,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     let model = model.sampling_one_in(sampled(job.problem.rows()));
     let spent = started.elapsed().as_secs_f64();
     let rule = Holdout { settings, validation: job.validation, slower: lower_eta0(step), spent, watch };
-    evaluate(job, step, rule.fit(&mut One::new(job.loss(), model), job.problem)?)
+    evaluate(job, step, rule.fit(&mut One::new(job.loss(), model), job.problem)?, None)
 }
 
 /// Runs one epoch of AdaGrad, which is faster far from the optimum, where variance reduction gains little.

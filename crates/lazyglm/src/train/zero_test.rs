@@ -35,7 +35,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
         }
         fitted.seconds += started.elapsed().as_secs_f64();
     }
-    Ok(Trained { held_down_by, ..evaluate(job, eta0, fitted)? })
+    Ok(Trained { held_down_by, ..evaluate(job, eta0, fitted, None)? })
 }
 
 /// The weights after the zero test, if it lowers the objective, in two passes over the rows or more; `None` if there is no

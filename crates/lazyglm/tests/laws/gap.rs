@@ -282,3 +282,21 @@ fn an_objective_that_is_not_finite_proves_nothing_and_violates_the_conditions() 
         }
     }
 }
+
+#[test]
+fn a_report_without_a_certificate_has_the_same_figures_otherwise() {
+    let shape = lazyglm::synth::Shape { rows: 9_000, features: 300, ..Default::default() };
+    let task = lazyglm::synth::documents(&shape).task;
+    let report = |certificate| {
+        let settings = Settings { certificate, ..Settings::default() };
+        let mut report = train(&task, None, &settings, &mut |_| {}).unwrap().report;
+        (report.seconds_search, report.seconds_train, report.seconds_evaluate) = (0.0, 0.0, 0.0);
+        report
+    };
+    let (mut with, without) = (report(true), report(false));
+    assert!(with.dual.is_some() && with.relative_gap.is_some() && without.dual.is_none());
+    (with.dual, with.relative_gap) = (None, None);
+    assert_eq!(with, without, "scores and sums have the same bits on both ways through the rows");
+    let l1_max = lazyglm::objective::l1_max(task.examples(), &*task.loss, true);
+    assert_eq!(l1_max, without.l1_max);
+}

@@ -23,6 +23,7 @@ use crate::data::rows::Rows;
 use crate::data::scaling::{Columns, Scale, Scaling};
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
+use rayon::prelude::*;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -116,9 +117,18 @@ impl Dataset {
     /// assert_eq!(data.occurring(), [true, false, true]);
     /// ```
     pub fn occurring(&self) -> Vec<bool> {
-        let mut occurs = vec![false; self.features.columns()];
-        self.rows.ids().iter().for_each(|&column| occurs[column as usize] = true);
-        occurs
+        let columns = self.features.columns();
+        let of_some = |ids: &[u32]| {
+            let mut occurs = vec![false; columns];
+            ids.iter().for_each(|&column| occurs[column as usize] = true);
+            occurs
+        };
+        let either = |mut all: Vec<bool>, some: Vec<bool>| {
+            all.iter_mut().zip(some).for_each(|(all, some)| *all |= some);
+            all
+        };
+        let at_once = (self.rows.nonzeros() / rayon::current_num_threads()).max(8 * columns).max(1);
+        self.rows.ids().par_chunks(at_once).map(of_some).reduce(|| vec![false; columns], either)
     }
 
     fn labelled(

@@ -2,6 +2,7 @@
 
 use super::broken;
 use crate::util::error::Result;
+use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
 
 /// The storage type of values: `f32` or `f64`.
@@ -236,6 +237,21 @@ impl<'a> RowsRef<'a> {
     /// The values of all rows. Match on their precision once per block.
     pub fn values(&self) -> ValuesRef<'a> {
         self.values
+    }
+
+    /// The largest magnitude of a value, or 0 if there are none.
+    pub(crate) fn largest_magnitude(&self) -> f64 {
+        // The bits of magnitudes have their order, and the maximum of integers is a vector instruction.
+        match self.values {
+            ValuesRef::F32(values) => {
+                let of = |some: &[f32]| some.iter().fold(0, |most: u32, x| most.max(x.abs().to_bits()));
+                f64::from(f32::from_bits(values.par_chunks(1 << 16).map(of).max().unwrap_or(0)))
+            }
+            ValuesRef::F64(values) => {
+                let of = |some: &[f64]| some.iter().fold(0, |most: u64, x| most.max(x.abs().to_bits()));
+                f64::from_bits(values.par_chunks(1 << 16).map(of).max().unwrap_or(0))
+            }
+        }
     }
 
     /// Row `i` of a block whose values are `values`.

@@ -12,6 +12,7 @@ mod borrowed;
 pub mod csr;
 mod examples;
 mod owned;
+mod scatter;
 mod shared;
 
 pub use borrowed::{Row, RowsRef, Value, ValuesRef};

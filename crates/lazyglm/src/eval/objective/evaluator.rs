@@ -1,7 +1,8 @@
 //! Evaluates F, its gradient and derived quantities in one pass over rows that arrive block by block.
 
-use super::{CHUNK, Evaluation, NullFigures, NullModel, Objective, Worst, largest};
-use crate::data::rows::{Examples, ValuesRef};
+use super::gradients::Gradients;
+use super::{Evaluation, NullFigures, NullModel, Objective, Worst, largest};
+use crate::data::rows::{Examples, RowsRef, ValuesRef};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
 use rayon::prelude::*;
@@ -11,86 +12,43 @@ pub(crate) struct Evaluator<'a> {
     loss: &'a dyn Loss,
     weights: &'a [f64],
     bias: Option<f64>,
-    null: Option<NullModel>,     // set if the null model is evaluated too
-    parts: Vec<PartialGradient>, // partial gradients, summed in a fixed order
-    losses: f64,
-    slopes: f64,
+    null: Option<NullModel>, // set if the null model is evaluated too
+    gradients: Gradients<2>, // at (w, b), and of the null model
+    sums: [f64; 2],          // of losses and of their derivatives
     rows: usize,
 }
-
-/// Gradients over some of the rows: at (w, b), and for the null model if that is evaluated too.
-struct PartialGradient {
-    here: Vec<[f64; 2]>, // (weight, gradient) pairs: scoring a row fetches the cache lines that its gradient updates
-    null: Vec<f64>,
-}
-
-/// Maximum number of gradients that are summed in parallel. Data with more non-zeros per column use more.
-const PARTS: usize = 8;
 
 impl<'a> Evaluator<'a> {
     /// Creates an evaluator. `nonzeros` is the total number of non-zeros of all rows to come.
     pub fn new(loss: &'a dyn Loss, weights: &'a [f64], bias: Option<f64>, nonzeros: usize) -> Evaluator<'a> {
-        let parts = (nonzeros / (8 * weights.len().max(1))).clamp(1, PARTS);
-        let part =
-            |_| PartialGradient { here: weights.iter().map(|&w| [w, 0.0]).collect(), null: Vec::new() };
-        let (losses, slopes, rows) = (0.0, 0.0, 0);
-        Evaluator {
-            loss,
-            weights,
-            bias,
-            null: None,
-            parts: (0..parts).map(part).collect(),
-            losses,
-            slopes,
-            rows,
-        }
+        let gradients = Gradients::new(weights.len(), nonzeros);
+        Evaluator { loss, weights, bias, null: None, gradients, sums: [0.0; 2], rows: 0 }
     }
 
     /// Also evaluates the null model in the same pass.
-    pub fn with_null(mut self, null: NullModel) -> Evaluator<'a> {
-        self.parts.iter_mut().for_each(|part| part.null = vec![0.0; part.here.len()]);
+    pub fn with_null(self, null: NullModel) -> Evaluator<'a> {
         Evaluator { null: Some(null), ..self }
     }
 
     /// Adds a block of rows. The sums do not depend on the number of threads.
     pub fn add(&mut self, examples: Examples) {
-        let (loss, bias, null) = (self.loss, self.bias, self.null.as_ref());
-        let chunks = examples.len().div_ceil(CHUNK);
-        let of_part = chunks.div_ceil(self.parts.len());
-        let sums = self.parts.par_iter_mut().enumerate().map(|(part, gradients)| {
-            let one = |chunk: usize| {
-                let (mut losses, mut slopes) = (0.0, 0.0);
-                for i in chunk * CHUNK..((chunk + 1) * CHUNK).min(examples.len()) {
-                    let (target, weight) = (examples.targets[i], examples.weight(i));
-                    let score = dot(examples, i, &gradients.here) + bias.unwrap_or(0.0) + examples.offset(i);
-                    losses += weight * loss.value(score, target);
-                    let here = weight * loss.slope(score, target);
-                    slopes += here;
-                    examples.rows.for_each(i, |j, x| gradients.here[j][1] += here * x);
-                    if let Some(null) = null {
-                        let slope = weight * null.slope(loss, target, examples.offset(i));
-                        examples.rows.for_each(i, |j, x| gradients.null[j] += slope * x);
-                    }
-                }
-                (losses, slopes)
-            };
-            (part * of_part..((part + 1) * of_part).min(chunks)).map(one).collect::<Vec<_>>()
+        let (loss, weights, bias) = (self.loss, self.weights, self.bias.unwrap_or(0.0));
+        let null = self.null.as_ref().map(|null| null.slopes(loss, examples));
+        let sums = self.gradients.add(examples.rows, |rows, out, sums| {
+            for (i, out) in rows.zip(out) {
+                let score = dot(examples.rows, i, weights) + bias + examples.offset(i);
+                let here = judge_row(examples, loss, i, score, sums);
+                *out = [here, null.as_ref().map_or(0.0, |null| null(i))];
+            }
         });
-        for (losses, slopes) in sums.collect::<Vec<_>>().into_iter().flatten() {
-            self.losses += losses;
-            self.slopes += slopes;
-        }
+        sums.iter().for_each(|sums| (0..2).for_each(|k| self.sums[k] += sums[k]));
         self.rows += examples.len();
     }
 
     /// Adds the gradient of a block of rows with the given loss derivatives, instead of those at (w, b).
     pub(crate) fn add_derivatives(&mut self, examples: Examples, slope: impl Fn(usize) -> f64 + Sync) {
-        let of_part = examples.len().div_ceil(CHUNK).div_ceil(self.parts.len()) * CHUNK;
-        self.parts.par_iter_mut().enumerate().for_each(|(part, gradients)| {
-            for i in (part * of_part).min(examples.len())..((part + 1) * of_part).min(examples.len()) {
-                let slope = slope(i);
-                examples.rows.for_each(i, |j, x| gradients.here[j][1] += slope * x);
-            }
+        self.gradients.add(examples.rows, |rows, out, _: &mut [f64; 0]| {
+            rows.zip(out).for_each(|(i, out)| *out = [slope(i), 0.0]);
         });
         self.rows += examples.len();
     }
@@ -98,47 +56,75 @@ impl<'a> Evaluator<'a> {
     /// The mean gradient over all rows, per column.
     pub(crate) fn total_gradient(&self) -> Vec<f64> {
         let n = self.rows as f64;
-        let total = |j: usize| self.parts.iter().map(|part| part.here[j][1]).sum::<f64>() / n;
-        (0..self.weights.len()).into_par_iter().map(total).collect()
+        self.gradients.total().into_iter().map(|[here, _]| here / n).collect()
     }
 
-    /// Computes the evaluation from the sums. `null` is the null model if it was not evaluated here.
-    pub fn finish<'p>(
-        self,
-        weighted_penalty: impl Into<WeightedPenalty<'p>>,
-        null: Option<NullFigures>,
-    ) -> Evaluation {
-        self.finish_with_worst(weighted_penalty.into(), null).0
+    /// Computes the evaluation from the sums.
+    pub fn finish<'p>(self, weighted_penalty: impl Into<WeightedPenalty<'p>>) -> Evaluation {
+        let (n, total) = (self.rows as f64, self.gradients.total());
+        let null = self.null.map(|null| NullFigures {
+            baseline: null.baseline,
+            l1_max: largest(total.par_iter().map(|[_, null]| (null / n).abs())),
+        });
+        let found = Sums { total: &total, sums: self.sums, rows: self.rows };
+        found.evaluation(weighted_penalty.into(), self.weights, self.bias.is_some(), null).0
     }
 
-    /// Computes the evaluation, and the coordinate of the largest violation.
-    pub fn finish_with_worst(
+    /// Like [`Evaluator::finish`], for all rows that there are: λ₁_max is free of rounding errors.
+    pub(super) fn finish_all(
         self,
+        examples: Examples,
         weighted_penalty: WeightedPenalty,
+    ) -> (Evaluation, Worst) {
+        let total = self.gradients.total();
+        let gradient = total.iter().map(|[_, null]| *null).collect();
+        let null = self.null.map(|null| null.with_gradient(gradient, examples, self.loss).figures());
+        let found = Sums { total: &total, sums: self.sums, rows: self.rows };
+        found.evaluation(weighted_penalty, self.weights, self.bias.is_some(), null)
+    }
+}
+
+/// Adds the loss of a row and its derivative to the sums, and returns the derivative.
+#[inline(always)]
+pub(super) fn judge_row(
+    examples: Examples,
+    loss: &dyn Loss,
+    i: usize,
+    score: f64,
+    [losses, slopes]: &mut [f64; 2],
+) -> f64 {
+    let (target, weight) = (examples.targets[i], examples.weight(i));
+    *losses += weight * loss.value(score, target);
+    let slope = weight * loss.slope(score, target);
+    *slopes += slope;
+    slope
+}
+
+/// Sums over all rows. The first sum of each column is its gradient at (w, b).
+pub(super) struct Sums<'a, const N: usize> {
+    pub total: &'a [[f64; N]],
+    pub sums: [f64; 2],
+    pub rows: usize,
+}
+
+impl<const N: usize> Sums<'_, N> {
+    /// The evaluation, and the coordinate of the largest violation.
+    pub fn evaluation(
+        &self,
+        weighted_penalty: WeightedPenalty,
+        weights: &[f64],
+        with_bias: bool,
         null: Option<NullFigures>,
     ) -> (Evaluation, Worst) {
-        let n = self.rows as f64;
-        let total = |j: usize, of: fn(&PartialGradient, usize) -> f64| {
-            self.parts.iter().map(|part| of(part, j)).sum::<f64>() / n
-        };
-        let columns = 0..self.weights.len();
-        let of_weights = columns.clone().into_par_iter().map(|j| {
-            (
-                weighted_penalty.violation(j, self.weights[j], total(j, |part, j| part.here[j][1])),
-                Worst::Column(j),
-            )
-        });
-        let of_bias = self.bias.map_or(0.0, |_| (self.slopes / n).abs());
+        let (n, [losses, slopes]) = (self.rows as f64, self.sums);
+        let of_weights = (0..weights.len())
+            .into_par_iter()
+            .map(|j| (weighted_penalty.violation(j, weights[j], self.total[j][0] / n), Worst::Column(j)));
+        let of_bias = if with_bias { (slopes / n).abs() } else { 0.0 };
         let (violation, worst) =
             larger(of_weights.reduce(|| (0.0, Worst::Nowhere), larger), (of_bias, Worst::Bias));
-        let null = null.or_else(|| {
-            let baseline = self.null.as_ref()?.baseline;
-            let gradient = |j: usize| total(j, |part, j| part.null[j]);
-            let l1_max = largest(columns.into_par_iter().map(|j| gradient(j).abs()));
-            Some(NullFigures { baseline, l1_max })
-        });
         let evaluation = Evaluation {
-            objective: Objective { loss: self.losses / n, penalty: weighted_penalty.value(self.weights) },
+            objective: Objective { loss: losses / n, penalty: weighted_penalty.value(weights) },
             violation,
             l1_max: null.map_or(f64::NAN, |null| null.l1_max),
             baseline: null.map_or(f64::NAN, |null| null.baseline),
@@ -148,10 +134,11 @@ impl<'a> Evaluator<'a> {
 }
 
 /// The dot product Σ xⱼwⱼ of a row.
-fn dot(examples: Examples, i: usize, weights: &[[f64; 2]]) -> f64 {
-    match examples.rows.values() {
-        ValuesRef::F32(values) => examples.rows.row(values, i).dot_in_four_sums(|j| weights[j][0]),
-        ValuesRef::F64(values) => examples.rows.row(values, i).dot_in_four_sums(|j| weights[j][0]),
+#[inline(always)]
+pub(super) fn dot(rows: RowsRef, i: usize, weights: &[f64]) -> f64 {
+    match rows.values() {
+        ValuesRef::F32(values) => rows.row(values, i).dot_in_four_sums(|j| weights[j]),
+        ValuesRef::F64(values) => rows.row(values, i).dot_in_four_sums(|j| weights[j]),
     }
 }
 

@@ -18,11 +18,10 @@
 //!
 //! For a piecewise-linear loss, dual ascent improves the derivatives of rows near a kink (`near_kinks`).
 //!
-//! MATHS.md §9 has the proofs. For other losses, the certificate takes two passes over the rows: one for the scores, and one
-//! for the gradient of the corrected derivatives.
+//! MATHS.md §9 has the proofs, and judge.rs the passes over the rows.
 
-use super::near_kinks::ascend;
-use super::{CHUNK, Evaluator, larger, sum};
+use super::judge::Judge;
+use super::{CHUNK, larger, sum};
 use crate::data::rows::Examples;
 use crate::problem::loss::{Derivatives, Loss};
 use crate::problem::penalty::WeightedPenalty;
@@ -42,7 +41,7 @@ use rayon::prelude::*;
 /// let proof = at(0.5);
 /// assert!(proof.objective - proof.dual.unwrap() >= 3.0 - 2.5, "F(½) = 3");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Certificate {
     /// F(w, b).
     pub objective: f64,
@@ -57,13 +56,14 @@ pub struct Certificate {
 }
 
 /// The coordinate that violates the optimality conditions most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Worst {
     /// The weight of this column.
     Column(usize),
     /// The bias.
     Bias,
     /// No coordinate: the violation is zero.
+    #[default]
     Nowhere,
 }
 
@@ -90,45 +90,12 @@ pub(crate) fn certify_with(
     bias: Option<f64>,
     known: Option<f64>,
 ) -> Certificate {
-    let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
-    evaluator.add(examples);
-    let (evaluation, worst) = evaluator.finish_with_worst(weighted_penalty, None);
-    let certificate = Certificate {
-        objective: evaluation.objective.total(),
-        dual: None,
-        relative_gap: None,
-        kkt: evaluation.violation,
-        worst,
-    };
-    if weighted_penalty.penalty.is_none() || examples.is_empty() {
-        return certificate;
-    }
-    let one = |i: usize| ScoredRow {
-        score: examples.score(i, weights, bias.unwrap_or(0.0)),
-        target: examples.targets[i],
-        weight: examples.weight(i),
-        offset: examples.offset(i),
-    };
-    let kept: Vec<ScoredRow> = (0..examples.len()).into_par_iter().map(one).collect();
-    let slopes = balanced_slopes(&kept, loss, bias.is_some());
-    let bound = |slopes: &[f64]| {
-        let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
-        evaluator.add_derivatives(examples, |i| kept[i].weight * slopes[i]);
-        let gradient = evaluator.total_gradient();
-        certificate.with_dual(Dual { kept: &kept, slopes, gradient: &gradient, loss, weighted_penalty })
-    };
-    let plain = bound(&slopes);
-    if let Some(known) = known {
-        return plain.at_least(known);
-    }
-    let (mut best, mut idle) = (plain, 0);
-    ascend(examples, loss, weighted_penalty, weights, bias.is_some(), &kept, &slopes, &mut |slopes| {
-        let before = best.dual;
-        best = bound(slopes).dual.map_or(best, |dual| best.at_least(dual));
-        idle += usize::from(best.dual <= before);
-        idle < 2 && best.relative_gap > Some(CLOSE)
-    });
-    best
+    Judge { examples, loss, weighted_penalty, weights, bias }.certify(known).1
+}
+
+/// Whether dual ascent near kinks need not go on.
+pub(super) fn close_enough(certificate: &Certificate) -> bool {
+    certificate.relative_gap.is_none_or(|gap| gap <= CLOSE)
 }
 
 /// What a solver knows of a point. Sums over rows, not means.
@@ -229,7 +196,7 @@ impl Certificate {
     }
 
     /// Takes another lower bound if it is higher, and not above F by more than rounding.
-    fn at_least(self, bound: f64) -> Certificate {
+    pub(super) fn at_least(self, bound: f64) -> Certificate {
         let higher = self.dual.is_none_or(|dual| bound > dual);
         if !(higher && bound <= self.objective + 1e-9 * self.objective.abs()) {
             return self;
@@ -250,75 +217,6 @@ pub(crate) struct ScoredRow {
     pub target: f64,
     pub weight: f64,
     pub offset: f64, // part of the score
-}
-
-/// The loss derivative of each row at its score. With a bias, scores are shifted so that the weighted sum is
-/// zero.
-pub(crate) fn balanced_slopes(kept: &[ScoredRow], loss: &dyn Loss, with_bias: bool) -> Vec<f64> {
-    let (low, high, share) = match with_bias {
-        false => (0.0, 0.0, 0.0),
-        true => match balance(kept, loss) {
-            Some(found) => found,
-            None => return vec![0.0; kept.len()], // all derivatives have the same sign, so only the zero vector sums to zero
-        },
-    };
-    let one = |row: &ScoredRow| {
-        let (a, b) = (loss.slope(row.score + low, row.target), loss.slope(row.score + high, row.target));
-        ((1.0 - share) * a + share * b).clamp(a.min(b), a.max(b)) // rounding must not leave the domain
-    };
-    kept.par_iter().with_min_len(CHUNK).map(one).collect()
-}
-
-/// The shift of the bias at which the weighted loss derivatives sum to zero, or 0 if there is none.
-pub(crate) fn balancing_shift(kept: &[ScoredRow], loss: &dyn Loss) -> f64 {
-    balance(kept, loss).map_or(0.0, |(low, high, share)| low + share * (high - low))
-}
-
-/// Two shifts of the bias that bracket the best one, and the mixing share of the second at which derivatives
-/// sum to zero.
-///
-/// `None` if the sum has the same sign for every bias.
-fn balance(kept: &[ScoredRow], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
-    let total = |b: f64| sum(kept.len(), |i| kept[i].weight * loss.slope(kept[i].score + b, kept[i].target));
-    let mut step = 1e-6;
-    let start = total(0.0);
-    let (mut low, mut high) = ((0.0, start), (0.0, start));
-    // The sum increases with b. Move with growing steps until the sign changes.
-    while high.1 < 0.0 && step < 1e300 {
-        low = high;
-        high = (step, total(step));
-        step *= 8.0;
-    }
-    while low.1 > 0.0 && step < 1e300 {
-        high = low;
-        low = (-step, total(-step));
-        step *= 8.0;
-    }
-    if !(low.1 <= 0.0 && high.1 >= 0.0) {
-        return None;
-    }
-    // Try in turn: the secant, a point beside it on the side of the sign change, and the midpoint.
-    let narrow = |low: f64, high: f64| 1e-8 * (1.0 + low.abs().max(high.abs()));
-    for turn in 0..200 {
-        let (a, b) = (low.0, high.0);
-        if b - a <= narrow(a, b) || low.1 == 0.0 || high.1 == 0.0 {
-            break;
-        }
-        let chord = a - low.1 * (b - a) / (high.1 - low.1);
-        let at = match turn % 3 {
-            0 => chord,
-            1 if -low.1 < high.1 => a + 0.5 * narrow(a, b), // the lower end is nearer
-            1 => b - 0.5 * narrow(a, b),
-            _ => 0.5 * (a + b),
-        };
-        let at = if at > a && at < b { at } else { 0.5 * (a + b) };
-        match (at, total(at)) {
-            end if end.1 <= 0.0 => low = end,
-            end => high = end,
-        }
-    }
-    let share = if low.1 == 0.0 { 0.0 } else { -low.1 / (high.1 - low.1) };
-    Some((low.0, high.0, share))
 }
 
 /// The dual bound of the corrected derivatives.
@@ -353,9 +251,15 @@ impl Dual<'_> {
     /// D of the derivatives times `share`, and the magnitude of its terms.
     fn at(&self, share: f64) -> (f64, f64) {
         let [of_rows, size] = self.conjugates(share).map(|sum| sum / self.kept.len() as f64);
-        let over = |j: usize| self.weighted_penalty.one(j).conjugate(share * self.gradient[j]);
-        let has_conjugate = self.weighted_penalty.penalty.l2 > 0.0 || self.weighted_penalty.is_bounded();
-        let of_weights = if has_conjugate { sum(self.gradient.len(), over) } else { 0.0 };
+        let (penalty, gradient) = (self.weighted_penalty, self.gradient);
+        let of_weights = match () {
+            () if penalty.penalty.l2 == 0.0 && !penalty.is_bounded() => 0.0,
+            () if penalty.factors.is_none() && !penalty.is_bounded() => {
+                let one = penalty.one(0); // the same for all
+                sum(gradient.len(), |j| one.conjugate(share * gradient[j]))
+            }
+            () => sum(gradient.len(), |j| penalty.one(j).conjugate(share * gradient[j])),
+        };
         (-of_rows - of_weights, size)
     }
 

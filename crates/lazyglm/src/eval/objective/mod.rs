@@ -14,21 +14,26 @@
 //! assert!(f(&trained.weights, trained.bias) < f(&[0.0; 100], 0.0));
 //! ```
 
+mod balance;
 mod evaluator;
 mod gap;
+mod gradients;
 mod heads;
 mod heads_gap;
+mod judge;
 mod near_kinks;
 mod null_model;
 mod softmax_gap;
 
+pub(crate) use balance::{balanced_slopes, balancing_shift};
 pub(crate) use evaluator::Evaluator;
 use evaluator::larger;
 pub use gap::{Certificate, Worst, certify};
-pub(crate) use gap::{Dual, Known, ScoredRow, balanced_slopes, balancing_shift, certify_known, certify_with};
+pub(crate) use gap::{Dual, Known, ScoredRow, certify_known, certify_with};
 pub(crate) use heads::NullHeads;
 pub use heads::{HeadsEvaluation, of_heads};
 pub(crate) use heads_gap::{certify_each_head, certify_heads};
+pub(crate) use judge::Judge;
 pub(crate) use null_model::{NullFigures, NullModel, best_bias, starting_bias};
 pub use softmax_gap::{SoftmaxProblem, certify_softmax};
 
@@ -196,10 +201,7 @@ pub fn evaluate(
     weights: &[f64],
     bias: Option<f64>,
 ) -> Evaluation {
-    let null = NullModel::of(examples, loss, bias.is_some());
-    let mut evaluator = Evaluator::new(loss, weights, bias, examples.rows.nonzeros());
-    evaluator.add(examples);
-    evaluator.finish(penalty, Some(null.figures()))
+    Judge { examples, loss, weighted_penalty: penalty.into(), weights, bias }.evaluate()
 }
 
 /// Σ of `one(i)` over 0..n.

@@ -5,6 +5,7 @@
 //! λ₁_max = maxⱼ |g₀ⱼ|                 o: row offsets, zero if there are none
 //! ```
 
+use super::gradients::Gradients;
 use super::{largest, sum};
 use crate::data::rows::Examples;
 use crate::problem::loss::{Admits, Loss};
@@ -50,30 +51,36 @@ impl NullModel {
         NullModel { low, high, share, baseline, gradient: Vec::new() }
     }
 
-    /// Evaluates the null model of these rows, including its gradient. Runs on one thread, because training
-    /// may run in parallel.
+    /// Evaluates the null model of these rows, including its gradient.
     pub fn of(examples: Examples, loss: &dyn Loss, with_bias: bool) -> NullModel {
         let null = NullModel::new(&pooled_by_target(examples), loss, with_bias);
-        let mut gradient = vec![0.0; examples.rows.columns()];
-        let (mut slopes, mut largest) = (0.0, 0.0f64);
-        for i in 0..examples.len() {
-            let slope = examples.weight(i) * null.slope(loss, examples.targets[i], examples.offset(i));
-            if slope != 0.0 {
-                slopes += slope.abs();
-                examples.rows.for_each(i, |j, x| {
-                    gradient[j] += slope * x;
-                    largest = largest.max(x.abs());
-                });
-            }
-        }
+        let slope = null.slopes(loss, examples);
+        let mut gradient = Gradients::<1>::new(examples.rows.columns(), examples.rows.nonzeros());
+        gradient.add(examples.rows, |rows, out, _: &mut [f64; 0]| {
+            rows.zip(out).for_each(|(i, out)| *out = [slope(i)]);
+        });
+        drop(slope);
+        let gradient = gradient.total().into_iter().map(|[sum]| sum).collect();
+        null.with_gradient(gradient, examples, loss)
+    }
+
+    /// Adds the gradient, given its sums over the rows.
+    pub(super) fn with_gradient(
+        self,
+        mut gradient: Vec<f64>,
+        examples: Examples,
+        loss: &dyn Loss,
+    ) -> NullModel {
+        let slope = self.slopes(loss, examples);
+        let slopes: f64 = (0..examples.len()).map(|i| slope(i).abs()).sum();
         // Usually one component is far above rounding error, and no second pass is needed.
         let most = gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
-        if most <= SURE * slopes * largest {
-            zero_rounding_errors(&mut gradient, examples, loss, &null);
+        if most <= SURE * slopes * examples.rows.largest_magnitude() {
+            zero_rounding_errors(&mut gradient, examples, loss, &self);
         }
         let n = examples.len() as f64;
         gradient.iter_mut().for_each(|g| *g /= n);
-        NullModel { gradient, ..null }
+        NullModel { gradient, ..self }
     }
 
     /// The best bias.
@@ -87,6 +94,30 @@ impl NullModel {
         match self.share {
             0.0 => at(self.low),
             share => (1.0 - share) * at(self.low) + share * at(self.high),
+        }
+    }
+
+    /// The loss derivative of each row, times the weight of the row.
+    pub(super) fn slopes<'a>(
+        &'a self,
+        loss: &'a dyn Loss,
+        examples: Examples<'a>,
+    ) -> impl Fn(usize) -> f64 + Sync {
+        let two = loss.admits() == Admits::Classes && examples.offsets.is_none();
+        let of_classes = two.then(|| [-1.0, 1.0].map(|target| self.slope(loss, target, 0.0)));
+        move |i| {
+            let target = examples.targets[i];
+            let slope = match of_classes {
+                Some([negative, positive]) => {
+                    if target > 0.0 {
+                        positive
+                    } else {
+                        negative
+                    }
+                }
+                None => self.slope(loss, target, examples.offset(i)),
+            };
+            examples.weight(i) * slope
         }
     }
 

@@ -36,6 +36,7 @@ impl OneWeight {
 
     /// The rate at which the loss falls when the weight leaves zero in the better allowed direction, for the gradient
     /// `g` of the loss.
+    #[inline]
     pub fn steepness(&self, g: f64) -> f64 {
         let [low, high] = self.range;
         match (low < 0.0, high > 0.0) {
@@ -47,6 +48,7 @@ impl OneWeight {
     }
 
     /// The excess of the gradient over λ₁, in the directions that the bounds allow.
+    #[inline]
     pub fn excess_gradient(&self, g: f64) -> f64 {
         positive_part(self.steepness(g) - self.penalty.l1)
     }
@@ -65,6 +67,7 @@ impl OneWeight {
 
     /// The magnitude of the weight that attains the conjugate. Infinite if λ₂ = 0, the gradient exceeds λ₁ and there
     /// is no bound.
+    #[inline]
     pub fn reply(&self, g: f64) -> f64 {
         let beyond = self.excess_gradient(g);
         if beyond == 0.0 {
@@ -77,6 +80,7 @@ impl OneWeight {
 
     /// The conjugate r*(−g). A weight with λ₂ = 0 and no bound has a constraint instead, |g| ≤ λ₁, which the caller
     /// keeps by [`OneWeight::share`].
+    #[inline]
     pub fn conjugate(&self, g: f64) -> f64 {
         let (beyond, l2) = (self.excess_gradient(g), self.penalty.l2);
         match self.reply(g) {

@@ -26,7 +26,8 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     let evaluation = job.evaluation(task);
     let verdicts = objective::of_heads(&evaluation, &heads);
     // It takes three passes per head, which is long after a few epochs of SGD, and short after the optimum.
-    let proof = (settings.solver == Solver::Newton).then(|| objective::certify_heads(&evaluation, &heads));
+    let wanted = settings.certificate && settings.solver == Solver::Newton;
+    let proof = wanted.then(|| objective::certify_heads(&evaluation, &heads));
     let sum = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).sum::<f64>();
     let most = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).fold(0.0, larger_or_nan);
     let counts = targets.sets.counts(heads.len());

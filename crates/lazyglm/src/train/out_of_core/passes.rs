@@ -62,7 +62,7 @@ impl WorkingSet<'_> {
         })?;
         let evaluation = (seen == Seen::All).then(|| {
             self.gradient = evaluator.total_gradient();
-            evaluator.finish(settings.weighted_penalty(), None)
+            evaluator.finish(settings.weighted_penalty())
         });
         (self.weights, self.targets) = (weights, targets);
         self.row_weights = job.problem.is_weighted().then_some(row_weights);

@@ -1,0 +1,65 @@
+//! Sums of rows times derivatives, several of them in one pass.
+//!
+//! ```text
+//! gⱼₗ = Σᵢ uᵢₗ·xᵢⱼ        for N vectors of derivatives, l = 1 … N, side by side in memory
+//! ```
+
+use super::CHUNK;
+use crate::data::rows::RowsRef;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Maximum number of parts of the rows that are summed in parallel.
+const PARTS: usize = 8;
+/// Each part has at least this many non-zeros per column, because its sums have to be cleared and added up.
+const LEAST: usize = 16;
+/// Number of rows whose derivatives are computed before they are multiplied with the rows, which are then in cache.
+const BLOCK: usize = 128;
+
+/// Sums over parts of the rows. The parts do not depend on the number of threads, so the bits do not either.
+pub(crate) struct Gradients<const N: usize> {
+    parts: Vec<Vec<[f64; N]>>,
+}
+
+impl<const N: usize> Gradients<N> {
+    /// Creates sums that are zero, for rows with this number of non-zeros in total.
+    pub fn new(columns: usize, nonzeros: usize) -> Gradients<N> {
+        let parts = 1 << (nonzeros / (LEAST * columns.max(1))).clamp(1, PARTS).ilog2();
+        Gradients { parts: (0..parts).map(|_| vec![[0.0; N]; columns]).collect() }
+    }
+
+    /// Adds rows. `fill` writes the derivatives of some rows, and may add to sums of its own. Returns these sums for one chunk
+    /// of the rows after another.
+    pub fn add<const S: usize>(
+        &mut self,
+        rows: RowsRef,
+        fill: impl Fn(Range<usize>, &mut [[f64; N]], &mut [f64; S]) + Sync,
+    ) -> Vec<[f64; S]> {
+        let chunks = rows.len().div_ceil(CHUNK);
+        let of_part = chunks.div_ceil(self.parts.len());
+        let sums = self.parts.par_iter_mut().enumerate().map(|(part, gradient)| {
+            let mut slopes = [[0.0; N]; BLOCK];
+            let mut one = |chunk: usize| {
+                let (mut sums, end) = ([0.0; S], ((chunk + 1) * CHUNK).min(rows.len()));
+                for first in (chunk * CHUNK..end).step_by(BLOCK) {
+                    let some = first..(first + BLOCK).min(end);
+                    let slopes = &mut slopes[..some.len()];
+                    fill(some, slopes, &mut sums);
+                    rows.scatter(first, slopes, gradient);
+                }
+                sums
+            };
+            (part * of_part..((part + 1) * of_part).min(chunks)).map(&mut one).collect::<Vec<_>>()
+        });
+        sums.collect::<Vec<_>>().concat()
+    }
+
+    /// The sums over all rows, per column.
+    pub fn total(&self) -> Vec<[f64; N]> {
+        let one = |j: usize| {
+            let add = |sum: [f64; N], part: &Vec<[f64; N]>| std::array::from_fn(|l| sum[l] + part[j][l]);
+            self.parts.iter().fold([0.0; N], add)
+        };
+        (0..self.parts[0].len()).into_par_iter().with_min_len(CHUNK).map(one).collect()
+    }
+}

@@ -1,0 +1,120 @@
+//! What a report says of one model on rows in memory.
+//!
+//! ```text
+//! evaluate    F, violation, null model                  one pass over the rows
+//! certify     the same and the dual value D ≤ F*        two passes: scores, from which the bias of the dual point follows, then
+//!                                                       all gradients side by side; more for a piecewise-linear loss
+//! ```
+
+use super::balance::balanced_slopes;
+use super::evaluator::{Sums, dot, judge_row};
+use super::gap::close_enough;
+use super::gradients::Gradients;
+use super::near_kinks::ascend;
+use super::{CHUNK, Certificate, Dual, Evaluation, Evaluator, NullModel, ScoredRow, Worst};
+use crate::data::rows::Examples;
+use crate::problem::loss::Loss;
+use crate::problem::penalty::WeightedPenalty;
+use crate::problem::source::pooled_by_target;
+use rayon::prelude::*;
+
+/// A model and the rows to judge it by.
+pub(crate) struct Judge<'a> {
+    pub examples: Examples<'a>,
+    pub loss: &'a dyn Loss,
+    pub weighted_penalty: WeightedPenalty<'a>,
+    pub weights: &'a [f64],
+    pub bias: Option<f64>,
+}
+
+impl Judge<'_> {
+    /// F, its violation and the null model.
+    pub fn evaluate(&self) -> Evaluation {
+        self.evaluate_with_worst().0
+    }
+
+    fn evaluate_with_worst(&self) -> (Evaluation, Worst) {
+        let nonzeros = self.examples.rows.nonzeros();
+        let evaluator = Evaluator::new(self.loss, self.weights, self.bias, nonzeros);
+        let mut evaluator = evaluator.with_null(self.null_model());
+        evaluator.add(self.examples);
+        evaluator.finish_all(self.examples, self.weighted_penalty)
+    }
+
+    fn null_model(&self) -> NullModel {
+        NullModel::new(&pooled_by_target(self.examples), self.loss, self.bias.is_some())
+    }
+
+    /// The same, and a lower bound on F. `known` is a lower bound that the solver found, if any: it saves the passes near kinks.
+    pub fn certify(&self, known: Option<f64>) -> (Evaluation, Certificate) {
+        let &Judge { examples, loss, weighted_penalty, weights, bias } = self;
+        if weighted_penalty.penalty.is_none() || examples.is_empty() {
+            let (evaluation, worst) = self.evaluate_with_worst();
+            return (evaluation, certificate(&evaluation, worst));
+        }
+        let one = |i: usize| ScoredRow {
+            score: dot(examples.rows, i, weights) + bias.unwrap_or(0.0) + examples.offset(i),
+            target: examples.targets[i],
+            weight: examples.weight(i),
+            offset: examples.offset(i),
+        };
+        let kept: Vec<ScoredRow> =
+            (0..examples.len()).into_par_iter().with_min_len(CHUNK / 4).map(one).collect();
+        let slopes = balanced_slopes(&kept, loss, bias.is_some());
+        let null = self.null_model();
+        let of_null = null.slopes(loss, examples);
+        let mut gradients = Gradients::<4>::new(weights.len(), examples.rows.nonzeros());
+        let parts = gradients.add(examples.rows, |rows, out, sums| {
+            for (i, out) in rows.zip(out) {
+                let here = judge_row(examples, loss, i, kept[i].score, sums);
+                *out = [here, kept[i].weight * slopes[i], of_null(i), 0.0];
+            }
+        });
+        let total = gradients.total();
+        drop((gradients, of_null));
+        let sums = parts.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]]);
+        let null = null.with_gradient(total.iter().map(|sums| sums[2]).collect(), examples, loss).figures();
+        let found = Sums { total: &total, sums, rows: examples.len() };
+        let (evaluation, worst) = found.evaluation(weighted_penalty, weights, bias.is_some(), Some(null));
+        let n = examples.len() as f64;
+        let bound = |slopes: &[f64], gradient: &[f64]| {
+            let dual = Dual { kept: &kept, slopes, gradient, loss, weighted_penalty };
+            certificate(&evaluation, worst).with_dual(dual)
+        };
+        let gradient: Vec<f64> = total.iter().map(|sums| sums[1] / n).collect();
+        drop(total);
+        let plain = bound(&slopes, &gradient);
+        if let Some(known) = known {
+            return (evaluation, plain.at_least(known));
+        }
+        let (mut best, mut idle) = (plain, 0);
+        let with_bias = bias.is_some();
+        ascend(examples, loss, weighted_penalty, weights, with_bias, &kept, &slopes, &mut |slopes| {
+            let before = best.dual;
+            let gradient = self.gradient(|i| kept[i].weight * slopes[i]);
+            best = bound(slopes, &gradient).dual.map_or(best, |dual| best.at_least(dual));
+            idle += usize::from(best.dual <= before);
+            idle < 2 && !close_enough(&best)
+        });
+        (evaluation, best)
+    }
+
+    /// The mean gradient of the given loss derivatives.
+    fn gradient(&self, slope: impl Fn(usize) -> f64 + Sync) -> Vec<f64> {
+        let nonzeros = self.examples.rows.nonzeros();
+        let mut evaluator = Evaluator::new(self.loss, self.weights, self.bias, nonzeros);
+        evaluator.add_derivatives(self.examples, slope);
+        evaluator.total_gradient()
+    }
+}
+
+/// The certificate without a lower bound.
+fn certificate(evaluation: &Evaluation, worst: Worst) -> Certificate {
+    Certificate {
+        objective: evaluation.objective.total(),
+        dual: None,
+        relative_gap: None,
+        kkt: evaluation.violation,
+        worst,
+    }
+}
