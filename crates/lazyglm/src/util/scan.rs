@@ -32,6 +32,14 @@ pub(crate) fn whole_in(text: &[u8], start: usize, end: usize) -> Option<u64> {
     number(word(text, start, end)?)
 }
 
+/// Parses a colon and one digit from 1 to 9, the most frequent form of a value.
+#[inline(always)]
+pub(crate) fn count_in(text: &[u8], colon: usize) -> Option<f64> {
+    let bytes: [u8; 2] = text.get(colon..colon + 2)?.try_into().ok()?;
+    let beyond = u16::from_be_bytes(bytes).wrapping_sub(u16::from_be_bytes(*b":1")); // above 8 for any other colon or digit
+    (beyond < 9).then(|| f64::from(beyond + 1))
+}
+
 /// Parses all of `text[start..end]` as a decimal number of up to eight bytes, without sign and exponent.
 ///
 /// The result has the same bits as the standard library's, because fewer than 16 digits are divided once by
@@ -70,6 +78,16 @@ const POWERS: [f64; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_is_a_colon_and_a_digit_above_zero() {
+        for (first, second) in (0..=255).flat_map(|first| (0..=255).map(move |second| (first, second))) {
+            let expected =
+                (first == b':' && (b'1'..=b'9').contains(&second)).then(|| f64::from(second - b'0'));
+            assert_eq!(count_in(&[b'7', first, second], 1), expected, "{first} {second}");
+        }
+        assert_eq!(count_in(b":", 0), None);
+    }
 
     #[test]
     fn numbers_are_those_of_the_standard_library() {

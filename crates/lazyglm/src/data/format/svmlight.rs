@@ -136,7 +136,10 @@ impl Svmlight {
             }
             let (colon, end) = (marks[0] as usize, marks[1] as usize);
             let id = index_in(text, at + 1, colon)?;
-            let value = value_in(text, colon + 1, end)?;
+            let value = match end - colon {
+                2 => scan::count_in(text, colon)?,
+                _ => value_in(text, colon + 1, end)?,
+            };
             if text[colon] != b':' || id < least || value == 0.0 {
                 return None;
             }
