@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-distributed bench-spark \
+.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-distributed bench-spark \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -20,6 +20,8 @@ test:                   ## everything the gate checks
 	cargo test -p lazyglm --bench epoch --quiet
 	cargo run -p lazyglm --example spam --quiet
 	cargo test --workspace --quiet
+	$(PYTHON) -m unittest bench.tests.test_instructions
+	$(MAKE) bench-instructions
 	cargo clippy -p lazyglm --features parquet --test laws_format_parquet --quiet -- -D warnings
 	cargo test -p lazyglm --features parquet --test laws_format_parquet --quiet
 	$(MAKE) python-test
@@ -147,6 +149,9 @@ bench-distributed: $(WHEEL_ENV)/ready    ## rounds over partitions: quality, two
 
 bench-before-after: build               ## two builds of the program in one run: BEFORE=OLD/lazyglm, DATA=DIR ROUNDS=5
 	$(PYTHON) -m bench.before_after --before "$(BEFORE)" --after "$(TARGET)/release/lazyglm" $(if $(DATA),--data "$(DATA)") $(if $(ROUNDS),--rounds $(ROUNDS))
+
+bench-instructions:     ## instructions of the parser, the kernel, the lanes and the judge: fails above those of bench/instructions.json by 5 %; RECORD=1 writes them
+	$(PYTHON) -m bench.instructions $(if $(RECORD),--record)
 
 bench-paper:            ## the paper's table, and one epoch of each update
 	cargo run --release --quiet --bin lazyglm -- bench paper --rows 200000
