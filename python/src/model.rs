@@ -163,7 +163,7 @@ impl Linear<'_> {
             let wrong = |e| Error::call(format!("how to read files is not understood: {e}"), "report this");
             return serde_json::from_str(text).map_err(wrong);
         }
-        let column = |name: &String| Column { name: name.clone(), kind: ColumnKind::Number };
+        let column = |name: &String| Column::new(name.as_str(), ColumnKind::Number);
         let table = |names: &Vec<String>| Csv { delimiter: ',', columns: names.iter().map(column).collect() };
         let recipe = self.names.as_ref().map(|names| FormatSpec::Csv(table(names)));
         Ok(ReadConfig { recipe: recipe.unwrap_or_default(), ..ReadConfig::default() })

@@ -48,6 +48,7 @@ pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
         offset: args.offset_column.clone(),
         drop: args.drop.clone(),
         categorical: args.categorical.clone(),
+        missing: args.missing.map(Into::into),
         text: args.text.clone(),
         hash_bits: args.hash_bits,
         interact: args.interact.iter().map(pair).collect::<Result<_>>()?,

@@ -11,6 +11,27 @@ pub enum Multiclass {
     Softmax,
 }
 
+/// What a missing number of a table becomes.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Missing {
+    /// Zero.
+    Zero,
+    /// The mean of its column.
+    Mean,
+    /// The mean of its column, and a feature that says that the number is missing.
+    Indicator,
+}
+
+impl From<Missing> for lazyglm::data::format::Missing {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::Zero => Self::Zero,
+            Missing::Mean => Self::Mean,
+            Missing::Indicator => Self::Indicator,
+        }
+    }
+}
+
 /// The score above which a label is predicted.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Thresholds {

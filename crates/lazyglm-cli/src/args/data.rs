@@ -1,5 +1,6 @@
 //! How to read data, and the verbs that look at data alone: `stats` and `convert`.
 
+use super::choices::Missing;
 use super::tables::{formats, formats_out};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
@@ -22,6 +23,10 @@ pub struct ReadConfig {
     /// Columns whose numbers are categories: one feature per value
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "Data")]
     pub categorical: Vec<String>,
+    /// What a missing number becomes (csv, jsonl, parquet): zero, the mean of its column, or the mean and a feature
+    /// COLUMN=missing [default: indicator]
+    #[arg(long, value_name = "HOW", help_heading = "Data")]
+    pub missing: Option<Missing>,
     /// How text becomes features: words=1-3,chars=3-5,case=lower|keep,value=tf|binary|sublinear,idf=yes|no,norm=l2|none
     /// [default: words=1-2,chars=none,case=lower,value=sublinear,idf=no,norm=l2]
     #[arg(long, value_name = "K=V,…", help_heading = "Data")]

@@ -5,7 +5,7 @@ use crate::offsets::Offsets;
 use crate::print::{self, count, note, unseen_note};
 use crate::stages::{Stage, Stages};
 use crate::verbs::evaluate_classes;
-use lazyglm::data::format::ReadOptions;
+use lazyglm::data::format::{DirtyCells, ReadOptions};
 use lazyglm::eval::metrics::{ByKind, Metrics, metrics};
 use lazyglm::{Error, Model, Place, Result, Scorer, data::dataset, targets_of};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
     let mut stages = Stages::new();
     let mut scorer = Scorer::new(&model);
     let mut offsets = Offsets::read(&model, &args.data, args.offset.as_deref())?;
-    let (mut scores, mut targets, mut with_query) = (Vec::new(), Vec::new(), 0);
+    let (mut scores, mut targets, mut with_query, mut dirty) = (Vec::new(), Vec::new(), 0, Vec::new());
     let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
     dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
         stages.end(Stage::Read);
@@ -41,6 +41,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
             }
         }
         with_query += block.with_query;
+        DirtyCells::join(&mut dirty, &block.dirty);
         stages.end(Stage::Evaluate);
         Ok(())
     })?;
@@ -52,6 +53,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
     let unseen = scorer.unseen().map(unseen_note);
     dataset::query_note(&args.data, with_query)
         .into_iter()
+        .chain(dirty.iter().map(|cells| cells.note(&args.data)))
         .chain(unseen)
         .for_each(|text| note(args.quiet, &text));
     let figures = metrics(&*model.loss, &scores, &targets);

@@ -6,7 +6,7 @@ use crate::print::{self, count, note, unseen_note};
 use crate::stages::{Stage, Stages};
 use crate::verbs::evaluate::check_loss;
 use lazyglm::data::feature_ids::one_line;
-use lazyglm::data::format::ReadOptions;
+use lazyglm::data::format::{DirtyCells, ReadOptions};
 use lazyglm::eval::metrics::{HeadFigures, HeadMetrics, Tally};
 use lazyglm::problem::task::{Unknown, sets_of};
 use lazyglm::{Error, HeadKind, Heads, Model, Place, Result, Scorer, data::dataset};
@@ -18,7 +18,7 @@ const SHOWN: usize = 30;
 /// Prints the metrics of the model.
 pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     let (mut scorer, mut tally) = (Scorer::new(model), Tally::new(heads, &*model.loss));
-    let (mut scores, mut with_query, mut rows) = (Vec::new(), 0, 0);
+    let (mut scores, mut with_query, mut dirty, mut rows) = (Vec::new(), 0, Vec::new(), 0);
     let (mut unknown, mut stages) = (Unknown::default(), Stages::new());
     let mut offsets = Offsets::read(model, &args.data, args.offset.as_deref())?;
     let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
@@ -48,6 +48,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
         }
         rows += block.rows.len();
         with_query += block.with_query;
+        DirtyCells::join(&mut dirty, &block.dirty);
         stages.end(Stage::Evaluate);
         Ok(())
     })?;
@@ -56,6 +57,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
         return Err(Error::data(Place::file(&args.data), "there are no rows in it", "give a file with data"));
     }
     let notes = dataset::query_note(&args.data, with_query).into_iter();
+    let notes = notes.chain(dirty.iter().map(|cells| cells.note(&args.data)));
     let notes = notes.chain(scorer.unseen().map(unseen_note)).chain(unknown.note());
     notes.for_each(|text| note(args.quiet, &text));
     let figures = tally.figures();

@@ -5,7 +5,7 @@ use crate::offsets::Offsets;
 use crate::print::{cannot_print, note, standard_output, unseen_note, warning};
 use crate::stages::{Stage, Stages};
 use crate::verbs::common::refuse_same;
-use lazyglm::data::format::ReadOptions;
+use lazyglm::data::format::{DirtyCells, ReadOptions};
 use lazyglm::{
     Error, HeadKind, Model, Output, Place, Prediction, Result, Scorer, data::dataset, util::files,
 };
@@ -37,6 +37,7 @@ pub fn run(args: &Predict) -> Result<()> {
         offsets: Offsets::read(&model, &args.data, args.offset.as_deref())?,
         quiet: args.quiet,
         with_query: 0,
+        dirty: Vec::new(),
         values: 0,
         unseen: None,
     };
@@ -63,7 +64,8 @@ pub fn run(args: &Predict) -> Result<()> {
     }
     job.stages.end(Stage::Write);
     job.stages.print(args.timings);
-    let notes = dataset::query_note(&args.data, job.with_query).into_iter().chain(job.unseen);
+    let dirty = job.dirty.iter().map(|cells| cells.note(&args.data));
+    let notes = dataset::query_note(&args.data, job.with_query).into_iter().chain(dirty).chain(job.unseen);
     notes.for_each(|text| note(args.quiet, &text));
     if job.values == 0 {
         warning(
@@ -84,6 +86,7 @@ struct Job<'a> {
     offsets: Offsets<'a>,
     quiet: bool,
     with_query: usize,
+    dirty: Vec<DirtyCells>,
     values: usize,
     unseen: Option<String>,
 }
@@ -114,6 +117,7 @@ impl Job<'_> {
             rows += block.rows.len();
             self.values += block.rows.nonzeros();
             self.with_query += block.with_query;
+            DirtyCells::join(&mut self.dirty, &block.dirty);
             self.stages.end(Stage::Evaluate);
             Ok(())
         })?;

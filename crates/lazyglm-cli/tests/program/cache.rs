@@ -165,7 +165,7 @@ fn spoilt() -> Vec<(&'static str, Spoil)> {
             let bytes = folder.read(cache);
             folder.write(cache, &bytes[..bytes.len() / 2]);
         }),
-        ("cut short", |folder, cache| folder.write(cache, b"lazyglm cache 3\n")),
+        ("cut short", |folder, cache| folder.write(cache, b"lazyglm cache 4\n")),
         ("another version", |folder, cache| {
             let mut bytes = folder.read(cache);
             bytes[14] = b'9';

@@ -33,6 +33,7 @@ mod shown;
 mod signals;
 mod solvers;
 mod stats;
+mod tables;
 mod threads;
 mod timings;
 mod tune;

@@ -68,6 +68,7 @@ parameters! {
     Lower "lower" "The lowest value of the weights."
     Memory "memory" "The memory that training may use."
     Method "method" "The way in which a step applies the penalty."
+    Missing "missing" "What a missing number of a table becomes: zero, the mean, or the mean and an indicator."
     Multiclass "multiclass" "The way in which more than two classes are learnt."
     Multilabel "multilabel" "Whether targets are sets of labels."
     Nonnegative "nonnegative" "Whether all weights must be at least zero."

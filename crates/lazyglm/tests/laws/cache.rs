@@ -258,7 +258,7 @@ fn a_cache_cut_short_or_too_long_is_not_used() {
     }
     not_used(&folder, &[&cache[..], b"\n"].concat(), &expected, &cache, true);
     not_used(&folder, &[&cache[..], &cache[..]].concat(), &expected, &cache, true);
-    not_used(&folder, b"lazyglm cache 3\n", &expected, &cache, true);
+    not_used(&folder, b"lazyglm cache 4\n", &expected, &cache, true);
     not_used(&folder, SMALL.as_bytes(), &expected, &cache, true);
 }
 

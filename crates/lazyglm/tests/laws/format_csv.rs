@@ -1,7 +1,7 @@
 //! Laws of tables: what is written reads back, in blocks of any size, and every error has its place and a next step.
 
 use crate::common::reading::{error, read, read_in_blocks, recipe};
-use lazyglm::data::format::{ColumnKind, FormatSpec, Parsed, ReadOptions};
+use lazyglm::data::format::{ColumnKind, FormatSpec, Missing, Parsed, ReadOptions};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,6 +10,11 @@ const PEOPLE: &[u8] = b"age,city,label\n31,Oslo,yes\n,Bergen,no\n0,NA,yes\n";
 
 fn asked() -> ReadOptions {
     ReadOptions::default()
+}
+
+/// Missing numbers give no feature.
+fn zero() -> ReadOptions {
+    ReadOptions { missing: Some(Missing::Zero), ..asked() }
 }
 
 fn with_target(target: &str) -> ReadOptions {
@@ -23,7 +28,7 @@ fn kinds(bytes: &[u8], file: &str, asked: &ReadOptions) -> Vec<ColumnKind> {
 
 #[test]
 fn numbers_and_categories_become_features_and_missing_cells_none() {
-    let people = read(PEOPLE, "people.csv", &asked()).unwrap();
+    let people = read(PEOPLE, "people.csv", &zero()).unwrap();
     assert_eq!(people.labels, ["yes", "no", "yes"]);
     assert_eq!(people.features(0), [("age", 31.0), ("city=Oslo", 1.0)]);
     assert_eq!(people.features(1), [("city=Bergen", 1.0)]);
@@ -31,7 +36,7 @@ fn numbers_and_categories_become_features_and_missing_cells_none() {
     assert_eq!(people.rows.iter().map(|row| row.0).collect::<Vec<_>>(), [2, 3, 4]);
     for missing in ["", "NA", "NaN", "nan", "null", "NULL", "?", " ? "] {
         let table = format!("y,a,b\n1,{missing},2\n1,3,{missing}\n");
-        let table = read(table.as_bytes(), "t.csv", &asked()).unwrap();
+        let table = read(table.as_bytes(), "t.csv", &zero()).unwrap();
         assert_eq!((table.features(0), table.features(1)), (vec![("b", 2.0)], vec![("a", 3.0)]), "{missing}");
     }
 }
@@ -64,11 +69,15 @@ fn the_delimiter_is_the_most_frequent_one_outside_quotes() {
 fn roles_of_columns() {
     use ColumnKind::{Category, Dropped, Number, Target};
     let table = b"id,zip,age,y\nx7,0150,3,1\n";
-    assert_eq!(kinds(table, "t.csv", &asked()), [Category, Number, Number, Target]);
+    assert_eq!(
+        kinds(table, "t.csv", &asked()),
+        [Category, Category, Number, Target],
+        "leading zeros are no number"
+    );
     let all = ReadOptions { drop: vec!["id".into()], categorical: vec!["zip".into()], ..asked() };
     assert_eq!(kinds(table, "t.csv", &all), [Dropped, Category, Number, Target]);
     assert_eq!(read(table, "t.csv", &all).unwrap().features(0), [("age", 3.0), ("zip=0150", 1.0)]);
-    assert_eq!(kinds(table, "t.csv", &with_target("age")), [Category, Number, Target, Number]);
+    assert_eq!(kinds(table, "t.csv", &with_target("age")), [Category, Category, Target, Number]);
     for usual in ["target", "label", "y", "class", "Class"] {
         assert_eq!(kinds(format!("a,{usual}\n1,2\n").as_bytes(), "t.csv", &asked()), [Number, Target]);
     }
@@ -212,10 +221,8 @@ fn a_model_s_columns_are_found_by_name() {
     );
     assert!(predict(b"age\tcity\tage\n").unwrap_err().to_string().contains("two columns are named 'age'"));
     let json = serde_json::to_string(&trained).unwrap();
-    assert!(
-        json.starts_with(r#"{"format":"csv","delimiter":",","columns":[{"name":"age","kind":"number"}"#),
-        "{json}"
-    );
+    let age = r#"{"name":"age","kind":"number","missing":{"value":15.5,"indicator":true}}"#;
+    assert!(json.starts_with(&format!(r#"{{"format":"csv","delimiter":",","columns":[{age}"#)), "{json}");
     assert_eq!(serde_json::from_str::<FormatSpec>(&json).unwrap(), trained);
     let dropped = ReadOptions { drop: vec!["city".into()], ..asked() };
     let trained = recipe(PEOPLE, "people.csv", &dropped, None).unwrap();
@@ -270,7 +277,9 @@ fn rows_to_pass_over_are_not_looked_at() {
     assert_eq!((parsed.file_rows, parsed.rows.len(), parsed.lines.of(1)), (4, 2, 5));
     assert_eq!(parsed.labels.name(1), "0");
     let mut empty = Parsed::default();
-    recipe.parser().parse(b"1,NA\n", Path::new("t.csv"), &mut empty).unwrap();
+    let FormatSpec::Csv(mut csv) = recipe else { panic!("no table") };
+    csv.columns[1].missing = None;
+    FormatSpec::Csv(csv).parser().parse(b"1,NA\n", Path::new("t.csv"), &mut empty).unwrap();
     assert!(
         empty.names.is_some_and(|names| names.is_empty()),
         "features have names, even where there are none"
@@ -337,7 +346,7 @@ proptest! {
         names.iter_mut().for_each(|name| *name = name.replace([',', ';'], &own).trim_matches(['\t', ' ']).to_string());
         let bytes = written(&names, &rows, delimiter, crlf);
         let file = if delimiter == b'\t' { "t.tsv" } else { "t.csv" };
-        let opened = recipe(&bytes, file, &with_target(&names[0]), None).unwrap();
+        let opened = recipe(&bytes, file, &ReadOptions { target: Some(names[0].clone()), ..zero() }, None).unwrap();
         prop_assert!(matches!(&opened, FormatSpec::Csv(csv) if csv.delimiter == char::from(delimiter)));
         let read = read_in_blocks(&bytes, file, &opened, bytes.len()).unwrap();
         prop_assert_eq!(&read.labels, &rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>());

@@ -9,7 +9,8 @@ use std::path::Path;
 fn recipe(target: &str, drop: &[&str], categorical: &[&str]) -> FormatSpec {
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     let (target, offset) = (target.to_string(), None);
-    FormatSpec::Jsonl { target, offset, drop: owned(drop), categorical: owned(categorical) }
+    let (drop, categorical, columns) = (owned(drop), owned(categorical), Vec::new());
+    FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: false }
 }
 
 fn parse_as(recipe: &FormatSpec, text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {
@@ -185,7 +186,11 @@ fn opened(
     known: Option<&FormatSpec>,
 ) -> Result<FormatSpec, String> {
     let opening = Opening { first: first.as_bytes(), file: file.as_ref(), asked, known };
-    open(&opening).map_err(|error| error.to_string())
+    let mut opened = open(&opening).map_err(|error| error.to_string())?;
+    if let FormatSpec::Jsonl { columns, .. } = &mut opened {
+        columns.clear(); // what the keys are taken for: see the laws of columns
+    }
+    Ok(opened)
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod cache;
 mod certify;
 mod chunks;
 mod classes;
+mod columns;
 mod common;
 mod convert;
 mod exact;

@@ -4,7 +4,7 @@ use super::tables::*;
 use super::{asked, targets};
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::*;
-use lazyglm::data::format::{FormatSpec, Holds, ParquetColumn};
+use lazyglm::data::format::{FormatSpec, Holds, Missing, ParquetColumn, ReadOptions};
 use lazyglm::{Dataset, Load};
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use std::sync::Arc;
 fn has(column: ArrayRef, categorical: bool, expected: &[&[(&str, f64)]]) {
     let folder = Folder::new();
     let asked = asked(None, &[], if categorical { &["c"] } else { &[] });
+    let asked = ReadOptions { missing: Some(Missing::Zero), ..asked };
     let other: ArrayRef = Arc::new(Float64Array::from(vec![1.0; column.len()])); // so that pairs are not alone
     let columns = || vec![("c", column.clone()), targets(column.len()), ("one", other.clone())];
     for path in [folder.parquet(columns()), folder.arrow(columns())] {
@@ -37,13 +38,10 @@ fn numbers_of_all_types_are_features() {
     }
     whole!(Int8Array, Int16Array, Int32Array, Int64Array, UInt8Array, UInt16Array, UInt32Array, UInt64Array);
     let big = vec![u64::MAX, (1 << 53) + 1];
-    has(
-        Arc::new(UInt64Array::from(big.clone())),
-        false,
-        &[&[("c", u64::MAX as f64)], &[("c", 2f64.powi(53))]],
-    );
     let apart: &[&[_]] = &[&[("c=18446744073709551615", 1.0)], &[("c=9007199254740993", 1.0)]];
-    has(Arc::new(UInt64Array::from(big)), true, apart);
+    has(Arc::new(UInt64Array::from(big.clone())), true, apart);
+    has(Arc::new(UInt64Array::from(big)), false, apart);
+    has(Arc::new(Int64Array::from(vec![1 << 53, 3])), false, &[&[("c", 2f64.powi(53))], &[("c", 3.0)]]);
     has(Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)])), false, &[&[("c", 1.0)], &[], &[]]);
 }
 
@@ -95,7 +93,7 @@ fn pairs_alone_are_indices_as_written() {
         || vec![("x", column.clone()), targets(3), ("id", unused.clone()), ("empty", empty.clone())];
     for path in [folder.parquet(columns()), folder.arrow(columns())] {
         let asked = asked(None, &["id"], &[]);
-        let columns = vec![ParquetColumn { name: "x".into(), holds: Holds::Indices }];
+        let columns = vec![ParquetColumn::new("x", Holds::Indices)];
         assert_eq!(
             opened(&path, &asked, None).unwrap(),
             FormatSpec::Parquet { target: "y".into(), offset: None, columns }

@@ -2,6 +2,7 @@
 //! of the same table in JSON lines, and that a damaged file is rows or an error.
 #![cfg(feature = "parquet")]
 
+mod across;
 mod columns;
 mod damaged;
 mod nested;

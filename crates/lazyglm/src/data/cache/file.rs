@@ -1,13 +1,13 @@
 //! The file format of the cache.
 //!
 //! ```text
-//! "lazyglm cache 3\n"
+//! "lazyglm cache 4\n"
 //! fragment, fragment, …                       see fragment.rs
 //! names      where each ends, then the text   the vocabulary, if features have names
 //! order      ids, four bytes each             what 0, 1, … in the fragments stand for, if features are renumbered
 //! index      of each fragment: start, length, rows, non-zeros, XXH3-64 of its bytes
 //! meta       JSON: what the source was, how it was read, what is in it
-//! start of names, of order, of index and of meta · XXH3-64 of all from names on · "lazyglm cache 3\n"
+//! start of names, of order, of index and of meta · XXH3-64 of all from names on · "lazyglm cache 4\n"
 //! ```
 //!
 //! All numbers are little-endian. Numbers take eight bytes, except in the order. Opening a cache reads and
@@ -17,7 +17,7 @@ use super::fragment::{self, Scratch};
 use super::stamp::Stamp;
 use crate::data::bytes::Block;
 use crate::data::feature_ids::FeatureIds;
-use crate::data::format::{Parsed, ReadOptions, Span};
+use crate::data::format::{DirtyCells, Parsed, ReadOptions, Span};
 use crate::data::read_config::ReadConfig;
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result};
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
 /// Magic bytes at both ends of the file.
-const MAGIC: &[u8; 16] = b"lazyglm cache 3\n";
+const MAGIC: &[u8; 16] = b"lazyglm cache 4\n";
 /// Length of the footer in bytes: four start offsets, a checksum and the magic bytes.
 const FOOT: usize = 5 * 8 + 16;
 /// Approximate number of non-zeros per fragment. Fragments are small, so that a few hundred random ones are a
@@ -50,6 +50,7 @@ pub(crate) struct Meta {
     pub weighted: bool,
     pub offsets: bool, // whether rows have offsets
     pub with_query: usize,
+    pub dirty: Vec<DirtyCells>, // cells of number columns that hold a word
     pub unlabelled: Option<usize>,
     pub span: Option<Span>,
     pub words: Vec<String>, // the target words
@@ -103,6 +104,7 @@ impl<'a> CacheWriter<'a> {
         let meta = &mut self.meta;
         meta.unlabelled = meta.unlabelled.or(block.unlabelled.map(|row| meta.rows + row));
         meta.with_query += block.with_query;
+        DirtyCells::join(&mut meta.dirty, &block.dirty);
         meta.weighted |= !block.weights.is_empty();
         meta.offsets |= !block.offsets.is_empty();
         meta.exact_in_f32 &= block.rows.is_f32();

@@ -4,7 +4,7 @@ use super::Converted;
 use crate::data::dataset::query_note;
 use crate::data::feature_ids::{FeatureIds, one_line};
 use crate::data::format::write::{Format, RowOut, Writer};
-use crate::data::format::{Parsed, ReadOptions};
+use crate::data::format::{DirtyCells, Parsed, ReadOptions};
 use crate::data::read_config::{Input, ReadConfig};
 use crate::util::error::{Error, Place, Result};
 use crate::util::files;
@@ -47,6 +47,7 @@ struct Facts {
     weighted: u64,
     shifted: u64, // rows with an offset
     with_query: usize,
+    dirty: Vec<DirtyCells>,
     labelled: bool,
     unlabelled: Option<u64>, // the line of the first row without a target
     has_span: bool,
@@ -73,6 +74,7 @@ impl Conversion<'_> {
             return whole(what, format!("write a row as: {}", reading.recipe.shape()));
         }
         let mut notes: Vec<String> = query_note(self.from, seen.with_query).into_iter().collect();
+        notes.extend(seen.dirty.iter().map(|cells| cells.note(self.from)));
         let format = self.format.name;
         for (count, what) in [(seen.weighted, "weight"), (seen.shifted, "offset")] {
             if count == 0 || writer.keeps_weights() {
@@ -95,6 +97,7 @@ impl Conversion<'_> {
         seen.weighted += block.weights.iter().filter(|weight| **weight != 1.0).count() as u64;
         seen.shifted += block.offsets.iter().filter(|offset| **offset != 0.0).count() as u64;
         seen.with_query += block.with_query;
+        DirtyCells::join(&mut seen.dirty, &block.dirty);
         seen.has_span |= block.span.is_some();
         seen.labelled |= block.labels.any();
         seen.unlabelled = seen.unlabelled.or(block.unlabelled.map(|row| block.lines.of(row)));

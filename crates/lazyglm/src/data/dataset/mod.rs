@@ -138,10 +138,12 @@ impl Dataset {
         path: &Path,
         dropped: usize,
     ) -> Result<Dataset> {
-        let Parsed { rows, labels, unlabelled, with_query, lines, span, weights, offsets, .. } = parsed;
+        let Parsed { rows, labels, unlabelled, with_query, dirty, lines, span, weights, offsets, .. } =
+            parsed;
         let file = path.to_path_buf();
         let mut notes = Vec::new();
         notes.extend(query_note(path, with_query));
+        notes.extend(dirty.iter().map(|cells| cells.note(path)));
         if dropped > 0 {
             notes.push(format!(
                 "{}: {dropped} values of features that do not occur in training count as zero",

@@ -112,6 +112,20 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// The value of the last key if it is a number, text, true, false or null. Other values are skipped, and so is
+    /// anything that is no valid value: the parser reports it with its place.
+    pub fn scalar(&mut self) -> Result<Option<Value<'a>>> {
+        let start = self.place();
+        match self.peek() {
+            Some(b'[' | b'{') => {}
+            _ => match self.value() {
+                Ok(value) => return Ok(Some(value)),
+                Err(_) => self.at = start,
+            },
+        }
+        self.skip().map(|()| None)
+    }
+
     /// Skips the value of the last key, whatever its type.
     pub fn skip(&mut self) -> Result<()> {
         let start = self.place();

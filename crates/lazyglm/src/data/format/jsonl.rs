@@ -3,20 +3,25 @@
 //! ```text
 //! "key": number       ↦ key · number               (categorical: key=number · 1)
 //! "key": "text"       ↦ key=text · 1
-//! "key": true         ↦ key · 1                    false and null ↦ nothing
+//! "key": true         ↦ key · 1                    false ↦ nothing
+//! "key": null         ↦ nothing                    (numbers: what stands for a missing number)
 //! "key": ["a", "b"]   ↦ key=a · 1, key=b · 1       a repeated item counts twice
 //! "target": …         ↦ the row's target           without it, or null: a row without a target
 //! "offset": number    ↦ the row's offset           if a key is named for it
 //! ```
+//!
+//! The first rows decide which keys hold numbers, and what stands for a missing number of theirs (see `columns/`). Only
+//! keys that most rows have are decided, since rows of JSON Lines need not have all keys: a key that is absent is zero.
 //!
 //! A `=` inside the key of a text is escaped (see `names.rs`). A key with a number is a whole name.
 //!
 //! Rejected, with the place: nested objects, arrays of anything but text, duplicate keys, NaN, infinity, and
 //! invalid JSON.
 
+use super::columns::{Column, ColumnKind, fill_in, is_missing, number};
 use super::json::{Scanner, Value};
 use super::names::push_part;
-use super::{Line, Parsed, Parser, for_each_line};
+use super::{FormatSpec, Line, Parsed, Parser, for_each_line};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -26,8 +31,12 @@ use std::path::Path;
 /// The role of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Role {
+    /// Taken by the type of each value.
     Feature,
+    /// Numbers are names.
     Categorical,
+    /// Taken as the column of this number.
+    Column(usize),
     Target,
     Offset,
     Dropped,
@@ -40,6 +49,8 @@ pub(super) struct Jsonl {
     offset: Option<String>,
     drop: Vec<String>,
     categorical: Vec<String>,
+    columns: Vec<Column>,
+    due: Vec<(usize, usize)>, // numbers of keys and columns that count as missing in a row without the key
     keys: Vocabulary,
     known: Vec<(Role, u64)>,
     row: u64,
@@ -54,18 +65,34 @@ impl Parser for Jsonl {
 }
 
 impl Jsonl {
-    pub fn new(target: &str, offset: Option<&str>, drop: &[String], categorical: &[String]) -> Jsonl {
-        Jsonl {
-            target: target.to_string(),
-            offset: offset.map(str::to_string),
-            drop: drop.to_vec(),
-            categorical: categorical.to_vec(),
+    /// A parser of JSON Lines. Other formats give one that reads values by their types.
+    pub fn new(recipe: &FormatSpec) -> Jsonl {
+        let mut jsonl = Jsonl {
+            target: String::new(),
+            offset: None,
+            drop: Vec::new(),
+            categorical: Vec::new(),
+            columns: Vec::new(),
+            due: Vec::new(),
             keys: Vocabulary::default(),
             known: Vec::new(),
             row: 0,
             name: String::new(),
             pairs: Vec::new(),
+        };
+        let FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete } = recipe else {
+            return jsonl;
+        };
+        (jsonl.target, jsonl.offset) = (target.clone(), offset.clone());
+        (jsonl.drop, jsonl.categorical) = (drop.clone(), categorical.clone());
+        jsonl.columns = columns.clone();
+        for (k, column) in
+            columns.iter().enumerate().filter(|(_, column)| *complete && column.missing.is_some())
+        {
+            jsonl.role(&column.name);
+            jsonl.due.extend(jsonl.keys.find(&column.name).map(|id| (id as usize, k)));
         }
+        jsonl
     }
 
     fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
@@ -92,6 +119,12 @@ impl Jsonl {
         if !labelled {
             into.no_target();
         }
+        for &(id, k) in &self.due {
+            if self.known[id].1 != self.row {
+                let column = &self.columns[k];
+                fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
+            }
+        }
         let what = "the values of a feature sum to infinity";
         into.push_row(&mut self.pairs).map_err(|_| line.wrong(0, what, "scale the values down"))?;
         offset.into_iter().for_each(|offset| into.shift(offset));
@@ -103,14 +136,17 @@ impl Jsonl {
         let id = self.keys.id(key) as usize;
         if id == self.known.len() {
             let is_in = |list: &[String]| list.iter().any(|name| name == key);
-            let role = match key {
+            let column = self.columns.iter().position(|column| column.name == key);
+            let role = match column {
                 _ if key == self.target => Role::Target,
                 _ if self.offset.as_deref() == Some(key) => Role::Offset,
                 _ if is_in(&self.drop) => Role::Dropped,
-                _ if is_in(&self.categorical) => Role::Categorical,
-                _ => Role::Feature,
+                Some(k) if self.columns[k].kind == ColumnKind::Dropped => Role::Dropped,
+                Some(k) => Role::Column(k),
+                None if is_in(&self.categorical) => Role::Categorical,
+                None => Role::Feature,
             };
-            self.known.push((role, 0));
+            self.known.push((role, u64::MAX));
         }
         let (role, last) = self.known.get_mut(id)?;
         (std::mem::replace(last, self.row) != self.row).then_some(*role)
@@ -125,14 +161,31 @@ impl Jsonl {
         json: &mut Scanner,
         into: &mut Parsed,
     ) -> Result<()> {
+        let at = json.place();
+        let kind = match role {
+            Role::Column(k) => Some(self.columns[k].kind),
+            _ => None,
+        };
+        let names = kind == Some(ColumnKind::Category);
         match json.value()? {
-            Value::Number(written, number) if role == Role::Categorical => {
+            Value::Number(written, number) if role == Role::Categorical || names => {
                 self.word(key, &canonical(written, number), into);
             }
             Value::Number(_, number) => self.push(key, number, into),
+            Value::Bool(yes) if names => self.word(key, if yes { "true" } else { "false" }, into),
             Value::Bool(true) => self.push(key, 1.0, into),
-            Value::Bool(false) | Value::Null => {}
-            Value::Text(text) => self.word(key, &text, into),
+            Value::Bool(false) => {}
+            Value::Null => {
+                if let Role::Column(k) = role {
+                    fill_in(key, self.columns[k].missing, &mut self.name, &mut self.pairs, into);
+                }
+            }
+            Value::Text(text) => match role {
+                Role::Column(k) if kind == Some(ColumnKind::Number) => {
+                    self.number(k, &text, (line.number, at as u64 + 1), into);
+                }
+                _ => self.word(key, &text, into),
+            },
             Value::Array => {
                 while let Some((at, item)) = json.item()? {
                     let Value::Text(text) = item else {
@@ -149,6 +202,23 @@ impl Jsonl {
             }
         }
         Ok(())
+    }
+
+    /// Appends the features of a text in a column of numbers.
+    fn number(&mut self, k: usize, text: &str, place: (u64, u64), into: &mut Parsed) {
+        let column = std::mem::replace(&mut self.columns[k], Column::new("", ColumnKind::Number));
+        let cell = text.trim_matches([' ', '\t']);
+        match number(cell).filter(|x| x.is_finite()) {
+            Some(x) => self.push(&column.name, x, into),
+            None if is_missing(cell) || column.is_placeholder(cell) => {
+                if !is_missing(cell) || cell == "?" {
+                    into.see_dirty(&column.name, cell, || place);
+                }
+                fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
+            }
+            None => self.word(&column.name, text, into),
+        }
+        self.columns[k] = column;
     }
 
     fn push(&mut self, name: &str, value: f64, into: &mut Parsed) {

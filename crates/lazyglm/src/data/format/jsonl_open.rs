@@ -1,7 +1,8 @@
 //! Recognises JSON Lines and finds the key of the target.
 
-use super::json::Scanner;
-use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, for_each_line, two_roles};
+use super::columns::{Column, ColumnKind, Known, Sample};
+use super::json::{Scanner, Value};
+use super::{BYTE_ORDER_MARK, FormatSpec, Missing, Opening, Parsed, for_each_line, two_roles};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -19,17 +20,33 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
     if let Some(known @ FormatSpec::Jsonl { offset, .. }) = opening.known {
         let mut known = known.clone();
         if let (Some(key), FormatSpec::Jsonl { offset, .. }) = (offset, &mut known) {
-            *offset =
-                offset.take().filter(|_| first_keys(opening).is_ok_and(|(keys, _)| keys.find(key).is_some()));
+            *offset = offset
+                .take()
+                .filter(|_| first_keys(opening).is_ok_and(|first| first.keys.find(key).is_some()));
         }
         return Ok(known);
     }
-    let (keys, in_first) = first_keys(opening)?;
+    if let Some(known) = opening.known.and_then(Known::of) {
+        let first = first_keys(opening)?;
+        let offset = known.offset.filter(|key| first.keys.find(key).is_some()).map(str::to_string);
+        let columns = known.columns.iter().map(|column| column.clone().into_owned()).collect();
+        let (target, drop, categorical) = (known.target.to_string(), Vec::new(), Vec::new());
+        return Ok(FormatSpec::Jsonl {
+            target,
+            offset,
+            drop,
+            categorical,
+            columns,
+            complete: known.complete,
+        });
+    }
+    let first = first_keys(opening)?;
+    let FirstKeys { keys, in_first, .. } = &first;
     let names: Vec<&str> = keys.iter().collect();
     let usual = |among: &[&str]| TARGETS.into_iter().find(|name| among.contains(name)).map(str::to_string);
     // Without keys there is nothing to choose from. The reader reports missing rows or targets later.
     let none = || keys.is_empty().then(|| TARGETS[0].to_string());
-    let found = || usual(&names[..in_first]).or_else(|| usual(&names)).or_else(none);
+    let found = || usual(&names[..*in_first]).or_else(|| usual(&names)).or_else(none);
     let target = asked.target.clone().or_else(found);
     let Some(target) = target else {
         let what = format!("{}: no key is called {}", Place::file(opening.file), TARGETS.join(", "));
@@ -53,7 +70,12 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
         return Err(two_roles(offset));
     }
     let (offset, drop, categorical) = (asked.offset.clone(), asked.drop.clone(), asked.categorical.clone());
-    Ok(FormatSpec::Jsonl { target, offset, drop, categorical })
+    let is_feature = |name: &str| {
+        let dropped = drop.iter().any(|dropped| dropped == name);
+        !dropped && name != target && offset.as_deref() != Some(name)
+    };
+    let columns = first.columns(asked.missing.unwrap_or_default(), &categorical, is_feature);
+    Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: false })
 }
 
 /// Maximum number of keys that a message lists.
@@ -67,9 +89,39 @@ fn unknown(opening: &Opening, name: &str, mut names: Vec<&str>) -> Error {
     Error::call(what, registry::suggest(name, &names))
 }
 
-/// The keys of the first lines, and how many of them are in the first row.
-fn first_keys(opening: &Opening) -> Result<(Vocabulary, usize)> {
-    let (mut keys, mut in_first) = (Vocabulary::default(), None);
+/// The keys of the first lines, and their values.
+#[derive(Default)]
+struct FirstKeys {
+    keys: Vocabulary,
+    /// Number of keys in the first row.
+    in_first: usize,
+    rows: usize,
+    /// For each key, the number of rows that have it, and its values.
+    seen: Vec<(usize, Sample)>,
+}
+
+impl FirstKeys {
+    /// What the keys are taken for that most of the rows have.
+    fn columns(
+        &self,
+        missing: Missing,
+        categorical: &[String],
+        is_feature: impl Fn(&str) -> bool,
+    ) -> Vec<Column> {
+        let of_key = |(name, (rows, sample)): (&str, &(usize, Sample))| match () {
+            _ if !is_feature(name) => None,
+            _ if categorical.iter().any(|known| known == name) => {
+                Some(Column::new(name, ColumnKind::Category))
+            }
+            _ if sample.is_empty() || (2 * rows < self.rows && !sample.has_codes()) => None,
+            _ => sample.clone().decide_typed(name, missing),
+        };
+        self.keys.iter().zip(&self.seen).filter_map(of_key).collect()
+    }
+}
+
+fn first_keys(opening: &Opening) -> Result<FirstKeys> {
+    let mut first = FirstKeys::default();
     for_each_line(opening.first, opening.file, &mut Parsed::default(), |line, _| {
         let text = line.utf8("JSON")?;
         if line.text.iter().all(u8::is_ascii_whitespace) {
@@ -77,13 +129,26 @@ fn first_keys(opening: &Opening) -> Result<(Vocabulary, usize)> {
         }
         let mut json = Scanner::open(line, text)?;
         while let Some((_, key)) = json.key()? {
-            keys.id(&key);
-            json.skip()?;
+            let id = first.keys.id(&key) as usize;
+            first.seen.resize_with(first.keys.len(), Default::default);
+            let (rows, sample) = &mut first.seen[id];
+            *rows += 1;
+            match json.scalar()? {
+                Some(Value::Number(written, x)) => match written.parse() {
+                    Ok(whole) => sample.see_integer(whole),
+                    Err(_) => sample.see_number(x),
+                },
+                Some(Value::Bool(yes)) => sample.see_number(f64::from(yes)),
+                Some(Value::Text(text)) => sample.see_text(&text),
+                Some(Value::Null) => {}
+                Some(Value::Array) | None => sample.see_structure(),
+            }
         }
-        in_first.get_or_insert(keys.len());
+        first.rows += 1;
+        first.in_first = if first.rows == 1 { first.keys.len() } else { first.in_first };
         Ok(())
     })?;
-    Ok((keys, in_first.unwrap_or(0)))
+    Ok(first)
 }
 
 /// Whether the first byte that is not a space opens an object.

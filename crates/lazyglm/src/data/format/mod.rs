@@ -13,7 +13,9 @@
 //! ```
 
 mod columnar;
+mod columns;
 mod csv;
+mod detect;
 mod interact;
 mod json;
 mod jsonl;
@@ -29,12 +31,13 @@ mod vw_header;
 pub mod write;
 
 pub use columnar::{Holds, ParquetColumn};
-pub use csv::{Column, ColumnKind, Csv};
+pub use columns::{Column, ColumnKind, DirtyCells, Fill, Missing};
+pub use csv::Csv;
+pub(crate) use detect::{check_compatible, check_options_apply, unfinished};
 pub(crate) use interact::Interact;
 pub use lines::Lines;
 pub use parsed::{FoundIndex, Parsed, Span};
 pub use spec::{Entry, FormatSpec, Opening, ReadOptions, TABLE, open};
-pub(crate) use spec::{check_compatible, check_options_apply, unfinished};
 pub use svmlight::Svmlight;
 pub use text::{Case, Grams, Norm, Text, Worth};
 

@@ -1,6 +1,6 @@
 //! The output of a parser.
 
-use super::Lines;
+use super::{DirtyCells, Lines};
 use crate::data::labels::Labels;
 use crate::data::rows::Rows;
 use crate::data::vocabulary::Vocabulary;
@@ -30,6 +30,8 @@ pub struct Parsed {
     pub unlabelled: Option<usize>,
     /// Number of rows with a query id, which is ignored.
     pub with_query: usize,
+    /// Cells of number columns that hold a word and count as missing.
+    pub dirty: Vec<DirtyCells>,
     /// The line of each row.
     pub lines: Lines,
     /// The lowest and highest feature index seen, including explicit zeros.
@@ -225,6 +227,7 @@ impl Parsed {
         self.weights.clear();
         self.offsets.clear();
         self.absent.clear();
+        self.dirty.clear();
         if let Some(names) = &mut self.names {
             names.clear();
         }
@@ -238,6 +241,7 @@ impl Parsed {
             span.low.line += lines;
             span.high.line += lines;
         }
+        self.dirty.iter_mut().for_each(|cells| cells.line += lines);
         self.lines.move_down(lines)
     }
 
@@ -252,6 +256,7 @@ impl Parsed {
         join(&mut self.offsets, &more.offsets, count, 0.0);
         self.labels.append(&more.labels);
         self.with_query += more.with_query;
+        DirtyCells::join(&mut self.dirty, &more.dirty);
         self.file_rows += more.file_rows;
         self.span = Span::of_both(self.span, more.span);
         self.rows.append(&more.rows, as_f32).map_err(|row| rows + row)

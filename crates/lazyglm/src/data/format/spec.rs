@@ -2,14 +2,13 @@
 
 use super::columnar::{self, NoStream, ParquetColumn};
 use super::csv::{self, Csv, CsvParser};
+use super::detect::entry;
 use super::jsonl::Jsonl;
 use super::names::first_part;
 use super::text::{self, Text, TextParser};
 use super::vw::Vw;
-use super::{Parsed, Parser, Svmlight};
-use crate::util::error::{Error, Place, Result};
-use crate::util::parameter::Parameter;
-use crate::util::registry;
+use super::{Column, Missing, Parsed, Parser, Svmlight};
+use crate::util::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::Path;
@@ -42,6 +41,12 @@ pub enum FormatSpec {
         drop: Vec<String>,
         /// Keys whose numbers are names.
         categorical: Vec<String>,
+        /// Keys of the first rows, and what they are taken for. Values of other keys are taken by their type.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        columns: Vec<Column>,
+        /// Whether a key that a row lacks counts as missing, as an empty cell does in the model's training data.
+        #[serde(skip)]
+        complete: bool,
     },
     /// A CSV or TSV table: a header, then one row per record.
     Csv(Csv),
@@ -80,6 +85,9 @@ pub struct ReadOptions {
     pub drop: Vec<String>,
     /// Columns whose numbers are names, so that each distinct value is a feature.
     pub categorical: Vec<String>,
+    /// What a missing number becomes. [`Missing::Indicator`] if not set.
+    #[serde(default)]
+    pub missing: Option<Missing>,
     /// How text becomes features: `key=value,…`.
     pub text: Option<String>,
     /// Base-2 logarithm of the number of hash buckets for names. Without it, the vocabulary is exact.
@@ -189,9 +197,7 @@ impl FormatSpec {
         match self {
             FormatSpec::Svmlight => Box::new(Svmlight::default()),
             FormatSpec::Vw => Box::new(Vw::default()),
-            FormatSpec::Jsonl { target, offset, drop, categorical } => {
-                Box::new(Jsonl::new(target, offset.as_deref(), drop, categorical))
-            }
+            FormatSpec::Jsonl { .. } => Box::new(Jsonl::new(self)),
             FormatSpec::Csv(csv) => Box::new(CsvParser::new(csv)),
             FormatSpec::Text(text) => Box::new(TextParser::new(text)),
             FormatSpec::Parquet { .. } => Box::new(NoStream),
@@ -294,104 +300,4 @@ impl FormatSpec {
 /// ```
 pub fn open(opening: &Opening) -> Result<FormatSpec> {
     (entry(opening)?.open)(opening)
-}
-
-fn entry(opening: &Opening) -> Result<&'static Entry> {
-    let Some(name) = &opening.asked.format else { return Ok(recognised(opening)) };
-    let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
-    let unknown = || Error::call(format!("there is no format '{name}'"), registry::suggest(name, &names));
-    TABLE.iter().find(|entry| entry.name == name).ok_or_else(unknown)
-}
-
-/// The start of the record that must be complete before the file can be opened, or `None` if the bytes
-/// suffice.
-///
-/// A header and a row, or two rows, decide how to read a file.
-pub(crate) fn unfinished(opening: &Opening) -> Option<usize> {
-    let first = opening.first;
-    match entry(opening).ok()?.name {
-        "parquet" => None,
-        "csv" => csv::unfinished(opening),
-        _ => {
-            let lines = first.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
-            let rows = lines.filter(|line| !line.trim_ascii().is_empty()).take(2).count();
-            let end = memchr::memrchr(b'\n', first).map_or(0, |at| at + 1);
-            (rows < 2).then_some(end)
-        }
-    }
-}
-
-/// Rejects named features for a model of indices, and indices for a model of names. Hashed features are
-/// compatible, and Parquet files may have either.
-pub(crate) fn check_compatible(opening: &Opening) -> Result<()> {
-    let Some(known) = opening.known.map(FormatSpec::name) else { return Ok(()) };
-    let here = entry(opening)?.name;
-    let by = |name: &str| if name == "svmlight" { "by number" } else { "by name" };
-    if [known, here].contains(&"parquet") || by(known) == by(here) {
-        return Ok(());
-    }
-    let what = format!("the model has features {}, and these {here} data {}", by(known), by(here));
-    let format = Parameter::Format.set(known);
-    let hint =
-        format!("give it {known} data like those it learnt from; if these are {known} data, use {format}");
-    Err(Error::data(Place::file(opening.file), what, hint))
-}
-
-/// Rejects options that have no meaning in this format, instead of ignoring them.
-pub(crate) fn check_options_apply(recipe: &FormatSpec, asked: &ReadOptions) -> Result<()> {
-    let columns = [
-        (Parameter::Target, asked.target.is_some()),
-        (Parameter::OffsetColumn, asked.offset.is_some()),
-        (Parameter::Drop, !asked.drop.is_empty()),
-        (Parameter::Categorical, !asked.categorical.is_empty()),
-    ];
-    let idle = match recipe {
-        FormatSpec::Csv(_) | FormatSpec::Jsonl { .. } | FormatSpec::Parquet { .. } => None,
-        _ => columns.iter().find(|(_, given)| *given).map(|(parameter, _)| *parameter),
-    };
-    let text = asked.text.is_some() && !matches!(recipe, FormatSpec::Text(_));
-    let idle = idle.or(text.then_some(Parameter::Text));
-    let indices = matches!(recipe, FormatSpec::Svmlight | FormatSpec::Text(_));
-    match idle.or((indices && !asked.interact.is_empty()).then_some(Parameter::Interact)) {
-        None => Ok(()),
-        Some(parameter) => {
-            let what = format!("{parameter} has no meaning for {}", recipe.name());
-            Err(Error::call(
-                what,
-                format!("leave {parameter} out, or name the format with {}", Parameter::Format),
-            ))
-        }
-    }
-}
-
-/// Detects the format of a file. The first rule that applies wins:
-///
-/// - the magic bytes of a columnar file, which no text starts with;
-/// - a known file extension, unless the bytes contradict it;
-/// - the format of the model's training data;
-/// - the first bytes;
-/// - svmlight, whose errors state what is wrong.
-///
-/// For `.tsv` the bytes come first, because labelled text without a header often has that extension.
-fn recognised(opening: &Opening) -> &'static Entry {
-    let named = |name: &str| TABLE.iter().find(|entry| entry.name == name);
-    if let Some(table) = named("parquet").filter(|table| (table.looks_like)(opening.first)) {
-        return table;
-    }
-    let ending = ending(opening.file);
-    let by_ending = TABLE.iter().find(|entry| entry.endings.contains(&ending.as_str()));
-    let by_ending = match by_ending.map(|entry| entry.name) {
-        Some("csv") if text::looks_like(opening.first) => named("text"),
-        _ => by_ending,
-    };
-    let as_known = || opening.known.and_then(|recipe| named(recipe.name()));
-    let by_bytes = || TABLE.iter().find(|entry| (entry.looks_like)(opening.first));
-    by_ending.or_else(as_known).or_else(by_bytes).unwrap_or(&TABLE[0])
-}
-
-/// The lower-case extension of a file name, before `.gz` or `.zst`.
-pub(super) fn ending(file: &Path) -> String {
-    let name = file.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
-    name.rsplit_once('.').map_or("", |(_, ending)| ending).to_string()
 }

@@ -289,7 +289,8 @@ fn of_cache(path: &Path, asked: &ReadOptions, absent: &[bool]) -> Result<Cache> 
 /// Passes data to `see` that the fragments do not contain.
 fn send_metadata(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
     let Meta { span, with_query, unlabelled, .. } = cache.meta;
-    see(&mut Parsed { span, with_query, unlabelled, ..Parsed::default() })
+    let dirty = cache.meta.dirty.clone();
+    see(&mut Parsed { span, with_query, unlabelled, dirty, ..Parsed::default() })
 }
 
 fn again(e: &Error) -> String {

@@ -26,7 +26,7 @@ pub use shape::{RowSizes, ValueStats, WeightStats};
 pub use targets::{ClassStats, NumberStats, TargetStats};
 
 use crate::data::dataset::query_note;
-use crate::data::format::{Parsed, ReadOptions, Span};
+use crate::data::format::{DirtyCells, Parsed, ReadOptions, Span};
 use crate::data::loader;
 use crate::util::error::{Error, Place, Result};
 use columns::Columns;
@@ -91,7 +91,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
         Ok(())
     };
     let info = loader::for_each_once(path, asked, see)?;
-    let Counted { shape, columns, targets, null_gradient, span, with_query, with_offsets } = counted;
+    let Counted { shape, columns, targets, null_gradient, span, with_query, dirty, with_offsets } = counted;
     if shape.rows == 0 {
         return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
     }
@@ -105,6 +105,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
     let density = if cells > 0.0 { shape.nonzeros as f64 / cells } else { 0.0 };
     let mut notes = info.notes;
     notes.extend(query_note(path, with_query));
+    notes.extend(dirty.iter().map(|cells| cells.note(path)));
     if info.reading.idf().is_some() {
         notes.push(
             "these are the values before idf=yes, which training multiplies in: its l1_max is another".into(),
@@ -138,6 +139,7 @@ struct Counted {
     null_gradient: NullGradient,
     span: Option<Span>,
     with_query: usize,
+    dirty: Vec<DirtyCells>,
     with_offsets: bool,
 }
 
@@ -145,6 +147,7 @@ impl Counted {
     fn add_block(&mut self, block: &Parsed) {
         self.span = Span::of_both(self.span, block.span);
         self.with_query += block.with_query;
+        DirtyCells::join(&mut self.dirty, &block.dirty);
         self.with_offsets |= !block.offsets.is_empty();
         let targets = self.targets.add_block(block);
         for (i, target) in targets.iter().enumerate() {

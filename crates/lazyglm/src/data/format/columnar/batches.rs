@@ -95,6 +95,26 @@ pub(in crate::data::format) fn for_each_batch(
     Ok(())
 }
 
+/// Calls `see` with batches of the chosen columns until it returns false.
+pub(super) fn read_some(
+    file: &Path,
+    table: Table,
+    chosen: Vec<usize>,
+    rows: usize,
+    see: &mut dyn FnMut(&RecordBatch) -> bool,
+) -> Result<()> {
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    let mut next = catch_panics(file, || (table.read)(chosen, rows))?;
+    while let Some(batch) = catch_panics(file, &mut next)? {
+        if !catch_panics(file, || Ok(see(&batch)))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// The error for a columnar file that is a stream and cannot be seeked.
 #[cold]
 pub(super) fn stream(path: &Path) -> Error {

@@ -1,7 +1,7 @@
 //! Columnar tables: Parquet files, and Arrow files (Feather, version 2).
 //!
 //! ```text
-//! a column of numbers or booleans    ↦ column · number             null and zero ↦ nothing
+//! a column of numbers or booleans    ↦ column · number             zero ↦ nothing; null: see `Missing`
 //! a column of text, or a dictionary  ↦ column=value · 1            null ↦ nothing (categorical: numbers as well)
 //! a column of lists of text          ↦ column=item · 1             a repeated item counts twice
 //! lists of struct<index, value>      ↦ index · value               if it is the only column of features
@@ -9,6 +9,8 @@
 //! the target's column                ↦ the row's target            null: a row without a target
 //! the offset's column                ↦ the row's offset            null: an error
 //! ```
+//!
+//! A column of integers is one of names if some of the first are beyond 2⁵³.
 //!
 //! Rejected by name: columns of any other type. Rejected with the row, counted from 1: NaN and infinity, text
 //! that contains NUL, and pairs without an index.
@@ -22,6 +24,10 @@ mod arrow_file;
 mod batches;
 #[cfg(feature = "parquet")]
 mod depth;
+#[cfg(feature = "parquet")]
+mod first_rows;
+#[cfg(feature = "parquet")]
+mod known;
 #[cfg(feature = "parquet")]
 mod open;
 #[cfg(feature = "parquet")]
@@ -42,7 +48,7 @@ pub(super) use batches::for_each_batch;
 #[cfg(feature = "parquet")]
 pub(super) use open::open;
 
-use super::{Parsed, Parser};
+use super::{Column, ColumnKind, Fill, Parsed, Parser};
 use crate::util::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -51,7 +57,7 @@ use std::path::Path;
 ///
 /// ```
 /// use lazyglm::data::format::{ParquetColumn, Holds, FormatSpec};
-/// let columns = vec![ParquetColumn { name: "age".into(), holds: Holds::Numbers }];
+/// let columns = vec![ParquetColumn::new("age", Holds::Numbers)];
 /// let text = serde_json::to_string(&FormatSpec::Parquet { target: "y".into(), offset: None, columns }).unwrap();
 /// assert_eq!(text, r#"{"format":"parquet","target":"y","columns":[{"name":"age","holds":"numbers"}]}"#);
 /// ```
@@ -61,6 +67,35 @@ pub struct ParquetColumn {
     pub name: String,
     /// Kind of the column's values.
     pub holds: Holds,
+    /// What stands for a missing number. `None` for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Fill>,
+    /// Words that stand for a missing number, beside the usual ones, where the model learnt from text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placeholders: Vec<String>,
+}
+
+impl ParquetColumn {
+    /// A column whose missing values give no feature.
+    ///
+    /// ```
+    /// use lazyglm::data::format::{Holds, ParquetColumn};
+    /// assert_eq!(ParquetColumn::new("age", Holds::Numbers).missing, None);
+    /// ```
+    pub fn new(name: impl Into<String>, holds: Holds) -> ParquetColumn {
+        ParquetColumn { name: name.into(), holds, missing: None, placeholders: Vec::new() }
+    }
+
+    /// The column as one of cells, for data in other formats. Lists have none.
+    pub(super) fn as_cells(&self) -> Option<Column> {
+        let kind = match self.holds {
+            Holds::Numbers => ColumnKind::Number,
+            Holds::Names => ColumnKind::Category,
+            Holds::Lists | Holds::Pairs | Holds::Indices => return None,
+        };
+        let (name, placeholders) = (self.name.clone(), self.placeholders.clone());
+        Some(Column { name, kind, missing: self.missing, placeholders })
+    }
 }
 
 /// Kind of the values in a feature column.

@@ -1,12 +1,14 @@
 //! Opens a columnar file: finds the target column and the kinds of the other columns.
 
 use super::batches::{Table, stream};
-use super::{Holds, ParquetColumn, types};
+use super::known::{self, Wrong};
+use super::{Holds, ParquetColumn, first_rows, types};
+use crate::data::format::columns::{Known, MISSING};
 use crate::data::format::{FormatSpec, Opening, ReadOptions, two_roles};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use crate::util::registry;
-use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_schema::{Field, FieldRef, Schema};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -29,8 +31,31 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
             offset.iter().try_for_each(|offset| check_offset(&schema, offset, file))?;
             Ok(FormatSpec::Parquet { target: target.clone(), offset, columns: columns.clone() })
         }
-        _ => choose(&schema, opening.asked, file),
+        Some(other) => match Known::of(other) {
+            Some(model) => as_known(&schema, &model, opening.asked, file),
+            None => choose(&schema, opening.asked, file),
+        },
+        None => choose(&schema, opening.asked, file),
     }
+}
+
+/// How to read the file for a model that learnt from data in another format.
+fn as_known(schema: &Schema, model: &Known, asked: &ReadOptions, file: &Path) -> Result<FormatSpec> {
+    check_names(schema, |_| true, file)?;
+    check_target(schema, model.target, file)?;
+    let offset = model.offset.filter(|name| schema.field_with_name(name).is_ok()).map(str::to_string);
+    offset.iter().try_for_each(|offset| check_offset(schema, offset, file))?;
+    let mut columns = known::columns(schema, model, file)?;
+    if !model.complete {
+        let new = |field: &&FieldRef| {
+            let name = field.name().as_str();
+            model.column(name).is_none() && name != model.target && model.offset != Some(name)
+        };
+        let fields =
+            schema.fields().iter().filter(new).filter(|field| types::holds(field.data_type()).is_some());
+        columns.extend(all_columns(fields, asked, file)?);
+    }
+    Ok(FormatSpec::Parquet { target: model.target.to_string(), offset, columns })
 }
 
 /// Checks that data to be scored have the model's columns, by name. Other columns are ignored, and the target
@@ -40,24 +65,23 @@ fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &
     let fields: HashMap<&str, &FieldRef> = fields.collect();
     let names: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).chain([target]).collect();
     check_names(schema, |field| names.contains(field.name().as_str()), file)?;
-    for ParquetColumn { name, holds } in columns {
-        let wrong = |what: String, hint| Err(Error::data(Place::file(file), what, hint));
-        let (field, name) = (fields.get(name.as_str()), excerpt(name.as_bytes()));
-        let Some(field) = field else {
-            let what = format!("the column '{name}' is missing: the model learnt from it");
-            return wrong(what, "add it; where nothing is known, null will do");
-        };
-        if !types::fits(field.data_type(), *holds) {
-            let held = match holds {
-                Holds::Numbers => "numbers",
-                Holds::Names => "text",
-                Holds::Lists => "lists of text",
-                Holds::Pairs | Holds::Indices => "lists of index and value",
-            };
-            let what = format!("the column '{name}' is {}, but held {held} in training", field.data_type());
-            return wrong(what, "write it as it was in training");
+    let mut wrong = Wrong::default();
+    for ParquetColumn { name, holds, .. } in columns {
+        match fields.get(name.as_str()) {
+            None => wrong.absent.push(name.clone()),
+            Some(field) if !types::fits(field.data_type(), *holds) => {
+                let held = match holds {
+                    Holds::Numbers => "numbers",
+                    Holds::Names => "text",
+                    Holds::Lists => "lists of text",
+                    Holds::Pairs | Holds::Indices => "lists of index and value",
+                };
+                wrong.see(name, field.data_type(), held);
+            }
+            Some(_) => {}
         }
     }
+    wrong.refuse(file)?;
     check_target(schema, target, file)
 }
 
@@ -96,8 +120,9 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
         let used = *field.name() == target || Some(field.name()) == offset.as_ref();
         !used && !asked.drop.contains(field.name()) && !field.data_type().is_null()
     });
-    let mut columns =
-        fields.map(|field| column(field, asked, file)).collect::<Result<Vec<ParquetColumn>>>()?;
+    let mut columns = all_columns(fields, asked, file)?;
+    let settled = |name: &str| asked.categorical.iter().any(|known| known == name);
+    first_rows::decide(file, &mut columns, asked.missing.unwrap_or_default(), settled);
     if let [ParquetColumn { holds: holds @ Holds::Pairs, .. }] = &mut columns[..] {
         *holds = Holds::Indices;
     }
@@ -105,20 +130,39 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
     Ok(FormatSpec::Parquet { target, offset, columns })
 }
 
-fn column(field: &Field, asked: &ReadOptions, file: &Path) -> Result<ParquetColumn> {
-    let name = field.name().clone();
-    let Some(holds) = types::holds(field.data_type()) else {
-        let what = format!(
-            "the column '{}' is {}, of which no features can be made",
-            excerpt(name.as_bytes()),
-            field.data_type()
-        );
-        let hint = format!(
-            "leave it out with {}, or write numbers, text, lists of text, or lists of struct<index, value>",
-            Parameter::Drop
-        );
-        return Err(Error::data(Place::file(file), what, hint));
+/// The columns by their types. All columns of which no features can be made are reported at once.
+fn all_columns<'a>(
+    fields: impl Iterator<Item = &'a FieldRef>,
+    asked: &ReadOptions,
+    file: &Path,
+) -> Result<Vec<ParquetColumn>> {
+    let (mut columns, mut bad) = (Vec::new(), Vec::new());
+    for field in fields {
+        match types::holds(field.data_type()) {
+            Some(holds) => columns.push(column(field, holds, asked)?),
+            None => bad.push((excerpt(field.name().as_bytes()), field.data_type())),
+        }
+    }
+    let what = match &bad[..] {
+        [] => return Ok(columns),
+        [(name, found)] => format!("the column '{name}' is {found}, of which no features can be made"),
+        all => {
+            let named: Vec<String> =
+                all.iter().take(SHOWN).map(|(name, found)| format!("'{name}' ({found})")).collect();
+            let more = if all.len() > SHOWN { ", …" } else { "" };
+            format!("no features can be made of {} columns: {}{more}", all.len(), named.join(", "))
+        }
     };
+    let it = if bad.len() == 1 { "it" } else { "them" };
+    let hint = format!(
+        "leave {it} out with {}, or write numbers, text, lists of text, or lists of struct<index, value>",
+        Parameter::Drop
+    );
+    Err(Error::data(Place::file(file), what, hint))
+}
+
+fn column(field: &Field, holds: Holds, asked: &ReadOptions) -> Result<ParquetColumn> {
+    let name = field.name().clone();
     let categorical = asked.categorical.contains(&name);
     let holds = match holds {
         Holds::Pairs if categorical => {
@@ -126,10 +170,10 @@ fn column(field: &Field, asked: &ReadOptions, file: &Path) -> Result<ParquetColu
                 format!("the column '{}' holds lists of index and value: those are no names", excerpt(&name));
             return Err(Error::call(what, format!("take it off {}", Parameter::Categorical)));
         }
-        Holds::Numbers if categorical && *field.data_type() != DataType::Boolean => Holds::Names,
+        Holds::Numbers if categorical => Holds::Names,
         holds => holds,
     };
-    Ok(ParquetColumn { name, holds })
+    Ok(ParquetColumn::new(name, holds))
 }
 
 /// Checks that the names of the used columns are unique and can be stored in a model.
@@ -164,9 +208,12 @@ fn distinct(columns: &[ParquetColumn], file: &Path) -> Result<()> {
     };
     let prefixes: HashMap<String, &str> =
         columns.iter().filter_map(|column| Some((prefix(column)?, column.name.as_str()))).collect();
+    let indicators: HashMap<String, &str> = (columns.iter().filter(|column| column.missing.is_some()))
+        .map(|column| (format!("{}={MISSING}", column.name), column.name.as_str()))
+        .collect();
     for ParquetColumn { name, .. } in columns.iter().filter(|column| column.holds == Holds::Numbers) {
         let mut starts = name.match_indices(['=', '^']).map(|(at, _)| &name[..=at]);
-        if let Some(other) = starts.find_map(|start| prefixes.get(start)) {
+        if let Some(other) = starts.find_map(|start| prefixes.get(start)).or(indicators.get(name)) {
             let (name, other) = (excerpt(name), excerpt(other));
             let what = format!("a value of the column '{other}' could have the name of the column '{name}'");
             return Err(Error::data(

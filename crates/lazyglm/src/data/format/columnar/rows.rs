@@ -2,12 +2,14 @@
 
 use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, wholes, words};
 use super::{Holds, ParquetColumn, types};
+use crate::data::format::columns::{Column, fill_in, is_missing, number};
 use crate::data::format::names::push_part;
 use crate::data::format::{FoundIndex, Parsed};
 use crate::util::error::{Error, Place, Result, excerpt};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -19,10 +21,28 @@ struct View<'a> {
 }
 
 enum Values<'a> {
-    Numbers(Numbers<'a>),
-    Words { words: Words<'a>, decimal: bool },
+    Numbers {
+        array: &'a dyn Array,
+        numbers: Numbers<'a>,
+        column: &'a ParquetColumn,
+    },
+    /// Text that a model knows as numbers.
+    WrittenNumbers {
+        words: Words<'a>,
+        column: Column,
+    },
+    Words {
+        words: Words<'a>,
+        decimal: bool,
+    },
     Lists(Ranges<'a>, Words<'a>),
-    Pairs { ranges: Ranges<'a>, items: &'a dyn Array, index: Wholes<'a>, values: Numbers<'a>, named: bool },
+    Pairs {
+        ranges: Ranges<'a>,
+        items: &'a dyn Array,
+        index: Wholes<'a>,
+        values: Numbers<'a>,
+        named: bool,
+    },
 }
 
 /// Positions of the columns in a batch.
@@ -67,7 +87,10 @@ pub(super) fn append(batch: &RecordBatch, places: &Places, file: &Path, into: &m
 
 fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>> {
     let values = match column.holds {
-        Holds::Numbers => Values::Numbers(numbers(array)?),
+        Holds::Numbers => match numbers(array) {
+            Some(numbers) => Values::Numbers { array, numbers, column },
+            None => Values::WrittenNumbers { words: words(array)?, column: column.as_cells()? },
+        },
         Holds::Names => Values::Words { words: words(array)?, decimal: types::is_decimal(array.data_type()) },
         Holds::Lists => {
             let (ranges, items) = lists(array)?;
@@ -130,13 +153,17 @@ impl Reader<'_> {
     fn features(&mut self, view: &mut View, row: usize, into: &mut Parsed) -> Result<()> {
         let View { name, id, values } = view;
         match values {
-            Values::Numbers(numbers) => {
+            Values::Numbers { array, column, .. } if array.is_null(row) => {
+                fill_in(name, column.missing, &mut self.name, &mut self.pairs, into);
+            }
+            Values::Numbers { numbers, .. } => {
                 let x = self.finite(name, numbers(row))?;
                 if x != 0.0 {
                     let id = *id.get_or_insert_with(|| into.name(name)); // zeros are dropped and need no name
                     self.pairs.push((id, x));
                 }
             }
+            Values::WrittenNumbers { words, column } => self.written(column, words(row), into)?,
             Values::Words { words, decimal } => {
                 let Some(word) = words(row) else { return Ok(()) };
                 if *decimal {
@@ -161,6 +188,26 @@ impl Reader<'_> {
                         false => self.index(index, x, k, into)?,
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the features of a text that a model knows as a number.
+    fn written(&mut self, column: &Column, text: Option<Cow<str>>, into: &mut Parsed) -> Result<()> {
+        let cell = text.as_deref().unwrap_or_default().trim_matches([' ', '\t']);
+        match number(cell).filter(|x| x.is_finite()) {
+            Some(x) => self.pairs.push((into.name(&column.name), x)),
+            None if is_missing(cell) || column.is_placeholder(cell) => {
+                if !is_missing(cell) || cell == "?" {
+                    into.see_dirty(&column.name, cell, || (self.line, 0));
+                }
+                fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
+            }
+            None => {
+                let (cell, column) = (excerpt(cell), excerpt(&column.name));
+                let what = format!("'{cell}' in the number column '{column}' is no finite number");
+                return Err(self.wrong(what, "mend the value, or write null for a value that is not known"));
             }
         }
         Ok(())

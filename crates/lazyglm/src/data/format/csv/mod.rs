@@ -7,9 +7,13 @@
 //! ```
 //!
 //! Accepted: blank lines, spaces around a cell, a missing last line end. A cell is missing if it is empty,
-//! NA, NaN, nan, null, NULL or `?`. A missing cell gives no feature, or no target. A missing offset is an error. A cell of a number column
-//! is the feature `column` with its value. A cell of a category column is the feature `column=value` with
-//! value 1.
+//! NA, NaN, nan, null, NULL or `?`. A missing category gives no feature, and a missing target no target. A missing
+//! offset is an error. A cell of a number column is the feature `column` with its value; true is 1 and false is 0.
+//! A missing number, or a word that stands for one (`-`, `unknown`), becomes what [`Missing`](super::Missing) says. A
+//! cell of a category column is the feature `column=value` with value 1.
+//!
+//! A column is one of numbers if all its first cells are, but for a few words that stand for missing numbers. Digits
+//! with leading zeros (00501) and integers beyond 2⁵³ are names.
 //!
 //! Rejected, with the place: empty or duplicate column names, rows with another number of cells than the
 //! header, cells of a number column that are not finite numbers, invalid UTF-8, and unclosed quotes. Text
@@ -23,7 +27,7 @@ mod records;
 pub(super) use open::{open, unfinished};
 pub(super) use parser::CsvParser;
 
-use crate::util::number::parse_number;
+use super::Column;
 use records::{Records, cut};
 use serde::{Deserialize, Serialize};
 
@@ -42,47 +46,6 @@ pub struct Csv {
     pub delimiter: char,
     /// The columns in file order.
     pub columns: Vec<Column>,
-}
-
-/// A column of a table.
-///
-/// ```
-/// use lazyglm::data::format::{Column, ColumnKind};
-/// let column = Column { name: "age".into(), kind: ColumnKind::Number };
-/// assert_eq!(serde_json::to_string(&column).unwrap(), r#"{"name":"age","kind":"number"}"#);
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Column {
-    /// Name in the header, without surrounding spaces.
-    pub name: String,
-    /// Kind of the cells.
-    pub kind: ColumnKind,
-}
-
-/// Kind of the cells of a column.
-///
-/// ```
-/// use lazyglm::data::format::{Column, ColumnKind, Csv, Parsed, FormatSpec};
-/// let kinds = [("y", ColumnKind::Target), ("age", ColumnKind::Number), ("city", ColumnKind::Category)];
-/// let columns = kinds.map(|(name, kind)| Column { name: name.into(), kind }).into();
-/// let mut parsed = Parsed::default();
-/// let recipe = FormatSpec::Csv(Csv { delimiter: ',', columns });
-/// recipe.parser().parse(b"1,31,Oslo\n", "people.csv".as_ref(), &mut parsed).unwrap();
-/// assert_eq!(parsed.names.unwrap().iter().collect::<Vec<_>>(), ["age", "city=Oslo"]);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ColumnKind {
-    /// The targets.
-    Target,
-    /// Numbers: one feature.
-    Number,
-    /// Names: one feature per distinct value.
-    Category,
-    /// Offsets of the rows, which are added to their scores.
-    Offset,
-    /// Ignored.
-    Dropped,
 }
 
 impl Csv {
@@ -149,17 +112,4 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 /// The cell without surrounding spaces, because people write `1, 2, 3`.
 fn trimmed(cell: &str) -> &str {
     cell.trim_matches([' ', '\t'])
-}
-
-/// Whether a trimmed cell means a missing value.
-fn is_missing(cell: &str) -> bool {
-    matches!(cell, "" | "NA" | "NaN" | "nan" | "null" | "NULL" | "?")
-}
-
-/// Whether a trimmed cell fits a number column.
-///
-/// Infinity fits: it is rejected when the row is read. Otherwise all numbers of the column would be taken for
-/// names.
-fn may_be_number(cell: &str) -> bool {
-    is_missing(cell) || parse_number(cell.as_bytes()).is_some()
 }

@@ -2,8 +2,9 @@
 
 use super::parser::Spot;
 use super::records::{Records, cut};
-use super::{Column, ColumnKind, Csv, delimiter_of, last_record_end, may_be_number, trimmed, without_mark};
-use crate::data::format::{FormatSpec, Opening, ReadOptions, spec::ending};
+use super::{Csv, delimiter_of, last_record_end, trimmed, without_mark};
+use crate::data::format::columns::{Column, ColumnKind, Known, MISSING, Sample};
+use crate::data::format::{FormatSpec, Opening, ReadOptions, detect::ending};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use crate::util::registry::{listed, suggest};
@@ -17,11 +18,10 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     let (bytes, delimiter) = bytes_and_delimiter(opening);
     let mut records = Records::new(delimiter);
     let names = header(opening, bytes, &mut records)?;
-    let kinds = match opening.known {
-        Some(FormatSpec::Csv(known)) => match_kinds(opening, &names, known)?,
-        _ => decide_kinds(opening, &names, &bytes[..last_record_end(delimiter, bytes)], &mut records)?,
+    let columns = match opening.known.and_then(Known::of) {
+        Some(known) => match_columns(opening, &names, &known, samples(names.len(), bytes, &mut records))?,
+        None => decide_columns(opening, &names, samples(names.len(), bytes, &mut records))?,
     };
-    let columns = names.into_iter().zip(kinds).map(|(name, kind)| Column { name, kind }).collect();
     Ok(FormatSpec::Csv(Csv { delimiter: char::from(delimiter), columns }))
 }
 
@@ -67,29 +67,51 @@ fn header(opening: &Opening, bytes: &[u8], records: &mut Records) -> Result<Vec<
     Ok(names)
 }
 
-/// The column kinds of a file that must be read like the data of a model. Columns match by name in any order,
-/// and new ones are dropped.
-fn match_kinds(opening: &Opening, names: &[String], known: &Csv) -> Result<Vec<ColumnKind>> {
-    let here: HashSet<&str> = names.iter().map(String::as_str).collect();
-    let mut features = known.columns.iter().filter(|column| is_feature(column.kind));
-    if let Some(missing) = features.find(|column| !here.contains(column.name.as_str())) {
-        let what = format!("there is no column '{}', which the model was trained on", excerpt(&missing.name));
-        let hint = "add it; its cells may be empty, and the order of the columns does not matter";
-        return Err(Error::data(Place::file(opening.file).line(1), what, hint));
-    }
-    let kinds: HashMap<&str, ColumnKind> =
-        known.columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
-    Ok(names.iter().map(|name| kinds.get(name.as_str()).copied().unwrap_or(ColumnKind::Dropped)).collect())
-}
-
-/// The column kinds as requested. Other columns are numbers if all their cells so far are, otherwise
-/// categories.
-fn decide_kinds(
+/// The columns of a file that must be read like the data of a model. Columns match by name in any order, and new ones
+/// are dropped. Rows of JSON Lines need not have all keys, so a model of those decides new columns by their cells.
+fn match_columns(
     opening: &Opening,
     names: &[String],
-    bytes: &[u8],
-    records: &mut Records,
-) -> Result<Vec<ColumnKind>> {
+    known: &Known,
+    samples: Vec<Sample>,
+) -> Result<Vec<Column>> {
+    let here: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let features = known.columns.iter().filter(|column| column.kind.is_feature());
+    let absent: Vec<&str> =
+        features.map(|column| column.name.as_str()).filter(|name| !here.contains(name)).collect();
+    if known.complete && !absent.is_empty() {
+        let place = Place::file(opening.file).line(1);
+        let what = match absent[..] {
+            [one] => format!("there is no column '{}', which the model was trained on", excerpt(one)),
+            _ => format!("there are no columns {}, which the model was trained on", quoted(&absent)),
+        };
+        let it = if absent.len() == 1 { "it; its" } else { "them; their" };
+        let hint = format!("add {it} cells may be empty, and the order of the columns does not matter");
+        return Err(Error::data(place, what, hint));
+    }
+    let missing = opening.asked.missing.unwrap_or_default();
+    let column = |(name, sample): (&String, Sample)| match known.column(name) {
+        _ if *name == known.target => Column::new(name.as_str(), ColumnKind::Target),
+        _ if known.offset == Some(name) => Column::new(name.as_str(), ColumnKind::Offset),
+        Some(column) => column.clone(),
+        None if known.complete => Column::new(name.as_str(), ColumnKind::Dropped),
+        None => sample.decide(name, missing),
+    };
+    Ok(names.iter().zip(samples).map(column).collect())
+}
+
+/// Some names in quotes, for a message.
+fn quoted(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("'{}'", excerpt(name))).collect();
+    let more = names.len() - shown.len();
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+/// Maximum number of columns that a message lists.
+const SHOWN: usize = 12;
+
+/// The columns as requested. Other columns are numbers if their first cells are, otherwise categories.
+fn decide_columns(opening: &Opening, names: &[String], samples: Vec<Sample>) -> Result<Vec<Column>> {
     let ReadOptions { target, offset, drop, categorical, .. } = opening.asked;
     let mut kinds = vec![None; names.len()];
     let mut say = |name: &str, kind, role: Parameter| {
@@ -117,12 +139,14 @@ fn decide_kinds(
         let usual = default_target(opening, names, &kinds)?;
         kinds[usual] = Some(ColumnKind::Target);
     }
-    let numbers = numbers(names.len(), bytes, records);
-    let by_cells = |number| if number { ColumnKind::Number } else { ColumnKind::Category };
-    let kinds: Vec<_> =
-        kinds.iter().zip(numbers).map(|(kind, number)| kind.unwrap_or(by_cells(number))).collect();
-    distinct(names, &kinds)?;
-    Ok(kinds)
+    let missing = opening.asked.missing.unwrap_or_default();
+    let column = |((name, kind), sample): ((&String, Option<ColumnKind>), Sample)| match kind {
+        Some(kind) => Column::new(name.as_str(), kind),
+        None => sample.decide(name, missing),
+    };
+    let columns: Vec<Column> = names.iter().zip(kinds).zip(samples).map(column).collect();
+    distinct(&columns)?;
+    Ok(columns)
 }
 
 fn word(kind: ColumnKind) -> &'static str {
@@ -153,31 +177,35 @@ fn default_target(opening: &Opening, names: &[String], kinds: &[Option<ColumnKin
     Err(Error::call(format!("{}: {what}", Place::file(opening.file)), hint))
 }
 
-/// For each column, whether all of its non-missing cells in these records are numbers.
-fn numbers(columns: usize, bytes: &[u8], records: &mut Records) -> Vec<bool> {
-    let mut numbers = vec![true; columns];
+/// The cells of each column in these records.
+fn samples(columns: usize, bytes: &[u8], records: &mut Records) -> Vec<Sample> {
+    let bytes = &bytes[..last_record_end(records.delimiter(), bytes)];
+    let mut samples = vec![Sample::default(); columns];
     while let Some(record) = records.next(bytes) {
         let mut start = 0;
-        for (number, &end) in numbers.iter_mut().zip(record.ends) {
-            // Invalid UTF-8 is not a number. The parser reports its place.
-            let cell = record.text.get(start..end).and_then(|cell| std::str::from_utf8(cell).ok());
-            *number = *number && cell.is_some_and(|cell| may_be_number(trimmed(cell)));
+        for (sample, &end) in samples.iter_mut().zip(record.ends) {
+            match record.text.get(start..end).and_then(|cell| std::str::from_utf8(cell).ok()) {
+                Some(cell) => sample.see_cell(trimmed(cell)),
+                None => sample.see_no_text(),
+            }
             start = end;
         }
     }
-    numbers
+    samples
 }
 
 /// Rejects columns with ambiguous feature names: category `a` with value `b` is `a=b`, and so is a column
 /// `a=b`.
-fn distinct(names: &[String], kinds: &[ColumnKind]) -> Result<()> {
-    let columns = || names.iter().map(String::as_str).zip(kinds);
-    let categories: HashSet<&str> =
-        columns().filter(|(_, kind)| **kind == ColumnKind::Category).map(|(name, _)| name).collect();
-    for (name, _) in columns().filter(|(_, kind)| is_feature(**kind)) {
-        let mut starts = name.match_indices('=').map(|(at, _)| &name[..at]);
-        if let Some(category) = starts.find(|start| categories.contains(start)) {
-            let (category, name) = (excerpt(category), excerpt(name));
+fn distinct(columns: &[Column]) -> Result<()> {
+    let kinds: HashMap<&str, ColumnKind> =
+        columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
+    for Column { name, .. } in columns.iter().filter(|column| column.kind.is_feature()) {
+        let may_have = |at: usize| match kinds.get(&name[..at]) {
+            Some(ColumnKind::Number) => &name[at + 1..] == MISSING,
+            kind => kind.is_some_and(|kind| kind.is_feature()),
+        };
+        if let Some((at, _)) = name.match_indices('=').find(|(at, _)| may_have(*at)) {
+            let (category, name) = (excerpt(&name[..at]), excerpt(name));
             let what = format!("a value of column '{category}' could have the name of column '{name}'");
             return Err(Error::call(
                 what,
@@ -186,8 +214,4 @@ fn distinct(names: &[String], kinds: &[ColumnKind]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn is_feature(kind: ColumnKind) -> bool {
-    matches!(kind, ColumnKind::Number | ColumnKind::Category)
 }

@@ -1,7 +1,8 @@
 //! Converts CSV records to sparse rows.
 
 use super::records::{Quotes, Record, Records, cell_start, quotes};
-use super::{Column, ColumnKind, Csv, is_missing, trimmed};
+use super::{Csv, trimmed};
+use crate::data::format::columns::{Column, ColumnKind, fill_in, is_missing, number};
 use crate::data::format::names::push_part;
 use crate::data::format::{Parsed, Parser};
 use crate::util::error::{Error, Place, Result, excerpt};
@@ -98,13 +99,14 @@ impl Scratch {
                     let number = parse_number(cell.as_bytes()).filter(|number| number.is_finite());
                     offset = number.ok_or_else(|| spot.no_offset(k, cell, &column.name))?;
                 }
+                ColumnKind::Number => match number(cell).filter(|value| value.is_finite()) {
+                    Some(value) => {
+                        let id = *self.ids[k].get_or_insert_with(|| into.name(&column.name));
+                        self.pairs.push((id, value));
+                    }
+                    None => self.no_number(k, cell, column, spot, into)?,
+                },
                 _ if is_missing(cell) => {}
-                ColumnKind::Number => {
-                    let value = parse_number(cell.as_bytes()).filter(|value| value.is_finite());
-                    let value = value.ok_or_else(|| spot.no_number(k, cell, &column.name))?;
-                    let id = *self.ids[k].get_or_insert_with(|| into.name(&column.name));
-                    self.pairs.push((id, value));
-                }
                 ColumnKind::Category => {
                     self.name.clear();
                     push_part(&mut self.name, &column.name, '=');
@@ -117,6 +119,24 @@ impl Scratch {
         pushed
             .map_err(|_| spot.byte(0, "the values of a feature sum to infinity", "scale the values down"))?;
         into.shift(offset);
+        Ok(())
+    }
+
+    /// A cell of a number column that is empty, or holds a word. Words that do not stand for a missing number are errors.
+    fn no_number(
+        &mut self,
+        k: usize,
+        cell: &str,
+        column: &Column,
+        spot: &Spot,
+        into: &mut Parsed,
+    ) -> Result<()> {
+        if column.is_placeholder(cell) && !(is_missing(cell) && cell != "?") {
+            into.see_dirty(&column.name, cell, || spot.place(k));
+        } else if !is_missing(cell) {
+            return Err(spot.no_number(k, cell, &column.name));
+        }
+        fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
         Ok(())
     }
 }
@@ -134,10 +154,21 @@ impl Spot<'_> {
     /// An error at a byte of the record, counted from 0.
     #[cold]
     pub fn byte(&self, at: usize, what: impl Into<String>, hint: impl Into<String>) -> Error {
+        let (line, column) = self.line_and_column(at);
+        Error::data(Place::file(self.file).line(line).column(column), what, hint)
+    }
+
+    fn line_and_column(&self, at: usize) -> (u64, u64) {
         let before = &self.bytes[..at.min(self.bytes.len())];
         let lines = memchr_iter(b'\n', before).count() as u64;
         let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() as u64;
-        Error::data(Place::file(self.file).line(self.line + lines).column(column + 1), what, hint)
+        (self.line + lines, column + 1)
+    }
+
+    /// Line and byte of a cell, counted from 1.
+    #[cold]
+    fn place(&self, k: usize) -> (u64, u64) {
+        self.line_and_column(cell_start(self.delimiter, self.bytes, k))
     }
 
     /// An error at a cell, counted from 0.

@@ -1,0 +1,61 @@
+//! Tables as people have them: dirty numbers, and the same table in several formats.
+
+use crate::common::Folder;
+
+/// A table of two hundred rows with numbers that are not known, and the same as JSON Lines.
+fn table() -> (String, String) {
+    let (mut csv, mut jsonl) = ("age,city,flag,y\n".to_string(), String::new());
+    for i in 0..200u32 {
+        let age = (i * 37 % 60) + 18;
+        let (city, flag, y) = (["Oslo", "Bergen", "Voss"][i as usize % 3], i % 4 == 0, i * 37 % 60 > 25);
+        let (cell, value) = match i % 10 {
+            3 => ("unknown".to_string(), "\"unknown\"".to_string()),
+            7 => (String::new(), "null".to_string()),
+            _ => (age.to_string(), age.to_string()),
+        };
+        csv += &format!("{cell},{city},{flag},{}\n", u8::from(y));
+        jsonl += &format!("{{\"age\":{value},\"city\":\"{city}\",\"flag\":{flag},\"y\":{}}}\n", u8::from(y));
+    }
+    (csv, jsonl)
+}
+
+#[test]
+fn dirty_numbers_count_as_missing_and_a_warning_says_where() {
+    let (csv, jsonl) = table();
+    let folder = Folder::with("t.csv", &csv);
+    folder.write("t.jsonl", &jsonl);
+    let warning = "20 cells of the number column 'age' are no numbers and count as missing; the first is 'unknown' in line 5, column 1";
+    for line in
+        ["train t.csv -o m", "train t.csv -o m2", "stats t.csv", "predict m t.csv", "evaluate m t.csv"]
+    {
+        let told = folder.ok(line).stderr;
+        assert!(told.contains(&format!("warning: t.csv: {warning}")), "{line}: {told}");
+        assert!(told.contains("--categorical age"), "{told}");
+    }
+    let weights = folder.ok("inspect m --all --tsv").stdout;
+    assert!(weights.contains("age=missing\t") && !weights.contains("age=unknown"), "{weights}");
+    assert_eq!(folder.ok("predict m t.csv").stdout, folder.ok("predict m t.jsonl").stdout);
+    folder.ok("train t.jsonl -o mj");
+    assert_eq!(folder.ok("predict mj t.csv").stdout, folder.ok("predict m t.csv").stdout);
+    folder.ok("train t.csv --missing zero -o mz");
+    assert!(!folder.ok("inspect mz --all --tsv").stdout.contains("missing"));
+    let wrong = folder.run("train t.csv --missing median");
+    assert!(wrong.code != 0 && wrong.stderr.contains("indicator"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_table_reads_alike_from_a_file_a_cache_standard_input_and_in_windows() {
+    let (csv, _) = table();
+    let folder = Folder::with("t.csv", &csv);
+    let train = "--solver newton --l1 0 --l2 0.01 --quiet";
+    folder.ok(&format!("train t.csv --cache off {train} -o m"));
+    let expected = folder.ok("predict m t.csv").stdout;
+    folder.ok(&format!("train t.csv {train} -o m1")); // writes the cache
+    folder.ok(&format!("train t.csv --cache only {train} -o m2"));
+    folder.ok(&format!("train t.csv --memory 1G {train} -o m3"));
+    let piped = folder.run_on(csv.as_bytes(), &format!("train - --format csv {train} -o m4"));
+    assert_eq!(piped.code, 0, "{}", piped.stderr);
+    for model in ["m1", "m2", "m3", "m4"] {
+        assert_eq!(folder.ok(&format!("predict {model} t.csv")).stdout, expected, "{model}");
+    }
+}

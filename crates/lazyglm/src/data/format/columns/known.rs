@@ -1,0 +1,56 @@
+//! The columns of a model's training data, whatever format they were in.
+
+use super::{Column, ColumnKind};
+use crate::data::format::FormatSpec;
+use std::borrow::Cow;
+
+/// What a model knows of the columns of its training data. Data in another format are read by it.
+pub(in crate::data::format) struct Known<'a> {
+    /// Name of the target column.
+    pub target: &'a str,
+    /// Name of the column of offsets.
+    pub offset: Option<&'a str>,
+    /// The columns of known kind, other than target and offset.
+    pub columns: Vec<Cow<'a, Column>>,
+    /// Whether every row of the training data had all columns, and there were no others.
+    pub complete: bool,
+}
+
+impl<'a> Known<'a> {
+    /// The columns of these data, or `None` if their format has none.
+    pub fn of(recipe: &'a FormatSpec) -> Option<Known<'a>> {
+        match recipe {
+            FormatSpec::Csv(csv) => {
+                let named = |kind| csv.columns.iter().find(move |column| column.kind == kind);
+                let name = |kind| named(kind).map(|column| column.name.as_str());
+                let columns = csv.columns.iter().filter(|column| column.kind.is_feature());
+                Some(Known {
+                    target: name(ColumnKind::Target).unwrap_or_default(),
+                    offset: name(ColumnKind::Offset),
+                    columns: columns.map(Cow::Borrowed).collect(),
+                    complete: true,
+                })
+            }
+            FormatSpec::Jsonl { target, offset, drop, categorical, columns, .. } => {
+                let as_kind = |names: &'a [String], kind| {
+                    names.iter().map(move |name| Cow::Owned(Column::new(name.as_str(), kind)))
+                };
+                let asked =
+                    as_kind(drop, ColumnKind::Dropped).chain(as_kind(categorical, ColumnKind::Category));
+                let columns = asked.chain(columns.iter().map(Cow::Borrowed)).collect();
+                Some(Known { target, offset: offset.as_deref(), columns, complete: false })
+            }
+            FormatSpec::Parquet { target, offset, columns } => {
+                let columns =
+                    columns.iter().filter_map(|column| Some(Cow::Owned(column.as_cells()?))).collect();
+                Some(Known { target, offset: offset.as_deref(), columns, complete: true })
+            }
+            FormatSpec::Svmlight | FormatSpec::Vw | FormatSpec::Text(_) => None,
+        }
+    }
+
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().map(|column| &**column).find(|column| column.name == name)
+    }
+}

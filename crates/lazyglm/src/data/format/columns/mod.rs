@@ -1,0 +1,168 @@
+//! The columns of CSV, JSON Lines and columnar tables: what each is taken for, and what stands for a missing number.
+//!
+//! ```text
+//! first rows ─Sample─▶ kind, and the mean m of its numbers        decided once, kept in the model
+//! missing number    zero:       nothing
+//!                   mean:       column · m
+//!                   indicator:  column · m, column=missing · 1
+//! ```
+//!
+//! The first megabyte of a text file, or the first rows of a columnar file, decide. So the decision is the same for a
+//! file, standard input, a cache and rows on disk. A model keeps it, and reads other formats by it.
+
+mod cells;
+mod dirty;
+mod known;
+mod sample;
+
+pub(super) use cells::{is_missing, is_placeholder, number};
+pub use dirty::DirtyCells;
+pub(super) use known::Known;
+pub(super) use sample::Sample;
+
+use super::Parsed;
+use super::names::push_part;
+use serde::{Deserialize, Serialize};
+
+/// A column of a table.
+///
+/// ```
+/// use lazyglm::data::format::{Column, ColumnKind};
+/// let column = Column::new("age", ColumnKind::Number);
+/// assert_eq!(serde_json::to_string(&column).unwrap(), r#"{"name":"age","kind":"number"}"#);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// Name in the header, without surrounding spaces.
+    pub name: String,
+    /// Kind of the cells.
+    pub kind: ColumnKind,
+    /// What stands for a missing number. `None` for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Fill>,
+    /// Words of this column that stand for a missing number, beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placeholders: Vec<String>,
+}
+
+/// Kind of the cells of a column.
+///
+/// ```
+/// use lazyglm::data::format::{Column, ColumnKind, Csv, Parsed, FormatSpec};
+/// let kinds = [("y", ColumnKind::Target), ("age", ColumnKind::Number), ("city", ColumnKind::Category)];
+/// let columns = kinds.map(|(name, kind)| Column::new(name, kind)).into();
+/// let mut parsed = Parsed::default();
+/// let recipe = FormatSpec::Csv(Csv { delimiter: ',', columns });
+/// recipe.parser().parse(b"1,31,Oslo\n", "people.csv".as_ref(), &mut parsed).unwrap();
+/// assert_eq!(parsed.names.unwrap().iter().collect::<Vec<_>>(), ["age", "city=Oslo"]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColumnKind {
+    /// The targets.
+    Target,
+    /// Numbers, or true and false: one feature.
+    Number,
+    /// Names: one feature per distinct value.
+    Category,
+    /// Offsets of the rows, which are added to their scores.
+    Offset,
+    /// Ignored.
+    Dropped,
+}
+
+/// What stands for the missing numbers of a column.
+///
+/// ```
+/// use lazyglm::data::format::Fill;
+/// let fill = Fill { value: 38.5, indicator: true };
+/// assert_eq!(serde_json::to_string(&fill).unwrap(), r#"{"value":38.5,"indicator":true}"#);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fill {
+    /// The value of the column's own feature.
+    pub value: f64,
+    /// Whether the feature `column=missing` is 1.
+    pub indicator: bool,
+}
+
+/// What a missing number of a table becomes.
+///
+/// ```
+/// use lazyglm::data::format::Missing;
+/// assert_eq!((Missing::parse("mean"), Missing::parse("median")), (Some(Missing::Mean), None));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// Zero: no feature at all.
+    Zero,
+    /// The mean of the column's numbers in the first rows.
+    Mean,
+    /// The mean, and a feature `column=missing` with value 1.
+    #[default]
+    Indicator,
+}
+
+impl Missing {
+    /// The choices, by name.
+    pub const ALL: [(&'static str, Missing); 3] =
+        [("zero", Missing::Zero), ("mean", Missing::Mean), ("indicator", Missing::Indicator)];
+
+    /// Looks a choice up by its name.
+    pub fn parse(name: &str) -> Option<Missing> {
+        Missing::ALL.iter().find(|(known, _)| *known == name).map(|(_, missing)| *missing)
+    }
+
+    /// What stands for a missing number of a column with this mean.
+    fn fill(self, mean: f64) -> Option<Fill> {
+        (self != Missing::Zero).then_some(Fill { value: mean, indicator: self == Missing::Indicator })
+    }
+}
+
+impl Column {
+    /// A column whose missing cells give no feature.
+    ///
+    /// ```
+    /// use lazyglm::data::format::{Column, ColumnKind};
+    /// assert_eq!(Column::new("age", ColumnKind::Number).missing, None);
+    /// ```
+    pub fn new(name: impl Into<String>, kind: ColumnKind) -> Column {
+        Column { name: name.into(), kind, missing: None, placeholders: Vec::new() }
+    }
+
+    /// Whether the cell stands for a missing number, though it is not an ordinary missing cell.
+    pub(super) fn is_placeholder(&self, cell: &str) -> bool {
+        is_placeholder(cell) || self.placeholders.iter().any(|word| word == cell)
+    }
+}
+
+impl ColumnKind {
+    /// Whether cells of this kind become features.
+    pub(super) fn is_feature(self) -> bool {
+        !matches!(self, ColumnKind::Target | ColumnKind::Offset | ColumnKind::Dropped)
+    }
+}
+
+/// Appends the features that stand for a missing number of a column.
+pub(super) fn fill_in(
+    column: &str,
+    fill: Option<Fill>,
+    name: &mut String,
+    pairs: &mut Vec<(u32, f64)>,
+    into: &mut Parsed,
+) {
+    let Some(Fill { value, indicator }) = fill else { return };
+    if value != 0.0 {
+        pairs.push((into.name(column), value));
+    }
+    if indicator {
+        name.clear();
+        push_part(name, column, '=');
+        name.push_str(MISSING);
+        pairs.push((into.name(name), 1.0));
+    }
+}
+
+/// The value that the indicator of a missing number has in its name: `age=missing`.
+pub(super) const MISSING: &str = "missing";

@@ -1,0 +1,124 @@
+//! The first cells of a column, and what they make of it.
+
+use super::cells::{is_code, is_long};
+use super::{Column, ColumnKind, Missing, is_missing, is_placeholder, number};
+
+/// Most distinct words that may stand for a missing number in one column, beside the usual ones.
+const WORDS: usize = 2;
+/// So many numbers for each cell that is neither a number nor a usual placeholder: the column is one of numbers.
+const NUMBERS_PER_WORD: usize = 20;
+
+/// What the first cells of a column hold.
+#[derive(Clone, Debug, Default)]
+pub(in crate::data::format) struct Sample {
+    numbers: usize,
+    sum: f64,
+    codes: usize,
+    placeholders: usize,
+    others: usize,
+    words: Vec<String>, // the first distinct cells that are neither numbers nor placeholders
+    structures: bool,   // whether there are arrays or objects
+}
+
+impl Sample {
+    /// Looks at a cell of a table in which all cells are text.
+    pub fn see_cell(&mut self, cell: &str) {
+        match cell {
+            _ if is_missing(cell) && cell != "?" => {}
+            _ if is_placeholder(cell) => self.placeholders += 1,
+            _ if is_code(cell) => self.codes += 1,
+            _ => match number(cell) {
+                Some(x) => self.see_number(x),
+                None => self.see_word(cell),
+            },
+        }
+    }
+
+    /// Looks at a number of a format that has numbers.
+    pub fn see_number(&mut self, x: f64) {
+        self.numbers += 1;
+        self.sum += if x.is_finite() { x } else { 0.0 };
+    }
+
+    /// Looks at an integer of a format that has integers, as written.
+    pub fn see_integer(&mut self, whole: i128) {
+        match is_long(whole.unsigned_abs()) {
+            true => self.codes += 1,
+            false => self.see_number(whole as f64),
+        }
+    }
+
+    /// Looks at a text of a format that tells text from numbers.
+    pub fn see_text(&mut self, text: &str) {
+        match is_placeholder(text) {
+            true => self.placeholders += 1,
+            false => self.see_word(text),
+        }
+    }
+
+    fn see_word(&mut self, word: &str) {
+        self.others += 1;
+        if self.words.len() <= WORDS && !self.words.iter().any(|known| known == word) {
+            self.words.push(word.to_string());
+        }
+    }
+
+    /// Looks at bytes that are no text. The parser reports their place.
+    pub fn see_no_text(&mut self) {
+        self.others += 1;
+        self.words.resize(WORDS + 1, String::new());
+    }
+
+    /// Looks at an array or an object.
+    pub fn see_structure(&mut self) {
+        self.structures = true;
+    }
+
+    /// Whether all cells are missing.
+    pub fn is_empty(&self) -> bool {
+        self.numbers + self.codes + self.placeholders + self.others == 0
+    }
+
+    /// Whether some integers are beyond 2⁵³.
+    pub fn has_codes(&self) -> bool {
+        self.codes > 0
+    }
+
+    /// The mean of the numbers, or 0 without numbers.
+    fn mean(&self) -> f64 {
+        let mean = self.sum / self.numbers.max(1) as f64;
+        if mean.is_finite() { mean } else { 0.0 }
+    }
+
+    /// Whether all cells are numbers, but for a few words that stand for missing numbers.
+    fn is_number(&self) -> bool {
+        let few = self.words.len() <= WORDS && self.others * NUMBERS_PER_WORD <= self.numbers;
+        self.codes == 0 && (self.is_empty() || self.numbers > 0 && few)
+    }
+
+    /// The column that these cells make.
+    pub fn decide(self, name: &str, missing: Missing) -> Column {
+        match self.is_number() {
+            false => Column::new(name, ColumnKind::Category),
+            true => self.as_number(name, missing),
+        }
+    }
+
+    /// The column that these values of a format with types make. `None` if their types differ: each is then taken by
+    /// its type.
+    pub fn decide_typed(self, name: &str, missing: Missing) -> Option<Column> {
+        let text_only = self.numbers + self.codes == 0;
+        match self.is_number() {
+            _ if self.structures => None,
+            true => Some(self.as_number(name, missing)),
+            false if text_only || self.codes > 0 => Some(Column::new(name, ColumnKind::Category)),
+            false => None,
+        }
+    }
+
+    fn as_number(self, name: &str, missing: Missing) -> Column {
+        let missing = missing.fill(self.mean()).filter(|_| self.numbers > 0); // without numbers there is no mean
+        let (name, kind) = (name.to_string(), ColumnKind::Number);
+        Column { name, kind, missing, placeholders: self.words }
+    }
+}

@@ -1,0 +1,199 @@
+//! Laws of columns: what the first rows make of a column, what stands for a missing number, and that a model reads the
+//! same table alike in every format.
+
+use crate::common::reading::{Read, error, read, read_in_blocks, recipe};
+use lazyglm::data::format::{Column, ColumnKind, Fill, FormatSpec, Missing, Parsed, ReadOptions};
+use lazyglm::{CacheMode, Dataset, Load};
+
+fn with(missing: Missing) -> ReadOptions {
+    ReadOptions { missing: Some(missing), ..ReadOptions::default() }
+}
+
+fn columns(recipe: &FormatSpec) -> Vec<Column> {
+    match recipe {
+        FormatSpec::Csv(csv) => csv.columns.clone(),
+        FormatSpec::Jsonl { columns, .. } => columns.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The kind of column `a` in a table of these cells.
+fn kind(cells: &[&str]) -> ColumnKind {
+    let table: String = cells.iter().map(|cell| format!("1,{cell}\n")).collect();
+    let recipe = recipe(format!("y,a\n{table}").as_bytes(), "t.csv", &ReadOptions::default(), None).unwrap();
+    columns(&recipe)[1].kind
+}
+
+#[test]
+fn words_for_unknown_leave_a_column_one_of_numbers() {
+    for word in ["unknown", "-", "N/A", "?", "n/a", "none", "UNKNOWN", "--", "."] {
+        let table = format!("y,a\n1,2\n1,{word}\n0,4\n1, {word}\n");
+        let asked = ReadOptions::default();
+        let recipe = recipe(table.as_bytes(), "t.csv", &asked, None).unwrap();
+        let column = &columns(&recipe)[1];
+        let fill = Some(Fill { value: 3.0, indicator: true });
+        assert_eq!((column.kind, column.missing), (ColumnKind::Number, fill), "{word}");
+        let mut parsed = Parsed::default();
+        recipe.parser().parse(&table.as_bytes()[4..], "t.csv".as_ref(), &mut parsed).unwrap();
+        let dirty = &parsed.dirty[0];
+        assert_eq!((dirty.count, dirty.line, dirty.at, &*dirty.value), (2, 2, 3, word), "the first of two");
+        let note = dirty.note("t.csv".as_ref());
+        assert!(note.contains("2 cells of the number column 'a' are no numbers"), "{note}");
+        assert!(note.contains(&format!("the first is '{word}' in line 2, column 3")), "{note}");
+    }
+    assert_eq!(kind(&["unknown", "-"]), ColumnKind::Category, "no number at all");
+    assert_eq!(kind(&["2", "old"]), ColumnKind::Category, "half of the cells are another word");
+}
+
+#[test]
+fn a_rare_word_of_the_columns_own_stands_for_missing_numbers_and_is_kept() {
+    let mut table = "y,a\n".to_string() + &"1,2\n".repeat(40) + "0,withheld\n0,withheld\n";
+    let known = recipe(table.as_bytes(), "t.csv", &ReadOptions::default(), None).unwrap();
+    assert_eq!(columns(&known)[1].placeholders, ["withheld"]);
+    table += "1,other\n";
+    let error = read_in_blocks(table.as_bytes(), "t.csv", &known, 50).unwrap_err().to_string();
+    assert!(error.starts_with("t.csv:44:3: 'other' in the number column 'a' is no finite number"), "{error}");
+    let json = serde_json::to_string(&known).unwrap();
+    assert_eq!(serde_json::from_str::<FormatSpec>(&json).unwrap(), known);
+    assert_eq!(kind(&["1", "2", "3", "x"]), ColumnKind::Category, "not rare");
+}
+
+#[test]
+fn a_missing_number_is_zero_the_mean_or_the_mean_and_an_indicator() {
+    let table = b"y,a,b\n1,2,x\n1,,x\n0,4,\n";
+    let missing = |how| read(table, "t.csv", &with(how)).unwrap();
+    assert_eq!(missing(Missing::Zero).features(1), [("b=x", 1.0)]);
+    assert_eq!(missing(Missing::Mean).features(1), [("a", 3.0), ("b=x", 1.0)]);
+    let both = [("a", 3.0), ("a=missing", 1.0), ("b=x", 1.0)];
+    assert_eq!(missing(Missing::Indicator).features(1), both);
+    assert_eq!(
+        read(table, "t.csv", &ReadOptions::default()).unwrap().features(1),
+        both,
+        "unless asked otherwise"
+    );
+    assert_eq!(missing(Missing::Indicator).features(2), [("a", 4.0)], "a missing name gives no feature");
+    let lines = "{\"y\":1,\"a\":2,\"b\":\"x\"}\n{\"y\":1,\"a\":null,\"b\":\"x\"}\n{\"y\":0,\"a\":4}\n";
+    for how in [Missing::Zero, Missing::Mean, Missing::Indicator] {
+        let json = read(lines.as_bytes(), "t.jsonl", &with(how)).unwrap();
+        assert_eq!(names_and_values(&json), names_and_values(&missing(how)), "{how:?}");
+    }
+    let sparse = read(b"{\"y\":1,\"a\":2}\n{\"y\":1}\n", "t.jsonl", &ReadOptions::default()).unwrap();
+    assert_eq!(sparse.features(1), [], "a key that is not there is zero");
+    let clash = error(b"y,a,a=missing\n1,,2\n", "t.csv", &ReadOptions::default());
+    assert!(clash.starts_with("a value of column 'a' could have the name of column 'a=missing'"), "{clash}");
+}
+
+fn names_and_values(read: &Read) -> Vec<Vec<(&str, f64)>> {
+    (0..read.rows.len()).map(|row| read.features(row)).collect()
+}
+
+#[test]
+fn leading_zeros_and_long_integers_are_names() {
+    assert_eq!(kind(&["00501", "10001"]), ColumnKind::Category);
+    assert_eq!(kind(&["0", "0.5", "-0", "007.5", "1e3"]), ColumnKind::Number);
+    assert_eq!(kind(&["9007199254740992"]), ColumnKind::Number, "2^53 is exact");
+    assert_eq!(kind(&["9007199254740993", "1"]), ColumnKind::Category);
+    assert_eq!(kind(&["-4611686018427387904"]), ColumnKind::Category);
+    assert_eq!(kind(&[&"9".repeat(60)]), ColumnKind::Category);
+    let zip = read(b"y,zip\n1,00501\n0,501\n", "t.csv", &ReadOptions::default()).unwrap();
+    assert_eq!(zip.features(0), [("zip=00501", 1.0)]);
+    let id = "{\"y\":1,\"id\":4611686018427387905}\n{\"y\":1,\"id\":4611686018427387904}\n";
+    let id = read(id.as_bytes(), "t.jsonl", &ReadOptions::default()).unwrap();
+    assert_eq!(id.features(0), [("id=4611686018427387905", 1.0)]);
+    assert_eq!(id.features(1), [("id=4611686018427387904", 1.0)]);
+}
+
+#[test]
+fn booleans_mean_the_same_in_every_format() {
+    let table =
+        read(b"y,a,b\n1,true,False\n0,FALSE,True\n1,,true\n", "t.csv", &ReadOptions::default()).unwrap();
+    let json = b"{\"y\":1,\"a\":true,\"b\":false}\n{\"y\":0,\"a\":false,\"b\":true}\n{\"y\":1,\"a\":null,\"b\":true}\n";
+    let json = read(json, "t.jsonl", &ReadOptions::default()).unwrap();
+    assert_eq!(table.features(0), [("a", 1.0)]);
+    assert_eq!(table.features(2), [("a", 0.5), ("a=missing", 1.0), ("b", 1.0)]);
+    assert_eq!(names_and_values(&table), names_and_values(&json));
+    let asked = ReadOptions { categorical: vec!["a".into()], ..ReadOptions::default() };
+    let table = read(b"y,a\n1,true\n0,false\n", "t.csv", &asked).unwrap();
+    let json = read(b"{\"y\":1,\"a\":true}\n{\"y\":0,\"a\":false}\n", "t.jsonl", &asked).unwrap();
+    assert_eq!(table.features(1), [("a=false", 1.0)]);
+    assert_eq!(names_and_values(&table), names_and_values(&json));
+}
+
+/// A table in which each column is taken for something else, with a missing number, as CSV and as JSON Lines.
+const TABLE: &str =
+    "age,zip,city,flag,code,y\n31,00501,Oslo,true,7,1\n,00501,Bergen,false,8,0\n40,10001,,true,7,1\n";
+const LINES: &str = r#"{"age":31,"zip":"00501","city":"Oslo","flag":true,"code":7,"y":1}
+{"age":null,"zip":"00501","city":"Bergen","flag":false,"code":8,"y":0}
+{"age":40,"zip":"10001","city":null,"flag":true,"code":7,"y":1}
+"#;
+
+#[test]
+fn a_model_reads_the_same_table_alike_in_every_format() {
+    let asked = ReadOptions { categorical: vec!["code".into()], ..ReadOptions::default() };
+    let files = [("t.csv", TABLE), ("t.jsonl", LINES)];
+    for (trained_on, text) in files {
+        let known = recipe(text.as_bytes(), trained_on, &asked, None).unwrap();
+        let expected = read_in_blocks(text.as_bytes(), trained_on, &known, 1000).unwrap();
+        for (file, text) in files {
+            let opened = recipe(text.as_bytes(), file, &ReadOptions::default(), Some(&known)).unwrap();
+            let read = read_in_blocks(text.as_bytes(), file, &opened, 1000).unwrap();
+            assert_eq!(names_and_values(&read), names_and_values(&expected), "{trained_on} ▸ {file}");
+            assert_eq!(read.labels, expected.labels, "{trained_on} ▸ {file}");
+        }
+    }
+    // Other rows than those that decided: kinds and mean stay those of the model.
+    let known = recipe(TABLE.as_bytes(), "t.csv", &asked, None).unwrap();
+    let csv = "code,flag,city,zip,age\n9,true,5,501,unknown\n7,,Oslo,x,\n";
+    let lines = "{\"code\":9,\"flag\":true,\"city\":5,\"zip\":501,\"age\":\"unknown\"}\n{\"code\":7,\"city\":\"Oslo\",\"zip\":\"x\"}\n";
+    let [csv, lines] = [("n.csv", csv), ("n.jsonl", lines)].map(|(file, text)| {
+        let opened = recipe(text.as_bytes(), file, &ReadOptions::default(), Some(&known)).unwrap();
+        read_in_blocks(text.as_bytes(), file, &opened, 1000).unwrap()
+    });
+    let expected = [
+        ("age", 35.5),
+        ("age=missing", 1.0),
+        ("city=5", 1.0),
+        ("code=9", 1.0),
+        ("flag", 1.0),
+        ("zip=501", 1.0),
+    ];
+    assert_eq!(csv.features(0), expected);
+    assert_eq!(names_and_values(&csv), names_and_values(&lines), "a key that is not there is an empty cell");
+}
+
+#[test]
+fn models_of_earlier_versions_read_as_they_did() {
+    let csv = r#"{"format":"csv","delimiter":",","columns":[{"name":"y","kind":"target"},{"name":"a","kind":"number"},{"name":"b","kind":"category"}]}"#;
+    let known = serde_json::from_str::<FormatSpec>(csv).unwrap();
+    assert_eq!(serde_json::to_string(&known).unwrap(), csv);
+    let table = read_in_blocks(b"y,a,b\n1,,true\n", "t.csv", &known, 100).unwrap();
+    assert_eq!(table.features(0), [("b=true", 1.0)]);
+    let jsonl = r#"{"format":"jsonl","target":"y","drop":[],"categorical":["c"]}"#;
+    let known = serde_json::from_str::<FormatSpec>(jsonl).unwrap();
+    assert_eq!(serde_json::to_string(&known).unwrap(), jsonl);
+    let line = br#"{"y":1,"a":null,"b":"7","c":7,"d":true}"#;
+    assert_eq!(
+        read_in_blocks(line, "t.jsonl", &known, 100).unwrap().features(0),
+        [("b=7", 1.0), ("c=7", 1.0), ("d", 1.0)]
+    );
+    let parquet = r#"{"format":"parquet","target":"y","columns":[{"name":"a","holds":"numbers"}]}"#;
+    let known = serde_json::from_str::<FormatSpec>(parquet).unwrap();
+    assert_eq!(serde_json::to_string(&known).unwrap(), parquet);
+}
+
+#[test]
+fn a_cache_has_the_rows_and_the_warnings_of_its_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("t.csv");
+    std::fs::write(&file, "a,y\n1,1\nunknown,0\n3,1\n-,0\n").unwrap();
+    let load = |cache| Dataset::load(&file, &Load { cache, ..Load::default() }).unwrap().0;
+    let plain = load(CacheMode::Off);
+    let warning = |data: &Dataset| data.notes.iter().find(|note| note.contains("2 cells")).unwrap().clone();
+    assert!(warning(&plain).contains("the first is 'unknown' in line 3, column 1"), "{:?}", plain.notes);
+    for _ in 0..2 {
+        let cached = load(CacheMode::Auto); // written, then read
+        assert_eq!(cached.rows.ids(), plain.rows.ids());
+        assert_eq!(warning(&cached), warning(&plain));
+        assert_eq!(cached.reading, plain.reading);
+    }
+}

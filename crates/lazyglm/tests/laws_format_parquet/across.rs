@@ -1,0 +1,82 @@
+//! A model reads the same table alike in every format, whichever it learnt from.
+
+use super::tables::*;
+use arrow_array::*;
+use lazyglm::data::format::{Fill, FormatSpec, Missing, ReadOptions};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const TABLE: &str = "age,id,city,flag,code,y\n31,9007199254740993,Oslo,true,7,1\n,9007199254740994,Bergen,false,8,0\n40,1,,true,7,1\n";
+const LINES: &str = r#"{"age":31,"id":9007199254740993,"city":"Oslo","flag":true,"code":7,"y":1}
+{"age":null,"id":9007199254740994,"city":"Bergen","flag":false,"code":8,"y":0}
+{"age":40,"id":1,"city":null,"flag":true,"code":7,"y":1}
+"#;
+
+/// The same table in CSV, JSON Lines, Parquet and Arrow.
+fn files(folder: &Folder) -> [PathBuf; 4] {
+    let columns = || -> Vec<(&str, ArrayRef)> {
+        vec![
+            ("age", Arc::new(Float32Array::from(vec![Some(31.0), None, Some(40.0)]))),
+            ("id", Arc::new(Int64Array::from(vec![9007199254740993, 9007199254740994, 1]))),
+            ("city", Arc::new(StringArray::from(vec![Some("Oslo"), Some("Bergen"), None]))),
+            ("flag", Arc::new(BooleanArray::from(vec![true, false, true]))),
+            ("code", Arc::new(Int16Array::from(vec![7, 8, 7]))),
+            ("y", Arc::new(Int8Array::from(vec![1, 0, 1]))),
+        ]
+    };
+    [
+        folder.file("a.csv", TABLE),
+        folder.file("a.jsonl", LINES),
+        folder.parquet(columns()),
+        folder.arrow(columns()),
+    ]
+}
+
+#[test]
+fn a_model_reads_the_same_table_alike_in_every_format() {
+    let folder = Folder::new();
+    for missing in [Missing::Zero, Missing::Mean, Missing::Indicator] {
+        let (categorical, missing) = (vec!["code".to_string()], Some(missing));
+        let asked = ReadOptions { categorical, missing, ..ReadOptions::default() };
+        let files = files(&folder);
+        let expected = read(&files[0], &asked, None).unwrap();
+        for trained_on in &files {
+            let known = opened(trained_on, &asked, None).unwrap();
+            for file in &files {
+                let read = read(file, &ReadOptions::default(), Some(&known)).unwrap();
+                assert_eq!(read, expected, "{} ▸ {}", trained_on.display(), file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_missing_number_has_the_mean_of_the_first_rows() {
+    let folder = Folder::new();
+    let known = opened(&files(&folder)[2], &ReadOptions::default(), None).unwrap();
+    let FormatSpec::Parquet { columns, .. } = &known else { panic!("{known:?}") };
+    assert_eq!(columns[0].missing, Some(Fill { value: 35.5, indicator: true }));
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["unknown", "7", "old"]));
+    let new = folder.arrow(vec![("age", text)]);
+    let csv = r#"{"format":"csv","delimiter":",","columns":[{"name":"age","kind":"number","missing":{"value":2.0,"indicator":true}}]}"#;
+    let known: FormatSpec = serde_json::from_str(csv).unwrap();
+    let error = read(&new, &ReadOptions::default(), Some(&known)).unwrap_err();
+    assert!(error.starts_with("a.arrow:3: 'old' in the number column 'age' is no finite number"), "{error}");
+}
+
+#[test]
+fn all_columns_that_a_model_misses_are_named_at_once() {
+    let folder = Folder::new();
+    for known in files(&folder).iter().take(3).filter(|file| !file.ends_with("a.jsonl")) {
+        let known = opened(known, &ReadOptions::default(), None).unwrap();
+        let some: ArrayRef = Arc::new(Int8Array::from(vec![1]));
+        let error = read(
+            &folder.arrow(vec![("flag", some.clone()), ("id", some)]),
+            &ReadOptions::default(),
+            Some(&known),
+        );
+        let expected =
+            "a.arrow: the columns 'age', 'city', 'code' are missing: the model learnt from them; add them";
+        assert!(error.as_ref().unwrap_err().starts_with(expected), "{error:?}");
+    }
+}
