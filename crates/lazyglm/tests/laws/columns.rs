@@ -197,3 +197,57 @@ fn a_cache_has_the_rows_and_the_warnings_of_its_table() {
         assert_eq!(cached.reading, plain.reading);
     }
 }
+
+#[test]
+fn dates_become_a_number_and_parts_in_every_format() {
+    let table = "day,at,y\n2024-07-31,2024-07-31T13:05:00Z,1\n2000-01-01,1999-12-31 23:00:00-02:00,0\n,2000-01-01T00:00:00,1\n";
+    let lines = "{\"day\":\"2024-07-31\",\"at\":\"2024-07-31T13:05:00Z\",\"y\":1}\n{\"day\":\"2000-01-01\",\"at\":\"1999-12-31 23:00:00-02:00\",\"y\":0}\n{\"day\":null,\"at\":\"2000-01-01T00:00:00\",\"y\":1}\n";
+    let asked = ReadOptions::default();
+    let known = recipe(table.as_bytes(), "t.csv", &asked, None).unwrap();
+    assert_eq!(
+        columns(&known).iter().map(|column| column.kind).collect::<Vec<_>>()[..2],
+        [ColumnKind::Date, ColumnKind::Time]
+    );
+    let csv = read(table.as_bytes(), "t.csv", &asked).unwrap();
+    let years = 8978.0 / 365.2425; // from the start of 2000 to 2024-07-31
+    let of_day = [("day", years), ("day=month:7", 1.0), ("day=weekday:Wed", 1.0), ("day=year:2024", 1.0)];
+    assert_eq!((csv.features(0)[4], &csv.features(0)[5..]), (("at=year:2024", 1.0), &of_day[..]));
+    assert_eq!(csv.features(0)[1..4], [("at=hour:13", 1.0), ("at=month:7", 1.0), ("at=weekday:Wed", 1.0)]);
+    assert_eq!(csv.features(1)[1], ("at=hour:1", 1.0), "in UTC, where it is the next year");
+    let missing: Vec<_> = csv.features(2).into_iter().filter(|(name, _)| name.starts_with("day")).collect();
+    assert_eq!(missing, [("day", years / 2.0), ("day=missing", 1.0)]);
+    let json = read(lines.as_bytes(), "t.jsonl", &asked).unwrap();
+    assert_eq!(names_and_values(&json), names_and_values(&csv));
+    let opened = recipe(lines.as_bytes(), "t.jsonl", &asked, Some(&known)).unwrap();
+    assert_eq!(
+        names_and_values(&read_in_blocks(lines.as_bytes(), "t.jsonl", &opened, 1000).unwrap()),
+        names_and_values(&csv)
+    );
+    let wrong =
+        read_in_blocks(b"day,at,y\n2024-07-31,soon,1\n", "t.csv", &known, 1000).unwrap_err().to_string();
+    assert!(
+        wrong.starts_with("t.csv:2:12: 'soon' in the column 'at' of dates is no date such as"),
+        "{wrong}"
+    );
+    assert_eq!(kind(&["2024-07-31", "soon"]), ColumnKind::Category);
+}
+
+#[test]
+fn the_index_of_pandas_is_dropped_and_latin_1_has_a_hint() {
+    for header in ["", "Unnamed: 0"] {
+        let table = format!("{header},a,y\n7,1,1\n3,2,0\n");
+        let table = read(table.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
+        assert_eq!(table.features(0), [("a", 1.0)], "{header}");
+    }
+    let no_index = error(b",a,y\n7,1,1\n7,2,0\n", "t.csv", &ReadOptions::default());
+    assert!(no_index.starts_with("t.csv:1:1: column 1 has no name; give it one"), "{no_index}");
+    let kept = read(b"Unnamed: 0,a,y\n7,1,1\n7,2,0\n", "t.csv", &ReadOptions::default()).unwrap();
+    assert_eq!(kept.features(0), [("Unnamed: 0", 7.0), ("a", 1.0)], "no index: the same number twice");
+    for (text, file) in [(&b"a,y\ncaf\xe9,1\n"[..], "t.csv"), (b"{\"a\":\"caf\xe9\",\"y\":1}\n", "t.jsonl")] {
+        let error = error(text, file, &ReadOptions::default());
+        assert!(
+            error.contains("it seems to be Latin-1: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"),
+            "{error}"
+        );
+    }
+}

@@ -110,6 +110,26 @@ fn blank_lines_are_no_rows_and_rows_can_be_passed_over_unread() {
     assert_eq!((parsed.rows.len(), parsed.file_rows, parsed.labels.name(0)), (1, 2, "3".to_string()));
 }
 
+#[test]
+fn objects_are_flattened_and_arrays_of_numbers_are_vectors() {
+    has(
+        r#"{"a": {"b": 2, "c": {"d": "x"}, "e": {}}, "f": 1}"#,
+        &[("a.b", 2.0), ("a.c.d=x", 1.0), ("f", 1.0)],
+    );
+    has(
+        r#"{"v": [2, 0, -1.5, null, true], "t": ["p", 3]}"#,
+        &[("t=p", 1.0), ("t^1", 3.0), ("v^0", 2.0), ("v^2", -1.5), ("v^4", 1.0)],
+    );
+    has(r#"{"dropped": {"y": 1}, "a": 1}"#, &[("a", 1.0)]);
+    assert_eq!(
+        rows(&parse_as(&recipe("m.y", &[], &[]), r#"{"m": {"y": 3}}"#).unwrap())[0].0.as_deref(),
+        Some("3")
+    );
+}
+
+/// What a line must look like.
+const SHAPE: &str = "write one object a line: {\"key\": value, \"key\": value}";
+
 #[track_caller]
 fn refused(text: impl AsRef<[u8]>, column: usize, what: &str, hint: &str) {
     let before: &[u8] = b"{\"y\": 1}\n\n";
@@ -147,17 +167,31 @@ fn wrong_structure_is_refused_with_its_place() {
 
 #[test]
 fn wrong_values_are_refused_with_their_place() {
-    let nested = "write its keys in the outer object, or leave it out with drop";
-    refused("{\"a\": {\"b\": 1}}", 7, "an object stands inside the object", nested);
-    refused("{\"a\": [{}]}", 8, "an object stands inside the object", nested);
-    let items = "write items in quotes, or give each a key of its own, or name the key in drop";
-    refused("{\"a\": [\"b\", 1]}", 13, "the array of 'a' has an item that is no text", items);
-    refused("{\"a\": [[\"b\"]]}", 8, "the array of 'a' has an item that is no text", items);
+    let (items, wrong) =
+        ("write text or numbers, or name the key in drop", "an item that is an array or an object");
+    refused("{\"a\": [{}]}", 8, &format!("the array of 'a' has {wrong}"), items);
+    refused("{\"a\": [[\"b\"]]}", 8, &format!("the array of 'a' has {wrong}"), items);
+    let deep = "objects are nested more than 50 deep";
+    refused("{\"a\":".repeat(60), 301 + 5, deep, "leave the outer key out with drop");
+    refused(
+        "{\"a\": {\"b\": 1, \"b\": 2}}",
+        16,
+        "the key 'a.b' stands twice in the object",
+        "give each key once",
+    );
+    refused(
+        "{\"a\": {\"b\": 1}, \"a.b\": 2}",
+        17,
+        "the key 'a.b' stands twice in the object",
+        "give each key once",
+    );
+    refused("{\"a\": {\"b\": 1}", 16, "the line ends inside the object", SHAPE);
+    refused("{\"y\": {}}", 7, "the target is an object", "targets are finite numbers, words, true or false");
     let finite = "write null for a value that is not known";
     refused("{\"a\": NaN}", 7, "'NaN' is not finite", finite);
     refused("{\"a\": -Infinity}", 7, "'-Infinity' is not finite", finite);
     refused("{\"a\": 1e999}", 7, "'1e999' is not finite", finite);
-    let values = "values are numbers, \"text\", true, false, null or arrays of text";
+    let values = "values are numbers, \"text\", true, false, null, objects or arrays";
     for wrong in ["True", "01", "1.", "+1", ".5", "-", "'x'", "", "1x", "0x10", "nul"] {
         refused(format!("{{\"a\": {wrong}}}"), 7, &format!("'{wrong}' is no JSON value"), values);
     }
@@ -206,7 +240,7 @@ fn the_target_is_as_asked_or_the_first_usual_name() {
     assert_eq!(target("{\"a\": 1}\n{\"class\": 2}").unwrap(), recipe("class", &[], &[]));
     assert_eq!(
         target("{\"price\": 1, \"Label\": {\"deep\": 1}}").unwrap_err(),
-        "a.jsonl: no key is called target, label, y, class; set target to the name of the target; there are: price, Label"
+        "a.jsonl: no key is called target, label, y, class; set target to the name of the target; there are: price, Label, Label.deep"
     );
     assert!(target("").is_ok() && target("\n").is_ok(), "that there are no rows is said elsewhere");
     assert!(target("{\"y\": 1}\n{\"y\"").unwrap_err().starts_with("a.jsonl:2:5: no ':' follows"));

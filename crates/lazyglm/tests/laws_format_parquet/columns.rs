@@ -2,8 +2,10 @@
 
 use super::tables::*;
 use super::{asked, targets};
-use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::builder::{Float64Builder, MapBuilder, StringBuilder};
+use arrow_array::types::{Float32Type, Int8Type, Int32Type};
 use arrow_array::*;
+use arrow_schema::{DataType, Field};
 use lazyglm::data::format::{FormatSpec, Holds, Missing, ParquetColumn, ReadOptions};
 use lazyglm::{Dataset, Load};
 use std::sync::Arc;
@@ -132,4 +134,64 @@ fn targets_are_numbers_words_or_truth() {
             |text: Option<&str>| text.map(|text| text.parse().map_or(text.into(), |x: f64| x.to_string()));
         assert_eq!(rows.into_iter().map(|row| row.0).collect::<Vec<_>>(), expected.map(name));
     }
+}
+
+#[test]
+fn decimals_vectors_structs_and_maps_are_features() {
+    let decimals =
+        Decimal128Array::from(vec![Some(1250), None, Some(-5)]).with_precision_and_scale(10, 2).unwrap();
+    has(Arc::new(decimals), false, &[&[("c", 12.5)], &[], &[("c", -0.05)]]);
+    let vectors =
+        |rows: Vec<Option<Vec<Option<f32>>>>| ListArray::from_iter_primitive::<Float32Type, _, _>(rows);
+    let rows = vec![Some(vec![Some(2.0), None, Some(0.5)]), None, Some(vec![Some(0.0), Some(-1.0)])];
+    has(Arc::new(vectors(rows)), false, &[&[("c^0", 2.0), ("c^2", 0.5)], &[], &[("c^1", -1.0)]]);
+    let fixed = vec![Some(vec![Some(2), Some(0)]), None, Some(vec![Some(1), None])];
+    let fixed = FixedSizeListArray::from_iter_primitive::<Int32Type, _, _>(fixed, 2);
+    has(Arc::new(fixed), false, &[&[("c^0", 2.0)], &[], &[("c^0", 1.0)]]);
+    let fields = vec![Field::new("n", DataType::Int32, true), Field::new("w", DataType::Utf8, true)];
+    let parts: Vec<ArrayRef> =
+        vec![Arc::new(Int32Array::from(vec![4, 9])), Arc::new(StringArray::from(vec!["x", "under a null"]))];
+    let nulls = Some(vec![true, false].into());
+    let structs = StructArray::try_new(fields.into(), parts, nulls).unwrap();
+    has(Arc::new(structs), false, &[&[("c.n", 4.0), ("c.w=x", 1.0)], &[]]);
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), Float64Builder::new());
+    maps.keys().append_value("k");
+    maps.values().append_value(2.5);
+    maps.append(true).unwrap();
+    maps.append(false).unwrap();
+    has(Arc::new(maps.finish()), false, &[&[("c.k", 2.5)], &[]]);
+}
+
+#[test]
+fn an_arrow_stream_has_the_rows_of_its_file() {
+    let folder = Folder::new();
+    let words: DictionaryArray<Int32Type> = ["a", "b", "a"].into_iter().collect();
+    let columns = || -> Vec<(&str, ArrayRef)> {
+        vec![
+            ("c", Arc::new(words.clone())),
+            targets(3),
+            ("x", Arc::new(Float64Array::from(vec![1.0, 2.0, 3.0]))),
+        ]
+    };
+    let batch = batch(columns());
+    let mut bytes = Vec::new();
+    let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.write(&batch.slice(1, 2)).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    let mut expected = read(&folder.arrow(columns()), &asked(None, &[], &[]), None).unwrap();
+    expected.extend_from_within(1..);
+    let whole = folder.file("a.arrows", &bytes);
+    assert_eq!(
+        read(&whole, &asked(None, &[], &[]), None).unwrap(),
+        expected,
+        "recognised by its first bytes"
+    );
+    for length in (0..bytes.len()).step_by(7) {
+        let _ = read(&folder.file("cut.arrow", &bytes[..length]), &asked(None, &[], &[]), None); // rows or an error
+    }
+    let flipped =
+        (0..bytes.len()).step_by(3).map(|at| [&bytes[..at], &[!bytes[at]], &bytes[at + 1..]].concat());
+    flipped.for_each(|bytes| drop(read(&folder.file("bad.arrow", bytes), &asked(None, &[], &[]), None)));
 }

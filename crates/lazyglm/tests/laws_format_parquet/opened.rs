@@ -115,7 +115,7 @@ fn a_models_columns_are_found_by_name() {
     let whole = || Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef;
     let decimal = || Arc::new(Float64Array::from(vec![1.0, 2.0])) as ArrayRef;
     let words = || Arc::new(StringArray::from(vec!["v", "w"])) as ArrayRef;
-    let odd = || Arc::new(Date32Array::from(vec![1, 2])) as ArrayRef;
+    let odd = || Arc::new(BinaryArray::from(vec![&b"1"[..], b"2"])) as ArrayRef;
     let path =
         folder.parquet(vec![("a", whole()), ("b", words()), ("y", whole()), ("code", whole()), ("d", odd())]);
     let recipe = opened(&path, &asked(None, &["d"], &["code"]), None).unwrap();

@@ -22,11 +22,14 @@ fn refused(columns: Columns, asked: &ReadOptions, expected: &str) {
 #[test]
 fn wrong_columns_are_refused_by_name() {
     let plain = ReadOptions::default();
-    let hint =
-        "leave it out with drop, or write numbers, text, lists of text, or lists of struct<index, value>";
-    let when = |name| vec![(name, Arc::new(Date32Array::from(vec![1])) as ArrayRef), targets(1)];
-    let what = "a.parquet: the column 'when' is Date32, of which no features can be made; ";
+    let hint = "leave it out with drop, or write numbers, text, dates, or lists of text or numbers";
+    let odd = || Arc::new(BinaryArray::from(vec![&b"1"[..]])) as ArrayRef;
+    let when = |name| vec![(name, odd()), targets(1)];
+    let what = "a.parquet: the column 'when' is Binary, of which no features can be made; ";
     refused(when("when"), &plain, &format!("{what}{hint}"));
+    let two = vec![("when", odd()), ("what", odd()), targets(1)];
+    let what = "a.parquet: no features can be made of 2 columns: 'when' (Binary), 'what' (Binary); ";
+    refused(two, &plain, &format!("{what}{}", hint.replace("leave it", "leave them")));
     refused(
         when("when"),
         &asked(None, &["y"], &[]),
@@ -35,7 +38,7 @@ fn wrong_columns_are_refused_by_name() {
     refused(
         when("when"),
         &asked(Some("when"), &[], &[]),
-        "a.parquet: the target 'when' is Date32; targets are numbers, text, true or false",
+        "a.parquet: the target 'when' is Binary; targets are numbers, text, true or false",
     );
     let alone = "a.parquet: no row has a feature: this does not look like parquet";
     let folder = Folder::new();

@@ -238,7 +238,8 @@ pub fn in_format(rows: &[Row], format: &str) -> String {
                 all += &format!("{{\"target\": {y}{}}}\n", pairs(&|(j, x)| format!(", \"x{j}\": {x}")))
             }
             "csv" => {
-                let cell = |j: u32| row.iter().find(|pair| pair.0 == j).map_or("0".into(), |p| p.1.to_string());
+                let cell =
+                    |j: u32| row.iter().find(|pair| pair.0 == j).map_or("0".into(), |p| p.1.to_string());
                 all += &format!("{y},{}\n", (1..100).map(cell).collect::<Vec<_>>().join(","));
             }
             "text" => all += &format!("{y}\tword{}\n", pairs(&|(j, _)| format!(" x{j}"))),

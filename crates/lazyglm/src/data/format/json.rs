@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! object = { "key": value, "key": value, … }
-//! value  = number | "text" | true | false | null | [value, …]
+//! value  = number | "text" | true | false | null | [value, …] | object
 //! ```
 //!
 //! The structure is parsed here, so that an error points at its byte. serde_json parses numbers and escapes.
@@ -24,6 +24,8 @@ pub(super) enum Value<'a> {
     Null,
     /// An array, whose items follow: [`Scanner::item`].
     Array,
+    /// An object, whose keys follow: [`Scanner::key`].
+    Object,
 }
 
 /// A position in a JSON object.
@@ -31,8 +33,12 @@ pub(super) struct Scanner<'a> {
     line: &'a Line<'a>,
     text: &'a str,
     at: usize,
-    fresh: bool, // just after `{` or `[`, where no comma follows
+    fresh: bool,  // just after `{` or `[`, where no comma follows
+    depth: usize, // number of objects around the object that is being read
 }
+
+/// Maximum depth of objects inside objects.
+const DEEPEST: usize = 50;
 
 /// Hint for a line that is not an object.
 const SHAPE: &str = "write one object a line: {\"key\": value, \"key\": value}";
@@ -40,7 +46,7 @@ const SHAPE: &str = "write one object a line: {\"key\": value, \"key\": value}";
 impl<'a> Scanner<'a> {
     /// Opens the object of a line.
     pub fn open(line: &'a Line<'a>, text: &'a str) -> Result<Scanner<'a>> {
-        let mut scanner = Scanner { line, text, at: 0, fresh: true };
+        let mut scanner = Scanner { line, text, at: 0, fresh: true, depth: 0 };
         if scanner.peek() != Some(b'{') {
             return Err(scanner.wrong("the line is no JSON object", SHAPE));
         }
@@ -54,10 +60,14 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
-    /// The next key with its position, after its colon. `None` at the end of the object, which must end the
-    /// line.
+    /// The next key with its position, after its colon. `None` at the end of the object. The end of the outermost object
+    /// must end the line.
     pub fn key(&mut self) -> Result<Option<(usize, Cow<'a, str>)>> {
         if !self.another(b'}')? {
+            if self.depth > 0 {
+                self.depth -= 1;
+                return Ok(None);
+            }
             return match self.peek() {
                 None => Ok(None),
                 Some(_) => Err(self.wrong("something follows the object", SHAPE)),
@@ -83,7 +93,7 @@ impl<'a> Scanner<'a> {
         Ok(Some((self.place(), self.value()?)))
     }
 
-    /// The value of the last key. Nested objects are an error.
+    /// The value of the last key.
     pub fn value(&mut self) -> Result<Value<'a>> {
         match self.peek() {
             Some(b'"') => self.string().map(Value::Text),
@@ -93,9 +103,12 @@ impl<'a> Scanner<'a> {
                 Ok(Value::Array)
             }
             Some(b'{') => {
-                let hint =
-                    format!("write its keys in the outer object, or leave it out with {}", Parameter::Drop);
-                Err(self.wrong("an object stands inside the object", hint))
+                if self.depth == DEEPEST {
+                    let hint = format!("leave the outer key out with {}", Parameter::Drop);
+                    return Err(self.wrong(format!("objects are nested more than {DEEPEST} deep"), hint));
+                }
+                (self.at, self.fresh, self.depth) = (self.at + 1, true, self.depth + 1);
+                Ok(Value::Object)
             }
             None => Err(self.wrong("the line ends inside the object", SHAPE)),
             Some(_) => {
@@ -112,12 +125,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The value of the last key if it is a number, text, true, false or null. Other values are skipped, and so is
+    /// The value of the last key if it is a number, text, true, false, null or an object. Arrays are skipped, and so is
     /// anything that is no valid value: the parser reports it with its place.
     pub fn scalar(&mut self) -> Result<Option<Value<'a>>> {
         let start = self.place();
         match self.peek() {
-            Some(b'[' | b'{') => {}
+            Some(b'[') => {}
             _ => match self.value() {
                 Ok(value) => return Ok(Some(value)),
                 Err(_) => self.at = start,
@@ -225,7 +238,7 @@ impl<'a> Scanner<'a> {
                 self.wrong(format!("'{shown}' is not finite"), "write null for a value that is not known")
             }
             _ => {
-                let hint = "values are numbers, \"text\", true, false, null or arrays of text";
+                let hint = "values are numbers, \"text\", true, false, null, objects or arrays";
                 self.wrong(format!("'{shown}' is no JSON value"), hint)
             }
         }

@@ -6,6 +6,9 @@
 //! "key": true         ↦ key · 1                    false ↦ nothing
 //! "key": null         ↦ nothing                    (numbers: what stands for a missing number)
 //! "key": ["a", "b"]   ↦ key=a · 1, key=b · 1       a repeated item counts twice
+//! "key": [2, 0, 5]    ↦ key^0 · 2, key^2 · 5
+//! "key": {"in": …}    ↦ as "key.in": …
+//! "key": "2024-07-31" ↦ number and parts of a date, if the first rows are dates
 //! "target": …         ↦ the row's target           without it, or null: a row without a target
 //! "offset": number    ↦ the row's offset           if a key is named for it
 //! ```
@@ -15,8 +18,7 @@
 //!
 //! A `=` inside the key of a text is escaped (see `names.rs`). A key with a number is a whole name.
 //!
-//! Rejected, with the place: nested objects, arrays of anything but text, duplicate keys, NaN, infinity, and
-//! invalid JSON.
+//! Rejected, with the place: arrays of arrays and of objects, duplicate keys, NaN, infinity, and invalid JSON.
 
 use super::columns::{Column, ColumnKind, fill_in, is_missing, number};
 use super::json::{Scanner, Value};
@@ -26,6 +28,7 @@ use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Result, excerpt};
 use crate::util::parameter::Parameter;
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::path::Path;
 
 /// The role of a key.
@@ -104,7 +107,17 @@ impl Jsonl {
         self.row += 1;
         let (mut labelled, mut offset) = (false, self.offset.as_ref().map(|_| f64::NAN));
         let mut json = Scanner::open(line, text)?;
-        while let Some((at, key)) = json.key()? {
+        let mut outer: Vec<usize> = Vec::new(); // lengths of the names of the objects around this one
+        let mut path = String::new();
+        loop {
+            let Some((at, key)) = json.key()? else {
+                if outer.pop().is_none() {
+                    break;
+                }
+                path.truncate(outer.last().copied().unwrap_or(0));
+                continue;
+            };
+            let key = flattened(&path, key);
             match self.role(&key) {
                 None => {
                     let what = format!("the key '{}' stands twice in the object", excerpt(key.as_bytes()));
@@ -113,7 +126,12 @@ impl Jsonl {
                 Some(Role::Dropped) => json.skip()?,
                 Some(Role::Offset) => offset = Some(take_offset(line, &key, &mut json)?),
                 Some(Role::Target) => labelled = take_target(line, &mut json, into)?,
-                Some(role) => self.features(line, &key, role, &mut json, into)?,
+                Some(role) => {
+                    if self.features(line, &key, role, &mut json, into)? {
+                        path = key.into_owned() + ".";
+                        outer.push(path.len());
+                    }
+                }
             }
         }
         if !labelled {
@@ -152,7 +170,7 @@ impl Jsonl {
         (std::mem::replace(last, self.row) != self.row).then_some(*role)
     }
 
-    /// Appends the features of one key and its value.
+    /// Appends the features of one key and its value. Returns whether the value is an object, whose keys follow.
     fn features(
         &mut self,
         line: &Line,
@@ -160,7 +178,7 @@ impl Jsonl {
         role: Role,
         json: &mut Scanner,
         into: &mut Parsed,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let at = json.place();
         let kind = match role {
             Role::Column(k) => Some(self.columns[k].kind),
@@ -181,35 +199,61 @@ impl Jsonl {
                 }
             }
             Value::Text(text) => match role {
-                Role::Column(k) if kind == Some(ColumnKind::Number) => {
-                    self.number(k, &text, (line.number, at as u64 + 1), into);
+                Role::Column(k) if kind != Some(ColumnKind::Category) => {
+                    self.cell(k, &text, (line.number, at as u64 + 1), into);
                 }
                 _ => self.word(key, &text, into),
             },
-            Value::Array => {
-                while let Some((at, item)) = json.item()? {
-                    let Value::Text(text) = item else {
-                        let what =
-                            format!("the array of '{}' has an item that is no text", excerpt(key.as_bytes()));
-                        let drop = Parameter::Drop;
-                        let hint = format!(
-                            "write items in quotes, or give each a key of its own, or name the key in {drop}"
-                        );
-                        return Err(line.wrong(at, what, hint));
-                    };
-                    self.word(key, &text, into);
+            Value::Object => return Ok(true),
+            Value::Array => self.items(line, key, json, into)?,
+        }
+        Ok(false)
+    }
+
+    /// Appends the features of the items of an array: texts are names, and numbers are the coordinates of a vector.
+    fn items(&mut self, line: &Line, key: &str, json: &mut Scanner, into: &mut Parsed) -> Result<()> {
+        let mut coordinate = 0;
+        while let Some((at, item)) = json.item()? {
+            match item {
+                Value::Text(text) => self.word(key, &text, into),
+                Value::Number(_, x) => self.coordinate(key, coordinate, x, into),
+                Value::Bool(yes) => self.coordinate(key, coordinate, f64::from(yes), into),
+                Value::Null => {}
+                Value::Array | Value::Object => {
+                    let what = format!(
+                        "the array of '{}' has an item that is an array or an object",
+                        excerpt(key.as_bytes())
+                    );
+                    let drop = Parameter::Drop;
+                    let hint = format!("write text or numbers, or name the key in {drop}");
+                    return Err(line.wrong(at, what, hint));
                 }
             }
+            coordinate += 1;
         }
         Ok(())
     }
 
-    /// Appends the features of a text in a column of numbers.
-    fn number(&mut self, k: usize, text: &str, place: (u64, u64), into: &mut Parsed) {
+    /// Appends a coordinate of a vector: `key^3`.
+    fn coordinate(&mut self, key: &str, coordinate: usize, x: f64, into: &mut Parsed) {
+        if x != 0.0 {
+            self.name.clear();
+            push_part(&mut self.name, key, '^');
+            let _ = write!(self.name, "{coordinate}"); // writing to a String cannot fail
+            self.pairs.push((into.name(&self.name), x));
+        }
+    }
+
+    /// Appends the features of a text in a column of numbers or dates.
+    fn cell(&mut self, k: usize, text: &str, place: (u64, u64), into: &mut Parsed) {
         let column = std::mem::replace(&mut self.columns[k], Column::new("", ColumnKind::Number));
         let cell = text.trim_matches([' ', '\t']);
-        match number(cell).filter(|x| x.is_finite()) {
+        let is_number = column.kind == ColumnKind::Number;
+        let (name, pairs) = (&mut self.name, &mut self.pairs);
+        let when = column.when(cell).map(|(when, hour)| when.push(&column.name, hour, name, pairs, into));
+        match number(cell).filter(|x| is_number && x.is_finite()) {
             Some(x) => self.push(&column.name, x, into),
+            None if when.is_some() => {}
             None if is_missing(cell) || column.is_placeholder(cell) => {
                 if !is_missing(cell) || cell == "?" {
                     into.see_dirty(&column.name, cell, || place);
@@ -235,6 +279,11 @@ impl Jsonl {
     }
 }
 
+/// The name of a key inside objects: `outer.inner`.
+pub(super) fn flattened<'a>(path: &str, key: Cow<'a, str>) -> Cow<'a, str> {
+    if path.is_empty() { key } else { Cow::Owned(format!("{path}{key}")) }
+}
+
 /// Reads the target and returns whether there is one.
 fn take_target(line: &Line, json: &mut Scanner, into: &mut Parsed) -> Result<bool> {
     let at = json.place();
@@ -245,6 +294,7 @@ fn take_target(line: &Line, json: &mut Scanner, into: &mut Parsed) -> Result<boo
         Value::Text(text) => into.labels.push(text.as_bytes()),
         Value::Bool(yes) => into.labels.push(if yes { b"true" } else { b"false" }),
         Value::Array => Err("the target is an array".to_string()),
+        Value::Object => Err("the target is an object".to_string()),
     };
     taken.map_err(|what| line.wrong(at, what, "targets are finite numbers, words, true or false"))?;
     Ok(true)

@@ -2,6 +2,7 @@
 
 use super::columns::{Column, ColumnKind, Known, Sample};
 use super::json::{Scanner, Value};
+use super::jsonl::flattened;
 use super::{BYTE_ORDER_MARK, FormatSpec, Missing, Opening, Parsed, for_each_line, two_roles};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result, excerpt};
@@ -128,7 +129,17 @@ fn first_keys(opening: &Opening) -> Result<FirstKeys> {
             return Ok(());
         }
         let mut json = Scanner::open(line, text)?;
-        while let Some((_, key)) = json.key()? {
+        let mut outer: Vec<usize> = Vec::new(); // lengths of the names of the objects around this one
+        let mut path = String::new();
+        loop {
+            let Some((_, key)) = json.key()? else {
+                if outer.pop().is_none() {
+                    break;
+                }
+                path.truncate(outer.last().copied().unwrap_or(0));
+                continue;
+            };
+            let key = flattened(&path, key);
             let id = first.keys.id(&key) as usize;
             first.seen.resize_with(first.keys.len(), Default::default);
             let (rows, sample) = &mut first.seen[id];
@@ -141,6 +152,11 @@ fn first_keys(opening: &Opening) -> Result<FirstKeys> {
                 Some(Value::Bool(yes)) => sample.see_number(f64::from(yes)),
                 Some(Value::Text(text)) => sample.see_text(&text),
                 Some(Value::Null) => {}
+                Some(Value::Object) => {
+                    sample.see_structure();
+                    path = key.into_owned() + ".";
+                    outer.push(path.len());
+                }
                 Some(Value::Array) | None => sample.see_structure(),
             }
         }

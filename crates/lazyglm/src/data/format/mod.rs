@@ -92,8 +92,18 @@ impl Line<'_> {
             Err(e) => e.valid_up_to(),
         };
         let what = format!("byte 0x{:02x} is no text", self.text[bad]);
-        Err(self.wrong(bad, what, format!("this is no {format} file: give text (plain, gzip or zstd)")))
+        let hint = format!("this is no {format} file: give text (plain, gzip or zstd)");
+        Err(self.wrong(bad, what, latin1_hint(self.text, bad).map_or(hint, str::to_string)))
     }
+}
+
+/// A hint for text that seems to be Latin-1: a letter with an accent, beside an ASCII letter.
+fn latin1_hint(text: &[u8], bad: usize) -> Option<&'static str> {
+    let letter = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphabetic);
+    let accent = matches!(text.get(bad), Some(0xc0..=0xfe));
+    (accent && (letter(bad.checked_sub(1)) || letter(Some(bad + 1)))).then_some(
+        "save the table as UTF-8 (plain, gzip or zstd); it seems to be Latin-1: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
+    )
 }
 
 /// The UTF-8 byte order mark, which some editors write before the first line.

@@ -50,7 +50,7 @@ pub(super) fn open(mut file: File) -> FileResult<Table> {
 }
 
 /// The bytes of a message: its metadata, then the columns.
-fn message(file: &mut File, length: u64, block: &Block) -> FileResult<Buffer> {
+pub(super) fn message(file: &mut File, length: u64, block: &Block) -> FileResult<Buffer> {
     let part = |size: i64| u64::try_from(size).map_err(|_| "a size is negative".to_string());
     let (start, head) = (part(block.offset())?, part(block.metaDataLength().into())?);
     let size = part(block.bodyLength())?.checked_add(head).ok_or("a size is too large")?;
@@ -88,6 +88,6 @@ pub(super) fn read(file: &mut File, length: u64, start: u64, size: u64) -> FileR
     Ok(bytes)
 }
 
-fn text(e: impl std::fmt::Display) -> String {
+pub(super) fn text(e: impl std::fmt::Display) -> String {
     e.to_string()
 }

@@ -1,12 +1,13 @@
 //! Reads a columnar file batch by batch, and contains panics of third-party code on damaged files.
 
+use super::flat::Leaf;
 use super::rows::{self, Places};
-use super::{ARROW, PARQUET, ParquetColumn, arrow_file, parquet_file};
+use super::{ARROW, PARQUET, ParquetColumn, STREAM, arrow_file, arrow_stream, flat, parquet_file};
 use crate::data::format::Parsed;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -45,6 +46,7 @@ impl Table {
         match &magic[..] {
             magic if magic.starts_with(PARQUET) => catch_panics(path, || parquet_file::open(file)),
             magic if magic.starts_with(ARROW) => catch_panics(path, || arrow_file::open(file)),
+            magic if magic.starts_with(STREAM) => catch_panics(path, || arrow_stream::open(file)),
             [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Err(Error::data(
                 Place::file(path),
                 "Parquet cannot be read out of gzip or zstd: it is read from its end",
@@ -85,7 +87,9 @@ pub(in crate::data::format) fn for_each_batch(
     while let Some(batch) = catch_panics(file, &mut next)? {
         for first in (0..batch.num_rows()).step_by(at_a_time) {
             let part = batch.slice(first, at_a_time.min(batch.num_rows() - first));
-            let done = catch_panics(file, || Ok(rows::append(&part, &places, file, &mut parsed)))?;
+            let columns = catch_panics(file, || flat::columns(&part))?;
+            let part = (&columns[..], part.num_rows());
+            let done = catch_panics(file, || Ok(rows::append(part, &places, file, &mut parsed)))?;
             done.map_err(|e| e.further_down(lines))?;
             lines += parsed.move_down(lines);
             see(&mut parsed)?;
@@ -130,20 +134,25 @@ fn choose<'a>(
 ) -> (Vec<usize>, Places<'a>) {
     let by_name: HashMap<&str, &ParquetColumn> =
         columns.iter().map(|column| (column.name.as_str(), column)).collect();
-    let (mut chosen, mut places) = (Vec::new(), Places::default());
-    for (number, field) in schema.fields().iter().enumerate() {
-        let column = by_name.get(field.name().as_str());
+    let named = |field: &FieldRef, role: Option<&String>| role == Some(field.name());
+    let used = |leaf: &Leaf| {
+        let (field, [target, offset]) = (&leaf.field, [target, offset]);
         // A column of nulls takes no space, so a damaged file may claim any number of rows of it.
-        let named = |role: Option<&String>| role == Some(field.name());
-        if field.data_type().is_null() || (column.is_none() && !named(target) && !named(offset)) {
-            continue;
+        let known =
+            by_name.contains_key(field.name().as_str()) || named(field, target) || named(field, offset);
+        known && !field.data_type().is_null()
+    };
+    let leaves = flat::leaves(schema);
+    let mut chosen: Vec<usize> = leaves.iter().filter(|leaf| used(leaf)).map(|leaf| leaf.root).collect();
+    chosen.dedup();
+    let mut places = Places::default();
+    let read = leaves.iter().filter(|leaf| chosen.binary_search(&leaf.root).is_ok());
+    for (place, leaf) in read.enumerate().filter(|(_, leaf)| used(leaf)) {
+        match by_name.get(leaf.field.name().as_str()) {
+            Some(column) => places.columns.push((place, column)),
+            None if named(&leaf.field, target) => places.target = Some(place),
+            None => places.offset = Some(place),
         }
-        match column {
-            Some(column) => places.columns.push((chosen.len(), column)),
-            None if named(target) => places.target = Some(chosen.len()),
-            None => places.offset = Some(chosen.len()),
-        }
-        chosen.push(number);
     }
     (chosen, places)
 }

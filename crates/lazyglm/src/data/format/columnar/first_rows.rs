@@ -1,11 +1,13 @@
 //! The first rows of a columnar file, which decide what its columns are taken for.
 
 use super::batches::{Table, read_some};
-use super::values::{numbers, wholes, words};
+use super::flat::{self, Leaf};
+use super::values::{numbers, seconds, wholes, words};
 use super::{Holds, ParquetColumn};
 use crate::data::format::Missing;
-use crate::data::format::columns::{ColumnKind, Sample};
+use crate::data::format::columns::{ColumnKind, Sample, When};
 use arrow_array::Array;
+use arrow_schema::DataType;
 use std::path::Path;
 
 /// Number of rows that decide.
@@ -22,28 +24,37 @@ pub(super) fn decide(
 ) {
     let samples = samples(file, columns);
     for (column, sample) in columns.iter_mut().zip(samples) {
-        if column.holds != Holds::Numbers || settled(&column.name) {
+        let open = matches!(column.holds, Holds::Numbers | Holds::Names | Holds::Dates | Holds::Times);
+        let typed = column.holds;
+        if !open || sample.is_empty() || settled(&column.name) {
             continue;
         }
-        let found = sample.decide(&column.name, missing);
-        match found.kind {
-            ColumnKind::Category => column.holds = Holds::Names,
-            _ => column.missing = found.missing,
-        }
+        let Some(found) = sample.decide_typed(&column.name, missing) else { continue };
+        column.missing = found.missing;
+        column.holds = match found.kind {
+            ColumnKind::Category => Holds::Names,
+            ColumnKind::Date => Holds::Dates,
+            ColumnKind::Time => Holds::Times,
+            _ => typed,
+        };
     }
 }
 
 fn samples(file: &Path, columns: &[ParquetColumn]) -> Vec<Sample> {
     let (mut samples, mut rows) = (vec![Sample::default(); columns.len()], 0);
     let Ok(table) = Table::open(file) else { return samples };
-    let place = |column: &ParquetColumn| table.schema.index_of(&column.name).ok();
+    let leaves = flat::leaves(&table.schema);
+    let used = |leaf: &&Leaf| columns.iter().any(|column| column.name == *leaf.field.name());
+    let mut chosen: Vec<usize> = leaves.iter().filter(used).map(|leaf| leaf.root).collect();
+    chosen.dedup();
+    let read: Vec<&Leaf> = leaves.iter().filter(|leaf| chosen.binary_search(&leaf.root).is_ok()).collect();
+    let place = |column: &ParquetColumn| read.iter().position(|leaf| *leaf.field.name() == column.name);
     let places: Vec<Option<usize>> = columns.iter().map(place).collect();
-    let mut chosen: Vec<usize> = places.iter().flatten().copied().collect();
-    chosen.sort_unstable();
-    let _ = read_some(file, table, chosen.clone(), FIRST, &mut |batch| {
+    let _ = read_some(file, table, chosen, FIRST, &mut |batch| {
+        let Ok(flat) = flat::columns(batch) else { return false };
         for (sample, place) in samples.iter_mut().zip(&places) {
-            let Some(k) = place.and_then(|place| chosen.binary_search(&place).ok()) else { continue };
-            see(sample, batch.column(k).as_ref(), FIRST.saturating_sub(rows));
+            let Some(array) = place.and_then(|place| flat.get(place)) else { continue };
+            see(sample, array.as_ref(), FIRST.saturating_sub(rows));
         }
         rows += batch.num_rows();
         rows < FIRST
@@ -58,6 +69,13 @@ fn see(sample: &mut Sample, array: &dyn Array, most: usize) {
         valid.filter_map(whole).for_each(|x| sample.see_integer(x));
     } else if let Some(number) = numbers(array) {
         valid.for_each(|row| sample.see_number(number(row)));
+    } else if let Some(seconds) = seconds(array) {
+        let has_time = matches!(array.data_type(), DataType::Timestamp(..));
+        let when = valid.filter_map(|row| When::after_1970(seconds(row)));
+        when.for_each(|mut when| {
+            when.has_time = has_time;
+            sample.see_when(when);
+        });
     } else if let Some(word) = words(array) {
         valid.filter_map(word).for_each(|text| sample.see_text(&text));
     }

@@ -30,6 +30,10 @@ fn holds(column: &Column, found: &arrow_schema::DataType) -> Option<Holds> {
     match (column.kind, types::holds(found)) {
         (ColumnKind::Number, _) if found.is_null() => Some(Holds::Numbers),
         (ColumnKind::Number, Some(Holds::Numbers | Holds::Names)) => Some(Holds::Numbers),
+        (ColumnKind::Date, _) if found.is_null() => Some(Holds::Dates),
+        (ColumnKind::Time, _) if found.is_null() => Some(Holds::Times),
+        (ColumnKind::Date, Some(Holds::Dates | Holds::Times | Holds::Names)) => Some(Holds::Dates),
+        (ColumnKind::Time, Some(Holds::Dates | Holds::Times | Holds::Names)) => Some(Holds::Times),
         (ColumnKind::Category, _) if found.is_null() => Some(Holds::Names),
         (ColumnKind::Category, Some(Holds::Numbers | Holds::Names)) => Some(Holds::Names),
         (ColumnKind::Category, Some(Holds::Lists)) => Some(Holds::Lists),
@@ -40,6 +44,7 @@ fn holds(column: &Column, found: &arrow_schema::DataType) -> Option<Holds> {
 fn word(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Number => "numbers",
+        ColumnKind::Date | ColumnKind::Time => "dates",
         _ => "text",
     }
 }

@@ -1,9 +1,13 @@
-//! Columnar tables: Parquet files, and Arrow files (Feather, version 2).
+//! Columnar tables: Parquet files, Arrow files (Feather, version 2) and Arrow streams.
 //!
 //! ```text
 //! a column of numbers or booleans    ↦ column · number             zero ↦ nothing; null: see `Missing`
 //! a column of text, or a dictionary  ↦ column=value · 1            null ↦ nothing (categorical: numbers as well)
 //! a column of lists of text          ↦ column=item · 1             a repeated item counts twice
+//! a column of dates or timestamps    ↦ number and parts            see `columns/dates.rs`
+//! a column of lists of numbers       ↦ column^k · number           k = 0, 1, …
+//! a struct                           ↦ its fields, as column.field
+//! a map from text                    ↦ its entries, as column.key
 //! lists of struct<index, value>      ↦ index · value               if it is the only column of features
 //!                                    ↦ column^index · value        beside others
 //! the target's column                ↦ the row's target            null: a row without a target
@@ -21,11 +25,15 @@
 #[cfg(feature = "parquet")]
 mod arrow_file;
 #[cfg(feature = "parquet")]
+mod arrow_stream;
+#[cfg(feature = "parquet")]
 mod batches;
 #[cfg(feature = "parquet")]
 mod depth;
 #[cfg(feature = "parquet")]
 mod first_rows;
+#[cfg(feature = "parquet")]
+mod flat;
 #[cfg(feature = "parquet")]
 mod known;
 #[cfg(feature = "parquet")]
@@ -91,7 +99,9 @@ impl ParquetColumn {
         let kind = match self.holds {
             Holds::Numbers => ColumnKind::Number,
             Holds::Names => ColumnKind::Category,
-            Holds::Lists | Holds::Pairs | Holds::Indices => return None,
+            Holds::Dates => ColumnKind::Date,
+            Holds::Times => ColumnKind::Time,
+            Holds::Lists | Holds::Pairs | Holds::Indices | Holds::Vectors | Holds::Maps => return None,
         };
         let (name, placeholders) = (self.name.clone(), self.placeholders.clone());
         Some(Column { name, kind, missing: self.missing, placeholders })
@@ -113,6 +123,14 @@ pub enum Holds {
     Names,
     /// Lists of text: one feature per distinct item, `column=item`.
     Lists,
+    /// Dates: the number of years since 2000, and a feature each for year, month and weekday.
+    Dates,
+    /// Dates with a time: the hour in UTC as well.
+    Times,
+    /// Lists of numbers: one feature per coordinate, `column^3`.
+    Vectors,
+    /// Maps from text to numbers or text: as one column `column.key` per key.
+    Maps,
     /// Lists of (index, value) pairs beside other columns: features `column^index`.
     Pairs,
     /// Lists of (index, value) pairs as the only column: features are the indices.
@@ -121,11 +139,13 @@ pub enum Holds {
 
 /// Whether the first bytes are those of a Parquet or an Arrow file.
 pub(super) fn looks_like(first: &[u8]) -> bool {
-    first.starts_with(PARQUET) || first.starts_with(ARROW)
+    first.starts_with(PARQUET) || first.starts_with(ARROW) || first.starts_with(STREAM)
 }
 
 const PARQUET: &[u8] = b"PAR1";
 const ARROW: &[u8] = b"ARROW1";
+/// The mark before each message of an Arrow stream.
+const STREAM: &[u8] = &[0xff; 4];
 
 /// Placeholder parser, because columnar files are not read as a stream of bytes.
 pub(super) struct NoStream;

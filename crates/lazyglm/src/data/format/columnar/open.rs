@@ -2,7 +2,7 @@
 
 use super::batches::{Table, stream};
 use super::known::{self, Wrong};
-use super::{Holds, ParquetColumn, first_rows, types};
+use super::{Holds, ParquetColumn, first_rows, flat, types};
 use crate::data::format::columns::{Known, MISSING};
 use crate::data::format::{FormatSpec, Opening, ReadOptions, two_roles};
 use crate::util::error::{Error, Place, Result, excerpt};
@@ -15,6 +15,9 @@ use std::path::Path;
 /// Default names of the target column. The first of these names that occurs is used.
 const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
 
+/// Name of the column in which pandas keeps its index.
+const PANDAS_INDEX: &str = "__index_level_0__";
+
 /// Maximum number of columns that a message lists.
 const SHOWN: usize = 12;
 
@@ -23,7 +26,8 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     if file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
         return Err(stream(file));
     }
-    let schema = Table::open(file)?.schema;
+    let nested = Table::open(file)?.schema;
+    let schema = flat::schema(&nested);
     match opening.known {
         Some(FormatSpec::Parquet { target, offset, columns }) => {
             check_known(&schema, target, columns, file)?;
@@ -33,9 +37,9 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
         }
         Some(other) => match Known::of(other) {
             Some(model) => as_known(&schema, &model, opening.asked, file),
-            None => choose(&schema, opening.asked, file),
+            None => choose(&nested, &schema, opening.asked, file),
         },
-        None => choose(&schema, opening.asked, file),
+        None => choose(&nested, &schema, opening.asked, file),
     }
 }
 
@@ -74,6 +78,9 @@ fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &
                     Holds::Numbers => "numbers",
                     Holds::Names => "text",
                     Holds::Lists => "lists of text",
+                    Holds::Dates | Holds::Times => "dates",
+                    Holds::Vectors => "lists of numbers",
+                    Holds::Maps => "maps",
                     Holds::Pairs | Holds::Indices => "lists of index and value",
                 };
                 wrong.see(name, field.data_type(), held);
@@ -86,7 +93,7 @@ fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &
 }
 
 /// The target column, and the kinds of the other columns.
-fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpec> {
+fn choose(nested: &Schema, schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpec> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let usual = || TARGETS.into_iter().find(|name| names.contains(name)).map(str::to_string);
     let Some(target) = asked.target.clone().or_else(usual) else {
@@ -98,27 +105,33 @@ fn choose(schema: &Schema, asked: &ReadOptions, file: &Path) -> Result<FormatSpe
         ));
     };
     for name in [&target].into_iter().chain(&asked.offset).chain(&asked.drop).chain(&asked.categorical) {
-        if !names.contains(&name.as_str()) {
+        if !names.contains(&name.as_str()) && nested.index_of(name).is_err() {
             return Err(unknown(name, names, file));
         }
     }
+    let is_dropped = |name: &String| {
+        let within =
+            |outer: &String| name.strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('.'));
+        name == PANDAS_INDEX || asked.drop.iter().any(|dropped| dropped == name || within(dropped))
+    };
     if asked.drop.contains(&target) {
         let what = format!("the column '{}' is the target and is to be left out", excerpt(&target));
         let hint = format!("take it off {}, or name another {}", Parameter::Drop, Parameter::Target);
         return Err(Error::call(what, hint));
     }
-    check_names(schema, |field| !asked.drop.contains(field.name()), file)?;
+    check_names(schema, |field| !is_dropped(field.name()), file)?;
+    check_target(nested, &target, file)?;
     check_target(schema, &target, file)?;
     let offset = asked.offset.clone();
     if let Some(offset) = &offset {
-        if *offset == target || asked.drop.contains(offset) {
+        if *offset == target || is_dropped(offset) {
             return Err(two_roles(offset));
         }
         check_offset(schema, offset, file)?;
     }
     let fields = schema.fields().iter().filter(|field| {
         let used = *field.name() == target || Some(field.name()) == offset.as_ref();
-        !used && !asked.drop.contains(field.name()) && !field.data_type().is_null()
+        !used && !is_dropped(field.name()) && !field.data_type().is_null()
     });
     let mut columns = all_columns(fields, asked, file)?;
     let settled = |name: &str| asked.categorical.iter().any(|known| known == name);
@@ -155,7 +168,7 @@ fn all_columns<'a>(
     };
     let it = if bad.len() == 1 { "it" } else { "them" };
     let hint = format!(
-        "leave {it} out with {}, or write numbers, text, lists of text, or lists of struct<index, value>",
+        "leave {it} out with {}, or write numbers, text, dates, or lists of text or numbers",
         Parameter::Drop
     );
     Err(Error::data(Place::file(file), what, hint))
@@ -203,7 +216,9 @@ fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> R
 fn distinct(columns: &[ParquetColumn], file: &Path) -> Result<()> {
     let prefix = |column: &ParquetColumn| match column.holds {
         Holds::Names | Holds::Lists => Some(format!("{}=", column.name)),
-        Holds::Pairs => Some(format!("{}^", column.name)),
+        Holds::Dates | Holds::Times => Some(format!("{}=", column.name)),
+        Holds::Pairs | Holds::Vectors => Some(format!("{}^", column.name)),
+        Holds::Maps => Some(format!("{}.", column.name)),
         Holds::Numbers | Holds::Indices => None,
     };
     let prefixes: HashMap<String, &str> =
@@ -212,7 +227,7 @@ fn distinct(columns: &[ParquetColumn], file: &Path) -> Result<()> {
         .map(|column| (format!("{}={MISSING}", column.name), column.name.as_str()))
         .collect();
     for ParquetColumn { name, .. } in columns.iter().filter(|column| column.holds == Holds::Numbers) {
-        let mut starts = name.match_indices(['=', '^']).map(|(at, _)| &name[..=at]);
+        let mut starts = name.match_indices(['=', '^', '.']).map(|(at, _)| &name[..=at]);
         if let Some(other) = starts.find_map(|start| prefixes.get(start)).or(indicators.get(name)) {
             let (name, other) = (excerpt(name), excerpt(other));
             let what = format!("a value of the column '{other}' could have the name of the column '{name}'");

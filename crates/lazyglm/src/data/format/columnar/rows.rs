@@ -1,13 +1,13 @@
 //! Converts columnar batches to sparse rows.
 
-use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, wholes, words};
+use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, seconds, wholes, words};
 use super::{Holds, ParquetColumn, types};
-use crate::data::format::columns::{Column, fill_in, is_missing, number};
+use crate::data::format::columns::{Column, ColumnKind, When, fill_in, is_missing, number};
 use crate::data::format::names::push_part;
 use crate::data::format::{FoundIndex, Parsed};
 use crate::util::error::{Error, Place, Result, excerpt};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -36,6 +36,22 @@ enum Values<'a> {
         decimal: bool,
     },
     Lists(Ranges<'a>, Words<'a>),
+    /// Seconds since 1970-01-01.
+    Dates {
+        array: &'a dyn Array,
+        seconds: Numbers<'a>,
+        column: &'a ParquetColumn,
+    },
+    Vectors {
+        ranges: Ranges<'a>,
+        items: &'a dyn Array,
+        values: Numbers<'a>,
+    },
+    Maps {
+        ranges: Ranges<'a>,
+        keys: Words<'a>,
+        values: MapValues<'a>,
+    },
     Pairs {
         ranges: Ranges<'a>,
         items: &'a dyn Array,
@@ -43,6 +59,12 @@ enum Values<'a> {
         values: Numbers<'a>,
         named: bool,
     },
+}
+
+/// The values of a map.
+enum MapValues<'a> {
+    Numbers(Numbers<'a>),
+    Words(Words<'a>),
 }
 
 /// Positions of the columns in a batch.
@@ -55,15 +77,19 @@ pub(super) struct Places<'a> {
 
 /// Appends the rows of a batch. A column of an unsupported type has no values, because opening the file
 /// rejects it.
-pub(super) fn append(batch: &RecordBatch, places: &Places, file: &Path, into: &mut Parsed) -> Result<()> {
-    let target = places.target.and_then(|place| targets(batch.column(place).as_ref()));
-    let offset = places.offset.map(|place| batch.column(place).as_ref());
+pub(super) fn append(
+    (batch, rows): (&[ArrayRef], usize),
+    places: &Places,
+    file: &Path,
+    into: &mut Parsed,
+) -> Result<()> {
+    let target = places.target.and_then(|place| targets(batch[place].as_ref()));
+    let offset = places.offset.map(|place| batch[place].as_ref());
     let offset = offset.and_then(|array| Some((array, numbers(array)?)));
-    let views =
-        places.columns.iter().filter_map(|&(place, column)| view(batch.column(place).as_ref(), column));
+    let views = places.columns.iter().filter_map(|&(place, column)| view(batch[place].as_ref(), column));
     let mut views: Vec<View> = views.collect();
     let mut reader = Reader { file, line: 0, name: String::new(), pairs: Vec::new() };
-    for row in 0..batch.num_rows() {
+    for row in 0..rows {
         reader.line = into.lines.begin();
         if !into.begin_row() {
             continue;
@@ -91,6 +117,24 @@ fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>>
             Some(numbers) => Values::Numbers { array, numbers, column },
             None => Values::WrittenNumbers { words: words(array)?, column: column.as_cells()? },
         },
+        Holds::Dates | Holds::Times => match seconds(array) {
+            Some(seconds) => Values::Dates { array, seconds, column },
+            None => Values::WrittenNumbers { words: words(array)?, column: column.as_cells()? },
+        },
+        Holds::Vectors => {
+            let (ranges, items) = lists(array)?;
+            Values::Vectors { ranges, items, values: numbers(items)? }
+        }
+        Holds::Maps => {
+            let (ranges, entries) = lists(array)?;
+            let entries = entries.as_struct_opt().filter(|entries| entries.num_columns() == 2)?;
+            let (keys, values) = (words(entries.column(0).as_ref())?, entries.column(1).as_ref());
+            let values = match numbers(values) {
+                Some(numbers) => MapValues::Numbers(numbers),
+                None => MapValues::Words(words(values)?),
+            };
+            Values::Maps { ranges, keys, values }
+        }
         Holds::Names => Values::Words { words: words(array)?, decimal: types::is_decimal(array.data_type()) },
         Holds::Lists => {
             let (ranges, items) = lists(array)?;
@@ -153,7 +197,9 @@ impl Reader<'_> {
     fn features(&mut self, view: &mut View, row: usize, into: &mut Parsed) -> Result<()> {
         let View { name, id, values } = view;
         match values {
-            Values::Numbers { array, column, .. } if array.is_null(row) => {
+            Values::Numbers { array, column, .. } | Values::Dates { array, column, .. }
+                if array.is_null(row) =>
+            {
                 fill_in(name, column.missing, &mut self.name, &mut self.pairs, into);
             }
             Values::Numbers { numbers, .. } => {
@@ -170,6 +216,38 @@ impl Reader<'_> {
                     self.finite(name, word.parse().unwrap_or(0.0))?;
                 }
                 self.word(name, &word, into)?;
+            }
+            Values::Dates { seconds, column, .. } => {
+                let when = When::after_1970(seconds(row)).ok_or_else(|| {
+                    let what = format!("the date in '{}' is out of range", excerpt(name.as_bytes()));
+                    self.wrong(what, "write null for a date that is not known")
+                })?;
+                when.push(name, column.holds == Holds::Times, &mut self.name, &mut self.pairs, into);
+            }
+            Values::Vectors { ranges, items, values } => {
+                for (k, item) in ranges(row).enumerate().filter(|&(_, item)| items.is_valid(item)) {
+                    let x = self.finite(name, values(item))?;
+                    self.pair(name, k as i128, x, into);
+                }
+            }
+            Values::Maps { ranges, keys, values } => {
+                for item in ranges(row) {
+                    let Some(key) = keys(item) else { continue };
+                    let name = format!("{name}.{key}");
+                    match values {
+                        MapValues::Numbers(numbers) => {
+                            let x = self.finite(&name, numbers(item))?;
+                            if x != 0.0 {
+                                self.pairs.push((into.name(&name), x));
+                            }
+                        }
+                        MapValues::Words(words) => {
+                            if let Some(word) = words(item) {
+                                self.word(&name, &word, into)?;
+                            }
+                        }
+                    }
+                }
             }
             Values::Lists(ranges, words) => {
                 for word in ranges(row).filter_map(words) {
@@ -193,11 +271,15 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Appends the features of a text that a model knows as a number.
+    /// Appends the features of a text that a model knows as a number or a date.
     fn written(&mut self, column: &Column, text: Option<Cow<str>>, into: &mut Parsed) -> Result<()> {
         let cell = text.as_deref().unwrap_or_default().trim_matches([' ', '\t']);
-        match number(cell).filter(|x| x.is_finite()) {
+        let is_number = column.kind == ColumnKind::Number;
+        let (name, pairs) = (&mut self.name, &mut self.pairs);
+        let when = column.when(cell).map(|(when, hour)| when.push(&column.name, hour, name, pairs, into));
+        match number(cell).filter(|x| is_number && x.is_finite()) {
             Some(x) => self.pairs.push((into.name(&column.name), x)),
+            None if when.is_some() => {}
             None if is_missing(cell) || column.is_placeholder(cell) => {
                 if !is_missing(cell) || cell == "?" {
                     into.see_dirty(&column.name, cell, || (self.line, 0));
@@ -206,7 +288,10 @@ impl Reader<'_> {
             }
             None => {
                 let (cell, column) = (excerpt(cell), excerpt(&column.name));
-                let what = format!("'{cell}' in the number column '{column}' is no finite number");
+                let what = match is_number {
+                    true => format!("'{cell}' in the number column '{column}' is no finite number"),
+                    false => format!("'{cell}' in the column '{column}' of dates is no date"),
+                };
                 return Err(self.wrong(what, "mend the value, or write null for a value that is not known"));
             }
         }

@@ -7,10 +7,15 @@ use arrow_schema::{DataType, FieldRef};
 pub(super) fn holds(column: &DataType) -> Option<Holds> {
     match column {
         column if is_number(column) || *column == DataType::Boolean => Some(Holds::Numbers),
+        DataType::Date32 | DataType::Date64 => Some(Holds::Dates),
+        DataType::Timestamp(..) => Some(Holds::Times),
+        DataType::Map(entry, _) => is_map(entry.data_type()).then_some(Holds::Maps),
+        DataType::FixedSizeList(item, _) => is_coordinate(item.data_type()).then_some(Holds::Vectors),
         column if is_text(column) => Some(Holds::Names),
         DataType::Dictionary(_, values) => is_name(values).then_some(Holds::Names),
         DataType::List(item) | DataType::LargeList(item) => match item.data_type() {
             item if is_word(item) => Some(Holds::Lists),
+            item if is_coordinate(item) => Some(Holds::Vectors),
             DataType::Struct(_) => pair(item.data_type()).map(|_| Holds::Pairs),
             _ => None,
         },
@@ -27,6 +32,9 @@ pub(super) fn fits(column: &DataType, as_before: Holds) -> bool {
         _ if *column == DataType::Null => true,
         Holds::Names => matches!(holds(column), Some(Holds::Names | Holds::Numbers)),
         Holds::Indices => holds(column) == Some(Holds::Pairs),
+        Holds::Dates | Holds::Times => {
+            matches!(holds(column), Some(Holds::Dates | Holds::Times)) || is_text(column)
+        }
         _ => holds(column) == Some(as_before),
     }
 }
@@ -51,7 +59,18 @@ pub(super) fn is_decimal(column: &DataType) -> bool {
 }
 
 fn is_number(column: &DataType) -> bool {
-    column.is_integer() || column.is_floating()
+    column.is_integer() || column.is_floating() || column.is_decimal()
+}
+
+fn is_coordinate(item: &DataType) -> bool {
+    is_number(item) || *item == DataType::Boolean
+}
+
+/// Whether the entries of a map have text for keys, and numbers or text for values.
+fn is_map(entry: &DataType) -> bool {
+    let DataType::Struct(fields) = entry else { return false };
+    let found: Vec<&DataType> = fields.iter().map(|field| field.data_type()).collect();
+    matches!(&found[..], [key, value] if is_word(key) && (is_coordinate(value) || is_word(value)))
 }
 
 fn is_text(column: &DataType) -> bool {

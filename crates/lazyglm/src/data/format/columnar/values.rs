@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -32,6 +32,18 @@ pub(super) fn numbers<'a>(array: &'a dyn Array) -> Option<Numbers<'a>> {
         DataType::Float16 => wide(array.as_primitive::<Float16Type>(), |x| x.to_f64()),
         DataType::Float32 => wide(array.as_primitive::<Float32Type>(), f64::from),
         DataType::Float64 => wide(array.as_primitive::<Float64Type>(), |x| x),
+        DataType::Decimal32(_, scale) => scaled(array.as_primitive::<Decimal32Type>(), *scale, f64::from),
+        DataType::Decimal64(_, scale) => scaled(array.as_primitive::<Decimal64Type>(), *scale, |x| x as f64),
+        DataType::Decimal128(_, scale) => {
+            scaled(array.as_primitive::<Decimal128Type>(), *scale, |x| x as f64)
+        }
+        DataType::Decimal256(_, scale) => {
+            let widen = |x: arrow_buffer::i256| {
+                let (low, high) = x.to_parts();
+                x.to_i128().map_or(high as f64 * 2f64.powi(128) + low as f64, |x| x as f64)
+            };
+            scaled(array.as_primitive::<Decimal256Type>(), *scale, widen)
+        }
         _ => {
             let number = wholes(array)?;
             Some(Box::new(move |row| number(row).map_or(0.0, |x| x as f64)))
@@ -44,6 +56,49 @@ fn wide<'a, T: ArrowPrimitiveType>(
     widen: fn(T::Native) -> f64,
 ) -> Option<Numbers<'a>> {
     Some(Box::new(move |row| if array.is_valid(row) { widen(array.value(row)) } else { 0.0 }))
+}
+
+/// Decimal numbers: integers divided by a power of ten. One correctly rounded division for up to 15 digits.
+fn scaled<'a, T: ArrowPrimitiveType>(
+    array: &'a PrimitiveArray<T>,
+    scale: i8,
+    widen: fn(T::Native) -> f64,
+) -> Option<Numbers<'a>> {
+    let power = 10f64.powi(i32::from(scale).abs());
+    Some(Box::new(move |row| match array.is_valid(row) {
+        true if scale >= 0 => widen(array.value(row)) / power,
+        true => widen(array.value(row)) * power,
+        false => 0.0,
+    }))
+}
+
+/// Access to a column of dates, in seconds since 1970-01-01.
+pub(super) fn seconds<'a>(array: &'a dyn Array) -> Option<Numbers<'a>> {
+    fn of<'a, T: ArrowPrimitiveType>(array: &'a PrimitiveArray<T>, per_second: f64) -> Option<Numbers<'a>>
+    where
+        T::Native: Into<i64>,
+    {
+        let ticks = move |row| if array.is_valid(row) { array.value(row).into() } else { 0i64 };
+        Some(Box::new(move |row| ticks(row) as f64 / per_second))
+    }
+    match array.data_type() {
+        DataType::Date32 => {
+            let days = of(array.as_primitive::<Date32Type>(), 1.0)?;
+            Some(Box::new(move |row| 86_400.0 * days(row)))
+        }
+        DataType::Date64 => of(array.as_primitive::<Date64Type>(), 1e3),
+        DataType::Timestamp(TimeUnit::Second, _) => of(array.as_primitive::<TimestampSecondType>(), 1.0),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            of(array.as_primitive::<TimestampMillisecondType>(), 1e3)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            of(array.as_primitive::<TimestampMicrosecondType>(), 1e6)
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            of(array.as_primitive::<TimestampNanosecondType>(), 1e9)
+        }
+        _ => None,
+    }
 }
 
 /// Access to a column of integers. An i128 holds the integers of all types.
@@ -87,6 +142,10 @@ pub(super) fn words<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
         DataType::Float32 => of!(array.as_primitive::<Float32Type>(), |x: f32| (x + 0.0).to_string().into()),
         DataType::Float64 => of!(array.as_primitive::<Float64Type>(), |x: f64| (x + 0.0).to_string().into()),
         DataType::Dictionary(..) => coded(array),
+        found if found.is_decimal() => {
+            let numbers = numbers(array)?;
+            Some(Box::new(move |row| array.is_valid(row).then(|| (numbers(row) + 0.0).to_string().into())))
+        }
         _ => {
             let number = wholes(array)?;
             Some(Box::new(move |row| number(row).map(|x| x.to_string().into())))
@@ -118,6 +177,23 @@ pub(super) fn lists<'a>(array: &'a dyn Array) -> Option<(Ranges<'a>, &'a dyn Arr
     match array.data_type() {
         DataType::List(_) => of!(i32),
         DataType::LargeList(_) => of!(i64),
+        DataType::FixedSizeList(..) => {
+            let lists = array.as_fixed_size_list();
+            let size = usize::try_from(lists.value_length()).ok()?;
+            let range = move |row: usize| match lists.is_valid(row) {
+                true => row * size..(row + 1) * size,
+                false => 0..0,
+            };
+            Some((Box::new(range) as Ranges, lists.values().as_ref()))
+        }
+        DataType::Map(..) => {
+            let maps = array.as_map();
+            let range = move |row: usize| match maps.is_valid(row) {
+                true => maps.value_offsets()[row] as usize..maps.value_offsets()[row + 1] as usize,
+                false => 0..0,
+            };
+            Some((Box::new(range) as Ranges, maps.entries()))
+        }
         _ => None,
     }
 }

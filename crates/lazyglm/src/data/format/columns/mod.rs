@@ -11,11 +11,13 @@
 //! file, standard input, a cache and rows on disk. A model keeps it, and reads other formats by it.
 
 mod cells;
+mod dates;
 mod dirty;
 mod known;
 mod sample;
 
 pub(super) use cells::{is_missing, is_placeholder, number};
+pub(super) use dates::When;
 pub use dirty::DirtyCells;
 pub(super) use known::Known;
 pub(super) use sample::Sample;
@@ -65,6 +67,10 @@ pub enum ColumnKind {
     Number,
     /// Names: one feature per distinct value.
     Category,
+    /// Dates: the number of years since 2000, and a feature each for year, month and weekday.
+    Date,
+    /// Dates with a time: the hour in UTC as well.
+    Time,
     /// Offsets of the rows, which are added to their scores.
     Offset,
     /// Ignored.
@@ -129,6 +135,13 @@ impl Column {
     /// ```
     pub fn new(name: impl Into<String>, kind: ColumnKind) -> Column {
         Column { name: name.into(), kind, missing: None, placeholders: Vec::new() }
+    }
+
+    /// The point in time that a cell means, and whether its hour counts. `None` if the column holds no dates.
+    pub(super) fn when(&self, cell: &str) -> Option<(When, bool)> {
+        let hour = self.kind == ColumnKind::Time;
+        let dates = hour || self.kind == ColumnKind::Date;
+        dates.then(|| When::parse(cell))?.map(|when| (when, hour))
     }
 
     /// Whether the cell stands for a missing number, though it is not an ordinary missing cell.

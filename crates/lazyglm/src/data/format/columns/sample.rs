@@ -1,7 +1,7 @@
 //! The first cells of a column, and what they make of it.
 
 use super::cells::{is_code, is_long};
-use super::{Column, ColumnKind, Missing, is_missing, is_placeholder, number};
+use super::{Column, ColumnKind, Missing, When, is_missing, is_placeholder, number};
 
 /// Most distinct words that may stand for a missing number in one column, beside the usual ones.
 const WORDS: usize = 2;
@@ -14,6 +14,8 @@ pub(in crate::data::format) struct Sample {
     numbers: usize,
     sum: f64,
     codes: usize,
+    dates: usize,
+    times: usize, // dates with a time of day
     placeholders: usize,
     others: usize,
     words: Vec<String>, // the first distinct cells that are neither numbers nor placeholders
@@ -57,10 +59,19 @@ impl Sample {
     }
 
     fn see_word(&mut self, word: &str) {
+        if let Some(when) = When::parse(word) {
+            return self.see_when(when);
+        }
         self.others += 1;
         if self.words.len() <= WORDS && !self.words.iter().any(|known| known == word) {
             self.words.push(word.to_string());
         }
+    }
+
+    /// Looks at a point in time.
+    pub fn see_when(&mut self, when: When) {
+        *if when.has_time { &mut self.times } else { &mut self.dates } += 1;
+        self.sum += when.years();
     }
 
     /// Looks at bytes that are no text. The parser reports their place.
@@ -76,7 +87,7 @@ impl Sample {
 
     /// Whether all cells are missing.
     pub fn is_empty(&self) -> bool {
-        self.numbers + self.codes + self.placeholders + self.others == 0
+        self.numbers + self.codes + self.placeholders + self.others + self.dates + self.times == 0
     }
 
     /// Whether some integers are beyond 2⁵³.
@@ -86,34 +97,46 @@ impl Sample {
 
     /// The mean of the numbers, or 0 without numbers.
     fn mean(&self) -> f64 {
-        let mean = self.sum / self.numbers.max(1) as f64;
+        let mean = self.sum / (self.numbers + self.dates + self.times).max(1) as f64;
         if mean.is_finite() { mean } else { 0.0 }
     }
 
     /// Whether all cells are numbers, but for a few words that stand for missing numbers.
     fn is_number(&self) -> bool {
         let few = self.words.len() <= WORDS && self.others * NUMBERS_PER_WORD <= self.numbers;
-        self.codes == 0 && (self.is_empty() || self.numbers > 0 && few)
+        self.codes + self.dates + self.times == 0 && (self.is_empty() || self.numbers > 0 && few)
+    }
+
+    /// Whether all cells are dates, with or without a time.
+    fn is_date(&self) -> bool {
+        self.dates + self.times > 0 && self.numbers + self.codes + self.others == 0
     }
 
     /// The column that these cells make.
     pub fn decide(self, name: &str, missing: Missing) -> Column {
-        match self.is_number() {
-            false => Column::new(name, ColumnKind::Category),
-            true => self.as_number(name, missing),
+        match () {
+            _ if self.is_number() => self.as_number(name, missing),
+            _ if self.is_date() => self.as_date(name, missing),
+            _ => Column::new(name, ColumnKind::Category),
         }
     }
 
     /// The column that these values of a format with types make. `None` if their types differ: each is then taken by
     /// its type.
     pub fn decide_typed(self, name: &str, missing: Missing) -> Option<Column> {
-        let text_only = self.numbers + self.codes == 0;
+        let text_only = self.numbers + self.codes == 0; // dates among them
         match self.is_number() {
             _ if self.structures => None,
             true => Some(self.as_number(name, missing)),
+            false if self.is_date() => Some(self.as_date(name, missing)),
             false if text_only || self.codes > 0 => Some(Column::new(name, ColumnKind::Category)),
             false => None,
         }
+    }
+
+    fn as_date(self, name: &str, missing: Missing) -> Column {
+        let kind = if self.times > 0 { ColumnKind::Time } else { ColumnKind::Date };
+        Column { missing: missing.fill(self.mean()), ..Column::new(name, kind) }
     }
 
     fn as_number(self, name: &str, missing: Missing) -> Column {

@@ -18,9 +18,13 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     let (bytes, delimiter) = bytes_and_delimiter(opening);
     let mut records = Records::new(delimiter);
     let names = header(opening, bytes, &mut records)?;
+    let index = pandas_index(&names, bytes, delimiter);
+    if names.first().is_some_and(|name| name.is_empty()) && !index && opening.known.is_none() {
+        return Err(no_name(opening, bytes, delimiter));
+    }
     let columns = match opening.known.and_then(Known::of) {
         Some(known) => match_columns(opening, &names, &known, samples(names.len(), bytes, &mut records))?,
-        None => decide_columns(opening, &names, samples(names.len(), bytes, &mut records))?,
+        None => decide_columns(opening, &names, index, samples(names.len(), bytes, &mut records))?,
     };
     Ok(FormatSpec::Csv(Csv { delimiter: char::from(delimiter), columns }))
 }
@@ -54,7 +58,7 @@ fn header(opening: &Opening, bytes: &[u8], records: &mut Records) -> Result<Vec<
     for (k, &end) in record.ends.iter().enumerate() {
         let name = trimmed(text.get(start..end).unwrap_or_default());
         start = end;
-        if name.is_empty() {
+        if name.is_empty() && k > 0 {
             let what = format!("column {} has no name", k + 1);
             return Err(spot.cell(k, what, "give it one, or write the table without it"));
         }
@@ -100,6 +104,35 @@ fn match_columns(
     Ok(names.iter().zip(samples).map(column).collect())
 }
 
+/// Name that pandas gives a column without a name.
+const UNNAMED: &str = "Unnamed: 0";
+
+/// Whether the first column is pandas' index: without a name, and distinct whole numbers.
+fn pandas_index(names: &[String], bytes: &[u8], delimiter: u8) -> bool {
+    if !names.first().is_some_and(|name| name.is_empty() || name == UNNAMED) || names.len() < 2 {
+        return false;
+    }
+    let bytes = &bytes[..last_record_end(delimiter, bytes)];
+    let (mut records, mut seen) = (Records::new(delimiter), HashSet::new());
+    records.next(bytes);
+    while let Some(record) = records.next(bytes) {
+        let cell = record.ends.first().and_then(|&end| std::str::from_utf8(&record.text[..end]).ok());
+        if !cell.and_then(|cell| trimmed(cell).parse::<u64>().ok()).is_some_and(|number| seen.insert(number))
+        {
+            return false;
+        }
+    }
+    !seen.is_empty()
+}
+
+/// The error for a first column without a name that is no index.
+fn no_name(opening: &Opening, bytes: &[u8], delimiter: u8) -> Error {
+    let start = Records::new(delimiter).next(bytes).map_or(0, |record| record.start);
+    let line = 1 + memchr::memchr_iter(b'\n', &bytes[..start]).count() as u64;
+    let place = Place::file(opening.file).line(line).column(1);
+    Error::data(place, "column 1 has no name", "give it one, or write the table without it")
+}
+
 /// Some names in quotes, for a message.
 fn quoted(names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("'{}'", excerpt(name))).collect();
@@ -111,7 +144,12 @@ fn quoted(names: &[&str]) -> String {
 const SHOWN: usize = 12;
 
 /// The columns as requested. Other columns are numbers if their first cells are, otherwise categories.
-fn decide_columns(opening: &Opening, names: &[String], samples: Vec<Sample>) -> Result<Vec<Column>> {
+fn decide_columns(
+    opening: &Opening,
+    names: &[String],
+    index: bool,
+    samples: Vec<Sample>,
+) -> Result<Vec<Column>> {
     let ReadOptions { target, offset, drop, categorical, .. } = opening.asked;
     let mut kinds = vec![None; names.len()];
     let mut say = |name: &str, kind, role: Parameter| {
@@ -135,6 +173,9 @@ fn decide_columns(opening: &Opening, names: &[String], samples: Vec<Sample>) -> 
     offset.iter().try_for_each(|name| say(name, ColumnKind::Offset, Parameter::OffsetColumn))?;
     drop.iter().try_for_each(|name| say(name, ColumnKind::Dropped, Parameter::Drop))?;
     categorical.iter().try_for_each(|name| say(name, ColumnKind::Category, Parameter::Categorical))?;
+    if let Some(kind @ None) = kinds.first_mut().filter(|_| index) {
+        *kind = Some(ColumnKind::Dropped);
+    }
     if target.is_none() {
         let usual = default_target(opening, names, &kinds)?;
         kinds[usual] = Some(ColumnKind::Target);
@@ -154,6 +195,7 @@ fn word(kind: ColumnKind) -> &'static str {
         ColumnKind::Target => "the target",
         ColumnKind::Number => "a number",
         ColumnKind::Category => "categorical",
+        ColumnKind::Date | ColumnKind::Time => "a date",
         ColumnKind::Offset => "the offset",
         ColumnKind::Dropped => "dropped",
     }
@@ -201,7 +243,7 @@ fn distinct(columns: &[Column]) -> Result<()> {
         columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
     for Column { name, .. } in columns.iter().filter(|column| column.kind.is_feature()) {
         let may_have = |at: usize| match kinds.get(&name[..at]) {
-            Some(ColumnKind::Number) => &name[at + 1..] == MISSING,
+            Some(ColumnKind::Number) => &name[at + 1..] == MISSING, // a date may have any value
             kind => kind.is_some_and(|kind| kind.is_feature()),
         };
         if let Some((at, _)) = name.match_indices('=').find(|(at, _)| may_have(*at)) {

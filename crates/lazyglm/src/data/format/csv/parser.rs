@@ -4,7 +4,7 @@ use super::records::{Quotes, Record, Records, cell_start, quotes};
 use super::{Csv, trimmed};
 use crate::data::format::columns::{Column, ColumnKind, fill_in, is_missing, number};
 use crate::data::format::names::push_part;
-use crate::data::format::{Parsed, Parser};
+use crate::data::format::{Parsed, Parser, latin1_hint};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
 use crate::util::parameter::Parameter;
@@ -106,6 +106,12 @@ impl Scratch {
                     }
                     None => self.no_number(k, cell, column, spot, into)?,
                 },
+                ColumnKind::Date | ColumnKind::Time => match column.when(cell) {
+                    Some((when, hour)) => {
+                        when.push(&column.name, hour, &mut self.name, &mut self.pairs, into)
+                    }
+                    None => self.no_number(k, cell, column, spot, into)?,
+                },
                 _ if is_missing(cell) => {}
                 ColumnKind::Category => {
                     self.name.clear();
@@ -122,7 +128,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// A cell of a number column that is empty, or holds a word. Words that do not stand for a missing number are errors.
+    /// A cell of a column of numbers or dates that is empty, or holds a word. Words that do not stand for a missing
+    /// value are errors.
     fn no_number(
         &mut self,
         k: usize,
@@ -134,7 +141,7 @@ impl Scratch {
         if column.is_placeholder(cell) && !(is_missing(cell) && cell != "?") {
             into.see_dirty(&column.name, cell, || spot.place(k));
         } else if !is_missing(cell) {
-            return Err(spot.no_number(k, cell, &column.name));
+            return Err(spot.no_number(k, cell, column));
         }
         fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
         Ok(())
@@ -208,7 +215,9 @@ impl Spot<'_> {
             None => Ok(std::str::from_utf8(record.text).unwrap_or_default()),
             Some(at) => {
                 let what = format!("byte 0x{:02x} is no text", self.bytes.get(at).unwrap_or(&0));
-                Err(self.byte(at, what, "save the table as UTF-8 (plain, gzip or zstd)"))
+                let hint =
+                    latin1_hint(self.bytes, at).unwrap_or("save the table as UTF-8 (plain, gzip or zstd)");
+                Err(self.byte(at, what, hint))
             }
         }
     }
@@ -233,10 +242,15 @@ impl Spot<'_> {
     }
 
     #[cold]
-    fn no_number(&self, k: usize, cell: &str, column: &str) -> Error {
-        let what =
-            format!("'{}' in the number column '{}' is no finite number", excerpt(cell), excerpt(column));
-        let categorical = Parameter::Categorical.set(excerpt(column));
+    fn no_number(&self, k: usize, cell: &str, column: &Column) -> Error {
+        let (cell, name) = (excerpt(cell), excerpt(&column.name));
+        let what = match column.kind {
+            ColumnKind::Number => format!("'{cell}' in the number column '{name}' is no finite number"),
+            _ => format!(
+                "'{cell}' in the column '{name}' of dates is no date such as 2024-07-31 or 2024-07-31T13:05:00"
+            ),
+        };
+        let categorical = Parameter::Categorical.set(excerpt(&column.name));
         self.cell(k, what, format!("mend or empty the cell, or train with {categorical}"))
     }
 }
