@@ -2,6 +2,7 @@
 
 use crate::args;
 use lazyglm::data::format::ReadOptions;
+use lazyglm::loss::Admits;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Parameter, Precision, Request, Result,
     Settings, Solver, Steps, TargetKind, UpdateName, loss, schedule,
@@ -80,6 +81,7 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         "auto" => None,
         text => Some(loss::parse(text).map_err(|e| with_auto(e, text))?),
     };
+    let loss = of_task(args, loss)?;
     let targets = heads(args).map(|kind| TargetKind::of(Some(kind)));
     check(args, loss.as_deref(), targets)?;
     let schedule = schedule::Spec::parse(args.schedule.as_deref().unwrap_or("cosine"))?;
@@ -208,9 +210,43 @@ pub fn check(args: &args::Train, loss: Option<&dyn Loss>, targets: Option<Target
     })
 }
 
+/// The loss of the task. Rejects flags that contradict `--task`.
+fn of_task(args: &args::Train, loss: Option<Arc<dyn Loss>>) -> Result<Option<Arc<dyn Loss>>> {
+    let Some(task) = args.task else { return Ok(loss) };
+    let name = match task {
+        args::Task::Classify => "classify",
+        args::Task::Regress => "regress",
+        args::Task::Multilabel => "multilabel",
+    };
+    let other = match (task, args.multiclass, args.multilabel) {
+        (args::Task::Regress | args::Task::Multilabel, Some(_), _) => Some("--multiclass"),
+        (args::Task::Regress | args::Task::Classify, _, true) => Some("--multilabel"),
+        _ => None,
+    };
+    if let Some(other) = other {
+        return Err(Error::call(
+            format!("--task {name} does not go with {other}"),
+            format!("leave {other} out"),
+        ));
+    }
+    let for_classes = loss.as_ref().is_some_and(|loss| loss.admits() == Admits::Classes);
+    match (task, loss) {
+        (args::Task::Regress, Some(loss)) if for_classes => Err(Error::call(
+            format!("--task regress does not go with --loss {}, a loss for classes", loss.spec()),
+            "use a loss for numbers, such as squared",
+        )),
+        (args::Task::Regress, None) => loss::parse("squared").map(Some),
+        (args::Task::Classify | args::Task::Multilabel, Some(loss)) if !for_classes => Err(Error::call(
+            format!("--task {name} does not go with --loss {}, a loss for numbers", loss.spec()),
+            "use a loss for classes, such as logistic",
+        )),
+        (_, loss) => Ok(loss),
+    }
+}
+
 /// The kind of heads that the flags ask for.
 fn heads(args: &args::Train) -> Option<HeadKind> {
-    match (args.multilabel, args.multiclass) {
+    match (args.multilabel || args.task == Some(args::Task::Multilabel), args.multiclass) {
         (true, _) => Some(HeadKind::Labels),
         (false, Some(args::Multiclass::Ovr)) => Some(HeadKind::Ovr),
         (false, Some(args::Multiclass::Softmax)) => Some(HeadKind::Softmax),

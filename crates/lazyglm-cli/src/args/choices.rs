@@ -11,6 +11,17 @@ pub enum Multiclass {
     Softmax,
 }
 
+/// What the targets are.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Task {
+    /// Classes.
+    Classify,
+    /// Numbers.
+    Regress,
+    /// Sets of labels.
+    Multilabel,
+}
+
 /// What a missing number of a table becomes.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Missing {

@@ -1,6 +1,6 @@
 //! `lazyglm train`: its flags, in the groups that the help shows. `tune` and `path` take them, too.
 
-use super::choices::{Method, Multiclass, Order, Precision, Thresholds, Update};
+use super::choices::{Method, Multiclass, Order, Precision, Task, Thresholds, Update};
 use super::data::ReadConfig;
 use super::tables::names;
 use super::values::{size, tolerance};
@@ -21,11 +21,15 @@ pub struct Train {
     /// The loss: 'auto', or one from the list below
     #[arg(long, default_value = "auto", value_name = "L", help_heading = "Objective")]
     pub loss: String,
+    /// What the targets are: classes (classify), numbers (regress), or sets of labels (multilabel)
+    /// [default: classes if they are text or two; else numbers]
+    #[arg(long, value_enum, value_name = "TASK", help_heading = "Objective")]
+    pub task: Option<Task>,
     /// How to train more than two classes: one model per class against all others (ovr), or one softmax model (softmax)
     /// [default: softmax if targets are words, ovr if --loss is a loss for classes; else numbers are regression targets]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Objective")]
     pub multiclass: Option<Multiclass>,
-    /// Read targets as sets of labels, as in 3,17, and train one model per label [default: if a target of svmlight data has a comma]
+    /// Read targets as sets of labels, as in 3,17, and train one model per label [default: if a target of svmlight data has a comma, or a line of fastText data several labels]
     #[arg(long, help_heading = "Objective", conflicts_with = "multiclass")]
     pub multilabel: bool,
     /// Score above which a label is predicted: 0, or tuned per label for the largest F1, on the held-out rows if there are any

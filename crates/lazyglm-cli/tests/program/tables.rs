@@ -59,3 +59,50 @@ fn a_table_reads_alike_from_a_file_a_cache_standard_input_and_in_windows() {
         assert_eq!(folder.ok(&format!("predict {model} t.csv")).stdout, expected, "{model}");
     }
 }
+
+#[test]
+fn few_whole_numbers_as_targets_are_warned_of_at_once_and_task_says_what_they_are() {
+    let rows: String = (0..60).map(|i| format!("{},{}\n", i % 5 + 1, i % 5 * 3 + i % 2)).collect();
+    let folder = Folder::with("t.csv", format!("y,a\n{rows}"));
+    let told = folder.ok("train t.csv -o m").stderr;
+    let warning = "warning: targets are 5 distinct whole numbers from 1 to 5, and are learnt as numbers";
+    assert!(told.contains(warning) && told.contains("--task classify"), "{told}");
+    assert!(told.find(warning) < told.find("note: loss squared"), "before the work: {told}");
+    let told = folder.ok("train t.csv --task regress -o m").stderr;
+    assert!(!told.contains("warning"), "{told}");
+    folder.ok("train t.csv --task classify -o m");
+    assert_eq!(folder.ok("predict m t.csv").stdout.lines().next(), Some("1\t2\t3\t4\t5"));
+    folder.ok("train t.csv --task classify --multiclass ovr -o m");
+    let two: String = (0..60).map(|i| format!("{},{}\n", i % 2 + 1, i % 2 * 3 + i % 3)).collect();
+    folder.write("two.csv", format!("y,a\n{two}"));
+    folder.ok("train two.csv --task classify -o m");
+    for (line, what) in [
+        ("--task regress --multiclass ovr", "--task regress does not go with --multiclass"),
+        ("--task classify --multilabel", "--task classify does not go with --multilabel"),
+        ("--task regress --loss hinge", "--task regress does not go with --loss hinge"),
+        ("--task classify --loss squared", "--task classify does not go with --loss squared"),
+    ] {
+        let refused = folder.run(&format!("train t.csv {line}"));
+        assert!(refused.code != 0 && refused.stderr.contains(what), "{line}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn targets_that_are_text_are_classes_and_several_labels_of_fasttext_are_a_set() {
+    let lines: String =
+        (0..60).map(|i| format!("{{\"y\":\"{}\",\"a\":{}}}\n", i % 3 + 1, i % 3 * 4 + i % 2)).collect();
+    let folder = Folder::with("t.jsonl", lines);
+    folder.ok("train t.jsonl -o m");
+    assert_eq!(folder.ok("predict m t.jsonl").stdout.lines().next(), Some("1\t2\t3"));
+    let text: String = (0..60)
+        .map(|i| {
+            format!("__label__{} {}word{} here\n", ["a", "b"][i % 2], ["", "__label__c "][i / 2 % 2], i % 4)
+        })
+        .collect();
+    folder.write("t.ft", text);
+    let told = folder.ok("train t.ft -o m").stderr;
+    assert!(told.contains("each is read as a set of labels"), "{told}");
+    assert_eq!(folder.ok("predict m t.ft").stdout.lines().next(), Some("a\tb\tc"));
+    folder.ok("train t.ft --cache only -o m2");
+    assert_eq!(folder.ok("predict m2 t.ft").stdout, folder.ok("predict m t.ft").stdout, "from the cache too");
+}

@@ -87,6 +87,7 @@ parameters! {
     Start "start" "The model whose weights training starts from."
     Strict "strict" "Whether a feature that is unknown to the model is an error."
     Target "target" "The column that holds the target."
+    Task "task" "What the targets are: classes, numbers or sets of labels."
     Text "text" "The way in which text becomes features."
     Threads "threads" "The number of threads."
     Thresholds "thresholds" "The score above which a label is predicted: zero, or tuned per label."

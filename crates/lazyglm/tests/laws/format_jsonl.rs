@@ -10,7 +10,7 @@ fn recipe(target: &str, drop: &[&str], categorical: &[&str]) -> FormatSpec {
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     let (target, offset) = (target.to_string(), None);
     let (drop, categorical, columns) = (owned(drop), owned(categorical), Vec::new());
-    FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: false }
+    FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: false, classes: false }
 }
 
 fn parse_as(recipe: &FormatSpec, text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {

@@ -9,7 +9,7 @@ use lazyglm::data::format::ReadOptions;
 use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Progress, Result, SampleWeights,
-    Scale, Settings, Task, Windows, WindowsOptions, train::tf_idf_if_better,
+    Scale, Settings, Task, Windows, WindowsOptions, loss, train::tf_idf_if_better,
 };
 
 /// The rows to train on.
@@ -47,7 +47,11 @@ impl TrainingData {
         }
         let mut surveyed = None;
         if let Some(memory) = args.memory.filter(|_| plan.heads.is_none()) {
-            let (loss, class_weight) = (plan.loss.clone(), plan.class_weight.clone());
+            let classes = || match args.task {
+                Some(crate::args::Task::Classify) => loss::parse("logistic").ok(), // more than two need all rows in memory
+                _ => None,
+            };
+            let (loss, class_weight) = (plan.loss.clone().or_else(classes), plan.class_weight.clone());
             let (asked, cache) = (asked.clone(), cache.clone());
             let options = WindowsOptions { asked, declared, cache, loss, class_weight, scale, memory };
             let windows = Windows::open(&args.data, &options, &plan.settings)?;
@@ -64,7 +68,12 @@ impl TrainingData {
             Some(windows) => windows.load(&load)?, // a pipe cannot be read twice, but its cache can
             None => Dataset::load(&args.data, &load)?,
         };
-        let builder = Task::builder(data).loss(plan.loss.clone()).heads(plan.heads).sample_weights(weights);
+        let classify = args.task == Some(crate::args::Task::Classify);
+        let builder = Task::builder(data)
+            .classify(classify)
+            .loss(plan.loss.clone())
+            .heads(plan.heads)
+            .sample_weights(weights);
         let task = builder.class_weight(plan.class_weight.clone()).build()?;
         task.notes.iter().for_each(|text| note(args.quiet, text));
         let fit_precision = |task: Task| if as_f32 { task.rounded_to_f32() } else { Ok(task) };

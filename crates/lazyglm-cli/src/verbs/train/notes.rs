@@ -13,6 +13,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
         && args.tolerance.is_some()
         && args.multiclass.is_none()
         && !args.multilabel
+        && args.task != Some(crate::args::Task::Multilabel)
     {
         let text = tolerance_is_idle(settings.solver, heads.kind); // with these flags, it was printed before
         text.iter().for_each(|text| note(args.quiet, text));

@@ -83,7 +83,7 @@ impl Jsonl {
             name: String::new(),
             pairs: Vec::new(),
         };
-        let FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete } = recipe else {
+        let FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete, .. } = recipe else {
             return jsonl;
         };
         (jsonl.target, jsonl.offset) = (target.clone(), offset.clone());

@@ -32,14 +32,8 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
         let offset = known.offset.filter(|key| first.keys.find(key).is_some()).map(str::to_string);
         let columns = known.columns.iter().map(|column| column.clone().into_owned()).collect();
         let (target, drop, categorical) = (known.target.to_string(), Vec::new(), Vec::new());
-        return Ok(FormatSpec::Jsonl {
-            target,
-            offset,
-            drop,
-            categorical,
-            columns,
-            complete: known.complete,
-        });
+        let (complete, classes) = (known.complete, false);
+        return Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete, classes });
     }
     let first = first_keys(opening)?;
     let FirstKeys { keys, in_first, .. } = &first;
@@ -76,7 +70,8 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
         !dropped && name != target && offset.as_deref() != Some(name)
     };
     let columns = first.columns(asked.missing.unwrap_or_default(), &categorical, is_feature);
-    Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: false })
+    let classes = first.keys.find(&target).is_some_and(|id| first.seen[id as usize].1.is_text());
+    Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: false, classes })
 }
 
 /// Maximum number of keys that a message lists.

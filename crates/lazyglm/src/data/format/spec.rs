@@ -47,6 +47,9 @@ pub enum FormatSpec {
         /// Whether a key that a row lacks counts as missing, as an empty cell does in the model's training data.
         #[serde(skip)]
         complete: bool,
+        /// Whether the targets of the first rows are text, and so are classes.
+        #[serde(default, skip_serializing_if = "is_false")]
+        classes: bool,
     },
     /// A CSV or TSV table: a header, then one row per record.
     Csv(Csv),
@@ -61,7 +64,14 @@ pub enum FormatSpec {
         offset: Option<String>,
         /// The feature columns.
         columns: Vec<ParquetColumn>,
+        /// Whether the targets are text, and so are classes.
+        #[serde(default, skip_serializing_if = "is_false")]
+        classes: bool,
     },
+}
+
+fn is_false(yes: &bool) -> bool {
+    !yes
 }
 
 /// The caller's options for reading data. Options that are not set are detected from the data.
@@ -219,7 +229,7 @@ impl FormatSpec {
         see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
     ) -> Result<()> {
         match self {
-            FormatSpec::Parquet { target, offset, columns } => {
+            FormatSpec::Parquet { target, offset, columns, .. } => {
                 columnar::for_each_batch(file, [Some(target), offset.as_ref()], columns, absent, see)
             }
             _ => Err(Error::call(format!("{} is a stream", self.name()), "read it block by block")),
@@ -270,6 +280,16 @@ impl FormatSpec {
             (FormatSpec::Vw, None) => "".into(),
             (_, None) => name.into(),
         }
+    }
+
+    /// Whether the targets are written as text, so that they are classes even if they look like numbers.
+    pub(crate) fn has_text_targets(&self) -> bool {
+        matches!(self, FormatSpec::Jsonl { classes: true, .. } | FormatSpec::Parquet { classes: true, .. })
+    }
+
+    /// Whether a target with commas is a set of labels.
+    pub(crate) fn has_label_sets(&self) -> bool {
+        matches!(self, FormatSpec::Svmlight | FormatSpec::Text(Text { label_sets: true, .. }))
     }
 
     /// What a row of the format looks like.

@@ -1,7 +1,6 @@
 //! Choice between one model, classes and labels, for the targets of a data set.
 
 use crate::data::dataset::Dataset;
-use crate::data::format::FormatSpec;
 use crate::data::labels::Labels;
 use crate::problem::heads::HeadKind;
 use crate::problem::loss::{Admits, Loss};
@@ -13,9 +12,10 @@ use crate::util::parameter::Parameter;
 pub(super) fn head_kind(
     data: &Dataset,
     asked: Option<HeadKind>,
+    classify: bool,
     loss: Option<&dyn Loss>,
 ) -> Result<Option<(HeadKind, Option<String>)>> {
-    let kind = asked.map(|kind| (kind, None)).or_else(|| unasked(data, loss));
+    let kind = asked.map(|kind| (kind, None)).or_else(|| unasked(data, classify, loss));
     match (kind.as_ref().map(|(kind, _)| kind), loss) {
         (Some(HeadKind::Softmax), Some(loss)) if loss.spec() != "logistic" => Err(Error::call(
             format!(
@@ -34,13 +34,14 @@ pub(super) fn head_kind(
 }
 
 /// The kind of heads that the targets and the loss suggest.
-fn unasked(data: &Dataset, loss: Option<&dyn Loss>) -> Option<(HeadKind, Option<String>)> {
+fn unasked(data: &Dataset, classify: bool, loss: Option<&dyn Loss>) -> Option<(HeadKind, Option<String>)> {
     let for_classes = loss.is_none_or(|loss| loss.admits() == Admits::Classes);
     let comma = |labels: &Labels| match labels {
         Labels::Words { words, .. } => words.iter().any(|word| word.contains(',')),
         Labels::Numbers(_) => false,
     };
-    if data.reading.recipe == FormatSpec::Svmlight && comma(&data.labels) && for_classes {
+    let names = classify || data.reading.recipe.has_text_targets();
+    if data.reading.recipe.has_label_sets() && comma(&data.labels) && for_classes && !classify {
         let flag = Parameter::Multilabel;
         let text =
             format!("targets have commas: each is read as a set of labels, one model per label ({flag})");
@@ -53,7 +54,7 @@ fn unasked(data: &Dataset, loss: Option<&dyn Loss>) -> Option<(HeadKind, Option<
             let text = format!("more than two classes: one model per class, against all others ({ovr})");
             Some((HeadKind::Ovr, Some(text)))
         }
-        (true, None, Labels::Words { .. }) => {
+        (true, None, labels) if names || matches!(labels, Labels::Words { .. }) => {
             let softmax = Parameter::Multiclass.set("softmax");
             let text = format!("more than two classes: one model for all of them ({softmax})");
             Some((HeadKind::Softmax, Some(text)))

@@ -72,6 +72,7 @@ pub struct TaskBuilder {
     data: Dataset,
     loss: Option<Arc<dyn Loss>>,
     heads: Option<HeadKind>,
+    classify: bool,
     like: Option<Targets>,
     sample_weights: Option<Vec<f64>>,
     offsets: Option<Vec<f64>>,
@@ -87,6 +88,21 @@ impl TaskBuilder {
     /// Treats the targets as classes or labels with one head each. Without this call, the targets and the loss decide.
     pub fn heads(self, heads: impl Into<Option<HeadKind>>) -> TaskBuilder {
         TaskBuilder { heads: heads.into(), ..self }
+    }
+
+    /// Treats numbers as classes: two make a binary model, and more a softmax model. Without this call, only targets that
+    /// are text are classes.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, Features, Labels, Rows, Task};
+    /// let mut rows = Rows::new();
+    /// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
+    /// let data = Dataset::made(rows, Labels::Numbers(vec![1.0, 2.0, 3.0]), Features::columns_from(1, 1));
+    /// let task = Task::builder(data).classify(true).build().unwrap();
+    /// assert_eq!(task.targets.heads().unwrap().names, ["1", "2", "3"]);
+    /// ```
+    pub fn classify(self, classify: bool) -> TaskBuilder {
+        TaskBuilder { classify, ..self }
     }
 
     /// Treats the targets as those of a model, with its classes or labels and no others.
@@ -124,7 +140,7 @@ impl TaskBuilder {
     pub fn build(self) -> Result<Task> {
         let kind = match &self.like {
             Some(like) => like.heads().map(|heads| (heads.kind, None)),
-            None => head_kind(&self.data, self.heads, self.loss.as_deref())?,
+            None => head_kind(&self.data, self.heads, self.classify, self.loss.as_deref())?,
         };
         if kind.as_ref().is_none_or(|(kind, _)| *kind != HeadKind::Labels) {
             self.data.check_targets()?; // a row may have no labels, but needs a class or a number
@@ -168,6 +184,7 @@ impl Task {
             data,
             loss: None,
             heads: None,
+            classify: false,
             like: None,
             sample_weights: None,
             offsets: None,

@@ -19,7 +19,7 @@ use crate::data::format::ReadOptions;
 use crate::data::loader::{self, CacheMode, FileCache, Limits};
 use crate::data::scaling::{Columns, Scale, Scaling};
 use crate::data::survey::Survey;
-use crate::problem::loss::Loss;
+use crate::problem::loss::{self, Loss};
 use crate::problem::settings::{Precision, Settings};
 use crate::problem::source::{self, Pooled, Problem};
 use crate::problem::task::{self, ClassWeight, Targets, Task, class_names};
@@ -126,6 +126,7 @@ impl Windows {
         let (labels, file) = (&survey.labels, Place::file(path));
         let loss = match &options.loss {
             Some(loss) => loss.clone(),
+            None if meta.reading.recipe.has_text_targets() => loss::parse("logistic")?,
             None => task::automatic(labels, file.clone(), &mut notes)?,
         };
         let targets = Targets::one(labels, &*loss, file.clone(), &|_| file.clone())?;

@@ -66,7 +66,7 @@ use std::path::Path;
 /// ```
 /// use lazyglm::data::format::{ParquetColumn, Holds, FormatSpec};
 /// let columns = vec![ParquetColumn::new("age", Holds::Numbers)];
-/// let text = serde_json::to_string(&FormatSpec::Parquet { target: "y".into(), offset: None, columns }).unwrap();
+/// let text = serde_json::to_string(&FormatSpec::Parquet { target: "y".into(), offset: None, columns, classes: false }).unwrap();
 /// assert_eq!(text, r#"{"format":"parquet","target":"y","columns":[{"name":"age","holds":"numbers"}]}"#);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

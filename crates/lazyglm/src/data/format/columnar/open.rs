@@ -29,11 +29,16 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     let nested = Table::open(file)?.schema;
     let schema = flat::schema(&nested);
     match opening.known {
-        Some(FormatSpec::Parquet { target, offset, columns }) => {
+        Some(FormatSpec::Parquet { target, offset, columns, classes }) => {
             check_known(&schema, target, columns, file)?;
             let offset = offset.clone().filter(|name| schema.field_with_name(name).is_ok());
             offset.iter().try_for_each(|offset| check_offset(&schema, offset, file))?;
-            Ok(FormatSpec::Parquet { target: target.clone(), offset, columns: columns.clone() })
+            Ok(FormatSpec::Parquet {
+                target: target.clone(),
+                offset,
+                columns: columns.clone(),
+                classes: *classes,
+            })
         }
         Some(other) => match Known::of(other) {
             Some(model) => as_known(&schema, &model, opening.asked, file),
@@ -59,7 +64,7 @@ fn as_known(schema: &Schema, model: &Known, asked: &ReadOptions, file: &Path) ->
             schema.fields().iter().filter(new).filter(|field| types::holds(field.data_type()).is_some());
         columns.extend(all_columns(fields, asked, file)?);
     }
-    Ok(FormatSpec::Parquet { target: model.target.to_string(), offset, columns })
+    Ok(FormatSpec::Parquet { target: model.target.to_string(), offset, columns, classes: false })
 }
 
 /// Checks that data to be scored have the model's columns, by name. Other columns are ignored, and the target
@@ -140,7 +145,10 @@ fn choose(nested: &Schema, schema: &Schema, asked: &ReadOptions, file: &Path) ->
         *holds = Holds::Indices;
     }
     distinct(&columns, file)?;
-    Ok(FormatSpec::Parquet { target, offset, columns })
+    let classes = schema
+        .field_with_name(&target)
+        .is_ok_and(|field| types::holds(field.data_type()) == Some(Holds::Names));
+    Ok(FormatSpec::Parquet { target, offset, columns, classes })
 }
 
 /// The columns by their types. All columns of which no features can be made are reported at once.

@@ -40,7 +40,7 @@ impl<'a> Known<'a> {
                 let columns = asked.chain(columns.iter().map(Cow::Borrowed)).collect();
                 Some(Known { target, offset: offset.as_deref(), columns, complete: false })
             }
-            FormatSpec::Parquet { target, offset, columns } => {
+            FormatSpec::Parquet { target, offset, columns, .. } => {
                 let columns =
                     columns.iter().filter_map(|column| Some(Cow::Owned(column.as_cells()?))).collect();
                 Some(Known { target, offset: offset.as_deref(), columns, complete: true })

@@ -90,6 +90,11 @@ impl Sample {
         self.numbers + self.codes + self.placeholders + self.others + self.dates + self.times == 0
     }
 
+    /// Whether all values are text.
+    pub fn is_text(&self) -> bool {
+        !self.is_empty() && self.numbers + self.codes == 0 && !self.structures
+    }
+
     /// Whether some integers are beyond 2⁵³.
     pub fn has_codes(&self) -> bool {
         self.codes > 0

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A feature is a term. Its value depends on its count in the document, and each row is normalised (see
-//! [`Text`]). Several labels are joined by commas into one. A first line such as `label<TAB>text` is a
+//! [`Text`]). Several labels are joined by commas, and in fastText files they are a set of labels. A first line such as `label<TAB>text` is a
 //! header, not a row.
 //!
 //! Accepted: blank lines, CRLF, a missing last line end, and an empty label in prediction only. In

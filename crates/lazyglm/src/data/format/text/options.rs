@@ -1,5 +1,6 @@
 //! Options of text features: `words=1-2,chars=3-5,case=lower,value=sublinear,idf=no,norm=l2`.
 
+use super::{LABEL, mark};
 use crate::data::format::{FormatSpec, Opening};
 use crate::util::error::{Error, Result};
 use crate::util::registry::suggest;
@@ -29,6 +30,9 @@ pub struct Text {
     pub idf: bool,
     /// How to normalise rows.
     pub norm: Norm,
+    /// Whether several labels of a line are a set of labels, as in fastText files.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub label_sets: bool,
     /// Whether a line may lack a label, as in prediction. Not stored in the model.
     #[serde(skip)]
     pub bare: bool,
@@ -111,9 +115,14 @@ impl Default for Text {
             value: Worth::Sublinear,
             idf: false,
             norm: Norm::L2,
+            label_sets: false,
             bare: false,
         }
     }
+}
+
+fn is_false(yes: &bool) -> bool {
+    !yes
 }
 
 /// The options of a file: those of the model, or those of the caller.
@@ -122,7 +131,8 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
         return Ok(FormatSpec::Text(Text { bare: true, ..known.clone() }));
     }
     let text = read(opening.asked.text.as_deref().unwrap_or_default())?;
-    Ok(FormatSpec::Text(Text { bare: opening.known.is_some(), ..text }))
+    let label_sets = opening.first[mark(opening.first)..].starts_with(LABEL.as_bytes());
+    Ok(FormatSpec::Text(Text { bare: opening.known.is_some(), label_sets, ..text }))
 }
 
 const KEYS: &[&str] = &["words", "chars", "case", "value", "idf", "norm"];
