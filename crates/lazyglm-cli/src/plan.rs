@@ -49,6 +49,7 @@ pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
         offset: args.offset_column.clone(),
         drop: args.drop.clone(),
         categorical: args.categorical.clone(),
+        text_columns: args.text_columns.clone(),
         missing: args.missing.map(Into::into),
         text: args.text.clone(),
         hash_bits: args.hash_bits,

@@ -23,6 +23,9 @@ pub struct ReadConfig {
     /// Columns whose numbers are categories: one feature per value
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "Data")]
     pub categorical: Vec<String>,
+    /// Columns of text, whose words and pairs of words are features (see --text) [default: columns that look like sentences]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "Data")]
+    pub text_columns: Vec<String>,
     /// What a missing number becomes (csv, jsonl, parquet): zero, the mean of its column, or the mean and a feature
     /// COLUMN=missing [default: indicator]
     #[arg(long, value_name = "HOW", help_heading = "Data")]

@@ -6,7 +6,8 @@ use crate::print::{self, count, note};
 use crate::verbs::common::use_threads;
 use lazyglm::Result;
 use lazyglm::data::feature_ids::one_line;
-use lazyglm::stats::{L1Max, Stats, TargetStats, stats};
+use lazyglm::excerpt;
+use lazyglm::stats::{ColumnStats, L1Max, Stats, TargetStats, stats};
 use std::io::{self, Write};
 
 /// Runs the verb.
@@ -25,6 +26,7 @@ fn human(out: &mut dyn Write, found: &Stats) -> io::Result<()> {
     writeln!(out, "format      {}", found.format)?;
     writeln!(out, "rows        {}", count(found.rows))?;
     features(out, found)?;
+    columns(out, &found.columns)?;
     writeln!(out, "non-zeros   {}, density {:.3e}", count(found.nonzeros), found.density)?;
     let sizes = &found.row_nonzeros;
     writeln!(
@@ -56,6 +58,28 @@ fn human(out: &mut dyn Write, found: &Stats) -> io::Result<()> {
             )
         }
         L1Max { why_not, .. } => writeln!(out, "l1_max      none: {}", why_not.as_deref().unwrap_or("")),
+    }
+}
+
+/// Most columns of a table that are shown.
+const COLUMNS: usize = 50;
+
+fn columns(out: &mut dyn Write, columns: &[ColumnStats]) -> io::Result<()> {
+    let name = |column: &ColumnStats| one_line(&column.name).into_owned();
+    let wide = columns.iter().take(COLUMNS).map(|column| name(column).chars().count()).max().unwrap_or(0);
+    for (k, column) in columns.iter().take(COLUMNS).enumerate() {
+        let head = if k == 0 { "columns" } else { "" };
+        let mut facts = vec![format!("{:<8}", column.kind)];
+        facts.extend(column.missing.filter(|count| *count > 0).map(|n| format!("{} missing", count(n))));
+        let more = if column.and_more { " or more" } else { "" };
+        facts.extend(column.distinct.map(|n| format!("{}{more} distinct", count(n))));
+        let examples: Vec<String> = column.examples.iter().map(|text| excerpt(&*one_line(text))).collect();
+        facts.extend((!examples.is_empty()).then(|| format!("as {}", examples.join(", "))));
+        writeln!(out, "{head:<11} {:<wide$}  {}", name(column), facts.join(", "))?;
+    }
+    match columns.len() > COLUMNS {
+        true => writeln!(out, "            … and {} more", columns.len() - COLUMNS),
+        false => Ok(()),
     }
 }
 

@@ -106,3 +106,36 @@ fn targets_that_are_text_are_classes_and_several_labels_of_fasttext_are_a_set() 
     folder.ok("train t.ft --cache only -o m2");
     assert_eq!(folder.ok("predict m2 t.ft").stdout, folder.ok("predict m t.ft").stdout, "from the cache too");
 }
+
+#[test]
+fn a_table_with_a_column_of_text_can_be_learnt_and_stats_shows_its_columns() {
+    let (spam, ham) = (
+        ["win a free phone now", "free entry in a contest today"],
+        ["see you at the station", "are we having lunch today"],
+    );
+    let rows: String = (0..80)
+        .map(|i| {
+            let (text, y) = if i % 2 == 0 { (spam[i / 2 % 2], 1) } else { (ham[i / 2 % 2], 0) };
+            format!("{i},{text} number{i},{},{y}\n", ["Oslo", "Voss", ""][i % 3])
+        })
+        .collect();
+    let folder = Folder::with("t.csv", format!(",text,city,y\n{rows}"));
+    let told = folder.ok("train t.csv -o m").stderr;
+    let note =
+        "note: columns: 1 category (city), 1 text (text), 1 dropped (without a name: the index of pandas)";
+    assert!(told.contains(note), "{told}");
+    folder.write("new.csv", "text,city\na free contest for you now,Oslo\nlunch at the station today,Oslo\n");
+    let scores: Vec<f64> =
+        folder.ok("predict m new.csv").stdout.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(scores[0] > 0.5 && scores[1] < 0.5, "{scores:?}");
+    let shown = folder.ok("stats t.csv").stdout;
+    assert!(shown.contains("city  category, 26 missing, 2 distinct, as Oslo, Voss"), "{shown}");
+    assert!(shown.contains("text  text"), "{shown}");
+    let json = folder.json("stats t.csv --json");
+    assert_eq!(
+        (&json["columns"][2]["kind"], &json["columns"][2]["missing"]),
+        (&"category".into(), &26.into())
+    );
+    let told = folder.ok("train t.csv --categorical text -o m").stderr;
+    assert!(told.contains("2 categories (text, city)"), "{told}");
+}

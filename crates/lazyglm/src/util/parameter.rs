@@ -89,6 +89,7 @@ parameters! {
     Target "target" "The column that holds the target."
     Task "task" "What the targets are: classes, numbers or sets of labels."
     Text "text" "The way in which text becomes features."
+    TextColumns "text_columns" "The columns of text, whose words are features."
     Threads "threads" "The number of threads."
     Thresholds "thresholds" "The score above which a label is predicted: zero, or tuned per label."
     Tolerance "tolerance" "The relative distance from the optimum at which a solver stops."

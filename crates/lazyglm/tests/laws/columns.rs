@@ -251,3 +251,61 @@ fn the_index_of_pandas_is_dropped_and_latin_1_has_a_hint() {
         );
     }
 }
+
+const MAILS: &str = "id,text,city,y\n1,Free entry in a contest,Oslo,1\n2,See you at the station,New York,0\n3,Win a free phone now,Oslo,1\n";
+
+#[test]
+fn a_column_of_sentences_is_tokenised_as_text_is() {
+    let asked = ReadOptions::default();
+    let known = recipe(MAILS.as_bytes(), "t.csv", &asked, None).unwrap();
+    let kinds: Vec<ColumnKind> = columns(&known).iter().map(|column| column.kind).collect();
+    assert_eq!(kinds, [ColumnKind::Number, ColumnKind::Text, ColumnKind::Category, ColumnKind::Target]);
+    let csv = read(MAILS.as_bytes(), "t.csv", &asked).unwrap();
+    let text = read(b"1\tFree entry in a contest\n", "t.txt", &asked).unwrap();
+    let expected: Vec<(String, f64)> =
+        text.features(0).into_iter().map(|(term, x)| (format!("text={term}"), x)).collect();
+    let found: Vec<(String, f64)> = csv
+        .features(0)
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("text="))
+        .map(|(n, x)| (n.into(), x))
+        .collect();
+    assert_eq!(found, expected);
+    assert!(csv.features(0).contains(&("city=Oslo", 1.0)) && csv.features(0).contains(&("id", 1.0)));
+    let lines = MAILS.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+    let lines: String = lines
+        .map(|c| format!("{{\"id\":{},\"text\":\"{}\",\"city\":\"{}\",\"y\":{}}}\n", c[0], c[1], c[2], c[3]))
+        .collect();
+    assert_eq!(names_and_values(&read(lines.as_bytes(), "t.jsonl", &asked).unwrap()), names_and_values(&csv));
+    let opened = recipe(lines.as_bytes(), "t.jsonl", &asked, Some(&known)).unwrap();
+    let json = read_in_blocks(lines.as_bytes(), "t.jsonl", &opened, 1000).unwrap();
+    assert_eq!(names_and_values(&json), names_and_values(&csv), "as the model has it");
+    let json = serde_json::to_string(&known).unwrap();
+    assert_eq!(serde_json::from_str::<FormatSpec>(&json).unwrap(), known);
+}
+
+#[test]
+fn text_columns_are_as_asked() {
+    let named = |text: &str, categorical: &str| ReadOptions {
+        text_columns: text.split_whitespace().map(str::to_string).collect(),
+        categorical: categorical.split_whitespace().map(str::to_string).collect(),
+        text: Some("words=1,norm=none".into()),
+        ..ReadOptions::default()
+    };
+    let city = read(MAILS.as_bytes(), "t.csv", &named("city", "text")).unwrap();
+    assert_eq!(
+        city.features(1),
+        [("city=new", 1.0), ("city=york", 1.0), ("id", 2.0), ("text=See you at the station", 1.0)]
+    );
+    let unknown = error(MAILS.as_bytes(), "t.csv", &named("citi", ""));
+    assert!(
+        unknown.starts_with("there is no column 'citi' (text_columns); did you mean 'city'?"),
+        "{unknown}"
+    );
+    let both = error(MAILS.as_bytes(), "t.csv", &named("city", "city"));
+    assert!(both.starts_with("column 'city' cannot be both categorical and text"), "{both}");
+    let idf = ReadOptions { text: Some("idf=yes".into()), ..ReadOptions::default() };
+    assert!(error(MAILS.as_bytes(), "t.csv", &idf).starts_with("idf=yes is for the format text"));
+    assert_eq!(kind(&["New York", "Los Angeles", "San Francisco"]), ColumnKind::Category, "two words each");
+    assert_eq!(kind(&["it was fine"; 5]), ColumnKind::Category, "the same in all rows");
+}

@@ -172,7 +172,7 @@ fn wrong_values_are_refused_with_their_place() {
     refused("{\"a\": [{}]}", 8, &format!("the array of 'a' has {wrong}"), items);
     refused("{\"a\": [[\"b\"]]}", 8, &format!("the array of 'a' has {wrong}"), items);
     let deep = "objects are nested more than 50 deep";
-    refused("{\"a\":".repeat(60), 301 + 5, deep, "leave the outer key out with drop");
+    refused("{\"a\":".repeat(60), 256, deep, "leave the outer key out with drop");
     refused(
         "{\"a\": {\"b\": 1, \"b\": 2}}",
         16,

@@ -104,8 +104,9 @@ fn lines_that_cannot_be_are_refused_with_their_place() {
         "t.txt:3:1: the line has no label; write a line as label<TAB>text, or as __label__name text"
     );
     let bytes = error(b"ham\tcaf\xe9\n", "t.txt", &asked(""));
+    let latin1 = "save the file as UTF-8; it seems to be Latin-1: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW";
+    assert_eq!(bytes, format!("t.txt:1:8: byte 0xe9 is no text; {latin1}"));
     let hint = "this is no labelled text file: give text (plain, gzip or zstd)";
-    assert_eq!(bytes, format!("t.txt:1:8: byte 0xe9 is no text; {hint}"));
     assert_eq!(
         error(b"a\tb\na\t\0\n", "t.txt", &asked("")),
         format!("t.txt:2:3: byte 0x00 is no text; {hint}")
@@ -154,6 +155,7 @@ fn a_model_s_options_are_kept_and_lines_may_be_text_alone() {
         value: Worth::Tf,
         idf: true,
         norm: Norm::None,
+        label_sets: false,
         bare: false,
     };
     assert_eq!(trained, FormatSpec::Text(data.clone()));
@@ -246,7 +248,16 @@ fn any_recipe() -> impl Strategy<Value = Text> {
     let norm = prop::sample::select(vec![Norm::L2, Norm::None]);
     let case = prop::sample::select(vec![Case::Lower, Case::Keep]);
     (grams(3), grams(5), case, worth, any::<bool>(), norm).prop_map(
-        |(words, chars, case, value, idf, norm)| Text { words, chars, case, value, idf, norm, bare: true },
+        |(words, chars, case, value, idf, norm)| Text {
+            words,
+            chars,
+            case,
+            value,
+            idf,
+            norm,
+            label_sets: false,
+            bare: true,
+        },
     )
 }
 

@@ -43,6 +43,7 @@ fn python_has_a_keyword_for_every_parameter_but_those_of_the_program_alone() {
         Start,
         Strict,
         Task,
+        TextColumns,
         Thresholds,
         Update,
         Upper,

@@ -6,10 +6,10 @@ use lazyglm::data::format::{Fill, FormatSpec, Missing, ReadOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const TABLE: &str = "age,id,city,flag,code,day,at,y\n31,9007199254740993,Oslo,true,7,2024-07-31,2024-07-31T13:05:00Z,1\n,9007199254740994,Bergen,false,8,,1969-12-31T23:59:59,0\n40,1,,true,7,1970-01-01,1970-01-01 00:00:00,1\n";
-const LINES: &str = r#"{"age":31,"id":9007199254740993,"city":"Oslo","flag":true,"code":7,"day":"2024-07-31","at":"2024-07-31T13:05:00Z","y":1}
-{"age":null,"id":9007199254740994,"city":"Bergen","flag":false,"code":8,"day":null,"at":"1969-12-31T23:59:59","y":0}
-{"age":40,"id":1,"city":null,"flag":true,"code":7,"day":"1970-01-01","at":"1970-01-01T00:00:00","y":1}
+const TABLE: &str = "age,id,city,flag,code,day,at,said,y\n31,9007199254740993,Oslo,true,7,2024-07-31,2024-07-31T13:05:00Z,see you there then,1\n,9007199254740994,Bergen,false,8,,1969-12-31T23:59:59,not so sure really,0\n40,1,,true,7,1970-01-01,1970-01-01 00:00:00,well well well then,1\n";
+const LINES: &str = r#"{"age":31,"id":9007199254740993,"city":"Oslo","flag":true,"code":7,"day":"2024-07-31","at":"2024-07-31T13:05:00Z","said":"see you there then","y":1}
+{"age":null,"id":9007199254740994,"city":"Bergen","flag":false,"code":8,"day":null,"at":"1969-12-31T23:59:59","said":"not so sure really","y":0}
+{"age":40,"id":1,"city":null,"flag":true,"code":7,"day":"1970-01-01","at":"1970-01-01T00:00:00","said":"well well well then","y":1}
 "#;
 
 /// The same table in CSV, JSON Lines, Parquet and Arrow.
@@ -23,6 +23,14 @@ fn files(folder: &Folder) -> [PathBuf; 4] {
             ("code", Arc::new(Int16Array::from(vec![7, 8, 7]))),
             ("day", Arc::new(Date32Array::from(vec![Some(19_935), None, Some(0)]))),
             ("at", Arc::new(TimestampMicrosecondArray::from(vec![1_722_431_100_000_000, -1_000_000, 0]))),
+            (
+                "said",
+                Arc::new(LargeStringArray::from(vec![
+                    "see you there then",
+                    "not so sure really",
+                    "well well well then",
+                ])),
+            ),
             ("y", Arc::new(Int8Array::from(vec![1, 0, 1]))),
         ]
     };
@@ -77,7 +85,7 @@ fn all_columns_that_a_model_misses_are_named_at_once() {
             &ReadOptions::default(),
             Some(&known),
         );
-        let expected = "a.arrow: the columns 'age', 'city', 'code', 'day', 'at' are missing: the model learnt from them; add them";
+        let expected = "a.arrow: the columns 'age', 'city', 'code', 'day', 'at', 'said' are missing: the model learnt from them; add them";
         assert!(error.as_ref().unwrap_err().starts_with(expected), "{error:?}");
     }
 }

@@ -132,7 +132,8 @@ impl Dataset {
         features.scaling = Arc::new(scaling(&parsed.rows, &reading, load.scale)?);
         features.scaling.apply(&mut parsed.rows, load.as_f32);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
-        data.notes.splice(..0, notes);
+        let roles = data.reading.recipe.roles_note();
+        data.notes.splice(..0, notes.into_iter().chain(roles));
         Ok((data, kept))
     }
 }

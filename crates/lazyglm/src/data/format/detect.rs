@@ -57,12 +57,14 @@ pub(crate) fn check_options_apply(recipe: &FormatSpec, asked: &ReadOptions) -> R
         (Parameter::Drop, !asked.drop.is_empty()),
         (Parameter::Categorical, !asked.categorical.is_empty()),
         (Parameter::Missing, asked.missing.is_some()),
+        (Parameter::TextColumns, !asked.text_columns.is_empty()),
     ];
     let idle = match recipe {
         FormatSpec::Csv(_) | FormatSpec::Jsonl { .. } | FormatSpec::Parquet { .. } => None,
         _ => columns.iter().find(|(_, given)| *given).map(|(parameter, _)| *parameter),
     };
-    let text = asked.text.is_some() && !matches!(recipe, FormatSpec::Text(_));
+    let has_text = matches!(recipe, FormatSpec::Text(_)) || recipe.has_text_columns();
+    let text = asked.text.is_some() && !has_text;
     let idle = idle.or(text.then_some(Parameter::Text));
     let indices = matches!(recipe, FormatSpec::Svmlight | FormatSpec::Text(_));
     match idle.or((indices && !asked.interact.is_empty()).then_some(Parameter::Interact)) {

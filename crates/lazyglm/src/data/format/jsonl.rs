@@ -5,6 +5,7 @@
 //! "key": "text"       ↦ key=text · 1
 //! "key": true         ↦ key · 1                    false ↦ nothing
 //! "key": null         ↦ nothing                    (numbers: what stands for a missing number)
+//! "key": "a sentence" ↦ its words and pairs of words, if the first rows are sentences
 //! "key": ["a", "b"]   ↦ key=a · 1, key=b · 1       a repeated item counts twice
 //! "key": [2, 0, 5]    ↦ key^0 · 2, key^2 · 5
 //! "key": {"in": …}    ↦ as "key.in": …
@@ -23,6 +24,7 @@
 use super::columns::{Column, ColumnKind, fill_in, is_missing, number};
 use super::json::{Scanner, Value};
 use super::names::push_part;
+use super::text::Terms;
 use super::{FormatSpec, Line, Parsed, Parser, for_each_line};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Result, excerpt};
@@ -58,6 +60,7 @@ pub(super) struct Jsonl {
     known: Vec<(Role, u64)>,
     row: u64,
     name: String,
+    terms: Terms,
     pairs: Vec<(u32, f64)>,
 }
 
@@ -81,6 +84,7 @@ impl Jsonl {
             known: Vec::new(),
             row: 0,
             name: String::new(),
+            terms: Terms::default(),
             pairs: Vec::new(),
         };
         let FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete, .. } = recipe else {
@@ -189,6 +193,12 @@ impl Jsonl {
             Value::Number(written, number) if role == Role::Categorical || names => {
                 self.word(key, &canonical(written, number), into);
             }
+            Value::Number(written, number) if kind == Some(ColumnKind::Text) => {
+                if let Role::Column(k) = role {
+                    let text = canonical(written, number);
+                    self.columns[k].push_terms(&text, &mut self.terms, &mut self.pairs, into);
+                }
+            }
             Value::Number(_, number) => self.push(key, number, into),
             Value::Bool(yes) if names => self.word(key, if yes { "true" } else { "false" }, into),
             Value::Bool(true) => self.push(key, 1.0, into),
@@ -199,6 +209,9 @@ impl Jsonl {
                 }
             }
             Value::Text(text) => match role {
+                Role::Column(k) if kind == Some(ColumnKind::Text) => {
+                    self.columns[k].push_terms(&text, &mut self.terms, &mut self.pairs, into);
+                }
                 Role::Column(k) if kind != Some(ColumnKind::Category) => {
                     self.cell(k, &text, (line.number, at as u64 + 1), into);
                 }

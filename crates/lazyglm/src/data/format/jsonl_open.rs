@@ -1,9 +1,9 @@
 //! Recognises JSON Lines and finds the key of the target.
 
-use super::columns::{Column, ColumnKind, Known, Sample};
+use super::columns::{Column, ColumnKind, Known, Sample, Wanted};
 use super::json::{Scanner, Value};
 use super::jsonl::flattened;
-use super::{BYTE_ORDER_MARK, FormatSpec, Missing, Opening, Parsed, for_each_line, two_roles};
+use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, ReadOptions, for_each_line, two_roles};
 use crate::data::vocabulary::Vocabulary;
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -51,7 +51,13 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
             format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
-    for name in [&target].into_iter().chain(&asked.offset).chain(&asked.drop).chain(&asked.categorical) {
+    for name in [&target]
+        .into_iter()
+        .chain(&asked.offset)
+        .chain(&asked.drop)
+        .chain(&asked.categorical)
+        .chain(&asked.text_columns)
+    {
         if !keys.is_empty() && keys.find(name).is_none() {
             return Err(unknown(opening, name, names));
         }
@@ -69,7 +75,7 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
         let dropped = drop.iter().any(|dropped| dropped == name);
         !dropped && name != target && offset.as_deref() != Some(name)
     };
-    let columns = first.columns(asked.missing.unwrap_or_default(), &categorical, is_feature);
+    let columns = first.columns(asked, is_feature)?;
     let classes = first.keys.find(&target).is_some_and(|id| first.seen[id as usize].1.is_text());
     Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: false, classes })
 }
@@ -98,21 +104,17 @@ struct FirstKeys {
 
 impl FirstKeys {
     /// What the keys are taken for that most of the rows have.
-    fn columns(
-        &self,
-        missing: Missing,
-        categorical: &[String],
-        is_feature: impl Fn(&str) -> bool,
-    ) -> Vec<Column> {
+    fn columns(&self, asked: &ReadOptions, is_feature: impl Fn(&str) -> bool) -> Result<Vec<Column>> {
+        let wanted = Wanted::of(asked)?;
+        let is_in = |list: &[String], name: &str| list.iter().any(|known| known == name);
         let of_key = |(name, (rows, sample)): (&str, &(usize, Sample))| match () {
             _ if !is_feature(name) => None,
-            _ if categorical.iter().any(|known| known == name) => {
-                Some(Column::new(name, ColumnKind::Category))
-            }
+            _ if is_in(&asked.categorical, name) => Some(Column::new(name, ColumnKind::Category)),
+            _ if is_in(&asked.text_columns, name) => Some(wanted.column(name, ColumnKind::Text)),
             _ if sample.is_empty() || (2 * rows < self.rows && !sample.has_codes()) => None,
-            _ => sample.clone().decide_typed(name, missing),
+            _ => sample.clone().decide_typed(name, &wanted),
         };
-        self.keys.iter().zip(&self.seen).filter_map(of_key).collect()
+        Ok(self.keys.iter().zip(&self.seen).filter_map(of_key).collect())
     }
 }
 

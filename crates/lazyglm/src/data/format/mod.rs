@@ -23,6 +23,7 @@ mod jsonl_open;
 mod lines;
 mod names;
 mod parsed;
+mod roles;
 mod spec;
 mod svmlight;
 mod text;
@@ -93,7 +94,11 @@ impl Line<'_> {
         };
         let what = format!("byte 0x{:02x} is no text", self.text[bad]);
         let hint = format!("this is no {format} file: give text (plain, gzip or zstd)");
-        Err(self.wrong(bad, what, latin1_hint(self.text, bad).map_or(hint, str::to_string)))
+        Err(self.wrong(
+            bad,
+            what,
+            latin1_hint(self.text, bad).map_or(hint, |latin1| format!("save the file as UTF-8{latin1}")),
+        ))
     }
 }
 
@@ -101,9 +106,8 @@ impl Line<'_> {
 fn latin1_hint(text: &[u8], bad: usize) -> Option<&'static str> {
     let letter = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphabetic);
     let accent = matches!(text.get(bad), Some(0xc0..=0xfe));
-    (accent && (letter(bad.checked_sub(1)) || letter(Some(bad + 1)))).then_some(
-        "save the table as UTF-8 (plain, gzip or zstd); it seems to be Latin-1: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
-    )
+    (accent && (letter(bad.checked_sub(1)) || letter(Some(bad + 1))))
+        .then_some("; it seems to be Latin-1: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW")
 }
 
 /// The UTF-8 byte order mark, which some editors write before the first line.

@@ -95,6 +95,9 @@ pub struct ReadOptions {
     pub drop: Vec<String>,
     /// Columns whose numbers are names, so that each distinct value is a feature.
     pub categorical: Vec<String>,
+    /// Columns of text, whose words and pairs of words are features.
+    #[serde(default)]
+    pub text_columns: Vec<String>,
     /// What a missing number becomes. [`Missing::Indicator`] if not set.
     #[serde(default)]
     pub missing: Option<Missing>,

@@ -3,7 +3,7 @@
 use super::l1_max::GradientTerms;
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::Span;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use serde::Serialize;
 
 /// Statistics of the features of a file.
@@ -33,14 +33,18 @@ pub struct FeatureStats {
 
 /// Ids below this bound are stored in a list, and other ids in a hash table, because few of those may occur.
 const DIRECT: u32 = 1 << 22;
+/// Number of features whose distinct values are counted: the columns of a table come first.
+const VALUED: u32 = 256;
+/// Most distinct values that are counted.
+const VALUES: usize = 1000;
 /// Marks an id that has not occurred.
 const NONE: u32 = u32::MAX;
 
 /// Statistics of one feature.
 pub(super) struct Column {
-    rows: u64,
-    value: f64, // the first value seen
-    same: bool, // whether all other values equal the first
+    pub rows: u64,
+    pub value: f64, // the first value seen
+    same: bool,     // whether all other values equal the first
     pub sums: GradientTerms,
 }
 
@@ -50,16 +54,30 @@ pub(super) struct Columns {
     low: Vec<u32>,
     high: HashMap<u32, u32>,
     pub all: Vec<Column>,
+    values: Vec<HashSet<u64>>, // distinct values of the first features
 }
 
 impl Columns {
     /// Adds a value of a feature in one row, and that row's contribution to the gradient at zero.
     #[inline]
     pub fn add(&mut self, id: u32, x: f64, terms: GradientTerms) {
+        if id < VALUED {
+            self.see_value(id as usize, x);
+        }
         let column = self.column(id, x);
         column.rows += 1;
         column.same &= column.value == x;
         column.sums.add(terms, x);
+    }
+
+    fn see_value(&mut self, id: usize, x: f64) {
+        if self.values.len() <= id {
+            self.values.resize_with(id + 1, HashSet::new);
+        }
+        let values = &mut self.values[id];
+        if values.len() < VALUES {
+            values.insert(x.to_bits());
+        }
     }
 
     #[inline]
@@ -79,6 +97,17 @@ impl Columns {
             self.all.push(Column { rows: 0, value: x, same: true, sums: GradientTerms::default() });
         }
         &mut self.all[*place as usize]
+    }
+
+    /// The statistics of the feature with this id.
+    pub fn of(&self, id: u32) -> Option<&Column> {
+        let place = self.low.get(id as usize).or_else(|| self.high.get(&id)).copied()?;
+        self.all.get(place as usize)
+    }
+
+    /// The distinct values of a feature, where there are few, and whether there are more.
+    pub fn values(&self, id: u32) -> Option<(usize, bool)> {
+        self.values.get(id as usize).map(|values| (values.len(), values.len() == VALUES))
     }
 
     pub fn stats(&self, rows: u64, naming: &FeatureIds, span: Option<Span>) -> FeatureStats {

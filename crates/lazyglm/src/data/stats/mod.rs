@@ -17,11 +17,13 @@
 
 mod columns;
 mod l1_max;
+mod roles;
 mod shape;
 mod targets;
 
 pub use columns::FeatureStats;
 pub use l1_max::L1Max;
+pub use roles::ColumnStats;
 pub use shape::{RowSizes, ValueStats, WeightStats};
 pub use targets::{ClassStats, NumberStats, TargetStats};
 
@@ -53,6 +55,9 @@ pub struct Stats {
     pub rows: u64,
     /// Statistics of the features.
     pub features: FeatureStats,
+    /// The columns of a table, and what each is taken for. Empty for other formats.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnStats>,
     /// Number of non-zero values.
     pub nonzeros: u64,
     /// Non-zeros divided by the product of rows and occurring features, or 0 if no feature occurs.
@@ -101,6 +106,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
         return Err(Error::data(Place::file(path), what, format!("write a row as: {}", recipe.shape())));
     }
     let features = columns.stats(shape.rows, &info.naming, span);
+    let of_table = roles::columns(recipe, &info.naming, &columns, shape.rows);
     let cells = shape.rows as f64 * features.distinct as f64;
     let density = if cells > 0.0 { shape.nonzeros as f64 / cells } else { 0.0 };
     let mut notes = info.notes;
@@ -123,6 +129,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
         values: shape.values(),
         weights: shape.weights(),
         duplicates: (!targets.is_mixed()).then_some(shape.copies),
+        columns: of_table,
         l1_max: null_gradient.l1_max(&columns, &targets),
         targets: targets.stats(),
         features,

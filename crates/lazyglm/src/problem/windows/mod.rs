@@ -122,6 +122,7 @@ impl Windows {
         let room = room(options.memory, &features, &kept.cache, settings)?;
         let short = is_short(&features, &kept.cache, settings);
         let mut notes = kept.notes.clone();
+        notes.extend(meta.reading.recipe.roles_note());
         notes.extend(meta.dirty.iter().map(|cells| cells.note(path)));
         let (labels, file) = (&survey.labels, Place::file(path));
         let loss = match &options.loss {

@@ -4,8 +4,7 @@ use super::batches::{Table, read_some};
 use super::flat::{self, Leaf};
 use super::values::{numbers, seconds, wholes, words};
 use super::{Holds, ParquetColumn};
-use crate::data::format::Missing;
-use crate::data::format::columns::{ColumnKind, Sample, When};
+use crate::data::format::columns::{ColumnKind, Sample, Wanted, When};
 use arrow_array::Array;
 use arrow_schema::DataType;
 use std::path::Path;
@@ -19,7 +18,7 @@ const FIRST: usize = 1 << 13;
 pub(super) fn decide(
     file: &Path,
     columns: &mut [ParquetColumn],
-    missing: Missing,
+    wanted: &Wanted,
     settled: impl Fn(&str) -> bool,
 ) {
     let samples = samples(file, columns);
@@ -29,10 +28,11 @@ pub(super) fn decide(
         if !open || sample.is_empty() || settled(&column.name) {
             continue;
         }
-        let Some(found) = sample.decide_typed(&column.name, missing) else { continue };
-        column.missing = found.missing;
+        let Some(found) = sample.decide_typed(&column.name, wanted) else { continue };
+        (column.missing, column.text) = (found.missing, found.text);
         column.holds = match found.kind {
             ColumnKind::Category => Holds::Names,
+            ColumnKind::Text => Holds::Texts,
             ColumnKind::Date => Holds::Dates,
             ColumnKind::Time => Holds::Times,
             _ => typed,
@@ -64,6 +64,9 @@ fn samples(file: &Path, columns: &[ParquetColumn]) -> Vec<Sample> {
 
 /// Looks at the first values of a column.
 fn see(sample: &mut Sample, array: &dyn Array, most: usize) {
+    if matches!(array.data_type(), DataType::Dictionary(..)) {
+        return; // the writer says that these are names
+    }
     let valid = (0..array.len().min(most)).filter(|&row| array.is_valid(row));
     if let Some(whole) = wholes(array) {
         valid.filter_map(whole).for_each(|x| sample.see_integer(x));

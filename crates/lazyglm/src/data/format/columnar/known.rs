@@ -14,8 +14,8 @@ pub(super) fn columns(schema: &Schema, known: &Known, file: &Path) -> Result<Vec
             None => wrong.absent.extend(known.complete.then(|| column.name.clone())),
             Some(found) => match holds(column, found) {
                 Some(holds) => {
-                    let Column { name, missing, placeholders, .. } = column.clone().into_owned();
-                    columns.push(ParquetColumn { name, holds, missing, placeholders });
+                    let Column { name, missing, placeholders, text, .. } = column.clone().into_owned();
+                    columns.push(ParquetColumn { name, holds, missing, placeholders, text });
                 }
                 None => wrong.see(&column.name, found, word(column.kind)),
             },
@@ -34,6 +34,8 @@ fn holds(column: &Column, found: &arrow_schema::DataType) -> Option<Holds> {
         (ColumnKind::Time, _) if found.is_null() => Some(Holds::Times),
         (ColumnKind::Date, Some(Holds::Dates | Holds::Times | Holds::Names)) => Some(Holds::Dates),
         (ColumnKind::Time, Some(Holds::Dates | Holds::Times | Holds::Names)) => Some(Holds::Times),
+        (ColumnKind::Text, _) if found.is_null() => Some(Holds::Texts),
+        (ColumnKind::Text, Some(Holds::Numbers | Holds::Names)) => Some(Holds::Texts),
         (ColumnKind::Category, _) if found.is_null() => Some(Holds::Names),
         (ColumnKind::Category, Some(Holds::Numbers | Holds::Names)) => Some(Holds::Names),
         (ColumnKind::Category, Some(Holds::Lists)) => Some(Holds::Lists),

@@ -4,6 +4,7 @@
 //! a column of numbers or booleans    ↦ column · number             zero ↦ nothing; null: see `Missing`
 //! a column of text, or a dictionary  ↦ column=value · 1            null ↦ nothing (categorical: numbers as well)
 //! a column of lists of text          ↦ column=item · 1             a repeated item counts twice
+//! a column of text that is prose     ↦ column=word · value         see `text/`
 //! a column of dates or timestamps    ↦ number and parts            see `columns/dates.rs`
 //! a column of lists of numbers       ↦ column^k · number           k = 0, 1, …
 //! a struct                           ↦ its fields, as column.field
@@ -56,7 +57,7 @@ pub(super) use batches::for_each_batch;
 #[cfg(feature = "parquet")]
 pub(super) use open::open;
 
-use super::{Column, ColumnKind, Fill, Parsed, Parser};
+use super::{Column, ColumnKind, Fill, Parsed, Parser, Text};
 use crate::util::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -81,6 +82,9 @@ pub struct ParquetColumn {
     /// Words that stand for a missing number, beside the usual ones, where the model learnt from text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placeholders: Vec<String>,
+    /// How text becomes features, in a column of text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Text>,
 }
 
 impl ParquetColumn {
@@ -91,7 +95,7 @@ impl ParquetColumn {
     /// assert_eq!(ParquetColumn::new("age", Holds::Numbers).missing, None);
     /// ```
     pub fn new(name: impl Into<String>, holds: Holds) -> ParquetColumn {
-        ParquetColumn { name: name.into(), holds, missing: None, placeholders: Vec::new() }
+        ParquetColumn { name: name.into(), holds, missing: None, placeholders: Vec::new(), text: None }
     }
 
     /// The column as one of cells, for data in other formats. Lists have none.
@@ -99,12 +103,13 @@ impl ParquetColumn {
         let kind = match self.holds {
             Holds::Numbers => ColumnKind::Number,
             Holds::Names => ColumnKind::Category,
+            Holds::Texts => ColumnKind::Text,
             Holds::Dates => ColumnKind::Date,
             Holds::Times => ColumnKind::Time,
             Holds::Lists | Holds::Pairs | Holds::Indices | Holds::Vectors | Holds::Maps => return None,
         };
-        let (name, placeholders) = (self.name.clone(), self.placeholders.clone());
-        Some(Column { name, kind, missing: self.missing, placeholders })
+        let (name, placeholders, text) = (self.name.clone(), self.placeholders.clone(), self.text.clone());
+        Some(Column { name, kind, missing: self.missing, placeholders, text })
     }
 }
 
@@ -123,6 +128,8 @@ pub enum Holds {
     Names,
     /// Lists of text: one feature per distinct item, `column=item`.
     Lists,
+    /// Text: one feature per word and pair of words, `column=word`.
+    Texts,
     /// Dates: the number of years since 2000, and a feature each for year, month and weekday.
     Dates,
     /// Dates with a time: the hour in UTC as well.

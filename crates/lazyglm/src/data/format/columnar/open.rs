@@ -3,7 +3,7 @@
 use super::batches::{Table, stream};
 use super::known::{self, Wrong};
 use super::{Holds, ParquetColumn, first_rows, flat, types};
-use crate::data::format::columns::{Known, MISSING};
+use crate::data::format::columns::{Known, MISSING, Wanted};
 use crate::data::format::{FormatSpec, Opening, ReadOptions, two_roles};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -81,7 +81,7 @@ fn check_known(schema: &Schema, target: &str, columns: &[ParquetColumn], file: &
             Some(field) if !types::fits(field.data_type(), *holds) => {
                 let held = match holds {
                     Holds::Numbers => "numbers",
-                    Holds::Names => "text",
+                    Holds::Names | Holds::Texts => "text",
                     Holds::Lists => "lists of text",
                     Holds::Dates | Holds::Times => "dates",
                     Holds::Vectors => "lists of numbers",
@@ -109,7 +109,13 @@ fn choose(nested: &Schema, schema: &Schema, asked: &ReadOptions, file: &Path) ->
             format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
-    for name in [&target].into_iter().chain(&asked.offset).chain(&asked.drop).chain(&asked.categorical) {
+    for name in [&target]
+        .into_iter()
+        .chain(&asked.offset)
+        .chain(&asked.drop)
+        .chain(&asked.categorical)
+        .chain(&asked.text_columns)
+    {
         if !names.contains(&name.as_str()) && nested.index_of(name).is_err() {
             return Err(unknown(name, names, file));
         }
@@ -139,8 +145,16 @@ fn choose(nested: &Schema, schema: &Schema, asked: &ReadOptions, file: &Path) ->
         !used && !is_dropped(field.name()) && !field.data_type().is_null()
     });
     let mut columns = all_columns(fields, asked, file)?;
-    let settled = |name: &str| asked.categorical.iter().any(|known| known == name);
-    first_rows::decide(file, &mut columns, asked.missing.unwrap_or_default(), settled);
+    let wanted = Wanted::of(asked)?;
+    let settled = |name: &str| asked.categorical.iter().chain(&asked.text_columns).any(|known| known == name);
+    first_rows::decide(file, &mut columns, &wanted, settled);
+    for column in columns.iter_mut().filter(|column| asked.text_columns.contains(&column.name)) {
+        if !matches!(column.holds, Holds::Names | Holds::Numbers) {
+            let what = format!("the column '{}' holds no text", excerpt(&column.name));
+            return Err(Error::call(what, format!("take it off {}", Parameter::TextColumns)));
+        }
+        (column.holds, column.text) = (Holds::Texts, Some(wanted.text.clone()));
+    }
     if let [ParquetColumn { holds: holds @ Holds::Pairs, .. }] = &mut columns[..] {
         *holds = Holds::Indices;
     }
@@ -224,7 +238,7 @@ fn check_names(schema: &Schema, used: impl Fn(&Field) -> bool, file: &Path) -> R
 fn distinct(columns: &[ParquetColumn], file: &Path) -> Result<()> {
     let prefix = |column: &ParquetColumn| match column.holds {
         Holds::Names | Holds::Lists => Some(format!("{}=", column.name)),
-        Holds::Dates | Holds::Times => Some(format!("{}=", column.name)),
+        Holds::Texts | Holds::Dates | Holds::Times => Some(format!("{}=", column.name)),
         Holds::Pairs | Holds::Vectors => Some(format!("{}^", column.name)),
         Holds::Maps => Some(format!("{}.", column.name)),
         Holds::Numbers | Holds::Indices => None,

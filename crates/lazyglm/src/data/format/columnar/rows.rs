@@ -4,6 +4,7 @@ use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, seconds, who
 use super::{Holds, ParquetColumn, types};
 use crate::data::format::columns::{Column, ColumnKind, When, fill_in, is_missing, number};
 use crate::data::format::names::push_part;
+use crate::data::format::text::Terms;
 use crate::data::format::{FoundIndex, Parsed};
 use crate::util::error::{Error, Place, Result, excerpt};
 use arrow_array::cast::AsArray;
@@ -34,6 +35,10 @@ enum Values<'a> {
     Words {
         words: Words<'a>,
         decimal: bool,
+    },
+    Texts {
+        words: Words<'a>,
+        column: Column,
     },
     Lists(Ranges<'a>, Words<'a>),
     /// Seconds since 1970-01-01.
@@ -88,7 +93,8 @@ pub(super) fn append(
     let offset = offset.and_then(|array| Some((array, numbers(array)?)));
     let views = places.columns.iter().filter_map(|&(place, column)| view(batch[place].as_ref(), column));
     let mut views: Vec<View> = views.collect();
-    let mut reader = Reader { file, line: 0, name: String::new(), pairs: Vec::new() };
+    let mut reader =
+        Reader { file, line: 0, name: String::new(), terms: Terms::default(), pairs: Vec::new() };
     for row in 0..rows {
         reader.line = into.lines.begin();
         if !into.begin_row() {
@@ -135,6 +141,7 @@ fn view<'a>(array: &'a dyn Array, column: &'a ParquetColumn) -> Option<View<'a>>
             };
             Values::Maps { ranges, keys, values }
         }
+        Holds::Texts => Values::Texts { words: words(array)?, column: column.as_cells()? },
         Holds::Names => Values::Words { words: words(array)?, decimal: types::is_decimal(array.data_type()) },
         Holds::Lists => {
             let (ranges, items) = lists(array)?;
@@ -168,6 +175,7 @@ struct Reader<'a> {
     file: &'a Path,
     line: u64,
     name: String,
+    terms: Terms,
     pairs: Vec<(u32, f64)>,
 }
 
@@ -249,6 +257,11 @@ impl Reader<'_> {
                     }
                 }
             }
+            Values::Texts { words, column } => {
+                let Some(text) = words(row) else { return Ok(()) };
+                self.check_text(&column.name, &text)?;
+                column.push_terms(&text, &mut self.terms, &mut self.pairs, into);
+            }
             Values::Lists(ranges, words) => {
                 for word in ranges(row).filter_map(words) {
                     self.word(name, &word, into)?;
@@ -307,11 +320,18 @@ impl Reader<'_> {
         Err(self.wrong(what, "write null for a value that is not known"))
     }
 
-    fn word(&mut self, column: &str, word: &str, into: &mut Parsed) -> Result<()> {
-        if word.as_bytes().contains(&0) {
-            let what = format!("the text in '{}' has a NUL character in it", excerpt(column.as_bytes()));
-            return Err(self.wrong(what, "take it out"));
+    fn check_text(&self, column: &str, text: &str) -> Result<()> {
+        match text.as_bytes().contains(&0) {
+            false => Ok(()),
+            true => {
+                let what = format!("the text in '{}' has a NUL character in it", excerpt(column.as_bytes()));
+                Err(self.wrong(what, "take it out"))
+            }
         }
+    }
+
+    fn word(&mut self, column: &str, word: &str, into: &mut Parsed) -> Result<()> {
+        self.check_text(column, word)?;
         self.name.clear();
         push_part(&mut self.name, column, '=');
         self.name.push_str(word);

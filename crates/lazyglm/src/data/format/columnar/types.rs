@@ -30,7 +30,7 @@ pub(super) fn holds(column: &DataType) -> Option<Holds> {
 pub(super) fn fits(column: &DataType, as_before: Holds) -> bool {
     match as_before {
         _ if *column == DataType::Null => true,
-        Holds::Names => matches!(holds(column), Some(Holds::Names | Holds::Numbers)),
+        Holds::Names | Holds::Texts => matches!(holds(column), Some(Holds::Names | Holds::Numbers)),
         Holds::Indices => holds(column) == Some(Holds::Pairs),
         Holds::Dates | Holds::Times => {
             matches!(holds(column), Some(Holds::Dates | Holds::Times)) || is_text(column)

@@ -22,8 +22,11 @@ pub use dirty::DirtyCells;
 pub(super) use known::Known;
 pub(super) use sample::Sample;
 
-use super::Parsed;
 use super::names::push_part;
+use super::text::{self, Terms};
+use super::{Parsed, ReadOptions, Text};
+use crate::util::error::{Error, Result};
+use crate::util::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 
 /// A column of a table.
@@ -45,6 +48,9 @@ pub struct Column {
     /// Words of this column that stand for a missing number, beside the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placeholders: Vec<String>,
+    /// How text becomes features, in a column of text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Text>,
 }
 
 /// Kind of the cells of a column.
@@ -67,6 +73,8 @@ pub enum ColumnKind {
     Number,
     /// Names: one feature per distinct value.
     Category,
+    /// Text: one feature per word and pair of words, `column=word`.
+    Text,
     /// Dates: the number of years since 2000, and a feature each for year, month and weekday.
     Date,
     /// Dates with a time: the hour in UTC as well.
@@ -134,7 +142,7 @@ impl Column {
     /// assert_eq!(Column::new("age", ColumnKind::Number).missing, None);
     /// ```
     pub fn new(name: impl Into<String>, kind: ColumnKind) -> Column {
-        Column { name: name.into(), kind, missing: None, placeholders: Vec::new() }
+        Column { name: name.into(), kind, missing: None, placeholders: Vec::new(), text: None }
     }
 
     /// The point in time that a cell means, and whether its hour counts. `None` if the column holds no dates.
@@ -154,6 +162,48 @@ impl ColumnKind {
     /// Whether cells of this kind become features.
     pub(super) fn is_feature(self) -> bool {
         !matches!(self, ColumnKind::Target | ColumnKind::Offset | ColumnKind::Dropped)
+    }
+}
+
+/// What is asked of columns that the data decide.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub missing: Missing,
+    pub text: Text,
+}
+
+impl Wanted {
+    /// The options for columns. Weights by document frequency are for the format `text` alone.
+    pub fn of(asked: &ReadOptions) -> Result<Wanted> {
+        let text = text::read_options(asked.text.as_deref().unwrap_or_default())?;
+        match text.idf {
+            false => Ok(Wanted { missing: asked.missing.unwrap_or_default(), text }),
+            true => {
+                let what = "idf=yes is for the format text, not for columns of text";
+                Err(Error::call(what, format!("leave idf=yes out of {}", Parameter::Text)))
+            }
+        }
+    }
+
+    /// A column that was asked for.
+    pub fn column(&self, name: &str, kind: ColumnKind) -> Column {
+        let text = (kind == ColumnKind::Text).then(|| self.text.clone());
+        Column { text, ..Column::new(name, kind) }
+    }
+}
+
+impl Column {
+    /// Appends the terms of a cell, if the column holds text.
+    pub(super) fn push_terms(
+        &self,
+        cell: &str,
+        terms: &mut Terms,
+        pairs: &mut Vec<(u32, f64)>,
+        into: &mut Parsed,
+    ) {
+        if let Some(recipe) = &self.text {
+            terms.of_column(&self.name, cell, recipe, into, pairs);
+        }
     }
 }
 

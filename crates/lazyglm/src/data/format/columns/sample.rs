@@ -1,12 +1,22 @@
 //! The first cells of a column, and what they make of it.
 
 use super::cells::{is_code, is_long};
-use super::{Column, ColumnKind, Missing, When, is_missing, is_placeholder, number};
+use super::{Column, ColumnKind, Wanted, When, is_missing, is_placeholder, number};
+
+use std::collections::HashSet;
+use twox_hash::XxHash3_64;
 
 /// Most distinct words that may stand for a missing number in one column, beside the usual ones.
 const WORDS: usize = 2;
 /// So many numbers for each cell that is neither a number nor a usual placeholder: the column is one of numbers.
 const NUMBERS_PER_WORD: usize = 20;
+
+/// Number of cells that are judged to be sentences or names.
+const JUDGED: usize = 1000;
+/// Fewest cells that can be judged.
+const FEWEST: usize = 3;
+/// Fewest words per cell of sentences, on average.
+const WORDS_PER_CELL: usize = 3;
 
 /// What the first cells of a column hold.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +28,10 @@ pub(in crate::data::format) struct Sample {
     times: usize, // dates with a time of day
     placeholders: usize,
     others: usize,
-    words: Vec<String>, // the first distinct cells that are neither numbers nor placeholders
-    structures: bool,   // whether there are arrays or objects
+    spaced: usize,          // words of the first cells that are judged
+    distinct: HashSet<u64>, // hashes of these cells
+    words: Vec<String>,     // the first distinct cells that are neither numbers nor placeholders
+    structures: bool,       // whether there are arrays or objects
 }
 
 impl Sample {
@@ -63,6 +75,10 @@ impl Sample {
             return self.see_when(when);
         }
         self.others += 1;
+        if self.others <= JUDGED {
+            self.spaced += word.split_whitespace().count();
+            self.distinct.insert(XxHash3_64::oneshot(word.as_bytes()));
+        }
         if self.words.len() <= WORDS && !self.words.iter().any(|known| known == word) {
             self.words.push(word.to_string());
         }
@@ -117,36 +133,45 @@ impl Sample {
         self.dates + self.times > 0 && self.numbers + self.codes + self.others == 0
     }
 
+    /// Whether the cells look like sentences: several words each, and few cells alike.
+    fn is_prose(&self) -> bool {
+        let judged = self.others.min(JUDGED);
+        let sentences = self.spaced >= WORDS_PER_CELL * judged && 2 * self.distinct.len() >= judged;
+        judged >= FEWEST && sentences && 10 * (self.numbers + self.codes) <= self.others
+    }
+
     /// The column that these cells make.
-    pub fn decide(self, name: &str, missing: Missing) -> Column {
+    pub fn decide(self, name: &str, wanted: &Wanted) -> Column {
         match () {
-            _ if self.is_number() => self.as_number(name, missing),
-            _ if self.is_date() => self.as_date(name, missing),
+            _ if self.is_number() => self.as_number(name, wanted),
+            _ if self.is_date() => self.as_date(name, wanted),
+            _ if self.is_prose() => wanted.column(name, ColumnKind::Text),
             _ => Column::new(name, ColumnKind::Category),
         }
     }
 
     /// The column that these values of a format with types make. `None` if their types differ: each is then taken by
     /// its type.
-    pub fn decide_typed(self, name: &str, missing: Missing) -> Option<Column> {
+    pub fn decide_typed(self, name: &str, wanted: &Wanted) -> Option<Column> {
         let text_only = self.numbers + self.codes == 0; // dates among them
         match self.is_number() {
             _ if self.structures => None,
-            true => Some(self.as_number(name, missing)),
-            false if self.is_date() => Some(self.as_date(name, missing)),
+            true => Some(self.as_number(name, wanted)),
+            false if self.is_date() => Some(self.as_date(name, wanted)),
+            false if text_only && self.is_prose() => Some(wanted.column(name, ColumnKind::Text)),
             false if text_only || self.codes > 0 => Some(Column::new(name, ColumnKind::Category)),
             false => None,
         }
     }
 
-    fn as_date(self, name: &str, missing: Missing) -> Column {
+    fn as_date(self, name: &str, wanted: &Wanted) -> Column {
         let kind = if self.times > 0 { ColumnKind::Time } else { ColumnKind::Date };
-        Column { missing: missing.fill(self.mean()), ..Column::new(name, kind) }
+        Column { missing: wanted.missing.fill(self.mean()), ..Column::new(name, kind) }
     }
 
-    fn as_number(self, name: &str, missing: Missing) -> Column {
-        let missing = missing.fill(self.mean()).filter(|_| self.numbers > 0); // without numbers there is no mean
+    fn as_number(self, name: &str, wanted: &Wanted) -> Column {
+        let missing = wanted.missing.fill(self.mean()).filter(|_| self.numbers > 0); // without numbers there is no mean
         let (name, kind) = (name.to_string(), ColumnKind::Number);
-        Column { name, kind, missing, placeholders: self.words }
+        Column { name, kind, missing, placeholders: self.words, text: None }
     }
 }

@@ -3,7 +3,7 @@
 use super::parser::Spot;
 use super::records::{Records, cut};
 use super::{Csv, delimiter_of, last_record_end, trimmed, without_mark};
-use crate::data::format::columns::{Column, ColumnKind, Known, MISSING, Sample};
+use crate::data::format::columns::{Column, ColumnKind, Known, MISSING, Sample, Wanted};
 use crate::data::format::{FormatSpec, Opening, ReadOptions, detect::ending};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -93,13 +93,13 @@ fn match_columns(
         let hint = format!("add {it} cells may be empty, and the order of the columns does not matter");
         return Err(Error::data(place, what, hint));
     }
-    let missing = opening.asked.missing.unwrap_or_default();
+    let wanted = Wanted::of(opening.asked)?;
     let column = |(name, sample): (&String, Sample)| match known.column(name) {
         _ if *name == known.target => Column::new(name.as_str(), ColumnKind::Target),
         _ if known.offset == Some(name) => Column::new(name.as_str(), ColumnKind::Offset),
         Some(column) => column.clone(),
         None if known.complete => Column::new(name.as_str(), ColumnKind::Dropped),
-        None => sample.decide(name, missing),
+        None => sample.decide(name, &wanted),
     };
     Ok(names.iter().zip(samples).map(column).collect())
 }
@@ -150,7 +150,7 @@ fn decide_columns(
     index: bool,
     samples: Vec<Sample>,
 ) -> Result<Vec<Column>> {
-    let ReadOptions { target, offset, drop, categorical, .. } = opening.asked;
+    let ReadOptions { target, offset, drop, categorical, text_columns, .. } = opening.asked;
     let mut kinds = vec![None; names.len()];
     let mut say = |name: &str, kind, role: Parameter| {
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -173,6 +173,7 @@ fn decide_columns(
     offset.iter().try_for_each(|name| say(name, ColumnKind::Offset, Parameter::OffsetColumn))?;
     drop.iter().try_for_each(|name| say(name, ColumnKind::Dropped, Parameter::Drop))?;
     categorical.iter().try_for_each(|name| say(name, ColumnKind::Category, Parameter::Categorical))?;
+    text_columns.iter().try_for_each(|name| say(name, ColumnKind::Text, Parameter::TextColumns))?;
     if let Some(kind @ None) = kinds.first_mut().filter(|_| index) {
         *kind = Some(ColumnKind::Dropped);
     }
@@ -180,10 +181,10 @@ fn decide_columns(
         let usual = default_target(opening, names, &kinds)?;
         kinds[usual] = Some(ColumnKind::Target);
     }
-    let missing = opening.asked.missing.unwrap_or_default();
+    let wanted = Wanted::of(opening.asked)?;
     let column = |((name, kind), sample): ((&String, Option<ColumnKind>), Sample)| match kind {
-        Some(kind) => Column::new(name.as_str(), kind),
-        None => sample.decide(name, missing),
+        Some(kind) => wanted.column(name, kind),
+        None => sample.decide(name, &wanted),
     };
     let columns: Vec<Column> = names.iter().zip(kinds).zip(samples).map(column).collect();
     distinct(&columns)?;
@@ -195,6 +196,7 @@ fn word(kind: ColumnKind) -> &'static str {
         ColumnKind::Target => "the target",
         ColumnKind::Number => "a number",
         ColumnKind::Category => "categorical",
+        ColumnKind::Text => "text",
         ColumnKind::Date | ColumnKind::Time => "a date",
         ColumnKind::Offset => "the offset",
         ColumnKind::Dropped => "dropped",

@@ -4,6 +4,7 @@ use super::records::{Quotes, Record, Records, cell_start, quotes};
 use super::{Csv, trimmed};
 use crate::data::format::columns::{Column, ColumnKind, fill_in, is_missing, number};
 use crate::data::format::names::push_part;
+use crate::data::format::text::Terms;
 use crate::data::format::{Parsed, Parser, latin1_hint};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
@@ -24,6 +25,7 @@ struct Scratch {
     /// Ids of the number columns' names, once known. They are valid for one block.
     ids: Vec<Option<u32>>,
     name: String,
+    terms: Terms,
     pairs: Vec<(u32, f64)>,
 }
 
@@ -113,6 +115,7 @@ impl Scratch {
                     None => self.no_number(k, cell, column, spot, into)?,
                 },
                 _ if is_missing(cell) => {}
+                ColumnKind::Text => column.push_terms(cell, &mut self.terms, &mut self.pairs, into),
                 ColumnKind::Category => {
                     self.name.clear();
                     push_part(&mut self.name, &column.name, '=');
@@ -215,8 +218,8 @@ impl Spot<'_> {
             None => Ok(std::str::from_utf8(record.text).unwrap_or_default()),
             Some(at) => {
                 let what = format!("byte 0x{:02x} is no text", self.bytes.get(at).unwrap_or(&0));
-                let hint =
-                    latin1_hint(self.bytes, at).unwrap_or("save the table as UTF-8 (plain, gzip or zstd)");
+                let latin1 = latin1_hint(self.bytes, at).unwrap_or_default();
+                let hint = format!("save the table as UTF-8 (plain, gzip or zstd){latin1}");
                 Err(self.byte(at, what, hint))
             }
         }

@@ -18,14 +18,14 @@
 mod options;
 mod terms;
 
-pub(super) use options::open;
 pub use options::{Case, Grams, Norm, Text, Worth};
+pub(super) use options::{open, read as read_options};
 
 use super::{Line, Parsed, Parser};
 use crate::util::error::Result;
 use memchr::memchr;
 use std::path::Path;
-use terms::Terms;
+pub(super) use terms::Terms;
 
 /// Prefix of a label in fastText files.
 const LABEL: &str = "__label__";
@@ -60,6 +60,7 @@ impl TextParser {
             let target = into.labels.push(self.label.as_bytes());
             target.map_err(|what| line.wrong(0, what, "labels are words or finite numbers"))?;
         }
+        self.pairs.clear();
         self.terms.of(text, &self.recipe, into, &mut self.pairs);
         let pushed = into.push_row(&mut self.pairs);
         pushed.map_err(|_| line.wrong(0, "the document is too long", "split it"))

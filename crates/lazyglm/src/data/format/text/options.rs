@@ -138,7 +138,7 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
 const KEYS: &[&str] = &["words", "chars", "case", "value", "idf", "norm"];
 
 /// Parses `key=value,…`.
-fn read(asked: &str) -> Result<Text> {
+pub(in crate::data::format) fn read(asked: &str) -> Result<Text> {
     let (mut text, mut given) = (Text::default(), Vec::new());
     for pair in asked.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
         let Some((key, value)) = pair.split_once('=') else {

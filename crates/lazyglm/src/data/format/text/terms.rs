@@ -6,10 +6,12 @@
 
 use super::{Case, Grams, Norm, Text, Worth};
 use crate::data::format::Parsed;
+use crate::data::format::names::push_part;
 
 /// Reusable buffers, so that terms need no allocations.
-#[derive(Default)]
-pub(super) struct Terms {
+#[derive(Debug, Default)]
+pub(in crate::data::format) struct Terms {
+    prefix: String, // of all names: empty, or the column
     text: String,
     words: Vec<(usize, usize)>,
     /// Character boundaries of one word, including the spaces around it.
@@ -20,6 +22,21 @@ pub(super) struct Terms {
 }
 
 impl Terms {
+    /// Appends each distinct term of a cell, with its value, to `pairs`. The names of terms begin with that of the column.
+    pub fn of_column(
+        &mut self,
+        column: &str,
+        text: &str,
+        recipe: &Text,
+        into: &mut Parsed,
+        pairs: &mut Vec<(u32, f64)>,
+    ) {
+        self.prefix.clear();
+        push_part(&mut self.prefix, column, '=');
+        self.of(text, recipe, into, pairs);
+        self.prefix.clear();
+    }
+
     /// Appends each distinct term of a text, with its value, to `pairs`.
     pub fn of(&mut self, text: &str, recipe: &Text, into: &mut Parsed, pairs: &mut Vec<(u32, f64)>) {
         self.split(text, recipe.case);
@@ -75,7 +92,15 @@ impl Terms {
         for (k, &(start, _)) in self.words.iter().enumerate() {
             let last = self.words.iter().skip(k).take(grams.to);
             for &(_, end) in last.skip(grams.from.saturating_sub(1)) {
-                self.ids.push(into.name(&self.text[start..end]));
+                let term = &self.text[start..end];
+                if self.prefix.is_empty() {
+                    self.ids.push(into.name(term));
+                    continue;
+                }
+                self.name.clear();
+                self.name.push_str(&self.prefix);
+                self.name.push_str(term);
+                self.ids.push(into.name(&self.name));
             }
         }
     }
@@ -91,6 +116,7 @@ impl Terms {
                 let n = n.min(self.chars.len() - 1);
                 for (&from, &to) in self.chars.iter().zip(self.chars.iter().skip(n)) {
                     self.name.clear();
+                    self.name.push_str(&self.prefix);
                     self.name.push('~');
                     self.name.push_str(&word[from..to]);
                     self.ids.push(into.name(&self.name));
@@ -107,7 +133,7 @@ impl Terms {
     /// Ids of terms differ between blocks. So the norm of the row is summed in an order that does not depend
     /// on ids: terms of value 1 first, then the others sorted by value.
     fn count(&mut self, recipe: &Text, pairs: &mut Vec<(u32, f64)>) {
-        pairs.clear();
+        let before = pairs.len();
         self.repeats.clear();
         self.ids.sort_unstable();
         for same in self.ids.chunk_by(|a, b| a == b) {
@@ -123,6 +149,7 @@ impl Terms {
             }
             pairs.push((same[0], worth));
         }
+        let pairs = &mut pairs[before..];
         if recipe.norm == Norm::L2 && !recipe.idf && !pairs.is_empty() {
             self.repeats.sort_unstable_by(f64::total_cmp);
             let ones = (pairs.len() - self.repeats.len()) as f64;
