@@ -71,7 +71,7 @@ fn few_whole_numbers_as_targets_are_warned_of_at_once_and_task_says_what_they_ar
     let told = folder.ok("train t.csv --task regress -o m").stderr;
     assert!(!told.contains("warning"), "{told}");
     folder.ok("train t.csv --task classify -o m");
-    assert_eq!(folder.ok("predict m t.csv").stdout.lines().next(), Some("1\t2\t3\t4\t5"));
+    assert_eq!(folder.ok("predict m t.csv --as probability").stdout.lines().next(), Some("1\t2\t3\t4\t5"));
     folder.ok("train t.csv --task classify --multiclass ovr -o m");
     let two: String = (0..60).map(|i| format!("{},{}\n", i % 2 + 1, i % 2 * 3 + i % 3)).collect();
     folder.write("two.csv", format!("y,a\n{two}"));
@@ -93,7 +93,7 @@ fn targets_that_are_text_are_classes_and_several_labels_of_fasttext_are_a_set() 
         (0..60).map(|i| format!("{{\"y\":\"{}\",\"a\":{}}}\n", i % 3 + 1, i % 3 * 4 + i % 2)).collect();
     let folder = Folder::with("t.jsonl", lines);
     folder.ok("train t.jsonl -o m");
-    assert_eq!(folder.ok("predict m t.jsonl").stdout.lines().next(), Some("1\t2\t3"));
+    assert_eq!(folder.ok("predict m t.jsonl --as probability").stdout.lines().next(), Some("1\t2\t3"));
     let text: String = (0..60)
         .map(|i| {
             format!("__label__{} {}word{} here\n", ["a", "b"][i % 2], ["", "__label__c "][i / 2 % 2], i % 4)
@@ -102,7 +102,7 @@ fn targets_that_are_text_are_classes_and_several_labels_of_fasttext_are_a_set() 
     folder.write("t.ft", text);
     let told = folder.ok("train t.ft -o m").stderr;
     assert!(told.contains("each is read as a set of labels"), "{told}");
-    assert_eq!(folder.ok("predict m t.ft").stdout.lines().next(), Some("a\tb\tc"));
+    assert_eq!(folder.ok("predict m t.ft --as probability").stdout.lines().next(), Some("a\tb\tc"));
     folder.ok("train t.ft --cache only -o m2");
     assert_eq!(folder.ok("predict m2 t.ft").stdout, folder.ok("predict m t.ft").stdout, "from the cache too");
 }
