@@ -309,3 +309,15 @@ fn text_columns_are_as_asked() {
     assert_eq!(kind(&["New York", "Los Angeles", "San Francisco"]), ColumnKind::Category, "two words each");
     assert_eq!(kind(&["it was fine"; 5]), ColumnKind::Category, "the same in all rows");
 }
+
+#[test]
+fn a_mark_inside_a_file_is_a_character() {
+    // So the quote behind it is no first character of its cell, and text.
+    let first = b"a,b,n,y\nx,x,1,1\n";
+    let recipe = recipe(first, "t.csv", &ReadOptions::default(), None).unwrap();
+    let read = |row: &str| read_in_blocks(&[first, row.as_bytes()].concat(), "t.csv", &recipe, 1);
+    let marked = read("\u{feff}\"c,d\",7,1\n").unwrap();
+    assert_eq!(marked.features(1), [("a=\u{feff}\"c", 1.0), ("b=d\"", 1.0), ("n", 7.0)]);
+    let error = read("\u{feff}\"c,d\",seven,1\n").unwrap_err().to_string();
+    assert!(error.starts_with("t.csv:3:10: 'seven' in the number column 'n'"), "{error}");
+}

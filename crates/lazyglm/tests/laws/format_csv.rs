@@ -184,18 +184,6 @@ fn a_word_in_a_number_column_names_its_cell_and_the_way_out() {
 }
 
 #[test]
-fn a_mark_inside_a_file_is_a_character() {
-    // So the quote behind it is no first character of its cell, and text.
-    let first = b"a,b,n,y\nx,x,1,1\n";
-    let recipe = recipe(first, "t.csv", &asked(), None).unwrap();
-    let read = |row: &str| read_in_blocks(&[first, row.as_bytes()].concat(), "t.csv", &recipe, 1);
-    let marked = read("\u{feff}\"c,d\",7,1\n").unwrap();
-    assert_eq!(marked.features(1), [("a=\u{feff}\"c", 1.0), ("b=d\"", 1.0), ("n", 7.0)]);
-    let error = read("\u{feff}\"c,d\",seven,1\n").unwrap_err().to_string();
-    assert!(error.starts_with("t.csv:3:10: 'seven' in the number column 'n'"), "{error}");
-}
-
-#[test]
 fn a_model_s_columns_are_found_by_name() {
     let trained = recipe(PEOPLE, "people.csv", &asked(), None).unwrap();
     let predict = |bytes: &[u8]| {

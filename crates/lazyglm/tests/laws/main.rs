@@ -21,6 +21,7 @@ mod file;
 mod format_csv;
 mod format_hostile;
 mod format_jsonl;
+mod format_jsonl_open;
 mod format_text;
 mod format_vw;
 mod ftrl;

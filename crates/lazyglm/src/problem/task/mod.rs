@@ -3,6 +3,7 @@
 //! A [`TaskBuilder`] turns a data set into a [`Task`]: names become ±1 or sets of heads, `auto` becomes a loss, row weights get
 //! mean one, and rows of weight zero are dropped.
 
+mod automatic;
 mod class_weight;
 mod head_kind;
 mod offsets;
@@ -10,10 +11,10 @@ mod row_weights;
 mod sets;
 mod targets;
 
+pub(crate) use automatic::automatic;
 pub use class_weight::ClassWeight;
 pub(crate) use class_weight::class_names;
 pub use sets::Sets;
-pub(crate) use targets::automatic;
 pub use targets::{HeadTargets, Targets, TargetsRef, Unknown, sets_of, targets_of};
 
 use crate::data::dataset::Dataset;

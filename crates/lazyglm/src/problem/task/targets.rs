@@ -1,4 +1,4 @@
-//! Targets: numbers, two classes as ±1, more classes or labels as sets; and the automatic choice of a loss.
+//! Targets: numbers, two classes as ±1, more classes or labels as sets.
 
 use super::Task;
 use super::offsets::shifted;
@@ -6,10 +6,9 @@ use super::sets::{self, Found, Sets};
 use crate::data::dataset::Dataset;
 use crate::data::labels::Labels;
 use crate::problem::heads::HeadKind;
-use crate::problem::loss::{self, Admits, Loss};
+use crate::problem::loss::{Admits, Loss};
 use crate::util::error::{Error, Place, Result, excerpt};
-use crate::util::parameter::{Parameter, WARNING};
-use std::collections::BTreeSet;
+use crate::util::parameter::Parameter;
 use std::sync::Arc;
 
 /// The targets of the rows.
@@ -199,43 +198,6 @@ impl Targets {
     }
 }
 
-/// The automatic loss: logistic for two distinct targets, squared for more than two distinct numbers.
-pub(crate) fn automatic(labels: &Labels, file: Place, notes: &mut Vec<String>) -> Result<Arc<dyn Loss>> {
-    match (labels.distinct(3).len(), labels) {
-        (0 | 1, _) => Err(one_class(labels, file)),
-        (2, _) => loss::parse("logistic"),
-        (_, Labels::Numbers(numbers)) => {
-            let (classify, regress) = (Parameter::Task.set("classify"), Parameter::Task.set("regress"));
-            notes.push(match few_integers(numbers) {
-                Some((count, low, high)) => format!(
-                    "{WARNING}targets are {count} distinct whole numbers from {low} to {high}, and are learnt as numbers (loss \
-                     squared, regression). If they are classes, use {classify}; {regress} says that they are numbers"
-                ),
-                None => format!(
-                    "targets are more than two numbers: loss squared (regression). If they are classes, use {classify}"
-                ),
-            });
-            loss::parse("squared")
-        }
-        _ => Err(too_many_classes(labels, file)),
-    }
-}
-
-/// Most distinct whole numbers that may be meant as classes.
-const FEW: usize = 100;
-
-/// The number of distinct targets, the lowest and the highest, if they are few whole numbers.
-fn few_integers(numbers: &[f64]) -> Option<(usize, f64, f64)> {
-    let mut distinct = BTreeSet::new();
-    for &y in numbers {
-        if y.fract() != 0.0 || y.abs() > 1e9 || (distinct.insert(y as i64) && distinct.len() > FEW) {
-            return None;
-        }
-    }
-    let (low, high) = (distinct.first()?, distinct.last()?);
-    Some((distinct.len(), *low as f64, *high as f64))
-}
-
 /// Converts targets to numbers for a loss; `place` is the place of a row, for errors.
 ///
 /// ```
@@ -303,13 +265,13 @@ fn numbers(labels: &Labels, loss: &dyn Loss, place: &dyn Fn(usize) -> Place) -> 
     Ok(numbers.clone())
 }
 
-fn one_class(labels: &Labels, file: Place) -> Error {
+pub(super) fn one_class(labels: &Labels, file: Place) -> Error {
     let name = excerpt(labels.name(0));
     let what = format!("every target is '{name}': there is one class only, and nothing to tell apart");
     Error::data(file, what, "give rows of two classes, or a loss for regression such as squared")
 }
 
-fn too_many_classes(labels: &Labels, file: Place) -> Error {
+pub(super) fn too_many_classes(labels: &Labels, file: Place) -> Error {
     let names: Vec<String> =
         labels.distinct(5).into_iter().map(|(name, _)| format!("'{}'", excerpt(name))).collect();
     let more = if names.len() > 4 { ", …" } else { "" };

@@ -31,7 +31,7 @@ impl When {
     pub fn after_1970(seconds: f64) -> Option<When> {
         let days = (seconds / DAY).floor();
         let near = days.abs() < 3.6525e7;
-        near.then(|| When { days: days as i64, seconds: seconds - days * DAY, has_time: true })
+        near.then_some(When { days: days as i64, seconds: seconds - days * DAY, has_time: true })
     }
 
     /// Parses `2024-07-31`, `2024/07/31`, and either with a time: `2024-07-31T13:05:00.5+02:00`.

@@ -143,8 +143,8 @@ impl Sample {
     /// The column that these cells make.
     pub fn decide(self, name: &str, wanted: &Wanted) -> Column {
         match () {
-            _ if self.is_number() => self.as_number(name, wanted),
-            _ if self.is_date() => self.as_date(name, wanted),
+            _ if self.is_number() => self.into_number(name, wanted),
+            _ if self.is_date() => self.into_date(name, wanted),
             _ if self.is_prose() => wanted.column(name, ColumnKind::Text),
             _ => Column::new(name, ColumnKind::Category),
         }
@@ -156,20 +156,20 @@ impl Sample {
         let text_only = self.numbers + self.codes == 0; // dates among them
         match self.is_number() {
             _ if self.structures => None,
-            true => Some(self.as_number(name, wanted)),
-            false if self.is_date() => Some(self.as_date(name, wanted)),
+            true => Some(self.into_number(name, wanted)),
+            false if self.is_date() => Some(self.into_date(name, wanted)),
             false if text_only && self.is_prose() => Some(wanted.column(name, ColumnKind::Text)),
             false if text_only || self.codes > 0 => Some(Column::new(name, ColumnKind::Category)),
             false => None,
         }
     }
 
-    fn as_date(self, name: &str, wanted: &Wanted) -> Column {
+    fn into_date(self, name: &str, wanted: &Wanted) -> Column {
         let kind = if self.times > 0 { ColumnKind::Time } else { ColumnKind::Date };
         Column { missing: wanted.missing.fill(self.mean()), ..Column::new(name, kind) }
     }
 
-    fn as_number(self, name: &str, wanted: &Wanted) -> Column {
+    fn into_number(self, name: &str, wanted: &Wanted) -> Column {
         let missing = wanted.missing.fill(self.mean()).filter(|_| self.numbers > 0); // without numbers there is no mean
         let (name, kind) = (name.to_string(), ColumnKind::Number);
         Column { name, kind, missing, placeholders: self.words, text: None }
