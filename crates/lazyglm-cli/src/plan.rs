@@ -54,7 +54,7 @@ pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
         text: args.text.clone(),
         hash_bits: args.hash_bits,
         interact: args.interact.iter().map(pair).collect::<Result<_>>()?,
-        renumber: false,
+        ..ReadOptions::default()
     })
 }
 
@@ -147,6 +147,11 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
         certificate: !args.no_certificate,
         memory: args.memory,
         tuned_thresholds: args.thresholds == args::Thresholds::Tuned,
+        limit_predictions: match args.limit_predictions {
+            args::Limit::Auto => None,
+            args::Limit::Yes => Some(true),
+            args::Limit::No => Some(false),
+        },
         interrupt: None, // set by verbs that can be interrupted
     };
     Ok(Plan {

@@ -52,6 +52,17 @@ pub enum Thresholds {
     Tuned,
 }
 
+/// Whether predictions are limited to the range of the training targets.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Limit {
+    /// Where that lowers the loss on held-out rows.
+    Auto,
+    /// Always.
+    Yes,
+    /// Never.
+    No,
+}
+
 /// How a step applies the penalty.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Method {

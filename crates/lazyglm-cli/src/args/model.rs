@@ -17,9 +17,20 @@ pub struct Predict {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Kind of prediction [default: probability if the loss has one, else score for two classes and target for numbers; target for
-    /// more classes and for labels, whose probabilities or scores are one tab-separated line per row, after a header of names]
-    #[arg(long = "as", value_enum, value_name = "WHAT")]
-    pub what: Option<What>,
+    /// more classes and for labels, whose probabilities or scores are one tab-separated line per row, after a header of names];
+    /// csv or json change the form, as in --as score,json
+    #[arg(long = "as", value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub what: Vec<What>,
+    /// Columns of the data to copy as text before each prediction; 'target' is the row's target, 'tag' the tag of Vowpal Wabbit data
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// Print the K classes or labels with the largest scores, each with its probability (or its score)
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+    /// Probability above which the positive class or a label is predicted, or the score if the loss gives no probability
+    /// [default: 0.5, or the tuned thresholds of the model]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub threshold: Option<f64>,
     /// File with one offset per row, which is added to the row's score, for a model that was trained with offsets
     #[arg(long, value_name = "FILE")]
     pub offset: Option<PathBuf>,
@@ -35,7 +46,7 @@ pub struct Predict {
 }
 
 /// Kind of prediction to print per row.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum What {
     /// Probability of the positive class.
     Probability,
@@ -43,6 +54,10 @@ pub enum What {
     Score,
     /// Predicted class or number.
     Target,
+    /// Comma-separated values, after a header.
+    Csv,
+    /// One JSON object per row.
+    Json,
 }
 
 /// Arguments of `lazyglm evaluate`.

@@ -1,6 +1,6 @@
 //! `lazyglm train`: its flags, in the groups that the help shows. `tune` and `path` take them, too.
 
-use super::choices::{Method, Multiclass, Order, Precision, Task, Thresholds, Update};
+use super::choices::{Limit, Method, Multiclass, Order, Precision, Task, Thresholds, Update};
 use super::data::ReadConfig;
 use super::tables::names;
 use super::values::{size, tolerance};
@@ -35,6 +35,10 @@ pub struct Train {
     /// Score above which a label is predicted: 0, or tuned per label for the largest F1, on the held-out rows if there are any
     #[arg(long, value_enum, default_value_t = Thresholds::Zero, value_name = "T", help_heading = "Objective")]
     pub thresholds: Thresholds,
+    /// Limit predictions of numbers to the range of the training targets; auto: where that lowers the loss on held-out rows, which
+    /// --validation gives, or the choice of a penalty
+    #[arg(long, value_enum, default_value_t = Limit::Auto, value_name = "L", help_heading = "Objective")]
+    pub limit_predictions: Limit,
     /// λ₁, the weight of the ℓ₁ penalty ‖w‖₁ [default: 0 if --l2 is given; else chosen by --solver auto, 1e-6 for other solvers]; tune and path take several: A,B,C or LOW..HIGH:N
     #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
     pub l1: Option<String>,

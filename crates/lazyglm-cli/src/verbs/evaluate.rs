@@ -33,7 +33,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
         for i in 0..block.rows.len() {
             let score = scorer.score(block.rows.borrow(), i) + offsets.next(block, i)?;
             Scorer::check_finite(&[score], || place(i))?;
-            scores.push(score);
+            scores.push(model.limited(score));
             if args.strict
                 && let Some(refusal) = scorer.refusal(place(i))
             {

@@ -13,6 +13,7 @@ pub mod inspect;
 pub mod inspect_classes;
 pub mod path;
 pub mod predict;
+mod predict_lines;
 mod search_table;
 mod sgd_path;
 mod sgd_tune;

@@ -5,10 +5,9 @@ use crate::offsets::Offsets;
 use crate::print::{cannot_print, note, standard_output, unseen_note, warning};
 use crate::stages::{Stage, Stages};
 use crate::verbs::common::refuse_same;
+use crate::verbs::predict_lines::{Form, Lines};
 use lazyglm::data::format::{DirtyCells, ReadOptions};
-use lazyglm::{
-    Error, HeadKind, Model, Output, Place, Prediction, Result, Scorer, data::dataset, util::files,
-};
+use lazyglm::{Error, Model, Output, Place, Result, Scorer, data::dataset, util::files};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -20,19 +19,23 @@ pub fn run(args: &Predict) -> Result<()> {
         refuse_same(path, &args.model)?;
     }
     let model = Model::load(&args.model)?;
-    let what = match args.what {
-        None => model.default_output(),
-        Some(What::Probability) => Output::Probability,
-        Some(What::Score) => Output::Score,
-        Some(What::Target) => Output::Target,
-    };
-    model.predict(0.0, what)?; // rejects a prediction that this model does not support, before any output
-    let mut job = Job {
+    let (output_kind, form) = kind_and_form(args, &model)?;
+    let lines = Lines {
         model: &model,
+        output: output_kind,
+        form,
+        columns: &args.columns,
+        top: args.top.map(|top| top as usize),
+        threshold: args.threshold,
+    };
+    lines.check()?;
+    let asked =
+        ReadOptions { format: args.format.clone(), copy: args.columns.clone(), ..ReadOptions::default() };
+    let mut job = Job {
+        lines: &lines,
         stages: Stages::new(),
-        what,
         data: &args.data,
-        asked: ReadOptions { format: args.format.clone(), ..ReadOptions::default() },
+        asked,
         strict: args.strict,
         offsets: Offsets::read(&model, &args.data, args.offset.as_deref())?,
         quiet: args.quiet,
@@ -76,10 +79,30 @@ pub fn run(args: &Predict) -> Result<()> {
     Ok(())
 }
 
+/// The kind of prediction and the form of the lines, from the words of `--as`.
+fn kind_and_form(args: &Predict, model: &Model) -> Result<(Output, Form)> {
+    let (mut kinds, mut forms) = (Vec::new(), Vec::new());
+    for what in &args.what {
+        match what {
+            What::Probability => kinds.push(Output::Probability),
+            What::Score => kinds.push(Output::Score),
+            What::Target => kinds.push(Output::Target),
+            What::Json => forms.push(Form::Json),
+            What::Csv => forms.push(Form::Csv),
+        }
+    }
+    if kinds.len() > 1 || forms.len() > 1 {
+        let hint =
+            "give one of probability, score and target, and one of csv and json, as in --as score,json";
+        return Err(Error::call("--as names two kinds of prediction, or two forms", hint));
+    }
+    let usual = if args.threshold.is_some() { Output::Target } else { model.default_output() };
+    Ok((kinds.pop().unwrap_or(usual), forms.pop().unwrap_or(Form::Tabs)))
+}
+
 struct Job<'a> {
-    model: &'a Model,
+    lines: &'a Lines<'a>,
     stages: Stages,
-    what: Output,
     data: &'a Path,
     asked: ReadOptions,
     strict: bool,
@@ -93,14 +116,15 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn write(&mut self, out: &mut dyn Write, failed: &dyn Fn(io::Error) -> Error) -> Result<()> {
-        let mut scorer = Scorer::new(self.model);
-        let (mut rows, mut scores) = (0, Vec::new());
-        if let (Some(heads), Output::Probability | Output::Score) = (&self.model.heads, self.what) {
-            writeln!(out, "{}", heads.names.join("\t")).map_err(failed)?;
-        }
-        dataset::for_each_block(self.data, &self.asked, Some(&self.model.reading), |block| {
+        let (lines, model) = (self.lines, self.lines.model);
+        let (mut scorer, wide) = (Scorer::new(model), lines.columns.len());
+        let (mut rows, mut scores, mut headed) = (0, Vec::new(), false);
+        dataset::for_each_block(self.data, &self.asked, Some(&model.reading), |block| {
             self.stages.end(Stage::Read);
             scorer.set_block(block)?;
+            if !std::mem::replace(&mut headed, true) {
+                lines.header(out).map_err(failed)?;
+            }
             for i in 0..block.rows.len() {
                 scorer.scores(block.rows.borrow(), i, &mut scores);
                 let offset = self.offsets.next(block, i)?;
@@ -112,7 +136,8 @@ impl Job<'_> {
                     return Err(refusal);
                 }
                 Scorer::check_finite(&scores, place)?;
-                line(out, self.model, self.what, &mut scores, place)?.map_err(failed)?;
+                let copied = &block.copied[i * wide..(i + 1) * wide];
+                lines.write(out, copied, &mut scores, place)?.map_err(failed)?;
             }
             rows += block.rows.len();
             self.values += block.rows.nonzeros();
@@ -133,44 +158,4 @@ impl Job<'_> {
         }
         Ok(())
     }
-}
-
-/// The prediction for a row.
-fn line(
-    out: &mut dyn Write,
-    model: &Model,
-    what: Output,
-    scores: &mut [f64],
-    place: impl FnOnce() -> Place,
-) -> Result<io::Result<()>> {
-    let Some(heads) = &model.heads else {
-        return Ok(match model.predict(scores[0], what)? {
-            Prediction::Number(number) => {
-                Scorer::check_finite(&[number], place)?; // a finite score may have an infinite exponential
-                writeln!(out, "{number:?}")
-            }
-            Prediction::Class(name) => writeln!(out, "{name}"),
-        });
-    };
-    Ok(match (what, heads.kind) {
-        (Output::Target, HeadKind::Labels) => {
-            let names: Vec<&str> = heads.chosen(scores).map(|k| heads.names[k].as_str()).collect();
-            writeln!(out, "{}", names.join(","))
-        }
-        (Output::Target, _) => writeln!(out, "{}", heads.names[heads.best(scores)]),
-        (Output::Probability, _) => {
-            heads.probabilities(&*model.loss, scores);
-            Scorer::check_finite(scores, place)?;
-            numbers(out, scores)
-        }
-        (Output::Score, _) => numbers(out, scores),
-    })
-}
-
-/// Writes numbers separated by tabs.
-fn numbers(out: &mut dyn Write, numbers: &[f64]) -> io::Result<()> {
-    for (k, number) in numbers.iter().enumerate() {
-        write!(out, "{}{number:?}", if k == 0 { "" } else { "\t" })?;
-    }
-    writeln!(out)
 }

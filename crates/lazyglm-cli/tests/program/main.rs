@@ -1,6 +1,7 @@
 //! All tests of the program in one: linked once, and run side by side.
 
 mod adaptive;
+mod answers;
 mod auto;
 mod bad_formats;
 mod bad_input;

@@ -2,7 +2,9 @@
 
 use crate::data::bytes::{Block, ByteSource, LONGEST};
 use crate::data::feature_ids::FeatureIds;
-use crate::data::format::{self, FormatSpec, Interact, Norm, Opening, Parsed, Parser, ReadOptions, Text};
+use crate::data::format::{
+    self, Copied, FormatSpec, Interact, Norm, Opening, Parsed, Parser, ReadOptions, Text,
+};
 use crate::data::reader::{self, ParseBlock, Pipeline};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -39,6 +41,7 @@ pub(crate) struct Input {
     /// Maximum number of parser threads.
     pub threads: usize,
     header: u64, // number of header lines
+    copied: Copied,
 }
 
 impl ReadConfig {
@@ -146,6 +149,7 @@ impl Input {
         }
         let recipe = format::open(&opening)?;
         format::check_options_apply(&recipe, asked)?;
+        let copied = Copied::find(&opening, &recipe)?;
         let header = recipe.header(first);
         let lines = memchr::memchr_iter(b'\n', &first[..header]).count() as u64;
         source.skip(header);
@@ -160,24 +164,36 @@ impl Input {
             as_f32: false,
             threads: usize::MAX,
             header: lines,
+            copied,
         })
     }
 
     /// Calls `see` with the rows of each block. Ids are local to the block.
     pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
-        let Input { reading: ReadConfig { recipe, interact, .. }, file, mut source, as_f32, threads, header } =
-            self;
-        let (recipe, file) = (&recipe, file.as_path());
+        let Input {
+            reading: ReadConfig { recipe, interact, .. },
+            file,
+            mut source,
+            as_f32,
+            threads,
+            header,
+            copied,
+        } = self;
+        let (recipe, file, copied) = (&recipe, file.as_path(), &copied);
         if recipe.reads_files() {
-            let mut products = Interact::new(recipe, &interact);
+            let (mut products, mut cells) = (Interact::new(recipe, &interact), copied.open_file(file)?);
             return recipe.for_each_batch(file, absent, &mut |block| {
                 products.widen(file, block)?;
+                copied.from_file(&mut cells, file, block)?;
                 see(block)
             });
         }
         let new_parser = || -> Box<ParseBlock> {
             let mut parser = Interact::new(recipe, &interact);
-            Box::new(move |_, block, parsed| parser.parse(block.bytes(), file, parsed))
+            Box::new(move |_, block, parsed| {
+                parser.parse(block.bytes(), file, parsed)?;
+                copied.from_block(recipe, block.bytes(), file, parsed)
+            })
         };
         let read = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));
         reader::for_each(

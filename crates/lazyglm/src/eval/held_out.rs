@@ -52,6 +52,11 @@ impl<'a> HeadScorer<'a> {
 
 /// The loss of each row, without its weight.
 pub(crate) fn row_losses(task: &Task, heads: &[Head]) -> Vec<f64> {
+    limited_losses(task, heads, [f64::NEG_INFINITY, f64::INFINITY])
+}
+
+/// The loss of each row, without its weight, if the scores of one model are limited to a range.
+pub(crate) fn limited_losses(task: &Task, heads: &[Head], [low, high]: [f64; 2]) -> Vec<f64> {
     let rows = task.data.rows.borrow();
     let scorer = HeadScorer::new(heads, rows.columns());
     let mut losses = vec![0.0; task.len()];
@@ -60,6 +65,9 @@ pub(crate) fn row_losses(task: &Task, heads: &[Head]) -> Vec<f64> {
         for (k, loss) in losses.iter_mut().enumerate() {
             let i = chunk * CHUNK + k;
             scorer.score(rows, i, &mut scores);
+            if task.targets.heads().is_none() {
+                scores[0] = scores[0].clamp(low, high);
+            }
             *loss = row_loss(task, i, &scores);
         }
     });

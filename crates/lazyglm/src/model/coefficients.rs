@@ -80,6 +80,7 @@ impl Coefficients<'_> {
             counting: Counting { index_base, count: columns },
             training,
             loss,
+            limits: None,
         })
     }
 

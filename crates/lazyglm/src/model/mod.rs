@@ -57,6 +57,8 @@ pub struct Model {
     pub classes: Option<[String; 2]>,
     /// For many classes or labels: which head each weight belongs to.
     pub heads: Option<Heads>,
+    /// The range of the training targets, if predictions are limited to it.
+    pub limits: Option<[f64; 2]>,
     /// The features that occurred in training.
     pub seen: Seen,
     /// The words that features stand for, if features have names.
@@ -85,7 +87,7 @@ impl Model {
     /// assert_eq!(model.features, [1, 3], "named as in the data, without the weight that is zero");
     /// ```
     pub fn new(problem: &dyn Problem, settings: &Settings, trained: Trained) -> Model {
-        let names = problem.features();
+        let (names, limits) = (problem.features(), trained.limits);
         let learnt = match problem.targets().heads() {
             Some(targets) => Learnt::many(trained, targets, names),
             None => Learnt::one(trained, names),
@@ -109,6 +111,7 @@ impl Model {
             reading: problem.reading().clone(),
             bias,
             heads,
+            limits,
             loss: problem.loss().clone(),
             classes: problem.targets().classes().cloned(),
             seen,

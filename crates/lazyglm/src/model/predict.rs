@@ -1,7 +1,7 @@
 //! Converts scores to predictions: a probability, a class or a number.
 
 use super::Model;
-use crate::problem::loss::Admits;
+use crate::problem::loss::{Admits, score_limits};
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 
@@ -75,8 +75,26 @@ impl Model {
                 let classes = self.classes.as_ref().map(|c| c[usize::from(score > 0.0)].as_str());
                 Ok(Prediction::Class(classes.unwrap_or_default()))
             }
-            Output::Target => Ok(Prediction::Number(self.loss.inverse_link(score))),
+            Output::Target => {
+                let number = self.loss.inverse_link(score);
+                Ok(Prediction::Number(self.limits.map_or(number, |[low, high]| number.clamp(low, high))))
+            }
         }
+    }
+
+    /// The score whose prediction is the limited prediction of this score; the score itself without limits.
+    ///
+    /// ```
+    /// use lazyglm::{Model, Settings, loss, synth, train};
+    /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
+    /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
+    /// let (loss, limits) = (loss::parse("poisson").unwrap(), Some([0.0, 1.0]));
+    /// let model = Model { loss, limits, ..Model::new(&task, &Settings::default(), trained) };
+    /// assert_eq!([-5.0, 5.0].map(|score| model.limited(score)), [-5.0, 0.0]);
+    /// ```
+    pub fn limited(&self, score: f64) -> f64 {
+        let limits = self.limits.map(|range| score_limits(&*self.loss, range));
+        limits.map_or(score, |[low, high]| score.clamp(low, high))
     }
 
     /// The default kind of prediction: a probability if the loss gives one, otherwise a score for classes,

@@ -23,6 +23,10 @@ pub struct Trained {
     pub heads: Vec<Head>,
     /// Scores above which a label is given, if they were tuned.
     pub thresholds: Option<Vec<f64>>,
+    /// The range of the training targets, if predictions are limited to it.
+    pub limits: Option<[f64; 2]>,
+    /// The held-out loss without and with limits, if it was measured.
+    pub(crate) with_limits: Option<[f64; 2]>,
     /// The figures of the run.
     pub report: Report,
     /// The row that keeps a starting rate low that was found, not given: it is much longer than most rows.
@@ -35,6 +39,16 @@ impl Trained {
     /// One trained model.
     pub(crate) fn one(weights: Vec<f64>, bias: f64, report: Report) -> Trained {
         let (heads, thresholds, notes) = (Vec::new(), None, Vec::new());
-        Trained { weights, bias, heads, thresholds, report, held_down_by: None, notes }
+        Trained {
+            weights,
+            bias,
+            heads,
+            thresholds,
+            limits: None,
+            with_limits: None,
+            report,
+            held_down_by: None,
+            notes,
+        }
     }
 }

@@ -137,6 +137,9 @@ pub struct Settings {
     pub memory: Option<usize>,
     /// Whether each label gets the threshold with the best F1 score, instead of 0.
     pub tuned_thresholds: bool,
+    /// Whether predictions of numbers are limited to the range of the training targets. If not given, they are where that
+    /// lowers the loss on held-out rows.
+    pub limit_predictions: Option<bool>,
     /// Set while a run is going on, it ends the run: what has been learnt so far is the model.
     pub interrupt: Option<Arc<AtomicBool>>,
 }
@@ -234,6 +237,7 @@ impl Default for Settings {
             certificate: true,
             memory: None,
             tuned_thresholds: false,
+            limit_predictions: Some(false),
             interrupt: None,
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn train(
     if !settings.choose_penalty {
         return newton::train(task, validation, &settings, watch);
     }
-    let Choice { how, tried } = penalty_search::choose(task, &settings, true, watch)?;
+    let Choice { how, tried, with_limits } = penalty_search::choose(task, &settings, true, watch)?;
     let mut trained = match how {
         How::Minimise(penalty, start) => {
             (settings.penalty, settings.start) = (penalty, Some(start));
@@ -60,6 +60,7 @@ pub(super) fn train(
         }
     };
     trained.report.tried = tried;
+    trained.with_limits = with_limits;
     Ok(trained)
 }
 

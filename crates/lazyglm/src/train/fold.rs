@@ -1,6 +1,7 @@
 //! A fold of the penalty search: training rows and held-out rows.
 
 use super::holdout_score::HoldoutScore;
+use super::limits;
 use super::minimiser::Minimiser;
 use crate::eval::objective::{HeadsEvaluation, NullHeads, NullModel};
 use crate::problem::heads::Head;
@@ -14,6 +15,7 @@ pub(super) struct Fold {
     pub held: Task,
     pub nothing: Vec<Head>, // the best biases without weights
     pub minimiser: Minimiser,
+    limits: Option<[f64; 2]>, // of scores: the range of the targets learnt from
 }
 
 impl Fold {
@@ -34,12 +36,13 @@ impl Fold {
         learnt.sort_unstable();
         let (learnt, held) = (task.select(&learnt), task.select(&out));
         let nothing = null(&learnt, bias).heads;
-        Some(Fold { learnt, held, nothing, minimiser: Minimiser::default() })
+        let limits = limits::of_scores(&learnt);
+        Some(Fold { learnt, held, nothing, minimiser: Minimiser::default(), limits })
     }
 
     /// Evaluates heads on the held-out rows.
     pub fn judge(&self, heads: &[Head]) -> HoldoutScore {
-        HoldoutScore::of(&self.held, heads, &self.nothing)
+        HoldoutScore::of(&self.held, heads, &self.nothing, self.limits)
     }
 }
 

@@ -8,7 +8,7 @@
 //! A gain against one of the two biases alone may come from the bias: in folds with two classes of equal size, a score
 //! of zero predicts best, whatever the weights are.
 
-use crate::eval::held_out::row_losses;
+use crate::eval::held_out::{limited_losses, row_losses};
 use crate::problem::heads::Head;
 use crate::problem::task::Task;
 use crate::util::number::positive_part;
@@ -24,6 +24,7 @@ pub(super) struct HoldoutScore {
     squared_losses: f64,
     gains: [f64; 2],   // against the best bias, and against the bias without its weights
     squares: [f64; 2], // of gains
+    limited: f64,      // the losses if scores are limited to the range of the targets learnt from
 }
 
 impl HoldoutScore {
@@ -34,18 +35,22 @@ impl HoldoutScore {
         squared_losses: f64::INFINITY,
         gains: [f64::NEG_INFINITY; 2],
         squares: [0.0; 2],
+        limited: f64::INFINITY,
     };
 
     /// Evaluates heads on these rows; `nothing` are heads without weights, with their best biases.
-    pub fn of(task: &Task, heads: &[Head], nothing: &[Head]) -> HoldoutScore {
+    pub fn of(task: &Task, heads: &[Head], nothing: &[Head], limits: Option<[f64; 2]>) -> HoldoutScore {
         let own_biases: Vec<Head> =
             heads.iter().map(|head| Head { bias: head.bias, ..Head::default() }).collect();
         let [losses, nothing, biases] = [heads, nothing, &own_biases].map(|heads| row_losses(task, heads));
+        let limited = limits.map(|limits| limited_losses(task, heads, limits));
         let one = |i: usize| {
             let losses = task.weight(i) * losses[i];
             let gains = [nothing[i], biases[i]].map(|loss| task.weight(i) * loss - losses);
             let squared_losses = losses * losses;
-            HoldoutScore { rows: 1.0, losses, squared_losses, gains, squares: gains.map(|gain| gain * gain) }
+            let squares = gains.map(|gain| gain * gain);
+            let limited = limited.as_ref().map_or(losses, |limited| task.weight(i) * limited[i]);
+            HoldoutScore { rows: 1.0, losses, squared_losses, gains, squares, limited }
         };
         let held = (0..task.len()).map(one).fold(HoldoutScore::default(), HoldoutScore::and);
         if held.losses.is_finite() { held } else { HoldoutScore::LOST }
@@ -59,12 +64,18 @@ impl HoldoutScore {
             squared_losses: self.squared_losses + other.squared_losses,
             gains: sum(self.gains, other.gains),
             squares: sum(self.squares, other.squares),
+            limited: self.limited + other.limited,
         }
     }
 
     /// The mean held-out loss.
     pub fn loss(&self) -> f64 {
         self.losses / self.rows
+    }
+
+    /// The mean held-out loss, and the same with limited scores.
+    pub fn with_limits(&self) -> [f64; 2] {
+        [self.loss(), self.limited / self.rows]
     }
 
     /// The standard error of the mean held-out loss, over rows.
@@ -101,6 +112,7 @@ mod tests {
             squared_losses: 50.0,
             gains: means.map(|mean| 100.0 * mean),
             squares: means.map(|mean| 100.0 * (1.0 + mean * mean)),
+            limited: 50.0,
         };
         assert!(held([0.21, 0.21]).is_better_than_nothing());
         assert!(!held([0.19, 0.5]).is_better_than_nothing());

@@ -14,6 +14,7 @@ pub mod heads;
 mod holdout;
 mod holdout_score;
 mod job;
+mod limits;
 mod minimiser;
 mod newton;
 mod out_of_core;

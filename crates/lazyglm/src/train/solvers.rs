@@ -2,7 +2,7 @@
 
 use super::job::Job;
 use super::progress::Progress;
-use super::{adaptive, auto, heads, newton, out_of_core, stochastic, zero_test};
+use super::{adaptive, auto, heads, limits, newton, out_of_core, stochastic, zero_test};
 use crate::model::report::Stop;
 use crate::model::trained::Trained;
 use crate::problem::heads::Head;
@@ -48,6 +48,7 @@ pub fn train(
 ) -> Result<Trained> {
     let started = Instant::now();
     check(settings, problem)?;
+    limits::check(problem, settings)?;
     let within = settings.start_within_bounds();
     let settings = within.as_ref().unwrap_or(settings);
     let mut once = |settings: &Settings| dispatch(problem, validation, settings, watch);
@@ -55,6 +56,7 @@ pub fn train(
         None => once(settings)?,
         Some(gamma) => adaptive::train(settings, problem.features().columns(), gamma, &mut once)?,
     };
+    limits::decide(problem, validation, settings, &mut trained);
     let report = &mut trained.report;
     let known = report.seconds_train + report.seconds_evaluate;
     report.seconds_search = positive_part(started.elapsed().as_secs_f64() - known);

@@ -64,6 +64,7 @@ parameters! {
     L1 "l1" "The weight λ₁ of the ℓ₁ penalty."
     L2 "l2" "The weight λ₂ of the squared ℓ₂ penalty."
     L1Ratio "l1_ratio" "The share of λ₁ in λ₁ + λ₂."
+    LimitPredictions "limit_predictions" "Whether predictions are limited to the range of the training targets."
     Loss "loss" "The loss."
     Lower "lower" "The lowest value of the weights."
     Memory "memory" "The memory that training may use."

@@ -30,6 +30,7 @@ fn python_has_a_keyword_for_every_parameter_but_those_of_the_program_alone() {
         Cache,
         Exclude,
         Interact,
+        LimitPredictions,
         Lower,
         Memory,
         Missing,

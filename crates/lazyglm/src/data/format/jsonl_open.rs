@@ -118,6 +118,11 @@ impl FirstKeys {
     }
 }
 
+/// The keys of the first lines.
+pub(super) fn names(opening: &Opening) -> Result<Vec<String>> {
+    Ok(first_keys(opening)?.keys.iter().map(str::to_string).collect())
+}
+
 fn first_keys(opening: &Opening) -> Result<FirstKeys> {
     let mut first = FirstKeys::default();
     for_each_line(opening.first, opening.file, &mut Parsed::default(), |line, _| {

@@ -14,6 +14,7 @@
 
 mod columnar;
 mod columns;
+mod copied;
 mod csv;
 mod detect;
 mod interact;
@@ -33,6 +34,7 @@ pub mod write;
 
 pub use columnar::{Holds, ParquetColumn};
 pub use columns::{Column, ColumnKind, DirtyCells, Fill, Missing};
+pub(crate) use copied::Copied;
 pub use csv::Csv;
 pub(crate) use detect::{check_compatible, check_options_apply, unfinished};
 pub(crate) use interact::Interact;

@@ -38,6 +38,8 @@ pub struct Parsed {
     pub span: Option<Span>,
     /// Rows to skip: `absent[k]` for row k of the file. Rows beyond the end are kept.
     pub absent: Vec<bool>,
+    /// The cells of the columns to be copied, row after row.
+    pub copied: Vec<String>,
     /// Number of rows seen, including absent rows.
     pub file_rows: usize,
     /// Number of rows in earlier blocks, because `absent` counts from the start of the file.
@@ -228,6 +230,7 @@ impl Parsed {
         self.offsets.clear();
         self.absent.clear();
         self.dirty.clear();
+        self.copied.clear();
         if let Some(names) = &mut self.names {
             names.clear();
         }

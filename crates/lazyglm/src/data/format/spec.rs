@@ -107,6 +107,9 @@ pub struct ReadOptions {
     pub hash_bits: Option<u32>,
     /// Pairs of namespaces or columns whose features are multiplied.
     pub interact: Vec<[String; 2]>,
+    /// Columns whose cells are copied as text beside the rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copy: Vec<String>,
     /// Whether to renumber features by descending frequency, in memory and in the cache.
     #[serde(default)]
     pub renumber: bool,

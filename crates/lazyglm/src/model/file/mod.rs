@@ -19,8 +19,9 @@
 //!
 //! The header's metadata has one key, `lazyglm`: a JSON object with `format`, loss, classes, reading options,
 //! base and number of features, and training settings. Format 1 supports svmlight data only, and format 2 all
-//! data formats. Format 3 adds heads, whose names and kind are in the header, and format 4 tf-idf of counts. A model is written in the
-//! oldest format that suffices. The checksum comes last in all formats.
+//! data formats. Format 3 adds heads, whose names and kind are in the header, format 4 tf-idf of counts, and
+//! format 5 `limits`, the range of predicted numbers. A model is written in the oldest format that suffices.
+//! The checksum comes last in all formats.
 //!
 //! ```
 //! use lazyglm::{Model, Settings, model::file, synth, train};
@@ -50,7 +51,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 /// The newest format that this version reads. It writes the oldest format that suffices.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// Length in bytes of the checksum at the end of the file.
 const CHECKSUM: usize = 8;
@@ -63,6 +64,8 @@ struct Header {
     classes: Option<[String; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     heads: Option<HeadNames>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limits: Option<[f64; 2]>,
     #[serde(default, skip_serializing_if = "is_default")]
     reading: ReadConfig,
     counting: Counting,
@@ -159,6 +162,7 @@ impl Model {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let header = Header {
             format: match self.heads {
+                _ if self.limits.is_some() => 5,
                 _ if self.tf_idf.is_some() => 4,
                 Some(_) => 3,
                 None if is_default(&self.reading) && self.words.is_none() => 1,
@@ -171,6 +175,7 @@ impl Model {
                 .heads
                 .as_ref()
                 .map(|heads| HeadNames { kind: heads.kind, names: heads.names.clone() }),
+            limits: self.limits,
             reading: self.reading.clone(),
             counting: self.counting,
             log_counts: self.tf_idf.as_ref().map(|tf_idf| tf_idf.log),
@@ -336,6 +341,10 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     if header.classes.as_ref().is_some_and(|[a, b]| a == b || !is_plain(a) || !is_plain(b)) {
         return Err(broken("two different class names without control characters"));
     }
+    let fits = |&[low, high]: &[f64; 2]| loss.admits() != loss::Admits::Classes && low <= high;
+    if !header.limits.iter().all(fits) {
+        return Err(broken("limits rise, and are for numbers"));
+    }
     let words = match tensors.tensor("names") {
         Err(_) => None,
         Ok(_) => {
@@ -374,7 +383,7 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
         }
     };
     Spec::parse(&header.training.schedule).map_err(|e| broken(&e.to_string()))?;
-    let Header { classes, reading, counting, training, .. } = header;
+    let Header { classes, limits, reading, counting, training, .. } = header;
     let bias = bias[0];
     Ok(Model {
         features,
@@ -383,6 +392,7 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
         loss,
         classes,
         heads,
+        limits,
         seen,
         words,
         tf_idf,

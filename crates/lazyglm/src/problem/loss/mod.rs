@@ -54,6 +54,14 @@ pub enum Admits {
     Positive,
 }
 
+/// The scores whose predictions are the ends of a range of targets; infinite where no score reaches an end.
+pub(crate) fn score_limits(loss: &dyn Loss, range: [f64; 2]) -> [f64; 2] {
+    match loss.admits() {
+        Admits::NonNegative | Admits::Positive => range.map(f64::ln), // predictions are exponentials
+        Admits::Reals | Admits::Classes => range,
+    }
+}
+
 /// A loss function that is convex in the score s, for every accepted target y.
 ///
 /// ```

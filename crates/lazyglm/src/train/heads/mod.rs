@@ -137,7 +137,7 @@ fn auto(
         return train(task, validation, &settings, watch);
     }
     let some = most_frequent(task, SAMPLED_HEADS);
-    let Choice { how, tried } =
+    let Choice { how, tried, .. } =
         penalty_search::choose(some.as_ref().unwrap_or(task), &settings, false, watch)?;
     if let How::Minimise(penalty, start) = how {
         settings.penalty = penalty;

@@ -60,6 +60,8 @@ const MARGIN: f64 = 5e-3;
 pub(super) struct Choice {
     pub how: How,
     pub tried: Vec<Tried>,
+    /// The held-out loss of the choice without and with limits of the scores, if it was measured.
+    pub with_limits: Option<[f64; 2]>,
 }
 
 /// How to train on all rows.
@@ -83,7 +85,8 @@ pub(super) fn choose(
     let folds = units.map_or_else(Vec::new, |_| split.folds());
     let (Some(units), false) = (units, folds.is_empty() || task.len() < 10) else {
         let start = start_at(task, &null.heads);
-        return Ok(Choice { how: How::Minimise(settings.penalty, start), tried: Vec::new() });
+        let how = How::Minimise(settings.penalty, start);
+        return Ok(Choice { how, tried: Vec::new(), with_limits: None });
     };
     told(
         |tell| {
@@ -225,6 +228,7 @@ impl Search<'_> {
         };
         let ftrl = ftrl.filter(|ftrl| ftrl.held.loss() < (1.0 - MARGIN) * held.loss());
         let best = ftrl.as_ref().map_or(held, |ftrl| ftrl.held);
+        let with_limits = Some(best.with_limits());
         let (mut place, lead, mut tried) = (found.place(), found.lead, found.tried);
         // With penalty factors, some weights may have no penalty, and are not zero at λ₁_max.
         if settings.factors.is_none() && !best.is_better_than_nothing() {
@@ -232,11 +236,12 @@ impl Search<'_> {
             let (loss, rows) = (best.loss_of_nothing(), fold.learnt.len());
             let (ElasticNet { l1, l2 }, solver, se) = (penalty, Solver::Newton, f64::NAN);
             tried.push(Tried { solver, l1, l2, loss, se, nonzeros: 0, rows, seconds: 0.0, chosen: true });
-            return Ok(Choice { how: How::Minimise(penalty, start_at(task, &null.heads)), tried });
+            let how = How::Minimise(penalty, start_at(task, &null.heads));
+            return Ok(Choice { how, tried, with_limits: None });
         }
         if let Some(ftrl) = ftrl {
             tried[ftrl.number].chosen = true;
-            return Ok(Choice { how: How::FtrlCandidate(ftrl), tried });
+            return Ok(Choice { how: How::FtrlCandidate(ftrl), tried, with_limits });
         }
         tried[number].chosen = true;
         let penalty = penalty(units, ray, k);
@@ -247,7 +252,7 @@ impl Search<'_> {
                 start_at(task, &place.heads.unwrap_or_default())
             }
         };
-        Ok(Choice { how: How::Minimise(penalty, start), tried })
+        Ok(Choice { how: How::Minimise(penalty, start), tried, with_limits })
     }
 }
 
@@ -290,7 +295,8 @@ impl Found {
     fn so_far(mut self) -> Result<Choice> {
         let lead = self.lead.take().ok_or(Kind::Interrupted)?;
         self.tried[lead.number].chosen = true;
-        Ok(Choice { how: How::Minimise(lead.penalty, lead.start), tried: self.tried })
+        let how = How::Minimise(lead.penalty, lead.start);
+        Ok(Choice { how, tried: self.tried, with_limits: None })
     }
 
     /// The point with the fewest weights among all whose loss is at most `SLACK` above the lowest. Of equal points,

@@ -158,7 +158,7 @@ fn choose<'a>(
 }
 
 /// Calls third-party code and turns its errors and panics into an [`Error`].
-fn catch_panics<T>(file: &Path, call: impl FnOnce() -> FileResult<T>) -> Result<T> {
+pub(super) fn catch_panics<T>(file: &Path, call: impl FnOnce() -> FileResult<T>) -> Result<T> {
     let damaged = |what: String| {
         let hint = "fetch or write it again, with snappy, gzip, lz4, zstd or no compression";
         Error::data(Place::file(file), what, hint)

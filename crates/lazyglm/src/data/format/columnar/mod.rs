@@ -30,6 +30,8 @@ mod arrow_stream;
 #[cfg(feature = "parquet")]
 mod batches;
 #[cfg(feature = "parquet")]
+mod cells;
+#[cfg(feature = "parquet")]
 mod depth;
 #[cfg(feature = "parquet")]
 mod first_rows;
@@ -54,6 +56,8 @@ mod values;
 
 #[cfg(feature = "parquet")]
 pub(super) use batches::for_each_batch;
+#[cfg(feature = "parquet")]
+pub(super) use cells::{Cells, names};
 #[cfg(feature = "parquet")]
 pub(super) use open::open;
 
@@ -177,6 +181,26 @@ pub(super) fn for_each_batch(
     _: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<()> {
     Err(built_without(file))
+}
+
+#[cfg(not(feature = "parquet"))]
+pub(super) fn names(file: &Path) -> Result<Vec<String>> {
+    Err(built_without(file))
+}
+
+/// Placeholder for the cells of a columnar file.
+#[cfg(not(feature = "parquet"))]
+pub(crate) struct Cells;
+
+#[cfg(not(feature = "parquet"))]
+impl Cells {
+    pub fn open(file: &Path, _: Vec<usize>) -> Result<Cells> {
+        Err(built_without(file))
+    }
+
+    pub fn next(&mut self, _: usize, file: &Path) -> Result<Vec<String>> {
+        Err(built_without(file))
+    }
 }
 
 #[cfg(not(feature = "parquet"))]

@@ -28,6 +28,7 @@ pub(super) use open::{open, unfinished};
 pub(super) use parser::CsvParser;
 
 use super::Column;
+use crate::util::error::Result;
 use records::{Records, cut};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,22 @@ impl Csv {
         let end = mark + header;
         let half = end > 0 && first[..end].ends_with(b"\r") && first.get(end) == Some(&b'\n');
         end + usize::from(half)
+    }
+
+    /// Calls `see` with the cells of each record of a block that has been parsed.
+    pub(super) fn for_each_record(
+        &self,
+        block: &[u8],
+        see: &mut dyn FnMut(&[&str]) -> Result<()>,
+    ) -> Result<()> {
+        let mut records = Records::new(self.byte());
+        while let Some(record) = records.next(block) {
+            let (text, mut start) = (std::str::from_utf8(record.text).unwrap_or_default(), 0);
+            let cell =
+                |&end: &usize| trimmed(text.get(std::mem::replace(&mut start, end)..end).unwrap_or_default());
+            see(&record.ends.iter().map(cell).collect::<Vec<_>>())?;
+        }
+        Ok(())
     }
 
     /// Number of bytes that form whole records. A lone CR ends a record but not a block, because LF may
