@@ -184,7 +184,7 @@ impl Input {
             let (mut products, mut cells) = (Interact::new(recipe, &interact), copied.open_file(file)?);
             return recipe.for_each_batch(file, absent, &mut |block| {
                 products.widen(file, block)?;
-                copied.from_file(&mut cells, file, block)?;
+                copied.copy_rows(&mut cells, file, block)?;
                 see(block)
             });
         }
@@ -192,7 +192,7 @@ impl Input {
             let mut parser = Interact::new(recipe, &interact);
             Box::new(move |_, block, parsed| {
                 parser.parse(block.bytes(), file, parsed)?;
-                copied.from_block(recipe, block.bytes(), file, parsed)
+                copied.copy_block(recipe, block.bytes(), file, parsed)
             })
         };
         let read = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));

@@ -4,9 +4,10 @@ use super::tables::drawn::{WAYS, draw, written};
 use super::tables::*;
 use super::{asked, targets};
 use arrow_array::*;
+use lazyglm::data::dataset::for_each_block;
 use lazyglm::data::format::{FormatSpec, ReadOptions};
 use lazyglm::util::random::Random;
-use lazyglm::{Dataset, Declared, Load};
+use lazyglm::{Dataset, Declared, Load, ReadConfig};
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 use std::path::Path;
@@ -152,5 +153,37 @@ proptest! {
             0 => prop_assert_eq!(read(&table, &asked, None).unwrap(), vec![]),
             _ => prop_assert_eq!(read(&table, &asked, None).unwrap(), expected.unwrap()),
         }
+    }
+}
+
+#[test]
+fn a_table_is_read_like_the_csv_file_that_a_model_learnt_from_and_its_cells_are_copied() {
+    let folder = Folder::new();
+    let csv = "id,age,city,zip,y\np1,31.5,Oslo,501,no\np2,,Vik,7000,yes\np3,0,Oslo,501,no\np4,-2,,7000,yes\n";
+    let csv = folder.file("people.csv", csv);
+    let drop_id = asked(None, &["id"], &["zip"]);
+    let known = opened(&csv, &drop_id, None).unwrap();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("zip", Arc::new(Int64Array::from(vec![501, 7000, 501, 7000]))),
+        ("city", Arc::new(StringArray::from(vec![Some("Oslo"), Some("Vik"), Some("Oslo"), None]))),
+        ("y", Arc::new(StringArray::from(vec!["no", "yes", "no", "yes"]))),
+        ("id", Arc::new(StringArray::from(vec!["p1", "p2", "p3", "p4"]))),
+        ("age", Arc::new(Float64Array::from(vec![Some(31.5), None, Some(0.0), Some(-2.0)]))),
+    ];
+    let expected = read(&csv, &ReadOptions::default(), Some(&known)).unwrap();
+    for path in [folder.parquet(columns.clone()), folder.arrow(columns)] {
+        assert_eq!(read(&path, &ReadOptions::default(), Some(&known)).unwrap(), expected);
+        let asked = ReadOptions {
+            copy: ["age", "id", "target"].map(String::from).to_vec(),
+            ..ReadOptions::default()
+        };
+        let (mut cells, reading) =
+            (Vec::new(), ReadConfig { recipe: known.clone(), ..ReadConfig::default() });
+        for_each_block(&path, &asked, Some(&reading), |block| Ok(cells.extend(block.copied.clone())))
+            .unwrap();
+        assert_eq!(cells.concat(), "31.5p1nop2yes0p3no-2p4yes");
+        let asked = ReadOptions { copy: vec!["town".into()], ..ReadOptions::default() };
+        let told = read(&path, &asked, Some(&known)).unwrap_err();
+        assert!(told.contains("no column 'town' to copy"), "{told}");
     }
 }

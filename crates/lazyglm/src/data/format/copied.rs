@@ -55,7 +55,7 @@ impl Copied {
     }
 
     /// Copies the cells of a block that has been parsed.
-    pub fn from_block(
+    pub fn copy_block(
         &self,
         recipe: &FormatSpec,
         block: &[u8],
@@ -108,7 +108,7 @@ impl Copied {
     }
 
     /// Copies the cells of the next rows of a columnar file.
-    pub fn from_file(
+    pub fn copy_rows(
         &self,
         cells: &mut Option<columnar::Cells>,
         file: &Path,
