@@ -73,6 +73,18 @@ pub struct Evaluate {
     /// File with one offset per row, which is added to the row's score, for a model that was trained with offsets
     #[arg(long, value_name = "FILE")]
     pub offset: Option<PathBuf>,
+    /// File with one weight per row; multiplied with the importances of Vowpal Wabbit data, which count as weights, too
+    #[arg(long, value_name = "FILE")]
+    pub sample_weights: Option<PathBuf>,
+    /// Column of the data whose values are groups: show the metrics of each group, too
+    #[arg(long, value_name = "COLUMN")]
+    pub by: Option<String>,
+    /// Draw the rows N times with replacement, and show the 95 % interval of each metric
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub bootstrap: Option<u32>,
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
     /// Fail on a feature that does not occur in training, instead of ignoring it
     #[arg(long)]
     pub strict: bool,

@@ -3,7 +3,7 @@
 use crate::print::{self, count};
 use crate::progress::Display;
 use crate::timing;
-use crate::verbs::evaluate;
+use crate::verbs::evaluate_table::metrics_table;
 use lazyglm::eval::metrics::metrics;
 use lazyglm::optim::kernel::Folded;
 use lazyglm::optim::reference::Dense;
@@ -68,7 +68,8 @@ pub fn run() -> Result<()> {
             made.truth.len()
         )?;
         writeln!(out, "On the held-out documents:")?;
-        evaluate::human(out, &figures)
+        metrics_table(out, &figures.named(), None)?;
+        writeln!(out, "{:<18} {}", "rows", count(figures.rows as u64))
     })?;
     side_by_side(&task, settings.penalty, report.eta0)
 }

@@ -5,9 +5,15 @@ use crate::offsets::Offsets;
 use crate::print::{self, count, note, unseen_note};
 use crate::stages::{Stage, Stages};
 use crate::verbs::evaluate_classes;
-use lazyglm::data::format::{DirtyCells, ReadOptions};
-use lazyglm::eval::metrics::{ByKind, Metrics, metrics};
-use lazyglm::{Error, Model, Place, Result, Scorer, data::dataset, targets_of};
+use crate::verbs::evaluate_rows::{Beside, Groups};
+use crate::verbs::evaluate_table::{
+    Group, confusion_table, groups_json, groups_table, intervals_json, metrics_table,
+};
+use lazyglm::data::format::DirtyCells;
+use lazyglm::eval::metrics::{ByKind, Interval, Metrics, Scored, intervals};
+use lazyglm::problem::task::{Unknown, signs_or_unknown};
+use lazyglm::{Error, HeadKind, Model, Place, Result, Scorer, data::dataset, targets_of};
+use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Runs the verb.
@@ -17,11 +23,11 @@ pub fn run(args: &Evaluate) -> Result<()> {
         return evaluate_classes::run(args, &model, heads);
     }
     let mut stages = Stages::new();
-    let mut scorer = Scorer::new(&model);
+    let (mut scorer, mut beside) = (Scorer::new(&model), Beside::read(args)?);
     let mut offsets = Offsets::read(&model, &args.data, args.offset.as_deref())?;
-    let (mut scores, mut targets, mut with_query, mut dirty) = (Vec::new(), Vec::new(), 0, Vec::new());
-    let asked = ReadOptions { format: args.format.clone(), ..ReadOptions::default() };
-    dataset::for_each_block(&args.data, &asked, Some(&model.reading), |block| {
+    let (mut scores, mut targets, mut with_query) = (Vec::new(), Vec::new(), 0);
+    let (mut unknown, mut dirty) = (Unknown::default(), Vec::new());
+    dataset::for_each_block(&args.data, &Beside::asked(args), Some(&model.reading), |block| {
         stages.end(Stage::Read);
         scorer.set_block(block)?;
         let place = |i: usize| Place::file(&args.data).line(block.lines.of(i));
@@ -29,7 +35,11 @@ pub fn run(args: &Evaluate) -> Result<()> {
             let what = "the row has no target";
             return Err(Error::data(place(row), what, "give it one: a model is measured against targets"));
         }
-        targets.extend(targets_of(&block.labels, &*model.loss, model.classes.as_ref(), &place)?);
+        targets.extend(match &model.classes {
+            Some(classes) => signs_or_unknown(&block.labels, classes, &place, &mut unknown),
+            None => targets_of(&block.labels, &*model.loss, None, &place)?,
+        });
+        beside.see(block)?;
         for i in 0..block.rows.len() {
             let score = scorer.score(block.rows.borrow(), i) + offsets.next(block, i)?;
             Scorer::check_finite(&[score], || place(i))?;
@@ -47,23 +57,55 @@ pub fn run(args: &Evaluate) -> Result<()> {
     })?;
     stages.end(Stage::Read);
     offsets.finish(args.quiet)?;
-    if targets.is_empty() {
-        return Err(Error::data(Place::file(&args.data), "there are no rows in it", "give a file with data"));
-    }
-    let unseen = scorer.unseen().map(unseen_note);
+    beside.finish(args, scores.len())?;
+    refuse_unknown_alone(&unknown, scores.len(), args)?;
     dataset::query_note(&args.data, with_query)
         .into_iter()
         .chain(dirty.iter().map(|cells| cells.note(&args.data)))
-        .chain(unseen)
+        .chain(scorer.unseen().map(unseen_note))
+        .chain(unknown.note(HeadKind::Ovr))
         .for_each(|text| note(args.quiet, &text));
-    let figures = metrics(&*model.loss, &scores, &targets);
+    let weights = beside.weights.as_deref();
+    let figures = Scored { scores: &scores, targets: &targets, weights }.metrics(&*model.loss);
     check_loss(figures.loss, args)?;
+    explain_losses(args, &model.loss.spec(), "", &figures.named());
+    let found = args.bootstrap.map(|samples| {
+        let drawn_weight = |(i, drawn): (usize, &f64)| drawn * weights.map_or(1.0, |weights| weights[i]);
+        intervals(scores.len(), samples as usize, args.seed, &|drawn: &[f64]| {
+            let weights: Vec<f64> = drawn.iter().enumerate().map(drawn_weight).collect();
+            let sample = Scored { scores: &scores, targets: &targets, weights: Some(&weights) };
+            sample.metrics(&*model.loss).named().into_iter().map(|(_, value)| value).collect()
+        })
+    });
+    let group = |(name, rows): (&String, Vec<usize>)| {
+        let pick = |of: &[f64]| rows.iter().map(|&i| of[i]).collect::<Vec<f64>>();
+        let (scores, targets, weights) = (pick(&scores), pick(&targets), weights.map(pick));
+        let sample = Scored { scores: &scores, targets: &targets, weights: weights.as_deref() };
+        Group { name: name.clone(), rows: rows.len(), named: sample.metrics(&*model.loss).named() }
+    };
+    let groups = beside.groups.as_ref().map(|groups| groups.each().map(group).collect::<Vec<Group>>());
+    let shown = Shown { model: &model, figures, found, groups, by: beside.groups.as_ref() };
     stages.end(Stage::Evaluate);
     stages.print(args.timings);
     print::result(|out| match args.json {
-        true => writeln!(out, "{}", serde_json::to_value(&figures)?),
-        false => human(out, &figures),
+        true => writeln!(out, "{}", shown.json(&beside)?),
+        false => shown.human(out),
     })
+}
+
+/// Rejects data without any row of a class that the model knows.
+pub fn refuse_unknown_alone(unknown: &Unknown, rows: usize, args: &Evaluate) -> Result<()> {
+    match (&unknown.first, &unknown.place) {
+        (Some(first), Some(place)) if unknown.rows.len() == rows => Err(Error::data(
+            place.clone(),
+            format!("no row has a class that the model knows; the first is '{}'", lazyglm::excerpt(first)),
+            "give data with the classes of training: `lazyglm inspect` shows them",
+        )),
+        _ if rows == 0 => {
+            Err(Error::data(Place::file(&args.data), "there are no rows in it", "give a file with data"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Rejects a loss that is NaN or infinite, which JSON cannot represent.
@@ -78,27 +120,70 @@ pub fn check_loss(loss: f64, args: &Evaluate) -> Result<()> {
     }
 }
 
-/// The metrics as text; `-` for a metric that does not apply.
-pub fn human(out: &mut dyn Write, figures: &Metrics) -> io::Result<()> {
-    let mut line = |name: &str, value: Option<f64>| match value {
-        Some(value) => writeln!(out, "{name:<18} {value:.6}"),
-        None => writeln!(out, "{name:<18} -"),
-    };
-    line("loss", Some(figures.loss))?;
-    match &figures.by_kind {
-        ByKind::Classes { accuracy, auc, pr_auc, f1, log_loss, calibration_error } => {
-            line("accuracy", Some(*accuracy))?;
-            line("auc", *auc)?;
-            line("pr_auc", *pr_auc)?;
-            line("f1", *f1)?;
-            line("log_loss", *log_loss)?;
-            line("calibration_error", *calibration_error)?;
+/// A note about the two losses, where they differ.
+pub fn explain_losses(args: &Evaluate, spec: &str, summed: &str, named: &[(&str, Option<f64>)]) {
+    let of = |name: &str| named.iter().find(|(other, _)| *other == name).and_then(|(_, value)| *value);
+    if let (Some(loss), Some(log_loss)) = (of("loss"), of("log_loss"))
+        && (loss - log_loss).abs() > 1e-9 * loss.abs().max(1.0)
+    {
+        let text = format!(
+            "loss is the mean of the training loss, {spec}{summed}; log_loss is the mean of −ln of the probability of the true class"
+        );
+        note(args.quiet, &text);
+    }
+}
+
+struct Shown<'a> {
+    model: &'a Model,
+    figures: Metrics,
+    found: Option<Vec<Interval>>,
+    groups: Option<Vec<Group>>,
+    by: Option<&'a Groups>,
+}
+
+impl Shown<'_> {
+    /// The confusion matrix: true class, predicted class, weight of the rows.
+    fn confusion(&self) -> Vec<(String, String, f64)> {
+        let (ByKind::Classes { confusion, .. }, Some(classes)) = (&self.figures.by_kind, &self.model.classes)
+        else {
+            return Vec::new();
+        };
+        let cells = |truth: usize| (0..2).map(move |given| (truth, given, confusion[truth][given]));
+        let cells = (0..3).flat_map(cells).filter(|cell| cell.0 < 2 || cell.2 > 0.0);
+        let name = |class: usize| classes.get(class).map_or("(unknown)", String::as_str).to_string();
+        cells.map(|(truth, given, weight)| (name(truth), name(given), weight)).collect()
+    }
+
+    fn json(&self, beside: &Beside) -> io::Result<Value> {
+        let mut whole = serde_json::to_value(&self.figures)?;
+        if let Some(object) = whole.as_object_mut() {
+            let confusion = self.confusion();
+            if !confusion.is_empty() {
+                let cell = |(truth, given, rows)| json!({"target": truth, "prediction": given, "rows": rows});
+                object.insert("confusion".into(), confusion.into_iter().map(cell).collect());
+            }
+            beside.total().into_iter().for_each(|total| _ = object.insert("weight".into(), total.into()));
+            if let Some(found) = &self.found {
+                object.insert("intervals".into(), intervals_json(&self.figures.named(), found));
+            }
+            if let (Some(groups), Some(by)) = (&self.groups, self.by) {
+                object.insert("groups".into(), groups_json(&by.column, groups));
+            }
         }
-        ByKind::Reals { rmse, mae, r2 } => {
-            line("rmse", Some(*rmse))?;
-            line("mae", Some(*mae))?;
-            line("r2", *r2)?;
+        Ok(whole)
+    }
+
+    /// The metrics as text; `-` for a metric that does not apply.
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        metrics_table(out, &self.figures.named(), self.found.as_deref())?;
+        writeln!(out, "{:<18} {}", "rows", count(self.figures.rows as u64))?;
+        confusion_table(out, &self.confusion())?;
+        match (&self.groups, self.by) {
+            (Some(groups), Some(by)) => {
+                let names = ["loss", "accuracy", "auc", "f1", "rmse", "mae", "r2"];
+                groups_table(out, &by.column, groups, &names)
+            }
+            _ => Ok(()),
         }
     }
-    writeln!(out, "{:<18} {}", "rows", count(figures.rows as u64))
 }

@@ -9,6 +9,8 @@ pub mod demo;
 pub mod demo_data;
 pub mod evaluate;
 pub mod evaluate_classes;
+mod evaluate_rows;
+mod evaluate_table;
 pub mod inspect;
 pub mod inspect_classes;
 pub mod path;

@@ -16,6 +16,7 @@ mod convert;
 mod data;
 mod hostile;
 mod list;
+mod measures;
 mod memory;
 mod names;
 mod newton;

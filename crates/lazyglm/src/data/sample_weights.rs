@@ -51,7 +51,7 @@ impl SampleWeights {
     }
 
     /// Rejects a wrong number of weights, and weights that are all zero.
-    pub(crate) fn check_count(&self, rows: usize, present: usize, path: &Path) -> Result<()> {
+    pub fn check_count(&self, rows: usize, present: usize, path: &Path) -> Result<()> {
         check_count(self.values.len(), &self.file, ["sample weights", "weight"], rows, path)?;
         if present == 0 && rows > 0 {
             let hint = "give some rows a weight above 0";

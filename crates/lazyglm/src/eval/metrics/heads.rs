@@ -9,6 +9,7 @@
 use crate::problem::heads::{HeadKind, Heads};
 use crate::problem::loss::Loss;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The values of k for precision@k.
 const AT: [usize; 3] = [1, 3, 5];
@@ -30,15 +31,31 @@ pub struct Tally<'a> {
     heads: &'a Heads,
     loss: &'a dyn Loss,
     rows: usize,
-    right: usize,
+    weight: f64,
+    known: f64, // weight of the rows whose classes are known
+    right: f64,
     losses: f64,
     log_losses: f64,
-    given: Vec<usize>,
-    hits: Vec<usize>,
+    given: Vec<f64>,
+    hits: Vec<f64>,
+    own: Vec<f64>, // weight of the rows with each head
     support: Vec<usize>,
-    unknown: usize,
+    unknown: f64,
     at: [f64; AT.len()],
     has: Vec<bool>, // reusable buffer
+    confusion: BTreeMap<(Option<u32>, u32), f64>,
+}
+
+/// What one row adds to a tally.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    truth: Vec<u32>,
+    given: Vec<u32>,
+    hits: Vec<u32>,
+    unknown: usize,
+    loss: f64,
+    log_loss: f64,
+    at: [f64; AT.len()],
 }
 
 /// Metrics of a multiclass or multilabel evaluation. A metric that is undefined is `None`.
@@ -50,6 +67,9 @@ pub struct HeadMetrics {
     pub loss: f64,
     /// Share of rows whose class, or whose exact set of labels, is predicted correctly.
     pub accuracy: Option<f64>,
+    /// Mean recall of the classes that occur.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balanced_accuracy: Option<f64>,
     /// Mean −ln of the probability of the true class.
     pub log_loss: Option<f64>,
     /// Macro-averaged precision: the mean over heads.
@@ -90,55 +110,95 @@ impl<'a> Tally<'a> {
     /// Creates a tally without rows.
     pub fn new(heads: &'a Heads, loss: &'a dyn Loss) -> Tally<'a> {
         let count = heads.names.len();
-        let none = || vec![0; count];
-        let (given, hits, support) = (none(), none(), none());
-        let (rows, right, losses, log_losses, unknown) = (0, 0, 0.0, 0.0, 0);
-        let (at, has) = ([0.0; AT.len()], vec![false; count]);
-        Tally { heads, loss, rows, right, losses, log_losses, given, hits, support, unknown, at, has }
+        let none = || vec![0.0; count];
+        Tally {
+            heads,
+            loss,
+            rows: 0,
+            weight: 0.0,
+            known: 0.0,
+            right: 0.0,
+            losses: 0.0,
+            log_losses: 0.0,
+            given: none(),
+            hits: none(),
+            own: none(),
+            support: vec![0; count],
+            unknown: 0.0,
+            at: [0.0; AT.len()],
+            has: vec![false; count],
+            confusion: BTreeMap::new(),
+        }
     }
 
     /// Adds a row: its scores, its true heads, and the number of its labels that no head represents.
     pub fn see(&mut self, scores: &[f64], truth: &[u32], unknown: usize) {
-        self.rows += 1;
-        self.unknown += unknown;
-        truth.iter().for_each(|&k| self.has[k as usize] = true);
-        truth.iter().for_each(|&k| self.support[k as usize] += 1);
-        match self.heads.kind {
-            HeadKind::Labels => self.see_labels(scores, truth, unknown),
-            _ => self.see_class(scores, truth),
-        }
-        truth.iter().for_each(|&k| self.has[k as usize] = false);
+        let seen = self.look(scores, truth, unknown);
+        self.add(&seen, 1.0);
     }
 
-    fn see_class(&mut self, scores: &[f64], truth: &[u32]) {
-        let best = self.heads.best(scores);
-        self.given[best] += 1;
-        self.hits[best] += usize::from(self.has[best]);
-        self.right += usize::from(self.has[best]);
+    /// What a row would add: for another tally of the same heads, or with a weight.
+    pub fn look(&mut self, scores: &[f64], truth: &[u32], unknown: usize) -> Seen {
+        truth.iter().for_each(|&k| self.has[k as usize] = true);
+        let mut seen = Seen { truth: truth.to_vec(), unknown, ..Seen::default() };
+        match self.heads.kind {
+            HeadKind::Labels => self.look_at_labels(scores, &mut seen),
+            _ => self.look_at_class(scores, &mut seen),
+        }
+        seen.hits = seen.given.iter().copied().filter(|&k| self.has[k as usize]).collect();
+        truth.iter().for_each(|&k| self.has[k as usize] = false);
+        seen
+    }
+
+    fn look_at_class(&self, scores: &[f64], seen: &mut Seen) {
+        seen.given.push(self.heads.best(scores) as u32);
+        let Some(&own) = seen.truth.first() else { return }; // a class that no head represents has no loss
         let mut probabilities = scores.to_vec();
         self.heads.probabilities(self.loss, &mut probabilities);
         // A probability of exactly 0 would make the mean infinite.
-        let own = truth.first().map_or(1.0, |&k| probabilities[k as usize]).max(1e-15);
-        self.log_losses -= own.ln();
-        self.losses += match self.heads.kind {
-            HeadKind::Softmax => log_sum(scores) - truth.first().map_or(0.0, |&k| scores[k as usize]),
+        seen.log_loss = -probabilities[own as usize].max(1e-15).ln();
+        seen.loss = match self.heads.kind {
+            HeadKind::Softmax => log_sum(scores) - scores[own as usize],
             _ => self.sum_of_losses(scores),
         };
     }
 
-    fn see_labels(&mut self, scores: &[f64], truth: &[u32], unknown: usize) {
-        let (mut given, mut hits) = (0, 0);
-        for k in self.heads.chosen(scores) {
-            self.given[k] += 1;
-            self.hits[k] += usize::from(self.has[k]);
-            (given, hits) = (given + 1, hits + usize::from(self.has[k]));
-        }
-        self.right += usize::from(given == hits && hits == truth.len() && unknown == 0);
-        self.losses += self.sum_of_losses(scores);
+    fn look_at_labels(&self, scores: &[f64], seen: &mut Seen) {
+        seen.given.extend(self.heads.chosen(scores).map(|k| k as u32));
+        seen.loss = self.sum_of_losses(scores);
         let greatest = greatest(scores, AT[AT.len() - 1]);
-        for (sum, k) in self.at.iter_mut().zip(AT) {
-            *sum += greatest.iter().take(k).filter(|&&head| self.has[head]).count() as f64 / k as f64;
+        for (share, k) in seen.at.iter_mut().zip(AT) {
+            *share = greatest.iter().take(k).filter(|&&head| self.has[head]).count() as f64 / k as f64;
         }
+    }
+
+    /// Adds what one row adds, with a weight.
+    pub fn add(&mut self, seen: &Seen, weight: f64) {
+        let labels = self.heads.kind == HeadKind::Labels;
+        self.rows += 1;
+        self.weight += weight;
+        self.unknown += weight * seen.unknown as f64;
+        let exact = seen.hits.len() == seen.truth.len() && seen.hits.len() == seen.given.len();
+        self.right += if exact && seen.unknown == 0 { weight } else { 0.0 };
+        seen.truth.iter().for_each(|&k| self.own[k as usize] += weight);
+        seen.truth.iter().for_each(|&k| self.support[k as usize] += 1);
+        seen.given.iter().for_each(|&k| self.given[k as usize] += weight);
+        seen.hits.iter().for_each(|&k| self.hits[k as usize] += weight);
+        if labels || !seen.truth.is_empty() {
+            self.known += weight;
+            self.losses += weight * seen.loss;
+            self.log_losses += weight * seen.log_loss;
+        }
+        self.at.iter_mut().zip(seen.at).for_each(|(sum, share)| *sum += weight * share);
+        if let (false, Some(&given)) = (labels, seen.given.first()) {
+            *self.confusion.entry((seen.truth.first().copied(), given)).or_default() += weight;
+        }
+    }
+
+    /// For classes, the confusion matrix: true class (`None` if no head represents it), predicted class, and the weight
+    /// of the rows; without zeros.
+    pub fn confusion(&self) -> impl Iterator<Item = (Option<u32>, u32, f64)> {
+        self.confusion.iter().map(|(&(truth, given), &weight)| (truth, given, weight))
     }
 
     fn sum_of_losses(&self, scores: &[f64]) -> f64 {
@@ -148,43 +208,63 @@ impl<'a> Tally<'a> {
 
     /// Computes the metrics from the counts.
     pub fn figures(&self) -> HeadMetrics {
-        let share = |part: usize, of: usize| if of == 0 { 0.0 } else { part as f64 / of as f64 };
+        let share = |part: f64, of: f64| if of > 0.0 { part / of } else { 0.0 };
         let head = |k: usize| HeadFigures {
             name: self.heads.names[k].clone(),
             precision: share(self.hits[k], self.given[k]),
-            recall: share(self.hits[k], self.support[k]),
-            f1: share(2 * self.hits[k], self.given[k] + self.support[k]),
+            recall: share(self.hits[k], self.own[k]),
+            f1: share(2.0 * self.hits[k], self.given[k] + self.own[k]),
             support: self.support[k],
         };
         let heads: Vec<HeadFigures> = (0..self.given.len()).map(head).collect();
-        let met: Vec<&HeadFigures> = heads
-            .iter()
-            .enumerate()
-            .filter(|(k, _)| self.given[*k] + self.support[*k] > 0)
-            .map(|(_, head)| head)
-            .collect();
-        let mean = |of: fn(&HeadFigures) -> f64| {
-            met.iter().map(|head| of(head)).sum::<f64>() / met.len().max(1) as f64
+        let mean = |occurs: &dyn Fn(usize) -> bool, of: fn(&HeadFigures) -> f64| {
+            let met: Vec<f64> =
+                heads.iter().enumerate().filter(|(k, _)| occurs(*k)).map(|(_, head)| of(head)).collect();
+            met.iter().sum::<f64>() / met.len().max(1) as f64
         };
-        let total = |of: &[usize]| of.iter().sum::<usize>();
-        let (hits, given, rows) = (total(&self.hits), total(&self.given), self.rows as f64);
-        let support = total(&self.support) + self.unknown;
+        let met = |k: usize| self.given[k] + self.own[k] > 0.0;
+        let total = |of: &[f64]| of.iter().sum::<f64>();
+        let (hits, given) = (total(&self.hits), total(&self.given));
+        let support = total(&self.own) + self.unknown;
         let labels = self.heads.kind == HeadKind::Labels;
         let knows = !labels && (self.heads.kind == HeadKind::Softmax || self.loss.gives_probability());
+        let balanced = || mean(&|k| self.own[k] > 0.0, |head| head.recall);
         HeadMetrics {
             rows: self.rows,
-            loss: self.losses / rows,
-            accuracy: (self.rows > 0).then(|| self.right as f64 / rows),
-            log_loss: knows.then(|| self.log_losses / rows),
-            macro_precision: mean(|head| head.precision),
-            macro_recall: mean(|head| head.recall),
-            macro_f1: mean(|head| head.f1),
+            loss: self.losses / self.known,
+            accuracy: (self.weight > 0.0).then(|| self.right / self.weight),
+            balanced_accuracy: (!labels && self.known > 0.0).then(balanced),
+            log_loss: (knows && self.known > 0.0).then(|| self.log_losses / self.known),
+            macro_precision: mean(&met, |head| head.precision),
+            macro_recall: mean(&met, |head| head.recall),
+            macro_f1: mean(&met, |head| head.f1),
             micro_precision: share(hits, given),
             micro_recall: share(hits, support),
-            micro_f1: share(2 * hits, given + support),
-            precision_at: labels.then(|| self.at.map(|sum| sum / rows)),
+            micro_f1: share(2.0 * hits, given + support),
+            precision_at: labels.then(|| self.at.map(|sum| sum / self.weight)),
             heads,
         }
+    }
+}
+
+impl HeadMetrics {
+    /// The metrics of all heads together by name, in the order in which they are shown; `None` for those that are undefined.
+    pub fn named(&self) -> Vec<(&'static str, Option<f64>)> {
+        let mut named = vec![("loss", Some(self.loss)), ("accuracy", self.accuracy)];
+        if self.precision_at.is_none() {
+            named.extend([("balanced_accuracy", self.balanced_accuracy), ("log_loss", self.log_loss)]);
+        }
+        named.extend([
+            ("macro_precision", Some(self.macro_precision)),
+            ("macro_recall", Some(self.macro_recall)),
+            ("macro_f1", Some(self.macro_f1)),
+            ("micro_precision", Some(self.micro_precision)),
+            ("micro_recall", Some(self.micro_recall)),
+            ("micro_f1", Some(self.micro_f1)),
+        ]);
+        let at = self.precision_at.iter().flatten().copied().map(Some);
+        named.extend(["precision_at_1", "precision_at_3", "precision_at_5"].into_iter().zip(at));
+        named
     }
 }
 

@@ -10,12 +10,14 @@ mod offsets;
 mod row_weights;
 mod sets;
 mod targets;
+mod unknown;
 
 pub(crate) use automatic::automatic;
 pub use class_weight::ClassWeight;
 pub(crate) use class_weight::class_names;
 pub use sets::Sets;
-pub use targets::{HeadTargets, Targets, TargetsRef, Unknown, sets_of, targets_of};
+pub use targets::{HeadTargets, Targets, TargetsRef, targets_of};
+pub use unknown::{Unknown, sets_and_unknown, sets_of, signs_or_unknown};
 
 use crate::data::dataset::Dataset;
 use crate::data::rows::Examples;

@@ -132,10 +132,12 @@ pub(crate) fn known<'a>(
     let mut sets = Sets::default();
     for i in 0..labels.len() {
         let mut ids = Vec::new();
-        for part in parts(&labels.name(i), many, || place(i))? {
+        let parts = parts(&labels.name(i), many, || place(i))?;
+        for (k, part) in parts.iter().enumerate() {
             match index.get(part.as_str()) {
                 Some(&id) => ids.push(id),
-                None => stranger(i, &part)?,
+                None if parts[..k].contains(part) => {} // counted once
+                None => stranger(i, part)?,
             }
         }
         ids.sort_unstable();

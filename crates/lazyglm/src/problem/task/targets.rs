@@ -3,6 +3,7 @@
 use super::Task;
 use super::offsets::shifted;
 use super::sets::{self, Found, Sets};
+use super::unknown::{Unknown, sets_of};
 use crate::data::dataset::Dataset;
 use crate::data::labels::Labels;
 use crate::problem::heads::HeadKind;
@@ -143,7 +144,7 @@ impl Targets {
         let data = shifted(data, None)?;
         let mut unknown = Unknown::default();
         let targets = self.like(&data.labels, &**loss, &|i| data.place(i), &mut unknown)?;
-        let notes = data.notes.iter().cloned().chain(unknown.note()).collect();
+        let notes = data.notes.iter().cloned().chain(unknown.note(HeadKind::Labels)).collect();
         Ok(Task { data, loss: loss.clone(), targets, weights: None, notes })
     }
 
@@ -296,65 +297,6 @@ fn stranger(labels: &Labels, i: usize, classes: &[String; 2], place: &dyn Fn(usi
         excerpt(&classes[1])
     );
     Error::data(place(i), what, "give it one of these classes, or remove the row")
-}
-
-/// Labels in other data that the model does not know.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unknown {
-    /// The row of each unknown label.
-    pub rows: Vec<usize>,
-    /// The first unknown label.
-    pub first: Option<String>,
-}
-
-impl Unknown {
-    /// Adds the unknown labels of other rows.
-    pub fn add(&mut self, more: Unknown) {
-        self.rows.extend(more.rows);
-        self.first = self.first.take().or(more.first);
-    }
-
-    /// A note about the unknown labels, if there are any.
-    pub fn note(&self) -> Option<String> {
-        let first = self.first.as_ref()?;
-        let count = self.rows.len();
-        Some(format!(
-            "{count} labels never occurred in training, the first of them '{}': no head can give them",
-            excerpt(first)
-        ))
-    }
-}
-
-/// Converts targets to sets of the names of a model. An unknown class is an error; unknown labels are counted.
-///
-/// ```
-/// use lazyglm::{HeadKind, Labels, Place, problem::task::{Unknown, sets_of}};
-/// let (labels, names) = (Labels::Numbers(vec![2.0, 9.0]), ["1".to_string(), "2".to_string()]);
-/// let (place, mut unknown) = (|i: usize| Place::file("mail").line(i as u64 + 1), Unknown::default());
-/// assert_eq!(sets_of(&labels, &names, HeadKind::Labels, &place, &mut unknown).unwrap().ends, [1, 1]);
-/// assert_eq!((&unknown.rows[..], unknown.first.as_deref()), (&[1][..], Some("9")));
-/// let error = sets_of(&labels, &names, HeadKind::Ovr, &place, &mut unknown).unwrap_err();
-/// assert!(error.to_string().starts_with("mail:2: the target '9' is none of the 2 classes"));
-/// ```
-pub fn sets_of(
-    labels: &Labels,
-    names: &[String],
-    kind: HeadKind,
-    place: &dyn Fn(usize) -> Place,
-    unknown: &mut Unknown,
-) -> Result<Sets> {
-    sets::known(labels, names, kind == HeadKind::Labels, place, |i, name| match kind {
-        HeadKind::Labels => {
-            unknown.rows.push(i);
-            unknown.first.get_or_insert_with(|| name.to_string());
-            Ok(())
-        }
-        _ => {
-            let (name, count) = (excerpt(name), names.len());
-            let what = format!("the target '{name}' is none of the {count} classes that were learnt");
-            Err(Error::data(place(i), what, "give it one of these, or remove the row"))
-        }
-    })
 }
 
 fn too_few(data: &Dataset, kind: HeadKind, names: &[String]) -> Error {
