@@ -32,7 +32,8 @@ pub struct Train {
     /// Read targets as sets of labels, as in 3,17, and train one model per label [default: if a target of svmlight data has a comma, or a line of fastText data several labels]
     #[arg(long, help_heading = "Objective", conflicts_with = "multiclass")]
     pub multilabel: bool,
-    /// Score above which a label is predicted: 0, or tuned per label for the largest F1, on the held-out rows if there are any
+    /// Score above which a label is predicted: 0, or tuned per label for the largest micro-F1 on held-out rows, those of --validation or
+    /// a fifth of the rows, which then are trained on a second time
     #[arg(long, value_enum, default_value_t = Thresholds::Zero, value_name = "T", help_heading = "Objective")]
     pub thresholds: Thresholds,
     /// Limit predictions of numbers to the range of the training targets; auto: where that lowers the loss on held-out rows, which

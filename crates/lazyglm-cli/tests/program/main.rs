@@ -37,6 +37,7 @@ mod solvers;
 mod stats;
 mod tables;
 mod threads;
+mod thresholds;
 mod timings;
 mod tune;
 mod updates;

@@ -5,7 +5,7 @@
 //! With early stopping, each head keeps its own best epoch, as a single model would.
 
 use super::memory::too_many_weights;
-use super::{FittedHeads, Job, sets, thresholds};
+use super::{FittedHeads, Job, sets};
 use crate::eval::objective;
 use crate::model::report::{Epoch, Stop, Validation};
 use crate::optim::lane_loss::{LaneLoss, OneVsRest, Sampled};
@@ -84,7 +84,6 @@ impl Evaluated for Lanes<'_> {
 struct Done {
     fitted: Fitted,
     diverged: Vec<(usize, Diverged)>,
-    thresholds: Option<Vec<f64>>,
     untouched: usize,
 }
 
@@ -158,7 +157,7 @@ fn fit_block(job: &Job, rate: &dyn Schedule, heads: Range<usize>, tell: &Sender<
     if settings.interrupted() {
         let (heads, stop) = ((0..count).map(null).collect(), Stop::Interrupted);
         let fitted = Fitted { heads, epochs: 0, stop, seconds: 0.0, validation: None, history: Vec::new() };
-        return Ok(Done { fitted, diverged: Vec::new(), thresholds: None, untouched: count });
+        return Ok(Done { fitted, diverged: Vec::new(), untouched: count });
     }
     let (columns, penalties) = (task.data.rows.columns(), vec![settings.penalty; count]);
     let block = block(columns, &penalties, settings.method, settings.bias, settings.precision);
@@ -180,11 +179,9 @@ fn fit_block(job: &Job, rate: &dyn Schedule, heads: Range<usize>, tell: &Sender<
         }
     }
     drop(lanes);
-    let tuned = || thresholds::tune(&fitted.heads, validation.unwrap_or(task), first);
-    let thresholds = settings.tuned_thresholds.then(tuned);
     let nonzeros = fitted.heads.iter().map(|head| head.weights.len()).sum();
     let _ = tell.send(Told::Done { nonzeros });
-    Ok(Done { fitted, diverged, thresholds, untouched: 0 })
+    Ok(Done { fitted, diverged, untouched: 0 })
 }
 
 /// The head that replaces an untrained one: no weights, and the best bias.
@@ -221,14 +218,12 @@ fn together(blocks: Vec<Done>, job: &Job) -> FittedHeads {
     let stop = |stop: Stop| blocks.iter().any(|block| block.fitted.stop == stop).then_some(stop);
     let stop = stop(Stop::Interrupted).or_else(|| stop(Stop::EarlyStop)).unwrap_or(Stop::Epochs);
     let untouched = blocks.iter().map(|block| block.untouched).sum();
-    let (mut heads, mut diverged, mut thresholds) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut heads, mut diverged) = (Vec::new(), Vec::new());
     for block in blocks {
         let first = heads.len();
         diverged.extend(block.diverged.into_iter().map(|(l, at)| (first + l, at)));
-        thresholds.extend(block.thresholds.unwrap_or_else(|| vec![0.0; block.fitted.heads.len()]));
         heads.extend(block.fitted.heads);
     }
     let fitted = Fitted { heads, epochs: epochs as u64, stop, seconds: 0.0, validation, history };
-    let thresholds = job.settings.tuned_thresholds.then_some(thresholds);
-    FittedHeads { fitted, diverged, untouched, thresholds }
+    FittedHeads { fitted, diverged, untouched }
 }

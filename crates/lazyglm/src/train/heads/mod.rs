@@ -77,7 +77,6 @@ struct FittedHeads {
     diverged: Vec<(usize, crate::optim::sgd::Diverged)>,
     /// Number of heads without any step, because the run was interrupted.
     untouched: usize,
-    thresholds: Option<Vec<f64>>,
 }
 
 /// The heads of each row; empty for a task with one model.
@@ -86,8 +85,7 @@ fn sets(task: &Task) -> &Sets {
     task.targets.heads().map_or(&NONE, |heads| heads.sets)
 }
 
-/// Trains one head per class or label. With tuned thresholds, each label gets a threshold, tuned on the held-out rows if
-/// there are any, else on the training rows.
+/// Trains one head per class or label. With tuned thresholds, each label gets a threshold.
 pub(super) fn train(
     task: &Task,
     validation: Option<&Task>,
@@ -105,6 +103,16 @@ pub(super) fn train(
         return auto(task, validation, settings, watch);
     }
     let job = Job { task, targets, validation, settings, eta0: 0.0, room };
+    let mut trained = fit(job, watch)?;
+    if settings.tuned_thresholds {
+        thresholds::add(&mut trained, task, validation, settings, watch)?;
+    }
+    Ok(trained)
+}
+
+/// Trains all heads with one penalty.
+fn fit(job: Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    let Job { task, targets, settings, .. } = job;
     if settings.solver == Solver::Newton {
         return report::report(&job, newton::fit(&job, watch)?);
     }

@@ -1,6 +1,6 @@
 //! Training of classes and labels to the optimum by Newton's method.
 
-use super::{FittedHeads, Job, thresholds};
+use super::{FittedHeads, Job};
 use crate::eval::objective;
 use crate::model::report::{Stop, Validation};
 use crate::train::newton::minimise;
@@ -13,13 +13,11 @@ pub(super) fn fit(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<FittedH
     if found.stop == Stop::Interrupted && found.steps == 0 {
         return Err(Kind::Interrupted.into()); // no head made a step
     }
-    let rows = job.validation.unwrap_or(job.task);
-    let thresholds = job.settings.tuned_thresholds.then(|| thresholds::tune(&found.heads, rows, 0));
     let held_out = job.validation.map(|held| {
         let heads = objective::of_heads(&job.evaluation(held), &found.heads);
         let loss = heads.iter().map(|head| head.objective.loss).sum();
         Validation { loss, best_epoch: found.steps as u64 }
     });
     let fitted = found.fitted(seconds, held_out);
-    Ok(FittedHeads { fitted, diverged: Vec::new(), untouched: 0, thresholds })
+    Ok(FittedHeads { fitted, diverged: Vec::new(), untouched: 0 })
 }

@@ -14,7 +14,7 @@ use std::time::Instant;
 /// Evaluates the heads on all rows and makes the report.
 pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     let (task, targets, settings) = (job.task, job.targets, job.settings);
-    let FittedHeads { fitted, diverged, untouched, thresholds } = learnt;
+    let FittedHeads { fitted, diverged, untouched } = learnt;
     let Fitted { heads, history, validation, stop, seconds: seconds_train, epochs } = fitted;
     let noun = targets.kind.noun();
     if let (true, Some((_, at))) = (diverged.len() == heads.len(), diverged.first()) {
@@ -88,6 +88,6 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
         ));
     }
     let mut trained = Trained::one(Vec::new(), 0.0, report);
-    (trained.heads, trained.thresholds, trained.notes) = (heads, thresholds, notes);
+    (trained.heads, trained.notes) = (heads, notes);
     Ok(trained)
 }

@@ -74,5 +74,5 @@ pub(super) fn fit(job: &Job, rate: &dyn Schedule, watch: &mut dyn FnMut(&Progres
     let mut model = Coupled { model: model.sampling_one_in(sampled(task.len())), rate, classes };
     let rule = Holdout { settings, validation, slower: job.slower(), spent: 0.0, watch };
     let fitted = rule.fit(&mut model, task)?;
-    Ok(FittedHeads { fitted, diverged: Vec::new(), untouched: 0, thresholds: None })
+    Ok(FittedHeads { fitted, diverged: Vec::new(), untouched: 0 })
 }
