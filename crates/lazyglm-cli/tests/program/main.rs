@@ -11,6 +11,7 @@ mod cache;
 mod certify;
 mod classes;
 mod common;
+mod consistency;
 mod contract;
 mod convert;
 mod data;

@@ -133,7 +133,10 @@ impl TrainingData {
         }
         windows.notes.iter().for_each(|text| note(args.quiet, text));
         let count = windows.count();
-        let text = format!("the rows do not fit into --memory: they are gone through in {count} windows");
+        let text = format!(
+            "the rows do not fit into --memory: they are gone through in {count} windows, so the model may differ from one of \
+             rows in memory"
+        );
         note(args.quiet, &text);
         let held_out = match &plan.validation {
             None => None,

@@ -37,6 +37,7 @@ pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report
     print::objective(out, report, if heads.is_some() { "biases" } else { "the bias" })?;
     distance(report).iter().try_for_each(|text| writeln!(out, "{text}"))?;
     let all = count((report.features * heads.map_or(1, |heads| heads.names.len())) as u64);
+    writeln!(out, "penalty    l1 {:?}, l2 {:?}", report.l1, report.l2)?;
     writeln!(out, "non-zeros  {} of {all}", count(report.nonzeros as u64))?;
     stopped(report).iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;
     if let Some(Validation { loss, best_epoch }) = &report.validation {
