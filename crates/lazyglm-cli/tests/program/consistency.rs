@@ -58,13 +58,13 @@ fn numbers_classes_and_labels_are_read_alike_in_every_way() {
         &"a 1:1\nb 2:1 1:0.1\nc 3:1\nc 1:1\nb 3:1\na 2:1\n".repeat(20),
         "svmlight",
         "c.svm",
-        "",
+        "--multiclass softmax --l1 0.001",
     );
     same_model_in_every_way(
         &"a,b 1:1\nb 2:1 1:0.1\nc 3:1\n".repeat(30),
         "svmlight",
         "l.svm",
-        "--thresholds tuned",
+        "--multilabel --thresholds tuned --l1 0.001",
     );
 }
 

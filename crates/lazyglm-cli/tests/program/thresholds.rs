@@ -40,7 +40,11 @@ fn tuned_thresholds_are_no_worse_than_none_on_three_label_sets() {
         folder.ok("train train.svm --multilabel -o on_file --l2 0.003 --thresholds tuned --validation held.svm --quiet");
         let [plain, tuned, on_file] = ["plain", "tuned", "on_file"].map(|model| f1(&folder, model));
         for tuned in [tuned, on_file] {
-            assert!(tuned[0] >= plain[0] && tuned[1] >= plain[1] - 0.01, "{labels}: {plain:?} {tuned:?}");
+            // The rows are others than those tuned on: half a standard error of F1 on them is chance.
+            assert!(
+                tuned[0] > plain[0] - 0.005 && tuned[1] > plain[1] - 0.005,
+                "{labels}: {plain:?} {tuned:?}"
+            );
         }
     }
 }

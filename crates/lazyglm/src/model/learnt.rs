@@ -4,7 +4,11 @@ use super::trained::Trained;
 use crate::data::features::Features;
 use crate::model::report::Report;
 use crate::problem::heads::{Head, Heads};
+use crate::problem::settings::Precision;
 use crate::problem::task::HeadTargets;
+
+/// Least number of weights of heads that are rounded.
+const LARGE: usize = 1 << 20;
 
 /// Weights and biases of a run, without zeros.
 pub(super) struct Learnt {
@@ -23,8 +27,9 @@ impl Learnt {
         Learnt { columns, weights, bias, heads: None, report }
     }
 
-    /// Transposes weights per head into weights per feature.
-    pub fn many(trained: Trained, targets: HeadTargets, names: &Features) -> Learnt {
+    /// Transposes weights per head into weights per feature. Of a million weights or more, each is rounded to f32 if that is the
+    /// precision of training, for a file of half the size.
+    pub fn many(trained: Trained, targets: HeadTargets, names: &Features, precision: Precision) -> Learnt {
         let Trained { heads, thresholds, report, .. } = trained;
         let mut counts = vec![0; names.columns()];
         heads.iter().flat_map(|head| &head.columns).for_each(|&column| counts[column as usize] += 1);
@@ -38,17 +43,46 @@ impl Learnt {
             ends.push(total);
         }
         let (mut weights, mut ids) = (vec![0.0; total], vec![0; total]);
+        let round = |w: f64| match f64::from(w as f32) {
+            rounded if rounded.is_finite() && rounded != 0.0 => rounded,
+            _ => w,
+        };
+        let narrow = total >= LARGE && precision == Precision::F32;
         let mut biases = Vec::with_capacity(heads.len());
         for (Head { columns, weights: own, bias }, id) in heads.into_iter().zip(0..) {
             biases.push(bias);
             for (column, w) in columns.into_iter().map(|column| column as usize).zip(own) {
                 let at = next[column];
-                (weights[at], ids[at]) = (names.in_data_units(column, w), id);
+                let w = names.in_data_units(column, w);
+                (weights[at], ids[at]) = (if narrow { round(w) } else { w }, id);
                 next[column] += 1;
             }
         }
         let heads =
             Heads { kind: targets.kind, names: targets.names.to_vec(), biases, ends, ids, thresholds };
         Learnt { columns, weights, bias: 0.0, heads: Some(heads), report }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::heads::HeadKind;
+    use crate::problem::task::Sets;
+
+    #[test]
+    fn only_a_large_model_in_f32_is_rounded_to_it() {
+        let names: Vec<String> = (0..16).map(|k| k.to_string()).collect();
+        let learnt = |columns: usize, precision| {
+            let mut trained = Trained::one(Vec::new(), 0.0, Report::default());
+            trained.heads = vec![Head::of(std::iter::repeat_n(0.1, columns), 0.1); names.len()];
+            let sets = Sets::default();
+            let targets = HeadTargets { kind: HeadKind::Labels, names: &names, sets: &sets };
+            Learnt::many(trained, targets, &Features::columns_from(0, columns), precision)
+        };
+        let is = |learnt: &Learnt, w: f64| learnt.weights.iter().all(|weight| *weight == w);
+        assert!(is(&learnt(LARGE / 16, Precision::F32), f64::from(0.1f32)));
+        assert!(is(&learnt(LARGE / 16, Precision::F64), 0.1));
+        assert!(is(&learnt(LARGE / 16 - 1, Precision::F32), 0.1));
     }
 }

@@ -89,7 +89,7 @@ impl Model {
     pub fn new(problem: &dyn Problem, settings: &Settings, trained: Trained) -> Model {
         let (names, limits) = (problem.features(), trained.limits);
         let learnt = match problem.targets().heads() {
-            Some(targets) => Learnt::many(trained, targets, names),
+            Some(targets) => Learnt::many(trained, targets, names, settings.precision),
             None => Learnt::one(trained, names),
         };
         let Learnt { columns, weights, bias, heads, report } = learnt;

@@ -29,6 +29,7 @@ mod gap;
 mod joined;
 mod kinks;
 mod lanes;
+mod large_heads;
 mod lent;
 mod log_link;
 mod loss;

@@ -11,12 +11,11 @@ pub(super) struct HeadNames {
     pub names: Vec<String>,
 }
 
-/// The tensors `head_ends`, `head_ids`, `head_biases` and `head_thresholds`.
-pub(super) fn head_bytes(heads: &Heads) -> [Vec<u8>; 4] {
+/// The tensors `head_ends`, `head_biases` and `head_thresholds`.
+pub(super) fn head_bytes(heads: &Heads) -> [Vec<u8>; 3] {
     let f64s = |of: &[f64]| of.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     [
         heads.ends.iter().flat_map(|&end| (end as u64).to_le_bytes()).collect(),
-        heads.ids.iter().flat_map(|id| id.to_le_bytes()).collect(),
         f64s(&heads.biases),
         heads.thresholds.as_deref().map(f64s).unwrap_or_default(),
     ]

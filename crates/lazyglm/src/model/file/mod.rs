@@ -20,8 +20,9 @@
 //! The header's metadata has one key, `lazyglm`: a JSON object with `format`, loss, classes, reading options,
 //! base and number of features, and training settings. Format 1 supports svmlight data only, and format 2 all
 //! data formats. Format 3 adds heads, whose names and kind are in the header, format 4 tf-idf of counts, and
-//! format 5 `limits`, the range of predicted numbers. A model is written in the oldest format that suffices.
-//! The checksum comes last in all formats.
+//! format 5 `limits`, the range of predicted numbers, and for heads with a million weights or more `head_ids` of
+//! type U16 and `weights` of type F32 where these have the same values. A model is written in the oldest format
+//! that suffices. The checksum comes last in all formats.
 //!
 //! ```
 //! use lazyglm::{Model, Settings, model::file, synth, train};
@@ -33,10 +34,12 @@
 //! ```
 
 mod heads;
+mod numbers;
 mod words;
 
 use self::heads::{HeadNames, head_bytes, is_plain, read_heads};
-use self::words::{read_words, word_bytes};
+use self::numbers::{f64s, is_large, narrow_ids, narrow_weights, read_ids, read_weights, u32s, u64s};
+use self::words::{read_words, tf_idf_fits, word_bytes};
 use crate::data::read_config::ReadConfig;
 use crate::model::{Counting, Model, Seen, TfIdf, Training, Words};
 use crate::problem::heads::Heads;
@@ -162,7 +165,7 @@ impl Model {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let header = Header {
             format: match self.heads {
-                _ if self.limits.is_some() => 5,
+                _ if self.limits.is_some() || is_large(self) => 5,
                 _ if self.tf_idf.is_some() => 4,
                 Some(_) => 3,
                 None if is_default(&self.reading) && self.words.is_none() => 1,
@@ -182,7 +185,7 @@ impl Model {
             training: self.training.clone(),
         };
         let json = serde_json::to_string(&header).map_err(|e| cannot_write(&e))?;
-        let weights: Vec<u8> = self.weights.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let (weights_type, weights) = narrow_weights(self);
         let features: Vec<u8> = self.features.iter().flat_map(|f| f.to_le_bytes()).collect();
         let seen: Vec<u8> =
             self.seen.runs.iter().flat_map(|&(a, b)| [a, b]).flat_map(u32::to_le_bytes).collect();
@@ -190,10 +193,9 @@ impl Model {
         let view =
             |dtype, length, bytes| TensorView::new(dtype, vec![length], bytes).map_err(|e| cannot_write(&e));
         let (names, ends, others) = self.words.as_ref().map(word_bytes).unwrap_or_default();
-        // safetensors orders tensors by decreasing size of their type, then by name. So the checksum comes
-        // last.
+        // safetensors orders tensors by decreasing size of their type, then by name: the checksum comes last.
         let mut tensors = vec![
-            ("weights", view(Dtype::F64, self.weights.len(), &weights)?),
+            ("weights", view(weights_type, self.weights.len(), &weights)?),
             ("bias", view(Dtype::F64, 1, &bias)?),
             ("features", view(Dtype::U32, self.features.len(), &features)?),
             ("seen", view(Dtype::U32, 2 * self.seen.runs.len(), &seen)?),
@@ -204,10 +206,11 @@ impl Model {
             tensors.push(("names", view(Dtype::U8, names.len(), &names)?));
             tensors.push(("others", view(Dtype::U64, others.len() / 8, &others)?));
         }
+        let (ids_type, ids) = narrow_ids(self);
         let of_heads = self.heads.as_ref().map(head_bytes);
-        if let (Some(heads), Some([ends, ids, biases, thresholds])) = (&self.heads, &of_heads) {
+        if let (Some(heads), Some([ends, biases, thresholds])) = (&self.heads, &of_heads) {
             tensors.push(("head_ends", view(Dtype::U64, heads.ends.len(), ends)?));
-            tensors.push(("head_ids", view(Dtype::U32, heads.ids.len(), ids)?));
+            tensors.push(("head_ids", view(ids_type, heads.ids.len(), &ids)?));
             tensors.push(("head_biases", view(Dtype::F64, heads.biases.len(), biases)?));
             if let Some(own) = &heads.thresholds {
                 tensors.push(("head_thresholds", view(Dtype::F64, own.len(), thresholds)?));
@@ -298,7 +301,7 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
         Ok(tensor) if tensor.dtype() == dtype && tensor.shape().len() == 1 => Ok(tensor.data()),
         _ => Err(broken(&format!("tensor '{name}'"))),
     };
-    let weights = f64s(get("weights", Dtype::F64)?);
+    let weights = read_weights(&tensors).ok_or_else(|| broken("tensor 'weights'"))?;
     let bias = f64s(get("bias", Dtype::F64)?);
     let features = u32s(get("features", Dtype::U32)?);
     let runs: Vec<(u32, u32)> =
@@ -314,7 +317,8 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     let heads = match header.heads.take() {
         None => None,
         Some(names) => {
-            let (ends, ids) = (u64s(get("head_ends", Dtype::U64)?), u32s(get("head_ids", Dtype::U32)?));
+            let ids = read_ids(&tensors).ok_or_else(|| broken("tensor 'head_ids'"))?;
+            let ends = u64s(get("head_ends", Dtype::U64)?);
             let biases = f64s(get("head_biases", Dtype::F64)?);
             let tuned = tensors.tensor("head_thresholds").is_ok();
             let thresholds = if tuned { Some(f64s(get("head_thresholds", Dtype::F64)?)) } else { None };
@@ -371,20 +375,13 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
     let tf_idf = match header.log_counts {
         None => None,
         Some(log) => {
-            let idf = f64s(get("seen_idf", Dtype::F64)?);
-            let fits = match &words {
-                Some(words) => words.idf.is_some() && idf.is_empty(),
-                None => idf.len() as u64 == seen.len(),
-            };
-            if !fits || !idf.iter().all(|x| x.is_finite()) {
-                return Err(broken("one finite idf a feature"));
-            }
-            Some(TfIdf { log, idf })
+            let tf_idf = TfIdf { log, idf: f64s(get("seen_idf", Dtype::F64)?) };
+            let fits = tf_idf_fits(&tf_idf, words.as_ref(), &seen);
+            Some(fits.then_some(tf_idf).ok_or_else(|| broken("one finite idf a feature"))?)
         }
     };
     Spec::parse(&header.training.schedule).map_err(|e| broken(&e.to_string()))?;
-    let Header { classes, limits, reading, counting, training, .. } = header;
-    let bias = bias[0];
+    let (Header { classes, limits, reading, counting, training, .. }, bias) = (header, bias[0]);
     Ok(Model {
         features,
         weights,
@@ -400,16 +397,4 @@ fn read(bytes: &[u8], json: &str) -> std::result::Result<Model, Refusal> {
         counting,
         training,
     })
-}
-
-fn f64s(bytes: &[u8]) -> Vec<f64> {
-    bytes.chunks_exact(8).map(|eight| f64::from_le_bytes(eight.try_into().unwrap_or_default())).collect()
-}
-
-fn u64s(bytes: &[u8]) -> Vec<u64> {
-    bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().unwrap_or_default())).collect()
-}
-
-fn u32s(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap_or_default())).collect()
 }

@@ -1,7 +1,7 @@
 //! The tensors of a model whose features have names.
 
 use crate::data::vocabulary::Vocabulary;
-use crate::model::Words;
+use crate::model::{Seen, TfIdf, Words};
 
 /// The tensors `names`, `name_ends` and `others`.
 pub(super) fn word_bytes(words: &Words) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
@@ -28,4 +28,13 @@ pub(super) fn read_words(names: &[u8], ends: Vec<u64>, others: Vec<u64>) -> Opti
         others,
         idf: None,
     })
+}
+
+/// Whether each feature has one finite idf: in the words, if there are any, else here.
+pub(super) fn tf_idf_fits(tf_idf: &TfIdf, words: Option<&Words>, seen: &Seen) -> bool {
+    let fits = match words {
+        Some(words) => words.idf.is_some() && tf_idf.idf.is_empty(),
+        None => tf_idf.idf.len() as u64 == seen.len(),
+    };
+    fits && tf_idf.idf.iter().all(|x| x.is_finite())
 }
