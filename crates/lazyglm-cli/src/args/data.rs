@@ -52,10 +52,10 @@ pub struct Stats {
     #[command(flatten)]
     pub reading: ReadConfig,
     /// Number of threads for reading [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
     pub threads: Option<u32>,
     /// Print no notes and no warnings
-    #[arg(long, help_heading = "Output")]
+    #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
@@ -79,9 +79,9 @@ pub struct Convert {
     #[command(flatten)]
     pub reading: ReadConfig,
     /// Number of threads for reading [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
     pub threads: Option<u32>,
     /// Print no notes and no warnings
-    #[arg(long)]
+    #[arg(short, long)]
     pub quiet: bool,
 }

@@ -38,7 +38,7 @@ pub struct Predict {
     #[arg(long)]
     pub strict: bool,
     /// Print no notes and no warnings
-    #[arg(long)]
+    #[arg(short, long)]
     pub quiet: bool,
     /// Print the time of each stage on standard error: read, evaluate and write
     #[arg(long)]
@@ -89,7 +89,7 @@ pub struct Evaluate {
     #[arg(long)]
     pub strict: bool,
     /// Print no notes and no warnings
-    #[arg(long)]
+    #[arg(short, long)]
     pub quiet: bool,
     /// Print the results as one JSON object
     #[arg(long)]
@@ -146,7 +146,7 @@ pub struct Certify {
     #[arg(long, value_name = "F")]
     pub format: Option<String>,
     /// Print no notes and no warnings
-    #[arg(long)]
+    #[arg(short, long)]
     pub quiet: bool,
     /// Print the results as one JSON object
     #[arg(long)]

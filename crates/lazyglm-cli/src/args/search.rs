@@ -36,7 +36,7 @@ fn for_search(arg: Arg) -> Arg {
 
 /// Arguments of `lazyglm tune`.
 #[derive(ClapArgs)]
-#[command(after_help = names(), mut_args(for_search))]
+#[command(after_help = "All flags: lazyglm tune --help", after_long_help = names(), mut_args(for_search))]
 pub struct Tune {
     /// The arguments of `train`.
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub enum Choose {
 
 /// Arguments of `lazyglm path`.
 #[derive(ClapArgs)]
-#[command(after_help = names(), mut_args(for_search))]
+#[command(after_help = "All flags: lazyglm path --help", after_long_help = names(), mut_args(for_search))]
 pub struct Path {
     /// The arguments of `train`.
     #[command(flatten)]

@@ -4,14 +4,54 @@ use super::choices::{Limit, Method, Multiclass, Order, Precision, Task, Threshol
 use super::data::ReadConfig;
 use super::tables::names;
 use super::values::{size, tolerance};
-use clap::Args as ClapArgs;
+use clap::{Arg, Args as ClapArgs};
 use lazyglm::Solver;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// Examples below the help of `train`.
+const EXAMPLES: &str = "\
+Examples:
+  lazyglm train mails.txt -o spam.model                 choose solver and penalty on held-out rows
+  lazyglm train data.svm --l1 1e-5 --l2 1e-6 -o model   find the optimum for this penalty
+  lazyglm train prices.csv --target price -o model      predict numbers of a table
+";
+
+/// The flags that `-h` shows. `--help` shows all.
+const COMMON: [&str; 18] = [
+    "data",
+    "output",
+    "loss",
+    "task",
+    "l1",
+    "l2",
+    "class_weight",
+    "solver",
+    "tolerance",
+    "epochs",
+    "validation",
+    "format",
+    "target",
+    "scale",
+    "memory",
+    "threads",
+    "quiet",
+    "json",
+];
+
+/// Hides rare flags from `-h`.
+fn for_short_help(arg: Arg) -> Arg {
+    let is_rare = !COMMON.contains(&arg.get_id().as_str());
+    arg.hide_short_help(is_rare)
+}
+
 /// Arguments of `lazyglm train`.
 #[derive(ClapArgs)]
-#[command(after_help = names())]
+#[command(
+    after_help = format!("{EXAMPLES}\nAll flags, losses, schedules, solvers and formats: lazyglm train --help"),
+    after_long_help = format!("{EXAMPLES}\n{}", names()),
+    mut_args(for_short_help)
+)]
 pub struct Train {
     /// The training data: plain, gzip or zstd; '-' for standard input
     pub data: PathBuf,
@@ -100,7 +140,13 @@ pub struct Train {
     #[arg(long, value_name = "S", help_heading = "Learning")]
     pub schedule: Option<String>,
     /// Starting learning rate, or 'auto' to search for it on a sample of the rows [default: auto]
-    #[arg(long, value_name = "X|auto", help_heading = "Learning", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        alias = "learning-rate",
+        value_name = "X|auto",
+        help_heading = "Learning",
+        allow_negative_numbers = true
+    )]
     pub eta0: Option<String>,
     /// Number of passes over the rows [default: 5; --solver svrg: up to 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Learning")]
@@ -156,14 +202,14 @@ pub struct Train {
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "Data")]
     pub index_base: Option<u32>,
     /// Number of threads for reading and for measuring the objective [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
     pub threads: Option<u32>,
 
     /// Skip the lower bound on the objective that certifies the distance of the model from the optimum, which saves a pass over the rows
     #[arg(long, help_heading = "Output")]
     pub no_certificate: bool,
     /// Print no notes, warnings or progress
-    #[arg(long, help_heading = "Output")]
+    #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]

@@ -199,6 +199,9 @@ fn help_names_every_flag_of_the_contract() {
             assert!(help.contains(word), "{verb} --help does not tell of {word}");
         }
     }
+    let short = folder.ok("train -h").stdout;
+    assert!(short.lines().count() <= 50 && short.contains("Examples:"), "one screen:\n{short}");
+    assert!(!short.contains("--table-budget") && short.contains("-q, --quiet"), "{short}");
     let train = folder.ok("train --help").stdout;
     for name in
         lazyglm::loss::TABLE.iter().map(|e| e.name).chain(lazyglm::schedule::TABLE.iter().map(|e| e.name))
