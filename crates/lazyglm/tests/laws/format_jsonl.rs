@@ -185,7 +185,7 @@ fn wrong_values_are_refused_with_their_place() {
         "the key 'a.b' stands twice in the object",
         "give each key once",
     );
-    refused("{\"a\": {\"b\": 1}", 16, "the line ends inside the object", SHAPE);
+    refused("{\"a\": {\"b\": 1}", 15, "the line ends inside the object", SHAPE);
     refused("{\"y\": {}}", 7, "the target is an object", "targets are finite numbers, words, true or false");
     let finite = "write null for a value that is not known";
     refused("{\"a\": NaN}", 7, "'NaN' is not finite", finite);
