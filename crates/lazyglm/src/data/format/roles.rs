@@ -2,7 +2,8 @@
 
 use super::columns::{ColumnKind, Known};
 use super::{FormatSpec, Holds};
-use crate::util::error::excerpt;
+use crate::util::error::{Error, Result, excerpt};
+use crate::util::parameter::Parameter;
 
 /// Most names that a note lists per kind of column.
 const SHOWN: usize = 8;
@@ -55,6 +56,20 @@ impl FormatSpec {
         };
         let kinds: Vec<String> = KINDS.iter().filter_map(of_kind).collect();
         (!kinds.is_empty()).then(|| format!("columns: {}", kinds.join(", ")))
+    }
+
+    /// Rejects columns of text with weights by document frequency, which are for the format `text` alone.
+    pub(super) fn without_idf_columns(self) -> Result<FormatSpec> {
+        let idf = Known::of(&self).is_some_and(|known| {
+            known.columns.iter().any(|column| column.text.as_ref().is_some_and(|text| text.idf))
+        });
+        match idf {
+            false => Ok(self),
+            true => {
+                let what = "idf=yes is for the format text, not for columns of text";
+                Err(Error::call(what, format!("leave idf=yes out of {}", Parameter::Text)))
+            }
+        }
     }
 
     /// Whether a column is one of text.

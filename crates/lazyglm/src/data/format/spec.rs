@@ -325,5 +325,5 @@ impl FormatSpec {
 /// assert!(error.to_string().contains("did you mean 'svmlight'?"));
 /// ```
 pub fn open(opening: &Opening) -> Result<FormatSpec> {
-    (entry(opening)?.open)(opening)
+    (entry(opening)?.open)(opening)?.without_idf_columns()
 }

@@ -25,8 +25,7 @@ pub(super) use sample::Sample;
 use super::names::push_part;
 use super::text::{self, Terms};
 use super::{Parsed, ReadOptions, Text};
-use crate::util::error::{Error, Result};
-use crate::util::parameter::Parameter;
+use crate::util::error::Result;
 use serde::{Deserialize, Serialize};
 
 /// A column of a table.
@@ -173,16 +172,10 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// The options for columns. Weights by document frequency are for the format `text` alone.
+    /// The options for columns.
     pub fn of(asked: &ReadOptions) -> Result<Wanted> {
         let text = text::read_options(asked.text.as_deref().unwrap_or_default())?;
-        match text.idf {
-            false => Ok(Wanted { missing: asked.missing.unwrap_or_default(), text }),
-            true => {
-                let what = "idf=yes is for the format text, not for columns of text";
-                Err(Error::call(what, format!("leave idf=yes out of {}", Parameter::Text)))
-            }
-        }
+        Ok(Wanted { missing: asked.missing.unwrap_or_default(), text })
     }
 
     /// A column that was asked for.
