@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// How to read data.
 #[derive(ClapArgs)]
 pub struct ReadConfig {
-    /// Data format, from the list below [default: by file name, or by the first bytes]
+    /// Data format [default: by file name, or by the first bytes]
     #[arg(long, value_name = "F", help_heading = "Data")]
     pub format: Option<String>,
     /// Column that holds the target (csv, jsonl, parquet) [default: target, label, y or class]

@@ -7,28 +7,44 @@ use clap::{Arg, Args as ClapArgs, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The argument with this help, in `-h` and in `--help`.
+fn told(arg: Arg, text: impl Into<String>) -> Arg {
+    let text = text.into();
+    arg.help(text.clone()).long_help(text)
+}
+
 /// Replaces the help of arguments whose default differs from that of `train`, and hides those that no search supports.
 fn for_search(arg: Arg) -> Arg {
     let several = "one or several: A,B,C or LOW..HIGH:N";
     match arg.get_id().as_str() {
-        "l1" => arg.help(format!(
-            "λ₁, the weight of the ℓ₁ penalty ‖w‖₁, {several} [default: values from λ₁_max down to 1e-5·λ₁_max]"
-        )),
-        "l2" => arg.help(format!(
-            "λ₂, the weight of the ℓ₂ penalty ½‖w‖², {several} [default: by --l1-ratio; 1e-6 for --solver sgd]"
-        )),
-        "solver" => arg.help(
+        "l1" => told(
+            arg,
+            format!(
+                "λ₁, the weight of the ℓ₁ penalty ‖w‖₁, {several} [default: values from λ₁_max down to 1e-5·λ₁_max]"
+            ),
+        ),
+        "l2" => told(
+            arg,
+            format!(
+                "λ₂, the weight of the ℓ₂ penalty ½‖w‖², {several} [default: by --l1-ratio; 1e-6 for --solver sgd]"
+            ),
+        ),
+        "solver" => told(
+            arg,
             "Training algorithm: newton (the optimum of each penalty) or sgd (all models in one pass) [default: newton; sgd \
              if --method, --schedule, --eta0, --epochs or --order is given]",
         ),
         "tolerance" => {
-            arg.help("Relative distance from the optimum at which --solver newton stops [default: 1e-4]")
+            told(arg, "Relative distance from the optimum at which --solver newton stops [default: 1e-4]")
         }
-        "eta0" => arg.help(format!(
-            "Starting learning rate of --solver sgd, {several}; or 'auto' to search for one on a sample of the rows \
+        "eta0" => told(
+            arg,
+            format!(
+                "Starting learning rate of --solver sgd, {several}; or 'auto' to search for one on a sample of the rows \
              [default: auto]"
-        )),
-        "epochs" => arg.help("Number of passes of --solver sgd over the rows [default: 5]"),
+            ),
+        ),
+        "epochs" => told(arg, "Number of passes of --solver sgd over the rows [default: 5]"),
         "update" | "early_stop" | "average" | "runs" | "table_budget" | "no_certificate" => arg.hide(true),
         _ => arg,
     }

@@ -55,14 +55,13 @@ fn for_short_help(arg: Arg) -> Arg {
 pub struct Train {
     /// The training data: plain, gzip or zstd; '-' for standard input
     pub data: PathBuf,
-    /// File to write the model to (without it, no model is written)
+    /// File to write the model to
     #[arg(short, long, value_name = "MODEL")]
     pub output: Option<PathBuf>,
-    /// The loss: 'auto', or one from the list below
+    /// The loss: auto, or a name from `lazyglm list losses`
     #[arg(long, default_value = "auto", value_name = "L", help_heading = "Objective")]
     pub loss: String,
-    /// What the targets are: classes (classify), numbers (regress), or sets of labels (multilabel)
-    /// [default: classes if they are text or two; else numbers]
+    /// What the targets are [default: classes if they are text or two; else numbers]
     #[arg(long, value_enum, value_name = "TASK", help_heading = "Objective")]
     pub task: Option<Task>,
     /// How to train more than two classes: one model per class against all others (ovr), or one softmax model (softmax)
@@ -80,10 +79,14 @@ pub struct Train {
     /// --validation gives, or the choice of a penalty
     #[arg(long, value_enum, default_value_t = Limit::Auto, value_name = "L", help_heading = "Objective")]
     pub limit_predictions: Limit,
-    /// λ₁, the weight of the ℓ₁ penalty ‖w‖₁ [default: 0 if --l2 is given; else chosen by --solver auto, 1e-6 for other solvers]; tune and path take several: A,B,C or LOW..HIGH:N
+    /// λ₁, the weight of the ℓ₁ penalty ‖w‖₁ [default: chosen by --solver auto]
+    ///
+    /// 0 if --l2 is given; 1e-6 for solvers other than auto if it is not.
     #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
     pub l1: Option<String>,
-    /// λ₂, the weight of the ℓ₂ penalty ½‖w‖² [default: 0 if --l1 is given; else chosen by --solver auto, 1e-6 for other solvers]; tune and path take several: A,B,C or LOW..HIGH:N
+    /// λ₂, the weight of the ℓ₂ penalty ½‖w‖² [default: chosen by --solver auto]
+    ///
+    /// 0 if --l1 is given; 1e-6 for solvers other than auto if it is not.
     #[arg(long, value_name = "X", help_heading = "Objective", allow_hyphen_values = true)]
     pub l2: Option<String>,
     /// Train without a bias
@@ -95,7 +98,9 @@ pub struct Train {
     /// File with one offset per row, which is added to the row's score: w·x + b + offset; --offset-column reads them from the data
     #[arg(long, value_name = "FILE", help_heading = "Objective")]
     pub offset: Option<PathBuf>,
-    /// Weight of each class: 'balanced', or CLASS=WEIGHT,CLASS=WEIGHT (1 for a class not named); multiplied with the sample weights
+    /// Weight of each class: 'balanced', or CLASS=WEIGHT,CLASS=WEIGHT
+    ///
+    /// The weight is 1 for a class that is not named. It is multiplied with the sample weights.
     #[arg(long, value_name = "W", help_heading = "Objective", allow_hyphen_values = true)]
     pub class_weight: Option<String>,
 
@@ -123,11 +128,14 @@ pub struct Train {
     /// Start from the weights of this model instead of zero
     #[arg(long, value_name = "MODEL", help_heading = "Learning")]
     pub start: Option<PathBuf>,
-    /// Training algorithm, from the list below [default: auto; sgd if --update, --method, --schedule, --eta0, --epochs, --order,
-    /// --average or --early-stop is given]
+    /// Training algorithm: auto, newton, sgd, adagrad, ftrl or svrg [default: auto]
+    ///
+    /// The default is sgd if --update, --method, --schedule, --eta0, --epochs, --order, --average or --early-stop is given.
     #[arg(long, value_name = "S", help_heading = "Learning")]
     pub solver: Option<Solver>,
-    /// Relative distance from the optimum at which auto, newton and svrg stop [default: 1e-4; 1e-3 if auto chooses the penalty]
+    /// Relative distance from the optimum at which to stop [default: 1e-4; 1e-3 if auto chooses the penalty]
+    ///
+    /// For the solvers auto, newton and svrg.
     #[arg(long, value_name = "X", value_parser = tolerance, help_heading = "Learning", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
     /// How a step applies the penalty: proximal (fobos) or by its gradient (sgd) [default: fobos]
@@ -170,7 +178,9 @@ pub struct Train {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Learning")]
     pub table_budget: Option<u32>,
 
-    /// Held-out rows, a file or a fraction of the rows (0.1): lazyglm measures their mean unweighted loss after each epoch
+    /// Held-out rows: a file, or a fraction of the rows (0.1)
+    ///
+    /// lazyglm measures their mean unweighted loss after each epoch.
     #[arg(long, value_name = "FILE|FRACTION", help_heading = "Stopping")]
     pub validation: Option<OsString>,
     /// Stop after N epochs without a lower held-out loss, and keep the weights of the best epoch
@@ -187,12 +197,16 @@ pub struct Train {
     /// The model is the same up to rounding, and names features as in the data
     #[arg(long, help_heading = "Data")]
     pub renumber: bool,
-    /// Memory limit, as in 2G or 500M (powers of 1024): rows that do not fit are read one window at a time; held-out rows must
-    /// then come from a file, and need memory of their own. More than two classes and labels need all rows in memory
+    /// Memory limit, as in 2G or 500M: rows that do not fit are read one window at a time
+    ///
+    /// Units are powers of 1024. Held-out rows must then come from a file, and need memory of their own. More than two classes and
+    /// labels need all rows in memory.
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
     pub memory: Option<usize>,
-    /// How to scale values: none; maxabs or std, which divide each feature by its largest magnitude or standard deviation; tfidf,
-    /// for counts; auto takes tfidf if the default solver predicts held-out rows better with it, else none
+    /// How to scale values
+    ///
+    /// maxabs and std divide each feature by its largest magnitude or its standard deviation. tfidf is for counts. auto takes tfidf if the
+    /// default solver predicts held-out rows better with it, else none.
     #[arg(long, default_value = "auto", value_name = "auto|none|maxabs|std|tfidf", help_heading = "Data")]
     pub scale: String,
     /// Number of features [default: up to the highest index]
@@ -201,7 +215,7 @@ pub struct Train {
     /// Index of the first feature; affects the number of features only [default: 0 if an index 0 occurs, else 1]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "Data")]
     pub index_base: Option<u32>,
-    /// Number of threads for reading and for measuring the objective [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Data")]
     pub threads: Option<u32>,
 

@@ -338,3 +338,12 @@ fn classes_are_trained_to_the_optimum_with_a_certificate_and_from_a_start() {
         &["--start is not for"],
     );
 }
+
+#[test]
+fn classes_that_a_line_separates_are_learnt_by_default() {
+    let folder = Folder::with("data.svm", "a 1:1\nb 2:1 1:0.1\nc 3:1\n".repeat(30));
+    for flags in ["", "--multiclass ovr"] {
+        folder.ok(&format!("train data.svm {flags} -o m"));
+        assert_eq!(folder.json("evaluate m data.svm --json")["accuracy"], 1.0, "{flags}");
+    }
+}

@@ -56,7 +56,7 @@ impl<'a> Evaluator<'a> {
     /// The mean gradient over all rows, per column.
     pub(crate) fn total_gradient(&self) -> Vec<f64> {
         let n = self.rows as f64;
-        self.gradients.total().into_iter().map(|[here, _]| here / n).collect()
+        self.gradients.of(0).into_iter().map(|here| here / n).collect()
     }
 
     /// Computes the evaluation from the sums.

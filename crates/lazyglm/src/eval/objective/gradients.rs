@@ -54,8 +54,18 @@ impl<const N: usize> Gradients<N> {
         sums.collect::<Vec<_>>().concat()
     }
 
-    /// The sums over all rows, per column.
-    pub fn total(&self) -> Vec<[f64; N]> {
+    /// The sums over all rows with the l-th derivatives, per column.
+    pub fn of(&self, l: usize) -> Vec<f64> {
+        let one = |j: usize| self.parts.iter().map(|part| part[j][l]).sum();
+        (0..self.parts[0].len()).into_par_iter().with_min_len(CHUNK).map(one).collect()
+    }
+
+    /// The sums over all rows, per column. One part is its own sum: with very many columns, a copy would need as much memory
+    /// again.
+    pub fn total(mut self) -> Vec<[f64; N]> {
+        if self.parts.len() == 1 {
+            return self.parts.pop().unwrap_or_default();
+        }
         let one = |j: usize| {
             let add = |sum: [f64; N], part: &Vec<[f64; N]>| std::array::from_fn(|l| sum[l] + part[j][l]);
             self.parts.iter().fold([0.0; N], add)

@@ -71,7 +71,7 @@ impl Judge<'_> {
             }
         });
         let total = gradients.total();
-        drop((gradients, of_null));
+        drop(of_null);
         let sums = parts.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]]);
         let null = null.with_gradient(total.iter().map(|sums| sums[2]).collect(), examples, loss).figures();
         let found = Sums { total: &total, sums, rows: examples.len() };

