@@ -61,28 +61,18 @@ impl Judge<'_> {
         let kept: Vec<ScoredRow> =
             (0..examples.len()).into_par_iter().with_min_len(CHUNK / 4).map(one).collect();
         let slopes = balanced_slopes(&kept, loss, bias.is_some());
-        let null = self.null_model();
-        let of_null = null.slopes(loss, examples);
-        let mut gradients = Gradients::<4>::new(weights.len(), examples.rows.nonzeros());
-        let parts = gradients.add(examples.rows, |rows, out, sums| {
-            for (i, out) in rows.zip(out) {
-                let here = judge_row(examples, loss, i, kept[i].score, sums);
-                *out = [here, kept[i].weight * slopes[i], of_null(i), 0.0];
+        // With more columns than non-zeros, sums side by side would take more memory than the rows.
+        let (evaluation, worst, gradient) = match weights.len() > examples.rows.nonzeros() {
+            true => {
+                let (evaluation, worst) = self.evaluate_with_worst();
+                (evaluation, worst, self.gradient(|i| kept[i].weight * slopes[i]))
             }
-        });
-        let total = gradients.total();
-        drop(of_null);
-        let sums = parts.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]]);
-        let null = null.with_gradient(total.iter().map(|sums| sums[2]).collect(), examples, loss).figures();
-        let found = Sums { total: &total, sums, rows: examples.len() };
-        let (evaluation, worst) = found.evaluation(weighted_penalty, weights, bias.is_some(), Some(null));
-        let n = examples.len() as f64;
+            false => self.all_gradients(&kept, &slopes),
+        };
         let bound = |slopes: &[f64], gradient: &[f64]| {
             let dual = Dual { kept: &kept, slopes, gradient, loss, weighted_penalty };
             certificate(&evaluation, worst).with_dual(dual)
         };
-        let gradient: Vec<f64> = total.iter().map(|sums| sums[1] / n).collect();
-        drop(total);
         let plain = bound(&slopes, &gradient);
         if let Some(known) = known {
             return (evaluation, plain.at_least(known));
@@ -97,6 +87,28 @@ impl Judge<'_> {
             idle < 2 && !close_enough(&best)
         });
         (evaluation, best)
+    }
+
+    /// The evaluation, and the mean gradient of the dual point, in one pass: the gradients at the weights, at the dual point and
+    /// of the null model side by side.
+    fn all_gradients(&self, kept: &[ScoredRow], slopes: &[f64]) -> (Evaluation, Worst, Vec<f64>) {
+        let &Judge { examples, loss, weighted_penalty, weights, bias } = self;
+        let null = self.null_model();
+        let of_null = null.slopes(loss, examples);
+        let mut gradients = Gradients::<4>::new(weights.len(), examples.rows.nonzeros());
+        let parts = gradients.add(examples.rows, |rows, out, sums| {
+            for (i, out) in rows.zip(out) {
+                let here = judge_row(examples, loss, i, kept[i].score, sums);
+                *out = [here, kept[i].weight * slopes[i], of_null(i), 0.0];
+            }
+        });
+        drop(of_null);
+        let (total, n) = (gradients.total(), examples.len() as f64);
+        let sums = parts.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]]);
+        let null = null.with_gradient(total.iter().map(|sums| sums[2]).collect(), examples, loss).figures();
+        let found = Sums { total: &total, sums, rows: examples.len() };
+        let (evaluation, worst) = found.evaluation(weighted_penalty, weights, bias.is_some(), Some(null));
+        (evaluation, worst, total.iter().map(|sums| sums[1] / n).collect())
     }
 
     /// The mean gradient of the given loss derivatives.
