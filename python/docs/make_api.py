@@ -38,7 +38,7 @@ PARAMETERS = {
     "solver": "'sgd', or another solver of the program ('newton', …), which copies the rows and chooses rates itself; a search knows 'newton' and 'sgd'",
     "scale": "'maxabs' or 'std': divide features while learning; `coef_` is in units of the data",
     "penalty_factor": "a factor of the penalty for each feature; not for 'sgd'",
-    "intercept_rate": "with 'sgd', the rate of the intercept in the end, as a multiple of that of the weights; it begins at 1. None: 0.01 for classifiers on sparse X, else 1",
+    "intercept_rate": "with 'sgd', the rate of the intercept in the end, as a multiple of that of the weights; below 1, it begins at 1 and falls within some thousand rows",
     "alphas": "the penalties to try, or how many",
     "eps": "the smallest alpha of an automatic grid, relative to the smallest at which l1_ratio=1 makes all weights zero",
     "cv": "the number of folds, a splitter, or pairs of training and held-out rows",

@@ -60,9 +60,9 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         the weights of the scaled features. ``coef_`` is in the units of the data.
     penalty_factor : array-like of shape (n_features,) or None, default=None
         A factor of the penalty for each feature (0: free); not for solver='sgd'.
-    intercept_rate : float or None, default=None
-        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. It begins at 1 and falls
-        within some thousand rows. None is 1: targets may lie anywhere.
+    intercept_rate : float, default=1.0
+        With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. Below 1, it begins at 1 and
+        falls within some thousand rows. scikit-learn has 0.01 for sparse X, from the first row on.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         solver: str = "sgd",
         scale: str | None = None,
         penalty_factor: Any = None,
-        intercept_rate: float | None = None,
+        intercept_rate: float = 1.0,
     ) -> None:
         self._keep(locals())
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -32,10 +31,6 @@ LOSSES = {
     "quantile": "quantile:tau={quantile}",
     "poisson": "poisson",
 }
-
-
-# The rate of the intercept on sparse rows in the end, as a multiple of that of the weights: scikit-learn's constant.
-SPARSE_INTERCEPT_RATE = 0.01
 
 
 class Seen:
@@ -246,12 +241,6 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             return self._new_learners(coef, np.ravel(self.intercept_), self._single(coef.dtype), t=steps)
         return self._learners
 
-    def _intercept_rate(self, X: Any) -> float:
-        """The rate of the intercept, as a multiple of that of the weights."""
-        if self.intercept_rate is not None:
-            return float(self.intercept_rate)
-        return SPARSE_INTERCEPT_RATE if sp.issparse(X) and is_classifier(self) else 1.0
-
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
             return int(self.random_state)
@@ -291,7 +280,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             "shuffle": bool(self.shuffle),
             "seed": (seed := self._seed()),
             "threads": self._threads(),
-            "intercept_rate": self._intercept_rate(X),
+            "intercept_rate": float(self.intercept_rate),
         }
         with _show.watching(self, len(learners) * epochs, _show.epochs_of(len(learners))) as watch:
             outcomes = learn(lent(X), aim.targets, aim.weights, aim.offsets, held_out, learners, aim.class_weights, options, watch)

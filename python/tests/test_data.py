@@ -126,7 +126,7 @@ def test_frames_of_numbers(library, tmp_path):
     frames = pytest.importorskip(library)
     columns = {name: X.toarray()[:, k] for k, name in enumerate("abc")}
     frame = frames.table(columns) if library == "pyarrow" else frames.DataFrame(columns)
-    model = SGDClassifier(random_state=1, max_iter=3, tol=None, intercept_rate=0.01).fit(frame, Y)  # that of sparse rows
+    model = SGDClassifier(random_state=1, max_iter=3, tol=None).fit(frame, Y)
     assert np.array_equal(model.coef_, fitted().coef_)
     assert list(model.feature_names_in_) == list("abc")
     assert np.array_equal(model.decision_function(frame), fitted().decision_function(X))

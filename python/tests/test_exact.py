@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 from lazyglm import SGDClassifier, SGDRegressor
-from lazyglm._sgd import SPARSE_INTERCEPT_RATE
 
 RATES = ["constant", "optimal", "invscaling", "adaptive"]
 
@@ -36,7 +35,7 @@ SLOPES = {
 
 def slowly(
     X, y, loss, *, l1, l2, alpha, rate, eta0=0.05, power_t=0.4, method="fobos", epochs=2, weights=None, average=0,
-    least=SPARSE_INTERCEPT_RATE,
+    least=1,
 ):  # fmt: skip
     """Every weight at every step, by the formulas; ``least`` is the rate of the intercept in the end."""
     X, slope = X.toarray(), SLOPES[loss]
@@ -71,7 +70,8 @@ def test_lazy_is_what_a_slow_loop_does(loss, rate, method):
         loss, penalty="elasticnet", alpha=alpha, l1_ratio=ratio, max_iter=2, tol=None, shuffle=False, epsilon=0.3,
         learning_rate=rate, eta0=0.05, power_t=0.4, method=method, **options,
     ).fit(X, targets)  # fmt: skip
-    least = 1 if estimator is SGDRegressor else SPARSE_INTERCEPT_RATE
+    least = 0.01 if loss == "log_loss" else 1
+    model.set_params(intercept_rate=least).fit(X, targets)
     w, b = slowly(X, targets, loss, l1=alpha * ratio, l2=alpha * (1 - ratio), alpha=alpha, rate=rate, method=method, least=least)
     np.testing.assert_allclose(model.coef_.ravel(), w, rtol=1e-9, atol=1e-13)
     np.testing.assert_allclose(model.intercept_[0], b, rtol=1e-9, atol=1e-13)
@@ -251,7 +251,7 @@ def test_early_stopping_holds_rows_out(estimator):
 
 def test_weights_do_not_depend_on_how_the_matrix_is_kept():
     X, y = data()
-    options = dict(penalty="elasticnet", alpha=0.01, random_state=1, max_iter=3, tol=None, intercept_rate=1)
+    options = dict(penalty="elasticnet", alpha=0.01, random_state=1, max_iter=3, tol=None)
     model = SGDClassifier(**options).fit(X, y)
     wide = X.copy()
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)

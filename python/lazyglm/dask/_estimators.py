@@ -36,7 +36,7 @@ UNUSED: dict[str, Any] = {
     "method": "fobos",
     "scale": None,
     "penalty_factor": None,
-    "intercept_rate": None,
+    "intercept_rate": 1.0,
 }
 #: Those of the rate, which comes from the data: words, and no error.
 OF_THE_RATE = ("learning_rate", "eta0", "power_t")
@@ -196,7 +196,7 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
         eta0: float = 0.01, power_t: float = 0.5, early_stopping: bool = False, validation_fraction: float = 0.1,
         n_iter_no_change: int = 5, class_weight: dict[Any, float] | str | None = None, warm_start: bool = False,
         average: bool | int = False, method: str = "fobos", precision: str | None = None, progress: bool = False,
-        scale: str | None = None, penalty_factor: Any = None, intercept_rate: float | None = None,
+        scale: str | None = None, penalty_factor: Any = None, intercept_rate: float = 1.0,
         client: Any = None, solver: str = "rounds", checkpoint: Any = None, timeout: float = 3600.0,
     ) -> None:  # fmt: skip
         self._keep(locals())
@@ -247,7 +247,7 @@ class DaskSGDRegressor(DaskLinear, SGDRegressor):
         power_t: float = 0.25, early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         warm_start: bool = False, average: bool | int = False, quantile: float = 0.5, method: str = "fobos",
         precision: str | None = None, progress: bool = False, scale: str | None = None, penalty_factor: Any = None,
-        intercept_rate: float | None = None,
+        intercept_rate: float = 1.0,
         client: Any = None, solver: str = "rounds", checkpoint: Any = None, timeout: float = 3600.0,
     ) -> None:  # fmt: skip
         self._keep(locals())
