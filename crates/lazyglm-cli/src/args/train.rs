@@ -75,7 +75,7 @@ pub struct Train {
     /// a fifth of the rows, which then are trained on a second time
     #[arg(long, value_enum, default_value_t = Thresholds::Zero, value_name = "T", help_heading = "Objective")]
     pub thresholds: Thresholds,
-    /// Limit predictions of numbers to the range of the training targets; auto: where that lowers the loss on held-out rows, which
+    /// Limit predictions of numbers to the range of the training targets; auto: where that lowers the loss on held-out rows by 1 %, which
     /// --validation gives, or the choice of a penalty
     #[arg(long, value_enum, default_value_t = Limit::Auto, value_name = "L", help_heading = "Objective")]
     pub limit_predictions: Limit,

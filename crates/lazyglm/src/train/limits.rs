@@ -4,8 +4,9 @@
 //! ŷ = min(max(link⁻¹(w·x + b), min y), max y)
 //! ```
 //!
-//! If the target of a new row is within the range, a limited prediction is never farther from it. So limits are wrong only
-//! where targets go beyond those of training, and held-out rows tell.
+//! If the target of a new row is within the range, a limited prediction is never farther from it. Held-out rows are mostly
+//! within it, so that limits seem to help a little on any data, and hide what a model says of rows beyond. So the gain must be
+//! worth it.
 
 use crate::eval::held_out::{limited_losses, row_losses};
 use crate::model::trained::Trained;
@@ -16,6 +17,9 @@ use crate::problem::source::Problem;
 use crate::problem::task::{Targets, Task};
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
+
+/// Relative decrease of the held-out loss from which on predictions are limited.
+const WORTH: f64 = 0.01;
 
 /// Rejects limits for anything but numbers, before training.
 pub(super) fn check(problem: &dyn Problem, settings: &Settings) -> Result<()> {
@@ -68,7 +72,7 @@ pub(super) fn decide(
         [mean(row_losses(held, &head)), mean(limited_losses(held, &head, limits))]
     });
     let measured = measured.or(trained.with_limits);
-    let better = measured.is_some_and(|[without, with]| with < without);
+    let better = measured.is_some_and(|[without, with]| with < (1.0 - WORTH) * without);
     if settings.limit_predictions == Some(true) || better {
         let [low, high] = range;
         let why = match measured {

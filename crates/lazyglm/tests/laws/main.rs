@@ -51,5 +51,6 @@ mod shard;
 mod shrink;
 mod softmax_newton;
 mod solvers;
+mod tf_idf;
 mod toy;
 mod tune;

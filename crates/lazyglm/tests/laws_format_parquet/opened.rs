@@ -179,8 +179,11 @@ fn a_table_is_read_like_the_csv_file_that_a_model_learnt_from_and_its_cells_are_
         };
         let (mut cells, reading) =
             (Vec::new(), ReadConfig { recipe: known.clone(), ..ReadConfig::default() });
-        for_each_block(&path, &asked, Some(&reading), |block| Ok(cells.extend(block.copied.clone())))
-            .unwrap();
+        for_each_block(&path, &asked, Some(&reading), |block| {
+            cells.extend(block.copied.clone());
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(cells.concat(), "31.5p1nop2yes0p3no-2p4yes");
         let asked = ReadOptions { copy: vec!["town".into()], ..ReadOptions::default() };
         let told = read(&path, &asked, Some(&known)).unwrap_err();

@@ -3,7 +3,7 @@
 use super::batches::{Next, Table, catch_panics};
 use super::values::words;
 use crate::util::error::{Error, Place, Result, excerpt};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use std::path::Path;
 
 /// Number of rows per read.
