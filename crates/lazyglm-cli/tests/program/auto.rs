@@ -225,3 +225,16 @@ fn separable_classes_without_a_penalty_are_said_to_have_no_minimum() {
     let report = folder.json("train a.svm --l1 0 --json --quiet");
     assert_eq!((report["stop"].as_str(), report["epochs"].as_u64() < Some(50)), (Some("no-minimum"), true));
 }
+
+#[test]
+fn a_loss_below_zero_gets_a_penalty_like_any_other() {
+    let folder = Folder::with("count.svm", "1 1:1\n9 1:3\n".repeat(20)); // counts whose log-likelihood is positive
+    let report = folder.json("train count.svm -o m --loss poisson --json");
+    let number = |key: &str| report[key].as_f64().unwrap();
+    assert!(number("objective") < 0.0 && number("l1") >= 0.0 && number("l2") >= 0.0, "{report}");
+    let tried = report["tried"].as_array().unwrap();
+    let loss = |tried: &serde_json::Value| tried["loss"].as_f64().unwrap();
+    let lowest = tried.iter().map(loss).fold(f64::INFINITY, f64::min);
+    let chosen = tried.iter().find(|tried| tried["chosen"] == true).map(loss).unwrap();
+    assert!(chosen <= lowest + 2e-3 * lowest.abs(), "{chosen} of {lowest}: {report}");
+}

@@ -72,7 +72,7 @@ pub(super) fn decide(
         [mean(row_losses(held, &head)), mean(limited_losses(held, &head, limits))]
     });
     let measured = measured.or(trained.with_limits);
-    let better = measured.is_some_and(|[without, with]| with < (1.0 - WORTH) * without);
+    let better = measured.is_some_and(|[without, with]| with < without - WORTH * without.abs());
     if settings.limit_predictions == Some(true) || better {
         let [low, high] = range;
         let why = match measured {

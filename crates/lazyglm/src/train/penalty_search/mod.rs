@@ -21,6 +21,7 @@ use super::told::told;
 use crate::eval::objective::{NullHeads, NullModel};
 use crate::model::report::Tried;
 use crate::problem::heads::Head;
+use crate::problem::loss::Admits;
 use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
@@ -80,7 +81,7 @@ pub(super) fn choose(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Choice> {
     let null = null(task, settings.bias);
-    let units = units_of(&null);
+    let units = units_of(task, &null);
     let split = Split::new(task, settings, SHARE, LEAST_ROWS);
     let folds = units.map_or_else(Vec::new, |_| split.folds());
     let (Some(units), false) = (units, folds.is_empty() || task.len() < 10) else {
@@ -105,7 +106,7 @@ pub(super) fn lowest_loss(
 ) -> Option<[f64; 2]> {
     let lowest = |task: &Task, tell: &(dyn Fn(Tried) + Sync)| {
         let null = null(task, settings.bias);
-        let units = units_of(&null)?;
+        let units = units_of(task, &null)?;
         let mut folds = Split::new(task, settings, SHARE / 4, LEAST_ROWS / 4).folds();
         folds.truncate(2); // the same rows in both tasks: the difference is known better than either loss
         let search = Search { task, settings, units, null: &null, tell };
@@ -121,9 +122,25 @@ pub(super) fn lowest_loss(
 }
 
 /// The units of the penalties, unless the null model has no gradient or an infinite objective.
-fn units_of(null: &NullHeads) -> Option<ElasticNet> {
-    let units = ElasticNet { l1: null.l1_max, l2: null.squares / null.baseline };
-    (units.l1 > 0.0 && units.l2.is_finite()).then_some(units)
+fn units_of(task: &Task, null: &NullHeads) -> Option<ElasticNet> {
+    let units = ElasticNet { l1: null.l1_max, l2: null.squares / (null.baseline - least_loss(task)) };
+    (units.l1 > 0.0 && units.l2 > 0.0 && units.l2.is_finite()).then_some(units)
+}
+
+/// The mean loss if every row had its best score. It is zero but for losses with a log link, whose values may be negative.
+fn least_loss(task: &Task) -> f64 {
+    let rows = task.numbers().iter().enumerate();
+    match task.loss.admits() {
+        Admits::NonNegative | Admits::Positive => {
+            rows.map(|(i, &y)| -task.weight(i) * task.loss.conjugate(0.0, y)).sum::<f64>() / task.len() as f64
+        }
+        _ => 0.0,
+    }
+}
+
+/// A loss that is higher by a share of its size.
+fn raised(loss: f64, share: f64) -> f64 {
+    loss + share * loss.abs()
 }
 
 /// Reports each candidate as progress of the search.
@@ -226,7 +243,7 @@ impl Search<'_> {
         let Some(&Looked { held, number, .. }) = found.looked.get(&(ray, k)) else {
             return Err(Kind::Interrupted.into()); // every search tries the middle ray
         };
-        let ftrl = ftrl.filter(|ftrl| ftrl.held.loss() < (1.0 - MARGIN) * held.loss());
+        let ftrl = ftrl.filter(|ftrl| ftrl.held.loss() < raised(held.loss(), -MARGIN));
         let best = ftrl.as_ref().map_or(held, |ftrl| ftrl.held);
         let with_limits = Some(best.with_limits());
         let (mut place, lead, mut tried) = (found.place(), found.lead, found.tried);
@@ -303,7 +320,7 @@ impl Found {
     /// the first that was tried.
     fn sparsest(&self) -> (usize, i32) {
         let lowest = self.looked.values().map(|looked| looked.held.loss()).fold(f64::INFINITY, f64::min);
-        let near = self.looked.iter().filter(|(_, looked)| looked.held.loss() <= (1.0 + SLACK) * lowest);
+        let near = self.looked.iter().filter(|(_, looked)| looked.held.loss() <= raised(lowest, SLACK));
         near.min_by_key(|(_, looked)| (looked.nonzeros, looked.number))
             .map_or((0, FIRST), |(point, _)| *point)
     }

@@ -1,6 +1,6 @@
 //! The walk along one ray of penalties, from solve to solve.
 
-use super::{FIRST, LAST, RAYS, start_at};
+use super::{FIRST, LAST, RAYS, raised, start_at};
 use crate::model::report::Tried;
 use crate::optim::newton::{Bounds, Reached};
 use crate::problem::heads::Head;
@@ -22,8 +22,8 @@ const WORK: usize = 400;
 /// or this many operations in all, if that is more: a hundred solves on tiny data then take less than 0.2 s.
 const LEAST_WORK: usize = 400_000;
 
-/// Multiple of the lowest loss of another ray above which a ray is left: its best point is half a decade away, or one.
-const HOPELESS: f64 = 1.08;
+/// Share of the lowest loss of another ray by which a ray is left if it is higher: its best point is half a decade away, or one.
+const HOPELESS: f64 = 0.08;
 
 /// The penalty at a point of a ray.
 pub(super) fn penalty(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
             if self.loss(k) < self.loss(best) {
                 best = k;
             }
-            if self.loss(k) > 1.02 * self.loss(best) {
+            if self.loss(k) > raised(self.loss(best), 0.02) {
                 break; // far worse: once is enough
             }
             k += 2;
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
     pub fn climb(&mut self, k: i32, ways: [i32; 2]) -> i32 {
         let mut best = k;
         for way in ways {
-            if self.loss(best) > HOPELESS * self.rival {
+            if self.loss(best) > raised(self.rival, HOPELESS) {
                 break;
             }
             while self.loss(best + way) < self.loss(best) {
