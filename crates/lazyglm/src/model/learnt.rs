@@ -27,8 +27,8 @@ impl Learnt {
         Learnt { columns, weights, bias, heads: None, report }
     }
 
-    /// Transposes weights per head into weights per feature. Of a million weights or more, each is rounded to f32 if that is the
-    /// precision of training, for a file of half the size.
+    /// Transposes weights per head into weights per feature. A model trained in f32 with a million
+    /// weights or more keeps them rounded to f32, which halves its file.
     pub fn many(trained: Trained, targets: HeadTargets, names: &Features, precision: Precision) -> Learnt {
         let Trained { heads, thresholds, report, .. } = trained;
         let mut counts = vec![0; names.columns()];

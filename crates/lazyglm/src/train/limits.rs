@@ -18,7 +18,7 @@ use crate::problem::task::{Targets, Task};
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 
-/// Relative decrease of the held-out loss from which on predictions are limited.
+/// Smallest relative decrease of the held-out loss for which predictions are limited.
 const WORTH: f64 = 0.01;
 
 /// Rejects limits for anything but numbers, before training.

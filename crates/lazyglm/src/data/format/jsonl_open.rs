@@ -51,13 +51,7 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
             format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
-    for name in [&target]
-        .into_iter()
-        .chain(&asked.offset)
-        .chain(&asked.drop)
-        .chain(&asked.categorical)
-        .chain(&asked.text_columns)
-    {
+    for name in asked.named_columns(&target) {
         if !keys.is_empty() && keys.find(name).is_none() {
             return Err(unknown(opening, name, names));
         }

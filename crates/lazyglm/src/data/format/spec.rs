@@ -115,6 +115,14 @@ pub struct ReadOptions {
     pub renumber: bool,
 }
 
+impl ReadOptions {
+    /// The columns that the options name, with this target. Each must be in the data.
+    pub(super) fn named_columns<'a>(&'a self, target: &'a String) -> impl Iterator<Item = &'a String> {
+        let lists = self.drop.iter().chain(&self.categorical).chain(&self.text_columns);
+        [target].into_iter().chain(&self.offset).chain(lists)
+    }
+}
+
 /// The input of format detection for one file.
 ///
 /// ```

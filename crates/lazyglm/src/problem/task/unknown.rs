@@ -67,16 +67,13 @@ pub fn sets_of(
     place: &dyn Fn(usize) -> Place,
     unknown: &mut Unknown,
 ) -> Result<Sets> {
-    sets::known(labels, names, kind == HeadKind::Labels, place, |i, name| match kind {
-        HeadKind::Labels => {
-            unknown.push(i, name, place);
-            Ok(())
-        }
-        _ => {
-            let (name, count) = (excerpt(name), names.len());
-            let what = format!("the target '{name}' is none of the {count} classes that were learnt");
-            Err(Error::data(place(i), what, "give it one of these, or remove the row"))
-        }
+    if kind == HeadKind::Labels {
+        return sets_and_unknown(labels, names, kind, place, unknown);
+    }
+    sets::known(labels, names, false, place, |i, name| {
+        let (name, count) = (excerpt(name), names.len());
+        let what = format!("the target '{name}' is none of the {count} classes that were learnt");
+        Err(Error::data(place(i), what, "give it one of these, or remove the row"))
     })
 }
 

@@ -22,7 +22,7 @@ const WORK: usize = 400;
 /// or this many operations in all, if that is more: a hundred solves on tiny data then take less than 0.2 s.
 const LEAST_WORK: usize = 400_000;
 
-/// Share of the lowest loss of another ray by which a ray is left if it is higher: its best point is half a decade away, or one.
+/// Relative excess over the lowest loss of another ray at which the search leaves a ray.
 const HOPELESS: f64 = 0.08;
 
 /// The penalty at a point of a ray.

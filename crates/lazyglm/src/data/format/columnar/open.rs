@@ -109,13 +109,7 @@ fn choose(nested: &Schema, schema: &Schema, asked: &ReadOptions, file: &Path) ->
             format!("set {} to the name of the target; there are: {some}", Parameter::Target),
         ));
     };
-    for name in [&target]
-        .into_iter()
-        .chain(&asked.offset)
-        .chain(&asked.drop)
-        .chain(&asked.categorical)
-        .chain(&asked.text_columns)
-    {
+    for name in asked.named_columns(&target) {
         if !names.contains(&name.as_str()) && nested.index_of(name).is_err() {
             return Err(unknown(name, names, file));
         }
