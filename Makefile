@@ -41,7 +41,7 @@ python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment 
 	$(INSTALL_WHEEL)
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml python/tests
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-modules --ignore-glob='*/lazyglm/spark/*' --pyargs lazyglm
-	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-glob='*.md' --ignore=python/docs/spark.md python/docs README.md
+	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-glob='*.md' --ignore=docs/python/spark.md --ignore=docs/project docs README.md
 	cd $(WHEEL_ENV) && bin/mypy --config-file $(CURDIR)/python/pyproject.toml
 	cd $(WHEEL_ENV) && bin/stubtest --mypy-config-file $(CURDIR)/python/pyproject.toml \
 		--allowlist $(CURDIR)/python/tests/stubtest-allowlist.txt lazyglm

@@ -289,7 +289,7 @@ def test_bad_columns_and_parameters_are_refused_before_any_job(spark):
 
 
 def test_the_examples_are_true(spark):
-    guide = Path(__file__).parent.parent / "docs" / "spark.md"
+    guide = Path(__file__).parents[2] / "docs" / "python" / "spark.md"
     tried = doctest.testfile(str(guide), module_relative=False, globs={"spark": spark})
     assert tried.attempted > 10
     assert tried.failed == 0

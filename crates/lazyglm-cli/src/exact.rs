@@ -1,13 +1,14 @@
 //! Preparation that `tune` and `path` share if every model is a minimiser: sequences of penalties, and rows in memory.
 
-use crate::args::{Choose, Search, Train};
+use crate::args::{Choose, Search, ShowProgress, Train};
 use crate::plan;
 use crate::print::note;
+use crate::progress::bar;
 use crate::stages::{Stage, Stages};
 use crate::verbs::common::{interrupt, use_threads};
 use crate::verbs::train::{TrainingData, TrainingRows};
 use crate::warm_start::warm_start;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use lazyglm::eval::metrics::Metric;
 use lazyglm::train::search::{ExactPath, ExactPaths, Folds, Held, Numbers, strongest_l1};
 use lazyglm::{
@@ -116,7 +117,12 @@ impl Exact {
             deadline: defaults.budget.map(|budget| started + budget),
             keep_folds: false,
         };
-        let bar = bar(args.quiet);
+        let bar = match args.progress() {
+            ShowProgress::Auto if stderr().is_terminal() => {
+                bar("{percent:>3}% {bar:20.cyan/blue} {eta} left · {pos} of {len} minimisers")
+            }
+            _ => ProgressBar::hidden(),
+        };
         let paths = path.run(&|at| {
             bar.set_length(at.total as u64);
             bar.set_position(at.solved as u64);
@@ -173,16 +179,4 @@ fn sequences(l1: &Numbers, l2: Option<&Numbers>, ratios: &[f64]) -> Vec<Vec<Elas
             ratios.iter().rev().map(|&ratio| down().map(with(ratio)).collect()).collect()
         }
     }
-}
-
-fn bar(quiet: bool) -> ProgressBar {
-    if quiet || !stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(1);
-    let look = "{percent:>3}% {bar:20.cyan/blue} {eta} left · {pos} of {len} minimisers";
-    if let Ok(style) = ProgressStyle::with_template(look) {
-        bar.set_style(style.progress_chars("━╸─"));
-    }
-    bar
 }

@@ -65,6 +65,8 @@ fn run(args: args::Args) -> Result<()> {
         args::Verb::List { table } => print::result(|out| write!(out, "{}", table.text())),
         args::Verb::Demo { data: Some(folder) } => verbs::demo_data::write(&folder),
         args::Verb::Demo { data: None } => verbs::demo::run(),
+        args::Verb::Completions { shell } => verbs::shell::completions(shell),
+        args::Verb::Man { folder } => verbs::shell::man(&folder),
         args::Verb::Bench(args::Bench::Paper(args)) => verbs::bench_paper::run(&args),
         args::Verb::Bench(args::Bench::Lanes(args)) => verbs::bench_lanes::run(&args),
     }

@@ -31,11 +31,11 @@ pub fn warning(quiet: bool, text: &str) {
 }
 
 fn line(level: &str, colour: &str, text: &str) {
-    let (on, off) = match !colour.is_empty() && io::stderr().is_terminal() {
-        true => (colour, "\x1b[0m"),
-        false => ("", ""),
+    let (clear, on, off) = match io::stderr().is_terminal() {
+        true => ("\r\x1b[2K", colour, if colour.is_empty() { "" } else { "\x1b[0m" }), // a spinner may have the line
+        false => ("", "", ""),
     };
-    let _ = writeln!(io::stderr(), "{on}{level}:{off} {text}"); // with standard error gone, there is nobody to tell
+    let _ = writeln!(io::stderr(), "{clear}{on}{level}:{off} {text}"); // with standard error gone, there is nobody to tell
 }
 
 /// A parameter as the program spells it: `--hash-bits`, `--solver sgd`.

@@ -11,6 +11,17 @@ pub enum Multiclass {
     Softmax,
 }
 
+/// How progress is shown on standard error.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShowProgress {
+    /// A bar on a terminal; elsewhere at most one line per second, and none in the first second.
+    Auto,
+    /// A line for each epoch, step and penalty.
+    Lines,
+    /// Nothing.
+    None,
+}
+
 /// What the targets are.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Task {

@@ -8,7 +8,7 @@ mod tables;
 mod train;
 mod values;
 
-pub use choices::{Limit, Method, Multiclass, Order, Precision, Task, Thresholds, Update};
+pub use choices::{Limit, Method, Multiclass, Order, Precision, ShowProgress, Task, Thresholds, Update};
 pub use data::{Convert, ReadConfig, Stats};
 pub use model::{Certify, Evaluate, Inspect, Predict, What};
 pub use search::{Choose, Path, Search, Tune};
@@ -17,6 +17,9 @@ pub use train::Train;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// The version, and what the program is built from and with.
+const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("LAZYGLM_BUILD"), ")");
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -28,7 +31,7 @@ const STYLES: Styles = Styles::styled()
 /// Minimises  (Σ ωᵢ·loss(w·xᵢ + b, yᵢ))/n + l1·‖w‖₁ + ½·l2·‖w‖²  over weights w and bias b, ω the row weights.
 /// Start with `lazyglm demo`, then `lazyglm train DATA -o MODEL`.
 #[derive(Parser)]
-#[command(name = "lazyglm", version, styles = STYLES, max_term_width = 110)]
+#[command(name = "lazyglm", version, long_version = LONG_VERSION, styles = STYLES, max_term_width = 110)]
 pub struct Args {
     /// The verb to run.
     #[command(subcommand)]
@@ -77,6 +80,16 @@ pub enum Verb {
         /// Write small data sets into this folder instead: messages and houses, for training and for testing
         #[arg(long, value_name = "FOLDER")]
         data: Option<std::path::PathBuf>,
+    },
+    /// Print a completion script for a shell, such as `lazyglm completions bash > lazyglm.bash`
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages into a folder
+    Man {
+        /// The folder, such as ~/.local/share/man/man1
+        folder: std::path::PathBuf,
     },
     /// Run a benchmark
     #[command(subcommand)]

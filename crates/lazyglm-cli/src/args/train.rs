@@ -1,6 +1,6 @@
 //! `lazyglm train`: its flags, in the groups that the help shows. `tune` and `path` take them, too.
 
-use super::choices::{Limit, Method, Multiclass, Order, Precision, Task, Thresholds, Update};
+use super::choices::{Limit, Method, Multiclass, Order, Precision, ShowProgress, Task, Thresholds, Update};
 use super::data::ReadConfig;
 use super::tables::names;
 use super::values::{size, tolerance};
@@ -225,6 +225,9 @@ pub struct Train {
     /// Print no notes, warnings or progress
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+    /// How to show progress on standard error
+    #[arg(long, value_enum, default_value = "auto", value_name = "HOW", help_heading = "Output")]
+    pub progress: ShowProgress,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -234,6 +237,11 @@ pub struct Train {
 }
 
 impl Train {
+    /// How progress is shown: not at all if quiet.
+    pub fn progress(&self) -> ShowProgress {
+        if self.quiet { ShowProgress::None } else { self.progress }
+    }
+
     /// The update algorithm, with its default.
     pub fn update(&self) -> Update {
         self.update.unwrap_or(Update::Lazy)

@@ -2,6 +2,7 @@
 
 use crate::args::Certify;
 use crate::print::{self, count, note};
+use crate::progress::Waiting;
 use crate::warm_start::one_head;
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::data::sample_weights::RowOffsets;
@@ -53,7 +54,9 @@ pub fn run(args: &Certify) -> Result<()> {
             "leave --nonnegative out",
         ));
     }
+    let waiting = Waiting::new(args.quiet, "certifying the model on", &args.data);
     let proved = certify.run(&model, &args.data)?;
+    drop(waiting);
     let nouns = model.heads.as_ref().map_or("", |heads| heads.kind.nouns());
     print::result(|out| match args.json {
         true => writeln!(out, "{}", json(&proved, penalty)),

@@ -3,6 +3,7 @@
 use crate::args::Convert;
 use crate::plan;
 use crate::print::{count, note, standard_output};
+use crate::progress::Waiting;
 use crate::verbs::common::use_threads;
 use lazyglm::{Error, Result, convert, data::format::write};
 
@@ -24,7 +25,9 @@ pub fn run(args: &Convert) -> Result<()> {
         done.notes.iter().for_each(|text| note(args.quiet, text));
         return Ok(());
     }
+    let waiting = Waiting::new(args.quiet, "converting", &args.data);
     let done = convert::convert(&args.data, &asked, &args.output, format)?;
+    drop(waiting);
     done.notes.iter().for_each(|text| note(args.quiet, text));
     let listed = match &done.names {
         Some(names) => format!(", the names of its features to {}", names.display()),

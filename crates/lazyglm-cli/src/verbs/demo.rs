@@ -1,5 +1,6 @@
 //! `lazyglm demo`: trains and evaluates on synthetic data, without any file.
 
+use crate::args::ShowProgress;
 use crate::print::{self, count};
 use crate::progress::Display;
 use crate::timing;
@@ -38,7 +39,7 @@ pub fn run() -> Result<()> {
     })?;
 
     let settings = Settings { penalty: ElasticNet::new(1e-4, 1e-5)?, ..Settings::default() };
-    let mut display = Display::new(false);
+    let mut display = Display::new(ShowProgress::Auto);
     let trained = train(&task, None, &settings, &mut |progress| display.see(progress));
     display.finish();
     let trained = trained?;

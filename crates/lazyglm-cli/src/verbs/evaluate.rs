@@ -3,6 +3,7 @@
 use crate::args::Evaluate;
 use crate::offsets::Offsets;
 use crate::print::{self, count, note, unseen_note};
+use crate::progress::Waiting;
 use crate::stages::{Stage, Stages};
 use crate::verbs::evaluate_classes;
 use crate::verbs::evaluate_rows::{Beside, Groups};
@@ -27,6 +28,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
     let mut offsets = Offsets::read(&model, &args.data, args.offset.as_deref())?;
     let (mut scores, mut targets, mut with_query) = (Vec::new(), Vec::new(), 0);
     let (mut unknown, mut dirty) = (Unknown::default(), Vec::new());
+    let waiting = Waiting::new(args.quiet, "evaluating", &args.data);
     dataset::for_each_block(&args.data, &Beside::asked(args), Some(&model.reading), |block| {
         stages.end(Stage::Read);
         scorer.set_block(block)?;
@@ -55,6 +57,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
         stages.end(Stage::Evaluate);
         Ok(())
     })?;
+    drop(waiting);
     stages.end(Stage::Read);
     offsets.finish(args.quiet)?;
     beside.finish(args, scores.len())?;

@@ -3,6 +3,7 @@
 use crate::args::Evaluate;
 use crate::offsets::Offsets;
 use crate::print::{self, count, note, unseen_note};
+use crate::progress::Waiting;
 use crate::stages::{Stage, Stages};
 use crate::verbs::evaluate::{check_loss, explain_losses, refuse_unknown_alone};
 use crate::verbs::evaluate_rows::Beside;
@@ -29,6 +30,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     let (mut unknown, mut kept): (Unknown, Vec<Seen>) = Default::default();
     let keep = args.bootstrap.is_some() || args.by.is_some();
     let mut offsets = Offsets::read(model, &args.data, args.offset.as_deref())?;
+    let waiting = Waiting::new(args.quiet, "evaluating", &args.data);
     dataset::for_each_block(&args.data, &Beside::asked(args), Some(&model.reading), |block| {
         stages.end(Stage::Read);
         scorer.set_block(block)?;
@@ -64,6 +66,7 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
         stages.end(Stage::Evaluate);
         Ok(())
     })?;
+    drop(waiting);
     stages.end(Stage::Read);
     beside.finish(args, rows)?;
     match heads.kind {

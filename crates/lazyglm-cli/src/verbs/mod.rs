@@ -19,6 +19,7 @@ mod predict_lines;
 mod search_table;
 mod sgd_path;
 mod sgd_tune;
+pub mod shell;
 pub mod stats;
 pub mod train;
 pub mod tune;

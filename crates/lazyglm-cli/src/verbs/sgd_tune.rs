@@ -55,7 +55,7 @@ pub fn run(args: Tune) -> Result<()> {
         None => None,
         Some(path) => {
             let settings = refit_settings(&args, &grid, &outcome, chosen, deadline, searched);
-            let mut display = Display::new(args.train.quiet);
+            let mut display = Display::new(args.train.progress());
             let trained = train(&*grid.task, None, &settings, &mut |progress| display.see(progress));
             display.finish();
             let trained = trained?;

@@ -3,6 +3,7 @@
 use crate::args::Stats as Args;
 use crate::plan;
 use crate::print::{self, count, note};
+use crate::progress::Waiting;
 use crate::verbs::common::use_threads;
 use lazyglm::Result;
 use lazyglm::data::feature_ids::one_line;
@@ -14,7 +15,9 @@ use std::io::{self, Write};
 pub fn run(args: &Args) -> Result<()> {
     let asked = plan::asked(&args.reading)?;
     use_threads(args.threads)?;
+    let waiting = Waiting::new(args.quiet, "reading", &args.data);
     let found = stats(&args.data, &asked)?;
+    drop(waiting);
     found.notes.iter().for_each(|text| note(args.quiet, text));
     print::result(|out| match args.json {
         true => writeln!(out, "{}", serde_json::to_value(&found)?),

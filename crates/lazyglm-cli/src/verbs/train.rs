@@ -48,7 +48,7 @@ pub fn run(args: Train) -> Result<()> {
         let room = Room::plan(task, settings.precision, settings.memory)?;
         note(args.quiet, &room.words(heads.kind, heads.names.len()));
     }
-    let mut display = Display::new(args.quiet);
+    let mut display = Display::new(args.progress());
     let data = match args.scale.as_str() {
         "auto" => data.tf_idf_if_better(&settings, args.quiet, &mut |progress| display.see(progress))?,
         _ => data,

@@ -209,7 +209,38 @@ fn help_names_every_flag_of_the_contract() {
         assert!(train.contains(name), "train --help does not tell of {name}");
     }
     assert!(folder.ok("--help").stdout.contains("demo"));
-    assert!(folder.ok("--version").stdout.starts_with("lazyglm "));
+    let version = folder.ok("--version").stdout;
+    assert!(
+        version.starts_with("lazyglm 0.") && version.contains("(commit ") && version.contains("Parquet)"),
+        "{version}"
+    );
+    assert!(!folder.ok("-V").stdout.contains("commit"));
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_verb_and_its_flags() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = folder.ok(&format!("completions {shell}")).stdout;
+        assert!(script.contains("certify") && script.contains("early-stop"), "{shell}: {script}");
+    }
+    folder.ok("man pages");
+    for verb in [
+        "train", "tune", "path", "predict", "evaluate", "certify", "inspect", "stats", "convert", "list",
+        "demo",
+    ] {
+        let page = String::from_utf8(folder.read(&format!("pages/lazyglm-{verb}.1"))).unwrap();
+        assert!(page.contains(".TH"), "{verb}: {page}");
+    }
+    let train = String::from_utf8(folder.read("pages/lazyglm-train.1")).unwrap();
+    assert!(train.contains("early\\-stop"), "{train}");
+    folder.write("file", "");
+    let refused = folder.run("man file");
+    assert!(
+        refused.code == 1 && refused.stderr.contains("'file'") || refused.stderr.contains("file:"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
@@ -276,9 +307,11 @@ fn a_standard_error_that_cannot_be_written_changes_neither_result_nor_exit_code(
 }
 
 #[test]
-fn progress_is_a_line_an_epoch_where_there_is_no_terminal() {
+fn progress_lines_tell_each_epoch_and_a_short_run_without_a_terminal_has_none() {
     let folder = folder();
-    let said = folder.ok("train data.svm --epochs 3 --eta0 0.5").stderr;
+    let short = folder.ok("train data.svm --epochs 3 --eta0 0.5").stderr;
+    assert!(!short.contains("epoch 1/3"), "{short}");
+    let said = folder.ok("train data.svm --epochs 3 --eta0 0.5 --progress lines").stderr;
     for epoch in 1..=3 {
         let line =
             said.lines().find(|line| line.contains(&format!("epoch {epoch}/3"))).expect("a line an epoch");
@@ -304,7 +337,7 @@ fn a_model_of_any_number_of_rows_can_be_read_again() {
 #[test]
 fn the_running_loss_of_a_few_rows_is_theirs_and_not_zero() {
     let folder = Folder::with("few.svm", text(&classes(6, 10, 1)));
-    let said = folder.ok("train few.svm --eta0 0.01").stderr;
+    let said = folder.ok("train few.svm --eta0 0.01 --progress lines").stderr;
     let loss = |line: &str| line.split("loss ").nth(1)?.split(' ').next()?.parse::<f64>().ok();
     let shown: Vec<f64> = said.lines().filter(|line| line.contains("epoch ")).filter_map(loss).collect();
     assert!(!shown.is_empty());

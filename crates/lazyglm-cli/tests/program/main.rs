@@ -23,11 +23,12 @@ mod names;
 mod newton;
 mod offsets;
 mod out_of_core;
+mod pages;
 mod path;
 #[cfg(unix)]
 mod pipes;
 mod predictions;
-mod readme;
+
 mod scaling;
 #[cfg(unix)]
 mod shared_folder;

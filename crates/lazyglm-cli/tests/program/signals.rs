@@ -54,7 +54,8 @@ fn a_run_that_is_ended_while_it_writes_leaves_nothing_behind() {
 
 /// Starts a run, interrupts it once it has printed this, and waits for the end: the code, and all that it said.
 fn interrupted_after(folder: &Folder, line: &str, word: &str) -> (Option<i32>, String) {
-    let mut child = folder.command(line).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut command = folder.command(&format!("{line} --progress lines"));
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut told = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
     while told.read_line(&mut said).unwrap() > 0 && !said.contains(word) {}
@@ -99,7 +100,7 @@ fn an_interrupted_run_of_many_classes_or_labels_keeps_what_it_has_learnt() {
     let row = |i: usize| format!("{} {}:1 {}:0.5\n", words[i % 5], i % 5 + 1, i % 7 + 6);
     let folder = Folder::with("data.svm", (0..2_000).map(row).collect::<String>());
     for (flags, word) in [("--multiclass softmax", "epoch 2/"), ("--multiclass ovr", "at a time")] {
-        let line = format!("train data.svm {flags} --epochs 1000000 --eta0 0.1 -o m");
+        let line = format!("train data.svm {flags} --epochs 1000000 --eta0 0.1 -o m --progress lines");
         let mut child = folder.command(&line).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let mut told = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();

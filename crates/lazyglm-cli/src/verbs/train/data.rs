@@ -1,9 +1,10 @@
 //! Reads the training data and the held-out rows as the flags specify.
 
 use super::split::split;
-use crate::args::Train;
+use crate::args::{ShowProgress, Train};
 use crate::plan::{self, HeldOut, Plan};
 use crate::print::{count, note, warning};
+use crate::progress::Waiting;
 use lazyglm::data::feature_ids::FeatureIds;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::data::sample_weights::RowOffsets;
@@ -31,6 +32,7 @@ pub struct TrainingData {
 impl TrainingData {
     /// Reads the training data, and the held-out rows if any are asked for.
     pub fn read(args: &Train, plan: &Plan) -> Result<TrainingData> {
+        let _waiting = Waiting::new(args.progress() != ShowProgress::Auto, "reading", &args.data);
         let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
         let asked = ReadOptions { renumber: args.renumber, ..plan::asked(&args.reading)? };
         let cache = CacheMode::parse(&args.cache);
