@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-distributed bench-spark \
+.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -106,6 +106,9 @@ bench-rates: build $(BENCH_ENV)/ready   ## how good the rate is that --eta0 auto
 
 bench-defaults: build $(BENCH_ENV)/ready  ## no flags at all against the best of a wide grid, and other tools' defaults; DATA=DIR SETS=a,b; long
 	$(BENCH_ENV)/bin/python -m bench.defaults --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" $(if $(SETS),--sets $(SETS)) $(if $(WIDE),--wide)
+
+bench-scaling: build $(BENCH_ENV)/ready ## how cost grows with rows, non-zeros, features, classes, penalties, folds and threads; ONLY=NAME REPEATS=N
+	$(BENCH_ENV)/bin/python -m bench.scaling --binary "$(TARGET)/release/lazyglm" $(if $(ONLY),--only "$(ONLY)") $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-tune: build $(BENCH_ENV)/ready    ## a cross-validated grid against scikit-learn's; DATA=FILE.svm with two classes
 	$(BENCH_ENV)/bin/python -m bench.tune --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"
