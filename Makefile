@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test check test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
+.PHONY: demo test check docs docs-look test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -42,9 +42,18 @@ python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment 
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml python/tests
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-modules --ignore-glob='*/lazyglm/spark/*' --pyargs lazyglm
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-glob='*.md' --ignore=docs/python/spark.md --ignore=docs/project docs README.md
+	$(BUILD_DOCS)
 	cd $(WHEEL_ENV) && bin/mypy --config-file $(CURDIR)/python/pyproject.toml
 	cd $(WHEEL_ENV) && bin/stubtest --mypy-config-file $(CURDIR)/python/pyproject.toml \
 		--allowlist $(CURDIR)/python/tests/stubtest-allowlist.txt lazyglm
+
+docs: $(WHEEL_ENV)/ready                ## the documentation site, into target/docs
+	cargo build -p lazyglm-cli --quiet
+	$(INSTALL_WHEEL)
+	$(BUILD_DOCS)
+
+docs-look: docs                         ## opens every page of the site in a headless Chromium; pictures of some in target/docs-shots
+	$(PYTHON) docs/look.py target/docs --shots target/docs-shots
 
 test-spark: $(SPARK_ENV)/ready          ## the wheel on Spark: two executors; brings pyspark and a Java runtime along
 	$(SPARK_WHEEL)
@@ -53,6 +62,11 @@ test-spark: $(SPARK_ENV)/ready          ## the wheel on Spark: two executors; br
 define INSTALL_WHEEL
 PATH="$(abspath $(WHEEL_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(WHEEL_ENV)/bin/pip install --quiet --disable-pip-version-check \
 	--no-build-isolation --no-deps --force-reinstall ./python
+endef
+
+# Warnings are errors: a link that leads nowhere, a formula that cannot be shown, an example that fails.
+define BUILD_DOCS
+LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/sphinx-build -q -W --keep-going -d target/doctrees docs target/docs
 endef
 
 define SPARK_WHEEL
@@ -65,9 +79,9 @@ $(SPARK_ENV)/ready: python/tests_spark/requirements.txt
 	$(SPARK_ENV)/bin/pip install --quiet --disable-pip-version-check -r python/tests_spark/requirements.txt
 	touch $@
 
-$(WHEEL_ENV)/ready: python/tests/requirements.txt
+$(WHEEL_ENV)/ready: python/tests/requirements.txt docs/requirements.txt
 	$(PYTHON) -m venv --clear $(WHEEL_ENV)
-	$(WHEEL_ENV)/bin/pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt
+	$(WHEEL_ENV)/bin/pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt -r docs/requirements.txt
 	touch $@
 
 build:                  ## target/release/lazyglm, with Parquet

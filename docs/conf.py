@@ -27,7 +27,7 @@ extensions = [
 ]
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}  # the gallery and the Python reference are generated as .rst
-exclude_patterns = ["gallery/README.md", "gallery/*.py"]
+exclude_patterns = ["gallery"]  # sphinx-gallery turns it into examples/
 root_doc = "index"
 nitpicky = False
 
@@ -40,7 +40,6 @@ autosummary_generate = True
 templates_path = ["_templates"]
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-autodoc_mock_imports = ["pyspark"]  # the site is built without Java
 autodoc_typehints = "none"
 
 sphinx_gallery_conf = {
@@ -49,7 +48,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "plot_",
     "download_all_examples": False,
     "abort_on_example_error": True,
-    "min_reported_time": 10_000,
+    "write_computation_times": False,
     "show_memory": False,
     "show_signature": False,
     "reset_modules": ("matplotlib",),
@@ -79,3 +78,12 @@ html_theme_options = {
 
 # The program whose help is shown: the one that make has just built.
 lazyglm_program = os.environ.get("LAZYGLM", str(HERE.parent / "target/debug/lazyglm"))
+
+
+def setup(app):
+    """Leaves scikit-learn's own methods for metadata routing out of the reference."""
+
+    def skip(app, what, name, thing, skipped, options):
+        return True if name.endswith(("_request", "metadata_routing")) else None
+
+    app.connect("autodoc-skip-member", skip)

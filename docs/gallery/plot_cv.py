@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 data = load_breast_cancer()
 X = StandardScaler().fit_transform(data.data)
-best = ElasticNetClassifierCV(l1_ratio=1.0, cv=5, random_state=0).fit(X, data.target)
+best = ElasticNetClassifierCV(l1_ratio=1.0, alphas=50, eps=1e-3, cv=5, random_state=0).fit(X, data.target)
 axes = best.plot_cv()
 axes.figure.set_size_inches(8, 4.5)
 axes.figure.tight_layout()

@@ -28,11 +28,9 @@ for row, target in zip(X.toarray(), y):
     bias -= eta * slope
     dense = np.sign(dense) * np.maximum(np.abs(dense) - eta * alpha, 0)
 
-options = dict(
-    loss="log_loss", penalty="l1", alpha=alpha, learning_rate="constant", eta0=eta, max_iter=1, tol=None, shuffle=False
-)
-ours = SGDClassifier(**options).fit(X, y).coef_[0]
-theirs = Cumulative(**options).fit(X, y).coef_[0]
+options = dict(loss="log_loss", penalty="l1", alpha=alpha, learning_rate="constant", eta0=eta, shuffle=False)
+ours = SGDClassifier(**options).partial_fit(X, y, classes=[-1, 1]).coef_[0]
+theirs = Cumulative(**options).partial_fit(X, y, classes=[-1, 1]).coef_[0]
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), sharex=True, sharey=True)
 for axis, weights, name in ((axes[0], ours, "lazyglm"), (axes[1], theirs, "scikit-learn, cumulative")):

@@ -22,6 +22,8 @@ for row in text.splitlines():
         current = row.split(":")[0]
     if (found := line.match(row)) and found[3] in solvers and found[7] != "-":
         problem = f"{current}  l1 {found[1]}  l2 {found[2]}"
+        if problem.startswith("npm_downloads  l1 1.06e-05"):  # no solver came near the optimum in its time
+            continue
         seconds[found[3]][problem] = float(found[7])
 
 problems = list(seconds["lazyglm newton"])

@@ -55,6 +55,7 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         match entry.is_dir() {
+            true if entry.ends_with("docs/project") => {} // copies, made with the site
             true => pages.extend(markdown(&entry)),
             false if entry.extension().is_some_and(|ending| ending == "md") => pages.push(entry),
             false => {}
