@@ -97,7 +97,7 @@ def shared_centre():
                 m = (1 - eta * l2) * m - eta * l1 if method == "SGD" else (m - eta * l1) / (1 + eta * l2)
                 found.append(m)
             axes.plot(found, style, color=color, lw=1.2, label=f"{method}, from {start:g}" if start == 1.0 else None)
-    axes.axhline(-l1 / l2, color=RED, lw=1, ls=":", label="centre −λ₁/λ₂")
+    axes.axhline(-l1 / l2, color=RED, lw=1, ls=":", label="centre \N{MINUS SIGN}λ₁/λ₂")
     axes.axhline(0, color=GREY, lw=0.6)
     axes.set(xlabel="number of penalty steps", ylabel="magnitude without clipping")
     axes.legend(frameon=False)
@@ -121,7 +121,7 @@ def folded_frame():
     axes[0].plot(debts, color=RED, lw=1.4, label="debt θ")
     axes[0].plot(stretches, color=GREEN, lw=1.4, label="stretch S")
     axes[0].set(xlabel="charges since v was written", title="the frame", ylim=(0, None))
-    axes[1].plot(weights, color=BLUE, lw=1.6, label="(v − θ)₊ / S")
+    axes[1].plot(weights, color=BLUE, lw=1.6, label="(v \N{MINUS SIGN} θ)₊ / S")
     axes[1].plot(range(0, steps + 1, 4), dense[::4], "o", ms=3, color=GREY, label="dense steps")
     axes[1].set(xlabel="charges since v was written", title="the weight", ylim=(0, None))
     for one in axes:
@@ -213,7 +213,8 @@ def numbers() -> None:
     for name, rates in (("1 step", ten[:1]), ("10 steps", ten), ("10 steps, falling rate", falling)):
         found = [theorem_1(1.0, rates, *how) for how in ((1.0, False), (L1, False), (L1, True))]
         printed, restored, corrected = found
-        print(f"{name}: exact {orbit(1.0, rates)[-1]:.10f}, printed {printed:.10f}, restored {restored:.10f}, corrected {corrected:.10f}")
+        print(f"{name}: exact {orbit(1.0, rates)[-1]:.10f}, corrected {corrected:.10f}")
+        print(f"  printed {printed:.10f}, with λ₁ restored {restored:.10f}")
     exact, restored = orbit(1.0, ten)[-1], theorem_1(1.0, ten, L1, False)
     print(f"restored is too large by {100 * (restored / exact - 1):.2f} %; penalty {0.95**10 - exact:.7f}")
     print(f"from 0.066: exact {orbit(0.066, ten)[-1]}, restored {theorem_1(0.066, ten, L1, False):.7f}")
@@ -241,7 +242,8 @@ def main() -> int:
             stale.append(path.name)
     numbers()
     if stale:
-        print(f"error: {', '.join(stale)} differ from the formulas\nhelp: run python3 docs/maths/make_figures.py", file=sys.stderr)
+        print(f"error: {', '.join(stale)} differ from the formulas", file=sys.stderr)
+        print("help: run python3 docs/maths/make_figures.py", file=sys.stderr)
     return 1 if stale else 0
 
 
