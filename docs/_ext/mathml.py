@@ -5,6 +5,7 @@ from html import escape
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,10 @@ def visit_inline(self, node):
 
 
 def visit_block(self, node):
-    self.body.append(f'<div class="formula">{_mathml(node.astext(), "block", node)}</div>')
+    names, number = "".join(f' id="{name}"' for name in node["ids"][:1]), ""
+    if node.get("number") is not None:
+        number = f'<span class="number">({get_node_equation_number(self, node)})</span>'
+    self.body.append(f'<div class="formula"{names}>{_mathml(node.astext(), "block", node)}{number}</div>')
     raise nodes.SkipNode
 
 
