@@ -12,7 +12,7 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "README.md", "bench/README.md", "MATHS.md"]
+PROJECT = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "README.md", "bench/README.md"]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 

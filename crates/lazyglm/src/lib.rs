@@ -29,7 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The modules and their dependencies: `ARCHITECTURE.md`. The formulas: `MATHS.md`.
+//! The modules and their dependencies: `ARCHITECTURE.md`. The formulas: `docs/maths/`.
 
 // What a user needs. `tests/laws/public_names.rs` pins these names: adding one is a decision.
 

@@ -1,4 +1,4 @@
-"""A proof of how good a point is: a bound below the objective that no weights beat (MATHS.md, "A proof").
+"""A proof of how good a point is: a bound below the objective that no weights beat (docs/maths/optimality.md).
 
 Slopes of the losses at the point make the bound. With an intercept they must sum to zero, so the bias is moved to where
 they do, found by passes that reduce numbers alone; without l2 they are shrunk until no |gradient| is above l1.

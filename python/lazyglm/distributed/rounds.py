@@ -1,4 +1,4 @@
-"""Rounds of corrected local lazy passes: see MATHS.md, "Many shards".
+"""Rounds of corrected local lazy passes: see docs/maths/shards.md.
 
     round:  zero test by the gradient at W  ->  a lazy pass on each partition, corrected by that gradient  ->
             each weight's mean over the partitions that hold it, by how many of their rows do  ->  how far to go that way and

@@ -6,7 +6,7 @@
 //! drifting     w ← prox(w − ηg): with a slope g of its own in every step, w may come to zero and stick there, or cross it
 //! ```
 //!
-//! All steps contract towards the same centre −λ₁/λ₂, so their factors multiply (MATHS.md §2). D is computed
+//! All steps contract towards the same centre −λ₁/λ₂, so their factors multiply (docs/maths/lazy-updates.md). D is computed
 //! by series or by `expm1`, and never as a difference of numbers near one.
 
 use crate::problem::penalty::ElasticNet;
@@ -72,8 +72,8 @@ pub(super) fn soft_shrink(weight: f64, r: f64, debt: f64) -> f64 {
 ///
 /// With r and d the values of R and D for one step, a step is r·w − (g + λ₁)d while w stays above zero. It is
 /// r·w − (g − λ₁)d while w stays below zero. The direction never changes, so w reaches zero at most once. It
-/// stays there if |g| ≤ λ₁, and crosses zero otherwise. Each of the three phases has a closed form: MATHS.md
-/// §20.
+/// stays there if |g| ≤ λ₁, and crosses zero otherwise. Each of the three phases has a closed form:
+/// docs/maths/adaptive-rates.md.
 ///
 /// ```
 /// use lazyglm::{ElasticNet, Method, optim::prox_steps::drift};

@@ -1,4 +1,4 @@
-//! The paper's theorems, as printed and as corrected (MATHS.md §3).
+//! The paper's theorems, as printed and as corrected (docs/maths/erratum.md).
 //!
 //! Lipton & Elkan (2015), Theorem 1, SGD with elastic net. With P(t) = Π(1 − ηλ₂) over steps 0..=t and P(−1) = 1, it says
 //! |w| after steps ψ..k−1 is |w|·P(k−1)/P(ψ−1) − P(k−1)·(B(k−1) − B(ψ−1)), B(t) = Σ η_τ/P(τ−1). Two things are wrong:

@@ -18,7 +18,7 @@
 //!
 //! For a piecewise-linear loss, dual ascent improves the derivatives of rows near a kink (`near_kinks`).
 //!
-//! MATHS.md §9 has the proofs, and judge.rs the passes over the rows.
+//! docs/maths/optimality.md has the proofs, and judge.rs the passes over the rows.
 
 use super::judge::Judge;
 use super::{CHUNK, larger, sum};

@@ -9,8 +9,8 @@
 //! The working set contains the non-zero weights and those about to leave zero (|gⱼ| close to nλ₁ or above).
 //! The loss limits early Newton steps, not the solver: for a misclassified row, ℓ″ is far below the curvature
 //! that a long step encounters. So D is blended with an upper bound on the curvature (`theta`), and raised
-//! where a step was too long (`repair`). Both fade as full steps succeed. Sums are n times those of MATHS.md
-//! §9.
+//! where a step was too long (`repair`). Both fade as full steps succeed. Sums are n times those of
+//! docs/maths/newton.md.
 //!
 //! The solver stops at a relative duality gap. If λ₂ = 0, where the gap is loose, it stops when the predicted
 //! decrease of a step is below the tolerance. [`NewtonStop`] tells which.

@@ -2,7 +2,7 @@
 //! O(1).
 //!
 //! After t steps, with ηₜ the rate of step t (Lipton & Elkan 2015, Theorem 2, and Theorem 1 corrected:
-//! MATHS.md §3)
+//! docs/maths/erratum.md)
 //!
 //! ```text
 //! SGD    P(t+1) = P(t)·(1 − ηₜλ₂)    B(t+1) = B(t) + ηₜ/P(t+1)      P(0) = 1, B(0) = 0

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! from w = A, for each row i of the shard, in an order of its own:
-//!   v  = ωᵢ(ℓ′(w·xᵢ + b) − ℓ′(W·xᵢ + B))/(1 + ηcqᵢ)                 qᵢ = m_b + Σⱼ mⱼxᵢⱼ²
+//!   v  = ωᵢ(ℓ′(w·xᵢ + b) − ℓ′(W·xᵢ + B))/(1 + ηcωᵢqᵢ)                 qᵢ = m_b + Σⱼ mⱼxᵢⱼ²
 //!   wⱼ ← prox(wⱼ − ηmⱼ(v·xᵢⱼ + gⱼ), ηmⱼ)   for all j               b ← b − ηm_b(v + g_b)
 //! prox(w, ρ) = sgn(w)·max(0, |w| − ρλ₁)/(1 + ρλ₂)
 //! ```
 //!
 //! g is the gradient at (W, B) of the mean loss of all rows of all shards. A row adds the change of its
-//! derivative since (W, B). At the optimum nothing moves, for any η and any divisor 1 + ηcqᵢ. The divisor
+//! derivative since (W, B). At the optimum nothing moves, for any η and any divisor 1 + ηcωᵢqᵢ. The divisor
 //! keeps rows of large values from overshooting (c bounds ℓ″), so raw counts do not diverge.
 //!
 //! Only the row's own weights are touched. All other weights owe the drift along g and the proximal step, and

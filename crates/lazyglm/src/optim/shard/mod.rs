@@ -2,7 +2,7 @@
 //!
 //! The rows of a problem are distributed over shards. A leader sends weights to the shards and adds up their
 //! answers. Each function here is one request. Its answer depends only on the shard, the numbers sent and a
-//! seed, so a request can be repeated with the same bits. MATHS.md, "Many shards", describes the method.
+//! seed, so a request can be repeated with the same bits. docs/maths/shards.md describes the method.
 //!
 //! | function | when | result |
 //! |---|---|---|
