@@ -27,7 +27,7 @@ extensions = [
 ]
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}  # the gallery and the Python reference are generated as .rst
-exclude_patterns = ["gallery"]  # sphinx-gallery turns it into examples/
+exclude_patterns = ["gallery", "conftest.py"]  # sphinx-gallery turns it into examples/
 root_doc = "index"
 nitpicky = False
 

@@ -23,7 +23,11 @@ def _page(path: str) -> str:
 
 def copy_pages(app):
     """Copies the pages of the project beside the others; pages that have not changed keep their time."""
-    (Path(app.srcdir) / "project").mkdir(exist_ok=True)
+    folder = Path(app.srcdir) / "project"
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.md"):
+        if f"project/{old.stem}" not in map(_page, PROJECT):
+            old.unlink()
     for path in PROJECT:
         text, copy = (ROOT / path).read_text(), Path(app.srcdir) / f"{_page(path)}.md"
         if not copy.exists() or copy.read_text() != text:
