@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test check docs docs-look test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
+.PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
 	bench-test planted-bugs clean
 
 PYTHON ?= python3
@@ -83,6 +83,16 @@ $(WHEEL_ENV)/ready: python/tests/requirements.txt docs/requirements.txt
 	$(PYTHON) -m venv --clear $(WHEEL_ENV)
 	$(WHEEL_ENV)/bin/pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt -r docs/requirements.txt
 	touch $@
+
+wheel:                                  ## an abi3 wheel for any Linux with glibc ≥ 2.17 (zig links it), and an sdist, into target/wheels
+	$(PYTHON) -m venv target/zig-env
+	target/zig-env/bin/pip install --quiet --disable-pip-version-check -r python/wheel-requirements.txt
+	cd python && PATH="$(abspath target/zig-env)/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target/wheel-target)" \
+		maturin build --release --locked --zig --compatibility manylinux2014 --out "$(abspath target/wheels)"
+	cd python && PATH="$(abspath target/zig-env)/bin:$$PATH" maturin sdist --out "$(abspath target/wheels)"
+
+wheel-test: wheel                       ## installs the wheel without cargo and the sdist with it, away from the repository, and runs the quick start
+	$(PYTHON) tools/wheel_test.py target/wheels
 
 build:                  ## target/release/lazyglm, with Parquet
 	cargo build --release -p lazyglm-cli --features parquet

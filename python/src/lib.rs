@@ -9,6 +9,7 @@ mod learn;
 mod learner;
 mod matrix;
 mod model;
+mod program;
 mod read;
 mod scale;
 mod score;
@@ -27,6 +28,8 @@ mod _core {
     use crate::learner::Learner;
     #[pymodule_export]
     use crate::model::{load_model, save_model, score_file};
+    #[pymodule_export]
+    use crate::program::run_program;
     #[pymodule_export]
     use crate::read::read_file;
     #[pymodule_export]
