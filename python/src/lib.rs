@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use crate::learner::Learner;
     #[pymodule_export]
-    use crate::model::{load_model, save_model, score_file};
+    use crate::model::{load_model, save_model, score_file, score_rows};
     #[pymodule_export]
     use crate::read::read_file;
     #[pymodule_export]
