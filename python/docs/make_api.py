@@ -9,7 +9,7 @@ import lazyglm
 
 PARAMETERS = {
     "loss": "ℓ. Classes: hinge, log_loss, modified_huber, squared_hinge, perceptron, and the losses for numbers on ±1. Numbers: squared_error, huber, "
-    "epsilon_insensitive, squared_epsilon_insensitive, quantile, poisson",
+    "epsilon_insensitive, squared_epsilon_insensitive, absolute_error, quantile, poisson, gamma, tweedie",
     "penalty": "l2, l1, elasticnet or None",
     "alpha": "the weight of the penalty: alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)",
     "l1_ratio": "the share of l1 in it; a search takes a list as well",
@@ -32,9 +32,13 @@ PARAMETERS = {
     "warm_start": "begin where the last fit ended",
     "average": "True, or the first step that counts: the mean of weights over steps",
     "quantile": "the quantile that loss='quantile' learns",
+    "power": "the power of the variance of loss='tweedie', between 1 and 2",
+    "positive": "whether weights must not be negative",
+    "lower": "the lowest value of each weight, at most 0: a number, or one per feature",
+    "upper": "the highest value of each weight, at least 0: a number, or one per feature",
     "method": "how a step applies the penalty: 'fobos' (proximal step) or 'sgd' (its gradient, clipped at zero)",
     "precision": "what weights are kept in: 'f32', 'f64', or None, by the data",
-    "progress": "a bar, with tqdm",
+    "progress": "a bar, by tqdm if it is installed",
     "solver": "'sgd', or another solver of the program ('newton', …), which copies the rows and chooses rates itself; a search knows 'newton' and 'sgd'",
     "scale": "'maxabs' or 'std': divide features while learning; `coef_` is in units of the data",
     "penalty_factor": "a factor of the penalty for each feature; not for 'sgd'",
@@ -60,6 +64,7 @@ ATTRIBUTES = {
     "loss_history_": "the mean loss of each epoch's rows, each before it was learnt",
     "validation_history_": "with early stopping, the held-out score after each epoch",
     "dual_gap_": "the relative duality gap; None with 'sgd' (see `duality_gap`), and without a penalty",
+    "stop_reason_": "the rule that ended a solver: 'gap' proves `tol`, 'predicted_decrease' does not; None with 'sgd'",
     "alpha_": "the alpha that was chosen",
     "l1_ratio_": "the l1_ratio that was chosen",
     "best_estimator_": "the model with it, on all rows",
@@ -92,6 +97,8 @@ INHERITED = {
 ESTIMATORS = [
     lazyglm.AutoClassifier,
     lazyglm.AutoRegressor,
+    lazyglm.ElasticNetClassifier,
+    lazyglm.ElasticNetRegressor,
     lazyglm.ElasticNetClassifierCV,
     lazyglm.ElasticNetRegressorCV,
     lazyglm.SGDClassifier,
@@ -104,7 +111,8 @@ def fitted(estimator):
     rows = [[float(i % 7), float(i % 3)] for i in range(40)]
     options = {"tol": None, "max_iter": 2} if estimator.__name__.startswith("SGD") else {}
     options |= {"alphas": 2, "cv": 2} if estimator.__name__.endswith("CV") else {}
-    return estimator(random_state=0, **options).fit(rows, [i % 2 for i in range(40)])
+    options |= {} if estimator.__name__ in ("ElasticNetClassifier", "ElasticNetRegressor") else {"random_state": 0}
+    return estimator(**options).fit(rows, [i % 2 for i in range(40)])
 
 
 def attributes(estimator):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazyglm import _params
-from lazyglm._chosen import Chosen, ChosenClassifier
+from lazyglm._chosen import ChosenClassifier, WithBest
 from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
 from lazyglm._cv import MULTI_CLASS
 from lazyglm._regressor import REGRESSOR_RULES, LinearRegressor, SGDRegressor
@@ -78,15 +78,20 @@ _PARAMETERS = """
 """
 
 
-class Auto(Chosen):
+class Auto(WithBest):
     """Base of both: not for use."""
 
     _rules: dict[str, _params.Rule]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
-        """Chooses a penalty and a solver on held-out rows, and learns all rows, or the file X, with them."""
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, target: str | None = None
+    ) -> Self:
+        """Chooses a penalty and a solver on held-out rows, and learns all rows, or the file X, with them.
+
+        ``target`` names the column of targets of a file that is a table.
+        """
         _params.check_alone(self, self._rules)
-        problem = self._problem(X, y, sample_weight, offset)
+        problem = self._problem(X, y, sample_weight, offset, target)
         asked = problem.model._asked(problem.task, problem.X.shape[1], l1=1e-6, l2=1e-6, choose=True, solver="auto")
         asked |= {"seed": problem.model._seed(), "single": problem.model._single(problem.X.dtype), "threads": threads(self.n_jobs)}
         asked |= {"tolerance": float(self.tol), "epochs": 5}  # the program's
@@ -177,6 +182,7 @@ class AutoClassifier(LinearClassifier, Auto, ChosenClassifier):
     _sgd = SGDClassifier
     _rules = {**CLASSIFIER_RULES, **RULES, "multi_class": MULTI_CLASS}
     _shared = (*SHARED, "class_weight", "n_jobs")
+    _takes_labels = True
 
     def __init__(
         self,
@@ -201,7 +207,9 @@ class AutoRegressor(LinearRegressor, Auto):
         + _PARAMETERS.format(
             sgd="SGDRegressor",
             more="""quantile : float, default=0.5
-        The quantile that loss='quantile' learns.""",
+        The quantile that loss='quantile' learns.
+    power : float, default=1.5
+        The power of the variance of loss='tweedie', between 1 and 2.""",
         )
         + """
     Examples
@@ -217,7 +225,7 @@ class AutoRegressor(LinearRegressor, Auto):
     )
     _sgd = SGDRegressor
     _rules = {**REGRESSOR_RULES, **RULES}
-    _shared = (*SHARED, "quantile")
+    _shared = (*SHARED, "quantile", "power", "n_jobs")
 
     def __init__(
         self,
@@ -227,6 +235,7 @@ class AutoRegressor(LinearRegressor, Auto):
         tol: float = 1e-3,
         epsilon: float = 0.1,
         quantile: float = 0.5,
+        power: float = 1.5,
         precision: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -1,20 +1,19 @@
-"""Base of the estimators that choose a penalty: the problem to solve, and the chosen model, whose attributes are theirs."""
+"""Base of the estimators that are not trained by steps: the problem to solve, and the model found, whose attributes are theirs."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params
 from lazyglm._core import Task
-from lazyglm._data import lent, validated
+from lazyglm._data import len_of, lent, validated, weights_of
+from lazyglm._labels import LabelSets, check_learnable, label_sets
 from lazyglm._sgd import Aim, shifted
-from lazyglm._solve import Found
+from lazyglm._solve import Found, warn_if_far
 
 
 class Problem(NamedTuple):
@@ -26,7 +25,7 @@ class Problem(NamedTuple):
     aim: Aim
     weights: Any
     task: Task
-    coupled: bool
+    kind: str
 
 
 class Chosen(_params.Estimator):
@@ -34,10 +33,12 @@ class Chosen(_params.Estimator):
 
     _sgd: type[Any]
     _shared: tuple[str, ...]
-    best_estimator_: Any
+    _warns_of_loose_bounds = False
+    _takes_labels = False  # whether a row may have any number of labels
+    _found_model: Any
 
     def _model(self, **penalty: Any) -> Any:
-        """An estimator of one penalty, with the parameters of this one."""
+        """An estimator by steps, with the parameters of this one."""
         same = {name: getattr(self, name) for name in ("loss", "random_state", *self._shared)}
         return self._sgd(penalty="elasticnet", **same, **penalty)
 
@@ -45,20 +46,34 @@ class Chosen(_params.Estimator):
         """Whether more than two classes are one multinomial model."""
         return self.loss == "log_loss" and getattr(self, "multi_class", "ovr") != "ovr"
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Problem:
+    def _problem(self, X: Any, y: Any, sample_weight: Any, offset: Any, target: str | None) -> Problem:
         model = self._model()
-        X, y, sample_weight = model._opened(X, y, sample_weight)
-        X, y = validated(self, X, y, with_y=True, reset=True, **model._checks)
-        aim = shifted(model._aim(X, y, sample_weight), offset)
+        X, y, sample_weight = model._opened(X, y, sample_weight, target)
+        labels = label_sets(y) if self._takes_labels and y is not None else None
+        X, y = validated(self, X, np.zeros(len_of(y)) if labels else y, with_y=True, reset=True, **model._checks)
+        if labels is not None:
+            aim = self._aim_at(labels, X, sample_weight)
+        else:
+            aim = model._aim(X, y, sample_weight)
+        aim = shifted(aim, offset)
         weights = aim.weights
         if aim.class_weights is not None:  # a row counts alike for all classes
             weights = np.array(aim.class_weights)[aim.targets.astype(int)] * (1.0 if weights is None else weights)
-        coupled = aim.models > 1 and self._couples()
-        task = Task(lent(X), aim.targets, weights, aim.offsets, model._loss(), aim.models, coupled)
-        return Problem(model, X, y, aim, weights, task, coupled)
+        kind = "labels" if labels else "softmax" if aim.models > 1 and self._couples() else "ovr"
+        arrays = None if labels is None else labels.arrays
+        task = Task(lent(X), aim.targets, weights, aim.offsets, model._loss(), aim.models, kind, arrays)
+        return Problem(model, X, y, aim, weights, task, kind)
+
+    def _aim_at(self, labels: LabelSets, X: Any, sample_weight: Any) -> Aim:
+        """What is to be learnt of labels: a model for each."""
+        if self.class_weight is not None or self.multi_class == "multinomial":
+            raise ValueError("class_weight and multi_class='multinomial' are for rows with one class each, not for labels")
+        weights = weights_of(sample_weight, X.shape[0], may_be_zero=False)
+        check_learnable(labels, weights)
+        return Aim(len(labels.classes), np.zeros(X.shape[0]), weights, None, labels.classes, None, labels)
 
     def _keep_model(self, problem: Problem, found: Sequence[Found], asked: dict[str, Any], **penalty: Any) -> None:
-        """Keeps what was found on all rows as ``best_estimator_``."""
+        """Keeps what was found on all rows."""
         model, rows = self._model(**penalty), problem.X.shape[0]
         model.n_features_in_, model._reading = self.n_features_in_, problem.model._reading
         if hasattr(self, "feature_names_in_"):
@@ -66,58 +81,84 @@ class Chosen(_params.Estimator):
         model._trained = {"seed": asked["seed"], "rows": rows, "weighted": problem.aim.weighted, "schedule": asked["schedule"]}
         model._trained |= {"offsets": problem.aim.offsets is not None, "solver": asked["solver"]}
         model._adopt(found, rows, asked["single"])
-        model._coupled = problem.coupled
+        model._kind = problem.kind
+        model._as_sets = problem.aim.labels is not None and problem.aim.labels.as_sets
         if problem.aim.classes is not None:
             model.classes_ = problem.aim.classes
-        self.best_estimator_ = model
-        if not all(each.reached for each in found):
-            warnings.warn(
-                f"the solver stopped before its relative distance from the optimum was {asked['tolerance']:g} (tol={self.tol}): "
-                "look at dual_gap_, choose a stronger penalty, or scale the features",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._found_model = model
+        warn_if_far(found, asked["tolerance"], stacklevel=5, loose=self._warns_of_loose_bounds)
 
     @property
     def coef_(self) -> Any:
-        """The weights of the chosen model."""
+        """The weights of the model."""
         return self._of_best("coef_")
 
     @property
     def intercept_(self) -> Any:
-        """The intercept of the chosen model."""
+        """The intercept of the model."""
         return self._of_best("intercept_")
 
     @property
     def n_iter_(self) -> int:
-        """The steps, or epochs, of the chosen model on all rows."""
+        """The steps, or epochs, of the model on all rows."""
         return self._of_best("n_iter_")
 
     @property
     def dual_gap_(self) -> Any:
-        """The relative duality gap of the chosen model."""
+        """The relative duality gap of the model."""
         return self._of_best("dual_gap_")
 
     @property
-    def _coupled(self) -> bool:
-        return self._of_best("_coupled")
+    def stop_reason_(self) -> str:
+        """The rule that ended the solver: 'gap' proves the tolerance."""
+        return self._of_best("stop_reason_")
+
+    @property
+    def _kind(self) -> str:
+        return self._of_best("_kind")
+
+    @property
+    def _as_sets(self) -> bool:
+        return self._of_best("_as_sets")
+
+    @property
+    def _thresholds(self) -> Any:
+        return self._of_best("_thresholds")
+
+    @property
+    def _limits(self) -> Any:
+        return self._of_best("_limits")
 
     def _of_best(self, name: str) -> Any:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
-        return getattr(self.best_estimator_, name)
+        return getattr(self._found_model, name)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "best_estimator_" in self.__dict__
+        return "_found_model" in self.__dict__
 
     def _scores(self, X: Any, offset: Any = None) -> Any:
         check_is_fitted(self)
-        return self.best_estimator_._scores(X, offset)
+        return self._found_model._scores(X, offset)
+
+    def _targets_of(self, path: Any) -> Any:
+        return self._found_model._targets_of(path)
 
     def save(self, path: Any, *, index_base: int = 1) -> None:
-        """Writes the chosen model as the program's model file."""
+        """Writes the program's model file. Without feature names, column j is feature j + ``index_base``."""
         check_is_fitted(self)
-        self.best_estimator_.save(path, index_base=index_base)
+        self._found_model.save(path, index_base=index_base)
+
+
+class WithBest(Chosen):
+    """The same for a search: not for use."""
+
+    @property
+    def best_estimator_(self) -> Any:
+        """The chosen model as an estimator of one penalty."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no best_estimator_ before it is fitted")
+        return self._found_model
 
 
 class ChosenClassifier(Chosen):

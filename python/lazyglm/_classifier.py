@@ -12,14 +12,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from lazyglm import _params
-from lazyglm._data import validated, weights_of
-from lazyglm._sgd import LOSSES, Aim, LinearSGD
-from lazyglm._solve import threads
+from lazyglm._data import is_path, validated, weights_of
+from lazyglm._labels import label_sets
+from lazyglm._sgd import LOG_LINK, LOSSES, Aim, LinearSGD
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-CLASSIFIER_LOSSES = {name: LOSSES[name] for name in LOSSES if name not in ("quantile", "poisson")}
+CLASSIFIER_LOSSES = {name: LOSSES[name] for name in LOSSES if name not in ("quantile", "absolute_error", *LOG_LINK)}
 #: The losses whose scores say how probable a class is.
 PROBABLE = ("log_loss", "modified_huber")
 CLASSIFIER_RULES: dict[str, _params.Rule] = {
@@ -51,17 +51,38 @@ class LinearClassifier(ClassifierMixin):
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self: Any, X: Any, offset: Any = None) -> Any:
-        """The class of each row."""
+        """The class of each row. Labels are predicted as they were given: as an indicator matrix, or as a list of sets."""
         scores = self.decision_function(X, **_given(offset))
+        if self._kind == "labels":
+            return self._labels_of(scores)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def _labels_of(self: Any, scores: Any) -> Any:
+        """The labels of each row, as they were given."""
+        marks = scores.reshape(-1, len(self.classes_)) > self._thresholds
+        return [set(self.classes_[row].tolist()) for row in marks] if self._as_sets else marks.astype(int)
+
+    def score(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted; of labels, whose labels are all predicted. Of a file, y is in it."""
+        if is_path(X) and y is None:
+            y = self._targets_of(X)
+        if self._kind != "labels":
+            return float(super().score(X, y, sample_weight))
+        marks = self.decision_function(X).reshape(-1, len(self.classes_)) > self._thresholds
+        given = label_sets(y, None if not self._as_sets else self.classes_)
+        if given is None:
+            raise ValueError("y must be a label indicator matrix or a list of label sets, as in fit")
+        return float(np.average(np.all(marks == given.indicator.toarray().astype(bool), axis=1), weights=sample_weight))
 
     @available_if(_gives_probabilities)
     def predict_proba(self: Any, X: Any, offset: Any = None) -> Any:
-        """The probability of each class; for more than two, those of one against the rest, normalised."""
+        """The probability of each class; for more than two, those of one against the rest, normalised. Of labels, that of each."""
         scores = self.decision_function(X, **_given(offset))
-        if getattr(self, "_coupled", False):
+        if self._kind == "softmax":
             return softmax(scores, axis=1)
         positive = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
+        if self._kind == "labels":
+            return positive
         if positive.ndim == 1:
             return np.column_stack([1 - positive, positive])
         total = positive.sum(axis=1, keepdims=True)
@@ -168,8 +189,9 @@ class SGDClassifier(LinearClassifier, LinearSGD):
     ) -> None:
         self._keep(locals())
 
+    @available_if(_params.goes_on)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""
+        """Learns these rows, or those of the file X, once, and goes on from there at the next call: exactly as if all had come at once."""
         first = not self.__sklearn_is_fitted__()
         self._check_params(for_partial_fit=True)
         if self.class_weight == "balanced":
@@ -179,6 +201,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
                 "sample of the full training set target to properly estimate the class frequency distributions. Pass "
                 "the resulting weights as the class_weight parameter."
             )
+        X, y, sample_weight = self._opened_again(X, y, sample_weight)
         X, y = validated(self, X, y, with_y=True, reset=first)
         check_classification_targets(y)
         if first and classes is None:
@@ -210,6 +233,3 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         if of_class is not None:
             weights = of_class[codes] * (1.0 if weights is None else weights)
         return Aim(1, np.where(codes == 1, 1.0, -1.0), weights, None, classes)
-
-    def _threads(self) -> int:
-        return threads(self.n_jobs)

@@ -44,6 +44,12 @@ _PARAMETERS = """
         For solver='sgd': the epochs; the learning rate over time (cosine, constant, inverse, inverse-sqrt, ...); its start, or None
         to search for it; whether each epoch has its own order; how a step applies the penalty; whether to drop hopeless penalties.
     {more}
+    penalty_factor : array-like of shape (n_features,) or None, default=None
+        A factor of the penalty for each feature; 0 removes it.
+    positive : bool, default=False
+        Whether weights must not be negative.
+    lower, upper : float, array-like of shape (n_features,) or None, default=None
+        The lowest value (at most 0) and the highest value (at least 0) of each weight.
     fit_intercept, epsilon, precision, n_jobs, random_state
         As in :class:`{sgd}`.
 
@@ -85,7 +91,9 @@ _CLASSES = """class_weight : dict, 'balanced' or None, default=None
         all. 'auto' is 'multinomial' for loss='log_loss' and solver='newton', else 'ovr'."""
 
 _QUANTILE = """quantile : float, default=0.5
-        The quantile that loss='quantile' learns."""
+        The quantile that loss='quantile' learns.
+    power : float, default=1.5
+        The power of the variance of loss='tweedie', between 1 and 2."""
 
 _MSE = """
     mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_splits), or (n_alphas, n_splits)
@@ -141,6 +149,10 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV, ChosenClassifier):
         precision: str | None = None,
         solver: str = "newton",
         tol: float | None = 1e-3,
+        penalty_factor: Any = None,
+        positive: bool = False,
+        lower: Any = None,
+        upper: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -169,7 +181,7 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
     )
     _sgd = SGDRegressor
     _rules = {**REGRESSOR_RULES, **RULES}
-    _shared = (*SHARED, "quantile")
+    _shared = (*SHARED, "quantile", "power", "n_jobs")
 
     def __init__(
         self,
@@ -190,10 +202,15 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
         shuffle: bool = True,
         epsilon: float = 0.1,
         quantile: float = 0.5,
+        power: float = 1.5,
         method: str = "fobos",
         precision: str | None = None,
         solver: str = "newton",
         tol: float | None = 1e-3,
+        penalty_factor: Any = None,
+        positive: bool = False,
+        lower: Any = None,
+        upper: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

@@ -18,6 +18,16 @@ def is_path(X: Any) -> bool:
     return isinstance(X, (str, os.PathLike))
 
 
+def len_of(y: Any) -> int:
+    """The number of rows of targets of any kind."""
+    return int(y.shape[0]) if hasattr(y, "shape") else len(y)
+
+
+def is_texts(X: Any) -> bool:
+    """Whether these are texts, one per row."""
+    return isinstance(X, (list, tuple, np.ndarray)) and len(X) > 0 and np.ndim(X[0]) == 0 and isinstance(X[0], str)
+
+
 def validated(estimator: Any, X: Any, y: Any = None, *, with_y: bool, reset: bool, **options: Any) -> Any:
     """scikit-learn's checks. A sparse matrix's values are left to the compiled part, which looks at them anyway."""
     sparse = sp.issparse(X)

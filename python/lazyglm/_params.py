@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import InvalidParameterError
 
 from lazyglm._core import solvers
 
@@ -68,8 +69,26 @@ def solver_of(estimator: Any) -> str:
     return FORMER_NAMES.get(estimator.solver, estimator.solver)
 
 
+def _bound(value: Any) -> bool:
+    return value is None or _is_real(value) or factors(value)
+
+
+def goes_on(estimator: Any) -> bool:
+    """Whether ``partial_fit`` is there: with solver='sgd' alone."""
+    if solver_of(estimator) != "sgd":
+        raise AttributeError(f"partial_fit goes on row by row, for solver='sgd'; solver={estimator.solver!r} learns all rows at once")
+    return True
+
+
 BOOLEAN: Rule = (_is_bool, "True or False")
 N_JOBS = or_none((_is_int, "an integer"))
+#: What limits single weights, for solvers that find the optimum.
+LIMITS: dict[str, Rule] = {
+    "penalty_factor": (factors, "one number per feature, or None"),
+    "positive": BOOLEAN,
+    "lower": (_bound, "a number, one number per feature, or None"),
+    "upper": (_bound, "a number, one number per feature, or None"),
+}
 
 COMMON: dict[str, Rule] = {
     "penalty": one_of("l2", "l1", "elasticnet", None),
@@ -109,26 +128,26 @@ def check_alone(estimator: Any, rules: dict[str, Rule]) -> None:
     for name, (fits, words) in rules.items():
         value = getattr(estimator, name)
         if not fits(value):
-            raise ValueError(f"The {name!r} parameter of {type(estimator).__name__} must be {words}. Got {value!r} instead.")
+            raise InvalidParameterError(f"The {name!r} parameter of {type(estimator).__name__} must be {words}. Got {value!r} instead.")
 
 
 def check(estimator: Any, rules: dict[str, Rule]) -> None:
     """The same for the SGD estimators, and what does not go together."""
     check_alone(estimator, rules)
     if estimator.penalty == "elasticnet" and estimator.l1_ratio is None:
-        raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
+        raise InvalidParameterError("l1_ratio must be set when penalty is 'elasticnet'")
     solver = solver_of(estimator)
     if estimator.penalty_factor is not None and solver not in WITH_FACTORS:
         names = " or ".join(f"solver={name!r}" for name in WITH_FACTORS)
-        raise ValueError(f"penalty_factor is not for solver={estimator.solver!r}: use {names}")
+        raise InvalidParameterError(f"penalty_factor is not for solver={estimator.solver!r}: use {names}")
     if solver != "sgd" and (estimator.early_stopping or estimator.average):
-        raise ValueError(f"early_stopping and average are for solver='sgd', not for {estimator.solver!r}")
+        raise InvalidParameterError(f"early_stopping and average are for solver='sgd', not for {estimator.solver!r}")
     if solver != "sgd":
         return
     if estimator.learning_rate == "optimal" and estimator.alpha == 0:
-        raise ValueError("alpha must be > 0 since learning_rate is 'optimal': its rate is 1/(alpha (t0 + t))")
+        raise InvalidParameterError("alpha must be > 0 since learning_rate is 'optimal': its rate is 1/(alpha (t0 + t))")
     if estimator.learning_rate in ("pa1", "pa2") and estimator.loss not in ("hinge", "epsilon_insensitive"):
-        raise ValueError(f"Learning rate {estimator.learning_rate!r} only works with loss 'hinge' or 'epsilon_insensitive'.")
+        raise InvalidParameterError(f"Learning rate {estimator.learning_rate!r} only works with loss 'hinge' or 'epsilon_insensitive'.")
 
 
 class Estimator(BaseEstimator):

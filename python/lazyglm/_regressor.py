@@ -6,21 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from lazyglm import _params
-from lazyglm._data import validated, weights_of
-from lazyglm._sgd import LOSSES, Aim, LinearSGD
+from lazyglm._data import is_path, validated, weights_of
+from lazyglm._sgd import LOG_LINK, LOSSES, Aim, LinearSGD
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 REGRESSOR_LOSSES = {
     name: LOSSES[name]
-    for name in ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "quantile", "poisson")
+    for name in (
+        "squared_error",
+        "huber",
+        "epsilon_insensitive",
+        "squared_epsilon_insensitive",
+        "absolute_error",
+        "quantile",
+        *LOG_LINK,
+    )
 }
 REGRESSOR_RULES: dict[str, _params.Rule] = {
     "loss": _params.one_of(*REGRESSOR_LOSSES),
     "quantile": _params.real(0, 1, open_low=True, open_high=True),
+    "power": _params.real(1, 2, open_low=True, open_high=True),
 }
 
 
@@ -28,9 +38,16 @@ class LinearRegressor(RegressorMixin):
     """What regressors predict from their scores: not for use."""
 
     def predict(self: Any, X: Any, offset: Any = None) -> Any:
-        """The prediction for each row: its score, plus its ``offset`` if given; with loss='poisson', the exponential of it."""
+        """The prediction for each row: its score, plus its ``offset`` if given; the exponential of it for poisson, gamma and tweedie."""
         scores = self._scores(X, offset).ravel()
-        return np.exp(scores) if self.loss == "poisson" else scores
+        numbers = np.exp(scores) if self.loss in LOG_LINK else scores
+        return numbers if self._limits is None else np.clip(numbers, *self._limits)
+
+    def score(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R² of the predictions. Of a file, y is in it."""
+        if is_path(X) and y is None:
+            y = self._targets_of(X)
+        return float(super().score(X, y, sample_weight))
 
 
 class SGDRegressor(LinearRegressor, LinearSGD):
@@ -40,9 +57,14 @@ class SGDRegressor(LinearRegressor, LinearSGD):
 
     Parameters
     ----------
-    loss : also 'poisson' (counts; predicts exp(score)) and 'quantile'
+    loss : also 'absolute_error', 'quantile', 'poisson', 'gamma' and 'tweedie'
+        The last three predict exp(score), for targets from 0 up (gamma: above 0).
     quantile : float, default=0.5
         The quantile that loss='quantile' learns.
+    power : float, default=1.5
+        The power of the variance of loss='tweedie', between 1 and 2.
+    n_jobs : int or None, default=None
+        The number of threads of predictions and of solvers other than 'sgd': None is one, -1 is all cores.
     method : {'fobos', 'sgd'}, default='fobos'
         How a step applies the penalty: its proximal step, or its gradient clipped at zero.
     precision : {'f32', 'f64'} or None, default=None
@@ -93,7 +115,7 @@ class SGDRegressor(LinearRegressor, LinearSGD):
     loss_functions = REGRESSOR_LOSSES
     _checks = {"y_numeric": True}
     _splitter = "ShuffleSplit"
-    _rules = {**REGRESSOR_RULES, **_params.COMMON}
+    _rules = {**REGRESSOR_RULES, **_params.COMMON, "n_jobs": _params.N_JOBS}
 
     def __init__(
         self,
@@ -118,6 +140,8 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         warm_start: bool = False,
         average: bool | int = False,
         quantile: float = 0.5,
+        power: float = 1.5,
+        n_jobs: int | None = None,
         method: str = "fobos",
         precision: str | None = None,
         progress: bool = False,
@@ -128,19 +152,18 @@ class SGDRegressor(LinearRegressor, LinearSGD):
     ) -> None:
         self._keep(locals())
 
+    @available_if(_params.goes_on)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learns these rows once, and goes on from there at the next call: exactly as if all had come at once."""
+        """Learns these rows, or those of the file X, once, and goes on from there at the next call: exactly as if all had come at once."""
         first = not self.__sklearn_is_fitted__()
         self._check_params(for_partial_fit=True)
+        X, y, sample_weight = self._opened_again(X, y, sample_weight)
         X, y = validated(self, X, y, with_y=True, reset=first, y_numeric=True)
         return self._partial_fit(X, self._aim(X, y, sample_weight), first=first)
 
     def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
         weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)
         return Aim(1, np.ascontiguousarray(y, dtype=np.float64), weights)
-
-    def _threads(self) -> int:
-        return 1
 
     def _shaped(self, coef: Any) -> Any:
         return coef.ravel()

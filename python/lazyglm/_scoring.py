@@ -10,12 +10,13 @@ from scipy.special import xlogy
 
 from lazyglm._chosen import Problem
 from lazyglm._data import dense
+from lazyglm._sgd import LOG_LINK
 
 
 def scorer_of(estimator: Any, problem: Problem) -> Any:
     """The scorer that ``scoring`` names, or None where the compiled part computes the score."""
     if estimator.scoring is None:
-        apart = problem.aim.models > 1 and not problem.coupled
+        apart = problem.aim.models > 1 and problem.kind == "ovr"
         return _neg_log_loss if apart and estimator.loss == "log_loss" and estimator.solver != "sgd" else None
     if problem.aim.offsets is not None:
         raise ValueError("scoring is not for rows with an offset, which scorers do not pass on: leave scoring out")
@@ -33,7 +34,7 @@ def _neg_log_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> floa
 def scores_of_splits(estimator: Any, problem: Problem, scorer: Any, splits: Any, of_splits: Any) -> list[float]:
     """The score of the model of each split on its held-out rows; NaN where its path ended before."""
     model = estimator._model()
-    model.n_features_in_, model._coupled, columns = problem.X.shape[1], problem.coupled, problem.X.shape[1]
+    model.n_features_in_, model._kind, columns = problem.X.shape[1], problem.kind, problem.X.shape[1]
     if problem.aim.classes is not None:
         model.classes_ = problem.aim.classes
     function = getattr(scorer, "_score_func", scorer)
@@ -50,12 +51,22 @@ def scores_of_splits(estimator: Any, problem: Problem, scorer: Any, splits: Any,
     return scores
 
 
-def in_units(loss: str, losses: Any, y: Any, weights: Any, splits: Any) -> Any:
-    """Minus the mean held-out losses in scikit-learn's units: squared errors without a half, Poisson deviances."""
-    if loss == "squared_error":
+def in_units(estimator: Any, losses: Any, y: Any, weights: Any, splits: Any) -> Any:
+    """Minus the mean held-out losses in scikit-learn's units: squared errors without a half, deviances."""
+    if estimator.loss == "squared_error":
         return -2 * losses
-    if loss == "poisson":
+    if estimator.loss in LOG_LINK:
         weights = np.ones(len(y)) if weights is None else weights
-        least = y - xlogy(y, y)  # the loss of a prediction equal to y
+        least = _least_loss(estimator, y)
         return -2 * (losses - [np.average(least[test], weights=weights[test]) for _, test in splits])
     return -losses
+
+
+def _least_loss(estimator: Any, y: Any) -> Any:
+    """The loss of a prediction equal to y."""
+    if estimator.loss == "poisson":
+        return y - xlogy(y, y)
+    if estimator.loss == "gamma":
+        return 1 + np.log(y)
+    a, b = estimator.power - 1, 2 - estimator.power
+    return y**b * (1 / a + 1 / b)

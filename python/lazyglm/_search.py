@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 from lazyglm import _params
-from lazyglm._chosen import Chosen, Problem
+from lazyglm._chosen import Problem, WithBest
 from lazyglm._core import exact_path, path, search
 from lazyglm._data import dense
 from lazyglm._plots import PathPlots
 from lazyglm._scoring import in_units, scorer_of, scores_of_splits
-from lazyglm._solve import Found, threads, trained
+from lazyglm._solve import Found, limits_of, threads, trained
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,25 +35,35 @@ RULES: dict[str, _params.Rule] = {
     "halving": _params.BOOLEAN,
     "eta0": _params.or_none(_params.real(0, open_low=True)),
     "n_jobs": _params.N_JOBS,
+    **_params.LIMITS,
 }
 
 
-class ElasticNetCV(PathPlots, Chosen):
+class ElasticNetCV(PathPlots, WithBest):
     """Base of both: not for use."""
 
     _rules: dict[str, _params.Rule]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        groups: Any = None,
+        target: str | None = None,
+    ) -> Self:
         """Tries every penalty on held-out rows, chooses one, and learns all rows with it.
 
-        ``groups`` has one group per row, for a splitter that keeps the rows of a group together.
+        ``groups`` has one group per row, for a splitter that keeps the rows of a group together. ``target`` names the column of
+        targets of a file that is a table.
         """
         _params.check_alone(self, self._rules)
         ratios = self._ratios()
-        problem = self._problem(X, y, sample_weight, offset)
+        problem = self._problem(X, y, sample_weight, offset, target)
         splits = self._splits(problem, groups)
         asked = problem.model._asked(problem.task, problem.X.shape[1], l1=0.0, l2=0.0, schedule=self.schedule)
-        asked |= {"seed": problem.model._seed(), "threads": threads(self.n_jobs)}
+        asked |= {"seed": problem.model._seed(), "threads": threads(self.n_jobs)} | limits_of(self, problem.X.shape[1])
         alphas = self._grid(problem.task, ratios, asked)
         try_all = self._lanes if self.solver == "sgd" else self._minimisers
         try_all(problem, splits, ratios, alphas, asked)
@@ -103,7 +113,7 @@ class ElasticNetCV(PathPlots, Chosen):
         may_end = self.scoring is None and np.ndim(self.alphas) == 0  # where weaker penalties fit noise, by the loss
         given = [tuple(_places(part, problem.weights) for part in split) for split in splits]
         scorer = scorer_of(self, problem)
-        models = exact_path(problem.task, sequences, given, may_end, self.max_features, scorer is not None, asked)
+        models = exact_path(problem.task, sequences, given, may_end, self.max_features, scorer is not None, asked, None)
         shape, columns = alphas.shape, problem.X.shape[1]
         scores = np.full((*shape, len(splits)), np.nan)
         nonzeros, steps = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -115,7 +125,7 @@ class ElasticNetCV(PathPlots, Chosen):
             if scorer is not None:
                 scores[place] = scores_of_splits(self, problem, scorer, splits, model["of_splits"])
             else:
-                scores[place] = in_units(self.loss, np.array(model["losses"]), problem.y, problem.weights, splits)
+                scores[place] = in_units(self, np.array(model["losses"]), problem.y, problem.weights, splits)
             nonzeros[place] = sum(len(weights) for _, weights, _ in model["heads"])
             steps[place] = model["steps"]
         more = {"nonzeros": nonzeros.ravel(), "epochs": steps.ravel()}
@@ -132,13 +142,15 @@ class ElasticNetCV(PathPlots, Chosen):
         """Models of SGD, all in the same passes over the rows."""
         if self.scoring is not None or self.max_features is not None:
             raise ValueError("scoring and max_features are for solver='newton'")
+        if asked["factors"] is not None or asked["bounds"] is not None:
+            raise ValueError("penalty_factor, positive, lower and upper are for solver='newton'")
         task, heads, columns = problem.task, problem.aim.models, problem.X.shape[1]
         asked |= {"single": problem.model._single(problem.X.dtype), "eta0": self.eta0}
         nets = [_net(ratio, alpha) for ratio, row in zip(ratios, alphas, strict=True) for alpha in row]
         given = [tuple(_places(part, problem.weights) for part in split) for split in splits]
         found = search(task, nets, given, self.halving, asked)
         asked["eta0"] = self.eta0_ = found["eta0"]
-        scores = np.array([in_units(self.loss, np.array(row), problem.y, None, splits) for row in found["by_fold"]])
+        scores = np.array([in_units(self, np.array(row), problem.y, None, splits) for row in found["by_fold"]])
         scores[np.array(found["dropped"]) == "diverged"] = np.nan
         more = {name: np.array(found[name]) for name in ("nonzeros", "epochs", "dropped")}
         chosen = self._results(ratios, alphas, scores.reshape(*alphas.shape, -1), more)

@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
-from lazyglm._core import Learner, learn, scores
-from lazyglm._data import by_model, is_path, lent, offsets_of, scaled, validated
+from lazyglm._core import Learner, learn, score_rows, scores
+from lazyglm._data import by_model, is_path, is_texts, lent, offsets_of, scaled, validated
 from lazyglm._files import ModelFile
 from lazyglm._plots import Plots
 from lazyglm._solve import Solving
@@ -30,7 +30,13 @@ LOSSES = {
     "squared_epsilon_insensitive": "squared-epsilon-insensitive:epsilon={epsilon}",
     "quantile": "quantile:tau={quantile}",
     "poisson": "poisson",
+    "gamma": "gamma",
+    "tweedie": "tweedie:p={power}",
+    "absolute_error": "epsilon-insensitive:epsilon=0",
 }
+
+#: The losses whose prediction is the exponential of the score.
+LOG_LINK = ("poisson", "gamma", "tweedie")
 
 
 class Seen:
@@ -65,6 +71,7 @@ class Aim(NamedTuple):
     class_weights: list[float] | None = None
     classes: Any = None
     offsets: Any = None
+    labels: Any = None
 
     @property
     def weighted(self) -> bool:
@@ -86,6 +93,12 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     _checks: dict[str, Any] = {}
     _splitter: str
     _learners: list[Learner]
+    _kind: str = "ovr"  # how several models belong together: 'ovr', 'softmax' or 'labels'
+    _as_sets: bool = False  # whether labels are predicted as sets
+    _thresholds: Any = 0.0  # the score above which a row has a label
+    _limits: Any = None  # the least and the largest prediction of numbers
+    _file_bytes: bytes | None = None  # a model file that arrays do not hold: of tf-idf values
+    _zeroed: list[Any] | None = None  # the columns of each model that the zero test of `fit` sets to zero
     _losses: list[Any]
     _looked: "Seen"
 
@@ -98,6 +111,8 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         learners = learners or self._learners
         dtype = np.float32 if learners[0].single else np.float64
         rows = [learner.weights() for learner in learners]
+        for weights, zeros in zip(rows, self._zeroed or [], strict=False):
+            weights[zeros] = 0.0
         stacked = rows[0].reshape(1, -1) if len(rows) == 1 else np.stack(rows)
         return self._shaped(stacked.astype(dtype, copy=False))
 
@@ -108,7 +123,10 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         return coef
 
     def sparsify(self) -> Any:
-        """Turns ``coef_`` into a sparse matrix: for models most of whose weights are zero."""
+        """Turns ``coef_`` into a sparse matrix: for models most of whose weights are zero.
+
+        A pickle then has the sparse weights alone: ``partial_fit`` of what comes back goes on from these weights and ``t_``.
+        """
         check_is_fitted(self)
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
@@ -120,14 +138,30 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             self.coef_ = self._shaped(self.coef_.toarray())
         return self
 
+    def __getstate__(self) -> Any:
+        """For pickle: of learners and weights, the learners; of a sparsified model, the weights."""
+        state = dict(super().__getstate__())
+        looked = state.get("_looked")
+        if looked is None or looked.coef is None or "_learners" not in state:
+            return state
+        kept = Seen()
+        if sp.issparse(looked.coef):
+            del state["_learners"]
+            kept.coef, kept.intercept = looked.coef, self.intercept_
+            state["_looked"] = kept
+        elif np.array_equal(looked.coef, self._read_coef()):
+            kept.intercept = looked.intercept
+            state["_looked"] = kept
+        return state
+
     # Learning
 
     def _check_params(self, *, for_partial_fit: bool = False) -> None:
         _params.check(self, self._rules)
         if for_partial_fit and self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
-        if for_partial_fit and (_params.solver_of(self) != "sgd" or self.scale is not None):
-            raise ValueError("partial_fit goes on row by row: it is for solver='sgd' and scale=None")
+        if for_partial_fit and self.scale is not None:
+            raise ValueError("partial_fit goes on row by row, and cannot know the scale of later rows: leave scale at None")
 
     def fit(
         self,
@@ -137,14 +171,15 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         intercept_init: Any = None,
         sample_weight: Any = None,
         offset: Any = None,
+        target: str | None = None,
     ) -> Any:
-        """Learns X and y, or the file X: with ``solver="sgd"`` until it improves no more or ``max_iter`` epochs have passed.
+        """Learns X and y, or the file X (and of a table its column ``target``): with ``solver="sgd"`` until it improves no more or ``max_iter`` epochs have passed.
 
         ``offset`` has one number per row, which is added to the score of the row: the logarithm of the exposure for
         ``loss="poisson"``, or the scores of another model. Predictions take the offsets of their own rows.
         """
         self._check_params()
-        X, y, sample_weight = self._opened(X, y, sample_weight)
+        X, y, sample_weight = self._opened(X, y, sample_weight, target)
         X, y = validated(self, X, y, with_y=True, reset=True, **self._checks)
         aim = shifted(self._aim(X, y, sample_weight), offset)
         if self.warm_start and self.__sklearn_is_fitted__():
@@ -164,7 +199,8 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         factors = self._factors(X)
         learners = self._new_learners(coef if factors is None else coef / factors, intercept, self._single(X.dtype))
         held_out = self._held_out(y, aim.weights)
-        self._learn(learners, scaled(X, factors), aim, held_out=held_out, epochs=self.max_iter)
+        zero_test = self.penalty == "l1" and self.alpha > 0 and not self.average and self.learning_rate not in ("pa1", "pa2")
+        self._learn(learners, scaled(X, factors), aim, held_out=held_out, epochs=self.max_iter, zero_test=zero_test)
         if factors is not None:  # from here on in units of the data
             coef = np.stack([learner.weights() for learner in learners]) * factors
             steps, epochs = learners[0].t, learners[0].epochs
@@ -180,8 +216,8 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         return (0.0, 0.0) if self.penalty is None else (self.alpha * ratio, self.alpha * (1 - ratio))
 
     def _loss(self) -> str:
-        quantile = getattr(self, "quantile", 0.5)
-        return LOSSES[self.loss].format(epsilon=float(self.epsilon), quantile=float(quantile))
+        keys = {"epsilon": self.epsilon, "quantile": getattr(self, "quantile", 0.5), "power": getattr(self, "power", 1.5)}
+        return LOSSES[self.loss].format(**{key: float(value) for key, value in keys.items()})
 
     def _new_learners(self, coef: Any, intercept: Any, single: bool, *, t: int = 0, epochs: int = 0) -> list[Learner]:
         l1, l2 = self._net()
@@ -265,9 +301,11 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         mask[held] = True
         return mask
 
-    def _learn(self, learners: list[Learner], X: Any, aim: Aim, *, held_out: Any = None, epochs: int) -> None:
+    def _learn(
+        self, learners: list[Learner], X: Any, aim: Aim, *, held_out: Any = None, epochs: int, zero_test: bool = False
+    ) -> None:
         """Goes through the rows, and takes over what was learnt: all of it or, if it fails, nothing that is read."""
-        self._coupled = False
+        self._kind = "ovr"
         options = {
             "loss": self._loss(),
             "learning_rate": self.learning_rate,
@@ -281,14 +319,16 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             "seed": (seed := self._seed()),
             "threads": self._threads(),
             "intercept_rate": float(self.intercept_rate),
+            "zero_test": zero_test,
         }
         with _show.watching(self, len(learners) * epochs, _show.epochs_of(len(learners))) as watch:
             outcomes = learn(lent(X), aim.targets, aim.weights, aim.offsets, held_out, learners, aim.class_weights, options, watch)
-        self._learners, self._looked, self.dual_gap_ = learners, Seen(), None
+        self._zeroed = [np.array(zeros, dtype=np.intp) for _, _, zeros in outcomes] if zero_test else None
+        self._learners, self._looked, self.dual_gap_, self.stop_reason_ = learners, Seen(), None, None
         self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "offsets": aim.offsets is not None}
-        self.n_iter_ = max(len(losses) for losses, _ in outcomes)
+        self.n_iter_ = max(len(losses) for losses, _, _ in outcomes)
         self.t_ = 1.0 + max(learner.t for learner in learners)
-        self._history(outcomes, restart=epochs > 1 or learners[0].epochs == 1)
+        self._history([(losses, held) for losses, held, _ in outcomes], restart=epochs > 1 or learners[0].epochs == 1)
 
     def _history(self, outcomes: list[tuple[list[float], list[float]]], *, restart: bool) -> None:
         losses = [np.array(losses) for losses, _ in outcomes]
@@ -341,15 +381,17 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
 
     def _bare_scores(self, X: Any) -> Any:
         check_is_fitted(self)
-        if is_path(X):
+        if is_path(X) or (self._is_text() and is_texts(X)):
             return self._score_file(X)
         X = validated(self, X, with_y=False, reset=False)
         coef, rows = self.coef_, lent(X)
+        if self._file_bytes is not None:
+            return score_rows(rows, self._file_bytes).reshape(X.shape[0], -1)
         intercept = np.ascontiguousarray(np.ravel(self.intercept_), dtype=np.float64)
         if sp.issparse(coef):  # one model at a time is laid out, and the sums are those of a dense one
             each = (np.ascontiguousarray(coef[[k]].toarray(), dtype=np.float64) for k in range(coef.shape[0]))
-            return np.hstack([scores(rows, weights, intercept[[k]]) for k, weights in enumerate(each)])
-        return scores(rows, np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64), intercept)
+            return np.hstack([scores(rows, weights, intercept[[k]], self._threads()) for k, weights in enumerate(each)])
+        return scores(rows, np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64), intercept, self._threads())
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_looked" in self.__dict__

@@ -1,6 +1,7 @@
 """What a run shows: lines with ``verbose``, a bar with ``progress``."""
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,23 +13,26 @@ Watch = Callable[..., None]
 def watching(estimator: Any, total: int, shown: Callable[..., tuple[float, int, str]]) -> Iterator[Watch | None]:
     """What to call at the end of each of ``total`` epochs or rounds, or ``None`` if nothing is shown.
 
-    ``shown`` makes the objective, the number of non-zeros and the lines for ``verbose`` from the arguments of the call.
+    With a total of 1, the first argument of the call is the share that is done. ``shown`` makes the objective, the number of non-zeros and the lines for ``verbose`` from the arguments of the call.
     """
-    if not (estimator.verbose or estimator.progress):
+    verbose, progress = getattr(estimator, "verbose", 0), estimator.progress
+    if not (verbose or progress):
         yield None
         return
-    bar = _bar(total) if estimator.progress else None
+    bar = _bar(total) if progress else None
 
     def watch(*figures: Any) -> None:
         objective, nonzeros, lines = shown(*figures)
         if bar is not None:
-            bar.update(1)
+            bar.update(1 if total > 1 else figures[0] - bar.n)
             bar.set_postfix(objective=f"{objective:.6f}", nonzeros=nonzeros)
-        if estimator.verbose:
+        if verbose:
             print(lines)
 
     try:
         yield watch
+        if bar is not None:
+            bar.update(bar.total - bar.n)  # a run that ends early is done, too
     finally:
         if bar is not None:
             bar.close()
@@ -50,10 +54,48 @@ def epochs_of(models: int) -> Callable[..., tuple[float, int, str]]:
     return shown
 
 
+def steps_of() -> Callable[..., tuple[float, int, str]]:
+    """What is shown of each step of a solver, as :func:`watching` takes it: its first figure is the share that is done."""
+    started = time.perf_counter()
+
+    def shown(share: float, objective: float, nonzeros: int) -> tuple[float, int, str]:
+        seconds = time.perf_counter() - started
+        return objective, nonzeros, f"-- {100 * share:.0f} %, Objective: {objective:f}, NNZs: {nonzeros}, {seconds:.2f} seconds"
+
+    return shown
+
+
+class PlainBar:
+    """A bar of text on standard error, where tqdm is not installed."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self._said, self._started = total, -1, time.perf_counter()
+        self.n: float = 0
+        self._figures = ""
+
+    def update(self, more: float) -> None:
+        self.n += more
+        share = 1.0 if self.total == 0 else self.n / self.total
+        if int(100 * share) == self._said:
+            return
+        self._said = int(100 * share)
+        seconds = time.perf_counter() - self._started
+        left = seconds / share - seconds if share > 0 else float("nan")
+        filled = "#" * int(30 * share)
+        sys.stderr.write(f"\r{self._said:3d} % [{filled:<30}] {seconds:.0f} s, {left:.0f} s left{self._figures}")
+        sys.stderr.flush()
+
+    def set_postfix(self, **figures: Any) -> None:
+        self._figures = "".join(f", {name}={value}" for name, value in figures.items())
+
+    def close(self) -> None:
+        sys.stderr.write("\n")
+
+
 def _bar(total: int) -> Any:
-    """tqdm's bar, of the notebook if there is one."""
+    """tqdm's bar, of the notebook if there is one; a bar of text without tqdm."""
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install 'lazyglm[progress]'") from None
-    return tqdm(total=total, unit=" epochs")
+        return PlainBar(total)
+    return tqdm(total=total, unit=" epochs") if total > 1 else tqdm(total=1, bar_format="{percentage:3.0f} %|{bar}| {elapsed}<{remaining}{postfix}")

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from lazyglm import _params, _show
 from lazyglm._core import Task, scale_factors, solve
 from lazyglm._data import by_model, dense, lent, scaled, validated
 from lazyglm._params import relative_gap
@@ -19,6 +20,39 @@ def threads(n_jobs: int | None) -> int:
     """joblib's meaning of ``n_jobs``."""
     cores = os.cpu_count() or 1
     return 1 if n_jobs is None else max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+
+
+def factors_of(estimator: Any, columns: int) -> Any:
+    """The factors of the penalty, one per feature, or None."""
+    if estimator.penalty_factor is None:
+        return None
+    factors = np.asarray(estimator.penalty_factor, dtype=np.float64)
+    if factors.shape != (columns,) or not np.all(np.isfinite(factors) & (factors >= 0)):
+        raise ValueError(f"penalty_factor must have a number from 0 up for each of {columns} features")
+    return factors
+
+
+def bounds_of(estimator: Any, columns: int) -> Any:
+    """The lowest and the highest value of each weight by ``lower``, ``upper`` and ``positive``, or None without any."""
+    if estimator.lower is None and estimator.upper is None and not estimator.positive:
+        return None
+    sides = []
+    for name, infinity in (("lower", -np.inf), ("upper", np.inf)):
+        given = getattr(estimator, name)
+        given = np.asarray(infinity if given is None else given, dtype=np.float64)
+        if given.shape not in ((), (columns,)) or np.any(np.isnan(given)):
+            raise ValueError(f"{name} must be a number, or one number for each of {columns} features")
+        if np.any(given > 0 if name == "lower" else given < 0):
+            side = "at most" if name == "lower" else "at least"
+            raise ValueError(f"{name} must be {side} 0 for each feature, because 0 must lie between the bounds of a weight")
+        sides.append(np.broadcast_to(given, (columns,)))
+    lower = np.zeros(columns) if estimator.positive else sides[0]
+    return lower.tolist(), sides[1].tolist()
+
+
+def limits_of(estimator: Any, columns: int) -> dict[str, Any]:
+    """The factors of the penalty and the bounds of the weights, as a solver takes them."""
+    return {"factors": factors_of(estimator, columns), "bounds": bounds_of(estimator, columns)}
 
 
 class Found(NamedTuple):
@@ -33,14 +67,41 @@ class Found(NamedTuple):
     report: dict[str, Any]
 
     @property
-    def reached(self) -> bool:
-        """Whether the run ended as it should, and not before the tolerance."""
-        return self.stop not in ("no-minimum", "precision", "steps")
+    def reason(self) -> str:
+        """The rule that ended the run, by a name of Python. What interrupts a run that goes on is its tolerance."""
+        if self.stop == "interrupted":
+            return "tolerance"
+        return "predicted_decrease" if self.stop == "promise" else self.stop.replace("-", "_")
 
 
-def trained(task: Task, head: int | None, columns: int, asked: dict[str, Any]) -> Found:
+#: What to say of a run that ended before its tolerance, by its reason.
+NOT_REACHED = {
+    "no_minimum": "the objective has no minimum: without a penalty, weights that separate the targets grow without end; raise alpha",
+    "precision": "the objective stopped decreasing in this precision; raise tol, raise alpha or scale the features",
+    "steps": "the largest number of steps was reached; raise tol, raise alpha or scale the features",
+}
+
+
+def warn_if_far(found: Sequence[Found], tolerance: float, stacklevel: int, loose: bool = True) -> None:
+    """Warns of the first model whose distance from the optimum is not known to be within the tolerance; of loose bounds if asked to."""
+    for each in found:
+        gap = "there is no bound on it" if each.gap is None else f"dual_gap_ is {each.gap:.2g}"
+        if each.reason in NOT_REACHED:
+            text = f"The relative distance from the optimum may exceed {tolerance:g} ({gap}): {NOT_REACHED[each.reason]}."
+        elif loose and each.reason == "predicted_decrease" and each.gap is not None and each.gap > tolerance:
+            text = (
+                f"The solver stopped because a further step would lower the objective by less than a tenth of {tolerance:g}. The bound on the distance "
+                f"from the optimum is loose where weights have no l2 penalty (l1_ratio=1, penalty_factor=0), and proves less: {gap}."
+            )
+        else:
+            continue
+        warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
+        return
+
+
+def trained(task: Task, head: int | None, columns: int, asked: dict[str, Any], watch: Any = None) -> Found:
     """Trains one model of several, or all of them together."""
-    heads, text = solve(task, head, asked)
+    heads, text = solve(task, head, asked, watch)
     report = json.loads(text)
     losses = [epoch["running_loss"] for epoch in report["history"] if epoch["running_loss"] is not None]
     return Found(*dense(heads, columns), report["epochs"], report["relative_gap"], report["stop"], losses, report)
@@ -49,6 +110,9 @@ def trained(task: Task, head: int | None, columns: int, asked: dict[str, Any]) -
 class Solving:
     """For both estimators: all rows at once."""
 
+    def _threads(self: Any) -> int:
+        return threads(self.n_jobs)
+
     def _factors(self: Any, X: Any) -> Any:
         """By what columns are multiplied, or None."""
         return None if self.scale is None else scale_factors(lent(X), self.scale)
@@ -56,11 +120,6 @@ class Solving:
     def _asked(self: Any, task: Task, columns: int, **more: Any) -> dict[str, Any]:
         """What a solver depends on besides the data. Rows have a mean weight of one there: the penalty is divided instead."""
         l1, l2 = self._net()
-        factors = self.penalty_factor
-        if factors is not None:
-            factors = np.asarray(factors, dtype=np.float64)
-            if factors.shape != (columns,) or not np.all(np.isfinite(factors) & (factors >= 0)):
-                raise ValueError(f"penalty_factor must have a number from 0 up for each of {columns} features")
         return {
             "l1": float(l1) / task.mean_weight,
             "l2": float(l2) / task.mean_weight,
@@ -71,11 +130,13 @@ class Solving:
             "schedule": "cosine",
             "eta0": None,
             "epochs": int(self.max_iter),
+            "plateau": None,
             "shuffle": bool(self.shuffle),
             "seed": 0,
             "single": self.precision == "f32",
             "intercept": bool(self.fit_intercept),
-            "factors": factors,
+            "factors": factors_of(self, columns),
+            "bounds": None,
             "start": None,
             "threads": self._threads(),
             **more,
@@ -85,12 +146,12 @@ class Solving:
         """A task for each model, and the number of the model in it: one for all, unless classes have weights of their own."""
         loss, rows = self._loss(), lent(X)
         if aim.class_weights is None:
-            task = Task(rows, aim.targets, aim.weights, aim.offsets, loss, aim.models, False)
+            task = Task(rows, aim.targets, aim.weights, aim.offsets, loss, aim.models, "ovr", None)
             yield from ((task, k) for k in range(aim.models))
             return
         for k, weight in enumerate(aim.class_weights):
             weights = np.where(aim.targets == k, weight, 1.0) * (1.0 if aim.weights is None else aim.weights)
-            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, None, loss, 1, False), 0
+            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, None, loss, 1, "ovr", None), 0
 
     def _fit_solver(self: Any, X: Any, aim: Any, start: Any) -> None:
         factors, seed, columns = self._factors(X), self._seed(), X.shape[1]
@@ -98,15 +159,13 @@ class Solving:
         for k, (task, head) in enumerate(self._tasks(scaled(X, factors), aim)):
             begin = None
             if start is not None:
-                begin = (start[0][k] if factors is None else start[0][k] / factors, float(start[1][k]))
-            found.append(trained(task, head, columns, self._asked(task, columns, seed=seed, start=begin)))
-        if not all(each.reached for each in found):
-            warnings.warn(
-                f"solver={self.solver!r} stopped before its relative distance from the optimum was {relative_gap(self.tol):g} "
-                f"(tol={self.tol}): look at dual_gap_, raise alpha or scale the features",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+                begin = [(start[0][k] if factors is None else start[0][k] / factors, float(start[1][k]))]
+            asked = self._asked(task, columns, seed=seed, start=begin)
+            if self.tol is not None and _params.solver_of(self) in ("adagrad", "ftrl"):
+                asked["plateau"] = (float(self.tol), int(self.n_iter_no_change))
+            with _show.watching(self, 1, _show.steps_of()) as watch:
+                found.append(trained(task, head, columns, asked, watch))
+        warn_if_far(found, relative_gap(self.tol), stacklevel=4)
         self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "schedule": "cosine", "solver": self.solver}
         self._trained["offsets"] = aim.offsets is not None
         self._adopt(found, X.shape[0], self.precision == "f32", factors)
@@ -117,13 +176,15 @@ class Solving:
 
         coef = np.vstack([each.coef for each in found]) * (1.0 if factors is None else factors)
         intercept = [bias for each in found for bias in each.intercept]
-        self._coupled = False
+        self._kind = "ovr"
         self.n_iter_ = max(each.steps for each in found)
         self._learners = self._new_learners(coef, intercept, single, t=self.n_iter_ * rows, epochs=self.n_iter_)
-        self._looked = Seen()
+        self._looked, self._zeroed = Seen(), None
         self.t_ = 1.0 + self.n_iter_ * rows
         self._history([(each.losses, []) for each in found], restart=True)
         self.dual_gap_ = _together([each.gap for each in found])
+        reasons = [each.reason for each in found]
+        self.stop_reason_ = next((reason for reason in (*NOT_REACHED, "predicted_decrease") if reason in reasons), reasons[0])
 
     def duality_gap(self: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
         """The relative duality gap of the model on these rows: no weights have an objective that is lower by a larger share.
@@ -132,7 +193,7 @@ class Solving:
         copy of the rows.
         """
         check_is_fitted(self)
-        if getattr(self, "_coupled", False):
+        if self._kind == "softmax":
             raise ValueError("duality_gap is for one model per class: a multinomial model has its gap from fit, as dual_gap_")
         X, y = validated(self, X, y, with_y=True, reset=False, **self._checks)
         from lazyglm._sgd import shifted

@@ -1,6 +1,6 @@
 //! `learn`: some learners, one lent matrix, without the interpreter's lock. The library's loop over epochs does the work.
 
-use crate::errors::{LOOK_EVERY, Pythons, raised};
+use crate::errors::{Pythons, raised};
 use crate::learner::Learner;
 use crate::matrix::{Changed, MatrixArrays};
 use lazyglm::loss::{self, Admits};
@@ -10,13 +10,12 @@ use lazyglm::problem::lent::Lent;
 use lazyglm::problem::source::Sequence;
 use lazyglm::train::epoch_loop::Epochs;
 use lazyglm::train::plateau::{Course, EpochFigures, Plateau};
-use lazyglm::train::scikit_learn::{self, Class, can_join};
+use lazyglm::train::scikit_learn::{self, Class, against_rest, can_join};
+use lazyglm::train::side_by_side::{Look, side_by_side};
+use lazyglm::train::zeros::zeros;
 use lazyglm::{Error, Loss, Order, Parameter, Place, Precision, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 
 /// What a call of `learn` depends on besides the data.
 #[derive(FromPyObject)]
@@ -34,6 +33,7 @@ pub struct Options {
     seed: u64,
     threads: usize,
     intercept_rate: f64, // as a multiple of the rate of the weights
+    zero_test: bool,
 }
 
 impl Options {
@@ -43,14 +43,11 @@ impl Options {
     }
 }
 
-/// Called between batches; an error ends the run.
-type Look<'a> = &'a dyn Fn() -> Result<()>;
-
 /// Learners that go through the rows together, each with its number.
 type Unit<'l> = Vec<(usize, &'l mut Resumable)>;
 
 /// Learns a matrix. `y` are targets for one learner, or numbers of classes for several, one class each. Returns the running
-/// losses and held-out scores of each learner, one entry per epoch.
+/// losses and held-out scores of each learner, one entry per epoch, and the columns whose weights the zero test sets to zero.
 #[pyfunction]
 #[pyo3(signature = (x, y, weights, offsets, held_out, learners, class_weights, options, watch))]
 #[expect(clippy::too_many_arguments, reason = "called from one place, by name")]
@@ -65,7 +62,7 @@ pub fn learn(
     class_weights: Option<Vec<f64>>,
     options: Options,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<(Vec<f64>, Vec<f64>)>> {
+) -> PyResult<Vec<(Vec<f64>, Vec<f64>, Vec<u32>)>> {
     let (changed, pythons) = (Changed::default(), Pythons::default());
     let slices = x.slices()?;
     let targets = y.as_slice()?;
@@ -97,12 +94,13 @@ pub fn learn(
                     watch: watch.as_ref(),
                     pythons: &pythons,
                 };
-                call.learn_all(held)
+                let courses = call.learn_all(&mut held)?;
+                Ok((courses, call.zeros(&held)?))
             })
         })
     });
-    let courses = courses.map_err(|error| pythons.or(error))?;
-    Ok(courses.into_iter().map(|course| (course.losses, course.scores)).collect())
+    let (courses, zeros) = courses.map_err(|error| pythons.or(error))?;
+    Ok(courses.into_iter().zip(zeros).map(|(course, zeros)| (course.losses, course.scores, zeros)).collect())
 }
 
 /// The rows to learn, if not all, and those held out: rows of weight zero are as if absent.
@@ -158,68 +156,46 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// All learners, in units: as lanes where that changes no bit, and not more of them together than leave work for every thread.
-    fn learn_all(&self, learners: Vec<&mut Resumable>) -> Result<Vec<Course>> {
+    fn learn_all(&self, learners: &mut [&mut Resumable]) -> Result<Vec<Course>> {
         let threads = self.options.threads.max(1);
         let joins = self.held_rows.is_none() && self.options.rate().passive_aggressive().is_none();
-        let size = match joins && can_join(&learners) {
+        let size = match joins && can_join(learners) {
             true => learners.len().div_ceil(threads).min(Precision::F64.most_lanes()),
             false => 1,
         };
         let mut units: Vec<Unit> = Vec::new();
-        for (k, learner) in learners.into_iter().enumerate() {
+        for (k, learner) in learners.iter_mut().enumerate() {
             match units.last_mut() {
-                Some(unit) if unit.len() < size => unit.push((k, learner)),
-                _ => units.push(vec![(k, learner)]),
+                Some(unit) if unit.len() < size => unit.push((k, &mut **learner)),
+                _ => units.push(vec![(k, &mut **learner)]),
             }
         }
-        if threads == 1 || units.len() == 1 {
-            let look = &|| self.pythons.look();
-            let courses: Result<Vec<Vec<Course>>> =
-                units.into_iter().map(|unit| self.learn_unit(unit, look)).collect();
-            return Ok(courses?.into_iter().flatten().collect());
-        }
-        self.side_by_side(units, threads)
+        let courses =
+            side_by_side(units, threads, &|| self.pythons.look(), |unit, look| self.learn_unit(unit, look))?;
+        Ok(courses.into_iter().flatten().collect())
     }
 
-    /// Units on as many threads, while this one looks for signals.
-    fn side_by_side(&self, units: Vec<Unit>, threads: usize) -> Result<Vec<Course>> {
-        let (stop, count) = (AtomicBool::new(false), units.len());
-        let queue = Mutex::new(units.into_iter().enumerate());
-        let (send, done) = channel();
-        let stopped = || match stop.load(Ordering::Relaxed) {
-            true => Err(Error::call("learning was stopped", "start it again")),
-            false => Ok(()),
-        };
-        let mut courses: Vec<(usize, Result<Vec<Course>>)> = std::thread::scope(|scope| {
-            for send in vec![send; threads.min(count)] {
-                let (queue, stop, stopped) = (&queue, &stop, &stopped);
-                scope.spawn(move || {
-                    while let Some((k, unit)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
-                        let courses = self.learn_unit(unit, stopped);
-                        if courses.is_err() {
-                            stop.store(true, Ordering::Relaxed);
-                        }
-                        let _ = send.send((k, courses)); // nobody may be waiting any more
-                    }
-                });
+    /// The columns of each learner whose weights are zero at their own optimum, if that is asked for.
+    fn zeros(&self, learners: &[&mut Resumable]) -> Result<Vec<Vec<u32>>> {
+        if !self.options.zero_test {
+            return Ok(vec![Vec::new(); learners.len()]);
+        }
+        let units = (0..learners.len()).collect();
+        side_by_side(units, self.options.threads, &|| self.pythons.look(), |k: usize, look| {
+            let (penalty, weights, bias) =
+                (learners[k].manner.penalty, learners[k].latest(), learners[k].bias());
+            let check = &|| (self.lent.check)();
+            let test = |lent: &Lent| zeros(self.loss, lent, penalty, &weights, bias, look);
+            let lent = Lent { check, ..self.lent };
+            match self.several {
+                true => against_rest(&lent, k, self.class_weight(k), test),
+                false => test(&lent),
             }
-            let mut courses = Vec::new();
-            loop {
-                match done.recv_timeout(LOOK_EVERY) {
-                    Ok(course) => courses.push(course),
-                    Err(RecvTimeoutError::Disconnected) => return courses,
-                    Err(RecvTimeoutError::Timeout) => {
-                        if let Err(interrupt) = self.pythons.look() {
-                            stop.store(true, Ordering::Relaxed);
-                            courses.push((0, Err(interrupt)));
-                        }
-                    }
-                }
-            }
-        });
-        courses.sort_by_key(|(k, courses)| (courses.is_ok(), *k)); // what went wrong first
-        let courses: Result<Vec<_>> = courses.into_iter().map(|(_, courses)| courses).collect();
-        Ok(courses?.into_iter().flatten().collect())
+        })
+    }
+
+    fn class_weight(&self, k: usize) -> f64 {
+        self.class_weights.map_or(1.0, |weights| weights[k])
     }
 
     fn learn_unit(&self, mut unit: Unit, look: Look) -> Result<Vec<Course>> {
@@ -256,8 +232,8 @@ impl Call<'_> {
         {
             return scikit_learn::fit_one(model, how, &self.lent, &rule, &epochs);
         }
-        let weight = |k: usize| self.class_weights.map_or(1.0, |weights| weights[k]);
-        let classes = unit.into_iter().map(|(code, model)| Class { code, weight: weight(code), model });
+        let classes =
+            unit.into_iter().map(|(code, model)| Class { code, weight: self.class_weight(code), model });
         scikit_learn::fit_classes(classes.collect(), how, &self.lent, &rule, &epochs)
     }
 

@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use crate::learner::Learner;
     #[pymodule_export]
-    use crate::model::{load_model, save_model, score_file};
+    use crate::model::{load_model, save_model, score_file, score_rows};
     #[pymodule_export]
     use crate::program::run_program;
     #[pymodule_export]

@@ -1,6 +1,8 @@
 //! Model files: what was learnt in Python serves in the program, and back.
 
 use crate::errors::raised;
+use crate::matrix::{Changed, MatrixArrays};
+use crate::task::copied;
 use lazyglm::data::format::{Column, ColumnKind, Csv, FormatSpec, ReadOptions};
 use lazyglm::model::coefficients::Coefficients;
 use lazyglm::optim::scikit_learn_rate::Rate;
@@ -11,8 +13,17 @@ use lazyglm::{
 };
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
+
+/// How several heads belong together, by name.
+const KINDS: [(&str, HeadKind); 3] =
+    [("ovr", HeadKind::Ovr), ("softmax", HeadKind::Softmax), ("labels", HeadKind::Labels)];
+
+/// The kind of heads of this name.
+pub fn kind(name: &str) -> HeadKind {
+    KINDS.iter().find(|(known, _)| *known == name).map_or(HeadKind::Ovr, |(_, kind)| *kind)
+}
 
 /// A linear model as Python has it: one row of `coef` for each head.
 #[derive(FromPyObject)]
@@ -22,7 +33,7 @@ pub struct Linear<'py> {
     intercept: Vec<f64>,
     loss: String,
     classes: Option<Vec<String>>,
-    coupled: bool, // softmax
+    kind: String, // ovr, softmax or labels
     names: Option<Vec<String>>,
     index_base: u32,
     reading: Option<String>,
@@ -62,14 +73,55 @@ pub fn save_model(py: Python, path: PathBuf, linear: Linear) -> PyResult<()> {
     py.detach(|| model.save(&path)).map_err(raised)
 }
 
+/// A model to score with: coefficients, or the bytes of a model file.
+#[derive(FromPyObject)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+pub enum Scored<'py> {
+    /// The bytes of a model file, for models that arrays do not hold, such as those of tf-idf values.
+    #[pyo3(transparent)]
+    Bytes(Bound<'py, PyBytes>),
+    /// Coefficients.
+    #[pyo3(transparent)]
+    Linear(Linear<'py>),
+}
+
+impl Scored<'_> {
+    fn model(&self) -> Result<Model> {
+        match self {
+            Scored::Linear(linear) => linear.model(),
+            Scored::Bytes(bytes) => Model::from_bytes(bytes.as_bytes())
+                .map_err(|_| Error::call("these are not the bytes of a model file", "load the model again")),
+        }
+    }
+}
+
+/// The scores of the rows of a matrix by the bytes of a model file whose features are numbers: head after head for each row.
+#[pyfunction]
+pub fn score_rows<'py>(
+    py: Python<'py>,
+    x: MatrixArrays,
+    model: Scored,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (changed, slices) = (Changed::default(), x.slices()?);
+    let model = model.model().map_err(raised)?;
+    let scores = py.detach(|| {
+        changed.guard(|| {
+            let rows = copied(&slices.checked(&changed)?, &changed, model.counting.index_base)?;
+            let (mut scorer, mut scores, mut of_row) = (Scorer::new(&model), Vec::new(), Vec::new());
+            for row in 0..rows.len() {
+                scorer.scores(rows.borrow(), row, &mut of_row);
+                scores.extend_from_slice(&of_row);
+            }
+            Ok(scores)
+        })
+    });
+    Ok(PyArray1::from_vec(py, scores.map_err(raised)?))
+}
+
 /// The scores of the rows of a file, read as the training data were: head after head for each row.
 #[pyfunction]
-pub fn score_file<'py>(
-    py: Python<'py>,
-    path: PathBuf,
-    linear: Linear,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let model = linear.model().map_err(raised)?;
+pub fn score_file<'py>(py: Python<'py>, path: PathBuf, model: Scored) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let model = model.model().map_err(raised)?;
     let scores = py.detach(|| {
         let (mut scorer, mut scores) = (Scorer::new(&model), Vec::new());
         let mut of_row = Vec::new();
@@ -107,20 +159,19 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
     read.set_item("intercept", heads.map_or_else(|| vec![model.bias], |heads| heads.biases.clone()))?;
     read.set_item("ends", heads.map(|heads| heads.ends.clone()))?;
     read.set_item("ids", heads.map(|heads| PyArray1::from_slice(py, &heads.ids)))?;
-    let kind = |heads: &Heads| match heads.kind {
-        HeadKind::Ovr => "ovr",
-        HeadKind::Softmax => "softmax",
-        HeadKind::Labels => "labels",
-    };
-    read.set_item("kind", heads.map(kind))?;
+    let name = |heads: &Heads| KINDS.iter().find(|(_, kind)| *kind == heads.kind).map(|(name, _)| *name);
+    read.set_item("kind", heads.and_then(name))?;
     read.set_item("loss", model.loss.spec())?;
     let classes = model.classes.as_ref().map(|classes| classes.to_vec());
     read.set_item("classes", classes.or_else(|| heads.map(|heads| heads.names.clone())))?;
     let names: Option<Vec<&str>> = model.words.as_ref().map(|words| words.names.iter().collect());
     read.set_item("names", names)?;
     let by_words = model.words.as_ref().is_some_and(|words| words.idf.is_some());
-    let normalised = by_words || model.tf_idf.is_some();
-    read.set_item("normalised", normalised)?;
+    let bytes = (by_words || model.tf_idf.is_some()).then(|| model.to_bytes()).transpose().map_err(raised)?;
+    read.set_item("bytes", bytes.map(|bytes| PyBytes::new(py, &bytes)))?;
+    read.set_item("limits", model.limits)?;
+    read.set_item("thresholds", heads.and_then(|heads| heads.thresholds.clone()))?;
+
     read.set_item("index_base", model.counting.index_base)?;
     read.set_item("columns", model.counting.count)?;
     let reading = serde_json::to_string(&model.reading);
@@ -150,7 +201,7 @@ impl Linear<'_> {
             columns,
             biases: &self.intercept,
             classes: self.classes.clone(),
-            kind: if self.coupled { HeadKind::Softmax } else { HeadKind::Ovr },
+            kind: kind(&self.kind),
             names: self.names.as_deref(),
             index_base: self.index_base,
         };

@@ -18,6 +18,7 @@ pub fn scores<'py>(
     x: MatrixArrays<'py>,
     coef: PyReadonlyArray2<'py, f64>,
     intercept: PyReadonlyArray1<'py, f64>,
+    threads: usize,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let changed = Changed::default();
     let (slices, weights, bias) = (x.slices()?, coef.as_slice()?, intercept.as_slice()?);
@@ -30,8 +31,7 @@ pub fn scores<'py>(
                 return Err(Error::data(Place::file("X"), what, "give data like those it was trained on"));
             }
             let mut scores = vec![0.0; matrix.rows() * models];
-            let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get());
-            let each = matrix.rows().div_ceil(threads).max(SOME);
+            let each = matrix.rows().div_ceil(threads.max(1)).max(SOME);
             std::thread::scope(|scope| {
                 for (part, scores) in scores.chunks_mut((each * models).max(1)).enumerate() {
                     let mut work = move || score_rows(&matrix, part * each, weights, bias, scores);

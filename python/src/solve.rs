@@ -9,6 +9,7 @@ use lazyglm::{ElasticNet, Error, Head, Result, SOLVERS, Settings};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::atomic::Ordering;
 
 /// The training rows and the held-out rows of each split.
 type Splits<'py> = Vec<(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>)>;
@@ -29,9 +30,20 @@ pub fn solve<'py>(
     task: &mut Task,
     head: Option<usize>,
     asked: Asked,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<HeadArrays<'py>>, String)> {
     task.aim(head);
-    let trained = task.run(py, &asked, |task, settings| lazyglm::train(task, None, settings, &mut |_| {}))?;
+    let mut plateau = asked.plateau();
+    let trained = task.run_told(py, &asked, watch, move |task, settings, tell| {
+        lazyglm::train(task, None, settings, &mut |at| {
+            if at.epoch_ends {
+                tell((at.learnt as f64 / at.total.max(1) as f64, at.running_loss, at.nonzeros.unwrap_or(0)));
+                if let Some(flag) = settings.interrupt.as_ref().filter(|_| plateau.stops(at.running_loss)) {
+                    flag.store(true, Ordering::Relaxed); // what has been learnt so far is the model
+                }
+            }
+        })
+    })?;
     let heads = match trained.heads.is_empty() {
         true => vec![Head::of(trained.weights.into_iter(), trained.bias)],
         false => trained.heads,
@@ -52,12 +64,13 @@ pub fn exact_path<'py>(
     max_features: Option<usize>,
     keep_folds: bool,
     asked: Asked,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     task.aim(None);
     let sequences =
         sequences.iter().map(|penalties| nets(penalties)).collect::<Result<_>>().map_err(raised)?;
     let held = held(&splits)?;
-    let found = task.run(py, &asked, move |task, settings| {
+    let found = task.run_told(py, &asked, watch, move |task, settings, tell| {
         let metric = Metric::Loss;
         let path = ExactPath {
             task,
@@ -70,7 +83,7 @@ pub fn exact_path<'py>(
             deadline: None,
             keep_folds,
         };
-        path.run(&|_| {})
+        path.run(&|at| tell((at.solved as f64 / at.total.max(1) as f64, f64::NAN, 0)))
     })?;
     let by_fold = found.outcome.map_or(Vec::new(), |outcome| outcome.by_fold);
     let models = found.models.into_iter().zip(found.of_folds).zip(by_fold);

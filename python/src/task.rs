@@ -7,11 +7,12 @@
 use crate::errors::{LOOK_EVERY, raised};
 use crate::learn::check_targets;
 use crate::matrix::{Changed, Matrix, MatrixArrays};
+use crate::model::kind;
 use lazyglm::problem::task::Sets;
 use lazyglm::search::strongest_l1;
 use lazyglm::{
-    Dataset, ElasticNet, Error, Features, HeadKind, Labels, Method, Order, Precision, Result, Rows, Settings,
-    Start, Targets, UpdateName, loss, objective, schedule,
+    Dataset, ElasticNet, Error, Features, Head, HeadKind, Labels, Method, Order, Precision, Result, Rows,
+    Settings, Start, Targets, UpdateName, loss, objective, schedule,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -32,19 +33,52 @@ pub struct Asked {
     schedule: String,
     eta0: Option<f64>,
     epochs: u64,
+    plateau: Option<(f64, u64)>, // of stochastic solvers: the improvement that counts, and epochs without one before the end
     shuffle: bool,
     seed: u64,
     single: bool,
     intercept: bool,
     factors: Option<Vec<f64>>,
-    start: Option<(Vec<f64>, f64)>,
+    bounds: Option<(Vec<f64>, Vec<f64>)>, // lower and upper, one number per column
+    start: Option<Vec<(Vec<f64>, f64)>>,  // weights and bias of each head
     threads: usize,
 }
 
+/// scikit-learn's stop rule on running losses; without a tolerance, it never stops.
+pub struct Plateau {
+    rule: Option<(f64, u64)>,
+    best: f64,
+    stalled: u64,
+}
+
+impl Plateau {
+    /// Whether the run has improved no more for some epochs, after this one.
+    pub fn stops(&mut self, loss: f64) -> bool {
+        let Some((tol, patience)) = self.rule else { return false };
+        self.stalled = if loss > self.best - tol { self.stalled + 1 } else { 0 };
+        self.best = self.best.min(loss);
+        self.stalled >= patience
+    }
+}
+
 impl Asked {
+    /// The stop rule that was asked for.
+    pub fn plateau(&self) -> Plateau {
+        Plateau { rule: self.plateau, best: f64::INFINITY, stalled: 0 }
+    }
+
     /// The settings of the library.
     fn settings(&self) -> Result<Settings> {
-        let start = |(weights, bias): &(Vec<f64>, f64)| Start::one(weights.clone(), *bias);
+        let start = |heads: &Vec<(Vec<f64>, f64)>| match &heads[..] {
+            [(weights, bias)] => Start::one(weights.clone(), *bias),
+            heads => {
+                let head = |(weights, bias): &(Vec<f64>, f64)| Head::of(weights.iter().copied(), *bias);
+                Start { heads: heads.iter().map(head).collect(), ..Start::default() }
+            }
+        };
+        let bounds = |(lower, upper): &(Vec<f64>, Vec<f64>)| {
+            Arc::new(lower.iter().zip(upper).map(|(&low, &high)| [low, high]).collect())
+        };
         Ok(Settings {
             penalty: ElasticNet::new(self.l1, self.l2)?,
             choose_penalty: self.choose,
@@ -52,6 +86,7 @@ impl Asked {
             tolerance: self.tolerance,
             start: self.start.as_ref().map(|given| Arc::new(start(given))),
             factors: self.factors.clone().map(Arc::new),
+            bounds: self.bounds.as_ref().map(bounds),
             method: if self.method == "sgd" { Method::Sgd } else { Method::Fobos },
             update: UpdateName::Lazy,
             schedule: schedule::Spec::parse(&self.schedule)?,
@@ -66,12 +101,24 @@ impl Asked {
     }
 }
 
+/// The share of the work that is done, the objective or running loss, and the number of non-zeros.
+pub type Figures = (f64, f64, usize);
+
+/// Tells Python of progress.
+pub type Tell = Box<dyn Fn(Figures) + Send + Sync>;
+
+/// What a working thread sends.
+enum Message<T> {
+    Told(Figures),
+    Done(Result<T>),
+}
+
 /// A copy of the data, aimed at one head or at all of them.
 #[pyclass(module = "lazyglm._core")]
 pub struct Task {
     /// The library's.
     pub task: Arc<lazyglm::Task>,
-    codes: Option<Vec<f64>>, // of classes, if there are more than two
+    sets: Option<Sets>, // the classes or labels of each row, for several heads
     /// The number of heads.
     pub heads: usize,
     kind: HeadKind,
@@ -81,8 +128,10 @@ pub struct Task {
 
 #[pymethods]
 impl Task {
-    /// Copies rows. `y` are targets for one head, or numbers of classes for several, which a softmax may couple.
+    /// Copies rows. `y` are targets for one head, or numbers of classes for several heads of a kind (ovr, softmax or labels). With labels,
+    /// those of row i are `labels[1][labels[0][i]..labels[0][i + 1]]` instead.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "called from one place")]
     fn new(
         py: Python,
         x: MatrixArrays,
@@ -91,13 +140,18 @@ impl Task {
         offsets: Option<PyReadonlyArray1<f64>>,
         loss: &str,
         heads: usize,
-        coupled: bool,
+        kind_name: &str,
+        labels: Option<(PyReadonlyArray1<i64>, PyReadonlyArray1<i64>)>,
     ) -> PyResult<Task> {
         let changed = Changed::default();
         let slices = x.slices()?;
         let targets = y.as_slice()?;
         let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
         let offsets = offsets.as_ref().map(|offsets| offsets.as_slice()).transpose()?;
+        let labels = match &labels {
+            Some((ends, ids)) => Some((ends.as_slice()?, ids.as_slice()?)),
+            None => None,
+        };
         let made = py.detach(|| {
             changed.guard(|| {
                 let loss = loss::parse(loss)?;
@@ -105,25 +159,42 @@ impl Task {
                 matrix.check_lengths(targets, weights)?;
                 check_targets(targets, &*loss, heads)?;
                 let features = Features::columns_from(0, matrix.columns());
-                let aimed = if heads > 1 { aimed(targets, 0) } else { targets.to_vec() };
-                let rows = copied(&matrix, &changed)?;
+                let several = heads > 1 || labels.is_some();
+                // Of several heads, `aim` sets the targets; until then, any two classes will do.
+                let mut sign = -1.0;
+                let mut turn = |row: usize| {
+                    sign = if weights.is_none_or(|weights| weights[row] > 0.0) { -sign } else { sign };
+                    sign
+                };
+                let aimed =
+                    if several { (0..targets.len()).map(&mut turn).collect() } else { targets.to_vec() };
+                let rows = copied(&matrix, &changed, 0)?;
                 let data = Dataset::made(rows, Labels::Numbers(aimed), features);
                 let present: Vec<f64> = weights.unwrap_or(&[]).iter().copied().filter(|w| *w > 0.0).collect();
                 let mean_weight = match weights {
                     None => 1.0,
                     Some(_) => present.iter().sum::<f64>() / present.len() as f64,
                 };
-                let codes = (heads > 1).then(|| {
+                let sets = several.then(|| {
+                    let mut sets = Sets::default();
                     let present = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
-                    (0..targets.len()).filter(present).map(|row| targets[row]).collect()
+                    for row in (0..targets.len()).filter(present) {
+                        match labels {
+                            None => sets.push([targets[row] as u32]),
+                            Some((ends, ids)) => {
+                                let own = &ids[ends[row] as usize..ends[row + 1] as usize];
+                                sets.push(own.iter().map(|&id| id as u32));
+                            }
+                        }
+                    }
+                    sets
                 });
                 let task = lazyglm::Task::builder(data)
                     .loss(loss)
                     .sample_weights(weights.map(<[f64]>::to_vec))
                     .offsets(offsets.map(<[f64]>::to_vec))
                     .build()?;
-                let kind = if coupled { HeadKind::Softmax } else { HeadKind::Ovr };
-                Ok(Task { task: Arc::new(task), codes, heads, kind, mean_weight })
+                Ok(Task { task: Arc::new(task), sets, heads, kind: kind(kind_name), mean_weight })
             })
         });
         made.map_err(raised)
@@ -168,15 +239,15 @@ impl Task {
 impl Task {
     /// Turns to one of several heads, with +1 for its class and −1 for the rest, or to all of them.
     pub fn aim(&mut self, head: Option<usize>) {
-        let Some(codes) = &self.codes else { return };
-        Arc::make_mut(&mut self.task).targets = match head {
-            Some(head) => Targets::Binary { classes: ["-1".into(), "1".into()], signs: aimed(codes, head) },
-            None => {
-                let mut sets = Sets::default();
-                codes.iter().for_each(|&code| sets.push(vec![code as u32]));
-                let names = (0..self.heads).map(|head| head.to_string()).collect();
-                Targets::Classes { kind: self.kind, names, sets }
+        let Some(sets) = &self.sets else { return };
+        let names = || (0..self.heads).map(|head| head.to_string()).collect();
+        Arc::make_mut(&mut self.task).targets = match (head, self.kind) {
+            (Some(head), _) => {
+                let signs = (0..sets.len()).map(|row| if sets.has(row, head) { 1.0 } else { -1.0 }).collect();
+                Targets::Binary { classes: ["-1".into(), "1".into()], signs }
             }
+            (None, HeadKind::Labels) => Targets::Labels { names: names(), sets: sets.clone() },
+            (None, kind) => Targets::Classes { kind, names: names(), sets: sets.clone() },
         };
     }
 
@@ -188,26 +259,51 @@ impl Task {
         asked: &Asked,
         work: impl FnOnce(&lazyglm::Task, &Settings) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
+        self.run_told(py, asked, None, move |task, settings, _| work(task, settings))
+    }
+
+    /// The same for work that tells `watch` of its progress: the share that is done, the objective or running loss, and non-zeros.
+    pub fn run_told<T: Send + 'static>(
+        &self,
+        py: Python,
+        asked: &Asked,
+        watch: Option<Py<PyAny>>,
+        work: impl FnOnce(&lazyglm::Task, &Settings, &Tell) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
         let (send, receive) = channel();
+        let tell: Tell = match &watch {
+            Some(_) => {
+                let send = send.clone();
+                Box::new(move |figures| drop(send.send(Message::Told(figures))))
+            }
+            None => Box::new(|_| {}),
+        };
         let (task, interrupt) = (self.task.clone(), Arc::new(AtomicBool::new(false)));
         let settings = asked.settings().map_err(raised)?;
         let settings = Settings { interrupt: Some(interrupt.clone()), ..settings };
         let threads = asked.threads;
         std::thread::spawn(move || {
-            let done = alone(threads, || work(&task, &settings)).and_then(|done| done);
+            let done = alone(threads, || work(&task, &settings, &tell)).and_then(|done| done);
             drop(task); // before the answer: then its targets can be changed in place
-            let _ = send.send(done); // nobody may be waiting any more
+            let _ = send.send(Message::Done(done)); // nobody may be waiting any more
         });
         py.detach(move || {
             loop {
-                match receive.recv_timeout(LOOK_EVERY) {
-                    Ok(done) => return done.map_err(raised),
-                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())
-                        .inspect_err(|_| interrupt.store(true, Ordering::Relaxed))?,
+                let told = match receive.recv_timeout(LOOK_EVERY) {
+                    Ok(Message::Done(done)) => return done.map_err(raised),
+                    Ok(Message::Told(figures)) => Some(figures),
+                    Err(RecvTimeoutError::Timeout) => None,
                     Err(RecvTimeoutError::Disconnected) => {
                         return Err(raised(Error::call("the solver broke off", "report this")));
                     }
-                }
+                };
+                let seen = Python::attach(|py| {
+                    if let (Some(watch), Some(figures)) = (&watch, told) {
+                        watch.call1(py, figures)?;
+                    }
+                    py.check_signals()
+                });
+                seen.inspect_err(|_| interrupt.store(true, Ordering::Relaxed))?;
             }
         })
     }
@@ -220,21 +316,17 @@ fn alone<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> 
     Ok(pool.install(work))
 }
 
-fn aimed(codes: &[f64], head: usize) -> Vec<f64> {
-    codes.iter().map(|&code| if code == head as f64 { 1.0 } else { -1.0 }).collect()
-}
-
-/// The rows as the library keeps them.
-fn copied(matrix: &Matrix, changed: &Changed) -> Result<Rows> {
+/// The rows as the library keeps them, their columns counted from `base`.
+pub fn copied(matrix: &Matrix, changed: &Changed, base: u32) -> Result<Rows> {
     let (mut rows, mut pairs) = (Rows::new(), Vec::new());
     matrix.for_each_batch(changed, &mut |batch| {
         for &row in batch.order {
             pairs.clear();
-            batch.rows.for_each(row as usize, |id, x| pairs.push((id as u32, x)));
+            batch.rows.for_each(row as usize, |id, x| pairs.push((id as u32 + base, x)));
             rows.push(&pairs)?;
         }
         Ok(())
     })?;
-    rows.declare_columns(matrix.columns());
+    rows.declare_columns(matrix.columns() + base as usize);
     Ok(rows)
 }

@@ -245,7 +245,10 @@ def test_early_stopping_holds_rows_out(estimator):
     X, y = data(rows=300)
     model = estimator(early_stopping=True, random_state=0, n_iter_no_change=3).fit(X, y)
     history = model.validation_history_
-    assert len(history) == model.n_iter_ and model.t_ == 1 + 270 * model.n_iter_
+    best = len(history) - np.argmax(history[::-1])  # the last of the best epochs, to which the model goes back
+    assert len(history) == model.n_iter_ >= best and model.t_ == 1 + 270 * best
+    again = estimator(early_stopping=True, random_state=0, tol=None, max_iter=int(best)).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, again.coef_)
     assert np.all(history <= 1) and estimator(random_state=0).fit(X, y).validation_history_ is None
 
 

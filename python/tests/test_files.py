@@ -1,6 +1,7 @@
 """Model files are the program's: what is trained here serves there, and back. LAZYGLM names the program."""
 
 import os
+import pickle
 import subprocess
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import lazyglm
-from lazyglm import SGDClassifier, SGDRegressor
+from lazyglm import AutoClassifier, ElasticNetClassifier, SGDClassifier, SGDRegressor
 
 PROGRAM = os.environ.get("LAZYGLM")
 needs_program = pytest.mark.skipif(PROGRAM is None, reason="LAZYGLM is not set: `make test` sets it")
@@ -152,11 +153,67 @@ def test_many_classes_of_the_program_serve_here(tmp_path, kind):
 
 
 @needs_program
-def test_models_of_labels_are_refused(tmp_path):
-    (tmp_path / "labels.svm").write_text("1,2 1:1\n2 2:1\n1 1:2 2:1\n" * 10)
-    program("train", tmp_path / "labels.svm", "-o", tmp_path / "model", "--multilabel", "--quiet")
-    with pytest.raises(ValueError, match="labels"):
-        lazyglm.load(tmp_path / "model")
+def test_models_of_labels_predict_sets(tmp_path):
+    (tmp_path / "labels.mlsvm").write_text("1,2 1:1\n2 2:1\n1 1:2 2:1\n" * 10)
+    program("train", tmp_path / "labels.mlsvm", "-o", tmp_path / "model", "--multilabel", "--quiet")
+    program("predict", tmp_path / "model", tmp_path / "labels.mlsvm", "-o", tmp_path / "out", "--quiet")
+    theirs = [set(line.split(",")) - {""} for line in (tmp_path / "out").read_text().splitlines()]
+    data, model = lazyglm.read(tmp_path / "labels.mlsvm"), lazyglm.load(tmp_path / "model")
+    assert data.y[:2] == [{1, 2}, {2}]
+    predicted = model.predict(data.X)
+    assert [set(map(str, labels)) for labels in predicted] == theirs == [set(map(str, row)) for row in model.predict(tmp_path / "labels.mlsvm")]
+    assert model.score(tmp_path / "labels.mlsvm") == np.mean([a == b for a, b in zip(predicted, data.y, strict=True)])
+
+
+@needs_program
+@pytest.mark.parametrize("classes", [2, 3])
+def test_models_of_tf_idf_predict_here_as_in_the_program(tmp_path, classes):
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(rng.poisson(0.3, size=(200, 30)) * 1.0)
+    y = (X @ rng.normal(size=(30, classes))).argmax(axis=1)
+    dump_svmlight_file(X, y, str(tmp_path / "counts.svm"), zero_based=False)
+    options = ["--multiclass", "softmax"] if classes > 2 else []
+    program("train", tmp_path / "counts.svm", "-o", tmp_path / "model", "--scale", "tfidf", "--l2", "1e-3", "--l1", "0", "--quiet", *options)
+    model = lazyglm.load(tmp_path / "model")
+    program("predict", tmp_path / "model", tmp_path / "counts.svm", "-o", tmp_path / "out", "--as", "score", "--quiet")
+    theirs = np.array([[float(x) for x in line.split()] for line in (tmp_path / "out").read_text().splitlines()[classes > 2 :]])
+    for scores in (model.decision_function(X), model.decision_function(tmp_path / "counts.svm")):
+        np.testing.assert_allclose(scores.reshape(200, -1), theirs, rtol=1e-6)
+    again = pickle.loads(pickle.dumps(model))
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes() and model.score(X, y) > 0.8
+
+
+@needs_program
+def test_models_of_text_predict_strings(tmp_path):
+    texts = ["free money now", "meeting at noon", "win money", "lunch at noon"] * 10
+    kinds = ["spam" if "money" in text else "ham" for text in texts]
+    lines = [f"{kind}\t{text}\n" for kind, text in zip(kinds, texts, strict=True)]
+    (tmp_path / "mail.tsv").write_text("".join(lines))
+    program("train", tmp_path / "mail.tsv", "-o", tmp_path / "model", "--format", "text", "--quiet")
+    model = lazyglm.load(tmp_path / "model")
+    assert model.predict(["money money", "lunch\nat noon"]).tolist() == ["spam", "ham"]
+    assert model.predict(np.array(texts)).tolist() == kinds
+
+
+def test_a_column_is_the_target_and_chunks_are_files(tmp_path):
+    rows = "".join(f"{k % 7},{'Oslo' if k % 2 else 'Rome'},{k % 2}\n" for k in range(60))
+    (tmp_path / "all.csv").write_text("age,city,here\n" + rows)
+    model = SGDClassifier(random_state=0).fit(tmp_path / "all.csv", target="here")
+    assert model.classes_.tolist() == [0, 1] and model.score(tmp_path / "all.csv") == 1.0
+    for kind in (ElasticNetClassifier, AutoClassifier):
+        assert kind().fit(tmp_path / "all.csv", target="here").score(tmp_path / "all.csv") == 1.0
+    with pytest.raises(ValueError, match="target names a column of a file"):
+        SGDClassifier().fit(np.eye(2), [0, 1], target="here")
+    whole = lazyglm.read(tmp_path / "all.csv", target="here")
+    for k in range(3):  # the second and third file have another order of columns
+        part = "".join(rows.splitlines(keepends=True)[20 * k : 20 * k + 20])
+        (tmp_path / f"{k}.csv").write_text("age,city,target\n" + part)
+    chunks = SGDClassifier(shuffle=False)
+    for k in range(3):
+        chunks.partial_fit(tmp_path / f"{k}.csv", classes=[0, 1])
+    alone = SGDClassifier(shuffle=False).partial_fit(whole.X, whole.y, classes=[0, 1])
+    np.testing.assert_array_equal(chunks.coef_, alone.coef_)
 
 
 FORMATS = {  # the same four rows, in the other formats the program reads

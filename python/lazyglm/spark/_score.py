@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from lazyglm._classifier import PROBABLE
+from lazyglm._sgd import LOG_LINK
 from lazyglm.spark._solve import Head
 from lazyglm.spark._vectors import csr
 
@@ -68,7 +69,7 @@ class Scorer:
 
     def numbers(self, X: Any) -> Any:
         scores = self.scores(X)[:, 0]
-        return np.exp(scores) if self.loss == "poisson" else scores
+        return np.exp(scores) if self.loss in LOG_LINK else scores
 
 
 def _lists(matrix: Any) -> Any:

@@ -95,7 +95,7 @@ class LinearParams(
 
     def _spec(self) -> str:
         """The loss as the library has it."""
-        return self._losses[self.getOrDefault("loss")].format(epsilon=self.getEpsilon(), quantile=0.5)
+        return self._losses[self.getOrDefault("loss")].format(epsilon=self.getEpsilon(), quantile=0.5, power=1.5)
 
     def _net(self) -> tuple[float, float]:
         share = self.getElasticNetParam()

@@ -24,12 +24,14 @@ mod progress;
 pub mod scikit_learn;
 pub mod search;
 mod sgd;
+pub mod side_by_side;
 mod solvers;
 mod stochastic;
 mod svrg;
 mod tf_idf_choice;
 mod told;
 mod zero_test;
+pub mod zeros;
 
 pub use progress::{Progress, Stage};
 pub use sgd::rate;

@@ -4,6 +4,7 @@
 //! objective of an epoch   Σ ωᵢℓᵢ/Σ ωᵢ over its rows, each before it was learnt, + λ₁‖w‖₁ + ½λ₂‖w‖² at its end
 //! no improvement          objective > best − tol, or with held-out rows: score < best + tol
 //! after `patience` epochs without improvement: stop; with an adaptive rate: η₀ ← η₀/5 and go on, while η₀ > 10⁻⁶
+//! in the end, with held-out rows: back to the epoch with the best score, the last one of several
 //! ```
 
 use super::epoch_loop::{Epochs, Fit, Position, StopRule, fit};
@@ -34,6 +35,12 @@ pub trait Models: Fit {
 
     /// Sets the starting rate of a model.
     fn set_rate(&mut self, model: usize, eta0: f64);
+
+    /// Keeps the present state of a model.
+    fn keep(&mut self, _model: usize) {}
+
+    /// Goes back to the state of a model that was kept, if any.
+    fn go_back(&mut self, _model: usize) {}
 
     /// Takes out the models marked as done.
     fn finish(&mut self, done: &[bool]) -> Result<()>;
@@ -125,8 +132,16 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Takes note of an epoch of a model; whether it is done.
+    /// Takes note of an epoch of a model; whether it is done. A model with held-out rows is then as it was at its best epoch.
     fn see(&mut self, models: &mut impl Models, k: usize, epoch: u64, last: bool) -> Result<bool> {
+        let done = self.note(models, k, epoch, last)?;
+        if done {
+            models.go_back(k);
+        }
+        Ok(done)
+    }
+
+    fn note(&mut self, models: &mut impl Models, k: usize, epoch: u64, last: bool) -> Result<bool> {
         let (rule, number) = (self.rule, self.learning[k]);
         let track = &mut self.tracks[number];
         let loss = models.running_loss(k);
@@ -153,6 +168,9 @@ impl Run<'_> {
         let figure = score.map_or(objective, |score| -score);
         let stalls = rule.tol.is_some_and(|tol| figure > track.best - tol);
         track.stalled = if stalls { track.stalled + 1 } else { 0 };
+        if score.is_some() && figure <= track.best {
+            models.keep(k);
+        }
         track.best = track.best.min(figure);
         if track.stalled < rule.patience {
             return Ok(last);

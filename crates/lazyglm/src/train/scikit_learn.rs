@@ -49,7 +49,8 @@ pub fn fit_one(
 ) -> Result<Vec<Course>> {
     let epochs = Epochs { before: model.epochs, ..*epochs };
     let schedule = rate.schedule(loss)?;
-    rule.fit(&mut One { model, loss, rate, schedule, sample: Sample::default() }, lent, &epochs)
+    let sample = Sample::default();
+    rule.fit(&mut One { model, loss, rate, schedule, sample, kept: None }, lent, &epochs)
 }
 
 /// Trains one model per class, against the rest: the only class of the list, or all of it as lanes.
@@ -61,18 +62,22 @@ pub fn fit_classes(
     epochs: &Epochs,
 ) -> Result<Vec<Course>> {
     if let [Class { code, weight, model }] = &mut classes[..] {
-        let signs: Vec<f64> =
-            lent.targets.iter().map(|&y| if y == *code as f64 { 1.0 } else { -1.0 }).collect();
-        let given = |row: usize| lent.weights.map_or(1.0, |weights| weights[row]);
-        let times = |(row, &y): (usize, &f64)| given(row) * if y > 0.0 { *weight } else { 1.0 };
-        let weights: Option<Vec<f64>> =
-            (*weight != 1.0).then(|| signs.iter().enumerate().map(times).collect());
-        let weights = weights.as_deref().or(lent.weights);
-        return fit_one(model, (loss, rate), &Lent { targets: &signs, weights, ..*lent }, rule, epochs);
+        let fit = |lent: &Lent| fit_one(model, (loss, rate), lent, rule, epochs);
+        return against_rest(lent, *code, *weight, fit);
     }
     let mut lanes = Lanes::new(classes, loss, rate)?;
     let epochs = Epochs { before: lanes.epochs, ..*epochs };
     rule.fit(&mut lanes, lent, &epochs)
+}
+
+/// Does something with the rows as one class has them: +1 for its own, which have a weight, and −1 for the rest.
+pub fn against_rest<T>(lent: &Lent, code: usize, weight: f64, work: impl FnOnce(&Lent) -> T) -> T {
+    let signs: Vec<f64> = lent.targets.iter().map(|&y| if y == code as f64 { 1.0 } else { -1.0 }).collect();
+    let given = |row: usize| lent.weights.map_or(1.0, |weights| weights[row]);
+    let times = |(row, &y): (usize, &f64)| given(row) * if y > 0.0 { weight } else { 1.0 };
+    let weights: Option<Vec<f64>> = (weight != 1.0).then(|| signs.iter().enumerate().map(times).collect());
+    let weights = weights.as_deref().or(lent.weights);
+    work(&Lent { targets: &signs, weights, ..*lent })
 }
 
 /// One model with its rate.
@@ -82,6 +87,7 @@ struct One<'l, 'a> {
     rate: Rate<'a>,
     schedule: Box<dyn Schedule>,
     sample: Sample,
+    kept: Option<Resumable>,
 }
 
 impl Fit for One<'_, '_> {
@@ -129,6 +135,18 @@ impl Models for One<'_, '_> {
 
     fn set_rate(&mut self, _: usize, eta0: f64) {
         self.rate.eta0 = eta0;
+    }
+
+    fn keep(&mut self, _: usize) {
+        self.kept = Some(self.model.clone());
+    }
+
+    fn go_back(&mut self, _: usize) {
+        if let Some(kept) = self.kept.take() {
+            let epochs = self.model.epochs; // orders of later rows are not those of earlier ones
+            *self.model = kept;
+            self.model.epochs = epochs;
+        }
     }
 
     fn finish(&mut self, _: &[bool]) -> Result<()> {

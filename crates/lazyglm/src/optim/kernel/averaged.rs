@@ -53,6 +53,14 @@ pub(super) struct Line {
     pub debts: Double,
 }
 
+/// A weight with its sum. Kept side by side, because a row's features lie anywhere in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cell {
+    pub stored: f64,
+    pub sum: f64,
+    pub seen: u32, // the line up to which the sum is complete
+}
+
 /// Lazy updates that return the average of the weights over steps.
 ///
 /// ```
@@ -64,9 +72,7 @@ pub(super) struct Line {
 /// ```
 #[derive(Clone)]
 pub struct Averaged {
-    pub(super) stored: Vec<f64>,
-    pub(super) sums: Vec<f64>,
-    pub(super) seen: Vec<u32>, // the line up to which each stored sum is complete
+    pub(super) cells: Vec<Cell>,
     pub(super) lines: Vec<Line>,
     pub(super) ledger: Ledger,
     pub(super) steps: u64,
@@ -76,11 +82,9 @@ pub struct Averaged {
 impl Averaged {
     /// Starts from these weights. The average omits the first `from` steps.
     pub fn new(weights: Vec<f64>, penalty: ElasticNet, method: Method, from: u64) -> Averaged {
-        let columns = weights.len();
+        let cell = |stored| Cell { stored, ..Cell::default() };
         Averaged {
-            stored: weights,
-            sums: vec![0.0; columns],
-            seen: vec![0; columns],
+            cells: weights.into_iter().map(cell).collect(),
             lines: vec![Line::default()],
             ledger: Ledger::new(penalty, method),
             steps: 0,
@@ -90,7 +94,7 @@ impl Averaged {
 
     /// The current weights, without averaging.
     pub fn latest(&self) -> Vec<f64> {
-        self.stored.iter().map(|&v| self.ledger.settle(v)).collect()
+        self.cells.iter().map(|cell| self.ledger.settle(cell.stored)).collect()
     }
 
     /// Number of steps in the average so far.
@@ -98,24 +102,31 @@ impl Averaged {
         self.steps.saturating_sub(self.from)
     }
 
-    /// The sum of a weight over the lines that its stored sum does not cover yet.
-    fn missing(&self, j: usize) -> f64 {
-        let (v, seen) = (self.stored[j], self.seen[j] as usize);
+    /// The sum of a weight over the lines that its stored sum does not cover yet. Most weights are still non-zero at the last line,
+    /// and need no bisection.
+    #[inline(always)]
+    fn missing(&self, cell: Cell) -> f64 {
+        let (v, seen) = (cell.stored, cell.seen as usize);
         if v == 0.0 || self.steps <= self.from {
             return 0.0;
         }
-        let start = self.lines[seen];
-        let live = self.lines[seen + 1..].partition_point(|line| line.debt < v.abs());
-        let end = self.lines[seen + live];
+        let (start, last) = (self.lines[seen], self.lines[self.lines.len() - 1]);
+        let end = match last.debt < v.abs() {
+            true => last,
+            false => {
+                let live = self.lines[seen + 1..].partition_point(|line| line.debt < v.abs());
+                self.lines[seen + live]
+            }
+        };
         (v.abs() * end.scales.since(start.scales) - end.debts.since(start.debts)).copysign(v)
     }
 
     /// Settles every weight and restarts the table.
     fn begin_anew(&mut self) {
-        for j in 0..self.stored.len() {
-            self.sums[j] += self.missing(j);
-            self.stored[j] = self.ledger.settle(self.stored[j]);
-            self.seen[j] = 0;
+        for j in 0..self.cells.len() {
+            let cell = self.cells[j];
+            let (stored, sum) = (self.ledger.settle(cell.stored), cell.sum + self.missing(cell));
+            self.cells[j] = Cell { stored, sum, seen: 0 };
         }
         self.ledger.clear();
         self.lines.clear();
@@ -125,22 +136,23 @@ impl Averaged {
 
 impl Update for Averaged {
     fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
-        check(&self.stored, row);
+        check(&self.cells, row);
         let now = self.lines.len() as u32 - 1;
         let mut score = 0.0;
-        for (j, x) in row.iter().map(|(j, x)| (within(&self.stored, j as u32), x)) {
-            self.sums[j] += self.missing(j);
-            self.seen[j] = now;
-            score += self.ledger.settle(self.stored[j]) * x;
+        for (j, x) in row.iter() {
+            let j = within(&self.cells, j as u32);
+            let cell = self.cells[j];
+            self.cells[j] = Cell { sum: cell.sum + self.missing(cell), seen: now, ..cell };
+            score += self.ledger.settle(cell.stored) * x;
         }
         score
     }
 
     fn pull<V: Value>(&mut self, row: Row<V>, amount: f64) {
         for (j, x) in row.iter() {
-            let j = within(&self.stored, j as u32);
-            let pulled = self.ledger.settle(self.stored[j]) - amount * x;
-            self.stored[j] = if pulled == 0.0 { 0.0 } else { self.ledger.store(pulled) };
+            let j = within(&self.cells, j as u32);
+            let pulled = self.ledger.settle(self.cells[j].stored) - amount * x;
+            self.cells[j].stored = if pulled == 0.0 { 0.0 } else { self.ledger.store(pulled) };
         }
     }
 
@@ -159,8 +171,8 @@ impl Update for Averaged {
     fn weights(&self) -> Vec<f64> {
         match self.steps.checked_sub(self.from) {
             None | Some(0) => self.latest(),
-            Some(steps) => (0..self.stored.len())
-                .map(|j| (self.sums[j] + self.missing(j)) / steps as f64)
+            Some(steps) => (self.cells.iter())
+                .map(|&cell| (cell.sum + self.missing(cell)) / steps as f64)
                 .map(|w| if w == 0.0 { 0.0 } else { w })
                 .collect(),
         }

@@ -3,7 +3,7 @@
 //! The weights alone are not enough: settled weights owe nothing, and restarted sums round differently.
 //! Stored magnitudes are converted to f64, which is exact in both directions.
 
-use super::averaged::{Averaged, Double, Line};
+use super::averaged::{Averaged, Cell, Double, Line};
 use super::folded::{Folded, Rebase};
 use super::weight::Weight;
 use crate::optim::ledger::Ledger;
@@ -129,9 +129,9 @@ impl Averaged {
     pub fn state(&self) -> AverageState {
         let numbers = |l: &Line| [l.debt, l.scales.sum, l.scales.rest, l.debts.sum, l.debts.rest];
         AverageState {
-            stored: self.stored.clone(),
-            sums: self.sums.clone(),
-            seen: self.seen.clone(),
+            stored: self.cells.iter().map(|cell| cell.stored).collect(),
+            sums: self.cells.iter().map(|cell| cell.sum).collect(),
+            seen: self.cells.iter().map(|cell| cell.seen).collect(),
             lines: self.lines.iter().flat_map(numbers).collect(),
             totals: self.ledger.totals(),
             steps: self.steps,
@@ -165,7 +165,9 @@ impl Averaged {
         };
         let lines = lines.iter().map(line).collect();
         let ledger = Ledger::new(penalty, method).with_totals(totals);
-        Ok(Averaged { stored, sums, seen, lines, ledger, steps, from })
+        let cells = stored.into_iter().zip(sums).zip(seen);
+        let cells = cells.map(|((stored, sum), seen)| Cell { stored, sum, seen }).collect();
+        Ok(Averaged { cells, lines, ledger, steps, from })
     }
 }
 
