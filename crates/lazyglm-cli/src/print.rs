@@ -30,6 +30,13 @@ pub fn warning(quiet: bool, text: &str) {
     }
 }
 
+/// Prints what to do next, unless quiet.
+pub fn help(quiet: bool, text: &str) {
+    if !quiet {
+        line("help", "\x1b[1m", text);
+    }
+}
+
 fn line(level: &str, colour: &str, text: &str) {
     let (on, off) = match !colour.is_empty() && io::stderr().is_terminal() {
         true => (colour, "\x1b[0m"),

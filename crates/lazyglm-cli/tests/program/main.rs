@@ -28,6 +28,7 @@ mod path;
 mod pipes;
 mod predictions;
 mod readme;
+mod resume;
 mod scaling;
 #[cfg(unix)]
 mod shared_folder;

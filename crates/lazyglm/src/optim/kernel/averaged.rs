@@ -19,6 +19,7 @@ use crate::data::rows::{Row, Value};
 use crate::optim::ledger::Ledger;
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method};
+use crate::util::state::{Fields, State};
 
 /// Number of steps after which every weight is settled and the table restarts.
 const LINES: usize = 1 << 15;
@@ -51,6 +52,16 @@ pub(super) struct Line {
     pub debt: f64,
     pub scales: Double,
     pub debts: Double,
+}
+
+impl State for Line {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.debt.fields(fields);
+        for sums in [&mut self.scales, &mut self.debts] {
+            sums.sum.fields(fields);
+            sums.rest.fields(fields);
+        }
+    }
 }
 
 /// Lazy updates that return the average of the weights over steps.
@@ -124,6 +135,17 @@ impl Averaged {
 }
 
 impl Update for Averaged {
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.fixed(&mut self.stored);
+        fields.fixed(&mut self.sums);
+        fields.fixed(&mut self.seen);
+        self.lines.fields(fields);
+        self.ledger.fields(fields);
+        self.steps.fields(fields);
+        let lines = self.lines.len();
+        fields.require(lines > 0 && self.seen.iter().all(|&line| (line as usize) < lines));
+    }
+
     fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
         check(&self.stored, row);
         let now = self.lines.len() as u32 - 1;
