@@ -1,11 +1,13 @@
 //! Preparation that `tune` and `path` share if every model is a minimiser: sequences of penalties, and rows in memory.
 
 use crate::args::{Choose, Search, ShowProgress, Train};
+use crate::checkpoint::{self, Journal};
 use crate::plan;
 use crate::print::note;
 use crate::progress::bar;
+use crate::signals::{self, interrupt};
 use crate::stages::{Stage, Stages};
-use crate::verbs::common::{interrupt, use_threads};
+use crate::verbs::common::use_threads;
 use crate::verbs::train::{TrainingData, TrainingRows};
 use crate::warm_start::warm_start;
 use indicatif::ProgressBar;
@@ -36,6 +38,8 @@ pub struct Defaults {
     pub budget: Option<Duration>,
     /// The stage that the models belong to.
     pub stage: Stage,
+    /// The name of the verb.
+    pub verb: &'static str,
 }
 
 /// Paths of minimisers, and the rows that they were found on.
@@ -52,6 +56,8 @@ pub struct Exact {
     pub chosen: Option<usize>,
     /// The time of each stage so far.
     pub stages: Stages,
+    /// The journal of the run.
+    pub journal: Journal,
 }
 
 impl Exact {
@@ -76,6 +82,7 @@ impl Exact {
             numbers.as_ref().and_then(|numbers| numbers.values().last().copied()).unwrap_or(0.0)
         };
         let strongest = ElasticNet::new(highest(&l1), highest(&l2))?;
+        checkpoint::check(args, defaults.budget)?;
         let plan = plan::plan(args, (strongest, None))?;
         plan.notes.iter().for_each(|text| note(args.quiet, text));
         use_threads(args.threads)?;
@@ -92,7 +99,7 @@ impl Exact {
         }
         let tolerance = args.tolerance.unwrap_or(Settings::default().tolerance);
         let given = Settings { solver: Solver::Newton, choose_penalty: false, tolerance, ..plan.settings };
-        let settings = Settings { interrupt: interrupt(), ..warm_start(args, &*task, &given)? };
+        let mut settings = Settings { interrupt: interrupt(), ..warm_start(args, &*task, &given)? };
         let started = Instant::now();
         let l1 = match l1 {
             Some(l1) => l1,
@@ -106,13 +113,21 @@ impl Exact {
             (None, Some(folds)) => Held::Folds(Folds::new(&task, folds, args.seed)?),
             (None, None) => Held::Nothing,
         };
+        let sequences = sequences(&l1, l2.as_ref(), &ratios);
+        let may_end = args.l1.is_none() && !defaults.to_the_end;
+        let text = format!(
+            "penalties: {sequences:?}\nfolds: {:?}\nmetric: {metric}\nends: {may_end}\nmax features: {:?}\n",
+            search.folds.map(|folds| folds as usize).or(defaults.folds),
+            search.max_features
+        );
+        let journal = Journal::open(args, defaults.verb, &mut settings, (&*task, held_out.as_ref()), &text)?;
         let path = ExactPath {
             task: &task,
             held,
             settings: &settings,
-            sequences: sequences(&l1, l2.as_ref(), &ratios),
+            sequences,
             metric,
-            may_end: args.l1.is_none() && !defaults.to_the_end,
+            may_end,
             max_features: search.max_features.map(|most| most as usize),
             deadline: defaults.budget.map(|budget| started + budget),
             keep_folds: false,
@@ -128,14 +143,29 @@ impl Exact {
             bar.set_position(at.solved as u64);
         });
         bar.finish_and_clear();
-        let paths = paths?;
+        let paths = journal.told(paths)?;
         stages.end(defaults.stage);
         let chosen = match (&paths.outcome, search.choose) {
             (Some(outcome), Choose::Best) => Some(outcome.best),
             (Some(outcome), Choose::OneSe) => Some(outcome.one_se),
             (None, _) => search.max_features.and(paths.models.len().checked_sub(1)),
         };
-        Ok(Exact { task, settings, metric, paths, chosen, stages })
+        Ok(Exact { task, settings, metric, paths, chosen, stages, journal })
+    }
+
+    /// Ends the journal: it is written if the run was interrupted, and removed if the run is done.
+    pub fn end_journal(&self) -> Result<()> {
+        match self.settings.interrupted() {
+            true => self.journal.interrupted(),
+            false => self.journal.finish(),
+        }
+    }
+
+    /// Ends the program if the run was interrupted: results are printed, and scripts should know what they are.
+    pub fn end(&self) {
+        if self.settings.interrupted() {
+            std::process::exit(signals::exit_code());
+        }
     }
 
     /// Finishes the chosen model on all rows, and writes it to a file.
@@ -150,7 +180,7 @@ impl Exact {
         };
         let settings =
             Settings { penalty: model.penalty, start: Some(Arc::new(start)), ..self.settings.clone() };
-        let trained = train(&*self.task, None, &settings, &mut |_| {})?;
+        let trained = self.journal.told(train(&*self.task, None, &settings, &mut |_| {}))?;
         self.stages.end_training(&trained.report);
         let report = trained.report.clone();
         Model::new(&*self.task, &settings, trained).save(file)?;

@@ -1,15 +1,17 @@
 //! Preparation that `tune` and `path` share: a grid of penalties, and rows in memory.
 
 use crate::args::{Search, Train, Update};
+use crate::checkpoint::{self, Journal};
 use crate::plan;
 use crate::print::{count, note};
+use crate::signals::interrupt;
 use crate::stages::{Stage, Stages};
 use crate::verbs::common::use_threads;
 use crate::verbs::train::{TrainingData, TrainingRows};
 use lazyglm::train::search::{Numbers, Point, points};
 use lazyglm::util::memory::available;
 use lazyglm::{ElasticNet, Error, Parameter, Result, Settings, Solver, Task, objective, rate};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The default grid of λ₁ has `STEPS` values from λ₁_max down to `DOWN_TO`·λ₁_max.
 const DOWN_TO: f64 = 1e-5;
@@ -31,13 +33,28 @@ pub struct Grid {
     pub stages: Stages,
     /// Time at which reading ended.
     pub started: Instant,
+    /// The journal of the run.
+    pub journal: Journal,
+}
+
+/// What a verb asks of its grid.
+pub struct Verb {
+    /// Its name.
+    pub name: &'static str,
+    /// The number of models per grid point.
+    pub folds: usize,
+    /// Whether points are dropped on the way.
+    pub halving: bool,
+    /// The time limit.
+    pub budget: Option<Duration>,
 }
 
 impl Grid {
-    /// Reads the data and makes the grid; `folds` is the number of models per grid point.
-    pub fn prepare(args: &Train, folds: usize) -> Result<Grid> {
+    /// Reads the data and makes the grid.
+    pub fn prepare(args: &Train, verb: &Verb) -> Result<Grid> {
         let mut stages = Stages::new();
         refuse_idle(args)?;
+        checkpoint::check(args, verb.budget)?;
         let numbers = |parameter, text: &Option<String>| {
             text.as_deref().map(|text| Numbers::parse(parameter, text)).transpose()
         };
@@ -84,9 +101,13 @@ impl Grid {
             true => vec![auto_rate(args, &task, settings, &l1, most(&l2))?],
         };
         let points = points(l1.values(), &l2, &rates);
-        let memory = memory(args, &task, points.len() * folds, settings)?;
+        let memory = memory(args, &task, points.len() * verb.folds, settings)?;
+        let mut settings = Settings { interrupt: interrupt(), ..settings.clone() };
+        let text =
+            format!("points: {points:?}\nmodels per point: {}\nhalving: {}\n", verb.folds, verb.halving);
+        let journal = Journal::open(args, verb.name, &mut settings, (&*task, held_out.as_ref()), &text)?;
         stages.end(Stage::Search);
-        Ok(Grid { task, held_out, settings: settings.clone(), points, memory, stages, started })
+        Ok(Grid { task, held_out, settings, points, memory, stages, started, journal })
     }
 
     /// The settings for one grid point.

@@ -6,6 +6,7 @@
 //! or the run, and 2 for a wrong call.
 
 mod args;
+mod checkpoint;
 mod exact;
 mod grid;
 mod harmless;
@@ -13,6 +14,7 @@ mod offsets;
 mod plan;
 mod print;
 mod progress;
+mod signals;
 mod stages;
 mod timing;
 mod verbs;
@@ -40,7 +42,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             print::error(&error);
             match error.kind() {
                 Kind::Call { .. } => 2,
-                Kind::Interrupted => 130, // the exit code of shells for a program that Ctrl-C ended
+                Kind::Interrupted => u8::try_from(signals::exit_code()).unwrap_or(1),
                 _ => 1,
             }
         }

@@ -152,7 +152,8 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
             args::Limit::Yes => Some(true),
             args::Limit::No => Some(false),
         },
-        interrupt: None, // set by verbs that can be interrupted
+        interrupt: None,  // set by verbs that can be interrupted
+        checkpoint: None, // the same
     };
     Ok(Plan {
         settings,

@@ -30,6 +30,13 @@ pub fn warning(quiet: bool, text: &str) {
     }
 }
 
+/// Prints what to do next, unless quiet.
+pub fn help(quiet: bool, text: &str) {
+    if !quiet {
+        line("help", "\x1b[1m", text);
+    }
+}
+
 fn line(level: &str, colour: &str, text: &str) {
     let (clear, on, off) = match io::stderr().is_terminal() {
         true => ("\r\x1b[2K", colour, if colour.is_empty() { "" } else { "\x1b[0m" }), // a spinner may have the line

@@ -3,11 +3,12 @@
 use super::choices::{Limit, Method, Multiclass, Order, Precision, ShowProgress, Task, Thresholds, Update};
 use super::data::ReadConfig;
 use super::tables::names;
-use super::values::{size, tolerance};
+use super::values::{interval, size, tolerance};
 use clap::{Arg, Args as ClapArgs};
 use lazyglm::Solver;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Examples below the help of `train`.
 const EXAMPLES: &str = "\
@@ -186,6 +187,18 @@ pub struct Train {
     /// Stop after N epochs without a lower held-out loss, and keep the weights of the best epoch
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Stopping")]
     pub early_stop: Option<u64>,
+
+    /// File that keeps the finished part of the run: with --resume, an interrupted or killed run goes on and ends in the same model
+    ///
+    /// lazyglm removes the file when the run is done.
+    #[arg(long, value_name = "FILE", help_heading = "Checkpoint")]
+    pub checkpoint: Option<PathBuf>,
+    /// Time between two writes of the checkpoint
+    #[arg(long, value_name = "TIME", value_parser = interval, default_value = "60s", help_heading = "Checkpoint", requires = "checkpoint")]
+    pub every: Duration,
+    /// Go on from the checkpoint, with the same data and settings; without a file there, the run begins at its start
+    #[arg(long, help_heading = "Checkpoint", requires = "checkpoint")]
+    pub resume: bool,
 
     /// How to read the data.
     #[command(flatten)]

@@ -25,6 +25,14 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     fits.then(|| Duration::from_secs_f64(seconds)).ok_or("write a time above 0: 60s, 5m, 1h".into())
 }
 
+/// Parses a time that may be 0.
+pub(super) fn interval(text: &str) -> Result<Duration, String> {
+    match text.trim_end_matches(['s', 'm', 'h']).parse() {
+        Ok(0.0) => Ok(Duration::ZERO),
+        _ => duration(text).map_err(|_| "write a time, at least 0: 60s, 5m, 1h".into()),
+    }
+}
+
 /// Parses a relative distance from the optimum.
 pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse().unwrap_or(f64::NAN);

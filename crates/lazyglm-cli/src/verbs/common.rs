@@ -2,8 +2,6 @@
 
 use lazyglm::{Error, Result, util::files};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Sets the number of threads, if it was given.
 pub fn use_threads(threads: Option<u32>) -> Result<()> {
@@ -30,16 +28,4 @@ pub fn writable(output: &Path, data: &Path) -> Result<()> {
     }
     refuse_same(output, data)?;
     files::check_writable(output)
-}
-
-/// Installs the Ctrl-C handler: the first Ctrl-C stops training and keeps the model, the second ends the program.
-pub fn interrupt() -> Option<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let theirs = flag.clone();
-    let set = ctrlc::set_handler(move || {
-        if theirs.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    set.ok().map(|()| flag)
 }

@@ -12,8 +12,15 @@ use lazyglm::train::search::PathModel;
 use lazyglm::{Error, Place, Result, Solver, util::files};
 use std::io::{self, Write};
 
-const DEFAULTS: Defaults =
-    Defaults { steps: 50, ratios: "1", folds: None, to_the_end: false, budget: None, stage: Stage::Train };
+const DEFAULTS: Defaults = Defaults {
+    steps: 50,
+    ratios: "1",
+    folds: None,
+    to_the_end: false,
+    budget: None,
+    stage: Stage::Train,
+    verb: "path",
+};
 
 /// Runs the verb.
 pub fn run(args: Path) -> Result<()> {
@@ -39,6 +46,7 @@ pub fn run(args: Path) -> Result<()> {
         (Some(file), Some(chosen)) => Some(exact.save(chosen, file)?),
         _ => None,
     };
+    exact.end_journal()?;
     exact.stages.end(Stage::Write);
     let rows = Row::all(&exact);
     if exact.settings.interrupted() {
@@ -52,7 +60,9 @@ pub fn run(args: Path) -> Result<()> {
             human(out, &exact, &rows)?;
             output.map_or(Ok(()), |file| writeln!(out, "model      {}", Place::file(file)))
         }
-    })
+    })?;
+    exact.end();
+    Ok(())
 }
 
 /// The weights of a model in the units of the data, with the names of their features and heads.

@@ -1,7 +1,7 @@
 //! `lazyglm path DATA --solver sgd`: the path by SGD, all models as lanes of one pass.
 
 use crate::args::Path;
-use crate::grid::{Grid, refuse};
+use crate::grid::{Grid, Verb, refuse};
 use crate::print::{self, count, warning};
 use crate::stages::Stage;
 use crate::verbs::common::refuse_same;
@@ -23,8 +23,10 @@ pub fn run(args: Path) -> Result<()> {
         refuse_same(file, &args.train.data)?;
         files::check_writable(file)?;
     }
-    let mut grid = Grid::prepare(&args.train, 1)?;
-    let stops = path(&grid.task, grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory)?;
+    let mut grid =
+        Grid::prepare(&args.train, &Verb { name: "path", folds: 1, halving: false, budget: None })?;
+    let stops = path(&grid.task, grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory);
+    let stops = grid.journal.told(stops)?;
     grid.stages.end(Stage::Train);
     for stop in &stops {
         if let Some(step) = stop.diverged {
@@ -37,6 +39,7 @@ pub fn run(args: Path) -> Result<()> {
     if let Some(file) = &args.coefficients {
         files::write_whole(file, |out| coefficients(out, &grid, &stops))?;
     }
+    grid.journal.finish()?;
     grid.stages.end(Stage::Write);
     grid.stages.print(args.train.timings);
     print::result(|out| match (args.train.json, args.csv) {

@@ -1,14 +1,15 @@
 //! `lazyglm tune DATA --solver sgd`: chooses a penalty by held-out loss; all models of the grid are trained in one pass.
 
 use crate::args::{Choose, Tune};
-use crate::grid::{Grid, refuse};
+use crate::grid::{Grid, Verb, refuse};
 use crate::print::{self, count, note, warning};
 use crate::progress::Display;
+use crate::signals;
 use crate::stages::Stage;
 use crate::verbs::common::writable;
 use indicatif::{ProgressBar, ProgressStyle};
 use lazyglm::train::search::{Dropped, Folds, Held, Outcome, Score, Search, search};
-use lazyglm::{Model, Place, Report, Result, Settings, train};
+use lazyglm::{Model, Place, Report, Result, Settings, Stop, train};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -22,7 +23,10 @@ pub fn run(args: Tune) -> Result<()> {
     output.map_or(Ok(()), |file| writable(file, &args.train.data))?;
     let folds = args.search.folds.map_or(FOLDS, |folds| folds as usize);
     let lanes_a_point = if args.train.validation.is_some() { 1 } else { folds };
-    let mut grid = Grid::prepare(&args.train, lanes_a_point)?;
+    let mut grid = Grid::prepare(
+        &args.train,
+        &Verb { name: "tune", folds: lanes_a_point, halving: !args.no_halving, budget: args.budget },
+    )?;
     let held = match &grid.held_out {
         Some(task) => Held::Rows(task),
         None => Held::Folds(Folds::new(&grid.task, folds, args.train.seed)?),
@@ -43,7 +47,7 @@ pub fn run(args: Tune) -> Result<()> {
     let searching = Instant::now();
     let outcome = search(&job, &mut |stage| show(&bar, stage));
     bar.finish_and_clear();
-    let outcome = outcome?;
+    let outcome = grid.journal.told(outcome)?;
     let searched = searching.elapsed();
     grid.stages.end(Stage::Search);
     comment(&args, &grid, &outcome);
@@ -58,19 +62,28 @@ pub fn run(args: Tune) -> Result<()> {
             let mut display = Display::new(args.train.progress());
             let trained = train(&*grid.task, None, &settings, &mut |progress| display.see(progress));
             display.finish();
-            let trained = trained?;
+            let trained = grid.journal.told(trained)?;
             grid.stages.end_training(&trained.report);
             let report = trained.report.clone();
             Model::new(&*grid.task, &settings, trained).save(path)?;
             Some(report)
         }
     };
+    let interrupted = report.as_ref().is_some_and(|report| report.stop == Stop::Interrupted);
+    match interrupted {
+        true => grid.journal.interrupted()?,
+        false => grid.journal.finish()?,
+    }
     grid.stages.end(Stage::Write);
     grid.stages.print(args.train.timings);
     print::result(|out| match args.train.json {
         true => writeln!(out, "{}", as_json(&grid, &outcome, chosen, report.as_ref())),
         false => human(out, &args, &grid, &outcome, chosen, report.as_ref()),
-    })
+    })?;
+    match interrupted {
+        true => std::process::exit(signals::exit_code()), // the model is kept, and scripts should know what it is
+        false => Ok(()),
+    }
 }
 
 /// The settings of the refit, with fewer epochs if the budget requires it, estimated from the time of the search.

@@ -8,11 +8,13 @@ mod split;
 pub use data::{TrainingData, TrainingRows};
 
 use crate::args::Train;
+use crate::checkpoint::{self, Journal};
 use crate::plan;
 use crate::print::{self, note};
 use crate::progress::Display;
+use crate::signals::{self, interrupt};
 use crate::stages::{Stage, Stages};
-use crate::verbs::common::{interrupt, refuse_same, use_threads, writable};
+use crate::verbs::common::{refuse_same, use_threads, writable};
 use crate::warm_start::warm_start;
 use figures::human;
 use lazyglm::train::heads::Room;
@@ -30,6 +32,7 @@ pub fn run(args: Train) -> Result<()> {
         refuse_same(&cache, &args.data)?;
         args.output.iter().try_for_each(|output| refuse_same(&cache, output))?;
     }
+    checkpoint::check(&args, None)?;
     plan.notes.iter().for_each(|text| note(args.quiet, text));
     use_threads(args.threads)?;
     let data = TrainingData::read(&args, &plan)?;
@@ -44,19 +47,21 @@ pub fn run(args: Train) -> Result<()> {
 
     let mut settings = warm_start(&args, problem, &plan.settings)?;
     settings.interrupt = interrupt();
+    let journal = Journal::open(&args, "train", &mut settings, (problem, data.held_out.as_ref()), "")?;
     if let (Some(heads), Some(task)) = (heads, problem.in_memory()) {
         let room = Room::plan(task, settings.precision, settings.memory)?;
         note(args.quiet, &room.words(heads.kind, heads.names.len()));
     }
     let mut display = Display::new(args.progress());
     let data = match args.scale.as_str() {
-        "auto" => data.tf_idf_if_better(&settings, args.quiet, &mut |progress| display.see(progress))?,
+        "auto" => journal
+            .told(data.tf_idf_if_better(&settings, args.quiet, &mut |progress| display.see(progress)))?,
         _ => data,
     };
     let problem = data.problem();
     let trained = train(problem, data.held_out.as_ref(), &settings, &mut |progress| display.see(progress));
     display.finish();
-    let trained = trained?;
+    let trained = journal.told(trained)?;
     stages.end_training(&trained.report);
     trained.notes.iter().for_each(|text| note(args.quiet, text));
     let mut report = trained.report.clone();
@@ -66,6 +71,10 @@ pub fn run(args: Train) -> Result<()> {
         let model = Model::new(problem, &settings, trained);
         data.collisions(&model).iter().for_each(|text| note(args.quiet, text));
         args.output.iter().try_for_each(|path| model.save(path))?;
+    }
+    match report.stop {
+        Stop::Interrupted => journal.interrupted()?,
+        _ => journal.finish()?,
     }
     let targets = problem.targets().clone();
     drop(data); // freeing the memory takes time, which belongs to a stage
@@ -77,7 +86,7 @@ pub fn run(args: Train) -> Result<()> {
         false => human(out, &args, &targets, &report),
     })?;
     match report.stop {
-        Stop::Interrupted => std::process::exit(130), // the model is kept, and scripts should know what it is
+        Stop::Interrupted => std::process::exit(signals::exit_code()), // the model is kept, and scripts should know what it is
         _ => Ok(()),
     }
 }

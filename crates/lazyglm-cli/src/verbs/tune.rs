@@ -17,8 +17,15 @@ pub fn run(args: Tune) -> Result<()> {
     let output = args.train.output.as_deref();
     output.map_or(Ok(()), |file| writable(file, &args.train.data))?;
     let (to_the_end, budget) = (args.no_halving, args.budget);
-    let defaults =
-        Defaults { steps: 20, ratios: "0.1,1", folds: Some(5), to_the_end, budget, stage: Stage::Search };
+    let defaults = Defaults {
+        steps: 20,
+        ratios: "0.1,1",
+        folds: Some(5),
+        to_the_end,
+        budget,
+        stage: Stage::Search,
+        verb: "tune",
+    };
     let mut exact = Exact::run(&args.train, &args.search, &defaults)?;
     let (models, chosen) = (&exact.paths.models, exact.chosen.unwrap_or(0));
     let say = |text: &str| note(args.train.quiet, text);
@@ -31,6 +38,7 @@ pub fn run(args: Tune) -> Result<()> {
         say(&format!("the best l1, {lowest:?}, is the lowest of the grid: a wider one may hold a better"));
     }
     let report = output.map(|file| exact.save(chosen, file)).transpose()?;
+    exact.end_journal()?;
     exact.stages.end(Stage::Write);
     exact.stages.print(args.train.timings);
     let rows = Row::all(&exact);
@@ -60,5 +68,7 @@ pub fn run(args: Tune) -> Result<()> {
                 writeln!(out, "model      not kept: add -o MODEL to write {which}")
             }
         }
-    })
+    })?;
+    exact.end();
+    Ok(())
 }

@@ -28,7 +28,7 @@ mod path;
 #[cfg(unix)]
 mod pipes;
 mod predictions;
-
+mod resume;
 mod scaling;
 #[cfg(unix)]
 mod shared_folder;

@@ -275,7 +275,7 @@ pub enum Stop {
 /// let best = &report.history[validation.best_epoch as usize - 1];
 /// assert!(report.history.iter().all(|epoch| best.validation_loss <= epoch.validation_loss));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Validation {
     /// Mean validation loss of the returned model.
     #[serde(with = "measured")]
@@ -293,7 +293,7 @@ pub struct Validation {
 /// assert!(history[4].running_loss < history[0].running_loss, "it learns");
 /// assert_eq!(history[0].validation_loss, None, "nothing was held out");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
     /// The running loss: the mean over sampled rows, each before it was learnt. `None` if the mean is not
     /// finite.

@@ -25,6 +25,7 @@ use crate::problem::loss::Loss;
 use crate::problem::penalty::one::OneWeight;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::simd;
+use crate::util::state::{Fields, State as _};
 use std::sync::Arc;
 
 /// Initial value of G in squared units of derivatives, which bounds the first steps.
@@ -79,6 +80,13 @@ struct State {
     square: f64, // G
     metric: f64, // m
     last: f64,   // the step of the last touch
+}
+
+impl crate::util::state::State for State {
+    fn fields(&mut self, fields: &mut Fields) {
+        let numbers = [&mut self.weight, &mut self.square, &mut self.last];
+        numbers.into_iter().for_each(|number| number.fields(fields));
+    }
 }
 
 /// The gathered weights of a row, laid out for vectorised arithmetic.
@@ -259,6 +267,13 @@ impl Touched {
 }
 
 impl Learner for Adagrad {
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.fixed(&mut self.states);
+        self.bias.fields(fields);
+        self.bias_square.fields(fields);
+        self.t.fields(fields);
+    }
+
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
         row_loop::learn(self, loss, examples, order)
     }

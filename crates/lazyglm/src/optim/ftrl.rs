@@ -20,6 +20,7 @@ use crate::problem::penalty::one::OneWeight;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::simd;
 use crate::util::random;
+use crate::util::state::{Fields, State};
 use std::sync::Arc;
 
 /// The initial accumulator s₀ in units of derivatives.
@@ -191,6 +192,13 @@ impl<const SCALED: bool> Steps for Ftrl<SCALED> {
 }
 
 impl<const SCALED: bool> Learner for Ftrl<SCALED> {
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.fixed(&mut self.states);
+        self.bias.fields(fields);
+        self.bias_square.fields(fields);
+        self.t.fields(fields);
+    }
+
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
         row_loop::learn(self, loss, examples, order)
     }

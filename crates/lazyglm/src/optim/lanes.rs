@@ -20,6 +20,7 @@ use crate::problem::schedule::Schedule;
 use crate::problem::settings::Precision;
 use crate::simd;
 use crate::util::error::Result;
+use crate::util::state::{Fields, State};
 
 /// A block of lanes, for any number of lanes and any precision.
 ///
@@ -54,6 +55,8 @@ pub trait Block: Send {
     fn diverged(&self, lane: usize) -> Option<Diverged>;
     /// Stops the training of a lane.
     fn drop_lane(&mut self, lane: usize);
+    /// The state, for a checkpoint after any rows.
+    fn fields(&mut self, fields: &mut Fields);
     /// A block with these lanes alone, bit by bit the same, of the smallest width that holds them.
     fn select(&self, lanes: &[usize]) -> Box<dyn Block>;
 }
@@ -261,6 +264,14 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Block for Together<W, P, L>
             true => Box::new(self.some::<Half<W, 8>, 8>(lanes)),
             false => Box::new(self.some::<P, L>(lanes)),
         }
+    }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        self.kernel.fields(fields);
+        self.bias.fields(fields);
+        self.t.fields(fields);
+        self.out.fields(fields);
+        self.dropped.fields(fields);
     }
 
     fn drop_lane(&mut self, lane: usize) {

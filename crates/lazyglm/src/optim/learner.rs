@@ -20,6 +20,7 @@ use crate::optim::update::Update;
 use crate::problem::loss::Loss;
 use crate::problem::schedule::Schedule;
 use crate::util::error::Result as Checked;
+use crate::util::state::{Fields, State};
 
 /// A model in training, one row per step.
 pub trait Learner {
@@ -44,6 +45,16 @@ pub trait Learner {
     /// Whether the model has converged, and by which criterion; called after `look`.
     fn converged(&self) -> Option<Converged> {
         None
+    }
+
+    /// The state, for a checkpoint after any rows; after an epoch, for algorithms that resample the order of rows.
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.refuse();
+    }
+
+    /// Whether [`Learner::visits`] resamples the order of rows.
+    fn resamples(&self) -> bool {
+        false
     }
 
     /// Resamples the order of rows, for algorithms that use importance sampling.
@@ -83,6 +94,14 @@ impl<U: Update> Learner for Scheduled<'_, U> {
 
     fn bias(&self) -> f64 {
         self.model.mean_bias()
+    }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        let Online { update, bias, t, bias_sum, .. } = &mut self.model;
+        update.fields(fields);
+        bias.fields(fields);
+        t.fields(fields);
+        bias_sum.fields(fields);
     }
 
     fn t(&self) -> u64 {

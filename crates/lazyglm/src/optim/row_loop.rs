@@ -4,6 +4,7 @@
 use crate::data::rows::{Examples, Row, RowsRef, Value, ValuesRef};
 use crate::problem::loss::Loss;
 use crate::simd;
+use crate::util::state::{Fields, State};
 
 /// A sample of losses, each taken before the step on its row.
 ///
@@ -62,7 +63,7 @@ impl Sample {
 /// assert_eq!((diverged.row, diverged.t, diverged.score), (0, 1, f64::INFINITY));
 /// assert_eq!((model.t, model.update.weights()), (1, vec![1e200]), "as they were before that step");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Diverged {
     /// The number of the row.
     pub row: usize,
@@ -165,5 +166,21 @@ impl<S: Steps, V: Value> simd::Work for Rows<'_, S, V> {
             *t += counts;
         }
         Ok(sample)
+    }
+}
+
+impl State for Sample {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.sum.fields(fields);
+        self.weight.fields(fields);
+    }
+}
+
+impl State for Diverged {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.row.fields(fields);
+        self.t.fields(fields);
+        self.score.fields(fields);
+        self.slope.fields(fields);
     }
 }

@@ -13,6 +13,7 @@ use super::row_loop::{Diverged, Sample};
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 use crate::util::random;
+use crate::util::state::Fields;
 use rayon::prelude::*;
 
 /// Several models of one kind, trained together and averaged.
@@ -49,6 +50,10 @@ impl<L: Learner + Clone> RunAverage<L> {
 }
 
 impl<L: Learner + Clone + Send> Learner for RunAverage<L> {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.models.iter_mut().for_each(|model| model.fields(fields));
+    }
+
     /// The sample of losses is that of the first model.
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
         self.draw(examples.len());

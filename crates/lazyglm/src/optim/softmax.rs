@@ -17,6 +17,7 @@ use crate::problem::penalty::{ElasticNet, Method};
 use crate::problem::schedule::Schedule;
 use crate::problem::settings::Precision;
 use crate::simd;
+use crate::util::state::{Fields, State};
 
 /// A softmax model in training: the heads of all classes.
 ///
@@ -146,6 +147,13 @@ impl Softmax {
         &self.bias
     }
 
+    /// The state, for a checkpoint after any rows.
+    pub fn fields(&mut self, fields: &mut Fields) {
+        self.parts.iter_mut().for_each(|part| part.fields(fields));
+        fields.fixed(&mut self.bias);
+        self.t.fields(fields);
+    }
+
     /// The number of steps so far.
     pub fn t(&self) -> u64 {
         self.t
@@ -174,6 +182,7 @@ trait Part: Send {
     fn score(&mut self, rows: RowsRef, i: usize, soon: &[u32], into: &mut [f64]);
     fn step(&mut self, rows: RowsRef, i: usize, amounts: &[f64], eta: f64);
     fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_>;
+    fn fields(&mut self, fields: &mut Fields);
 }
 
 fn part(columns: usize, penalties: &[ElasticNet], method: Method, width: Precision) -> Box<dyn Part> {
@@ -209,6 +218,10 @@ impl<W: Weight, P: LaneVector<W, L>, const L: usize> Part for Lanes<W, P, L> {
 
     fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_> {
         Box::new(self.weights_with(lane))
+    }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        State::fields(self, fields);
     }
 }
 

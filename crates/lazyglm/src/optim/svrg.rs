@@ -33,6 +33,7 @@ use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::simd;
 use crate::util::error::Result as Checked;
 use crate::util::random::Random;
+use crate::util::state::{Fields, State as _};
 use rayon::prelude::*;
 use std::sync::Arc;
 use sums::Sums;
@@ -100,6 +101,14 @@ struct State {
     drift: f64, // ḡ
     last: u32,  // the step of the last touch
     swift: f32, // 1/m
+}
+
+impl crate::util::state::State for State {
+    fn fields(&mut self, fields: &mut Fields) {
+        let numbers = [&mut self.weight, &mut self.old, &mut self.drift];
+        numbers.into_iter().for_each(|number| number.fields(fields));
+        self.last.fields(fields);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -294,6 +303,26 @@ impl Steps for Svrg {
 }
 
 impl Learner for Svrg {
+    /// The state after an epoch: within one, the resampled order is not known.
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.fixed(&mut self.states);
+        let Bias { now, old, drift, .. } = &mut self.bias;
+        let SnapshotEvaluation { objective, fell, gap } = &mut self.snapshot;
+        let numbers = [now, old, drift, objective, fell, gap, &mut self.mean_length, &mut self.factor];
+        numbers.into_iter().for_each(|number| number.fields(fields));
+        self.t.fields(fields);
+        self.steps.fields(fields);
+        self.random.fields(fields);
+        self.broken.fields(fields);
+        self.epochs.fields(fields);
+        let steps = self.steps;
+        fields.require(self.states.iter().all(|state| state.last <= steps));
+    }
+
+    fn resamples(&self) -> bool {
+        true
+    }
+
     fn learn(&mut self, loss: &dyn Loss, examples: Examples, order: &[u32]) -> Result<Sample, Diverged> {
         row_loop::learn(self, loss, examples, order)
     }

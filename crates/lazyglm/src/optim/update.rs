@@ -21,6 +21,7 @@
 //! ```
 
 use crate::data::rows::{Row, Value};
+use crate::util::state::Fields;
 
 /// A representation of weights under a penalty.
 ///
@@ -52,4 +53,9 @@ pub trait Update {
 
     /// The current weights.
     fn weights(&self) -> Vec<f64>;
+
+    /// The state, for a checkpoint after any step.
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.refuse();
+    }
 }

@@ -7,6 +7,8 @@
 //! ```
 
 use crate::problem::loss::Loss;
+use crate::util::checkpoint::Key;
+use crate::util::state::{Fields, State};
 use serde::{Deserialize, Serialize};
 
 /// How the heads of a model belong together.
@@ -74,6 +76,11 @@ impl Head {
         weights
     }
 
+    /// A key with this head.
+    pub(crate) fn and_key(&self, key: Key) -> Key {
+        key.and_ids(&self.columns).and_numbers(&self.weights).and_numbers(&[self.bias])
+    }
+
     /// Whether all weights and the bias are finite.
     pub fn is_finite(&self) -> bool {
         self.bias.is_finite() && self.weights.iter().all(|w| w.is_finite())
@@ -81,6 +88,17 @@ impl Head {
 
     /// Bytes per weight.
     pub const WEIGHT: usize = 12;
+}
+
+impl State for Head {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.columns.fields(fields);
+        self.weights.fields(fields);
+        self.bias.fields(fields);
+        let limit = fields.columns();
+        let within = self.columns.iter().all(|&column| (column as usize) < limit);
+        fields.require(within && self.columns.len() == self.weights.len());
+    }
 }
 
 /// The heads of a model. Their weights lie feature by feature: those of feature k are

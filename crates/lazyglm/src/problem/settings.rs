@@ -4,6 +4,7 @@ use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::problem::schedule::Spec;
 use crate::problem::solvers::Solver;
+use crate::util::checkpoint::{Checkpoint, Key};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -142,6 +143,8 @@ pub struct Settings {
     pub limit_predictions: Option<bool>,
     /// Set while a run is going on, it ends the run: what has been learnt so far is the model.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// The journal of finished work, from which an interrupted run goes on to the same bits. Without one, nothing is kept.
+    pub checkpoint: Option<Arc<Checkpoint>>,
 }
 
 /// Initial weights and biases.
@@ -180,6 +183,34 @@ impl Settings {
     /// Whether the run should end.
     pub fn interrupted(&self) -> bool {
         self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// The settings as text, one per line, without arrays and without what does not change the result.
+    pub fn text(&self) -> String {
+        let plain = Settings {
+            start: None,
+            factors: None,
+            bounds: None,
+            interrupt: None,
+            checkpoint: None,
+            ..self.clone()
+        };
+        let text = format!("{plain:#?}");
+        text.lines().map(|line| format!("{}\n", line.trim())).collect()
+    }
+
+    /// A hash of all settings that change the result.
+    pub fn key(&self) -> Key {
+        let key = Key::of("settings").and_bytes(self.text().as_bytes());
+        let key = key.and_numbers(self.factors.as_ref().map_or(&[], |factors| factors.as_slice()));
+        let key = key.and_numbers(self.bounds.as_ref().map_or(&[], |bounds| bounds.as_flattened()));
+        match &self.start {
+            None => key,
+            Some(start) => {
+                let key = key.and_numbers(&start.weights).and_numbers(&[start.bias]);
+                start.heads.iter().fold(key, |key, head| head.and_key(key))
+            }
+        }
     }
 
     /// Whether the penalty is the same for all weights, and there are no bounds.
@@ -239,6 +270,7 @@ impl Default for Settings {
             tuned_thresholds: false,
             limit_predictions: Some(false),
             interrupt: None,
+            checkpoint: None,
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::data::features::Features;
 use crate::data::read_config::ReadConfig;
-use crate::data::rows::{Examples, RowsRef};
+use crate::data::rows::{Examples, RowsRef, ValuesRef};
 use crate::problem::loss::Loss;
 use crate::problem::settings::{Order, Settings};
 use crate::problem::task::{Sets, Targets, TargetsRef, Task};
+use crate::util::checkpoint::Key;
 use crate::util::error::{Place, Result};
 use crate::util::random;
 use std::borrow::Cow;
@@ -35,6 +36,25 @@ impl<'a> Batch<'a> {
             TargetsRef::Sets(_) => &[],
         };
         Examples { rows: self.rows, targets, weights: self.weights, offsets: self.offsets }
+    }
+
+    /// A hash of the rows, their targets, weights and offsets.
+    fn key(&self) -> Key {
+        let rows = self.rows;
+        let key =
+            Key::of("batch").and(rows.columns() as u64).and_positions(rows.offsets()).and_ids(rows.ids());
+        let key = match rows.values() {
+            ValuesRef::F32(values) => key.and_singles(values),
+            ValuesRef::F64(values) => key.and_numbers(values),
+        };
+        let key = match self.targets {
+            TargetsRef::Numbers(numbers) => key.and_numbers(numbers),
+            TargetsRef::Sets(sets) => key.and_positions(&sets.ends).and_ids(&sets.ids),
+        };
+        [self.weights, self.offsets].into_iter().fold(key, |key, numbers| match numbers {
+            None => key.and(0),
+            Some(numbers) => key.and(1).and_numbers(numbers),
+        })
     }
 
     /// The heads of each row, for solvers of many classes or labels.
@@ -83,6 +103,16 @@ pub trait Source {
 
     /// Calls `see` with every row once, in any order.
     fn pass(&self, see: &mut See) -> Result<()>;
+
+    /// A hash of all rows, which tells whether a checkpoint is of the same data.
+    fn fingerprint(&self) -> Result<Key> {
+        let mut key = Key::of("rows").and(self.rows() as u64);
+        self.pass(&mut |batch| {
+            key = key.and_key(batch.key());
+            Ok(())
+        })?;
+        Ok(key)
+    }
 }
 
 /// Rows with a loss, targets and named features: the input of [`crate::train()`].

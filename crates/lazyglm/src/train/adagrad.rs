@@ -4,6 +4,7 @@ use super::evaluate::{evaluate, lower_eta0};
 use super::holdout::{Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
+use super::units::Unit;
 use crate::model::trained::Trained;
 use crate::optim::adagrad::{Adagrad, AdagradOptions};
 use crate::optim::learner::Learner;
@@ -80,11 +81,21 @@ pub(super) fn climb<L: Learner>(
     make: impl Fn(Candidate, &[u32]) -> L + Sync,
 ) -> Result<Candidate> {
     let mut best = Candidate { kind: 0, eta: 0.1 };
+    let unit = Unit::of(job.settings, "climb", job.problem, None)?;
+    if let Some(unit) = &unit
+        && unit.checkpoint.find(unit.key, &mut best)?
+        && best.kind < kinds
+    {
+        return Ok(best);
+    }
     job.problem.beginning(job.sequence(), &mut |batch| {
         let (examples, order, epochs) = (batch.examples(), batch.order, job.settings.epochs);
         best = LearningRateSearch { examples, order, loss: job.loss(), kinds, epochs }.best(&make);
         Ok(())
     })?;
+    if let Some(unit) = unit {
+        unit.checkpoint.put(unit.key, &mut best);
+    }
     Ok(best)
 }
 

@@ -10,11 +10,13 @@
 //! What is trained implements [`Fit`]: one model, a block of lanes, a softmax, a grid of lanes. Where the rows are is the
 //! [`Source`]'s business; held-out losses, early stopping, deadlines and progress are the [`StopRule`]'s.
 
+use super::units::Unit;
 use crate::model::report::Stop;
 use crate::optim::learner::Converged;
 use crate::optim::sgd::{Diverged, Sample};
 use crate::problem::source::{Batch, Sequence, Source};
 use crate::util::error::{Error, Place, Result};
+use crate::util::state::{Fields, State};
 use std::time::{Duration, Instant};
 
 /// What is trained, one batch of rows at a time.
@@ -30,6 +32,16 @@ pub trait Fit {
     /// Whether the model needs no further epoch, and why.
     fn converged(&self) -> Option<Converged> {
         None
+    }
+
+    /// The state, for a checkpoint. A model that cannot be written refuses, and then nothing is kept.
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.refuse();
+    }
+
+    /// Whether [`Fit::visits`] resamples orders: the state is then kept after whole epochs alone.
+    fn resamples(&self) -> bool {
+        false
     }
 
     /// Resamples the order of a batch, for models that use importance sampling.
@@ -78,8 +90,44 @@ pub trait StopRule<F: ?Sized> {
     /// Called after each epoch; a reason ends the run.
     fn after_epoch(&mut self, model: &mut F, at: &Position) -> Result<Option<Stop>>;
 
+    /// Where a checkpoint keeps the state of the run, if there is one.
+    fn unit(&self) -> Option<Unit> {
+        None
+    }
+
+    /// The state of the rule, for a checkpoint.
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.refuse();
+    }
+
     /// The error for a model that diverged.
     fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error;
+}
+
+/// How far a run is: rows of an epoch, and their sampled losses.
+#[derive(Clone, Copy, Default)]
+struct Begun {
+    epoch: u64,
+    rows: usize,
+    sample: Sample,
+}
+
+/// The whole state of a run.
+struct Whole<'a, F: ?Sized> {
+    model: &'a mut F,
+    rule: &'a mut dyn StopRule<F>,
+    begun: &'a mut Begun,
+}
+
+impl<F: Fit + ?Sized> State for Whole<'_, F> {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.begun.epoch.fields(fields);
+        self.begun.rows.fields(fields);
+        self.begun.sample.fields(fields);
+        self.model.fields(fields);
+        self.rule.fields(fields);
+        fields.require(self.begun.epoch >= 1);
+    }
 }
 
 /// Trains until the epochs are over, the model has converged, or the rule stops the run; returns why.
@@ -89,10 +137,23 @@ pub fn fit<F: Fit + ?Sized>(
     epochs: &Epochs,
     rule: &mut dyn StopRule<F>,
 ) -> Result<Stop> {
-    for epoch in 1..=epochs.most {
+    let unit = rule.unit();
+    let mut begun = Begun { epoch: 1, ..Begun::default() };
+    if let Some(Unit { checkpoint, key }) = &unit {
+        checkpoint.find(*key, &mut Whole { model, rule, begun: &mut begun })?;
+    }
+    let keep = |model: &mut F, rule: &mut dyn StopRule<F>, mut begun: Begun| {
+        if let Some(Unit { checkpoint, key }) = &unit {
+            checkpoint.put(*key, &mut Whole { model, rule, begun: &mut begun });
+        }
+    };
+    for epoch in begun.epoch..=epochs.most {
         let started = Instant::now();
-        model.look(source)?;
-        if let Some(converged) = model.converged() {
+        let Begun { rows, sample, .. } = if begun.epoch == epoch { begun } else { Begun::default() };
+        if rows == 0 {
+            model.look(source)?;
+        }
+        if let Some(converged) = model.converged().filter(|_| rows == 0) {
             let stop = match converged {
                 Converged::Gap => Stop::Gap,
                 Converged::PredictedDecrease => Stop::PredictedDecrease,
@@ -100,17 +161,25 @@ pub fn fit<F: Fit + ?Sized>(
             let at = Position { epoch, elapsed: started.elapsed(), stop: Some(stop), ..Position::default() };
             return rule.after_epoch(model, &at).map(|_| stop);
         }
-        let mut at = Position { epoch, ..Position::default() };
+        let mut at = Position { epoch, rows, sample, ..Position::default() };
+        let mut skipped = rows;
         source.epoch(epochs.sequence, epochs.before + epoch - 1, &mut |batch| {
             if at.stop.is_some() {
                 return Ok(()); // the run has ended: the window is not needed
             }
             let visits = model.visits(batch);
-            for part in visits.as_deref().unwrap_or(batch.order).chunks(epochs.stride.max(1)) {
+            let order = visits.as_deref().unwrap_or(batch.order);
+            let known = skipped.min(order.len()); // rows that the checkpoint has learnt
+            skipped -= known;
+            for part in order[known..].chunks(epochs.stride.max(1)) {
                 let more = model.learn(batch, part);
                 let more = more.map_err(|lost| rule.diverged(lost, (batch.place)(lost.row), epoch))?;
                 (at.sample, at.rows) = (at.sample.and(more), at.rows + part.len());
                 at.stop = rule.after_part(model, &at)?;
+                let due = unit.as_ref().is_some_and(|unit| at.stop.is_some() || unit.checkpoint.is_due());
+                if due && !model.resamples() {
+                    keep(model, rule, Begun { epoch, rows: at.rows, sample: at.sample });
+                }
                 if at.stop.is_some() {
                     break;
                 }
@@ -119,7 +188,11 @@ pub fn fit<F: Fit + ?Sized>(
             Ok(())
         })?;
         at.elapsed = started.elapsed();
-        if let Some(stop) = rule.after_epoch(model, &at)?.or(at.stop) {
+        let stop = rule.after_epoch(model, &at)?;
+        if at.stop.is_none() {
+            keep(model, rule, Begun { epoch: epoch + 1, ..Begun::default() });
+        }
+        if let Some(stop) = stop.or(at.stop) {
             return Ok(stop);
         }
     }

@@ -6,8 +6,12 @@ use super::minimiser::Minimiser;
 use crate::eval::objective::{HeadsEvaluation, NullHeads, NullModel};
 use crate::problem::heads::Head;
 use crate::problem::penalty::ElasticNet;
+use crate::problem::source::Source;
 use crate::problem::task::Task;
+use crate::util::checkpoint::Key;
+use crate::util::error::Result;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Training rows, held-out rows, and what solves on the training rows share.
 pub(super) struct Fold {
@@ -16,6 +20,7 @@ pub(super) struct Fold {
     pub nothing: Vec<Head>, // the best biases without weights
     pub minimiser: Minimiser,
     limits: Option<[f64; 2]>, // of scores: the range of the targets learnt from
+    key: OnceLock<Key>,
 }
 
 impl Fold {
@@ -37,7 +42,16 @@ impl Fold {
         let (learnt, held) = (task.select(&learnt), task.select(&out));
         let nothing = null(&learnt, bias).heads;
         let limits = limits::of_scores(&learnt);
-        Some(Fold { learnt, held, nothing, minimiser: Minimiser::default(), limits })
+        Some(Fold { learnt, held, nothing, minimiser: Minimiser::default(), limits, key: OnceLock::new() })
+    }
+
+    /// A hash of the training rows and of the held-out rows.
+    pub fn key(&self) -> Result<Key> {
+        if let Some(key) = self.key.get() {
+            return Ok(*key);
+        }
+        let key = self.learnt.fingerprint()?.and_key(self.held.fingerprint()?);
+        Ok(*self.key.get_or_init(|| key))
     }
 
     /// Evaluates heads on the held-out rows.

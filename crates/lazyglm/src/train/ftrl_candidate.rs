@@ -9,11 +9,13 @@
 use super::fold::{Fold, digits};
 use super::holdout_score::HoldoutScore;
 use super::stochastic;
+use super::units::once;
 use crate::model::report::Tried;
 use crate::problem::heads::Head;
 use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
+use crate::util::checkpoint::Key;
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -110,10 +112,15 @@ pub(super) fn on(
     let settings = Settings { penalty: like.penalty, eta0: Some(like.eta), runs, ..base(settings) };
     let started = Instant::now();
     let run = |fold: &Fold| {
-        let trained = stochastic::train(&fold.learnt, Some(&fold.held), &settings, &mut |_| {}).ok()?;
-        let head = Head::of(trained.weights.into_iter(), trained.bias);
-        let (held, report) = (fold.judge(&[head]), trained.report);
-        Some((held, report.validation?.best_epoch, report.nonzeros))
+        let compute = || {
+            let alone = Settings { checkpoint: None, ..settings.clone() };
+            let trained = stochastic::train(&fold.learnt, Some(&fold.held), &alone, &mut |_| {}).ok()?;
+            let head = Head::of(trained.weights.into_iter(), trained.bias);
+            let (held, report) = (fold.judge(&[head]), trained.report);
+            Some((held, report.validation?.best_epoch, report.nonzeros))
+        };
+        let key = || Ok(Key::of("ftrl").and_key(settings.key()).and_key(fold.key()?));
+        once(&settings, key, compute).ok()?
     };
     let runs: Option<Vec<(HoldoutScore, u64, usize)>> = folds.par_iter().map(run).collect();
     let count = folds.len();

@@ -4,6 +4,7 @@
 
 use super::epoch_loop::{Epochs, Fit, Position, StopRule, fit};
 use super::progress::Progress;
+use super::units::Unit;
 use crate::eval::objective;
 use crate::model::report::{Epoch, Stop, Validation};
 use crate::optim::learner::Learner;
@@ -14,6 +15,7 @@ use crate::problem::settings::Settings;
 use crate::problem::source::{Batch, Sequence, Source};
 use crate::problem::task::Task;
 use crate::util::error::{Error, Kind, Place, Result};
+use crate::util::state::{Fields, State};
 use std::time::{Duration, Instant};
 
 /// Number of rows between two checks of the clock.
@@ -45,6 +47,16 @@ pub(super) trait Evaluated: Fit {
     /// The number of non-zero weights, if counting them is cheap.
     fn nonzeros(&self) -> Option<usize>;
 
+    /// A number that tells apart models of one kind that learn from the same rows with the same settings.
+    fn number(&self) -> u64 {
+        0
+    }
+
+    /// The units that diverged and were stopped, while others went on.
+    fn lost(&self) -> Vec<(usize, Diverged)> {
+        Vec::new()
+    }
+
     /// Rows learnt between two looks at the clock.
     fn stride(&self) -> usize {
         STRIDE
@@ -62,6 +74,7 @@ pub(super) struct Evaluation {
 }
 
 /// The trained heads and the history of their training.
+#[derive(Clone)]
 pub(super) struct Fitted {
     pub heads: Vec<Head>,
     pub epochs: u64,
@@ -69,6 +82,34 @@ pub(super) struct Fitted {
     pub seconds: f64,
     pub validation: Option<Validation>,
     pub history: Vec<Epoch>,
+    /// The units that diverged and were stopped, while others went on.
+    pub lost: Vec<(usize, Diverged)>,
+}
+
+impl Default for Fitted {
+    fn default() -> Fitted {
+        Fitted {
+            heads: Vec::new(),
+            epochs: 0,
+            stop: Stop::Epochs,
+            seconds: 0.0,
+            validation: None,
+            history: Vec::new(),
+            lost: Vec::new(),
+        }
+    }
+}
+
+impl State for Fitted {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.heads.fields(fields);
+        self.epochs.fields(fields);
+        self.stop.fields(fields);
+        self.seconds.fields(fields);
+        self.validation.fields(fields);
+        self.history.fields(fields);
+        self.lost.fields(fields);
+    }
 }
 
 /// The stop rule of one training run.
@@ -84,20 +125,30 @@ pub(super) struct Holdout<'a> {
 
 impl Holdout<'_> {
     /// Trains a model on a source.
-    pub fn fit(self, model: &mut impl Evaluated, source: &dyn Source) -> Result<Fitted> {
+    pub fn fit<M: Evaluated>(self, model: &mut M, source: &dyn Source) -> Result<Fitted> {
         let settings = self.settings;
+        let unit = Unit::of(settings, std::any::type_name::<M>(), source, self.validation)?;
+        let unit = unit.map(|unit| Unit { key: unit.key.and(model.number()), ..unit });
+        if let Some(unit) = &unit {
+            let mut fitted = Fitted::default();
+            let heads: usize = (0..model.units()).map(|k| model.heads(k).len()).sum();
+            if unit.checkpoint.find(unit.done(), &mut fitted)? && fitted.heads.len() == heads {
+                return Ok(fitted);
+            }
+        }
         if settings.interrupted() {
             return Err(Kind::Interrupted.into());
         }
-        let unit = |_| Unit { best: (0, f64::INFINITY), last: f64::INFINITY, kept: None, stopped: false };
+        let group = |_| Group { best: (0, f64::INFINITY), last: f64::INFINITY, kept: None, stopped: false };
         let rows = source.rows();
         let mut run = Run {
             progress: Progress::start(settings.epochs, rows as u64),
             rows: rows as u64,
             history: Vec::new(),
-            units: (0..model.units()).map(unit).collect(),
+            units: (0..model.units()).map(group).collect(),
             seconds: self.spent,
             counted: Instant::now(),
+            unit: unit.clone(),
             rule: self,
         };
         let epochs = Epochs {
@@ -115,15 +166,20 @@ impl Holdout<'_> {
                 _ => best_epoch(&run.history),
             },
         });
-        let heads = |(k, unit): (usize, Unit)| unit.kept.unwrap_or_else(|| model.heads(k));
-        Ok(Fitted {
+        let heads = |(k, unit): (usize, Group)| unit.kept.unwrap_or_else(|| model.heads(k));
+        let mut fitted = Fitted {
             heads: run.units.into_iter().enumerate().flat_map(heads).collect(),
             epochs: run.history.len() as u64,
             stop: if stopped && stop == Stop::Epochs { Stop::EarlyStop } else { stop },
             seconds: run.seconds,
             validation,
             history: run.history,
-        })
+            lost: model.lost(),
+        };
+        if let Some(unit) = unit.filter(|_| stop != Stop::Interrupted) {
+            unit.finish(&mut fitted);
+        }
+        Ok(fitted)
     }
 }
 
@@ -135,14 +191,23 @@ pub(super) fn best_epoch(history: &[Epoch]) -> u64 {
 }
 
 /// A group of heads that stop together.
-struct Unit {
+struct Group {
     best: (u64, f64), // epoch and held-out loss of the best epoch
     last: f64,
     kept: Option<Vec<Head>>, // the heads of the best epoch
     stopped: bool,
 }
 
-impl Unit {
+impl State for Group {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.best.fields(fields);
+        self.last.fields(fields);
+        self.kept.fields(fields);
+        self.stopped.fields(fields);
+    }
+}
+
+impl Group {
     fn loss(&self, keeps_best: bool) -> f64 {
         if keeps_best { self.best.1 } else { self.last }
     }
@@ -154,7 +219,8 @@ struct Run<'a> {
     progress: Progress,
     rows: u64,
     history: Vec<Epoch>,
-    units: Vec<Unit>,
+    units: Vec<Group>,
+    unit: Option<Unit>, // of the checkpoint
     seconds: f64,
     counted: Instant,
 }
@@ -238,6 +304,17 @@ impl<M: Evaluated> StopRule<M> for Run<'_> {
         Ok(self.rule.settings.interrupted().then_some(Stop::Interrupted))
     }
 
+    fn unit(&self) -> Option<Unit> {
+        self.unit.clone()
+    }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        self.history.fields(fields);
+        fields.fixed(&mut self.units);
+        self.seconds.fields(fields);
+        self.progress.validation_loss.fields(fields);
+    }
+
     fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error {
         let what = match at.score.is_finite() {
             true => format!("the slope of the loss became {}", at.slope),
@@ -276,6 +353,14 @@ impl<L: Learner> Fit for One<'_, L> {
 
     fn converged(&self) -> Option<crate::optim::learner::Converged> {
         self.model.converged()
+    }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        self.model.fields(fields);
+    }
+
+    fn resamples(&self) -> bool {
+        self.model.resamples()
     }
 
     fn visits(&mut self, batch: &Batch) -> Option<Vec<u32>> {

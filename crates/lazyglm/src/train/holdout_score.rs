@@ -12,6 +12,7 @@ use crate::eval::held_out::{limited_losses, row_losses};
 use crate::problem::heads::Head;
 use crate::problem::task::Task;
 use crate::util::number::positive_part;
+use crate::util::state::{Fields, State};
 
 /// Standard errors that a gain must exceed: the best of thirty candidates exceeds one by chance, but rarely two.
 const SURE: f64 = 2.0;
@@ -96,6 +97,15 @@ impl HoldoutScore {
             let variance = (squares / self.rows - mean * mean).max(0.0);
             mean > SURE * (variance / self.rows).sqrt()
         })
+    }
+}
+
+impl State for HoldoutScore {
+    fn fields(&mut self, fields: &mut Fields) {
+        let numbers = [&mut self.rows, &mut self.losses, &mut self.squared_losses, &mut self.limited];
+        numbers.into_iter().for_each(|number| number.fields(fields));
+        self.gains.fields(fields);
+        self.squares.fields(fields);
     }
 }
 

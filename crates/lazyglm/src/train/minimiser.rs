@@ -15,9 +15,13 @@ use crate::optim::newton::{self, Bounds, NewtonProgress, NewtonStop, Options, Pr
 use crate::optim::softmax_newton;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::penalty::WeightedPenalty;
+use crate::problem::source::Source;
 use crate::problem::task::{HeadTargets, Task};
+use crate::util::checkpoint::{Checkpoint, Key};
+use crate::util::state::{Fields, State};
 use rayon::prelude::*;
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 
 /// Largest number of Newton steps. A problem with an optimum needs about ten to forty.
 pub(super) const STEPS: usize = 200;
@@ -39,6 +43,8 @@ pub(super) struct Solve<'a> {
     pub bounds: Bounds<'a>,
     /// Called after every Newton step with the number of the head; returns false to stop.
     pub watch: &'a (dyn Fn(usize, &NewtonProgress) -> bool + Sync),
+    /// The journal of finished solves, if there is one.
+    pub checkpoint: Option<&'a Checkpoint>,
 }
 
 /// A callback after every Newton step, which returns false to stop.
@@ -67,6 +73,7 @@ pub(super) struct Minimum {
 pub(super) struct Minimiser {
     view: View,
     rows_of_heads: OnceLock<Vec<Vec<u32>>>,
+    key: OnceLock<Key>, // of the rows and the loss
 }
 
 impl Minimiser {
@@ -83,21 +90,22 @@ impl Minimiser {
         let one = |&k: &usize| {
             let targets = targets.sets.signs(&rows[k]);
             let examples = Examples { targets: &targets, ..task.examples() };
-            (k, self.head(k, examples, task, solve, &mut None, &mut |progress| (solve.watch)(k, progress)))
+            let watch = &mut |progress: &NewtonProgress| (solve.watch)(k, progress);
+            (k, self.head(k, examples, task, solve, &mut Chain::default(), false, watch))
         };
         let mut solved: Vec<(usize, Minimum)> = order.par_iter().with_max_len(1).map(one).collect();
         solved.sort_by_key(|(k, _)| *k);
         solved.into_iter().map(|(_, one)| one).reduce(Minimum::and).unwrap_or_else(Minimum::nothing)
     }
 
-    /// Minimises F for the next penalty of a path. One model goes on from where the last solve ended, as `reached`
-    /// holds it; others begin at `solve.start`.
-    pub fn minimise_next(&self, task: &Task, solve: &Solve, reached: &mut Option<Reached>) -> Minimum {
+    /// Minimises F for the next penalty of a path. One model goes on from where the last solve ended, as `chain`
+    /// holds it, and has a certificate if `certified`; others begin at `solve.start`.
+    pub fn minimise_next(&self, task: &Task, solve: &Solve, chain: &mut Chain, certified: bool) -> Minimum {
         match task.targets.heads() {
             Some(_) => self.minimise(task, solve),
             None => {
                 let watch = &mut |progress: &NewtonProgress| (solve.watch)(0, progress);
-                self.head(0, task.examples(), task, solve, reached, watch)
+                self.head(0, task.examples(), task, solve, chain, certified, watch)
             }
         }
     }
@@ -105,12 +113,52 @@ impl Minimiser {
     /// Minimises F of one model or of a softmax, and calls `watch` on this thread after every Newton step.
     pub fn minimise_one(&self, task: &Task, solve: &Solve, watch: &mut WatchOne) -> Minimum {
         match task.targets.heads() {
-            None => self.head(0, task.examples(), task, solve, &mut None, watch),
-            Some(targets) => self.softmax(task, targets, solve, watch),
+            None => self.head(0, task.examples(), task, solve, &mut Chain::default(), false, watch),
+            Some(targets) => {
+                let (key, count) = (self.unit(0, task, solve, None), targets.names.len());
+                if let Some(known) = key.and_then(|key| key.find(count)) {
+                    return known;
+                }
+                let mut found = self.softmax(task, targets, solve, watch);
+                if let Some(key) = key.filter(|_| !solve.is_interrupted(&found)) {
+                    key.checkpoint.put(key.key, &mut found);
+                }
+                found
+            }
         }
     }
 
+    /// Minimises F of one head, unless the checkpoint has its minimum.
+    #[expect(clippy::too_many_arguments, reason = "one call for all that a solve depends on")]
     fn head(
+        &self,
+        k: usize,
+        examples: Examples,
+        task: &Task,
+        solve: &Solve,
+        chain: &mut Chain,
+        certified: bool,
+        watch: &mut WatchOne,
+    ) -> Minimum {
+        let unit = self.unit(k, task, solve, chain.key);
+        if let Some(unit) = unit {
+            if let Some(known) = unit.find(1) {
+                *chain = Chain { reached: None, key: Some(unit.key), branched: false };
+                return known;
+            }
+            chain.restore(unit.checkpoint, examples);
+        }
+        let mut found = self.solve(k, examples, task, solve, &mut chain.reached, watch);
+        if let (true, Some(reached)) = (certified, &chain.reached) {
+            found.certificate = certificate(task, solve, reached);
+        }
+        if let Some(unit) = unit.filter(|_| !solve.is_interrupted(&found)) {
+            chain.record(unit, &mut found);
+        }
+        found
+    }
+
+    fn solve(
         &self,
         k: usize,
         examples: Examples,
@@ -132,6 +180,43 @@ impl Minimiser {
         Minimum { dual: found.dual, ..Minimum::of(heads, found.stop, found.steps, found.predicted_decrease) }
     }
 
+    /// The place of a solve in the checkpoint: its key has all that the minimum depends on.
+    fn unit<'a>(
+        &self,
+        k: usize,
+        task: &Task,
+        solve: &Solve<'a>,
+        parent: Option<Key>,
+    ) -> Option<SolveUnit<'a>> {
+        let checkpoint = solve.checkpoint?;
+        let rows = match self.key.get() {
+            Some(key) => *key,
+            None => {
+                let rows = task.fingerprint().ok()?.and_bytes(task.loss.spec().as_bytes());
+                *self.key.get_or_init(|| rows)
+            }
+        };
+        let WeightedPenalty { penalty, factors, nonnegative, bounds } = solve.weighted_penalty;
+        let numbers = [penalty.l1, penalty.l2, solve.tolerance];
+        let flags = [solve.bias, nonnegative, factors.is_some(), bounds.is_some()].map(u8::from);
+        let limits = [k, solve.bounds.work, solve.bounds.least_steps];
+        let key =
+            Key::of("solve").and_key(rows).and_numbers(&numbers).and_bytes(&flags).and_positions(&limits);
+        let key = key.and_numbers(factors.unwrap_or_default());
+        let key = key.and_numbers(bounds.unwrap_or_default().as_flattened());
+        let key = match (parent, solve.start) {
+            (Some(parent), _) => key.and(1).and_key(parent),
+            (None, None) => key.and(2),
+            (None, Some(heads)) => match task.targets.heads().map(|heads| heads.kind) {
+                None | Some(HeadKind::Softmax) => {
+                    heads.iter().fold(key.and(3), |key, head| head.and_key(key))
+                }
+                Some(_) => heads.get(k).map_or(key.and(4), |head| head.and_key(key.and(5))),
+            },
+        };
+        Some(SolveUnit { checkpoint, key })
+    }
+
     fn softmax(&self, task: &Task, targets: HeadTargets, solve: &Solve, watch: &mut WatchOne) -> Minimum {
         let problem = softmax_newton::Problem {
             rows: task.data.rows.borrow(),
@@ -151,8 +236,89 @@ impl Minimiser {
     }
 }
 
+impl Solve<'_> {
+    /// Whether a minimum may be that of an interrupted solve.
+    fn is_interrupted(&self, found: &Minimum) -> bool {
+        let interrupted = self.bounds.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        interrupted || found.stop == Stop::Interrupted
+    }
+}
+
+/// The place of a solve in a checkpoint.
+#[derive(Clone, Copy)]
+struct SolveUnit<'a> {
+    checkpoint: &'a Checkpoint,
+    key: Key,
+}
+
+impl SolveUnit<'_> {
+    /// The minimum, if the checkpoint has it with so many heads. One that is damaged is computed again.
+    fn find(&self, heads: usize) -> Option<Minimum> {
+        let mut found = Minimum::nothing();
+        let known = self.checkpoint.find(self.key, &mut found).unwrap_or(false);
+        (known && found.heads.len() == heads).then_some(found)
+    }
+}
+
+/// Solves of one model for one penalty after another. Each begins where the last ended: that place is in memory, or in the
+/// checkpoint beside the last minimum.
+#[derive(Clone, Default)]
+pub(super) struct Chain {
+    reached: Option<Reached>,
+    key: Option<Key>, // of the last solve, if there is a checkpoint
+    branched: bool,   // whether other chains go on from the same place
+}
+
+impl Chain {
+    /// A chain that goes on from the same place, and leaves that place to others.
+    pub fn branch(&self) -> Chain {
+        Chain { branched: true, ..self.clone() }
+    }
+
+    /// Drops the place, which no solve needs any more.
+    pub fn end(self, checkpoint: Option<&Checkpoint>) {
+        if let (Some(checkpoint), Some(key), false) = (checkpoint, self.key, self.branched) {
+            checkpoint.replace(&mut [], &[place_of(key)]);
+        }
+    }
+
+    /// Reads the place at which the last solve ended, if that was read from the checkpoint.
+    fn restore(&mut self, checkpoint: &Checkpoint, examples: Examples) {
+        let (None, Some(key)) = (&self.reached, self.key) else { return };
+        let mut reached = Reached::nowhere();
+        let known = checkpoint.find(place_of(key), &mut reached).unwrap_or(false);
+        self.reached = (known && reached.fits(examples.len(), examples.rows.columns())).then_some(reached);
+    }
+
+    /// Keeps a minimum and the place at which it ended, instead of the place before.
+    fn record(&mut self, unit: SolveUnit, found: &mut Minimum) {
+        let place = self.reached.as_mut().and_then(|reached| Fields::write(reached));
+        let before = self.key.filter(|_| !self.branched).map(place_of);
+        let mut kept = [(unit.key, Fields::write(found)), (place_of(unit.key), place)];
+        unit.checkpoint.replace(&mut kept, before.as_slice());
+        (self.key, self.branched) = (Some(unit.key), false);
+    }
+}
+
+/// The key of the place at which a solve ended.
+fn place_of(solve: Key) -> Key {
+    solve.and_bytes(b"place")
+}
+
+impl State for Minimum {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.heads.fields(fields);
+        self.stop.fields(fields);
+        self.diverged.fields(fields);
+        self.steps.fields(fields);
+        self.predicted_decrease.fields(fields);
+        self.dual.fields(fields);
+        self.certificate.fields(fields);
+    }
+}
+
 /// The certificate of where a solve of one model ended, if the solver left what it takes. It needs no pass.
-pub(super) fn certificate(task: &Task, solve: &Solve, reached: &Reached) -> Option<Certificate> {
+fn certificate(task: &Task, solve: &Solve, reached: &Reached) -> Option<Certificate> {
     let (weights, bias) = reached.weights();
     let [scores, slopes, gradient] = reached.known();
     let known = Known { scores, slopes, gradient, loss: reached.loss() };

@@ -30,6 +30,7 @@ mod stochastic;
 mod svrg;
 mod tf_idf_choice;
 mod told;
+pub mod units;
 mod zero_test;
 pub mod zeros;
 

@@ -87,6 +87,7 @@ pub(super) fn minimise(
         tolerance: settings.tolerance,
         bounds: Bounds { work: usize::MAX, least_steps: 0, interrupt: settings.interrupt.as_deref() },
         watch: &go_on,
+        checkpoint: settings.checkpoint.as_deref(),
     };
     let apart = task.targets.heads().is_some_and(|heads| heads.kind != HeadKind::Softmax);
     let found = match apart {
@@ -137,7 +138,7 @@ impl Minimum {
     /// The heads, with how they were found.
     pub fn fitted(self, seconds: f64, validation: Option<Validation>) -> Fitted {
         let Minimum { heads, stop, steps, .. } = self;
-        Fitted { heads, epochs: steps as u64, stop, seconds, validation, history: Vec::new() }
+        Fitted { heads, epochs: steps as u64, stop, seconds, validation, ..Fitted::default() }
     }
 }
 

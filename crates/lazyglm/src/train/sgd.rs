@@ -4,6 +4,7 @@ use super::evaluate::{evaluate, lower_eta0};
 use super::holdout::{Fitted, Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
+use super::units::Unit;
 use crate::model::trained::Trained;
 use crate::optim::kernel::{Averaged, FactoredWeights, Folded};
 use crate::optim::learner::Scheduled;
@@ -153,9 +154,15 @@ fn starting_rate(job: &Job) -> Result<(f64, Option<Place>)> {
         None => {}
     }
     let (extent, longest) = extent(job)?;
-    let mut rate = None;
+    let mut rate: Option<(f64, bool)> = None;
+    let key = Unit::of(settings, "rate", job.problem, None)?;
+    if let Some(unit) = &key
+        && unit.checkpoint.find(unit.key, &mut rate)?
+    {
+        return Ok(rate.map_or((f64::NAN, None), |(eta0, held)| (eta0, longest.filter(|_| held))));
+    }
     job.problem.beginning(job.sequence(), &mut |batch| {
-        rate = Some(starting_rate::find(&starting_rate::Trial {
+        let found = starting_rate::find(&starting_rate::Trial {
             examples: batch.examples(),
             order: batch.order,
             rows: job.problem.rows() as u64,
@@ -166,10 +173,14 @@ fn starting_rate(job: &Job) -> Result<(f64, Option<Place>)> {
             schedule: &settings.schedule,
             epochs: settings.epochs,
             bias: settings.bias,
-        })?);
+        })?;
+        rate = Some((found.eta0, found.held_down));
         Ok(())
     })?;
-    Ok(rate.map_or((f64::NAN, None), |rate| (rate.eta0, longest.filter(|_| rate.held_down))))
+    if let Some(unit) = key {
+        unit.checkpoint.put(unit.key, &mut rate);
+    }
+    Ok(rate.map_or((f64::NAN, None), |(eta0, held)| (eta0, longest.filter(|_| held))))
 }
 
 /// The extent of the rows and the place of the longest row, found in one pass; only needed for losses of unbounded gradient.

@@ -5,6 +5,7 @@ use super::evaluate::{evaluate, lower_eta0};
 use super::holdout::{Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
+use super::units::Unit;
 use crate::model::trained::Trained;
 use crate::optim::adagrad::{Adagrad, AdagradOptions};
 use crate::optim::learner::Learner;
@@ -42,6 +43,14 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
 /// Runs one epoch of AdaGrad, which is faster far from the optimum, where variance reduction gains little.
 fn first(job: &Job, scales: &Scales) -> Result<(Vec<f64>, f64)> {
     let settings = job.settings;
+    let unit = Unit::of(settings, "first epoch", job.problem, None)?;
+    let mut known: (Vec<f64>, f64) = Default::default();
+    if let Some(unit) = &unit
+        && unit.checkpoint.find(unit.key, &mut known)?
+        && known.0.len() == job.columns()
+    {
+        return Ok(known);
+    }
     let rule = AdagradOptions { penalty: settings.penalty, eta: FIRST, aware: true };
     let units = scales.units(job.loss(), settings.bias);
     let model = Adagrad::new(rule, scales.rms(), units, settings.bias).sampling_one_in(u64::MAX);
@@ -52,8 +61,12 @@ fn first(job: &Job, scales: &Scales) -> Result<(Vec<f64>, f64)> {
         Ok(())
     })?;
     let (weights, bias) = (model.weights(), model.bias());
-    match fine && bias.is_finite() && weights.iter().all(|w| w.is_finite()) {
-        true => Ok((weights, bias)),
-        false => Ok((vec![0.0; weights.len()], if settings.bias { units.start } else { 0.0 })),
+    let mut start = match fine && bias.is_finite() && weights.iter().all(|w| w.is_finite()) {
+        true => (weights, bias),
+        false => (vec![0.0; weights.len()], if settings.bias { units.start } else { 0.0 }),
+    };
+    if let Some(unit) = unit {
+        unit.checkpoint.put(unit.key, &mut start);
     }
+    Ok(start)
 }

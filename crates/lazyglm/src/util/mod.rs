@@ -1,5 +1,6 @@
-//! General utilities: errors, numbers as text, random numbers, registries of names, files, memory.
+//! General utilities: errors, numbers as text, random numbers, registries of names, files, memory, checkpoints.
 
+pub mod checkpoint;
 pub mod error;
 pub mod files;
 pub mod memory;
@@ -9,3 +10,4 @@ pub(crate) mod quote;
 pub mod random;
 pub mod registry;
 pub(crate) mod scan;
+pub mod state;

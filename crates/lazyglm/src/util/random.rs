@@ -9,6 +9,8 @@
 //! assert_eq!(random.bits(), 0xE220_A839_7B1D_CDAF); // the first number of splitmix64's seed 0, everywhere
 //! ```
 
+use super::state::{Fields, State};
+
 /// A stream of random numbers.
 ///
 /// ```
@@ -102,4 +104,10 @@ pub fn permutation(n: usize, seed: u64, epoch: u64) -> Vec<u32> {
     let start = mix.bits();
     Random::new(start ^ epoch.wrapping_mul(0xD1B5_4A32_D192_ED03)).shuffle(&mut order);
     order
+}
+
+impl State for Random {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.state.fields(fields);
+    }
 }

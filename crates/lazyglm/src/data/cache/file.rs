@@ -179,6 +179,11 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
+    /// The checksum of each fragment, in the order of the file.
+    pub fn checksums(&self) -> impl Iterator<Item = u64> + '_ {
+        self.parts.iter().map(|part| part.check)
+    }
+
     /// Whether a regular file starts with the magic bytes of any cache version. Pipes are not examined,
     /// because bytes read from a pipe are lost.
     pub fn is_one(path: &Path) -> bool {

@@ -19,6 +19,7 @@ use crate::data::rows::{Row, Value};
 use crate::optim::ledger::Ledger;
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method};
+use crate::util::state::{Fields, State};
 
 /// Number of steps after which every weight is settled and the table restarts.
 const LINES: usize = 1 << 15;
@@ -59,6 +60,24 @@ pub(super) struct Cell {
     pub stored: f64,
     pub sum: f64,
     pub seen: u32, // the line up to which the sum is complete
+}
+
+impl State for Cell {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.stored.fields(fields);
+        self.sum.fields(fields);
+        self.seen.fields(fields);
+    }
+}
+
+impl State for Line {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.debt.fields(fields);
+        for sums in [&mut self.scales, &mut self.debts] {
+            sums.sum.fields(fields);
+            sums.rest.fields(fields);
+        }
+    }
 }
 
 /// Lazy updates that return the average of the weights over steps.
@@ -135,6 +154,15 @@ impl Averaged {
 }
 
 impl Update for Averaged {
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.fixed(&mut self.cells);
+        self.lines.fields(fields);
+        self.ledger.fields(fields);
+        self.steps.fields(fields);
+        let lines = self.lines.len();
+        fields.require(lines > 0 && self.cells.iter().all(|cell| (cell.seen as usize) < lines));
+    }
+
     fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
         check(&self.cells, row);
         let now = self.lines.len() as u32 - 1;

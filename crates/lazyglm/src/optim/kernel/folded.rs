@@ -19,6 +19,7 @@ use crate::data::rows::{Row, Value};
 use crate::optim::ledger::Ledger;
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method};
+use crate::util::state::{Fields, State};
 
 /// After this many times d non-zeros, a frame with a noticeable debt is rebased, because its largest weight
 /// may have shrunk. A rebase costs about 0.5 ns per weight and learning 3 ns per non-zero, so this takes
@@ -161,6 +162,19 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
 }
 
 impl<W: Weight, const PENALTY: bool> Update for Folded<W, PENALTY> {
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.fixed(&mut self.stored);
+        self.ledger.fields(fields);
+        self.debt.fields(fields);
+        self.scale.fields(fields);
+        let Rebase { limit, largest, eta, touched, alone, .. } = &mut self.rebase;
+        [limit, largest, eta].into_iter().for_each(|number| number.fields(fields));
+        touched.fields(fields);
+        alone.fields(fields);
+        let columns = self.stored.len();
+        fields.require(alone.iter().flatten().all(|&id| (id as usize) < columns));
+    }
+
     #[inline(always)]
     fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
         check(&self.stored, row);

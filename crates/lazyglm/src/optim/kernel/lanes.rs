@@ -18,6 +18,7 @@ use crate::data::rows::{Row, Value};
 use crate::optim::ledger::Ledgers;
 use crate::problem::penalty::{ElasticNet, Method};
 use crate::simd;
+use crate::util::state::{Fields, State};
 
 /// L models in the folded frame.
 ///
@@ -334,4 +335,19 @@ fn sums<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize>(settled: &[P],
     let both = |a: &[W; L], b: &[W; L]| -> [W; L] { each(|l| a[l].and(b[l])) };
     let [a, b, c, d] = [0, 2, 4, 6].map(|k| both(&sums[k], &sums[k + 1])); // the order of `Weight::total`
     both(&both(&a, &b), &both(&c, &d))
+}
+
+impl<W: Weight, P: LaneVector<W, L>, const L: usize> State for Lanes<W, P, L> {
+    fn fields(&mut self, fields: &mut Fields) {
+        let mut columns = self.stored.len();
+        columns.fields(fields);
+        fields.require(columns == self.stored.len());
+        self.stored.iter_mut().for_each(|vector| vector.lanes_mut().fields(fields));
+        self.ledgers.fields(fields);
+        self.debt.fields(fields);
+        self.scale.fields(fields);
+        self.rebases.fields(fields);
+        self.idle.fields(fields);
+        fields.require(self.rebases.is_within(self.stored.len()));
+    }
 }

@@ -19,6 +19,7 @@ use crate::problem::penalty::one::clip;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
+use crate::util::state::{Fields, State};
 
 /// Maximum number of ledgers. Charging more would take longer than learning the rows.
 const MOST_LEDGERS: usize = 4096;
@@ -134,6 +135,12 @@ impl FactoredWeights {
 }
 
 impl Update for FactoredWeights {
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.fixed(&mut self.stored);
+        fields.fixed(&mut self.ledgers);
+        self.touched.fields(fields);
+    }
+
     fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
         let mut settled = std::mem::take(&mut self.settled);
         settled.clear();

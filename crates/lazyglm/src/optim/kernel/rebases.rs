@@ -3,6 +3,7 @@
 
 use super::folded::LOOK_AGAIN;
 use super::lane_vector::each;
+use crate::util::state::{Fields, State};
 
 /// The lanes' frames after a charge.
 pub(super) struct Frame<'a, const L: usize> {
@@ -110,5 +111,24 @@ impl<const L: usize> Rebases<L> {
             few: each(|m| lanes.get(m).and_then(|&l| self.few[l])),
             log: self.log.clone(),
         }
+    }
+}
+
+impl<const L: usize> State for Rebases<L> {
+    fn fields(&mut self, fields: &mut Fields) {
+        for numbers in [&mut self.limit, &mut self.largest, &mut self.eta, &mut self.touched] {
+            numbers.fields(fields);
+        }
+        self.few.fields(fields);
+        self.log.fields(fields);
+        let logged = self.log.len();
+        fields.require(self.few.iter().flatten().all(|&from| from <= logged));
+    }
+}
+
+impl<const L: usize> Rebases<L> {
+    /// Whether all ids of the log are below a limit.
+    pub fn is_within(&self, columns: usize) -> bool {
+        self.log.iter().all(|&id| (id as usize) < columns)
     }
 }

@@ -1,6 +1,7 @@
 //! Arithmetic of the folded frame, for weights in f32 and in f64.
 
 use crate::data::rows::Value;
+use crate::util::state::State;
 
 /// Number of partial sums of a score.
 pub const PARTS: usize = 8;
@@ -13,7 +14,7 @@ pub const PARTS: usize = 8;
 /// assert_eq!(0.25f32.undo_threshold(0.5), 0.75); // and written back
 /// assert_eq!((-0.25f64).soft_threshold(0.5), 0.0, "it owes more than it has");
 /// ```
-pub trait Weight: Copy + Default + Send + Sync + 'static {
+pub trait Weight: State + Copy + Default + Send + Sync + 'static {
     /// Rounds from f64.
     fn from_f64(value: f64) -> Self;
     /// Converts to f64, exactly.

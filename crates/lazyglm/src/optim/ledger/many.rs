@@ -1,6 +1,7 @@
 //! The ledgers of several lanes, charged together.
 
 use crate::problem::penalty::{ElasticNet, Method};
+use crate::util::state::{Fields, State};
 
 /// L compensated sums.
 #[derive(Clone, Copy, Debug)]
@@ -128,5 +129,14 @@ impl<const L: usize> Ledgers<L> {
     pub fn clear(&mut self, lane: usize, stretch: f64) {
         self.stretch.set(lane, stretch);
         self.debt.set(lane, 0.0);
+    }
+}
+
+impl<const L: usize> State for Ledgers<L> {
+    fn fields(&mut self, fields: &mut Fields) {
+        for totals in [&mut self.stretch, &mut self.debt] {
+            totals.sum.fields(fields);
+            totals.lost.fields(fields);
+        }
     }
 }

@@ -32,6 +32,7 @@ mod many;
 pub use many::Ledgers;
 
 use crate::problem::penalty::{ElasticNet, Method};
+use crate::util::state::{Fields, State};
 
 /// A compensated (Kahan) sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,5 +175,14 @@ impl Ledger {
     /// ```
     pub fn clear(&mut self) {
         (self.stretch, self.debt) = (Total::new(1.0), Total::new(0.0));
+    }
+}
+
+impl State for Ledger {
+    fn fields(&mut self, fields: &mut Fields) {
+        for total in [&mut self.stretch, &mut self.debt] {
+            total.sum.fields(fields);
+            total.lost.fields(fields);
+        }
     }
 }

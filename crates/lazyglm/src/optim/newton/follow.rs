@@ -14,6 +14,7 @@ use super::point::{Look, Point};
 use super::{Newton, NewtonProgress, NewtonStop};
 use crate::data::rows::Value;
 use crate::optim::kernel::{ColumnStore, Columns};
+use crate::util::state::{Fields, State};
 
 /// Minimum growth of the threshold of the screen, as a share of λ₁.
 const NEAR: f64 = 0.05;
@@ -106,5 +107,50 @@ impl<V: Value> Newton<'_, V> {
         all.sort_unstable();
         all.dedup();
         all
+    }
+}
+
+impl State for Reached {
+    fn fields(&mut self, fields: &mut Fields) {
+        let Reached { point, memory } = self;
+        let arrays = [
+            &mut point.weights,
+            &mut point.scores,
+            &mut point.slopes,
+            &mut point.second_derivatives,
+            &mut point.gradient,
+            &mut memory.repair,
+        ];
+        arrays.into_iter().for_each(|array| array.fields(fields));
+        let numbers =
+            [&mut point.bias, &mut point.penalty, &mut point.value, &mut memory.theta, &mut memory.missed];
+        numbers.into_iter().for_each(|number| number.fields(fields));
+        memory.gram.fields(fields);
+    }
+}
+
+impl Reached {
+    /// An empty place, to read a state into.
+    pub fn nowhere() -> Reached {
+        let point = Point {
+            weights: Vec::new(),
+            bias: 0.0,
+            scores: Vec::new(),
+            slopes: Vec::new(),
+            second_derivatives: Vec::new(),
+            gradient: Vec::new(),
+            penalty: 0.0,
+            value: 0.0,
+        };
+        Reached { point, memory: Memory::new(0) }
+    }
+
+    /// Whether the place is on so many rows and columns.
+    pub fn fits(&self, rows: usize, columns: usize) -> bool {
+        let Reached { point, memory } = self;
+        let of_rows = [&point.scores, &point.slopes, &point.second_derivatives, &memory.repair];
+        of_rows.iter().all(|array| array.len() == rows)
+            && [&point.weights, &point.gradient].iter().all(|array| array.len() == columns)
+            && memory.gram.as_ref().is_none_or(|gram| gram.fits(rows, columns))
     }
 }

@@ -6,6 +6,7 @@
 
 use super::model::{Accuracy, QuadraticModel, shrunk};
 use crate::util::number::positive_part;
+use crate::util::state::{Fields, State};
 
 /// Maximum size of a working set with a dense matrix.
 const WIDEST: usize = 512;
@@ -30,7 +31,7 @@ const NARROW: usize = 128;
 const CHECKED: usize = 256;
 
 /// The matrix A, by rows.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Gram {
     a: Vec<f64>,
     side: usize,
@@ -233,5 +234,19 @@ pub(crate) fn solve_by_cholesky(of: &[usize], entry: impl Fn(usize, usize) -> f6
     for i in (0..n).rev() {
         let sum: f64 = (i + 1..n).map(|k| l[k * n + i] * x[k]).sum();
         x[i] = if l[i * n + i] == 0.0 { 0.0 } else { (x[i] - sum) / l[i * n + i] };
+    }
+}
+
+impl Gram {
+    /// Whether the matrix has so many rows and columns.
+    pub fn has_side(&self, side: usize) -> bool {
+        self.side == side && side.checked_mul(side) == Some(self.a.len())
+    }
+}
+
+impl State for Gram {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.a.fields(fields);
+        self.side.fields(fields);
     }
 }

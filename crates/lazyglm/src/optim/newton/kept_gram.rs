@@ -8,6 +8,7 @@ use super::gram::{Gram, pays};
 use super::point::Point;
 use crate::data::rows::Value;
 use crate::optim::kernel::{ColumnStore, F32Rows};
+use crate::util::state::{Fields, State};
 
 /// The matrix also contains weights outside the working set whose gradient is above this share of λ₁. Along a path, these
 /// weights are the next to leave zero.
@@ -18,7 +19,7 @@ const FEW: usize = 16;
 const PART: usize = 4;
 
 /// The matrix of some columns.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct KeptGram {
     pub gram: Gram,
     /// The columns, in ascending order.
@@ -106,4 +107,21 @@ fn by_columns(columns: &impl ColumnStore, set: &[u32], curvature: &[f64]) -> Gra
     let (mut a, side) = (F32Rows::of(&copied).square(&roots), set.len() + 1);
     a[side * side - 1] = curvature.iter().sum();
     Gram::of_upper_triangle(a, side)
+}
+
+impl KeptGram {
+    /// Whether the matrix is of columns in ascending order, out of so many rows and columns.
+    pub fn fits(&self, rows: usize, columns: usize) -> bool {
+        let rising = self.set.windows(2).all(|pair| pair[0] < pair[1]);
+        let within = self.set.last().is_none_or(|&last| (last as usize) < columns);
+        rising && within && self.curvature.len() == rows && self.gram.has_side(self.set.len() + 1)
+    }
+}
+
+impl State for KeptGram {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.gram.fields(fields);
+        self.set.fields(fields);
+        self.curvature.fields(fields);
+    }
 }

@@ -106,6 +106,13 @@ pub struct Solution {
     pub dual: Option<f64>,
 }
 
+impl Default for Solution {
+    fn default() -> Solution {
+        let (weights, stop, predicted_decrease) = (Vec::new(), NewtonStop::Steps, f64::INFINITY);
+        Solution { weights, bias: 0.0, stop, steps: 0, predicted_decrease, dual: None }
+    }
+}
+
 /// Progress after a step, for the caller's `watch` function.
 #[derive(Clone, Copy, Debug)]
 pub struct NewtonProgress {

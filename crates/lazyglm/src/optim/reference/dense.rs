@@ -4,6 +4,7 @@ use crate::data::rows::{Row, Value};
 use crate::optim::update::Update;
 use crate::problem::penalty::one::clip;
 use crate::problem::penalty::{ElasticNet, Method, WeightedPenalty};
+use crate::util::state::Fields;
 
 /// Dense updates of every weight at every step.
 ///
@@ -74,6 +75,10 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl<const SPARSE_PREDICT: bool> Update for Dense<SPARSE_PREDICT> {
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.fixed(&mut self.weights);
+    }
+
     fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
         if SPARSE_PREDICT {
             return row.dot(&self.weights);

@@ -17,6 +17,7 @@
 use crate::data::rows::{Row, Value};
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method};
+use crate::util::state::{Fields, State};
 
 /// Value of P below which the tables restart: B grows like 1/P and must stay finite.
 const SMALLEST_PRODUCT: f64 = 1e-100;
@@ -85,7 +86,7 @@ impl Table {
     /// Number of steps since the last flush.
     fn now(&self) -> u32 {
         match &self.steps {
-            Steps::Varying { products, .. } => products.len() as u32 - 1,
+            Steps::Varying { products, .. } => (products.len() as u32).saturating_sub(1),
             Steps::Constant { count, .. } => *count,
         }
     }
@@ -136,6 +137,21 @@ impl Table {
 }
 
 impl Update for Table {
+    fn fields(&mut self, fields: &mut Fields) {
+        fields.fixed(&mut self.weights);
+        fields.fixed(&mut self.last);
+        match &mut self.steps {
+            Steps::Varying { products, sums, .. } => {
+                products.fields(fields);
+                sums.fields(fields);
+                fields.require(!products.is_empty() && products.len() == sums.len());
+            }
+            Steps::Constant { count, .. } => count.fields(fields),
+        }
+        let now = self.now();
+        fields.require(self.last.iter().all(|&last| last <= now));
+    }
+
     fn score<V: Value>(&mut self, row: Row<V>) -> f64 {
         let now = self.now();
         row.iter()

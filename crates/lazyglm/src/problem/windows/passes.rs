@@ -11,6 +11,7 @@ use crate::data::rows::Rows;
 use crate::problem::loss::Loss;
 use crate::problem::source::{Batch, Pooled, Problem, See, Sequence, Source};
 use crate::problem::task::{Targets, TargetsRef, Task, targets_of};
+use crate::util::checkpoint::Key;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use rayon::prelude::*;
@@ -182,6 +183,14 @@ impl Source for Windows {
     fn pass(&self, see: &mut See) -> Result<()> {
         let all: Vec<u32> = (0..self.cache().parts.len() as u32).collect();
         self.for_each(&self.groups(&all), &mut |_, window| self.show(window, &[], see))
+    }
+
+    /// The checksums of the cache, and how its rows are read: no pass is needed.
+    fn fingerprint(&self) -> Result<Key> {
+        let key = self.cache().checksums().fold(Key::of("windows"), Key::and);
+        let numbers = [self.mean_weight, self.window as f64, f64::from(u8::from(self.narrow))];
+        let key = key.and(self.features.columns() as u64).and_numbers(&numbers);
+        Ok(key.and_numbers(self.of_class.as_deref().unwrap_or_default()))
     }
 }
 

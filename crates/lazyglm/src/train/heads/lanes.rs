@@ -20,6 +20,7 @@ use crate::train::epoch_loop::Fit;
 use crate::train::holdout::{Evaluated, Evaluation, Fitted, Holdout, best_epoch, sampled};
 use crate::train::progress::Progress;
 use crate::util::error::{Kind, Result};
+use crate::util::state::{Fields, State};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,6 +47,11 @@ impl Fit for Lanes<'_> {
         self.t += order.len() as u64;
         Ok(lane_loss.sample)
     }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        self.block.fields(fields);
+        self.t.fields(fields);
+    }
 }
 
 impl Evaluated for Lanes<'_> {
@@ -55,6 +61,14 @@ impl Evaluated for Lanes<'_> {
 
     fn units(&self) -> usize {
         self.block.lanes()
+    }
+
+    fn number(&self) -> u64 {
+        self.first.into()
+    }
+
+    fn lost(&self) -> Vec<(usize, Diverged)> {
+        (0..self.block.lanes()).filter_map(|lane| Some((lane, self.block.diverged(lane)?))).collect()
     }
 
     fn evaluate(&mut self, validation: Option<&Task>) -> Evaluation {
@@ -156,7 +170,7 @@ fn fit_block(job: &Job, rate: &dyn Schedule, heads: Range<usize>, tell: &Sender<
     let null = |head: usize| null_head(job, first + head);
     if settings.interrupted() {
         let (heads, stop) = ((0..count).map(null).collect(), Stop::Interrupted);
-        let fitted = Fitted { heads, epochs: 0, stop, seconds: 0.0, validation: None, history: Vec::new() };
+        let fitted = Fitted { heads, stop, ..Fitted::default() };
         return Ok(Done { fitted, diverged: Vec::new(), untouched: count });
     }
     let (columns, penalties) = (task.data.rows.columns(), vec![settings.penalty; count]);
@@ -172,8 +186,10 @@ fn fit_block(job: &Job, rate: &dyn Schedule, heads: Range<usize>, tell: &Sender<
     let mut fitted = rule.fit(&mut lanes, task)?;
     let mut diverged = Vec::new();
     for (l, head) in fitted.heads.iter_mut().enumerate() {
-        let infinite = Diverged { row: 0, t: lanes.t, score: f64::INFINITY, slope: 0.0 };
-        if let Some(at) = lanes.block.diverged(l).or((!head.is_finite()).then_some(infinite)) {
+        let infinite =
+            Diverged { row: 0, t: fitted.epochs * task.len() as u64, score: f64::INFINITY, slope: 0.0 };
+        let lost = fitted.lost.iter().find(|(lane, _)| *lane == l).map(|(_, at)| *at);
+        if let Some(at) = lost.or((!head.is_finite()).then_some(infinite)) {
             diverged.push((l, at));
             *head = null(l);
         }
@@ -224,6 +240,6 @@ fn together(blocks: Vec<Done>, job: &Job) -> FittedHeads {
         diverged.extend(block.diverged.into_iter().map(|(l, at)| (first + l, at)));
         heads.extend(block.fitted.heads);
     }
-    let fitted = Fitted { heads, epochs: epochs as u64, stop, seconds: 0.0, validation, history };
+    let fitted = Fitted { heads, epochs: epochs as u64, stop, validation, history, ..Fitted::default() };
     FittedHeads { fitted, diverged, untouched }
 }

@@ -31,6 +31,7 @@ use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
 use crate::problem::task::{HeadTargets, Sets, Targets, Task};
 use crate::train::penalty_search::{self, Choice, How};
+use crate::train::units::Unit;
 use crate::util::error::{Error, Result};
 use std::time::Instant;
 
@@ -120,7 +121,16 @@ fn fit(job: Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let eta0 = match settings.eta0 {
         _ if !settings.schedule.uses_eta0() => f64::NAN, // not used
         Some(eta0) => eta0,
-        None => rate::find(task, targets, settings)?,
+        None => {
+            let unit = Unit::of(settings, "rate of heads", task, None)?;
+            let mut eta0 = 0.0;
+            match &unit {
+                Some(unit) if unit.checkpoint.find(unit.key, &mut eta0)? => {}
+                _ => eta0 = rate::find(task, targets, settings)?,
+            }
+            unit.iter().for_each(|unit| unit.checkpoint.put(unit.key, &mut eta0));
+            eta0
+        }
     };
     let rate = rate::schedule(task, settings, eta0)?;
     settings.method.check(settings.penalty, rate.eta(0))?;

@@ -15,7 +15,7 @@ use std::time::Instant;
 pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     let (task, targets, settings) = (job.task, job.targets, job.settings);
     let FittedHeads { fitted, diverged, untouched } = learnt;
-    let Fitted { heads, history, validation, stop, seconds: seconds_train, epochs } = fitted;
+    let Fitted { heads, history, validation, stop, seconds: seconds_train, epochs, .. } = fitted;
     let noun = targets.kind.noun();
     if let (true, Some((_, at))) = (diverged.len() == heads.len(), diverged.first()) {
         let (place, what) = (task.data.place(at.row), format!("every {noun} diverged (NaN or infinity)"));

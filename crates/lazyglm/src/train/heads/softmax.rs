@@ -11,6 +11,7 @@ use crate::train::epoch_loop::Fit;
 use crate::train::holdout::{Evaluated, Evaluation, Holdout, sampled};
 use crate::train::progress::Progress;
 use crate::util::error::Result;
+use crate::util::state::Fields;
 
 /// A softmax with its schedule.
 struct Coupled<'a> {
@@ -23,6 +24,10 @@ impl Fit for Coupled<'_> {
     fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
         let Some(sets) = batch.sets() else { return Ok(Sample::default()) };
         self.model.learn(self.rate, (batch.rows, batch.weights), &sets.ids, order)
+    }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        self.model.fields(fields);
     }
 }
 

@@ -88,6 +88,6 @@ pub(super) fn interrupted(job: &Job, start: &Start) -> Result<Trained> {
     let settings = Settings { solver: Solver::Newton, ..job.settings.clone() };
     let job = &Job { settings: &settings, ..*job };
     let heads = vec![Head::of(start.weights.iter().copied(), start.bias)];
-    let (stop, history) = (Stop::Interrupted, Vec::new());
-    evaluate(job, 0.0, Fitted { heads, epochs: 0, stop, seconds: 0.0, validation: None, history }, None)
+    let stop = Stop::Interrupted;
+    evaluate(job, 0.0, Fitted { heads, stop, ..Fitted::default() }, None)
 }

@@ -228,7 +228,7 @@ impl<'a, 'w> Rounds<'a, 'w> {
             stop,
             seconds: self.started.elapsed().as_secs_f64(),
             validation: held_out,
-            history: Vec::new(),
+            ..Fitted::default()
         };
         let [l1_max, baseline] = self.null;
         let Best { objective, violation, .. } = best;

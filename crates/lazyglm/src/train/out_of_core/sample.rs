@@ -4,6 +4,8 @@ use super::room::Room;
 use crate::data::rows::{Examples, RowsRef, ValuesRef};
 use crate::optim::newton::{self, Options, Problem};
 use crate::train::job::Job;
+use crate::train::units::once;
+use crate::util::checkpoint::Key;
 use crate::util::error::Result;
 
 /// The sample has one row in this many, if that is not too few or more than one window.
@@ -32,7 +34,13 @@ pub(super) fn look(job: &Job) -> Result<(Vec<f64>, f64, Room)> {
             }
             let weighted_penalty = settings.weighted_penalty();
             let problem = Problem { examples, loss: job.loss(), weighted_penalty, bias: settings.bias };
-            let found = newton::solve(&problem, None, &ROUGHLY, &mut |_| !settings.interrupted());
+            let key = || {
+                let key = Key::of("sample").and_key(settings.key()).and_key(job.problem.fingerprint()?);
+                Ok(key.and(examples.len() as u64))
+            };
+            let solve = || Some(newton::solve(&problem, None, &ROUGHLY, &mut |_| !settings.interrupted()));
+            let found = once(settings, key, solve)?.filter(|found| found.weights.len() == job.columns());
+            let Some(found) = found else { return Ok(()) };
             if found.bias.is_finite() && found.weights.iter().all(|w| w.is_finite()) {
                 (weights, bias) = (found.weights, found.bias);
             }

@@ -10,6 +10,8 @@ use crate::optim::newton::{ColumnProblem, NewtonProgress, Options, Solution};
 use crate::problem::penalty::WeightedPenalty;
 use crate::train::job::Job;
 use crate::train::minimiser::STEPS;
+use crate::train::units::once;
+use crate::util::checkpoint::Key;
 use rayon::prelude::*;
 
 /// A column of weight zero whose gradient is below this share of λ₁ may be removed if memory is needed.
@@ -133,7 +135,21 @@ impl<'a> WorkingSet<'a> {
             interrupt: settings.interrupt.as_deref(),
         };
         let options = Options { steps: STEPS, ..*options };
-        let found = problem.solve((&of(&self.weights), self.bias), &options, watch);
+        let start = of(&self.weights);
+        let key = || {
+            let key = Key::of("restricted").and_key(settings.key()).and_key(self.job.problem.fingerprint()?);
+            let key = key.and_ids(&self.set).and_numbers(&start).and_numbers(&[self.bias, options.tolerance]);
+            Ok(key.and(self.columns.copy as u64))
+        };
+        let columns = self.set.len();
+        let compute = |watch: &mut dyn FnMut(&NewtonProgress) -> bool| {
+            problem.solve((&start, self.bias), &options, watch)
+        };
+        let known = once(settings, key, || Some(compute(watch))).ok().flatten();
+        let found = match known {
+            Some(known) if known.weights.len() == columns => known,
+            _ => compute(watch), // the checkpoint is damaged
+        };
         let scores = problem.scores(&found.weights, found.bias);
         for (&j, w) in self.set.iter().zip(&found.weights) {
             self.weights[j as usize] = *w;

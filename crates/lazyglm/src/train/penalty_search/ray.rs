@@ -2,14 +2,14 @@
 
 use super::{FIRST, LAST, RAYS, raised, start_at};
 use crate::model::report::Tried;
-use crate::optim::newton::{Bounds, Reached};
+use crate::optim::newton::Bounds;
 use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
 use crate::train::fold::{Fold, digits};
 use crate::train::holdout_score::HoldoutScore;
-use crate::train::minimiser::Solve;
+use crate::train::minimiser::{Chain, Solve};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,13 +35,18 @@ pub(super) fn penalty(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
 #[derive(Clone, Default)]
 pub(super) struct Place {
     pub heads: Option<Vec<Head>>,
-    reached: Option<Reached>,
+    chain: Chain,
 }
 
 impl Place {
     /// The place of these heads.
     pub fn at(heads: Option<Vec<Head>>) -> Place {
-        Place { heads, reached: None }
+        Place { heads, chain: Chain::default() }
+    }
+
+    /// The same place, from which several walks go on.
+    fn branch(&self) -> Place {
+        Place { heads: self.heads.clone(), chain: self.chain.branch() }
     }
 
     /// Moves to the optimum for this penalty. Returns its held-out score and number of non-zeros.
@@ -55,8 +60,9 @@ impl Place {
             tolerance: TOLERANCE,
             bounds: Bounds { work, least_steps: 1, interrupt: settings.interrupt.as_deref() },
             watch: &|_, _| !settings.interrupted(),
+            checkpoint: settings.checkpoint.as_deref(),
         };
-        let found = minimiser.minimise_next(learnt, &solve, &mut self.reached);
+        let found = minimiser.minimise_next(learnt, &solve, &mut self.chain, false);
         let held = fold.judge(&found.heads);
         let nonzeros = found.heads.iter().map(|head| head.weights.len()).sum();
         self.heads = Some(found.heads);
@@ -106,7 +112,7 @@ impl<'a> Walk<'a> {
         let lowest = self.looked.values().map(|looked| looked.held.loss()).fold(self.rival, f64::min);
         Walk {
             ray,
-            places: self.places.clone(),
+            places: self.places.iter().map(Place::branch).collect(),
             follows: true,
             rival: lowest,
             looked: BTreeMap::new(),

@@ -23,7 +23,7 @@ use crate::problem::solvers::{Solver, TargetKind};
 use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::train::fold::null;
-use crate::train::minimiser::{Minimiser, Minimum, Solve, certificate};
+use crate::train::minimiser::{Chain, Minimiser, Minimum, Solve};
 use crate::util::error::{Error, Kind, Result};
 use crate::util::number::positive_part;
 use crate::util::parameter::Parameter;
@@ -215,7 +215,7 @@ impl ExactPath<'_> {
             (None, Held::Rows(held)) => (self.task, Some(*held)),
             (None, _) => (self.task, None),
         };
-        let (minimiser, mut reached) = (Minimiser::default(), None);
+        let (minimiser, mut chain) = (Minimiser::default(), Chain::default());
         let mut run = Run { fold, sequence, solved: Vec::new() };
         let (mut losses, mut best) = (vec![], f64::INFINITY);
         for &penalty in &self.sequences[sequence] {
@@ -235,11 +235,9 @@ impl ExactPath<'_> {
                     interrupt: self.settings.interrupt.as_deref(),
                 },
                 watch: &|_, _| !self.settings.interrupted(),
+                checkpoint: self.settings.checkpoint.as_deref(),
             };
-            let mut found = minimiser.minimise_next(task, &solve, &mut reached);
-            if let (None, Some(reached)) = (fold, &reached) {
-                found.certificate = certificate(task, &solve, reached);
-            }
+            let found = minimiser.minimise_next(task, &solve, &mut chain, fold.is_none());
             let beyond =
                 self.max_features.is_some_and(|most| fold.is_none() && features(&found.heads) > most);
             if found.stop == Stop::Interrupted || found.diverged || beyond {
@@ -265,6 +263,9 @@ impl ExactPath<'_> {
             if self.may_end && ends {
                 break;
             }
+        }
+        if !self.settings.interrupted() {
+            chain.end(self.settings.checkpoint.as_deref());
         }
         run
     }

@@ -18,7 +18,9 @@ use crate::problem::settings::Settings;
 use crate::problem::source::Sequence;
 use crate::problem::task::Task;
 use crate::train::epoch_loop::{Epochs, Position, StopRule, fit};
-use crate::util::error::{Error, Place, Result};
+use crate::train::units::Unit;
+use crate::util::error::{Error, Kind, Place, Result};
+use crate::util::state::{Fields, State};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -156,6 +158,9 @@ pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome>
             watch(&Stage { share: share(within), epoch, points });
         })?;
     }
+    if stopped && settings.interrupted() {
+        return Err(Kind::Interrupted.into());
+    }
     let scores: Vec<Score> = (0..points.len()).map(|p| race.score(p, folds)).collect();
     let by_fold = (0..points.len()).map(|p| race.by_fold(p, folds)).collect();
     let Some((best, one_se)) = choose(&scores) else {
@@ -202,7 +207,52 @@ struct GroupRule<'r, 'a> {
     until: Option<Instant>,
     looked: Instant,
     judging: Duration,
+    unit: Option<Unit>,
     watch: &'r mut dyn FnMut(u64, f64, usize),
+}
+
+impl State for Halving<'_> {
+    fn fields(&mut self, fields: &mut Fields) {
+        let mut marks: Vec<FoldScore> = self.marks.values().copied().collect();
+        marks.sort_by_key(|mark| (mark.point, mark.fold));
+        marks.fields(fields);
+        self.marks = marks.into_iter().map(|mark| ((mark.point, mark.fold), mark)).collect();
+        fields.fixed(&mut self.epochs);
+        fields.fixed(&mut self.out);
+    }
+}
+
+impl State for Dropped {
+    fn fields(&mut self, fields: &mut Fields) {
+        let (mut diverged, mut epochs, mut of_fold, mut place) = match *self {
+            Dropped::Hopeless(epochs) => (false, epochs, 0, None),
+            Dropped::Diverged { fold, at } => (true, 0.0, fold, at),
+        };
+        diverged.fields(fields);
+        epochs.fields(fields);
+        of_fold.fields(fields);
+        place.fields(fields);
+        *self = match diverged {
+            false => Dropped::Hopeless(epochs),
+            true => Dropped::Diverged { fold: of_fold, at: place },
+        };
+    }
+}
+
+impl Default for Dropped {
+    fn default() -> Dropped {
+        Dropped::Hopeless(0.0)
+    }
+}
+
+/// The place of a group of blocks in the checkpoint, if there is one.
+fn unit(search: &Search, group: &[(usize, Vec<usize>)]) -> Result<Option<Unit>> {
+    let Some(unit) = Unit::of(search.settings, "grid", search.task, None)? else { return Ok(None) };
+    let key = unit.key.and_key(search.held.key(search.task.len())?).and(u64::from(search.halving));
+    let numbers = |point: &Point| [point.penalty.l1, point.penalty.l2, point.eta0];
+    let key = key.and_numbers(&search.points.iter().flat_map(numbers).collect::<Vec<_>>());
+    let key = group.iter().fold(key, |key, (fold, points)| key.and(*fold as u64).and_positions(points));
+    Ok(Some(Unit { key, ..unit }))
 }
 
 impl GroupRule<'_, '_> {
@@ -221,7 +271,11 @@ impl StopRule<LaneGrid<'_>> for GroupRule<'_, '_> {
         // There must be time for another slice and for the last evaluation, which takes about as long.
         let next = Instant::now() + 2 * self.looked.elapsed() + self.judging;
         self.looked = Instant::now();
-        if self.until.is_some_and(|until| next > until) && !(at.epoch == epochs && at.rows == rows) {
+        let late = self.until.is_some_and(|until| next > until) && !(at.epoch == epochs && at.rows == rows);
+        if self.race.search.settings.interrupted() {
+            return Ok(Some(Stop::Interrupted)); // the checkpoint keeps the state as it is
+        }
+        if late {
             self.race.see(grid, &mut self.racing);
             return Ok(Some(Stop::Interrupted));
         }
@@ -250,6 +304,17 @@ impl StopRule<LaneGrid<'_>> for GroupRule<'_, '_> {
         Ok(self.racing.is_empty().then_some(Stop::Epochs))
     }
 
+    fn unit(&self) -> Option<Unit> {
+        self.unit.clone()
+    }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        self.race.fields(fields);
+        self.racing.fields(fields);
+        let points = self.race.out.len();
+        fields.require(self.racing.iter().all(|&point| point < points));
+    }
+
     fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error {
         lost(at, place, epoch) // a grid removes lanes that diverge, and goes on
     }
@@ -264,6 +329,12 @@ impl Halving<'_> {
         watch: &mut dyn FnMut(u64, f64, usize),
     ) -> Result<bool> {
         let Search { task, held, settings, points, .. } = self.search;
+        let unit = unit(self.search, group)?;
+        if let Some(unit) = &unit
+            && unit.checkpoint.find(unit.done(), self)?
+        {
+            return Ok(false);
+        }
         let mut grid = LaneGrid::new(task, held, settings, points, group)?;
         let mut racing: Vec<usize> = group.iter().flat_map(|(_, points)| points.iter().copied()).collect();
         racing.sort_unstable();
@@ -271,8 +342,12 @@ impl Halving<'_> {
         let (looked, judging) = (Instant::now(), Duration::ZERO);
         let stride = task.len().div_ceil(SLICES);
         let epochs = Epochs { before: 0, most: settings.epochs, sequence: Sequence::of(settings), stride };
-        let mut rule = GroupRule { race: self, racing, until, looked, judging, watch };
-        Ok(fit(&mut grid, *task, &epochs, &mut rule)? == Stop::Interrupted)
+        let mut rule = GroupRule { race: self, racing, until, looked, judging, unit: unit.clone(), watch };
+        let stopped = fit(&mut grid, *task, &epochs, &mut rule)? == Stop::Interrupted;
+        if let Some(unit) = unit.filter(|_| !stopped) {
+            unit.finish(self);
+        }
+        Ok(stopped)
     }
 
     /// Evaluates every lane, and removes those that diverged.

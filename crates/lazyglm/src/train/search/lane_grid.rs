@@ -11,6 +11,7 @@ use crate::problem::source::Batch;
 use crate::problem::task::Task;
 use crate::train::epoch_loop::Fit;
 use crate::util::error::Result;
+use crate::util::state::{Fields, State};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -53,6 +54,20 @@ impl Fit for LaneGrid<'_> {
             one.block.learn(&mut lane_loss, &Pass { rates: &rates, rows, weights, order });
         });
         Ok(Sample::default())
+    }
+
+    /// The points that are left, and the state of each block.
+    fn fields(&mut self, fields: &mut Fields) {
+        let mut left: Vec<u64> =
+            self.blocks.iter().flat_map(|one| one.points.iter().map(|&p| p as u64)).collect();
+        left.sort_unstable();
+        left.dedup();
+        left.fields(fields);
+        self.keep(&|point| left.binary_search(&(point as u64)).is_ok());
+        let mut blocks = self.blocks.len();
+        blocks.fields(fields);
+        fields.require(blocks == self.blocks.len());
+        self.blocks.iter_mut().for_each(|one| one.block.fields(fields));
     }
 }
 
@@ -164,5 +179,15 @@ impl<'a> LaneGrid<'a> {
                 see(point, one.block.weights(lane).collect(), one.block.bias(lane));
             }
         }
+    }
+}
+
+impl State for FoldScore {
+    fn fields(&mut self, fields: &mut Fields) {
+        [&mut self.point, &mut self.fold, &mut self.rows, &mut self.nonzeros]
+            .into_iter()
+            .for_each(|number| number.fields(fields));
+        self.sum.fields(fields);
+        self.squares.fields(fields);
     }
 }

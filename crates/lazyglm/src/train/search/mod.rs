@@ -14,7 +14,9 @@ pub use halving::{Dropped, Outcome, Score, Search, Stage, choose, search, summed
 pub use path::{Stop, path};
 
 use crate::optim::sgd::Diverged;
+use crate::problem::source::Source;
 use crate::problem::task::Task;
+use crate::util::checkpoint::Key;
 use crate::util::error::{Error, Kind, Place, Result};
 use crate::util::parameter::Parameter;
 
@@ -66,6 +68,19 @@ impl Held<'_> {
             Held::Splits(splits) => splits.get(fold).cloned(),
             Held::Rows(_) | Held::Nothing => None,
         }
+    }
+
+    /// A hash of the held-out rows.
+    fn key(&self, rows: usize) -> Result<Key> {
+        let key = Key::of("held");
+        Ok(match self {
+            Held::Folds(folds) => key.and_positions(&(0..rows).map(|i| folds.of(i)).collect::<Vec<_>>()),
+            Held::Splits(splits) => splits
+                .iter()
+                .fold(key, |key, split| key.and_positions(&split.learnt).and_positions(&split.held)),
+            Held::Rows(task) => key.and_key(task.fingerprint()?),
+            Held::Nothing => key,
+        })
     }
 
     /// The number of models per grid point.

@@ -4,12 +4,15 @@ use super::grid::Point;
 use super::lane_grid::LaneGrid;
 use super::{Held, lost};
 use crate::eval::objective::{self, Objective};
+use crate::model::report;
 use crate::optim::sgd::Diverged;
 use crate::problem::settings::Settings;
 use crate::problem::source::Sequence;
 use crate::problem::task::Task;
 use crate::train::epoch_loop::{Epochs, Position, StopRule, fit};
-use crate::util::error::{Error, Place, Result};
+use crate::train::units::Unit;
+use crate::util::error::{Error, Kind, Place, Result};
+use crate::util::state::Fields;
 
 /// The model at one point of a path.
 #[derive(Clone, Debug)]
@@ -28,18 +31,34 @@ pub struct Stop {
     pub diverged: Option<u64>,
 }
 
-/// A stop rule that runs all epochs.
-struct AllEpochs;
+/// A stop rule that runs all epochs, unless the run is interrupted.
+struct AllEpochs<'a> {
+    settings: &'a Settings,
+    unit: Option<Unit>,
+}
 
-impl StopRule<LaneGrid<'_>> for AllEpochs {
-    fn after_epoch(&mut self, _: &mut LaneGrid, _: &Position) -> Result<Option<crate::model::report::Stop>> {
+impl StopRule<LaneGrid<'_>> for AllEpochs<'_> {
+    fn after_part(&mut self, _: &mut LaneGrid, _: &Position) -> Result<Option<report::Stop>> {
+        Ok(self.settings.interrupted().then_some(report::Stop::Interrupted))
+    }
+
+    fn after_epoch(&mut self, _: &mut LaneGrid, _: &Position) -> Result<Option<report::Stop>> {
         Ok(None)
     }
+
+    fn unit(&self) -> Option<Unit> {
+        self.unit.clone()
+    }
+
+    fn fields(&mut self, _: &mut Fields) {}
 
     fn diverged(&self, at: Diverged, place: Place, epoch: u64) -> Error {
         lost(at, place, epoch) // a grid removes lanes that diverge, and goes on
     }
 }
+
+/// Number of parts of an epoch, after each of which the run may be interrupted.
+const SLICES: usize = 16;
 
 /// Trains one model per point, as many at once as `memory` bytes of weights allow.
 ///
@@ -66,9 +85,16 @@ pub fn path(
     for group in all.chunks(team * teams) {
         let which: Vec<(usize, Vec<usize>)> = group.chunks(team).map(|some| (0, some.to_vec())).collect();
         let mut grid = LaneGrid::new(task, &Held::Nothing, settings, points, &which)?;
-        let (epochs, stride) = (settings.epochs, task.len());
+        let (epochs, stride) = (settings.epochs, task.len().div_ceil(SLICES));
         let epochs = Epochs { before: 0, most: epochs, sequence: Sequence::of(settings), stride };
-        fit(&mut grid, task, &epochs, &mut AllEpochs)?;
+        let unit = Unit::of(settings, "path", task, None)?.map(|unit| {
+            let numbers = |&p: &usize| [points[p].penalty.l1, points[p].penalty.l2, points[p].eta0];
+            let numbers: Vec<f64> = group.iter().flat_map(numbers).collect();
+            Unit { key: unit.key.and_numbers(&numbers), ..unit }
+        });
+        if fit(&mut grid, task, &epochs, &mut AllEpochs { settings, unit })? == report::Stop::Interrupted {
+            return Err(Kind::Interrupted.into());
+        }
         let lost = grid.diverged();
         grid.weights(&mut |p, weights, bias| {
             let point = points[p];

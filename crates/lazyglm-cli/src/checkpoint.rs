@@ -1,0 +1,125 @@
+//! `--checkpoint`, `--every` and `--resume`: opens the journal of a run, and ends it.
+
+use crate::args::Train;
+use crate::print::{self, note, warning};
+use crate::verbs::common::refuse_same;
+use lazyglm::util::checkpoint::Checkpoint;
+use lazyglm::{CacheMode, Error, Kind, Place, Problem, Result, Settings, Source, Task};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The journal of a run, if the flags ask for one.
+pub struct Journal {
+    checkpoint: Option<Arc<Checkpoint>>,
+    quiet: bool,
+}
+
+/// Rejects flags that do not go together, before the data are read.
+pub fn check(args: &Train, budget: Option<Duration>) -> Result<()> {
+    let Some(file) = &args.checkpoint else { return Ok(()) };
+    if file.as_os_str() == "-" {
+        return Err(Error::call(
+            "a checkpoint cannot go to standard output",
+            "give --checkpoint the name of a file",
+        ));
+    }
+    if budget.is_some() {
+        let what = "--checkpoint does not go with --budget: how far a run gets in a time limit is not the same twice";
+        return Err(Error::call(what, "leave --budget out, or leave --checkpoint out"));
+    }
+    refuse_same(file, &args.data)?;
+    args.output.iter().try_for_each(|output| refuse_same(file, output))?;
+    match CacheMode::parse(&args.cache) {
+        CacheMode::File(cache) => refuse_same(file, &cache),
+        _ => Ok(()),
+    }
+}
+
+impl Journal {
+    /// Opens the journal of a verb, and enters it into the settings. `search` has the settings of a search, one per line.
+    pub fn open(
+        args: &Train,
+        verb: &str,
+        settings: &mut Settings,
+        (problem, held_out): (&dyn Problem, Option<&Task>),
+        search: &str,
+    ) -> Result<Journal> {
+        let quiet = args.quiet;
+        let Some(file) = &args.checkpoint else { return Ok(Journal { checkpoint: None, quiet }) };
+        let data = problem.fingerprint()?;
+        let data = match held_out {
+            None => data,
+            Some(task) => data.and_key(task.fingerprint()?),
+        };
+        let data = (data, problem.features().columns());
+        let arrays = [&args.start, &args.penalty_factor].map(|file| file.is_some());
+        let text = format!(
+            "verb: {verb}\nloss: {}\nscale: {}\n{}weights, factors and bounds: {arrays:?} {:?}\n{search}",
+            problem.loss().spec(),
+            args.scale,
+            settings.text(),
+            settings.key(),
+        );
+        let checkpoint = Checkpoint::open(file, args.every, args.resume, data, &text)?;
+        if args.resume {
+            let file = Place::file(file);
+            note(
+                quiet,
+                &match checkpoint.has_units() {
+                    true => format!("the run goes on from {file}"),
+                    false => format!("there is no {file} yet: the run begins at its start"),
+                },
+            );
+        }
+        let checkpoint = Some(Arc::new(checkpoint));
+        settings.checkpoint = checkpoint.clone();
+        Ok(Journal { checkpoint, quiet })
+    }
+
+    /// Passes a result on. If the run was interrupted, writes the checkpoint first and tells how to resume.
+    pub fn told<T>(&self, result: Result<T>) -> Result<T> {
+        if matches!(&result, Err(error) if matches!(error.kind(), Kind::Interrupted)) {
+            self.interrupted()?;
+        }
+        result
+    }
+
+    /// Writes the checkpoint of an interrupted run, and tells how to resume.
+    pub fn interrupted(&self) -> Result<()> {
+        let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
+        checkpoint.write()?;
+        note(self.quiet, &format!("the checkpoint is in {}", Place::file(checkpoint.path())));
+        print::help(self.quiet, &format!("go on with: {}", command()));
+        Ok(())
+    }
+
+    /// Removes the checkpoint of a run that is done.
+    pub fn finish(&self) -> Result<()> {
+        let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
+        if let Some(failure) = checkpoint.take_failure() {
+            warning(
+                self.quiet,
+                &format!("the checkpoint could not be written while the run went on: {failure}"),
+            );
+        }
+        checkpoint.remove_file()
+    }
+}
+
+/// The command line of this run, with `--resume`.
+fn command() -> String {
+    let mut words: Vec<String> = std::env::args().map(|word| quoted(&word)).collect();
+    if !words.iter().any(|word| word == "--resume") {
+        words.push("--resume".into());
+    }
+    words.join(" ")
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}

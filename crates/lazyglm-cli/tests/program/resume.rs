@@ -1,0 +1,207 @@
+//! Checkpoints: a run that is killed at any moment goes on with `--resume` and ends in the same model.
+
+use crate::common::{Dice, Folder, classes, numbers, text};
+use serde_json::Value;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Runs of every solver, search and source: a name, the verb with its data, and flags.
+const RUNS: &[(&str, &str)] = &[
+    ("train two.svm", "--solver sgd --epochs 8"),
+    ("train two.svm", ""),
+    ("train two.svm", "--l1 1e-4 --tolerance 1e-9"),
+    ("train two.svm", "--solver adagrad --epochs 6 --validation 0.2 --early-stop 2"),
+    ("train two.svm", "--solver ftrl --epochs 4 --runs 2"),
+    ("train two.svm", "--solver svrg --tolerance 1e-7"),
+    ("train two.svm", "--loss hinge"),
+    ("train two.svm", "--loss hinge --solver newton --l2 1e-3"),
+    ("train two.svm", "--solver sgd --epochs 6 --update table"),
+    ("train two.svm", "--solver sgd --epochs 3 --update dense-sparse-predict"),
+    ("train two.svm", "--solver sgd --epochs 6 --average --precision f64"),
+    ("train two.svm", "--solver sgd --epochs 6 --nonnegative"),
+    ("train two.svm", "--solver sgd --epochs 6 --l1 0 --l2 0"),
+    ("train two.svm", "--adaptive --l1 1e-3"),
+    ("train numbers.svm", "--validation 0.2"),
+    ("train many.svm", "--multiclass softmax --solver sgd --epochs 6"),
+    ("train many.svm", "--multiclass softmax"),
+    ("train many.svm", "--multiclass ovr --loss logistic --solver sgd --epochs 6"),
+    ("train many.svm", "--multiclass ovr --loss logistic --l1 1e-4"),
+    ("train large.svm", "--solver sgd --epochs 3 --memory 16M"),
+    ("train large.svm", "--l1 1e-4 --memory 16M"),
+    ("train large.svm", "--memory 16M"),
+    ("tune two.svm", "--folds 3"),
+    ("tune two.svm", "--solver sgd --epochs 3 --folds 3"),
+    ("path two.svm", "--folds 3"),
+];
+
+fn folder() -> Folder {
+    let folder = Folder::with("two.svm", text(&classes(1_500, 200, 1)));
+    folder.write("numbers.svm", text(&numbers(1_500, 200, 2)));
+    folder.write("large.svm", text(&classes(30_000, 400, 3)));
+    let mut dice = Dice(4);
+    let words = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
+    let row = |_| {
+        let class = dice.below(11);
+        format!("{} {}:1 {}:{}\n", words[class as usize], class + 1, 12 + dice.below(60), dice.value().abs())
+    };
+    folder.write("many.svm", (0..2_000).map(row).collect::<String>());
+    folder
+}
+
+/// A model without the time that it took: all that `inspect` shows, with every digit of the weights.
+fn model(folder: &Folder) -> (Value, String) {
+    fn timeless(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.retain(|name, _| !name.starts_with("seconds"));
+                fields.values_mut().for_each(timeless);
+            }
+            Value::Array(items) => items.iter_mut().for_each(timeless),
+            _ => {}
+        }
+    }
+    let mut shown = folder.json("inspect m --json");
+    timeless(&mut shown);
+    (shown, folder.ok("inspect m --all --tsv").stdout)
+}
+
+fn start(folder: &Folder, line: &str) -> Child {
+    folder.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Kills a run after some time. Returns whether it was still running.
+fn kill_after(mut child: Child, wait: Duration) -> bool {
+    let started = Instant::now();
+    while started.elapsed() < wait {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap(); // SIGKILL
+    child.wait().unwrap();
+    true
+}
+
+/// Kills runs at random moments, each as often as it takes to be done, until there were so many kills. Returns how many runs were resumed.
+fn kill(kills: usize, seed: u64) -> usize {
+    let (folder, mut dice) = (folder(), Dice(seed));
+    let (mut done, mut resumed, mut next) = (0, 0, dice.below(RUNS.len() as u64) as usize);
+    while done < kills {
+        let (verb, flags) = RUNS[next % RUNS.len()];
+        next += 1;
+        let line = format!("{verb} {flags} -o m");
+        let began = Instant::now();
+        folder.ok(&line);
+        let (took, whole) = (began.elapsed(), model(&folder));
+        std::fs::remove_file(folder.path("m")).unwrap();
+        let line = format!("{line} --checkpoint c --every 0s --resume");
+        let mut of_run = 0;
+        loop {
+            let wait = took.mul_f64(0.02 + dice.below(1000) as f64 / 1000.0);
+            if of_run == 4 || !kill_after(start(&folder, &line), wait) {
+                break; // the last one goes to its end
+            }
+            of_run += 1;
+        }
+        if !folder.path("m").exists() {
+            let began = Instant::now();
+            let output = folder.ok(&line);
+            let known = output.stderr.contains("goes on from c");
+            resumed += usize::from(known);
+            assert!(began.elapsed() < 20 * took + Duration::from_secs(5), "{line}");
+        }
+        assert_eq!(model(&folder), whole, "{line}, after {of_run} kills");
+        assert!(!folder.path("c").exists(), "{line}: a run that is done removes its checkpoint");
+        std::fs::remove_file(folder.path("m")).unwrap();
+        let left: Vec<String> = folder.names().into_iter().filter(|name| name.starts_with('.')).collect();
+        assert!(left.len() <= of_run, "{left:?}");
+        left.iter().for_each(|name| std::fs::remove_file(folder.path(name)).unwrap());
+        done += of_run;
+    }
+    resumed
+}
+
+#[test]
+fn a_run_that_is_killed_at_random_moments_ends_in_the_same_model() {
+    let number =
+        |name: &str, default: u64| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
+    let kills = number("KILLS", 10) as usize;
+    let resumed = kill(kills, number("SEED", 5));
+    assert!(resumed > 0, "no run was resumed from its checkpoint");
+    println!("{kills} kills, {resumed} runs resumed from a checkpoint");
+}
+
+fn send(signal: &str, child: &Child) {
+    let _ = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+}
+
+/// Every run is interrupted by a signal in its middle, saves, and goes on to the same model.
+#[test]
+fn a_signal_saves_the_checkpoint_and_tells_how_to_resume() {
+    let folder = folder();
+    for (k, (verb, flags)) in RUNS.iter().enumerate().filter(|(k, _)| k % 4 == 0) {
+        let line = format!("{verb} {flags} -o m");
+        let began = Instant::now();
+        folder.ok(&line);
+        let (took, whole) = (began.elapsed(), model(&folder));
+        std::fs::remove_file(folder.path("m")).unwrap();
+        let kept = format!("{line} --checkpoint c --every 1h");
+        let child = start(&folder, &kept);
+        sleep(took.mul_f64(0.7));
+        let (signal, code) = if k % 8 == 0 { ("-INT", 130) } else { ("-TERM", 143) };
+        send(signal, &child);
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8(ended.stderr).unwrap();
+        match ended.status.code() {
+            Some(0) => assert!(!folder.path("c").exists(), "{told}"), // done before the signal
+            None => assert!(!folder.path("c").exists(), "{told}"),    // before anything was learnt
+            Some(found) => {
+                assert_eq!(found, code, "{line}: {told}");
+                assert!(
+                    told.contains("the checkpoint is in c") && told.contains("--resume"),
+                    "{line}: {told}"
+                );
+                assert!(folder.path("c").exists(), "{line}: {told}");
+            }
+        }
+        if folder.path("c").exists() {
+            folder.refuses(&kept, 2, &["there is a checkpoint in c already"]);
+            let output = folder.ok(&format!("{kept} --resume"));
+            assert!(output.stderr.contains("goes on from c"), "{}", output.stderr);
+            assert_eq!(model(&folder), whole, "{line}");
+        }
+        let _ = std::fs::remove_file(folder.path("m"));
+    }
+}
+
+#[test]
+fn a_checkpoint_of_other_data_or_settings_is_refused_and_so_is_a_damaged_one() {
+    let folder = folder();
+    let line = "train two.svm --solver sgd --epochs 200 --checkpoint c --every 0s";
+    assert!(kill_after(start(&folder, line), Duration::from_millis(600)), "it takes longer");
+    assert!(folder.path("c").exists());
+    let kept = folder.read("c");
+    let resume = |line: &str| format!("{line} --resume");
+    folder.refuses(
+        &resume("train numbers.svm --loss squared --solver sgd --epochs 200 --checkpoint c"),
+        2,
+        &["other settings", "loss"],
+    );
+    folder.refuses(&resume(&line.replace("two.svm", "large.svm")), 2, &["c is of a run on other data"]);
+    let other = line.replace("--epochs 200", "--epochs 201");
+    folder.refuses(&resume(&other), 2, &["other settings", "epochs: 200", "epochs: 201"]);
+    folder.refuses(line, 2, &["there is a checkpoint in c already"]);
+    for place in [0, 30, kept.len() / 2, kept.len() - 1] {
+        let mut damaged = kept.clone();
+        damaged[place] ^= 1;
+        folder.write("c", damaged);
+        folder.refuses(&resume(line), 1, &["c", "cannot be used"]);
+    }
+    folder.write("c", &kept[..kept.len() / 3]);
+    folder.refuses(&resume(line), 1, &["c", "cannot be used"]);
+    folder.refuses("train two.svm --checkpoint two.svm", 2, &["would replace"]);
+    folder.refuses("tune two.svm --checkpoint d --budget 5s", 2, &["--budget"]);
+    folder.refuses("train two.svm --resume", 2, &["--checkpoint"]);
+}
