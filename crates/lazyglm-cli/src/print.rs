@@ -58,7 +58,7 @@ pub fn flag(parameter: Parameter, value: Option<&str>) -> String {
 /// A note about features that do not occur in training: the first of them, and the number of their values.
 pub fn unseen_note((feature, values): (&str, u64)) -> String {
     format!(
-        "{values} values belong to features that never occurred in training, the first of them {}: they count as zero",
+        "{values} values belong to features that never occurred in training, the first of them '{}': they count as zero",
         excerpt(feature)
     )
 }

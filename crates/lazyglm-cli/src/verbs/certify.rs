@@ -106,7 +106,7 @@ fn human(out: &mut dyn Write, proved: &Proved, penalty: ElasticNet, nouns: &str)
         _ => writeln!(out, "dual       none: without a penalty there is no such bound")?,
     }
     match &proved.worst {
-        Some(worst) => writeln!(out, "violation  {:.3e}, at {}", figures.kkt, one_line(worst))?,
+        Some(worst) => writeln!(out, "violation  {:.3e}, at '{}'", figures.kkt, one_line(worst))?,
         None => writeln!(out, "violation  0")?,
     }
     heads(out, &proved.heads, nouns)

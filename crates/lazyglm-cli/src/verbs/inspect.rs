@@ -1,7 +1,7 @@
 //! `lazyglm inspect MODEL`: the weights and the training settings of a model.
 
 use crate::args::Inspect;
-use crate::print::{self, count};
+use crate::print::{self, count, counted};
 use crate::verbs::inspect_classes;
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::{Model, Result, Solver};
@@ -91,7 +91,7 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
             let (eta0, epochs) = (report.eta0, report.epochs);
             writeln!(out, "{solver}, eta0 {eta0:?}, {epochs} epochs on {rows} rows{mean}")?;
         }
-        solver => writeln!(out, "{solver}, {} steps on {rows} rows", report.epochs)?,
+        solver => writeln!(out, "{solver}, {} on {rows} rows", counted(report.epochs, "step"))?,
     }
     match report.objective {
         f if f.is_finite() => writeln!(out, "objective  {f:.8}")?,

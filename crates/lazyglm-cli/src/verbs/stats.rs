@@ -72,13 +72,14 @@ fn columns(out: &mut dyn Write, columns: &[ColumnStats]) -> io::Result<()> {
     let wide = columns.iter().take(COLUMNS).map(|column| name(column).chars().count()).max().unwrap_or(0);
     for (k, column) in columns.iter().take(COLUMNS).enumerate() {
         let head = if k == 0 { "columns" } else { "" };
-        let mut facts = vec![format!("{:<8}", column.kind)];
+        let mut facts = Vec::new();
         facts.extend(column.missing.filter(|count| *count > 0).map(|n| format!("{} missing", count(n))));
         let more = if column.and_more { " or more" } else { "" };
         facts.extend(column.distinct.map(|n| format!("{}{more} distinct", count(n))));
         let examples: Vec<String> = column.examples.iter().map(|text| excerpt(&*one_line(text))).collect();
         facts.extend((!examples.is_empty()).then(|| format!("as {}", examples.join(", "))));
-        writeln!(out, "{head:<11} {:<wide$}  {}", name(column), facts.join(", "))?;
+        let line = format!("{head:<11} {:<wide$}  {:<8} {}", name(column), column.kind, facts.join(", "));
+        writeln!(out, "{}", line.trim_end())?;
     }
     match columns.len() > COLUMNS {
         true => writeln!(out, "            … and {} more", columns.len() - COLUMNS),

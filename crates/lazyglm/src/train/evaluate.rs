@@ -12,8 +12,9 @@ use std::time::Instant;
 /// The advice for a run that diverged with this starting learning rate.
 pub(super) fn lower_eta0(eta0: f64) -> String {
     format!(
-        "lower {} (it was {eta0:?}; 'auto' searches for one), or scale the features down",
-        Parameter::Eta0
+        "lower {} (it was {eta0:?}; 'auto' searches for one), or divide features by their units with {}",
+        Parameter::Eta0,
+        Parameter::Scale.set("std")
     )
 }
 

@@ -72,6 +72,7 @@ pub(super) struct Minimum {
 #[derive(Default)]
 pub(super) struct Minimiser {
     view: View,
+    softmax_views: softmax_newton::Views,
     rows_of_heads: OnceLock<Vec<Vec<u32>>>,
     key: OnceLock<Key>, // of the rows and the loss
 }
@@ -231,7 +232,7 @@ impl Minimiser {
             all.take(problem.count).collect() // a class that the start does not have begins at zero
         });
         let options = Options { tolerance: solve.tolerance, steps: STEPS };
-        let found = softmax_newton::solve_on(&self.view, &problem, start.as_deref(), &options, watch);
+        let found = softmax_newton::solve_on(&self.softmax_views, &problem, start.as_deref(), &options, watch);
         Minimum::of(found.heads, found.stop, found.steps, found.predicted_decrease)
     }
 }

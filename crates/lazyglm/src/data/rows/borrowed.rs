@@ -197,6 +197,11 @@ impl<'a> RowsRef<'a> {
         RowsRef { offsets, ids, values, columns, shared: None }
     }
 
+    /// The same rows with other values.
+    pub(crate) fn with_values(self, values: ValuesRef<'a>) -> RowsRef<'a> {
+        RowsRef { values, ..self }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1

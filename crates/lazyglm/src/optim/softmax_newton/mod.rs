@@ -17,6 +17,7 @@
 //! relative duality gap. If λ₂ = 0, where the gap is loose, it stops when the predicted decrease of a step is
 //! below the tolerance.
 
+mod centred;
 mod dual_ascent;
 mod face;
 mod guard;
@@ -36,6 +37,7 @@ use crate::data::rows::{RowsRef, Value, ValuesRef};
 use crate::optim::kernel::Columns;
 use crate::problem::heads::Head;
 use crate::problem::penalty::WeightedPenalty;
+use centred::Centred;
 use guard::Guard;
 use lanes::{Block, WIDE};
 use model::QuadraticModel;
@@ -103,11 +105,38 @@ pub fn solve(
     options: &Options,
     watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
-    solve_on(&View::default(), problem, start, options, watch)
+    solve_on(&Views::default(), problem, start, options, watch)
 }
 
-/// Like [`solve`], with a view that earlier solves on these rows may have created.
+/// The rows by column, as they are or with centred columns. Created when a solve first needs it, and kept for other
+/// penalties on the same rows.
+#[derive(Default)]
+pub(crate) struct Views {
+    as_it_is: View,
+    centred: OnceLock<Option<Centred>>,
+}
+
+/// Like [`solve`], with views that earlier solves on these rows may have created.
 pub(crate) fn solve_on(
+    view: &Views,
+    problem: &Problem,
+    start: Option<&[Head]>,
+    options: &Options,
+    watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+) -> Solution {
+    let centred = || view.centred.get_or_init(|| Centred::of(problem.rows)).as_ref();
+    match problem.bias.then(centred).flatten() {
+        None => solve_as_it_is(&view.as_it_is, problem, start, options, watch),
+        Some(centred) => {
+            let start = start.map(|heads| centred.heads(heads));
+            let found =
+                solve_as_it_is(&centred.view, &centred.problem(problem), start.as_deref(), options, watch);
+            centred.solution(found, problem)
+        }
+    }
+}
+
+fn solve_as_it_is(
     view: &View,
     problem: &Problem,
     start: Option<&[Head]>,

@@ -79,6 +79,11 @@ pub fn find(file: &Path, asked: Option<&str>) -> Result<&'static Format> {
             Error::call(what, registry::suggest(name, &names))
         }),
         None => by_ending(file).ok_or_else(|| {
+            let arrow = ["parquet", "arrow", "feather"];
+            if file.extension().is_some_and(|ending| arrow.iter().any(|name| ending == *name)) {
+                let what = format!("'{}': Parquet and Arrow are read, not written", file.display());
+                return Error::call(what, format!("choose one of: {}", names.join(", ")));
+            }
             let what = format!("the name '{}' does not say which format to write", file.display());
             Error::call(what, format!("give {}: one of {}", Parameter::OutputFormat, names.join(", ")))
         }),
