@@ -129,7 +129,6 @@ impl Minimiser {
     }
 
     /// Minimises F of one head, unless the checkpoint has its minimum.
-    #[expect(clippy::too_many_arguments, reason = "one call for all that a solve depends on")]
     fn head(
         &self,
         k: usize,
@@ -292,7 +291,7 @@ impl Chain {
 
     /// Keeps a minimum and the place at which it ended, instead of the place before.
     fn record(&mut self, unit: SolveUnit, found: &mut Minimum) {
-        let place = self.reached.as_mut().and_then(|reached| Fields::write(reached));
+        let place = self.reached.as_mut().and_then(Fields::write);
         let before = self.key.filter(|_| !self.branched).map(place_of);
         let mut kept = [(unit.key, Fields::write(found)), (place_of(unit.key), place)];
         unit.checkpoint.replace(&mut kept, before.as_slice());

@@ -105,7 +105,6 @@ pub struct Outcome {
 
 /// Number of slices per epoch; the clock is checked after each slice.
 const SLICES: usize = 16;
-
 /// Number of rows to train on before any point is dropped.
 const EARLY: usize = 10_000;
 
