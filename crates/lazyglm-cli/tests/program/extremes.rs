@@ -57,7 +57,7 @@ fn no_nan_leaves_the_program_whatever_the_size_of_values_and_targets() {
                 "--solver svrg --epochs 9",
                 "--solver newton",
             ] {
-                let precision = if value < 1e-40 || value > 1e38 { "--precision f64" } else { "" };
+                let precision = if !(1e-40..=1e38).contains(&value) { "--precision f64" } else { "" };
                 let line = format!("train data.svm -o m {flags} {precision} --json --quiet");
                 if !sound(&folder, &line, &what) {
                     continue;
