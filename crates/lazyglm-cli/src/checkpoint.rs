@@ -65,7 +65,7 @@ impl Journal {
             let file = Place::file(file);
             note(
                 quiet,
-                &match checkpoint.has_units() {
+                &match checkpoint.existed() {
                     true => format!("the run goes on from {file}"),
                     false => format!("there is no {file} yet: the run begins at its start"),
                 },

@@ -152,6 +152,9 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
             args::Limit::Yes => Some(true),
             args::Limit::No => Some(false),
         },
+        // A rate that was given may be part of an experiment: nobody else changes it.
+        retry_diverged: args.on_divergence.map_or(eta0.is_none(), |what| what == args::OnDivergence::Retry),
+        rate_factor: 1.0,
         interrupt: None,  // set by verbs that can be interrupted
         checkpoint: None, // the same
     };

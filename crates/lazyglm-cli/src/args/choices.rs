@@ -96,6 +96,15 @@ pub enum Update {
     DenseSparsePredict,
 }
 
+/// What a run does that diverges.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnDivergence {
+    /// End with an error.
+    Stop,
+    /// Begin anew with half the learning rate.
+    Retry,
+}
+
 /// The order of rows.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Order {

@@ -8,7 +8,9 @@ mod tables;
 mod train;
 mod values;
 
-pub use choices::{Limit, Method, Multiclass, Order, Precision, ShowProgress, Task, Thresholds, Update};
+pub use choices::{
+    Limit, Method, Multiclass, OnDivergence, Order, Precision, ShowProgress, Task, Thresholds, Update,
+};
 pub use data::{Convert, ReadConfig, Stats};
 pub use model::{Certify, Evaluate, Inspect, Predict, What};
 pub use search::{Choose, Path, Search, Tune};

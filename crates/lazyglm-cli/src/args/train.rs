@@ -1,6 +1,8 @@
 //! `lazyglm train`: its flags, in the groups that the help shows. `tune` and `path` take them, too.
 
-use super::choices::{Limit, Method, Multiclass, Order, Precision, ShowProgress, Task, Thresholds, Update};
+use super::choices::{
+    Limit, Method, Multiclass, OnDivergence, Order, Precision, ShowProgress, Task, Thresholds, Update,
+};
 use super::data::ReadConfig;
 use super::tables::names;
 use super::values::{interval, size, tolerance};
@@ -157,6 +159,10 @@ pub struct Train {
         allow_negative_numbers = true
     )]
     pub eta0: Option<String>,
+    /// What to do if the weights diverge (NaN or infinity): end with an error, or begin anew with half the learning rate
+    /// [default: stop if --eta0 is a number, else retry]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Learning")]
+    pub on_divergence: Option<OnDivergence>,
     /// Number of passes over the rows [default: 5; --solver svrg: up to 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Learning")]
     pub epochs: Option<u64>,

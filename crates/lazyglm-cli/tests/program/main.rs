@@ -15,6 +15,7 @@ mod consistency;
 mod contract;
 mod convert;
 mod data;
+mod extremes;
 mod hostile;
 mod list;
 mod measures;

@@ -141,6 +141,11 @@ pub struct Settings {
     /// Whether predictions of numbers are limited to the range of the training targets. If not given, they are where that
     /// lowers the loss on held-out rows.
     pub limit_predictions: Option<bool>,
+    /// Whether a run of stochastic steps that diverges (NaN or infinity) begins anew with half the learning rate, instead of
+    /// ending with an error.
+    pub retry_diverged: bool,
+    /// A factor of the starting learning rate, given or found: 1, and half of it after each run that diverged.
+    pub rate_factor: f64,
     /// Set while a run is going on, it ends the run: what has been learnt so far is the model.
     pub interrupt: Option<Arc<AtomicBool>>,
     /// The journal of finished work, from which an interrupted run goes on to the same bits. Without one, nothing is kept.
@@ -269,6 +274,8 @@ impl Default for Settings {
             memory: None,
             tuned_thresholds: false,
             limit_predictions: Some(false),
+            retry_diverged: false,
+            rate_factor: 1.0,
             interrupt: None,
             checkpoint: None,
         }

@@ -51,6 +51,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
             Candidate { kind: kind(found.kind), ..found }
         }
     };
+    let candidate = Candidate { eta: settings.rate_factor * candidate.eta, ..candidate };
     let [rms, max] = metrics;
     let mut model = make(candidate, if candidate.kind / 2 == 0 { rms } else { max }).with_each(each);
     if let Some(start) = &settings.start {

@@ -117,6 +117,7 @@ struct Whole<'a, F: ?Sized> {
     model: &'a mut F,
     rule: &'a mut dyn StopRule<F>,
     begun: &'a mut Begun,
+    most: u64, // the number of epochs
 }
 
 impl<F: Fit + ?Sized> State for Whole<'_, F> {
@@ -126,7 +127,7 @@ impl<F: Fit + ?Sized> State for Whole<'_, F> {
         self.begun.sample.fields(fields);
         self.model.fields(fields);
         self.rule.fields(fields);
-        fields.require(self.begun.epoch >= 1);
+        fields.require((1..=self.most).contains(&self.begun.epoch));
     }
 }
 
@@ -140,11 +141,11 @@ pub fn fit<F: Fit + ?Sized>(
     let unit = rule.unit();
     let mut begun = Begun { epoch: 1, ..Begun::default() };
     if let Some(Unit { checkpoint, key }) = &unit {
-        checkpoint.find(*key, &mut Whole { model, rule, begun: &mut begun })?;
+        checkpoint.find(*key, &mut Whole { model, rule, begun: &mut begun, most: epochs.most })?;
     }
     let keep = |model: &mut F, rule: &mut dyn StopRule<F>, mut begun: Begun| {
         if let Some(Unit { checkpoint, key }) = &unit {
-            checkpoint.put(*key, &mut Whole { model, rule, begun: &mut begun });
+            checkpoint.put(*key, &mut Whole { model, rule, begun: &mut begun, most: epochs.most });
         }
     };
     for epoch in begun.epoch..=epochs.most {
@@ -189,7 +190,8 @@ pub fn fit<F: Fit + ?Sized>(
         })?;
         at.elapsed = started.elapsed();
         let stop = rule.after_epoch(model, &at)?;
-        if at.stop.is_none() {
+        // The end of the run is not kept: its result is, by the caller.
+        if at.stop.is_none() && epoch < epochs.most && stop.is_none_or(|stop| stop == Stop::Interrupted) {
             keep(model, rule, Begun { epoch: epoch + 1, ..Begun::default() });
         }
         if let Some(stop) = stop.or(at.stop) {

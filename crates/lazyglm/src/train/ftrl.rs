@@ -30,6 +30,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
             make(candidate.eta, columns.iter().map(|&j| metrics[j as usize]).collect()).with_each(of(columns))
         })?,
     };
+    let candidate = Candidate { eta: settings.rate_factor * candidate.eta, ..candidate };
     let mut model = make(candidate.eta, if candidate.kind == 0 { rms } else { max }).with_each(each);
     if let Some(start) = &settings.start {
         model = model.starting_from(&start.weights, start.bias);

@@ -150,6 +150,7 @@ fn base(settings: &Settings) -> Settings {
         epochs: EPOCHS,
         early_stop: Some(PATIENCE),
         start: None,
+        retry_diverged: false, // another candidate is better
         ..settings.clone()
     }
 }

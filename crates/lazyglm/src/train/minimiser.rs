@@ -130,7 +130,6 @@ impl Minimiser {
     }
 
     /// Minimises F of one head, unless the checkpoint has its minimum.
-    #[expect(clippy::too_many_arguments, reason = "one call for all that a solve depends on")]
     fn head(
         &self,
         k: usize,
@@ -232,7 +231,8 @@ impl Minimiser {
             all.take(problem.count).collect() // a class that the start does not have begins at zero
         });
         let options = Options { tolerance: solve.tolerance, steps: STEPS };
-        let found = softmax_newton::solve_on(&self.softmax_views, &problem, start.as_deref(), &options, watch);
+        let found =
+            softmax_newton::solve_on(&self.softmax_views, &problem, start.as_deref(), &options, watch);
         Minimum::of(found.heads, found.stop, found.steps, found.predicted_decrease)
     }
 }
@@ -293,7 +293,7 @@ impl Chain {
 
     /// Keeps a minimum and the place at which it ended, instead of the place before.
     fn record(&mut self, unit: SolveUnit, found: &mut Minimum) {
-        let place = self.reached.as_mut().and_then(|reached| Fields::write(reached));
+        let place = self.reached.as_mut().and_then(Fields::write);
         let before = self.key.filter(|_| !self.branched).map(place_of);
         let mut kept = [(unit.key, Fields::write(found)), (place_of(unit.key), place)];
         unit.checkpoint.replace(&mut kept, before.as_slice());

@@ -21,6 +21,7 @@ mod out_of_core;
 mod penalty_search;
 pub mod plateau;
 mod progress;
+mod retry;
 pub mod scikit_learn;
 pub mod search;
 mod sgd;

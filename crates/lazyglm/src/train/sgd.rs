@@ -31,6 +31,7 @@ pub(super) fn fit_on(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<(f64
     let settings = job.settings;
     let started = Instant::now();
     let (eta0, held_down_by) = starting_rate(job)?;
+    let eta0 = settings.rate_factor * eta0;
     let rows = job.problem.rows() as u64;
     let setting = Setting { eta0, l2: settings.penalty.l2, rows: Some(rows), epochs: settings.epochs };
     let schedule = settings.schedule.resolve(&setting)?;

@@ -2,6 +2,7 @@
 
 use super::job::Job;
 use super::progress::Progress;
+use super::retry::until_finite;
 use super::{adagrad, ftrl, sgd, svrg};
 use crate::model::trained::Trained;
 use crate::problem::settings::Settings;
@@ -17,11 +18,13 @@ pub(super) fn train(
     settings: &Settings,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Trained> {
-    let job = Job { problem, validation, settings };
-    match settings.solver {
-        Solver::Adagrad => adagrad::train(&job, watch),
-        Solver::Ftrl => ftrl::train(&job, watch),
-        Solver::Svrg => svrg::train(&job, watch),
-        _ => sgd::train(&job, watch),
-    }
+    until_finite(settings, &mut |settings| {
+        let job = Job { problem, validation, settings };
+        match settings.solver {
+            Solver::Adagrad => adagrad::train(&job, watch),
+            Solver::Ftrl => ftrl::train(&job, watch),
+            Solver::Svrg => svrg::train(&job, watch),
+            _ => sgd::train(&job, watch),
+        }
+    })
 }

@@ -24,7 +24,7 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     let settings = job.settings;
     let started = Instant::now();
     let scales = scales(job)?;
-    let step = settings.eta0.unwrap_or(STEP);
+    let step = settings.rate_factor * settings.eta0.unwrap_or(STEP);
     let rule =
         SvrgOptions { penalty: settings.penalty, step, tolerance: settings.tolerance, seed: settings.seed };
     let (weights, bias) = match &settings.start {

@@ -8,6 +8,7 @@ use super::auto;
 use super::evaluate::evaluate;
 use super::job::Job;
 use super::progress::Progress;
+use super::retry::until_finite;
 use super::sgd;
 use crate::eval::objective;
 use crate::model::trained::Trained;
@@ -22,6 +23,10 @@ const TIMES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 /// Trains by SGD, followed by the zero test if the loss is smooth.
 pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+    until_finite(job.settings, &mut |settings| once(&Job { settings, ..*job }, watch))
+}
+
+fn once(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
     let settings = auto::for_steps(job.settings, job.loss(), job.problem.pooled(), job.columns());
     let job = &Job { settings: &settings, ..*job };
     let (eta0, held_down_by, mut fitted) = sgd::fit_on(job, watch)?;

@@ -24,6 +24,7 @@ pub use memory::Room;
 use super::evaluate::lower_eta0;
 use super::holdout::Fitted;
 use super::progress::Progress;
+use super::retry::{heads_may_retry, until_finite};
 use crate::eval::objective::HeadsEvaluation;
 use crate::model::trained::Trained;
 use crate::problem::heads::HeadKind;
@@ -32,7 +33,7 @@ use crate::problem::solvers::Solver;
 use crate::problem::task::{HeadTargets, Sets, Targets, Task};
 use crate::train::penalty_search::{self, Choice, How};
 use crate::train::units::Unit;
-use crate::util::error::{Error, Result};
+use crate::util::error::{Error, Kind, Result};
 use std::time::Instant;
 
 /// Number of heads whose held-out loss chooses the penalty of all, if heads are independent.
@@ -104,7 +105,7 @@ pub(super) fn train(
         return auto(task, validation, settings, watch);
     }
     let job = Job { task, targets, validation, settings, eta0: 0.0, room };
-    let mut trained = fit(job, watch)?;
+    let mut trained = until_finite(settings, &mut |settings| fit(Job { settings, ..job }, watch))?;
     if settings.tuned_thresholds {
         thresholds::add(&mut trained, task, validation, settings, watch)?;
     }
@@ -132,13 +133,18 @@ fn fit(job: Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
             eta0
         }
     };
-    let rate = rate::schedule(task, settings, eta0)?;
+    let rate = rate::schedule(task, settings, settings.rate_factor * eta0)?;
     settings.method.check(settings.penalty, rate.eta(0))?;
     let job = Job { eta0: rate.eta(0), ..job };
     let mut learnt = match targets.kind {
         HeadKind::Softmax => softmax::fit(&job, &*rate, watch)?,
         _ => lanes::fit(&job, &*rate, watch)?,
     };
+    if let (true, Some((_, at))) = (heads_may_retry(settings), learnt.diverged.first()) {
+        let what = format!("{} of {} heads diverged", learnt.diverged.len(), targets.names.len());
+        let (place, epoch) = (task.data.place(at.row), learnt.fitted.epochs);
+        return Err(Kind::Diverged { place, epoch, step: at.t, what, hint: job.slower() }.into());
+    }
     learnt.fitted.seconds = started.elapsed().as_secs_f64();
     report::report(&job, learnt)
 }

@@ -8,6 +8,8 @@
 //! score      mean over folds of the mean held-out loss, and its standard error
 //! ```
 
+mod state;
+
 use super::grid::Point;
 use super::lane_grid::{FoldScore, LaneGrid};
 use super::{Held, lost};
@@ -18,9 +20,9 @@ use crate::problem::settings::Settings;
 use crate::problem::source::Sequence;
 use crate::problem::task::Task;
 use crate::train::epoch_loop::{Epochs, Position, StopRule, fit};
-use crate::train::units::Unit;
 use crate::util::error::{Error, Kind, Place, Result};
 use crate::util::state::{Fields, State};
+use state::{groups, unit};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -103,7 +105,6 @@ pub struct Outcome {
 
 /// Number of slices per epoch; the clock is checked after each slice.
 const SLICES: usize = 16;
-
 /// Number of rows to train on before any point is dropped.
 const EARLY: usize = 10_000;
 
@@ -170,27 +171,6 @@ pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome>
     Ok(Outcome { scores, by_fold, best, one_se, stopped, groups: groups.len() })
 }
 
-/// Splits the lanes, as fold and points of each block, into groups that fit into memory.
-fn groups(search: &Search) -> Vec<Vec<(usize, Vec<usize>)>> {
-    let width = search.settings.precision;
-    let columns = search.task.data.rows.columns();
-    let all: Vec<usize> = (0..search.points.len()).collect();
-    let mut groups: Vec<Vec<(usize, Vec<usize>)>> = vec![Vec::new()];
-    let mut used = 0;
-    for fold in 0..search.held.folds() {
-        for points in all.chunks(width.most_lanes()) {
-            let bytes = columns * width.lane_bytes(points.len());
-            if used + bytes > search.memory && used > 0 {
-                groups.push(Vec::new());
-                used = 0;
-            }
-            used += bytes;
-            groups.last_mut().into_iter().for_each(|group| group.push((fold, points.to_vec())));
-        }
-    }
-    groups
-}
-
 /// The state of a search: the scores of all points so far.
 struct Halving<'a> {
     search: &'a Search<'a>,
@@ -207,52 +187,8 @@ struct GroupRule<'r, 'a> {
     until: Option<Instant>,
     looked: Instant,
     judging: Duration,
-    unit: Option<Unit>,
+    unit: Option<crate::train::units::Unit>,
     watch: &'r mut dyn FnMut(u64, f64, usize),
-}
-
-impl State for Halving<'_> {
-    fn fields(&mut self, fields: &mut Fields) {
-        let mut marks: Vec<FoldScore> = self.marks.values().copied().collect();
-        marks.sort_by_key(|mark| (mark.point, mark.fold));
-        marks.fields(fields);
-        self.marks = marks.into_iter().map(|mark| ((mark.point, mark.fold), mark)).collect();
-        fields.fixed(&mut self.epochs);
-        fields.fixed(&mut self.out);
-    }
-}
-
-impl State for Dropped {
-    fn fields(&mut self, fields: &mut Fields) {
-        let (mut diverged, mut epochs, mut of_fold, mut place) = match *self {
-            Dropped::Hopeless(epochs) => (false, epochs, 0, None),
-            Dropped::Diverged { fold, at } => (true, 0.0, fold, at),
-        };
-        diverged.fields(fields);
-        epochs.fields(fields);
-        of_fold.fields(fields);
-        place.fields(fields);
-        *self = match diverged {
-            false => Dropped::Hopeless(epochs),
-            true => Dropped::Diverged { fold: of_fold, at: place },
-        };
-    }
-}
-
-impl Default for Dropped {
-    fn default() -> Dropped {
-        Dropped::Hopeless(0.0)
-    }
-}
-
-/// The place of a group of blocks in the checkpoint, if there is one.
-fn unit(search: &Search, group: &[(usize, Vec<usize>)]) -> Result<Option<Unit>> {
-    let Some(unit) = Unit::of(search.settings, "grid", search.task, None)? else { return Ok(None) };
-    let key = unit.key.and_key(search.held.key(search.task.len())?).and(u64::from(search.halving));
-    let numbers = |point: &Point| [point.penalty.l1, point.penalty.l2, point.eta0];
-    let key = key.and_numbers(&search.points.iter().flat_map(numbers).collect::<Vec<_>>());
-    let key = group.iter().fold(key, |key, (fold, points)| key.and(*fold as u64).and_positions(points));
-    Ok(Some(Unit { key, ..unit }))
 }
 
 impl GroupRule<'_, '_> {
@@ -304,7 +240,7 @@ impl StopRule<LaneGrid<'_>> for GroupRule<'_, '_> {
         Ok(self.racing.is_empty().then_some(Stop::Epochs))
     }
 
-    fn unit(&self) -> Option<Unit> {
+    fn unit(&self) -> Option<crate::train::units::Unit> {
         self.unit.clone()
     }
 

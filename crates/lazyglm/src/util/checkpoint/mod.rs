@@ -44,6 +44,7 @@ pub struct Checkpoint {
     data: Key,
     columns: usize,
     settings: String,
+    existed: bool,
     store: Mutex<Store>,
 }
 
@@ -77,7 +78,7 @@ impl Checkpoint {
             let hint = "resume from it, or delete it first";
             return Err(Error::call(format!("there is a checkpoint in {} already", path.display()), hint));
         }
-        let mut units = BTreeMap::new();
+        let (mut units, existed) = (BTreeMap::new(), contents.is_some());
         if let Some(contents) = contents {
             if let Some(what) = difference(&contents.settings, settings) {
                 let hint = "give the settings of the interrupted run, or begin a new checkpoint";
@@ -91,7 +92,15 @@ impl Checkpoint {
             units.extend(contents.units);
         }
         let store = Mutex::new(Store { units, written: Instant::now(), failure: None });
-        Ok(Checkpoint { path: path.into(), every, data, columns, settings: settings.to_string(), store })
+        Ok(Checkpoint {
+            path: path.into(),
+            every,
+            data,
+            columns,
+            settings: settings.to_string(),
+            existed,
+            store,
+        })
     }
 
     /// The file.
@@ -99,9 +108,9 @@ impl Checkpoint {
         &self.path
     }
 
-    /// Whether units are known, so that the run does not begin at its start.
-    pub fn has_units(&self) -> bool {
-        !self.store().units.is_empty()
+    /// Whether there was a file to go on from.
+    pub fn existed(&self) -> bool {
+        self.existed
     }
 
     /// Reads a unit into `state`; false if the journal does not have it.
