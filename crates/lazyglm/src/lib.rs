@@ -77,22 +77,29 @@ pub use model::{Model, Output, Prediction};
 pub use util::error::{Error, Kind, Place, Result};
 pub use util::parameter::{Parameter, Spelling, spelled};
 
-// For the program, the wheel and the laws: no promises are made about what follows.
+// For the program, the wheel and the laws: no promises are made about what follows. `unsafe` is possible in `simd` and
+// `optim::kernel` alone.
 #[doc(hidden)]
+#[forbid(unsafe_code)]
 pub mod data;
 #[doc(hidden)]
+#[forbid(unsafe_code)]
 pub mod eval;
 #[doc(hidden)]
+#[forbid(unsafe_code)]
 pub mod model;
 #[doc(hidden)]
 pub mod optim;
 #[doc(hidden)]
+#[forbid(unsafe_code)]
 pub mod problem;
 #[doc(hidden)]
 pub mod simd;
 #[doc(hidden)]
+#[forbid(unsafe_code)]
 pub mod train;
 #[doc(hidden)]
+#[forbid(unsafe_code)]
 pub mod util;
 
 #[doc(hidden)]

@@ -15,6 +15,8 @@ mod consistency;
 mod contract;
 mod convert;
 mod data;
+#[cfg(unix)]
+mod faults;
 mod hostile;
 mod list;
 mod measures;
