@@ -213,7 +213,16 @@ pub(super) fn write(
         (written, None) => written,
     };
     outcome?;
-    let changed = written.is_ok() && stamp.is_some() && Stamp::of(path).ok() != stamp;
+    let (mut written, mut changed) = (written, false);
+    if written.is_ok() && stamp.is_some() {
+        match Stamp::of(path) {
+            Ok(now) => changed = Some(now) != stamp,
+            Err(e) => {
+                place.remove();
+                written = Err(e);
+            }
+        }
+    }
     let info = LoadInfo { reading, naming, order: None, notes: Vec::new() };
     Ok(WrittenCache { info, rows, written, changed })
 }
