@@ -79,27 +79,27 @@ pub use util::parameter::{Parameter, Spelling, spelled};
 
 // For the program, the wheel and the laws: no promises are made about what follows. `unsafe` is possible in `simd` and
 // `optim::kernel` alone.
-#[doc(hidden)]
 #[forbid(unsafe_code)]
+#[doc(hidden)]
 pub mod data;
-#[doc(hidden)]
 #[forbid(unsafe_code)]
+#[doc(hidden)]
 pub mod eval;
-#[doc(hidden)]
 #[forbid(unsafe_code)]
+#[doc(hidden)]
 pub mod model;
 #[doc(hidden)]
 pub mod optim;
-#[doc(hidden)]
 #[forbid(unsafe_code)]
+#[doc(hidden)]
 pub mod problem;
 #[doc(hidden)]
 pub mod simd;
-#[doc(hidden)]
 #[forbid(unsafe_code)]
+#[doc(hidden)]
 pub mod train;
-#[doc(hidden)]
 #[forbid(unsafe_code)]
+#[doc(hidden)]
 pub mod util;
 
 #[doc(hidden)]
