@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
+.PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet fuzz-coverage fuzz-seeds sanitize audit bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
 	bench-test kill-test planted-bugs clean
 
 PYTHON ?= python3
@@ -11,33 +11,34 @@ BENCH_ENV = target/bench-env
 BENCH = $(BENCH_ENV)/bin/python -m bench.run --binary "$(TARGET)/release/lazyglm"
 
 demo:                   ## build, then show the main job on made data
-	cargo run --release --quiet --bin lazyglm -- demo
+	cargo run --locked --release --quiet --bin lazyglm -- demo
 
 test:                   ## everything the gate checks
+	$(PYTHON) tools/dependencies --check
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
-	cargo test -p lazyglm --bench epoch --quiet
-	cargo run -p lazyglm --example spam --quiet
-	cargo test --workspace --quiet
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+	cargo test --locked -p lazyglm --bench epoch --quiet
+	cargo run --locked -p lazyglm --example spam --quiet
+	cargo test --locked --workspace --quiet
 	$(PYTHON) -m unittest bench.tests.test_instructions
 	$(MAKE) bench-instructions
-	cargo clippy -p lazyglm --features parquet --test laws_format_parquet --quiet -- -D warnings
-	cargo test -p lazyglm --features parquet --test laws_format_parquet --quiet
+	cargo clippy --locked -p lazyglm --features parquet --test laws_format_parquet --quiet -- -D warnings
+	cargo test --locked -p lazyglm --features parquet --test laws_format_parquet --quiet
 	$(MAKE) python-test
 
 check: $(WHEEL_ENV)/ready               ## the inner loop: format, clippy, laws, and the fast Python tests; not the program's tests
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	cargo test -p lazyglm --lib --test laws --quiet
-	cargo build -p lazyglm-cli --quiet
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	cargo test --locked -p lazyglm --lib --test laws --quiet
+	cargo build --locked -p lazyglm-cli --quiet
 	$(INSTALL_WHEEL)
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -m "not slow" -c python/pyproject.toml python/tests
 
 python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment of its own, and pytest on it
 	cd python && cargo fmt --check
-	cd python && CARGO_TARGET_DIR="$(WHEEL_TARGET)" cargo clippy --quiet --no-default-features --features abi3 -- -D warnings
-	cargo build -p lazyglm-cli --quiet
+	cd python && CARGO_TARGET_DIR="$(WHEEL_TARGET)" cargo clippy --locked --quiet --no-default-features --features abi3 -- -D warnings
+	cargo build --locked -p lazyglm-cli --quiet
 	$(INSTALL_WHEEL)
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml python/tests
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-modules --ignore-glob='*/lazyglm/spark/*' --pyargs lazyglm
@@ -48,7 +49,7 @@ python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment 
 		--allowlist $(CURDIR)/python/tests/stubtest-allowlist.txt lazyglm
 
 docs: $(WHEEL_ENV)/ready                ## the documentation site, into target/docs
-	cargo build -p lazyglm-cli --quiet
+	cargo build --locked -p lazyglm-cli --quiet
 	$(INSTALL_WHEEL)
 	$(BUILD_DOCS)
 
@@ -95,14 +96,28 @@ wheel-test: wheel                       ## installs the wheel without cargo and 
 	$(PYTHON) tools/wheel_test.py target/wheels
 
 build:                  ## target/release/lazyglm, with Parquet
-	cargo build --release -p lazyglm-cli --features parquet
+	cargo build --locked --release -p lazyglm-cli --features parquet
 
 fuzz:                   ## ten million inputs for each parser of our own; SEED=N for others, CASES=N for fewer, FORMAT=F for one
-	CASES=$(or $(CASES),10000000) SEED=$(or $(SEED),1) FORMAT=$(FORMAT) cargo test --release -p lazyglm --test fuzz_formats -- --nocapture
+	CASES=$(or $(CASES),10000000) SEED=$(or $(SEED),1) FORMAT=$(FORMAT) cargo test --locked --release -p lazyglm --test fuzz_formats -- --nocapture
 
 fuzz-parquet:           ## a million damaged Parquet and Arrow files; SEED=N for others, CASES=N for fewer
-	CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) cargo test --release -p lazyglm --features parquet \
+	CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) cargo test --locked --release -p lazyglm --features parquet \
 		--test laws_format_parquet -- damaged --nocapture
+
+fuzz-coverage:          ## libFuzzer on every parser, the cache, the model, tables and strings: SECONDS=N in all; needs nightly and cargo-fuzz
+	tools/fuzz-coverage $(or $(SECONDS),600) $(TARGETS)
+
+fuzz-seeds:             ## the first inputs of fuzz-coverage, made again into fuzz/work/corpus
+	cargo build --locked -p lazyglm-cli --quiet
+	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" SEEDS="$(abspath fuzz/work/corpus)" \
+		cargo test --locked -p lazyglm --test fuzz_corpora --quiet -- --ignored the_first_inputs
+
+sanitize:               ## AddressSanitizer and Miri on the kernel, columns, lanes and cache, valgrind on the program; needs nightly
+	tools/sanitize
+
+audit:                  ## licences, sources and versions of all dependencies by deny.toml; with cargo-deny: advisories, too
+	$(PYTHON) tools/audit
 
 bench: build $(BENCH_ENV)/ready         ## end to end against other trainers; DATA=DIR ROWS=N REPEATS=N, see bench/README.md
 	$(BENCH) $(if $(DATA),--data "$(DATA)") $(if $(ROWS),--rows $(ROWS)) $(if $(REPEATS),--repeats $(REPEATS))
@@ -170,7 +185,7 @@ bench-spark: $(SPARK_ENV)/ready          ## seconds to a gap of 0.1 % on Spark, 
 
 bench-distributed: $(WHEEL_ENV)/ready    ## rounds over partitions: quality, two Dask workers, memory; DATA=FILE.svm with two classes: against the program, too
 	$(INSTALL_WHEEL)
-	$(if $(DATA),cargo build --release --quiet -p lazyglm-cli)
+	$(if $(DATA),cargo build --locked --release --quiet -p lazyglm-cli)
 	$(WHEEL_ENV)/bin/python -m bench.distributed.run $(if $(DATA),--data "$(DATA)" --binary "$(TARGET)/release/lazyglm") \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(REPEATS),--repeats $(REPEATS)) $(if $(ONLY),--only $(ONLY))
 
@@ -181,12 +196,12 @@ bench-instructions:     ## instructions of the parser, the kernel, the lanes and
 	$(PYTHON) -m bench.instructions $(if $(RECORD),--record)
 
 bench-paper:            ## the paper's table, and one epoch of each update
-	cargo run --release --quiet --bin lazyglm -- bench paper --rows 200000
-	cargo run --release --quiet --bin lazyglm -- bench lanes --rows 200000
-	cargo bench -p lazyglm
+	cargo run --locked --release --quiet --bin lazyglm -- bench paper --rows 200000
+	cargo run --locked --release --quiet --bin lazyglm -- bench lanes --rows 200000
+	cargo bench --locked -p lazyglm
 
 kill-test:              ## kill runs of every solver, search and source at random moments: they resume to the same model; KILLS=200 SEED=5
-	KILLS=$(or $(KILLS),200) SEED=$(or $(SEED),5) cargo test -p lazyglm-cli --test program resume::a_run_that_is_killed -- --nocapture
+	KILLS=$(or $(KILLS),200) SEED=$(or $(SEED),5) cargo test --locked -p lazyglm-cli --test program resume::a_run_that_is_killed -- --nocapture
 
 planted-bugs:           ## break the code in many ways: a law must notice each (about an hour on two cores; ONLY=train/ for some)
 	./tools/planted-bugs

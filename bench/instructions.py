@@ -45,7 +45,7 @@ def obstacle(record: dict | None) -> str | None:
 
 
 def build() -> Path:
-    cargo = ["cargo", "build", "--release", "--quiet", "-p", "lazyglm", "--example", "instructions"]
+    cargo = ["cargo", "build", "--locked", "--release", "--quiet", "-p", "lazyglm", "--example", "instructions"]
     subprocess.run(cargo, check=True)
     return Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "release/examples/instructions"
 

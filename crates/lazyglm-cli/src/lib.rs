@@ -5,6 +5,8 @@
 //! standard output, notes and progress to standard error. The exit code is 0 for success, 1 for a failure of the data
 //! or the run, and 2 for a wrong call.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod checkpoint;
 mod exact;

@@ -1,5 +1,7 @@
 //! The program `lazyglm`: see [`lazyglm_cli::run`].
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -77,21 +77,28 @@ pub use model::{Model, Output, Prediction};
 pub use util::error::{Error, Kind, Place, Result};
 pub use util::parameter::{Parameter, Spelling, spelled};
 
-// For the program, the wheel and the laws: no promises are made about what follows.
+// For the program, the wheel and the laws: no promises are made about what follows. `unsafe` is possible in `simd` and
+// `optim::kernel` alone.
+#[forbid(unsafe_code)]
 #[doc(hidden)]
 pub mod data;
+#[forbid(unsafe_code)]
 #[doc(hidden)]
 pub mod eval;
+#[forbid(unsafe_code)]
 #[doc(hidden)]
 pub mod model;
 #[doc(hidden)]
 pub mod optim;
+#[forbid(unsafe_code)]
 #[doc(hidden)]
 pub mod problem;
 #[doc(hidden)]
 pub mod simd;
+#[forbid(unsafe_code)]
 #[doc(hidden)]
 pub mod train;
+#[forbid(unsafe_code)]
 #[doc(hidden)]
 pub mod util;
 

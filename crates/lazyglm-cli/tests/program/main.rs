@@ -16,6 +16,8 @@ mod contract;
 mod convert;
 mod data;
 mod extremes;
+#[cfg(unix)]
+mod faults;
 mod hostile;
 mod list;
 mod measures;

@@ -25,27 +25,50 @@
 //! assert!(starting_rate::find(&trial).unwrap().eta0 > 0.0);
 //! ```
 
+#[forbid(unsafe_code)]
 pub mod adagrad;
+#[forbid(unsafe_code)]
 pub mod ftrl;
 pub mod kernel;
+#[forbid(unsafe_code)]
 pub mod lane_loss;
+#[forbid(unsafe_code)]
 pub mod lanes;
+#[forbid(unsafe_code)]
 pub mod learner;
+#[forbid(unsafe_code)]
 pub(crate) mod learning_rate_search;
+#[forbid(unsafe_code)]
 pub mod ledger;
+#[forbid(unsafe_code)]
 pub mod newton;
+#[forbid(unsafe_code)]
 pub mod passive_aggressive;
+#[forbid(unsafe_code)]
 pub mod prox_steps;
+#[forbid(unsafe_code)]
 pub mod reference;
+#[forbid(unsafe_code)]
 pub mod resumable;
+#[forbid(unsafe_code)]
 mod row_loop;
+#[forbid(unsafe_code)]
 pub mod run_average;
+#[forbid(unsafe_code)]
 pub mod scales;
+#[forbid(unsafe_code)]
 pub mod scikit_learn_rate;
+#[forbid(unsafe_code)]
 pub mod sgd;
+#[forbid(unsafe_code)]
 pub mod shard;
+#[forbid(unsafe_code)]
 pub mod softmax;
+#[forbid(unsafe_code)]
 pub mod softmax_newton;
+#[forbid(unsafe_code)]
 pub mod starting_rate;
+#[forbid(unsafe_code)]
 pub mod svrg;
+#[forbid(unsafe_code)]
 pub mod update;

@@ -21,6 +21,13 @@ const UNSAFE: [&str; 2] = ["simd/", "optim/kernel/"];
 
 /// Every source file below `src/`, by its path there.
 pub fn sources() -> Vec<(String, String)> {
+    let found = below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(found.len() > 100, "found the sources");
+    found
+}
+
+/// Every file below a folder, by its path there.
+fn below(root: &Path) -> Vec<(String, String)> {
     fn walk(folder: &Path, root: &Path, found: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -33,10 +40,8 @@ pub fn sources() -> Vec<(String, String)> {
             }
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
-    walk(&root, &root, &mut found);
-    assert!(found.len() > 100, "found the sources");
+    walk(root, root, &mut found);
     found
 }
 
@@ -121,8 +126,39 @@ fn modules_of_a_folder_make_no_circle() {
 
 #[test]
 fn unsafe_lives_in_two_folders() {
+    let says_unsafe =
+        |text: &str| code(text).any(|line| line.contains("unsafe") && !line.contains("forbid(unsafe_code)"));
     for (file, text) in sources() {
-        let blocks = code(&text).filter(|line| line.contains("unsafe {")).count();
-        assert!(blocks == 0 || UNSAFE.iter().any(|folder| file.starts_with(folder)), "unsafe in {file}");
+        let allowed = UNSAFE.iter().any(|folder| file.starts_with(folder));
+        assert!(allowed || !says_unsafe(&text), "unsafe in {file}");
     }
+    for crate_of in ["../lazyglm-cli/src", "../../python/src"] {
+        for (file, text) in below(&Path::new(env!("CARGO_MANIFEST_DIR")).join(crate_of)) {
+            assert!(!says_unsafe(&text), "unsafe in {crate_of}/{file}");
+        }
+    }
+}
+
+#[test]
+fn the_compiler_forbids_unsafe_code_outside_two_folders() {
+    let text_of = |wanted: &str| sources().into_iter().find(|(file, _)| file == wanted).unwrap().1;
+    for (file, but) in [("lib.rs", &["simd", "optim"][..]), ("optim/mod.rs", &["kernel"])] {
+        let text = text_of(file);
+        let (mut attributes, mut modules) = (Vec::new(), 0);
+        for line in code(&text) {
+            if line.starts_with("#[") {
+                attributes.push(line);
+                continue;
+            }
+            let attributes = std::mem::take(&mut attributes);
+            let Some((_, module)) = line.split_once("mod ") else { continue };
+            modules += 1;
+            let forbidden = attributes.contains(&"#[forbid(unsafe_code)]");
+            assert_eq!(forbidden, !but.contains(&module.trim_end_matches(';')), "{file}: {module}");
+        }
+        assert!(modules > but.len(), "{file}: found its modules");
+    }
+    let program =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../lazyglm-cli/src/main.rs"));
+    assert!(program.unwrap().contains("#![forbid(unsafe_code)]"));
 }

@@ -177,11 +177,12 @@ pub(super) fn write(
     input.threads = reader.limits.threads;
     let reading = input.reading.clone();
     let mut naming = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
-    let (mut outcome, mut rows) = (Ok(()), 0);
+    let (mut outcome, mut rows, mut unread) = (Ok(()), 0, Some((input, reader.absent)));
     let written = place.fill(|to| {
         let mut failed = None;
         let mut writer = CacheWriter::new(to, stamp.clone(), asked.clone(), reading.clone())?;
-        outcome = input.for_each_named(reader.absent, &mut naming, &mut |block| {
+        let Some((input, absent)) = unread.take() else { return Ok(()) }; // it is called once
+        outcome = input.for_each_named(absent, &mut naming, &mut |block| {
             rows += block.rows.len() as u64;
             if failed.is_none()
                 && let Err(e) = writer.push(block)
@@ -199,8 +200,29 @@ pub(super) fn write(
             _ => Err(io::Error::other("there is nothing to keep")),
         }
     });
+    let written = match (written, unread) {
+        (Err(e), Some(_)) if reader.alone => return Err(e),
+        // The cache could not even be begun, so no row was read yet.
+        (written, Some((input, absent))) => {
+            outcome = input.for_each_named(absent, &mut naming, &mut |block| {
+                rows += block.rows.len() as u64;
+                see(block)
+            });
+            written
+        }
+        (written, None) => written,
+    };
     outcome?;
-    let changed = written.is_ok() && stamp.is_some() && Stamp::of(path).ok() != stamp;
+    let (mut written, mut changed) = (written, false);
+    if written.is_ok() && stamp.is_some() {
+        match Stamp::of(path) {
+            Ok(now) => changed = Some(now) != stamp,
+            Err(e) => {
+                place.remove();
+                written = Err(e);
+            }
+        }
+    }
     let info = LoadInfo { reading, naming, order: None, notes: Vec::new() };
     Ok(WrittenCache { info, rows, written, changed })
 }

@@ -51,12 +51,14 @@ impl Numbers {
     /// ```
     /// use lazyglm::train::search::Numbers;
     /// assert_eq!(Numbers::between(1.0, 8.0, 4).values(), [1.0, 2.0, 4.0, 8.0]);
+    /// assert_eq!(Numbers::between(1e-300, 1e300, 3).values(), [1e-300, 1.0, 1e300]);
     /// ```
     pub fn between(low: f64, high: f64, count: usize) -> Numbers {
-        let step = |k: usize| match k {
-            0 => low,
-            k if k + 1 == count => high,
-            k => rounded(low * (high / low).powf(k as f64 / (count - 1) as f64)),
+        let step = |k: usize| match k as f64 / (count - 1) as f64 {
+            0.0 => low,
+            1.0 => high,
+            part if (high / low).is_finite() => rounded(low * (high / low).powf(part)),
+            part => rounded(low.powf(1.0 - part) * high.powf(part)), // the quotient overflows
         };
         Numbers { values: (0..count).map(step).collect() }
     }

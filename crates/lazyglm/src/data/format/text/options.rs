@@ -45,12 +45,37 @@ pub struct Text {
 /// assert_eq!(Text::default().words, Some(Grams { from: 1, to: 2 }), "single words and pairs");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenGrams")]
 pub struct Grams {
     /// The minimum length.
     pub from: usize,
     /// The maximum length.
     pub to: usize,
 }
+
+/// A range of lengths as a model or a cache has it, which anybody may have written.
+#[derive(Deserialize)]
+struct WrittenGrams {
+    from: usize,
+    to: usize,
+}
+
+impl TryFrom<WrittenGrams> for Grams {
+    type Error = String;
+
+    /// Accepts only lengths that the options accept: a text of n words has n²/2 sequences of any length.
+    fn try_from(WrittenGrams { from, to }: WrittenGrams) -> std::result::Result<Grams, String> {
+        match 1 <= from && from <= to && to <= CHARS {
+            true => Ok(Grams { from, to }),
+            false => Err(format!("lengths of n-grams are from 1 to {CHARS}")),
+        }
+    }
+}
+
+/// Maximum length of word n-grams.
+const WORDS: usize = 8;
+/// Maximum length of character n-grams.
+const CHARS: usize = 16;
 
 /// Treatment of capital letters.
 ///
@@ -146,8 +171,8 @@ pub(in crate::data::format) fn read(asked: &str) -> Result<Text> {
             return Err(Error::call(format!("text '{pair}' is no key=value"), hint));
         };
         match key {
-            "words" => text.words = grams(key, value, 8)?,
-            "chars" => text.chars = grams(key, value, 16)?,
+            "words" => text.words = grams(key, value, WORDS)?,
+            "chars" => text.chars = grams(key, value, CHARS)?,
             "case" => text.case = one_of(key, value, &[("lower", Case::Lower), ("keep", Case::Keep)])?,
             "value" => {
                 let all = [("tf", Worth::Tf), ("binary", Worth::Binary), ("sublinear", Worth::Sublinear)];
