@@ -49,7 +49,7 @@ PARAMETERS = {
     "scoring": "a scorer of scikit-learn by name, or a callable; None is minus the held-out loss, in scikit-learn's units",
     "choose": "'best', or 'one_se': the strongest penalty within one standard error of it",
     "max_features": "the largest number of features of the model, or None",
-    "multi_class": "more than two classes as one 'multinomial' model, or one model per class ('ovr'); 'auto': multinomial for log_loss with 'newton'",
+    "multi_class": "more than two classes as one 'multinomial' model, or one model per class ('ovr'); 'auto': multinomial for log_loss with 'newton'; SGDClassifier has no 'auto'",
     "halving": "drop hopeless penalties on the way ('sgd')",
     "schedule": "the rate over time: a schedule of the program ('sgd')",
 }

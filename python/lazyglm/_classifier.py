@@ -119,6 +119,9 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         the weights of the scaled features. ``coef_`` is in the units of the data.
     penalty_factor : array-like of shape (n_features,) or None, default=None
         A factor of the penalty for each feature (0: free); not for solver='sgd'.
+    multi_class : {'ovr', 'multinomial'}, default='ovr'
+        More than two classes are one model per class against the rest or, with loss='log_loss', one multinomial model (softmax). The
+        latter is for solver='sgd', which then copies the rows, finds its own rate and runs ``max_iter`` epochs, and for 'newton'.
     intercept_rate : float, default=1.0
         With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. Below 1, it begins at 1 and
         falls within some thousand rows. scikit-learn has 0.01 for sparse X, from the first row on.
@@ -153,7 +156,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
 
     loss_functions = CLASSIFIER_LOSSES
     _splitter = "StratifiedShuffleSplit"
-    _rules = {**CLASSIFIER_RULES, "n_jobs": _params.N_JOBS, **_params.COMMON}
+    _rules = {**CLASSIFIER_RULES, "n_jobs": _params.N_JOBS, **_params.COMMON, "multi_class": _params.one_of("ovr", "multinomial")}
 
     def __init__(
         self,
@@ -186,6 +189,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         scale: str | None = None,
         penalty_factor: Any = None,
         intercept_rate: float = 1.0,
+        multi_class: str = "ovr",
     ) -> None:
         self._keep(locals())
 

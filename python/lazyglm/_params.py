@@ -73,8 +73,15 @@ def _bound(value: Any) -> bool:
     return value is None or _is_real(value) or factors(value)
 
 
+def is_multinomial(estimator: Any) -> bool:
+    """Whether more than two classes are one model."""
+    return getattr(estimator, "multi_class", "ovr") == "multinomial"
+
+
 def goes_on(estimator: Any) -> bool:
-    """Whether ``partial_fit`` is there: with solver='sgd' alone."""
+    """Whether ``partial_fit`` is there: with solver='sgd' alone, and one model per class."""
+    if is_multinomial(estimator):
+        raise AttributeError("partial_fit is for multi_class='ovr'")
     if solver_of(estimator) != "sgd":
         raise AttributeError(f"partial_fit goes on row by row, for solver='sgd'; solver={estimator.solver!r} learns all rows at once")
     return True
@@ -142,6 +149,11 @@ def check(estimator: Any, rules: dict[str, Rule]) -> None:
         raise InvalidParameterError(f"penalty_factor is not for solver={estimator.solver!r}: use {names}")
     if solver != "sgd" and (estimator.early_stopping or estimator.average):
         raise InvalidParameterError(f"early_stopping and average are for solver='sgd', not for {estimator.solver!r}")
+    if is_multinomial(estimator):
+        if estimator.loss != "log_loss" or solver not in ("sgd", "newton", "auto"):
+            raise InvalidParameterError("multi_class='multinomial' is for loss='log_loss' and solver='sgd' or 'newton'")
+        if estimator.early_stopping or estimator.average:
+            raise InvalidParameterError("early_stopping and average are for multi_class='ovr'")
     if solver != "sgd":
         return
     if estimator.learning_rate == "optimal" and estimator.alpha == 0:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from lazyglm import _params
@@ -27,6 +29,11 @@ REGRESSOR_LOSSES = {
         *LOG_LINK,
     )
 }
+#: The losses whose steps grow with the error, so that they may diverge.
+SQUARED = ("squared_error", "squared_epsilon_insensitive")
+#: A run has diverged if its last epoch has so many times the loss of a constant.
+DIVERGED = 10.0
+
 REGRESSOR_RULES: dict[str, _params.Rule] = {
     "loss": _params.one_of(*REGRESSOR_LOSSES),
     "quantile": _params.real(0, 1, open_low=True, open_high=True),
@@ -160,6 +167,30 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         X, y, sample_weight = self._opened_again(X, y, sample_weight)
         X, y = validated(self, X, y, with_y=True, reset=first, y_numeric=True)
         return self._partial_fit(X, self._aim(X, y, sample_weight), first=first)
+
+    def _fit_online(self, X: Any, y: Any, aim: Aim, coef: Any, intercept: Any) -> None:
+        """The same at a rate that does not diverge: a tenth of ``eta0`` and so on, if it does."""
+        super()._fit_online(X, y, aim, coef, intercept)
+        if self.loss not in SQUARED or self.learning_rate not in ("constant", "invscaling", "adaptive"):
+            return
+        known = float(np.average((aim.targets - np.average(aim.targets, weights=aim.weights)) ** 2, weights=aim.weights)) / 2
+        first = self.loss_history_[-1]
+        try:
+            for power in range(1, 9):
+                if self.loss_history_[-1] <= DIVERGED * known:
+                    break
+                self._rate = float(self.eta0) / 10**power
+                super()._fit_online(X, y, aim, coef, intercept)
+            used = self._rate
+        finally:
+            self._rate = None
+        if used is not None:
+            warnings.warn(
+                f"SGD diverged at eta0={self.eta0:g}: the loss of its last epoch was {first:.3g}, and that of a constant is {known:.3g}. "
+                f"The model was trained with eta0={used:g} instead. Scale the features (scale='std'), or use solver='newton'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
         weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)

@@ -93,6 +93,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     _checks: dict[str, Any] = {}
     _splitter: str
     _learners: list[Learner]
+    _rate: float | None = None  # instead of ``eta0``, where that diverges
     _kind: str = "ovr"  # how several models belong together: 'ovr', 'softmax' or 'labels'
     _as_sets: bool = False  # whether labels are predicted as sets
     _thresholds: Any = 0.0  # the score above which a row has a label
@@ -186,7 +187,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         start = self._start(aim.models, X.shape[1], coef_init, intercept_init)
-        if _params.solver_of(self) == "sgd":
+        if _params.solver_of(self) == "sgd" and not (aim.models > 1 and _params.is_multinomial(self)):
             self._fit_online(X, y, aim, *start)
         else:
             self._fit_solver(X, aim, None if coef_init is None and intercept_init is None else start)
@@ -309,7 +310,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         options = {
             "loss": self._loss(),
             "learning_rate": self.learning_rate,
-            "eta0": float(self.eta0),
+            "eta0": float(self.eta0 if self._rate is None else self._rate),
             "alpha": float(self.alpha),
             "power_t": float(self.power_t),
             "epochs": int(epochs),
@@ -340,7 +341,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         self.validation_history_ = None if not self.early_stopping else held[0] if len(held) == 1 else held
 
     def _warn_after_fit(self) -> None:
-        if _params.solver_of(self) != "sgd":
+        if _params.solver_of(self) != "sgd" or self._kind == "softmax":
             return
         if self.tol is not None and self.n_iter_ == self.max_iter:
             warnings.warn(

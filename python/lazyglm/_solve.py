@@ -145,6 +145,12 @@ class Solving:
     def _tasks(self: Any, X: Any, aim: Any) -> Any:
         """A task for each model, and the number of the model in it: one for all, unless classes have weights of their own."""
         loss, rows = self._loss(), lent(X)
+        if aim.models > 1 and _params.is_multinomial(self):
+            weights = aim.weights
+            if aim.class_weights is not None:
+                weights = np.array(aim.class_weights)[aim.targets.astype(int)] * (1.0 if weights is None else weights)
+            yield Task(rows, aim.targets, weights, aim.offsets, loss, aim.models, "softmax", None), None
+            return
         if aim.class_weights is None:
             task = Task(rows, aim.targets, aim.weights, aim.offsets, loss, aim.models, "ovr", None)
             yield from ((task, k) for k in range(aim.models))
@@ -159,16 +165,20 @@ class Solving:
         for k, (task, head) in enumerate(self._tasks(scaled(X, factors), aim)):
             begin = None
             if start is not None:
-                begin = [(start[0][k] if factors is None else start[0][k] / factors, float(start[1][k]))]
+                whose = [k] if head is not None else range(aim.models)
+                begin = [(start[0][j] if factors is None else start[0][j] / factors, float(start[1][j])) for j in whose]
             asked = self._asked(task, columns, seed=seed, start=begin)
-            if self.tol is not None and _params.solver_of(self) in ("adagrad", "ftrl"):
+            if self.tol is not None and _params.solver_of(self) in ("adagrad", "ftrl", "sgd"):
                 asked["plateau"] = (float(self.tol), int(self.n_iter_no_change))
+            if _params.solver_of(self) == "sgd":  # a rate for any number of epochs
+                asked["schedule"] = "inverse-sqrt"
             with _show.watching(self, 1, _show.steps_of()) as watch:
                 found.append(trained(task, head, columns, asked, watch))
         warn_if_far(found, relative_gap(self.tol), stacklevel=4)
         self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "schedule": "cosine", "solver": self.solver}
         self._trained["offsets"] = aim.offsets is not None
         self._adopt(found, X.shape[0], self.precision == "f32", factors)
+        self._kind = "softmax" if aim.models > 1 and _params.is_multinomial(self) else "ovr"
 
     def _adopt(self: Any, found: Sequence[Found], rows: int, single: bool, factors: Any = None) -> None:
         """Takes over models that a solver has trained, one by one or all together."""
@@ -179,12 +189,13 @@ class Solving:
         self._kind = "ovr"
         self.n_iter_ = max(each.steps for each in found)
         self._learners = self._new_learners(coef, intercept, single, t=self.n_iter_ * rows, epochs=self.n_iter_)
-        self._looked, self._zeroed = Seen(), None
+        self._looked = Seen()
+        self._zeroed: list[Any] | None = None
         self.t_ = 1.0 + self.n_iter_ * rows
         self._history([(each.losses, []) for each in found], restart=True)
         self.dual_gap_ = _together([each.gap for each in found])
         reasons = [each.reason for each in found]
-        self.stop_reason_ = next((reason for reason in (*NOT_REACHED, "predicted_decrease") if reason in reasons), reasons[0])
+        self.stop_reason_: str | None = next((reason for reason in (*NOT_REACHED, "predicted_decrease") if reason in reasons), reasons[0])
 
     def duality_gap(self: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
         """The relative duality gap of the model on these rows: no weights have an objective that is lower by a larger share.

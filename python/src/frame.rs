@@ -13,7 +13,7 @@ type State<F, M> = ((f64, f64, bool), (bool, bool), (u64, f64), (f64, u64, u64),
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Lent<'py> = PyReadonlyArray1<'py, f64>;
 type FoldedState<A> = (A, [f64; 4], [f64; 4], u64, Option<Vec<u32>>);
-type MeanState<A> = ([A; 3], Vec<u32>, [f64; 4], u64, u64);
+type MeanState<A> = ([A; 3], [f64; 4], [u64; 3]);
 /// On its way out.
 pub type Kept<'py> = State<FoldedState<Array<'py>>, MeanState<Array<'py>>>;
 /// On its way back.
@@ -26,8 +26,8 @@ pub fn kept(weights: WeightsState, py: Python) -> (Option<FoldedState<Array>>, O
         WeightsState::Folded(FrameState { stored, totals, rebase, touched, alone }) => {
             (Some((array(stored), totals, rebase, touched, alone)), None)
         }
-        WeightsState::Averaged(AverageState { stored, sums, seen, lines, totals, steps, from }) => {
-            (None, Some(([stored, sums, lines].map(array), seen, totals, steps, from)))
+        WeightsState::Averaged(AverageState { stored, sums, lines, totals, since, steps, from }) => {
+            (None, Some(([stored, sums, lines].map(array), totals, [since, steps, from])))
         }
     }
 }
@@ -39,9 +39,9 @@ pub fn restored(folded: Option<FoldedState<Lent>>, mean: Option<MeanState<Lent>>
         (Some((stored, totals, rebase, touched, alone)), None) => {
             Ok(WeightsState::Folded(FrameState { stored: list(&stored)?, totals, rebase, touched, alone }))
         }
-        (None, Some(([stored, sums, lines], seen, totals, steps, from))) => {
+        (None, Some(([stored, sums, lines], totals, [since, steps, from]))) => {
             let [stored, sums, lines] = [list(&stored)?, list(&sums)?, list(&lines)?];
-            Ok(WeightsState::Averaged(AverageState { stored, sums, seen, lines, totals, steps, from }))
+            Ok(WeightsState::Averaged(AverageState { stored, sums, lines, totals, since, steps, from }))
         }
         _ => Err(raised(Error::call(
             "this is the state of another kind of learner",

@@ -3,17 +3,17 @@
 use crate::errors::{Pythons, raised};
 use crate::learner::Learner;
 use crate::matrix::{Changed, MatrixArrays};
-use lazyglm::loss::{self, Admits};
+use lazyglm::loss;
 use lazyglm::optim::resumable::Resumable;
 use lazyglm::optim::scikit_learn_rate::Rate;
-use lazyglm::problem::lent::Lent;
+use lazyglm::problem::lent::{Lent, check_targets};
 use lazyglm::problem::source::Sequence;
 use lazyglm::train::epoch_loop::Epochs;
 use lazyglm::train::plateau::{Course, EpochFigures, Plateau};
 use lazyglm::train::scikit_learn::{self, Class, against_rest, can_join};
 use lazyglm::train::side_by_side::{Look, side_by_side};
 use lazyglm::train::zeros::zeros;
-use lazyglm::{Error, Loss, Order, Parameter, Place, Precision, Result};
+use lazyglm::{Loss, Order, Parameter, Precision, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
@@ -43,6 +43,9 @@ impl Options {
     }
 }
 
+/// Running losses, held-out scores, and columns whose weights are to be zero.
+type Outcome = (Vec<f64>, Vec<f64>, Vec<u32>);
+
 /// Learners that go through the rows together, each with its number.
 type Unit<'l> = Vec<(usize, &'l mut Resumable)>;
 
@@ -62,7 +65,7 @@ pub fn learn(
     class_weights: Option<Vec<f64>>,
     options: Options,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<(Vec<f64>, Vec<f64>, Vec<u32>)>> {
+) -> PyResult<Vec<Outcome>> {
     let (changed, pythons) = (Changed::default(), Pythons::default());
     let slices = x.slices()?;
     let targets = y.as_slice()?;
@@ -82,7 +85,7 @@ pub fn learn(
                 let check = &check;
                 let lent = Lent { rows, columns, targets, weights, offsets, subset: None, check };
                 lent.check_lengths(matrix.rows())?;
-                let (subset, held_rows) = split(&lent, held_out)?;
+                let (subset, held_rows) = lent.split(held_out)?;
                 check_targets(targets, &*loss, held.len())?;
                 let call = Call {
                     options: &options,
@@ -101,45 +104,6 @@ pub fn learn(
     });
     let (courses, zeros) = courses.map_err(|error| pythons.or(error))?;
     Ok(courses.into_iter().zip(zeros).map(|(course, zeros)| (course.losses, course.scores, zeros)).collect())
-}
-
-/// The rows to learn, if not all, and those held out: rows of weight zero are as if absent.
-#[expect(clippy::type_complexity, reason = "two lists")]
-fn split(lent: &Lent, held_out: Option<&[bool]>) -> Result<(Option<Vec<u32>>, Option<Vec<u32>>)> {
-    let n = lent.targets.len();
-    if held_out.is_some_and(|held_out| held_out.len() != n) {
-        let what = format!("X has {n} rows, and the mask of held-out rows has another length");
-        return Err(Error::data(Place::file("y"), what, "give one entry per row"));
-    }
-    let present = |row: usize| lent.weights.is_none_or(|weights| weights[row] > 0.0);
-    let held = |row: usize| held_out.is_some_and(|held_out| held_out[row]);
-    let of = |wanted: bool| {
-        (0..n).filter(|&row| present(row) && held(row) == wanted).map(|row| row as u32).collect()
-    };
-    let rows: Option<Vec<u32>> = (held_out.is_some() || (0..n).any(|row| !present(row))).then(|| of(false));
-    if n == 0 || rows.as_ref().is_some_and(Vec::is_empty) {
-        let what = "there are no rows to learn, or all their weights are 0";
-        return Err(Error::data(Place::file("X"), what, "give some rows a weight above 0"));
-    }
-    Ok((rows, held_out.map(|_| of(true))))
-}
-
-/// Refuses targets that the loss does not admit.
-pub fn check_targets(targets: &[f64], loss: &dyn Loss, learners: usize) -> Result<()> {
-    let fits = |y: f64| match loss.admits() {
-        Admits::Classes => learners > 1 || y == 1.0 || y == -1.0,
-        Admits::Reals => y.is_finite(),
-        Admits::NonNegative => y.is_finite() && y >= 0.0,
-        Admits::Positive => y.is_finite() && y > 0.0,
-    };
-    match targets.iter().position(|&y| !fits(y)) {
-        None => Ok(()),
-        Some(row) => {
-            let what =
-                format!("loss '{}' does not admit the target {} of row {row}", loss.spec(), targets[row]);
-            Err(Error::data(Place::file("y"), what, "choose another loss, or check the targets"))
-        }
-    }
 }
 
 /// One call of `learn`, checked.

@@ -55,6 +55,7 @@ pub fn solve<'py>(
 /// The minimiser for each penalty of each sequence, from strong to weak: a list of `sequence`, `heads`, `gap`, `steps`,
 /// `stop`, and the held-out `losses` and minimisers of all splits (`of_splits`).
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "called from one place")]
 pub fn exact_path<'py>(
     py: Python<'py>,
     task: &mut Task,

@@ -5,11 +5,12 @@
 //! a process that Python forks later misses no threads.
 
 use crate::errors::{LOOK_EVERY, raised};
-use crate::learn::check_targets;
 use crate::matrix::{Changed, Matrix, MatrixArrays};
 use crate::model::kind;
+use lazyglm::problem::lent::check_targets;
 use lazyglm::problem::task::Sets;
 use lazyglm::search::strongest_l1;
+use lazyglm::train::plateau::RunningPlateau;
 use lazyglm::{
     Dataset, ElasticNet, Error, Features, Head, HeadKind, Labels, Method, Order, Precision, Result, Rows,
     Settings, Start, Targets, UpdateName, loss, objective, schedule,
@@ -44,27 +45,10 @@ pub struct Asked {
     threads: usize,
 }
 
-/// scikit-learn's stop rule on running losses; without a tolerance, it never stops.
-pub struct Plateau {
-    rule: Option<(f64, u64)>,
-    best: f64,
-    stalled: u64,
-}
-
-impl Plateau {
-    /// Whether the run has improved no more for some epochs, after this one.
-    pub fn stops(&mut self, loss: f64) -> bool {
-        let Some((tol, patience)) = self.rule else { return false };
-        self.stalled = if loss > self.best - tol { self.stalled + 1 } else { 0 };
-        self.best = self.best.min(loss);
-        self.stalled >= patience
-    }
-}
-
 impl Asked {
     /// The stop rule that was asked for.
-    pub fn plateau(&self) -> Plateau {
-        Plateau { rule: self.plateau, best: f64::INFINITY, stalled: 0 }
+    pub fn plateau(&self) -> RunningPlateau {
+        RunningPlateau::new(self.plateau)
     }
 
     /// The settings of the library.
@@ -157,7 +141,7 @@ impl Task {
                 let loss = loss::parse(loss)?;
                 let matrix = slices.checked(&changed)?;
                 matrix.check_lengths(targets, weights)?;
-                check_targets(targets, &*loss, heads)?;
+                check_targets(targets, &*loss, if labels.is_some() { 2 } else { heads })?;
                 let features = Features::columns_from(0, matrix.columns());
                 let several = heads > 1 || labels.is_some();
                 // Of several heads, `aim` sets the targets; until then, any two classes will do.

@@ -2,10 +2,12 @@
 
 import pickle
 import sys
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier as TheirClassifier
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -117,3 +119,30 @@ def test_n_jobs_is_for_regressors_too():
     one, two = (SGDRegressor(solver="newton", n_jobs=jobs, alpha=0.1).fit(X, y) for jobs in (1, 2))
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-6)
     assert ElasticNetRegressorCV(alphas=3, cv=2, n_jobs=2).fit(X, y).best_estimator_.n_jobs == 2
+
+
+def test_a_regression_that_diverges_says_so_and_is_trained_slower():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 10)) * 30
+    y = X @ rng.normal(size=10)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = SGDRegressor(random_state=0).fit(X, y)
+    words = [str(warning.message) for warning in caught if warning.category is ConvergenceWarning]
+    assert any("diverged at eta0=0.01" in text and "trained with eta0=" in text for text in words)
+    assert model.score(X, y) > 0.9 and model.eta0 == 0.01
+
+
+def test_softmax_is_trained_by_steps_and_to_the_optimum():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 10))
+    y = (X @ rng.normal(size=(10, 3)) + 0.3 * rng.normal(size=(400, 3))).argmax(axis=1)
+    exact = ElasticNetClassifier(alpha=1e-2, l1_ratio=0.15).fit(X, y)
+    for solver in ("sgd", "newton"):
+        model = SGDClassifier("log_loss", penalty="elasticnet", alpha=1e-2, multi_class="multinomial", solver=solver, max_iter=50, random_state=0)
+        model.fit(X, y)
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+        np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=0.15 if solver == "sgd" else 1e-3)
+        assert not hasattr(model, "partial_fit")
+    with pytest.raises(ValueError, match="multinomial.*log_loss"):
+        SGDClassifier("hinge", multi_class="multinomial").fit(X, y)

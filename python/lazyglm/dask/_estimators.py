@@ -37,6 +37,7 @@ UNUSED: dict[str, Any] = {
     "scale": None,
     "penalty_factor": None,
     "intercept_rate": 1.0,
+    "multi_class": "ovr",
 }
 #: Those of the rate, which comes from the data: words, and no error.
 OF_THE_RATE = ("learning_rate", "eta0", "power_t")
@@ -64,8 +65,9 @@ class DaskLinear:
         if self.penalty == "elasticnet" and self.l1_ratio is None:
             raise ValueError("l1_ratio must be set when penalty is 'elasticnet'")
         for name, only in UNUSED.items():
-            if getattr(self, name) is not only and not np.array_equal(getattr(self, name), only):
-                raise ValueError(f"{name}={getattr(self, name)!r} has no meaning over partitions: leave it at {only!r}")
+            given = getattr(self, name, only)  # numbers have no classes
+            if given is not only and not np.array_equal(given, only):
+                raise ValueError(f"{name}={given!r} has no meaning over partitions: leave it at {only!r}")
         usual = self._base()
         for name in OF_THE_RATE:
             if getattr(self, name) != getattr(usual, name):
@@ -196,7 +198,7 @@ class DaskSGDClassifier(DaskLinear, SGDClassifier):
         eta0: float = 0.01, power_t: float = 0.5, early_stopping: bool = False, validation_fraction: float = 0.1,
         n_iter_no_change: int = 5, class_weight: dict[Any, float] | str | None = None, warm_start: bool = False,
         average: bool | int = False, method: str = "fobos", precision: str | None = None, progress: bool = False,
-        scale: str | None = None, penalty_factor: Any = None, intercept_rate: float = 1.0,
+        scale: str | None = None, penalty_factor: Any = None, intercept_rate: float = 1.0, multi_class: str = "ovr",
         client: Any = None, solver: str = "rounds", checkpoint: Any = None, timeout: float = 3600.0,
     ) -> None:  # fmt: skip
         self._keep(locals())

@@ -4,6 +4,7 @@
 //! not copied as a whole: some thousand rows are, over and over, into the same memory.
 
 use crate::data::rows::{RowsRef, Value};
+use crate::problem::loss::{Admits, Loss};
 use crate::problem::source::{Batch, See, Sequence, Source};
 use crate::problem::task::TargetsRef;
 use crate::util::error::{Error, Place, Result};
@@ -102,6 +103,50 @@ impl Lent<'_> {
                 let what = format!("the weight of row {row} is negative or not finite");
                 Err(Error::data(Place::file("sample_weight"), what, "give numbers from 0 up"))
             }
+        }
+    }
+}
+
+/// The rows to learn, if not all of them, and the rows held out, if there are any.
+pub type SplitRows = (Option<Vec<u32>>, Option<Vec<u32>>);
+
+impl Lent<'_> {
+    /// Splits the rows by a mask of those held out. Rows of weight zero are as if absent.
+    pub fn split(&self, held_out: Option<&[bool]>) -> Result<SplitRows> {
+        let n = self.targets.len();
+        if held_out.is_some_and(|held_out| held_out.len() != n) {
+            let what = format!("X has {n} rows, and the mask of held-out rows has another length");
+            return Err(Error::data(Place::file("y"), what, "give one entry per row"));
+        }
+        let present = |row: usize| self.weights.is_none_or(|weights| weights[row] > 0.0);
+        let held = |row: usize| held_out.is_some_and(|held_out| held_out[row]);
+        let of = |wanted: bool| {
+            (0..n).filter(|&row| present(row) && held(row) == wanted).map(|row| row as u32).collect()
+        };
+        let rows: Option<Vec<u32>> =
+            (held_out.is_some() || (0..n).any(|row| !present(row))).then(|| of(false));
+        if n == 0 || rows.as_ref().is_some_and(Vec::is_empty) {
+            let what = "there are no rows to learn, or all their weights are 0";
+            return Err(Error::data(Place::file("X"), what, "give some rows a weight above 0"));
+        }
+        Ok((rows, held_out.map(|_| of(true))))
+    }
+}
+
+/// Rejects targets that the loss does not admit. Of several models, targets are numbers of classes.
+pub fn check_targets(targets: &[f64], loss: &dyn Loss, models: usize) -> Result<()> {
+    let fits = |y: f64| match loss.admits() {
+        Admits::Classes => models > 1 || y == 1.0 || y == -1.0,
+        Admits::Reals => y.is_finite(),
+        Admits::NonNegative => y.is_finite() && y >= 0.0,
+        Admits::Positive => y.is_finite() && y > 0.0,
+    };
+    match targets.iter().position(|&y| !fits(y)) {
+        None => Ok(()),
+        Some(row) => {
+            let what =
+                format!("loss '{}' does not admit the target {} of row {row}", loss.spec(), targets[row]);
+            Err(Error::data(Place::file("y"), what, "choose another loss, or check the targets"))
         }
     }
 }

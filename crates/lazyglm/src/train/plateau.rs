@@ -216,3 +216,25 @@ impl<M: Models> StopRule<M> for Run<'_> {
         self.rule.diverged(at, place, self.epochs.before + epoch)
     }
 }
+
+/// The same rule on running losses alone, for a run that can only be interrupted.
+pub struct RunningPlateau {
+    rule: Option<(f64, u64)>,
+    best: f64,
+    stalled: u64,
+}
+
+impl RunningPlateau {
+    /// The improvement that counts, and the epochs without one before the end; `None` never stops.
+    pub fn new(rule: Option<(f64, u64)>) -> RunningPlateau {
+        RunningPlateau { rule, best: f64::INFINITY, stalled: 0 }
+    }
+
+    /// Whether to stop after an epoch with this running loss.
+    pub fn stops(&mut self, loss: f64) -> bool {
+        let Some((tol, patience)) = self.rule else { return false };
+        self.stalled = if loss > self.best - tol { self.stalled + 1 } else { 0 };
+        self.best = self.best.min(loss);
+        self.stalled >= patience
+    }
+}

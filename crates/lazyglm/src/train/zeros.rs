@@ -22,7 +22,7 @@ const TIMES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 const ROUNDS: usize = 3;
 
 /// The columns whose weights are to be zero, ascending: none if that does not lower the objective. Takes two passes over the rows or
-/// more, and calls `look` between tests.
+/// more, and calls `look` between batches.
 pub fn zeros(
     loss: &dyn Loss,
     lent: &Lent,
@@ -34,8 +34,7 @@ pub fn zeros(
     let mut fewer = weights.to_vec();
     if penalty.l1 > 0.0 {
         for _ in 0..ROUNDS {
-            look()?;
-            if !once(loss, lent, penalty, &mut fewer, bias)? {
+            if !once(loss, lent, penalty, &mut fewer, bias, look)? {
                 break;
             }
         }
@@ -51,10 +50,11 @@ fn once(
     penalty: ElasticNet,
     weights: &mut Vec<f64>,
     bias: f64,
+    look: Look,
 ) -> Result<bool> {
     for times in TIMES {
         let mut gradient = vec![0.0; weights.len()];
-        let before = sum_of_losses(loss, lent, weights, bias, &mut |rows, i, score, slope| {
+        let before = sum_of_losses(loss, lent, weights, bias, look, &mut |rows, i, score, slope| {
             rows.for_each(i, |j, x| {
                 if weights[j] != 0.0 {
                     gradient[j] += slope(score - times * weights[j] * x) * x;
@@ -67,7 +67,7 @@ fn once(
         if fewer == *weights {
             return Ok(false);
         }
-        let after = sum_of_losses(loss, lent, &fewer, bias, &mut |_, _, _, _| {})?;
+        let after = sum_of_losses(loss, lent, &fewer, bias, look, &mut |_, _, _, _| {})?;
         if after / n + penalty.value(&fewer) <= before / n + penalty.value(weights) {
             *weights = fewer;
             return Ok(true);
@@ -79,10 +79,18 @@ fn once(
 /// Called with a batch of rows, a row, its score, and the weighted derivative of its loss as a function of the score.
 type SeeRow<'a> = &'a mut dyn FnMut(crate::data::rows::RowsRef, usize, f64, &dyn Fn(f64) -> f64);
 
-/// The sum of the weighted losses of all rows; calls `see` for each row.
-fn sum_of_losses(loss: &dyn Loss, lent: &Lent, weights: &[f64], bias: f64, see: SeeRow) -> Result<f64> {
+/// The sum of the weighted losses of all rows; calls `see` for each row, and `look` between batches.
+fn sum_of_losses(
+    loss: &dyn Loss,
+    lent: &Lent,
+    weights: &[f64],
+    bias: f64,
+    look: Look,
+    see: SeeRow,
+) -> Result<f64> {
     let mut sum = 0.0;
     lent.pass(&mut |batch| {
+        look()?;
         let examples = batch.examples();
         for i in batch.order.iter().map(|&i| i as usize) {
             let score = examples.score(i, weights, bias);

@@ -109,15 +109,15 @@ where
 pub struct AverageState {
     /// The stored magnitudes, one per weight.
     pub stored: Vec<f64>,
-    /// The sum of each weight over the steps covered so far.
+    /// The sum of each weight over the steps covered so far, less what its stored magnitude has in the sums of the table.
     pub sums: Vec<f64>,
-    /// For each weight, the line of the table up to which its sum is complete.
-    pub seen: Vec<u32>,
-    /// The lines of the table, five numbers each: a debt, and the sums of scales and of debts with their
+    /// The lines of the table and the present one, five numbers each: a debt, and the sums of scales and of debts with their
     /// compensation terms.
     pub lines: Vec<f64>,
     /// Stretch and debt, each with its compensation term.
     pub totals: [f64; 4],
+    /// Number of steps since the sums restarted.
+    pub since: u64,
     /// Number of steps done.
     pub steps: u64,
     /// Number of steps that the average omits.
@@ -131,9 +131,9 @@ impl Averaged {
         AverageState {
             stored: self.cells.iter().map(|cell| cell.stored).collect(),
             sums: self.cells.iter().map(|cell| cell.sum).collect(),
-            seen: self.cells.iter().map(|cell| cell.seen).collect(),
-            lines: self.lines.iter().flat_map(numbers).collect(),
+            lines: self.lines.iter().chain([&self.now]).flat_map(numbers).collect(),
             totals: self.ledger.totals(),
+            since: self.since,
             steps: self.steps,
             from: self.from,
         }
@@ -145,17 +145,16 @@ impl Averaged {
     /// use lazyglm::{ElasticNet, Method, optim::kernel::Averaged};
     /// let penalty = ElasticNet::new(0.25, 0.0).unwrap();
     /// let mut frozen = Averaged::new(vec![1.0], penalty, Method::Fobos, 0).state();
-    /// frozen.seen[0] = 9;
-    /// assert!(Averaged::from_state(frozen, penalty, Method::Fobos).is_err(), "there is no line 9");
+    /// frozen.sums.push(0.0);
+    /// assert!(Averaged::from_state(frozen, penalty, Method::Fobos).is_err(), "there is one weight");
     /// ```
     pub fn from_state(frozen: AverageState, penalty: ElasticNet, method: Method) -> Result<Averaged> {
-        let AverageState { stored, sums, seen, lines, totals, steps, from } = frozen;
+        let AverageState { stored, sums, lines, totals, since, steps, from } = frozen;
         let (lines, rest) = lines.as_chunks::<5>();
         let finite =
             stored.iter().chain(&sums).chain(&totals).chain(lines.as_flattened()).all(|x| x.is_finite());
-        let lengths = stored.len() == sums.len() && stored.len() == seen.len() && rest.is_empty();
-        let known = seen.iter().all(|&line| (line as usize) < lines.len()) && !lines.is_empty();
-        if !finite || !lengths || !known || totals[0] < 1.0 || totals[2] < 0.0 {
+        let lengths = stored.len() == sums.len() && rest.is_empty();
+        if !finite || !lengths || totals[0] < 1.0 || totals[2] < 0.0 {
             return Err(no_state());
         }
         let line = |&[debt, a, b, c, d]: &[f64; 5]| Line {
@@ -163,11 +162,12 @@ impl Averaged {
             scales: Double { sum: a, rest: b },
             debts: Double { sum: c, rest: d },
         };
-        let lines = lines.iter().map(line).collect();
+        let mut lines: Vec<Line> = lines.iter().map(line).collect();
+        let now = lines.pop().ok_or_else(no_state)?;
         let ledger = Ledger::new(penalty, method).with_totals(totals);
-        let cells = stored.into_iter().zip(sums).zip(seen);
-        let cells = cells.map(|((stored, sum), seen)| Cell { stored, sum, seen }).collect();
-        Ok(Averaged { cells, lines, ledger, steps, from })
+        let cells = stored.into_iter().zip(sums).map(|(stored, sum)| Cell { stored, sum }).collect();
+        let frame = now.frame(ledger.stretch());
+        Ok(Averaged { cells, now, frame, lines, ledger, since, steps, from })
     }
 }
 
