@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazyglm._core import load_model, read_file, save_model, score_file
 from lazyglm._data import by_model, is_path
+from lazyglm._frames import TARGET, arrow_file, is_table
 
 #: Weights of a file of features by number are put into an array of this many at most.
 MOST = 1 << 28
@@ -72,6 +73,8 @@ class ModelFile:
     def _opened(self: Any, X: Any, y: Any, sample_weight: Any, target: str | None = None) -> tuple[Any, Any, Any]:
         """If X is a path: what is in the file. How it was read is kept, so that new files are read alike."""
         self._reading = None
+        if is_table(X):
+            return self._opened_table(X, y), y, sample_weight
         if not is_path(X):
             if target is not None:
                 raise ValueError("target names a column of a file: give it if X is the path of one")
@@ -81,6 +84,15 @@ class ModelFile:
         data = read(X, target=target)
         self._reading = {"reading": data.reading, "base": data.index_base, "names": data.feature_names, "target": target}
         return data.X, data.y, data.sample_weight if sample_weight is None else sample_weight
+
+    def _opened_table(self: Any, X: Any, y: Any) -> Any:
+        """The features of a frame. How its columns were read is kept, so that further frames and files are read alike."""
+        if y is None:
+            raise ValueError("y must be given with a frame: it is not a column of X")
+        with arrow_file(X) as path:
+            data = read(path, target=TARGET)
+        self._reading = {"reading": data.reading, "base": data.index_base, "names": data.feature_names, "target": TARGET}
+        return data.X
 
     def _opened_again(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """The same for more rows: a further file has the columns of the first one, and what is new in it is left out."""
@@ -167,11 +179,33 @@ class ModelFile:
             raise ValueError("a model with limits of predictions or thresholds of labels is written by the program alone: copy its file")
         save_model(os.fspath(path), self._linear(index_base))
 
+    def weights_frame(self: Any) -> Any:
+        """The weights that are not zero by the names of their features: a pandas Series, the largest first.
+
+        More than two classes and labels have a column each, in a frame.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else by_model(self.coef_)
+        reading = getattr(self, "_reading", None)
+        names = reading["names"] if reading else None
+        names = getattr(self, "feature_names_in_", None) if names is None else names
+        kept = np.flatnonzero(np.any(coef != 0, axis=0))
+        kept = kept[np.argsort(-np.abs(coef[:, kept]).max(axis=0), kind="stable")] if len(kept) else kept
+        index = pd.Index(kept if names is None else [str(names[j]) for j in kept], name="feature")
+        if len(coef) == 1:
+            return pd.Series(coef[0, kept], index=index, name="weight")
+        return pd.DataFrame(coef[:, kept].T, index=index, columns=[str(name) for name in self.classes_])
+
     def _score_file(self: Any, X: Any) -> Any:
         """The scores of the rows of a file, or of texts."""
         model = self._linear(1) if self._file_bytes is None else self._file_bytes
         if is_path(X):
             return score_file(os.fspath(X), model).reshape(-1, np.size(self.intercept_))
+        if is_table(X):
+            with arrow_file(X) as path:
+                return score_file(path, model).reshape(-1, np.size(self.intercept_))
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "texts.tsv"
             file.write_text("".join(f"\t{' '.join(text.split())}\n" for text in X), encoding="utf-8")

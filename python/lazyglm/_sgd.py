@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
 from lazyglm._core import Learner, learn, score_rows, scores
+from lazyglm._frames import is_table
 from lazyglm._data import by_model, is_path, is_texts, lent, offsets_of, scaled, validated
 from lazyglm._files import ModelFile
 from lazyglm._plots import Plots
@@ -382,7 +383,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
 
     def _bare_scores(self, X: Any) -> Any:
         check_is_fitted(self)
-        if is_path(X) or (self._is_text() and is_texts(X)):
+        if is_path(X) or is_table(X) or (self._is_text() and is_texts(X)):
             return self._score_file(X)
         X = validated(self, X, with_y=False, reset=False)
         coef, rows = self.coef_, lent(X)

@@ -106,7 +106,6 @@ impl State for Cell {
     fn fields(&mut self, fields: &mut Fields) {
         self.stored.fields(fields);
         self.sum.fields(fields);
-        self.seen.fields(fields);
     }
 }
 
@@ -200,11 +199,12 @@ impl Averaged {
 impl Update for Averaged {
     fn fields(&mut self, fields: &mut Fields) {
         fields.fixed(&mut self.cells);
+        self.now.fields(fields);
         self.lines.fields(fields);
         self.ledger.fields(fields);
+        self.since.fields(fields);
         self.steps.fields(fields);
-        let lines = self.lines.len();
-        fields.require(lines > 0 && self.cells.iter().all(|cell| (cell.seen as usize) < lines));
+        self.frame = self.now.frame(self.ledger.stretch());
     }
 
     fn score<V: Value>(&mut self, row: Row<V>) -> f64 {

@@ -27,6 +27,7 @@ mod model;
 mod optimality;
 mod point;
 mod preconditioner;
+mod small;
 mod sweep;
 mod working_set;
 

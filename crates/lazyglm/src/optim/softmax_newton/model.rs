@@ -180,6 +180,11 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
     /// sweeps alone, which may be slow: it also runs conjugate gradients on the face.
     pub fn solve(&mut self, last: f64, surely: bool) {
         let little = if last > FAR { FAR_LITTLE } else { LITTLE };
+        if self.minimise_if_small() {
+            self.compute_scores();
+            self.predicted = self.predicted_decrease();
+            return;
+        }
         if self.all {
             self.minimise_all(last);
             self.predicted = self.predicted_decrease();
