@@ -96,7 +96,7 @@ fn a_feature_never_seen_is_noted_and_refused_by_strict_with_its_name_and_place()
         folder.ok(&format!("train {train} -o m"));
         let told = folder.ok(&format!("predict m {predict}")).stderr;
         assert!(
-            told.contains(&format!("{values} values")) && told.contains(&format!("them {unseen}:")),
+            told.contains(&format!("{values} values")) && told.contains(&format!("them '{unseen}':")),
             "{told}"
         );
         let parts = [format!("{predict}:{line}"), format!("feature {unseen} never occurred")];

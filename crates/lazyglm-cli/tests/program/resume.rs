@@ -167,19 +167,19 @@ fn a_signal_saves_the_checkpoint_and_tells_how_to_resume() {
 #[test]
 fn a_checkpoint_of_other_data_or_settings_is_refused_and_so_is_a_damaged_one() {
     let folder = folder();
-    let line = "train two.svm --solver sgd --epochs 200 --checkpoint c --every 0s";
+    let line = "train two.svm --solver sgd --epochs 200000 --checkpoint c --every 0s";
     assert!(kill_after(start(&folder, line), Duration::from_millis(600)), "it takes longer");
     assert!(folder.path("c").exists());
     let kept = folder.read("c");
     let resume = |line: &str| format!("{line} --resume");
     folder.refuses(
-        &resume("train numbers.svm --loss squared --solver sgd --epochs 200 --checkpoint c"),
+        &resume("train numbers.svm --loss squared --solver sgd --epochs 200000 --checkpoint c"),
         2,
         &["other settings", "loss"],
     );
     folder.refuses(&resume(&line.replace("two.svm", "large.svm")), 2, &["c is of a run on other data"]);
-    let other = line.replace("--epochs 200", "--epochs 201");
-    folder.refuses(&resume(&other), 2, &["other settings", "epochs: 200", "epochs: 201"]);
+    let other = line.replace("--epochs 200000", "--epochs 200001");
+    folder.refuses(&resume(&other), 2, &["other settings", "epochs: 200000", "epochs: 200001"]);
     folder.refuses(line, 2, &["there is a checkpoint in c already"]);
     for place in [0, 30, kept.len() / 2, kept.len() - 1] {
         let mut damaged = kept.clone();

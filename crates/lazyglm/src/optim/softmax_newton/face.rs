@@ -72,19 +72,6 @@ impl<V: Value> QuadraticModel<'_, V> {
         self.m = self.own_scores(&self.t);
     }
 
-    /// Computes t and m of the current point.
-    pub(super) fn compute_scores(&mut self) {
-        let mut vector = vec![[0.0f32; WIDE]; self.newton.blocks];
-        vector.as_flattened_mut().iter_mut().zip(&self.bias).for_each(|(v, b)| *v = *b as f32);
-        let change =
-            |(to, from): (&Block<f64>, &Block<f64>)| std::array::from_fn(|l| (to[l] - from[l]) as f32);
-        let moves: Vec<Block<f32>> = self.to.iter().zip(&self.from).map(change).collect();
-        let mut t = vector.repeat(self.m.len());
-        add_columns(self.columns, &self.set, &moves, &mut t);
-        self.m = self.own_scores(&t);
-        self.t = t;
-    }
-
     /// Moves towards the minimum of Q among points with the same signs, as far as Q decreases. Returns the
     /// decrease of Q.
     pub(super) fn minimise_on_face(&mut self) -> f64 {

@@ -181,8 +181,6 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
     pub fn solve(&mut self, last: f64, surely: bool) {
         let little = if last > FAR { FAR_LITTLE } else { LITTLE };
         if self.minimise_if_small() {
-            self.compute_scores();
-            self.predicted = self.predicted_decrease();
             return;
         }
         if self.all {

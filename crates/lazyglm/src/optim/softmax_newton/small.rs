@@ -11,6 +11,7 @@
 
 use super::lanes::WIDE;
 use super::model::QuadraticModel;
+use super::sweep::FLAT;
 use crate::data::rows::Value;
 use crate::optim::newton::shrunk;
 
@@ -19,11 +20,14 @@ const MOST: usize = 320;
 /// Largest number of multiplications for the matrix.
 const EFFORT: usize = 60_000_000;
 /// Added to the diagonal, relative to it: equal moves of all classes change nothing, so A is singular.
-const RIDGE: f64 = 1e-11;
+const RIDGE: f64 = 1e-10;
 /// Largest number of rounds of a sweep and a step on the face.
 const ROUNDS: usize = 200;
 /// The gain of a round, relative to all gains, at which the minimum is reached.
 const LITTLE: f64 = 1e-9;
+
+/// Number of rounds of little gain in a row that end the minimisation: one may end at once where a number meets zero.
+const ENOUGH: usize = 2;
 
 /// The quadratic model as numbers in a row: class k of feature f at f·K + k, the biases last.
 struct Small {
@@ -43,7 +47,7 @@ impl<V: Value> QuadraticModel<'_, V> {
             return false;
         }
         let mut small = self.small(size);
-        small.minimise(if self.newton.problem.bias { size } else { size - count });
+        self.predicted = small.minimise(if self.newton.problem.bias { size } else { size - count });
         for (at, v) in small.v[..self.set.len() * count].chunks(count).enumerate() {
             for (k, v) in v.iter().enumerate() {
                 self.to[at * self.newton.blocks + k / WIDE][k % WIDE] = *v;
@@ -107,12 +111,7 @@ impl<V: Value> QuadraticModel<'_, V> {
             found.push((self.set.len(), 1.0)); // the bias
             let [h, p] =
                 [&self.curvature.h, &self.curvature.p].map(|of| of[i * blocks..][..blocks].as_flattened());
-            for k in 0..count {
-                for other in 0..count {
-                    hessian[k * count + other] = -f64::from(p[k]) * f64::from(p[other]);
-                }
-                hessian[k * count + k] += f64::from(h[k]);
-            }
+            fill_hessian(&h[..count], &p[..count], &mut hessian);
             for &(one, x) in &found {
                 for &(other, y) in found.iter().filter(|(other, _)| *other <= one) {
                     for k in 0..count {
@@ -129,17 +128,32 @@ impl<V: Value> QuadraticModel<'_, V> {
     }
 }
 
+/// The matrix diag(h) − ppᵀ of a row, as the Laplacian of a graph and what the guard adds. Rounding of h and p must not
+/// make it indefinite: equal moves of all classes have no curvature, and a step along them would have no end.
+fn fill_hessian(h: &[f32], p: &[f32], hessian: &mut [f64]) {
+    let (count, sum) = (p.len(), p.iter().map(|p| f64::from(*p)).sum::<f64>());
+    for (k, (h, own)) in h.iter().zip(p).map(|(h, p)| (f64::from(*h), f64::from(*p))).enumerate() {
+        let line = &mut hessian[k * count..][..count];
+        line.iter_mut().zip(p).for_each(|(out, other)| *out = -own * f64::from(*other));
+        let others = -(line.iter().sum::<f64>() - line[k]);
+        let guard = h - own * sum;
+        line[k] = others + if guard > 1e-6 * h { guard } else { 0.0 };
+    }
+}
+
 impl Small {
-    /// Minimises Q over the first numbers.
-    fn minimise(&mut self, free: usize) {
-        let mut all = 0.0;
+    /// Minimises Q over the first numbers, and returns its decrease.
+    fn minimise(&mut self, free: usize) -> f64 {
+        let (mut all, mut little) = (0.0, 0);
         for _ in 0..ROUNDS {
             let gain = self.sweep(free) + self.step_on_face(free);
             all += gain;
-            if !(gain > LITTLE * all) {
-                return;
+            little = if gain > LITTLE * all { 0 } else { little + 1 };
+            if little == ENOUGH {
+                break;
             }
         }
+        all
     }
 
     /// Moves a number, and returns the decrease of Q.
@@ -157,11 +171,13 @@ impl Small {
         let mut gain = 0.0;
         for j in 0..free {
             let second = self.a[j * self.v.len() + j];
-            if second > 0.0 {
-                let new = shrunk(self.v[j] - self.slope[j] / second, self.l1[j] / second, self.range[j]);
-                if new != self.v[j] {
-                    gain += self.move_to(j, new);
-                }
+            if second <= 0.0 && self.slope[j].abs() >= self.l1[j] {
+                continue; // no curvature, and no reason to go to zero: it stays
+            }
+            let second = second.max(FLAT);
+            let new = shrunk(self.v[j] - self.slope[j] / second, self.l1[j] / second, self.range[j]);
+            if new != self.v[j] {
+                gain += self.move_to(j, new);
             }
         }
         gain

@@ -13,7 +13,7 @@ use crate::simd::Work;
 /// Largest number of classes of a feature whose weights move one at a time.
 const FEW: usize = 3;
 /// Replaces a second derivative of zero, which occurs if all rows of a column are saturated.
-const FLAT: f64 = 1e-12;
+pub(super) const FLAT: f64 = 1e-12;
 
 /// One sweep over the features of the set. Features whose weights stay at zero become inactive.
 pub(super) struct Sweep<'s, 'm, V> {

@@ -261,7 +261,7 @@ mod tests {
         fn no_threshold_has_a_larger_sure_gain(scored in scored(), f1 in 0.01f64..1.0, common in -2.0f64..2.0) {
             let gain = |at: f64| sure_gain(counted(&scored, common), counted(&scored, at), f1);
             let own = own_threshold(&mut scored.clone(), common, f1);
-            let best = (-40..40).map(|t| gain(f64::from(t) / 8.0 - 1e-3)).fold(0.0, f64::max);
+            let best = (-40..=40).map(|t| gain(f64::from(t) / 8.0 - 1e-3)).fold(0.0, f64::max);
             prop_assert!(own.is_finite() && (gain(own) - best).abs() < 1e-9);
         }
 
