@@ -144,6 +144,14 @@ class Chosen(_params.Estimator):
     def _targets_of(self, path: Any) -> Any:
         return self._found_model._targets_of(path)
 
+    def weights_frame(self) -> Any:
+        """The weights that are not zero by the names of their features: a pandas Series, the largest first.
+
+        More than two classes and labels have a column each, in a frame.
+        """
+        check_is_fitted(self)
+        return self._found_model.weights_frame()
+
     def save(self, path: Any, *, index_base: int = 1) -> None:
         """Writes the program's model file. Without feature names, column j is feature j + ``index_base``."""
         check_is_fitted(self)

@@ -292,9 +292,11 @@ def test_progress_is_shown_round_by_round(client, data, monkeypatch):
 
     class Bar:
         def __init__(self, total):
+            self.total, self.n = total, 0
             shown.append(total)
 
         def update(self, by):
+            self.n += by
             shown.append(by)
 
         def set_postfix(self, **figures):
@@ -305,7 +307,7 @@ def test_progress_is_shown_round_by_round(client, data, monkeypatch):
 
     monkeypatch.setattr("lazyglm._show._bar", Bar)
     DaskSGDClassifier(**NET, max_iter=2, tol=None, client=client, progress=True).fit(*blocks(*data, 2))
-    assert shown == [2, *[1, ["nonzeros", "objective"]] * 2, "closed"]
+    assert shown == [2, *[1, ["nonzeros", "objective"]] * 2, 0, "closed"]
 
 
 def test_files_are_partitions(client, data, tmp_path):

@@ -48,7 +48,7 @@ def test_every_frame_library_gives_the_same_scores(houses, estimator):
         options |= {"loss": "log_loss", "alpha": 1e-3}
     model = estimator(**options).fit(frame, kinds)
     scores = model.decision_function(frame)
-    assert model.score(frame, kinds) > 0.8
+    assert model.score(frame, kinds) > 0.7
     for other in (pl.from_pandas(frame), pa.Table.from_pandas(frame)):
         again = estimator(**options).fit(other, kinds)
         np.testing.assert_array_equal(again.decision_function(frame), scores)
