@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`.
-.PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet fuzz-coverage fuzz-seeds sanitize audit bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
+.PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet fuzz-coverage fuzz-seeds sanitize audit bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-default-time bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
 	bench-test kill-test planted-bugs clean
 
 PYTHON ?= python3
@@ -15,6 +15,7 @@ demo:                   ## build, then show the main job on made data
 
 test:                   ## everything the gate checks
 	$(PYTHON) tools/dependencies --check
+	$(PYTHON) tools/audit
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
@@ -146,6 +147,10 @@ bench-rates: build $(BENCH_ENV)/ready   ## how good the rate is that --eta0 auto
 bench-defaults: build $(BENCH_ENV)/ready  ## no flags at all against the best of a wide grid, and other tools' defaults; DATA=DIR SETS=a,b; long
 	$(BENCH_ENV)/bin/python -m bench.defaults --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" $(if $(SETS),--sets $(SETS)) $(if $(WIDE),--wide)
 
+bench-default-time: build $(BENCH_ENV)/ready  ## seconds and held-out loss of no flags, by turns with VW's and scikit-learn's defaults; DATA=DIR SETS=a,b REPEATS=3 BEFORE=OLD/lazyglm
+	$(BENCH_ENV)/bin/python -m bench.default_time --binary "$(TARGET)/release/lazyglm" --data "$(DATA)" $(if $(SETS),--sets $(SETS)) \
+		$(if $(REPEATS),--repeats $(REPEATS)) $(if $(BEFORE),--before "$(BEFORE)")
+
 bench-scaling: build $(BENCH_ENV)/ready ## how cost grows with rows, non-zeros, features, classes, penalties, folds and threads; ONLY=NAME REPEATS=N
 	$(BENCH_ENV)/bin/python -m bench.scaling --binary "$(TARGET)/release/lazyglm" $(if $(ONLY),--only "$(ONLY)") $(if $(REPEATS),--repeats $(REPEATS))
 
@@ -166,7 +171,7 @@ $(OPTIMUM_ENV)/ready: bench/optimum/requirements.txt
 
 ADELIE_ENV = target/bench-adelie-env
 
-bench-exact: build $(OPTIMUM_ENV)/ready $(ADELIE_ENV)/ready  ## exact solvers against their peers; DATA=DIR PARTS=softmax,ovr,hinge,path,cv,disk SETS=a,b LIMIT=60 REPEATS=2 RECORD=FILE
+bench-exact: build $(OPTIMUM_ENV)/ready $(ADELIE_ENV)/ready  ## exact solvers against their peers; DATA=DIR PARTS=softmax,ovr,hinge,ridge,path,cv,disk SETS=a,b LIMIT=60 REPEATS=2 RECORD=FILE
 	@test -n "$(DATA)" || { echo "say where the sets are: make bench-exact DATA=DIR"; exit 2; }
 	ADELIE_PYTHON="$$(test -x $(ADELIE_ENV)/bin/python && echo "$(abspath $(ADELIE_ENV))/bin/python")" \
 		$(OPTIMUM_ENV)/bin/python -m bench.exact.run --binary "$(TARGET)/release/lazyglm" --data "$(DATA)" \

@@ -23,6 +23,7 @@ extensions = [
     "mathml",  # formulas, without scripts
     "program",  # what the program prints
     "records",  # the age of a measurement
+    "estimators",  # parameters that scikit-learn describes; Spark without Spark
     "repository",  # links to files of the repository
 ]
 

@@ -1,6 +1,6 @@
 """Exact solvers against their peers: time to the optimum, with the quality of every answer beside its time.
 
-    make bench-exact DATA=DIR [PARTS=softmax,ovr,hinge,path,cv,disk] [SETS=a,b] [REPEATS=2] [LIMIT=60] [RECORD=FILE]
+    make bench-exact DATA=DIR [PARTS=softmax,ovr,hinge,ridge,path,cv,disk] [SETS=a,b] [REPEATS=2] [LIMIT=60] [RECORD=FILE]
 
 Every contender solves each problem at settings from loose to tight, by turns. An independent judge (judge.py) computes F of every answer;
 F* is the least F that any contender found. A time to a distance e is the least time of an answer with (F − F*)/|F*| ≤ e. A factor is the
@@ -24,7 +24,7 @@ from bench.exact.contest import Context
 from bench.exact.problem import Problem
 from bench.exact.report import Report
 
-PARTS = ["softmax", "ovr", "hinge", "path", "cv", "disk"]
+PARTS = ["softmax", "ovr", "hinge", "ridge", "path", "cv", "disk"]
 PACKAGES = ["numpy", "scipy", "scikit-learn", "liblinear-official", "skglm", "celer"]
 
 

@@ -1,6 +1,7 @@
-"""What the program prints, asked when the site is built: the directive ``{program} train --help`` shows that help.
+"""Output of the program on a page: the directive ``{lazyglm-output} train --help`` runs the program when the site is built and shows what it prints.
 
-The page is right by construction, and a verb or a flag that is gone breaks the build.
+So a page always shows the output of the present program, and a verb or a flag that was removed breaks the build. The directive must not have the
+name of one of Sphinx's own, such as ``program``: Sphinx would run its own directive, which shows nothing.
 """
 
 import subprocess
@@ -29,7 +30,8 @@ class Program(Directive):
             return []
         if done.returncode != 0:
             log.warning("lazyglm %s ended with %d: %s", self.arguments[0], done.returncode, done.stderr)
-        text = done.stdout.rstrip()
+        if not (text := done.stdout.rstrip()):
+            log.warning("lazyglm %s printed nothing", self.arguments[0])
         block = nodes.literal_block(text, text)
         block["language"] = "text"
         return [block]
@@ -37,5 +39,5 @@ class Program(Directive):
 
 def setup(app):
     app.add_config_value("lazyglm_program", "lazyglm", "env")
-    app.add_directive("program", Program)
+    app.add_directive("lazyglm-output", Program)
     return {"parallel_read_safe": True}

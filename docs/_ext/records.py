@@ -1,7 +1,7 @@
 """The age of a measurement: ``{record}`2026-11-15/optimum.txt``` links a record and marks it if the code it measures has changed since.
 
-A record is older than its code if a commit after the last one of the record touches the folders that `MEASURES` names for it. The mark
-needs the history: a build without git shows the link alone.
+A record is older than its code if a commit after the last one of the record touches the paths that `MEASURES` names for it. The mark
+needs the history: a build without git shows the link alone. A path that does not exist stops the build, because its changes would go unseen.
 """
 
 import re
@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 log = logging.getLogger(__name__)
@@ -16,19 +17,30 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORDS = "bench/records"
 
 # What a record measures, by the beginning of its name.
-OPTIM, SEARCH = "crates/lazyglm/src/optim", "crates/lazyglm/src/train"
+OPTIM, TRAIN = "crates/lazyglm/src/optim", "crates/lazyglm/src/train"
 MEASURES = {
     "optimum": [f"{OPTIM}/newton"],
     "exact_softmax": [f"{OPTIM}/softmax_newton"],
-    "exact_ovr": [f"{OPTIM}/newton", f"{SEARCH}/heads"],
+    "exact_ovr": [f"{OPTIM}/newton", f"{TRAIN}/heads"],
     "exact_hinge": [f"{OPTIM}/newton"],
-    "exact_path": [f"{OPTIM}/newton", f"{SEARCH}/path"],
-    "exact_cv": [f"{OPTIM}/newton", f"{SEARCH}/path"],
+    "exact_ridge": [f"{OPTIM}/newton"],
+    "exact_path": [f"{OPTIM}/newton", f"{TRAIN}/search"],
+    "exact_cv": [f"{OPTIM}/newton", f"{TRAIN}/search"],
     "exact_disk": [f"{OPTIM}/newton", "crates/lazyglm/src/problem/windows"],
-    "defaults": [f"{SEARCH}/penalty_search", f"{OPTIM}/newton", f"{OPTIM}/ftrl.rs"],
+    "defaults": [f"{TRAIN}/penalty_search", f"{OPTIM}/newton", f"{OPTIM}/ftrl.rs"],
+    "default_time": [f"{TRAIN}/penalty_search", f"{OPTIM}/newton", f"{OPTIM}/ftrl.rs"],
     "made": [f"{OPTIM}/kernel", "crates/lazyglm/src/data"],
     "before_after": [f"{OPTIM}/kernel"],
+    "audit": ["Cargo.lock", "python/Cargo.lock", "fuzz/Cargo.lock"],
+    "kills": ["crates/lazyglm/src/util/checkpoint", f"{TRAIN}/chain.rs"],
+    "checkpoint-labels": ["crates/lazyglm/src/util/checkpoint", f"{TRAIN}/chain.rs"],
 }
+
+
+def missing_paths(measures: dict[str, list[str]] = MEASURES) -> list[str]:
+    """The paths that records watch and that do not exist in the repository, in alphabetical order."""
+    watched = {path for paths in measures.values() for path in paths}
+    return sorted(path for path in watched if not (ROOT / path).exists())
 
 
 def _last_commit(paths: list[str]) -> str | None:
@@ -62,5 +74,7 @@ def role(name, rawtext, text, lineno, inliner, options=None, content=None):
 
 
 def setup(app):
+    if missing := missing_paths():
+        raise ExtensionError(f"_ext/records.py: MEASURES names paths that do not exist: {', '.join(missing)}")
     app.add_role("record", role)
     return {"parallel_read_safe": True}

@@ -1,7 +1,7 @@
 """Links from pages of the site to files of the repository, which are written as readers of the repository need them.
 
-The pages of `PROJECT` are copied into the site, so links to them work there too. A link to any other file outside `docs/` becomes the
-path of that file, and a link to a file that does not exist is a warning.
+The pages of `PROJECT` are copied into the site, so links to them work there too. A link to a record of a benchmark shows the age of the record. A
+link to any other file outside `docs/` becomes the path of that file, and a link to a file that does not exist is a warning.
 """
 
 import os
@@ -48,6 +48,8 @@ def rewrite(app, docname, source):
         inside = path.relative_to(ROOT).as_posix()
         if inside in PROJECT:
             target = f"/{_page(inside)}.md"
+        elif inside.startswith("bench/records/") and path.is_file():
+            return f"{words}: {{record}}`{inside.removeprefix('bench/records/')}`"
         elif inside.startswith("docs/"):
             target = f"/{inside.removeprefix('docs/')}" + ("/index.md" if path.is_dir() else "")
         else:

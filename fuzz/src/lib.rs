@@ -1,18 +1,22 @@
-//! Functions that take any bytes as data, a cache, a model, a table or a string: none may panic, hang or allocate much.
+//! Functions that take any bytes as data, a cache, a model, a checkpoint, a table or a string: none may panic, hang or allocate much.
 //!
 //! libFuzzer calls them with inputs that reach new code (`make fuzz-coverage`), and the gate calls them with the
 //! inputs in `corpus/` (`crates/lazyglm/tests/fuzz_corpora.rs`).
 
 mod allocation;
 mod cache;
+mod checkpoint;
 mod model;
 pub mod seeds;
+mod stats;
 mod strings;
 mod tables;
 mod text;
 
 pub use cache::cache;
+pub use checkpoint::checkpoint;
 pub use model::model;
+pub use stats::stats;
 pub use strings::strings;
 pub use tables::tables;
 pub use text::{csv, jsonl, svmlight, text, vw};
@@ -29,8 +33,10 @@ pub const TARGETS: &[Target] = &[
     ("text", text),
     ("cache", cache),
     ("model", model),
+    ("checkpoint", checkpoint),
     ("strings", strings),
     ("tables", tables),
+    ("stats", stats),
 ];
 
 /// Bytes taken from the front of an input, which choose among options.

@@ -94,6 +94,7 @@ pub fn make(program: &Path, folder: &Path) {
     for (target, texts) in TEXTS {
         texts.iter().enumerate().for_each(|(k, text)| put(target, &format!("seed-{k}"), text.as_bytes()));
     }
+    super::checkpoint::seeds().iter().for_each(|(name, bytes)| put("checkpoint", name, bytes));
     let work = tempfile::tempdir().expect("a folder");
     let at = |name: &str| work.path().join(name);
     for (name, rows) in DATA {

@@ -41,7 +41,7 @@ pub fn text(bytes: &[u8]) {
 }
 
 /// Options of formats with columns or keys.
-fn columns(choice: usize) -> ReadOptions {
+pub(super) fn columns(choice: usize) -> ReadOptions {
     let name = |text: &str| Some(text.to_string());
     let usual = ReadOptions::default();
     match choice % 8 {

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from lazyglm._classifier import SGDClassifier
     from lazyglm._cv import ElasticNetClassifierCV, ElasticNetRegressorCV
     from lazyglm._exact import ElasticNetClassifier, ElasticNetRegressor
-    from lazyglm._files import load, read
+    from lazyglm._files import load
+    from lazyglm._read import read
     from lazyglm._regressor import SGDRegressor
 
 __all__ = [
@@ -44,15 +45,17 @@ _HOMES = {
     "SGDClassifier": "_classifier",
     "SGDRegressor": "_regressor",
     "load": "_files",
-    "read": "_files",
+    "read": "_read",
 }
 
 
-def __getattr__(name: str) -> _Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'lazyglm' has no attribute {name!r}")
-    globals()[name] = found = getattr(_import_module(f"lazyglm.{_HOMES[name]}"), name)
-    return found
+if not TYPE_CHECKING:  # a name that is not there is an error of type checkers
+
+    def __getattr__(name: str) -> _Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'lazyglm' has no attribute {name!r}")
+        globals()[name] = found = getattr(_import_module(f"lazyglm.{_HOMES[name]}"), name)
+        return found
 
 
 def __dir__() -> list[str]:

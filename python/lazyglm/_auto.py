@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazyglm import _params
+from lazyglm import _params, _show
 from lazyglm._chosen import ChosenClassifier, WithBest
 from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
 from lazyglm._cv import MULTI_CLASS
@@ -23,19 +23,24 @@ RULES: dict[str, _params.Rule] = {
     **{name: _params.COMMON[name] for name in SHARED},
     "tol": _params.real(0),
     "n_jobs": _params.N_JOBS,
+    "scale": _params.one_of("auto", None),
+    **{name: _params.COMMON[name] for name in ("verbose", "progress")},
 }
 
 _PARAMETERS = """
-    The search goes along four ratios of l1 to l2, from strong penalties to weak ones. Of all penalties with a held-out loss within 0.1 % of
-    the lowest, it takes the one with the fewest weights, and learns all rows to the optimum. FTRL-Proximal with early stopping is the
-    other candidate for numbers and two classes, and wins if its held-out loss is lower by more than 0.5 %. Losses with kinks
-    (hinge, quantile, epsilon_insensitive) are searched by SGD. Up to 20,000 rows are split into five folds (times classes); of more rows, a
-    part is held out.
+    The search tries four ratios of l1 to l2, each from strong penalties to weak ones. It looks at all penalties with a held-out loss within
+    0.1 % of the lowest, and takes the one with the fewest weights. Then it trains on all rows, to the optimum. For numbers and two classes,
+    FTRL-Proximal with early stopping is another candidate. It wins if its held-out loss is lower by more than 0.5 %. For losses with kinks
+    (hinge, quantile, epsilon_insensitive), SGD does the search. Up to 20,000 rows (times classes) are split into five folds. If there are
+    more, one part of the rows is held out.
 
     Parameters
     ----------
     loss : str
         The loss, as in :class:`{sgd}`.
+    scale : {{'auto', None}}, default='auto'
+        'auto' replaces counts by their tf-idf if this lowers the held-out loss. Counts are texts, and sparse rows of whole
+        positive numbers that are not all one. The model also converts the rows that it predicts.
     fit_intercept : bool, default=True
         Whether there is an intercept. It has no penalty.
     tol : float, default=1e-3
@@ -47,6 +52,10 @@ _PARAMETERS = """
         The precision of the weights; None is that of the data. The program's default is 'f32'.
     n_jobs : int or None, default=None
         The number of threads: None is one, -1 is all cores.
+    verbose : int, default=0
+        Whether to print a line for each model that is tried.
+    progress : bool, default=False
+        Whether to show a progress bar (with tqdm, if it is installed).
     random_state : int, RandomState instance or None, default=None
         Chooses the held-out rows. An integer is the program's ``--seed``, which is 1 by default.
 
@@ -67,11 +76,15 @@ _PARAMETERS = """
     best_score_ : float
         Minus the held-out loss of the chosen model; NaN if nothing was tried.
     coef_, intercept_ : ndarray
-        The chosen model, learnt from all rows.
+        The chosen model, trained on all rows. If ``tf_idf_``, these are the weights of tf-idf values.
+    tf_idf_ : bool
+        Whether counts are replaced by their tf-idf.
+    loss_history_ : ndarray
+        The objective after each Newton step, or the mean loss of each epoch; empty for one model per class.
     n_iter_ : int
-        Its Newton steps, or epochs.
+        The Newton steps, or epochs, of the chosen model.
     dual_gap_ : float or None
-        Its relative duality gap: no weights have an objective that is lower by a larger share. None for 'ftrl' and 'sgd', which
+        An upper bound on the relative distance of the chosen model from the optimum. None for 'ftrl' and 'sgd', which
         stop early on purpose.
     best_estimator_ : {sgd}
         The chosen model as an estimator.
@@ -79,36 +92,60 @@ _PARAMETERS = """
 
 
 class Auto(WithBest):
-    """Base of both: not for use."""
+    """Base class of AutoClassifier and AutoRegressor; not part of the public API."""
+
+    scale: str | None
+    quantile: float
+    power: float
 
     _rules: dict[str, _params.Rule]
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, target: str | None = None
     ) -> Self:
-        """Chooses a penalty and a solver on held-out rows, and learns all rows, or the file X, with them.
+        """Chooses a penalty and a solver on held-out rows, and trains on all rows with them.
 
-        ``target`` names the column of targets of a file that is a table.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows, or the path of a file with rows and targets.
+        y : array-like of shape (n_rows,) or None, default=None
+            The targets. A classifier also takes several labels per row: an indicator matrix, or a list of sets.
+            None if X is the path of a file, which has them.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row.
+        offset : array-like of shape (n_rows,) or None, default=None
+            A number per row, which is added to the score of the row: the logarithm of the exposure for counts, or the scores of
+            another model. Predictions take the offsets of their own rows.
+        target : str or None, default=None
+            The target column, if X is the path of a table.
+
+        Returns
+        -------
+        self
+            This estimator.
         """
         _params.check_alone(self, self._rules)
         problem = self._problem(X, y, sample_weight, offset, target)
         asked = problem.model._asked(problem.task, problem.X.shape[1], l1=1e-6, l2=1e-6, choose=True, solver="auto")
+        asked["scales"] = self.scale == "auto"
         asked |= {"seed": problem.model._seed(), "single": problem.model._single(problem.X.dtype), "threads": threads(self.n_jobs)}
         asked |= {"tolerance": float(self.tol), "epochs": 5}  # the program's
-        found = trained(problem.task, None, problem.X.shape[1], asked)
+        with _show.watching(self, None, _show.candidates()) as watch:
+            found = trained(problem.task, None, problem.X.shape[1], asked, watch)
         report = found.report
-        if report["solver"] != "newton":
+        if not _params.finds_optimum(report["solver"]):
             found = found._replace(gap=None)  # stopping early regularises: the distance from the optimum says nothing
         units = 2.0 if self.loss == "squared_error" else 1.0  # the loss has a half, a mean squared error has none
         self.search_ = [self._record(tried, units) for tried in report.get("tried", [])]
-        self.solver_ = "sgd" if report["solver"] == "auto" else report["solver"]  # several classes, and a loss with kinks
+        self.solver_ = report["solver"]
         self.alpha_, self.l1_ratio_ = _scaled(report["l1"], report["l2"])
         chosen = [k for k, tried in enumerate(self.search_) if tried["chosen"]]
         self.best_index_ = chosen[0] if chosen else None
         self.best_score_ = -self.search_[chosen[0]]["loss"] if chosen else np.nan
         penalty = {"alpha": self.alpha_, "l1_ratio": self.l1_ratio_, "solver": self.solver_}
         self._keep_model(problem, [found], {**asked, "solver": self.solver_}, **penalty)
-        self.reason_ = self._reason()
+        self.reason_ = "; ".join(text for text in (self._reason(), found.note) if text)
         return self
 
     @staticmethod
@@ -126,11 +163,16 @@ class Auto(WithBest):
             return "nothing was tried: there are fewer than ten rows, several classes and a loss with kinks, or values too large to compare"
         if nonzeros == 0 and self.search_[self.best_index_]["nonzeros"] == 0:
             return f"none of {count - 1} models predicts held-out rows better than no weights do, by more than chance explains"
-        if self.solver_ == "newton" and self.search_[self.best_index_]["solver"] == "newton":
+        if _params.finds_optimum(self.solver_) and _params.finds_optimum(self.search_[self.best_index_]["solver"]):
             return f"of {count} models, it has the fewest weights with a held-out loss within 0.1 % of the lowest optimum's"
-        if self.solver_ == "ftrl":
+        if not (_params.finds_optimum(self.solver_) or _params.takes_rows(self.solver_)):
             return f"of {count} models, FTRL-Proximal has a lower held-out loss than the optimum for any penalty"
         return f"of {count} models, it has the lowest held-out loss"
+
+    @property
+    def tf_idf_(self) -> bool:
+        """Whether counts are replaced by their tf-idf."""
+        return self._of_best("_tf_idf") is not None
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)
@@ -188,6 +230,7 @@ class AutoClassifier(LinearClassifier, Auto, ChosenClassifier):
         self,
         loss: str = "log_loss",
         *,
+        scale: str | None = "auto",
         fit_intercept: bool = True,
         tol: float = 1e-3,
         epsilon: float = 0.1,
@@ -195,6 +238,8 @@ class AutoClassifier(LinearClassifier, Auto, ChosenClassifier):
         multi_class: str = "auto",
         precision: str | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        progress: bool = False,
         random_state: Any = None,
     ) -> None:
         self._keep(locals())
@@ -231,6 +276,7 @@ class AutoRegressor(LinearRegressor, Auto):
         self,
         loss: str = "squared_error",
         *,
+        scale: str | None = "auto",
         fit_intercept: bool = True,
         tol: float = 1e-3,
         epsilon: float = 0.1,
@@ -238,6 +284,8 @@ class AutoRegressor(LinearRegressor, Auto):
         power: float = 1.5,
         precision: str | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        progress: bool = False,
         random_state: Any = None,
     ) -> None:
         self._keep(locals())

@@ -12,7 +12,7 @@ from lazyglm import _params
 from lazyglm._core import Task
 from lazyglm._data import len_of, lent, validated, weights_of
 from lazyglm._labels import LabelSets, check_learnable, label_sets
-from lazyglm._sgd import Aim, shifted
+from lazyglm._aim import Aim, shifted
 from lazyglm._solve import Found, warn_if_far
 
 
@@ -29,11 +29,24 @@ class Problem(NamedTuple):
 
 
 class Chosen(_params.Estimator):
-    """Base class: not for use."""
+    """Base class of estimators that solve one problem on all rows; not part of the public API."""
 
+    loss: str
+    fit_intercept: bool
+    tol: Any
+    epsilon: float
+    precision: str | None
+    n_jobs: int | None
+    verbose: int
+    progress: bool
+    random_state: Any
+    class_weight: dict[Any, float] | str | None
+    multi_class: str
+
+    n_features_in_: int
+    feature_names_in_: Any
     _sgd: type[Any]
     _shared: tuple[str, ...]
-    _warns_of_loose_bounds = False
     _takes_labels = False  # whether a row may have any number of labels
     _found_model: Any
 
@@ -50,7 +63,7 @@ class Chosen(_params.Estimator):
         model = self._model()
         X, y, sample_weight = model._opened(X, y, sample_weight, target)
         labels = label_sets(y) if self._takes_labels and y is not None else None
-        X, y = validated(self, X, np.zeros(len_of(y)) if labels else y, with_y=True, reset=True, **model._checks)
+        X, y = validated(self, X, np.zeros(len_of(y)) if labels else y, with_y=True, reset=True, columns=model._table_columns(), **model._checks)
         if labels is not None:
             aim = self._aim_at(labels, X, sample_weight)
         else:
@@ -61,7 +74,7 @@ class Chosen(_params.Estimator):
             weights = np.array(aim.class_weights)[aim.targets.astype(int)] * (1.0 if weights is None else weights)
         kind = "labels" if labels else "softmax" if aim.models > 1 and self._couples() else "ovr"
         arrays = None if labels is None else labels.arrays
-        task = Task(lent(X), aim.targets, weights, aim.offsets, model._loss(), aim.models, kind, arrays)
+        task = Task(lent(X), aim.targets, weights, aim.offsets, model._loss(), aim.models, kind, arrays, (model._reading or {}).get("reading"))
         return Problem(model, X, y, aim, weights, task, kind)
 
     def _aim_at(self, labels: LabelSets, X: Any, sample_weight: Any) -> Aim:
@@ -86,7 +99,7 @@ class Chosen(_params.Estimator):
         if problem.aim.classes is not None:
             model.classes_ = problem.aim.classes
         self._found_model = model
-        warn_if_far(found, asked["tolerance"], stacklevel=5, loose=self._warns_of_loose_bounds)
+        warn_if_far(found, asked["tolerance"])
 
     @property
     def coef_(self) -> Any:
@@ -107,6 +120,11 @@ class Chosen(_params.Estimator):
     def dual_gap_(self) -> Any:
         """The relative duality gap of the model."""
         return self._of_best("dual_gap_")
+
+    @property
+    def loss_history_(self) -> Any:
+        """The objective after each Newton step, or the mean loss of each epoch; empty for one model per class."""
+        return self._of_best("loss_history_")
 
     @property
     def stop_reason_(self) -> str:
@@ -139,21 +157,39 @@ class Chosen(_params.Estimator):
 
     def _scores(self, X: Any, offset: Any = None) -> Any:
         check_is_fitted(self)
-        return self._found_model._scores(X, offset)
+        return self._found_model._scores(X, offset, self)
 
     def _targets_of(self, path: Any) -> Any:
         return self._found_model._targets_of(path)
 
     def weights_frame(self) -> Any:
-        """The weights that are not zero by the names of their features: a pandas Series, the largest first.
+        """The non-zero weights with the names of their features, as a pandas Series, the largest first.
 
-        More than two classes and labels have a column each, in a frame.
+        With more than two classes, or with labels, it is a frame with one column for each.
         """
         check_is_fitted(self)
         return self._found_model.weights_frame()
 
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """The names of the columns of ``coef_``, such as ``city=Rome`` for a table.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names for a model that was trained on an array without names.
+
+        Returns
+        -------
+        ndarray of str objects
+        """
+        check_is_fitted(self)
+        return self._found_model.get_feature_names_out(input_features)
+
+    def _names(self) -> Any:
+        return self._found_model._names()
+
     def save(self, path: Any, *, index_base: int = 1) -> None:
-        """Writes the program's model file. Without feature names, column j is feature j + ``index_base``."""
+        """Writes a model file that the program reads. Without feature names, column j is feature j + ``index_base``."""
         check_is_fitted(self)
         self._found_model.save(path, index_base=index_base)
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from lazyglm import _params
+from lazyglm._bases import ClassifierMixin, available_if
 from lazyglm._data import is_path, validated, weights_of
 from lazyglm._labels import label_sets
-from lazyglm._sgd import LOG_LINK, LOSSES, Aim, LinearSGD
+from lazyglm._aim import LOG_LINK, LOSSES, Aim, Seen
+from lazyglm._docs import SHARED
+from lazyglm._sgd import LinearSGD
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -40,18 +42,41 @@ def _given(offset: Any) -> dict[str, Any]:
 
 
 class LinearClassifier(ClassifierMixin):
-    """What classifiers predict from their scores, of which ``_scores`` has one column per model: not for use."""
+    """Base class of classifiers: predictions from ``_scores``, which has one column per model. Not part of the public API."""
 
-    def decision_function(self: Any, X: Any, offset: Any = None) -> Any:
-        """The score of each row: its signed distance from the boundary; one score per class if there are more than two.
+    def decision_function(self: Any, X: Any, offset: Any = None) -> NDArray[np.float64]:
+        """The score of each row: its signed distance from the boundary.
 
-        ``offset`` has one number per row, which is added to the score, for a model that was trained with offsets.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows.
+        offset : array-like of shape (n_rows,) or None, default=None
+            Numbers that are added to the scores, for a model that was trained with offsets.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            One score per row, or one per class if there are more than two.
         """
         scores = self._scores(X, offset)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self: Any, X: Any, offset: Any = None) -> Any:
-        """The class of each row. Labels are predicted as they were given: as an indicator matrix, or as a list of sets."""
+    def predict(self: Any, X: Any, offset: Any = None) -> NDArray[Any]:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows.
+        offset : array-like of shape (n_rows,) or None, default=None
+            Numbers that are added to the scores, for a model that was trained with offsets.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The classes. Labels are predicted as they were given: as an indicator matrix, or as a list of sets.
+        """
         scores = self.decision_function(X, **_given(offset))
         if self._kind == "labels":
             return self._labels_of(scores)
@@ -63,7 +88,22 @@ class LinearClassifier(ClassifierMixin):
         return [set(self.classes_[row].tolist()) for row in marks] if self._as_sets else marks.astype(int)
 
     def score(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted; of labels, whose labels are all predicted. Of a file, y is in it."""
+        """The accuracy: the share of rows whose class is predicted. With labels, all labels of the row must be predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,) or None, default=None
+            The classes. None if X is the path of a file, which has them.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
         if is_path(X) and y is None:
             y = self._targets_of(X)
         if self._kind != "labels":
@@ -75,8 +115,21 @@ class LinearClassifier(ClassifierMixin):
         return float(np.average(np.all(marks == given.indicator.toarray().astype(bool), axis=1), weights=sample_weight))
 
     @available_if(_gives_probabilities)
-    def predict_proba(self: Any, X: Any, offset: Any = None) -> Any:
-        """The probability of each class; for more than two, those of one against the rest, normalised. Of labels, that of each."""
+    def predict_proba(self: Any, X: Any, offset: Any = None) -> NDArray[np.float64]:
+        """The probability of each class, or of each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows.
+        offset : array-like of shape (n_rows,) or None, default=None
+            Numbers that are added to the scores, for a model that was trained with offsets.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The probabilities. With one model per class, they are normalised to sum to one.
+        """
         scores = self.decision_function(X, **_given(offset))
         if self._kind == "softmax":
             return softmax(scores, axis=1)
@@ -90,27 +143,50 @@ class LinearClassifier(ClassifierMixin):
         return positive / positive.sum(axis=1, keepdims=True)
 
     @available_if(_gives_probabilities)
-    def predict_log_proba(self: Any, X: Any, offset: Any = None) -> Any:
-        """The logarithm of :meth:`predict_proba`."""
+    def predict_log_proba(self: Any, X: Any, offset: Any = None) -> NDArray[np.float64]:
+        """The logarithm of :meth:`predict_proba`, with its parameters.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The logarithms of the probabilities.
+        """
         return np.log(self.predict_proba(X, **_given(offset)))
 
 
 class SGDClassifier(LinearClassifier, LinearSGD):
-    """Linear classifiers (SVM, logistic regression, ...) by stochastic gradient steps with an exact penalty.
+    __doc__ = (
+        """Linear classifiers (SVM, logistic regression, ...) by stochastic gradient descent with an exact penalty.
 
-    Parameters are those of :class:`sklearn.linear_model.SGDClassifier`, with the same meaning, and:
+    Parameters are those of :class:`sklearn.linear_model.SGDClassifier`, with the same meaning, and some more.
 
     Parameters
     ----------
+    loss : str, default='hinge'
+        'hinge', 'log_loss', 'modified_huber', 'squared_hinge', 'perceptron', and the losses of :class:`SGDRegressor` for numbers, on ±1.
+"""
+        + SHARED
+        + """    learning_rate : {'optimal', 'constant', 'invscaling', 'adaptive', 'pa1', 'pa2'}, default='optimal'
+        The learning-rate schedule of solver='sgd', with scikit-learn's formulas.
+    power_t : float, default=0.5
+        The exponent of 'invscaling'.
+    class_weight : dict, 'balanced' or None, default=None
+        Weights of classes, which multiply the weights of their rows.
+    n_jobs : int or None, default=None
+        The number of threads for several classes, predictions, and solvers other than 'sgd'. None is one, -1 is all cores.
     method : {'fobos', 'sgd'}, default='fobos'
         How a step applies the penalty: its proximal step, or its gradient clipped at zero.
     precision : {'f32', 'f64'} or None, default=None
-        What weights are kept in; None goes by the data.
+        The precision of the weights; None is that of the data.
     progress : bool, default=False
         Show a progress bar (with tqdm, if it is installed).
     solver : str, default='sgd'
         'sgd' takes stochastic steps, one row at a time. 'newton' finds the optimum to a proved ``tol`` (a loss with kinks needs a penalty).
-        Every solver of the program is known by its name. Those other than 'sgd' copy the rows and choose rates themselves.
+        Every solver of the program is known by its name. Those other than 'sgd' copy the rows. A parameter that has no effect with the
+        solver comes with a warning.
+    eta0 : float, default=0.01
+        With solver='sgd', as in scikit-learn. For 'adagrad', 'ftrl', 'svrg' and the multinomial 'sgd', it is the starting rate. At the
+        default, they search for one.
     tol : float or None, default=1e-3
         With solver='sgd', as in scikit-learn. Solvers that find the optimum ('newton', 'svrg', 'auto') stop at a relative
         distance of at most ``tol`` from the optimum, and never at more than 1e-4.
@@ -118,7 +194,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         Divide each feature by its largest magnitude, or by its standard deviation, while learning: the penalty then falls on
         the weights of the scaled features. ``coef_`` is in the units of the data.
     penalty_factor : array-like of shape (n_features,) or None, default=None
-        A factor of the penalty for each feature (0: free); not for solver='sgd'.
+        Scales the penalty of each feature; 0 removes it. Not for solver='sgd'.
     multi_class : {'ovr', 'multinomial'}, default='ovr'
         More than two classes are one model per class against the rest or, with loss='log_loss', one multinomial model (softmax). The
         latter is for solver='sgd', which then copies the rows, finds its own rate and runs ``max_iter`` epochs, and for 'newton'.
@@ -132,15 +208,15 @@ class SGDClassifier(LinearClassifier, LinearSGD):
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
-        Epochs run, at most over classes.
+        The number of epochs; with several classes, the largest of any class.
     t_ : float
-        One more than the rows learnt.
-    loss_history_ : ndarray, or one a class
-        The mean loss of the rows of each epoch, each before it was learnt.
-    dual_gap_ : float, one a class, or None
-        The relative duality gap: no weights have an objective that is lower by a larger share. None with solver='sgd', which
-        does not look at all rows at the end (see :meth:`duality_gap`), and where there is no bound.
-    validation_history_ : ndarray, one a class, or None
+        The number of rows that were learnt, plus one.
+    loss_history_ : ndarray, or one per class
+        The running loss of each epoch: the mean loss of its rows, each measured before the model learns the row.
+    dual_gap_ : float, one per class, or None
+        The relative duality gap, an upper bound on the relative distance from the optimum. None with solver='sgd', which
+        does not compute it (see :meth:`duality_gap`), and if no bound is known.
+    validation_history_ : ndarray, one per class, or None
         With early stopping: the score on the rows held out, after each epoch.
 
     Examples
@@ -153,9 +229,13 @@ class SGDClassifier(LinearClassifier, LinearSGD):
     >>> model.predict([[-0.8, -1]])
     array(['ham'], dtype='<U4')
     """
+    )
 
     loss_functions = CLASSIFIER_LOSSES
     _splitter = "StratifiedShuffleSplit"
+    class_weight: dict[Any, float] | str | None
+    multi_class: str
+    classes_: Any
     _rules = {**CLASSIFIER_RULES, "n_jobs": _params.N_JOBS, **_params.COMMON, "multi_class": _params.one_of("ovr", "multinomial")}
 
     def __init__(
@@ -195,7 +275,24 @@ class SGDClassifier(LinearClassifier, LinearSGD):
 
     @available_if(_params.goes_on)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learns these rows, or those of the file X, once, and goes on from there at the next call: exactly as if all had come at once."""
+        """Learns these rows once. Calls with chunks of rows give exactly the model of one pass over all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows. Frames, texts and files after the first have the features of the first.
+        y : array-like of shape (n_rows,) or None, default=None
+            The classes. None if X is the path of a file, which has them.
+        classes : array-like of shape (n_classes,) or None, default=None
+            All classes, at the first call. A later call may add some: a new class begins without weights, and those of the others stay.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row.
+
+        Returns
+        -------
+        SGDClassifier
+            This estimator.
+        """
         first = not self.__sklearn_is_fitted__()
         self._check_params(for_partial_fit=True)
         if self.class_weight == "balanced":
@@ -206,16 +303,32 @@ class SGDClassifier(LinearClassifier, LinearSGD):
                 "the resulting weights as the class_weight parameter."
             )
         X, y, sample_weight = self._opened_again(X, y, sample_weight)
-        X, y = validated(self, X, y, with_y=True, reset=first)
+        X, y = validated(self, X, y, with_y=True, reset=first, columns=self._table_columns())
         check_classification_targets(y)
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         known = unique_labels(classes) if first else self.classes_
-        if not first and classes is not None and not np.array_equal(unique_labels(classes), known):
-            raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
+        if not first and classes is not None and not np.array_equal(declared := unique_labels(classes), known):
+            if not np.all(np.isin(known, declared)):
+                raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
+            self._grow(declared)
+            known = declared
         if len(known) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(known)} class")
         return self._partial_fit(X, self._aim(X, y, sample_weight, known), first=first)
+
+    def _grow(self, classes: Any) -> None:
+        """Adds classes, with a model without weights for each. The single model of two classes becomes one model per class."""
+        learners = self._go_on()
+        weights, biases = (np.array(each) for each in zip(*(learner.now() for learner in learners), strict=True))
+        if len(learners) == 1:
+            weights, biases = np.concatenate([-weights, weights]), np.concatenate([-biases, biases])
+        coef, intercept = np.zeros((len(classes), weights.shape[1])), np.zeros(len(classes))
+        places = np.searchsorted(classes, self.classes_)
+        coef[places], intercept[places] = weights, biases
+        first = learners[0]
+        self._learners = self._new_learners(coef, intercept, first.single, t=first.t, epochs=first.epochs)
+        self._looked, self._zeroed, self.classes_ = Seen(), None, classes
 
     def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
         if classes is None:

@@ -22,8 +22,8 @@ _PARAMETERS = """
     l1_ratio : float or list of float, default=0.5
         The share of l1 in the penalty alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²). All values of a list are tried.
     alphas : int or array-like, default=20
-        The penalties to try, or their number. A number gives a grid from the smallest alpha at which all weights are zero (for
-        l1_ratio below 0.001, of l1_ratio=0.001) downwards; its path ends early where weaker penalties fit noise alone.
+        The penalties to try, or their number. A number gives a grid downwards from the smallest alpha at which all weights are zero;
+        an l1_ratio below 0.001 counts as 0.001 here. The path ends early if weaker penalties fit noise alone.
     eps : float, default=1e-5
         The smallest alpha of an automatic grid, relative to the smallest alpha at which l1_ratio=1 makes all weights zero.
     cv : int, splitter or iterable, default=5
@@ -32,7 +32,7 @@ _PARAMETERS = """
         The score that is compared, as in scikit-learn. None is minus the mean held-out loss in scikit-learn's units: the log loss,
         the mean squared error, the mean Poisson deviance; for other losses, the loss itself (summed over classes).
     choose : {{'best', 'one_se'}}, default='best'
-        The penalty with the best mean score, or the strongest (l1, then l2) within one standard error of it.
+        'best' takes the penalty with the best mean score, and 'one_se' the strongest (by l1, then l2) within one standard error of it.
     max_features : int or None, default=None
         The largest number of features of the model: a path ends before the first model that has more.
     solver : {{'newton', 'sgd'}}, default='newton'
@@ -52,26 +52,30 @@ _PARAMETERS = """
         The lowest value (at most 0) and the highest value (at least 0) of each weight.
     fit_intercept, epsilon, precision, n_jobs, random_state
         As in :class:`{sgd}`.
+    verbose : int, default=0
+        Whether to print a line whenever a share of the models is done.
+    progress : bool, default=False
+        Whether to show a progress bar (with tqdm, if it is installed).
 
     Attributes
     ----------
     alpha_, l1_ratio_ : float
         The chosen penalty.
     coef_, intercept_ : ndarray
-        The chosen model, learnt from all rows.
+        The chosen model, trained on all rows.
     n_iter_ : int
-        Its Newton steps, or epochs.
+        The Newton steps, or epochs, of the chosen model.
     dual_gap_ : float or None
-        Its relative duality gap: no weights have an objective that is lower by a larger share. It may exceed ``tol`` for l1_ratio=1,
+        An upper bound on the relative distance of the chosen model from the optimum. It may exceed ``tol`` for l1_ratio=1,
         where the bound is loose and the solver stops by its predicted decrease.
     best_estimator_ : {sgd}
         The chosen model as an estimator.
     alphas_ : ndarray of shape (n_alphas,), or (n_l1_ratio, n_alphas)
-        The grid, falling.
+        The grid, in descending order.
     scores_ : ndarray of shape (n_splits, n_l1_ratio, n_alphas)
         The held-out scores; NaN beyond the end of a path.{scores}
     cv_results_ : dict of arrays
-        The same as GridSearchCV has it. Also ``se_test_score``, ``mean_nonzeros``, ``epochs`` (Newton steps) and ``dropped``.
+        The scores in the form of GridSearchCV. Also ``se_test_score``, ``mean_nonzeros``, ``epochs`` (Newton steps) and ``dropped``.
     best_index_, one_se_index_ : int
         The rows of ``cv_results_`` that both rules choose.
     best_score_ : float
@@ -79,7 +83,7 @@ _PARAMETERS = """
     n_splits_ : int
         The number of splits.
     path_alphas_, path_coef_ : ndarray, and a sparse matrix with a row for each (one matrix per class if there are more than two)
-        The weights at every alpha of the chosen l1_ratio, learnt from all rows.
+        The weights at every alpha of the chosen l1_ratio, trained on all rows.
     eta0_ : float
         With solver='sgd', the starting rate.
 """
@@ -104,8 +108,8 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV, ChosenClassifier):
     __doc__ = (
         """Linear classifiers with an elastic-net penalty that is chosen by cross-validation.
 
-    Every model is the optimum for its penalty, to a tolerance: the relative of :class:`sklearn.linear_model.LogisticRegressionCV`,
-    with alpha = 1/(C·n_rows).
+    Every model is the optimum for its penalty, to a tolerance. The counterpart in scikit-learn is
+    :class:`sklearn.linear_model.LogisticRegressionCV`, with alpha = 1/(C·n_rows).
 """
         + _PARAMETERS.format(sgd="SGDClassifier", more=_CLASSES, scores="")
         + """
@@ -116,7 +120,7 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV, ChosenClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 30))
     >>> y = X[:, 0] + X[:, 1] > 0
-    >>> model = ElasticNetClassifierCV(l1_ratio=[0.5, 1.0], choose="one_se", random_state=0).fit(X, y)
+    >>> model = ElasticNetClassifierCV(l1_ratio=[0.5, 0.9], choose="one_se", random_state=0).fit(X, y)
     >>> bool(np.all(np.abs(model.coef_[0, :2]) > np.abs(model.coef_[0, 2:]).max())), model.score(X, y) > 0.9
     (True, True)
     """
@@ -154,6 +158,8 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV, ChosenClassifier):
         lower: Any = None,
         upper: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        progress: bool = False,
         random_state: Any = None,
     ) -> None:
         self._keep(locals())
@@ -163,8 +169,8 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
     __doc__ = (
         """Linear regression with an elastic-net penalty that is chosen by cross-validation.
 
-    Every model is the optimum for its penalty, to a tolerance: the relative of :class:`sklearn.linear_model.ElasticNetCV`, also for
-    counts, quantiles and robust losses.
+    Every model is the optimum for its penalty, to a tolerance. The counterpart in scikit-learn is
+    :class:`sklearn.linear_model.ElasticNetCV`; lazyglm also has losses for counts, quantiles and robust regression.
 """
         + _PARAMETERS.format(sgd="SGDRegressor", more=_QUANTILE, scores=_MSE)
         + """
@@ -212,6 +218,8 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
         lower: Any = None,
         upper: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        progress: bool = False,
         random_state: Any = None,
     ) -> None:
         self._keep(locals())

@@ -1,14 +1,15 @@
 """From what users hold to what the compiled part borrows. Nothing is copied that need not be, nothing densified."""
 
 import os
-import warnings
 from numbers import Number
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, check_X_y, validate_data
+
+from lazyglm._warn import warn
 
 #: A conversion that takes more than this is worth a word.
 LARGE = 1 << 20
@@ -23,29 +24,30 @@ def len_of(y: Any) -> int:
     return int(y.shape[0]) if hasattr(y, "shape") else len(y)
 
 
-def is_texts(X: Any) -> bool:
-    """Whether these are texts, one per row."""
-    return isinstance(X, (list, tuple, np.ndarray)) and len(X) > 0 and np.ndim(X[0]) == 0 and isinstance(X[0], str)
+def validated(
+    estimator: Any, X: Any, y: Any = None, *, with_y: bool, reset: bool, columns: list[str] | None = None, **options: Any
+) -> Any:
+    """scikit-learn's checks. A sparse matrix's values are left to the compiled part, which looks at them anyway.
 
-
-def validated(estimator: Any, X: Any, y: Any = None, *, with_y: bool, reset: bool, **options: Any) -> Any:
-    """scikit-learn's checks. A sparse matrix's values are left to the compiled part, which looks at them anyway."""
+    With ``columns``, X has the features that were made of the columns of a frame, which are the features of the estimator.
+    """
     sparse = sp.issparse(X)
     if sparse and X.format != "csr":
         _say_what_it_costs(X)
     if sparse:
         options["ensure_all_finite"] = False
     if with_y:
+        if isinstance(y, (list, tuple)) and len(y) > 0 and isinstance(y[0], (set, frozenset)):
+            raise ValueError(f"y has a set of labels per row, which {type(estimator).__name__} does not learn: use ElasticNetClassifier or AutoClassifier")
         options["y"] = y
-    return validate_data(
-        estimator,
-        X,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-        dtype=[np.float64, np.float32],
-        reset=reset,
-        **options,
-    )
+    options |= {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": [np.float64, np.float32]}
+    if columns is None:
+        return validate_data(estimator, X, reset=reset, **options)
+    if reset:
+        estimator.n_features_in_, estimator.feature_names_in_ = len(columns), np.array(columns, dtype=object)
+    elif X.shape[1] != (known := len(estimator._names())):
+        raise ValueError(f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {known} features as input")
+    return check_X_y(X, options.pop("y"), **options, estimator=estimator) if with_y else check_array(X, **options, estimator=estimator)
 
 
 def weights_of(sample_weight: Any, rows: int, *, may_be_zero: bool) -> Any:
@@ -107,9 +109,21 @@ def scaled(X: Any, factors: Any) -> Any:
 def _say_what_it_costs(X: Any) -> None:
     size = X.nnz * (X.dtype.itemsize + 4)
     if size > LARGE:
-        warnings.warn(
+        warn(
             f"X is {X.format.upper()} and is converted to CSR, which takes {size / 2**20:.0f} MiB more; "
             "convert it once, with X.tocsr(), if you fit or predict more than once",
             DataConversionWarning,
-            stacklevel=4,
         )
+
+
+def tf_idf(X: Any, log: bool, idf: Any) -> Any:
+    """Counts as tf-idf values: (1 + ln x, or x)·idf, in rows of length one."""
+    X = sp.csr_matrix(X, dtype=np.float64, copy=True)
+    if log:  # values below one are no counts, and stay as they are
+        size = np.abs(X.data)
+        X.data = np.where(size >= 1, np.sign(X.data) * (1 + np.log(np.maximum(size, 1))), X.data)
+    X.data *= idf[X.indices]
+    norms = np.sqrt(np.add.reduceat(np.append(X.data**2, 0.0), X.indptr[:-1])) if X.shape[0] else np.ones(0)
+    counts = np.diff(X.indptr)
+    X.data /= np.repeat(np.where(norms > 0, norms, 1.0), counts)
+    return X

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazyglm import _params
+from lazyglm import _params, _show
 from lazyglm._chosen import Chosen, ChosenClassifier, Problem
 from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
 from lazyglm._cv import MULTI_CLASS
@@ -17,11 +17,11 @@ from lazyglm._solve import limits_of, threads, trained
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Parameters that the estimators by steps have as well.
+#: Parameters that the SGD estimators have as well.
 SHARED = ("fit_intercept", "epsilon", "precision", "tol", "n_jobs")
 
 RULES: dict[str, _params.Rule] = {
-    **{name: _params.COMMON[name] for name in ("alpha", "fit_intercept", "epsilon", "precision", "warm_start")},
+    **{name: _params.COMMON[name] for name in ("alpha", "fit_intercept", "epsilon", "precision", "warm_start", "verbose", "progress")},
     "l1_ratio": _params.real(0, 1),
     "tol": _params.real(0),
     "n_jobs": _params.N_JOBS,
@@ -44,7 +44,7 @@ _PARAMETERS = """
     fit_intercept : bool, default=True
         Whether there is an intercept.
     tol : float, default=1e-4
-        The relative duality gap at which the solver stops, at most 200 steps later.
+        The relative duality gap at which the solver stops. It also stops after 200 steps.
     epsilon : float, default=0.1
         The width of huber and of both epsilon-insensitive losses.
     penalty_factor : array-like of shape (n_features,) or None, default=None
@@ -54,11 +54,15 @@ _PARAMETERS = """
     lower, upper : float, array-like of shape (n_features,) or None, default=None
         The lowest value (at most 0) and the highest value (at least 0) of each weight.
     warm_start : bool, default=False
-        Whether ``fit`` starts from the weights of the last one.
+        Whether ``fit`` starts from the weights of the previous fit.
     precision : {{'f32', 'f64'}} or None, default=None
         The precision of the weights that are kept; None is that of the data.
     n_jobs : int or None, default=None
         The number of threads: None is one, -1 is all cores.
+    verbose : int, default=0
+        Whether to print a line for each step.
+    progress : bool, default=False
+        Whether to show a progress bar (with tqdm, if it is installed).
 
     Attributes
     ----------
@@ -67,33 +71,60 @@ _PARAMETERS = """
     intercept_ : ndarray
         The intercept of each row of ``coef_``.
     dual_gap_ : float or None
-        The relative duality gap: no weights have an objective that is lower by a larger share. None without a penalty.
+        The relative duality gap, an upper bound on the relative distance from the optimum. None without a penalty.
     stop_reason_ : str
         The rule that ended the solver. 'gap': ``dual_gap_`` is at most ``tol``, which is a proof. 'predicted_decrease': a Newton step would
         lower the objective by less than a tenth of ``tol``; used for l1_ratio=1, where the gap is a loose bound. Others ('precision', 'steps',
         'no_minimum') come with a warning.
     n_iter_ : int
-        The Newton steps; of one model per class, the most.
+        The Newton steps; with one model per class, the largest number of any model.
+    loss_history_ : ndarray
+        The objective after each Newton step; empty for one model per class.
     n_features_in_ : int
         The number of features.
 """
 
 
 class Exact(Chosen):
-    """Base of both: not for use."""
+    """Base class of ElasticNetClassifier and ElasticNetRegressor; not part of the public API."""
+
+    alpha: float
+    l1_ratio: float
+    penalty_factor: Any
+    positive: bool
+    lower: Any
+    upper: Any
+    warm_start: bool
+    quantile: float
+    power: float
 
     _rules: dict[str, _params.Rule]
-    _warns_of_loose_bounds = True
     random_state = None  # nothing here is random
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, target: str | None = None
     ) -> Self:
-        """Finds the optimum for X and y, or the file X.
+        """Finds the optimum for X and y.
 
-        ``offset`` has one number per row, which is added to the score of the row: the logarithm of the exposure for counts, or the
-        scores of another model. Predictions take the offsets of their own rows. ``target`` names the column of targets of a file
-        that is a table.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows, or the path of a file with rows and targets.
+        y : array-like of shape (n_rows,) or None, default=None
+            The targets. A classifier also takes several labels per row: an indicator matrix, or a list of sets.
+            None if X is the path of a file, which has them.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row.
+        offset : array-like of shape (n_rows,) or None, default=None
+            A number per row, which is added to the score of the row: the logarithm of the exposure for counts, or the scores of
+            another model. Predictions take the offsets of their own rows.
+        target : str or None, default=None
+            The target column, if X is the path of a table.
+
+        Returns
+        -------
+        self
+            This estimator.
         """
         _params.check_alone(self, self._rules)
         before = (self.coef_, self.intercept_) if self.warm_start and self.__sklearn_is_fitted__() else None
@@ -103,7 +134,8 @@ class Exact(Chosen):
         asked = problem.model._asked(problem.task, columns, l1=l1, l2=l2, solver="newton", start=self._start(before, problem))
         asked |= {"tolerance": float(self.tol), "single": problem.model._single(problem.X.dtype), "threads": threads(self.n_jobs)}
         asked |= limits_of(self, columns)
-        found = trained(problem.task, None, columns, asked)
+        with _show.watching(self, 1, _show.steps_of()) as watch:
+            found = trained(problem.task, None, columns, asked, watch)
         if problem.kind == "softmax":  # a number that is added to all intercepts changes nothing: their mean is zero
             found = found._replace(intercept=(np.array(found.intercept) - np.mean(found.intercept)).tolist())
         self._keep_model(problem, [found], asked, alpha=self.alpha, l1_ratio=self.l1_ratio, solver="newton")
@@ -123,7 +155,7 @@ class ElasticNetClassifier(LinearClassifier, Exact, ChosenClassifier):
     __doc__ = (
         """A linear classifier at the optimum of an elastic-net penalty: logistic, softmax, hinge and other losses.
 
-    The relative of :class:`sklearn.linear_model.LogisticRegression`, with alpha = 1/(C·n_rows), and of
+    The counterparts in scikit-learn are :class:`sklearn.linear_model.LogisticRegression`, with alpha = 1/(C·n_rows), and
     :class:`sklearn.svm.LinearSVC`.
 """
         + _PARAMETERS.format(
@@ -176,6 +208,8 @@ class ElasticNetClassifier(LinearClassifier, Exact, ChosenClassifier):
         warm_start: bool = False,
         precision: str | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        progress: bool = False,
     ) -> None:
         self._keep(locals())
 
@@ -184,7 +218,7 @@ class ElasticNetRegressor(LinearRegressor, Exact):
     __doc__ = (
         """A linear regression at the optimum of an elastic-net penalty: squares, counts, amounts, quantiles and robust losses.
 
-    The relative of :class:`sklearn.linear_model.ElasticNet`, whose objective it has with loss='squared_error', and of
+    With loss='squared_error', it has the objective of :class:`sklearn.linear_model.ElasticNet`. With other losses, its counterparts are
     ``PoissonRegressor``, ``GammaRegressor``, ``TweedieRegressor`` and ``QuantileRegressor``.
 """
         + _PARAMETERS.format(
@@ -233,5 +267,7 @@ class ElasticNetRegressor(LinearRegressor, Exact):
         warm_start: bool = False,
         precision: str | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        progress: bool = False,
     ) -> None:
         self._keep(locals())

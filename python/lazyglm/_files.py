@@ -1,129 +1,128 @@
 """Files: data of any format the program reads, and the program's model file."""
 
+from __future__ import annotations
+
+import contextlib
+import json
 import os
 import pathlib
-import tempfile
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from lazyglm._core import load_model, read_file, save_model, score_file
+from lazyglm import _params
+from lazyglm._core import load_model, save_model, score_file
 from lazyglm._data import by_model, is_path
-from lazyglm._frames import TARGET, arrow_file, is_table
+from lazyglm._frames import TARGET, arrow_file, columns_of, is_frame, is_table, missing_columns, text_file, texts_of
+from lazyglm._read import Data, as_numbers, pass_on, read, read_as, written
+
+if TYPE_CHECKING:
+    from lazyglm._classifier import SGDClassifier
+    from lazyglm._regressor import SGDRegressor
 
 #: Weights of a file of features by number are put into an array of this many at most.
 MOST = 1 << 28
-
-
-class Data(NamedTuple):
-    """A file that has been read."""
-
-    X: Any
-    y: Any
-    sample_weight: Any
-    feature_names: Any
-    index_base: int
-    reading: str
-
-
-def read(
-    path: Any,
-    *,
-    format: str | None = None,
-    target: str | None = None,
-    drop: tuple[str, ...] | list[str] = (),
-    categorical: tuple[str, ...] | list[str] = (),
-    text: str | None = None,
-    hash_bits: int | None = None,
-    index_base: int | None = None,
-    n_features: int | None = None,
-    multilabel: bool | None = None,
-) -> Data:
-    """Reads svmlight, VW, CSV, TSV, JSON lines, text, Parquet or Arrow, plain or compressed: ``X``, ``y`` and the rest.
-
-    With ``multilabel``, the targets of a row are labels, separated by commas, and ``y`` is a list of sets. By default, this holds
-    for files that end in ``.mlsvm``, plain or compressed.
-    """
-    options = {**locals(), "drop": list(drop), "categorical": list(categorical)}
-    given = os.fspath(options.pop("path"))
-    options.pop("multilabel")
-    found = read_file(given, options)
-    shape = (len(found["indptr"]) - 1, found["columns"])
-    X = sp.csr_matrix((found["data"], found["indices"], found["indptr"]), shape=shape)
-    names = None if found["names"] is None else np.array(found["names"], dtype=object)
-    if multilabel is None:
-        multilabel = any(ending in (".mlsvm", ".mlsvmlight") for ending in pathlib.Path(given).suffixes[-2:])
-    y = _sets(found["labels"]) if multilabel else np.asarray(found["labels"])
-    return Data(X, y, found["weights"], names, found["base"], found["reading"])
-
-
-def _sets(labels: Any) -> list[set[Any]]:
-    """The labels of each row: what commas separate; integers if all of them are."""
-    words = [[_written(label)] if not isinstance(label, str) else [word for word in label.split(",") if word] for label in labels]
-    distinct = sorted({word for row in words for word in row})
-    known = dict(zip(distinct, _as_numbers(distinct).tolist(), strict=True))
-    return [{known[word] for word in row} for row in words]
 
 
 class ModelFile:
     """Model files and data files, for both estimators."""
 
     def _opened(self: Any, X: Any, y: Any, sample_weight: Any, target: str | None = None) -> tuple[Any, Any, Any]:
-        """If X is a path: what is in the file. How it was read is kept, so that new files are read alike."""
+        """What is in X if it is a path, a frame that is a table, or texts. How it was read is kept, so that new data are read alike."""
         self._reading = None
-        if is_table(X):
-            return self._opened_table(X, y), y, sample_weight
-        if not is_path(X):
-            if target is not None:
-                raise ValueError("target names a column of a file: give it if X is the path of one")
+        if is_path(X):
+            if y is not None:
+                raise ValueError("y must be None when X is a file: the targets are in it")
+            data = read(X, target=target)
+            self._keep_reading(data, target)
+            return data.X, data.y, data.sample_weight if sample_weight is None else sample_weight
+        if target is not None:
+            raise ValueError("target names a column of a file: give it if X is the path of one; a frame has its targets in y")
+        table = is_table(X)
+        texts = None if table else texts_of(X)
+        if not table and texts is None:
             return X, y, sample_weight
-        if y is not None:
-            raise ValueError("y must be None when X is a file: the targets are in it")
-        data = read(X, target=target)
-        self._reading = {"reading": data.reading, "base": data.index_base, "names": data.feature_names, "target": target}
-        return data.X, data.y, data.sample_weight if sample_weight is None else sample_weight
-
-    def _opened_table(self: Any, X: Any, y: Any) -> Any:
-        """The features of a frame. How its columns were read is kept, so that further frames and files are read alike."""
         if y is None:
-            raise ValueError("y must be given with a frame: it is not a column of X")
-        with arrow_file(X) as path:
-            data = read(path, target=TARGET)
-        self._reading = {"reading": data.reading, "base": data.index_base, "names": data.feature_names, "target": TARGET}
-        return data.X
+            raise ValueError("y must be given with a frame or with texts: it is not a column of X")
+        if table:
+            with arrow_file(X) as path:
+                data = read_as(path, target=TARGET, frame=True)
+            self._keep_reading(data, TARGET, columns_of(X))
+        else:
+            with text_file(texts or []) as path:
+                data = read(path, format="text")
+            self._keep_reading(data, None)
+        return data.X, y, sample_weight
+
+    def _keep_reading(self: Any, data: Data, target: str | None, columns: list[str] | None = None) -> None:
+        self._reading = {"reading": data.reading, "base": data.index_base, "names": data.feature_names, "target": target, "columns": columns}
 
     def _opened_again(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """The same for more rows: a further file has the columns of the first one, and what is new in it is left out."""
-        if not is_path(X) or not self.__sklearn_is_fitted__():
-            reading = getattr(self, "_reading", None)
-            opened = self._opened(X, y, sample_weight)
-            self._reading = self._reading if is_path(X) else reading
-            return opened
-        if y is not None:
-            raise ValueError("y must be None when X is a file: the targets are in it")
+        """The same for more rows: they have the columns of the first ones, and what is new in them is left out."""
         known = getattr(self, "_reading", None)
+        if not self.__sklearn_is_fitted__():
+            return self._opened(X, y, sample_weight)
+        if not (is_path(X) or self._reads(X)):
+            return X, y, sample_weight
+        if is_path(X) and y is not None:
+            raise ValueError("y must be None when X is a file: the targets are in it")
         if not known:
-            raise ValueError("partial_fit has learnt arrays before: read the file with lazyglm.read, and give its X and y")
+            self._refuse_missing(X)
+            raise ValueError("the model has learnt arrays before: read the file with lazyglm.read, or make X numbers, and give its X and y")
         if known["names"] is None:
             data = read(X, target=known["target"], index_base=known["base"], n_features=self.n_features_in_)
-            return data.X, data.y, data.sample_weight if sample_weight is None else sample_weight
-        data = read(X, target=known["target"])
-        column_of = {name: column for column, name in enumerate(known["names"])}
-        columns = np.array([column_of.get(name, -1) for name in data.feature_names])
-        kept = np.flatnonzero(columns >= 0)
-        shape = (len(kept), self.n_features_in_)
-        places = sp.csr_matrix((np.ones(len(kept), dtype=data.X.dtype), columns[kept], np.arange(len(kept) + 1)), shape=shape)
-        return data.X[:, kept] @ places, data.y, data.sample_weight if sample_weight is None else sample_weight
+        else:
+            with self._file_of(X) as path:
+                data = read_as(path, like=(known["reading"], [str(name) for name in known["names"]]), frame=not is_path(X))
+        if not is_path(X):
+            return data.X, y, sample_weight
+        return data.X, data.y, data.sample_weight if sample_weight is None else sample_weight
+
+    def _reads(self: Any, X: Any) -> bool:
+        """Whether X is a frame or texts that are read by the names of their features, as the training data were."""
+        reading = getattr(self, "_reading", None)
+        if is_frame(X):
+            if reading is None:
+                return hasattr(self, "feature_names_in_") and is_table(X)
+            return reading["columns"] is not None or is_table(X) or columns_of(X) != [str(name) for name in _or_none(reading["names"])]
+        return self._is_text() and texts_of(X) is not None
+
+    def _table_columns(self: Any) -> list[str] | None:
+        """The columns of the frame whose features were learnt, or None."""
+        return (getattr(self, "_reading", None) or {}).get("columns")
+
+    @contextlib.contextmanager
+    def _file_of(self: Any, X: Any) -> Iterator[str]:
+        """The path of a file with these rows."""
+        if is_path(X):
+            yield os.fspath(X)
+            return
+        self._refuse_missing(X)
+        with arrow_file(X) if is_frame(X) else text_file(texts_of(X) or []) as path:
+            yield path
+
+    def _refuse_missing(self: Any, X: Any) -> None:
+        """Refuses a frame with missing numbers if the model was trained on a frame of numbers, all of them known: it has no mean to fill in."""
+        if not is_frame(X) or not _is_plain(getattr(self, "_reading", None)):
+            return
+        learnt = {str(name) for name in getattr(self, "feature_names_in_", ())}
+        missing = [name for name in missing_columns(X) if name in learnt]
+        if missing:
+            raise ValueError(
+                f"X contains NaN or null in column {missing[0]!r}, and the training data had no missing number, so that the model knows no value for "
+                "one: fill it in, or train on a frame with missing numbers"
+            )
 
     def _targets_of(self: Any, path: Any) -> Any:
         """The targets of a file, read as the training data were."""
         target = (getattr(self, "_reading", None) or {}).get("target")
-        y = read(path, target=target, multilabel=True if self._kind == "labels" else None).y
+        y = read(path, target=target, multilabel=self._kind == "labels").y
         classes = getattr(self, "classes_", None)
         if classes is not None and self._kind != "labels" and np.asarray(classes).dtype.kind in "US":
-            y = np.array([_written(name) for name in y])
+            y = np.array([written(name) for name in y])
         return y
 
     def _is_text(self: Any) -> bool:
@@ -134,7 +133,7 @@ class ModelFile:
         """This model as the compiled part takes it."""
         check_is_fitted(self)
         reading = getattr(self, "_reading", None)
-        names = reading["names"] if reading else getattr(self, "feature_names_in_", None)
+        names = self._names()
         classes = getattr(self, "classes_", None)
         l1, l2 = self._net()
         trained = {"seed": 0, "rows": 0, "weighted": False, "offsets": False, "schedule": None, "solver": self.solver}
@@ -144,10 +143,11 @@ class ModelFile:
             "intercept": [float(bias) for bias in np.ravel(self.intercept_)],
             "kind": self._kind,
             "loss": self._loss(),
-            "classes": None if classes is None else [_written(name) for name in classes],
+            "classes": None if classes is None else [written(name) for name in classes],
             "names": None if names is None else [str(name) for name in names],
             "index_base": 0 if names is not None else reading["base"] if reading else index_base,
             "reading": reading["reading"] if reading else None,
+            "tf_idf": None if self._tf_idf is None else (self._tf_idf[0], self._tf_idf[1].tolist()),
             "training": {
                 "l1": float(l1),
                 "l2": float(l2),
@@ -163,12 +163,12 @@ class ModelFile:
                 "average": int(self.average),
                 "max_iter": int(self.max_iter),
                 "n_iter": int(getattr(self, "n_iter_", 0)),
-                "losses": [float(loss) for loss in getattr(self, "_losses", [[]])[0]],
+                "losses": [] if _params.finds_optimum(trained["solver"]) else [float(loss) for loss in getattr(self, "_losses", [[]])[0]],
             },
         }
 
     def save(self: Any, path: Any, *, index_base: int = 1) -> None:
-        """Writes the program's model file. Without feature names, column j is feature j + ``index_base``."""
+        """Writes a model file that the program reads. Without feature names, column j is feature j + ``index_base``."""
         if index_base not in (0, 1):
             raise ValueError(f"index_base must be 0 or 1, not {index_base!r}")
         check_is_fitted(self)
@@ -179,18 +179,41 @@ class ModelFile:
             raise ValueError("a model with limits of predictions or thresholds of labels is written by the program alone: copy its file")
         save_model(os.fspath(path), self._linear(index_base))
 
-    def weights_frame(self: Any) -> Any:
-        """The weights that are not zero by the names of their features: a pandas Series, the largest first.
+    def _names(self: Any) -> Any:
+        """The names of the columns of ``coef_``, or None."""
+        reading = getattr(self, "_reading", None)
+        return reading["names"] if reading else getattr(self, "feature_names_in_", None)
 
-        More than two classes and labels have a column each, in a frame.
+    def get_feature_names_out(self: Any, input_features: Any = None) -> Any:
+        """The names of the columns of ``coef_``, such as ``city=Rome`` for a table.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names for a model that was trained on an array without names.
+
+        Returns
+        -------
+        ndarray of str objects
+        """
+        check_is_fitted(self)
+        names, columns = self._names(), by_model(self.coef_).shape[1]
+        names = input_features if names is None else names
+        names = [f"x{j}" for j in range(columns)] if names is None else names
+        if len(names) != columns:
+            raise ValueError(f"input_features should have length equal to number of features ({columns}), got {len(names)}")
+        return np.array([str(name) for name in names], dtype=object)
+
+    def weights_frame(self: Any) -> Any:
+        """The non-zero weights with the names of their features, as a pandas Series, the largest first.
+
+        With more than two classes, or with labels, it is a frame with one column for each.
         """
         import pandas as pd
 
         check_is_fitted(self)
         coef = self.coef_.toarray() if sp.issparse(self.coef_) else by_model(self.coef_)
-        reading = getattr(self, "_reading", None)
-        names = reading["names"] if reading else None
-        names = getattr(self, "feature_names_in_", None) if names is None else names
+        names = self._names()
         kept = np.flatnonzero(np.any(coef != 0, axis=0))
         kept = kept[np.argsort(-np.abs(coef[:, kept]).max(axis=0), kind="stable")] if len(kept) else kept
         index = pd.Index(kept if names is None else [str(names[j]) for j in kept], name="feature")
@@ -199,31 +222,30 @@ class ModelFile:
         return pd.DataFrame(coef[:, kept].T, index=index, columns=[str(name) for name in self.classes_])
 
     def _score_file(self: Any, X: Any) -> Any:
-        """The scores of the rows of a file, or of texts."""
+        """The scores of the rows of a file, a table or texts."""
         model = self._linear(1) if self._file_bytes is None else self._file_bytes
-        if is_path(X):
-            return score_file(os.fspath(X), model).reshape(-1, np.size(self.intercept_))
-        if is_table(X):
-            with arrow_file(X) as path:
-                return score_file(path, model).reshape(-1, np.size(self.intercept_))
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "texts.tsv"
-            file.write_text("".join(f"\t{' '.join(text.split())}\n" for text in X), encoding="utf-8")
-            return score_file(os.fspath(file), model).reshape(-1, np.size(self.intercept_))
+        with self._file_of(X) as path:
+            scores, warnings = score_file(path, model)
+            pass_on(warnings, None if is_path(X) else path)
+        return scores.reshape(-1, np.size(self.intercept_))
 
 
-def _written(name: Any) -> str:
-    """A class as data files have it: 1.0 is written 1."""
-    if isinstance(name, (float, np.floating)) and float(name).is_integer():
-        return str(int(name))
-    return str(name)
+def _is_plain(reading: dict[str, Any] | None) -> bool:
+    """Whether data were read as arrays: a model has no reading then or, once it was saved, that of a table without a target."""
+    if reading is None:
+        return True
+    return reading["names"] is not None and '"format":"csv"' in reading["reading"] and _target_in(reading["reading"]) is None
 
 
-def load(path: Any) -> Any:
+def _or_none(names: Any) -> Any:
+    return [] if names is None else names
+
+
+def load(path: Any) -> SGDClassifier | SGDRegressor:
     """Reads a model file, of the program or of :meth:`save`: a classifier or a regressor, ready to predict."""
     from lazyglm._classifier import SGDClassifier
     from lazyglm._regressor import SGDRegressor
-    from lazyglm._sgd import LOSSES
+    from lazyglm._aim import LOSSES
 
     found = load_model(os.fspath(path))
     name, _, keys = found["loss"].partition(":")
@@ -247,16 +269,24 @@ def load(path: Any) -> Any:
     model._trained = {"offsets": found["offsets"]}
     model.n_features_in_, model.n_iter_ = columns, found["n_iter"]
     model.t_ = 1.0 + found["n_iter"] * found["rows"]
-    model._reading = {"reading": found["reading"], "base": found["index_base"], "names": names, "target": None}
+    target = _target_in(found["reading"])
+    model._reading = {"reading": found["reading"], "base": found["index_base"], "names": names, "target": target, "columns": None}
     if names is not None:
         model.feature_names_in_ = names
     if found["classes"] is not None:
-        model.classes_ = _as_numbers(found["classes"])
+        model.classes_ = as_numbers(found["classes"])
     return model
 
 
+def _target_in(reading: str) -> str | None:
+    """The column of targets in tables that a model was trained on, so that ``score(path)`` finds it; None for other formats."""
+    recipe = json.loads(reading)["recipe"]
+    named = [column["name"] for column in recipe.get("columns", ()) if column.get("kind") == "target"]
+    return recipe.get("target") or next(iter(named), None)
+
+
 def _coef(found: dict[str, Any], columns: int, path: Any) -> Any:
-    """One row a head."""
+    """The weights, with one row per head."""
     heads = len(found["intercept"])
     if columns * heads > MOST:
         raise ValueError(f"{path}: {columns} features of {heads} models are too many for an array")
@@ -265,7 +295,7 @@ def _coef(found: dict[str, Any], columns: int, path: Any) -> Any:
     if found["ids"] is None:
         coef[0, features] = found["weights"]
     else:
-        coef[found["ids"], np.repeat(features, np.diff(found["ends"], prepend=0))] = found["weights"]
+        coef[found["ids"], np.repeat(features, np.diff([0, *found["ends"]]))] = found["weights"]
     return coef
 
 
@@ -274,11 +304,3 @@ def _penalty(l1: float, l2: float) -> dict[str, Any]:
     if alpha == 0:
         return {"penalty": None, "learning_rate": "invscaling"}
     return {"penalty": "elasticnet", "alpha": alpha, "l1_ratio": l1 / alpha}
-
-
-def _as_numbers(classes: list[str]) -> Any:
-    """Classes that are all integers, as integers."""
-    try:
-        return np.array([int(name) for name in classes])
-    except ValueError:
-        return np.array(classes)

@@ -1,4 +1,4 @@
-"""Targets of which a row may have any number: label indicator matrices, and lists of label sets."""
+"""Targets with any number of labels per row: label indicator matrices, and lists of label sets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _is_binary_table(y: Any) -> bool:
 
 
 def check_learnable(labels: LabelSets, weights: Any) -> None:
-    """Refuses a label that all rows have, or none: its intercept would grow without end."""
+    """Refuses a label that all rows or no rows have: its intercept would grow without limit."""
     present = np.ones(labels.indicator.shape[0]) if weights is None else (weights > 0).astype(float)
     counts = labels.indicator.T @ present
     wrong = np.flatnonzero((counts == 0) | (counts == present.sum()))

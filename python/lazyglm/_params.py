@@ -1,14 +1,16 @@
 """Parameters of estimators: what each may be, one line per parameter, checked before anything is learnt."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from inspect import signature
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError
 
+from lazyglm._bases import BaseEstimator
 from lazyglm._core import solvers
+from lazyglm._warn import warn
 
 Rule = tuple[Callable[[Any], bool], str]
 
@@ -56,17 +58,30 @@ def factors(value: Any) -> bool:
     return value is None or (np.ndim(value) == 1 and not isinstance(value, (str, dict)))
 
 
-#: The solvers of the library by name.
-SOLVERS = tuple(name for name, _ in solvers())
-#: The solvers that know a factor of the penalty for each feature. Here "sgd" learns from arrays that are lent, without factors.
-WITH_FACTORS = tuple(name for name, factors in solvers() if factors and name != "sgd")
+#: The library's table of solvers by name.
+SOLVERS = {row["name"]: row for row in solvers()}
 #: What solvers were called in earlier versions.
 FORMER_NAMES = {"online": "sgd", "saga": "svrg"}
 
 
-def solver_of(estimator: Any) -> str:
-    """The solver of an estimator by its present name."""
-    return FORMER_NAMES.get(estimator.solver, estimator.solver)
+def abilities(solver: str) -> dict[str, Any]:
+    """What a solver can do: its row in the library's table. Solvers of clusters are not in it."""
+    return SOLVERS.get(FORMER_NAMES.get(solver, solver), {"steps": "none", "tolerance": False, "factors": False, "targets": ()})
+
+
+def takes_rows(solver: str) -> bool:
+    """Whether a solver takes one stochastic step per row, with all settings of such steps. Here it learns from lent arrays."""
+    return bool(abilities(solver)["steps"] == "as_told")
+
+
+def finds_optimum(solver: str) -> bool:
+    """Whether a solver stops at a distance from the optimum."""
+    return bool(abilities(solver)["tolerance"])
+
+
+def names_of(able: Callable[[str], bool]) -> str:
+    """The solvers for which this holds, for a message."""
+    return " or ".join(f"solver={name!r}" for name in SOLVERS if able(name))
 
 
 def _bound(value: Any) -> bool:
@@ -82,13 +97,19 @@ def goes_on(estimator: Any) -> bool:
     """Whether ``partial_fit`` is there: with solver='sgd' alone, and one model per class."""
     if is_multinomial(estimator):
         raise AttributeError("partial_fit is for multi_class='ovr'")
-    if solver_of(estimator) != "sgd":
-        raise AttributeError(f"partial_fit goes on row by row, for solver='sgd'; solver={estimator.solver!r} learns all rows at once")
+    if getattr(estimator, "_tf_idf", None) is not None:
+        raise AttributeError("partial_fit goes on with rows as they are, and this model has the weights of tf-idf values")
+    if getattr(estimator, "_file_bytes", None) is not None:
+        raise AttributeError("partial_fit goes on with rows as they are, and the model that was loaded has the weights of tf-idf values: train a new one")
+    if not takes_rows(estimator.solver):
+        raise AttributeError(
+            f"partial_fit goes on row by row, for {names_of(takes_rows)}; solver={estimator.solver!r} learns all rows at once"
+        )
     return True
 
 
 BOOLEAN: Rule = (_is_bool, "True or False")
-N_JOBS = or_none((_is_int, "an integer"))
+N_JOBS = or_none(((lambda value: _is_int(value) and value != 0), "an integer other than 0"))
 #: What limits single weights, for solvers that find the optimum.
 LIMITS: dict[str, Rule] = {
     "penalty_factor": (factors, "one number per feature, or None"),
@@ -120,7 +141,7 @@ COMMON: dict[str, Rule] = {
     "progress": BOOLEAN,
     "solver": one_of(*SOLVERS, *FORMER_NAMES),
     "scale": one_of("maxabs", "std", None),
-    "penalty_factor": (factors, "one number a feature, or None"),
+    "penalty_factor": (factors, "one number per feature, or None"),
     "intercept_rate": real(0, 1, open_low=True),
 }
 
@@ -130,12 +151,65 @@ def relative_gap(tol: float | None) -> float:
     return 1e-4 if tol is None else min(float(tol), 1e-4)
 
 
+def refused(estimator: Any, name: str, words: str) -> InvalidParameterError:
+    """The error for a parameter that is not what it must be, in scikit-learn's words."""
+    value = repr(getattr(estimator, name))
+    value = value if len(value) <= 200 else value[:200] + "..."
+    return InvalidParameterError(f"The {name!r} parameter of {type(estimator).__name__} must be {words}. Got {value} instead.")
+
+
 def check_alone(estimator: Any, rules: dict[str, Rule]) -> None:
     """Refuses the first parameter that is not what it may be."""
     for name, (fits, words) in rules.items():
-        value = getattr(estimator, name)
-        if not fits(value):
-            raise InvalidParameterError(f"The {name!r} parameter of {type(estimator).__name__} must be {words}. Got {value!r} instead.")
+        if not fits(getattr(estimator, name)):
+            raise refused(estimator, name, words)
+
+
+def _takes_factors(solver: str) -> bool:
+    return bool(abilities(solver)["factors"]) and not takes_rows(solver)
+
+
+def _takes_classes(solver: str) -> bool:
+    return "classes" in abilities(solver)["targets"]
+
+
+#: The parameters of the SGD estimators that have no effect, by the settings of stochastic steps that a solver supports.
+IDLE = {
+    "as_told": (),
+    "own_rates": ("learning_rate", "power_t", "intercept_rate"),  # the library refuses `method`
+    "none": ("learning_rate", "power_t", "intercept_rate", "method", "eta0", "max_iter", "shuffle"),
+}
+
+
+def _idle_of(estimator: Any) -> tuple[str, ...]:
+    """The parameters of an SGD estimator that its solver does not use."""
+    names: tuple[str, ...] = IDLE[abilities(estimator.solver)["steps"]]
+    if finds_optimum(estimator.solver):
+        names += ("n_iter_no_change",)
+    if takes_rows(estimator.solver) and is_multinomial(estimator):  # the library's SGD, which has schedules of its own
+        names += ("learning_rate", "power_t", "intercept_rate")
+    return names
+
+
+def default_of(estimator: Any, name: str) -> Any:
+    """The default of a parameter."""
+    return signature(type(estimator).__init__).parameters[name].default
+
+
+def given(estimator: Any, name: str) -> Any:
+    """The value of a parameter, or None if it is the default."""
+    value = getattr(estimator, name)
+    return None if value is None or value == default_of(estimator, name) else value
+
+
+def warn_of_idle(estimator: Any, names: Iterable[str], why: str) -> None:
+    """Warns of parameters that were given and have no effect."""
+    idle = [name for name in names if getattr(estimator, name) != default_of(estimator, name)]
+    if idle:
+        values = ", ".join(f"{name}={default_of(estimator, name)!r}" for name in idle)
+        some = "have" if len(idle) > 1 else "has"
+        text = f"{' and '.join(idle)} {some} no effect with {why}: leave the default ({values}), or use another solver"
+        warn(text, UserWarning)
 
 
 def check(estimator: Any, rules: dict[str, Rule]) -> None:
@@ -143,18 +217,18 @@ def check(estimator: Any, rules: dict[str, Rule]) -> None:
     check_alone(estimator, rules)
     if estimator.penalty == "elasticnet" and estimator.l1_ratio is None:
         raise InvalidParameterError("l1_ratio must be set when penalty is 'elasticnet'")
-    solver = solver_of(estimator)
-    if estimator.penalty_factor is not None and solver not in WITH_FACTORS:
-        names = " or ".join(f"solver={name!r}" for name in WITH_FACTORS)
-        raise InvalidParameterError(f"penalty_factor is not for solver={estimator.solver!r}: use {names}")
-    if solver != "sgd" and (estimator.early_stopping or estimator.average):
-        raise InvalidParameterError(f"early_stopping and average are for solver='sgd', not for {estimator.solver!r}")
-    if is_multinomial(estimator):
-        if estimator.loss != "log_loss" or solver not in ("sgd", "newton", "auto"):
-            raise InvalidParameterError("multi_class='multinomial' is for loss='log_loss' and solver='sgd' or 'newton'")
+    by_rows, multinomial = takes_rows(estimator.solver), is_multinomial(estimator)
+    if estimator.penalty_factor is not None and not _takes_factors(estimator.solver):
+        raise InvalidParameterError(f"penalty_factor is not for solver={estimator.solver!r}: use {names_of(_takes_factors)}")
+    if not by_rows and (estimator.early_stopping or estimator.average):
+        raise InvalidParameterError(f"early_stopping and average are for {names_of(takes_rows)}, not for {estimator.solver!r}")
+    if multinomial:
+        if estimator.loss != "log_loss" or not _takes_classes(estimator.solver):
+            raise InvalidParameterError(f"multi_class='multinomial' is for loss='log_loss' and {names_of(_takes_classes)}")
         if estimator.early_stopping or estimator.average:
             raise InvalidParameterError("early_stopping and average are for multi_class='ovr'")
-    if solver != "sgd":
+    warn_of_idle(estimator, _idle_of(estimator), f"solver={estimator.solver!r}" + (", multi_class='multinomial'" if multinomial and by_rows else ""))
+    if not by_rows or multinomial:
         return
     if estimator.learning_rate == "optimal" and estimator.alpha == 0:
         raise InvalidParameterError("alpha must be > 0 since learning_rate is 'optimal': its rate is 1/(alpha (t0 + t))")
@@ -164,10 +238,6 @@ def check(estimator: Any, rules: dict[str, Rule]) -> None:
 
 class Estimator(BaseEstimator):
     """Base of all estimators. Each lists its parameters in its constructor, which calls ``self._keep(locals())``."""
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...  # of parameters
 
     def _keep(self, given: dict[str, Any]) -> None:
         """Sets the arguments of a constructor as attributes of the same names: scikit-learn's convention."""

@@ -1,4 +1,4 @@
-"""The program ``lazyglm``, which the wheel brings along. The package itself is loaded only when it is asked for: the program starts at once."""
+"""Entry point of the program ``lazyglm``, which is part of the wheel. The estimators are not imported, so the program starts fast."""
 
 import signal
 import sys

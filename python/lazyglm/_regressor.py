@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 
 from lazyglm import _params
+from lazyglm._bases import RegressorMixin, available_if
 from lazyglm._data import is_path, validated, weights_of
-from lazyglm._sgd import LOG_LINK, LOSSES, Aim, LinearSGD
+from lazyglm._aim import LOG_LINK, LOSSES, Aim
+from lazyglm._docs import SHARED
+from lazyglm._sgd import LinearSGD
+from lazyglm._warn import warn
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -33,6 +35,8 @@ REGRESSOR_LOSSES = {
 SQUARED = ("squared_error", "squared_epsilon_insensitive")
 #: A run has diverged if its last epoch has so many times the loss of a constant.
 DIVERGED = 10.0
+#: The same for ``partial_fit``, whose first rows may have a large loss in a run that converges.
+DIVERGED_ROWS = 100.0
 
 REGRESSOR_RULES: dict[str, _params.Rule] = {
     "loss": _params.one_of(*REGRESSOR_LOSSES),
@@ -41,31 +45,72 @@ REGRESSOR_RULES: dict[str, _params.Rule] = {
 }
 
 
-class LinearRegressor(RegressorMixin):
-    """What regressors predict from their scores: not for use."""
+def _mean_square(aim: Aim) -> float:
+    """The mean squared loss of a model without weights."""
+    return float(np.average(aim.targets**2, weights=aim.weights)) / 2
 
-    def predict(self: Any, X: Any, offset: Any = None) -> Any:
-        """The prediction for each row: its score, plus its ``offset`` if given; the exponential of it for poisson, gamma and tweedie."""
+
+class LinearRegressor(RegressorMixin):
+    """Base class of regressors: predictions from scores. Not part of the public API."""
+
+    def predict(self: Any, X: Any, offset: Any = None) -> NDArray[np.float64]:
+        """The prediction for each row: its score; the exponential of it for poisson, gamma and tweedie.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows.
+        offset : array-like of shape (n_rows,) or None, default=None
+            Numbers that are added to the scores, for a model that was trained with offsets.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The predictions.
+        """
         scores = self._scores(X, offset).ravel()
         numbers = np.exp(scores) if self.loss in LOG_LINK else scores
         return numbers if self._limits is None else np.clip(numbers, *self._limits)
 
     def score(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R² of the predictions. Of a file, y is in it."""
+        """R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,) or None, default=None
+            The targets. None if X is the path of a file, which has them.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row.
+
+        Returns
+        -------
+        float
+            R².
+        """
         if is_path(X) and y is None:
             y = self._targets_of(X)
         return float(super().score(X, y, sample_weight))
 
 
 class SGDRegressor(LinearRegressor, LinearSGD):
-    """Linear regression by stochastic gradient steps with an exact penalty.
+    __doc__ = (
+        """Linear regression by stochastic gradient descent with an exact penalty.
 
-    Parameters are those of :class:`sklearn.linear_model.SGDRegressor`, with the same meaning, and:
+    Parameters are those of :class:`sklearn.linear_model.SGDRegressor`, with the same meaning, and some more.
 
     Parameters
     ----------
-    loss : also 'absolute_error', 'quantile', 'poisson', 'gamma' and 'tweedie'
-        The last three predict exp(score), for targets from 0 up (gamma: above 0).
+    loss : str, default='squared_error'
+        'squared_error', 'huber', 'epsilon_insensitive', 'squared_epsilon_insensitive', 'absolute_error', 'quantile', 'poisson', 'gamma' or
+        'tweedie'. The last three predict exp(score), for targets from 0 up (gamma: above 0).
+"""
+        + SHARED
+        + """    learning_rate : {'optimal', 'constant', 'invscaling', 'adaptive', 'pa1', 'pa2'}, default='invscaling'
+        The learning-rate schedule of solver='sgd', with scikit-learn's formulas.
+    power_t : float, default=0.25
+        The exponent of 'invscaling'.
     quantile : float, default=0.5
         The quantile that loss='quantile' learns.
     power : float, default=1.5
@@ -75,12 +120,16 @@ class SGDRegressor(LinearRegressor, LinearSGD):
     method : {'fobos', 'sgd'}, default='fobos'
         How a step applies the penalty: its proximal step, or its gradient clipped at zero.
     precision : {'f32', 'f64'} or None, default=None
-        What weights are kept in; None goes by the data.
+        The precision of the weights; None is that of the data.
     progress : bool, default=False
         Show a progress bar (with tqdm, if it is installed).
     solver : str, default='sgd'
         'sgd' takes stochastic steps, one row at a time. 'newton' finds the optimum to a proved ``tol`` (a loss with kinks needs a penalty).
-        Every solver of the program is known by its name. Those other than 'sgd' copy the rows and choose rates themselves.
+        Every solver of the program is known by its name. Those other than 'sgd' copy the rows. A parameter that has no effect with the
+        solver comes with a warning.
+    eta0 : float, default=0.01
+        With solver='sgd', as in scikit-learn. For 'adagrad', 'ftrl' and 'svrg', it is the starting rate. At the default, they search
+        for one.
     tol : float or None, default=1e-3
         With solver='sgd', as in scikit-learn. Solvers that find the optimum ('newton', 'svrg', 'auto') stop at a relative
         distance of at most ``tol`` from the optimum, and never at more than 1e-4.
@@ -88,7 +137,7 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         Divide each feature by its largest magnitude, or by its standard deviation, while learning: the penalty then falls on
         the weights of the scaled features. ``coef_`` is in the units of the data.
     penalty_factor : array-like of shape (n_features,) or None, default=None
-        A factor of the penalty for each feature (0: free); not for solver='sgd'.
+        Scales the penalty of each feature; 0 removes it. Not for solver='sgd'.
     intercept_rate : float, default=1.0
         With solver='sgd': the learning rate of the intercept in the end, as a multiple of that of the weights. Below 1, it begins at 1 and
         falls within some thousand rows. scikit-learn has 0.01 for sparse X, from the first row on.
@@ -98,14 +147,14 @@ class SGDRegressor(LinearRegressor, LinearSGD):
     coef_ : ndarray of shape (n_features,)
     intercept_ : ndarray of shape (1,)
     n_iter_ : int
-        Epochs run.
+        The number of epochs.
     t_ : float
-        One more than the rows learnt.
+        The number of rows that were learnt, plus one.
     loss_history_ : ndarray
-        The mean loss of the rows of each epoch, each before it was learnt.
+        The running loss of each epoch: the mean loss of its rows, each measured before the model learns the row.
     dual_gap_ : float or None
-        The relative duality gap: no weights have an objective that is lower by a larger share. None with solver='sgd', which
-        does not look at all rows at the end (see :meth:`duality_gap`), and where there is no bound.
+        The relative duality gap, an upper bound on the relative distance from the optimum. None with solver='sgd', which
+        does not compute it (see :meth:`duality_gap`), and if no bound is known.
     validation_history_ : ndarray or None
         With early stopping: R² on the rows held out, after each epoch.
 
@@ -118,10 +167,14 @@ class SGDRegressor(LinearRegressor, LinearSGD):
     >>> bool(abs(model.predict([[0.5]])[0] - 2.5) < 0.1)
     True
     """
+    )
 
     loss_functions = REGRESSOR_LOSSES
     _checks = {"y_numeric": True}
     _splitter = "ShuffleSplit"
+    quantile: float
+    power: float
+    _largest_square: float | None = None  # the largest loss of rows that were learnt together, of a model without weights
     _rules = {**REGRESSOR_RULES, **_params.COMMON, "n_jobs": _params.N_JOBS}
 
     def __init__(
@@ -161,23 +214,64 @@ class SGDRegressor(LinearRegressor, LinearSGD):
 
     @available_if(_params.goes_on)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learns these rows, or those of the file X, once, and goes on from there at the next call: exactly as if all had come at once."""
+        """Learns these rows once. Calls with chunks of rows give exactly the model of one pass over all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows. Frames, texts and files after the first have the features of the first.
+        y : array-like of shape (n_rows,) or None, default=None
+            The targets. None if X is the path of a file, which has them.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row.
+
+        Returns
+        -------
+        SGDRegressor
+            This estimator.
+        """
         first = not self.__sklearn_is_fitted__()
         self._check_params(for_partial_fit=True)
         X, y, sample_weight = self._opened_again(X, y, sample_weight)
-        X, y = validated(self, X, y, with_y=True, reset=first, y_numeric=True)
-        return self._partial_fit(X, self._aim(X, y, sample_weight), first=first)
+        X, y = validated(self, X, y, with_y=True, reset=first, columns=self._table_columns(), y_numeric=True)
+        aim = self._aim(X, y, sample_weight)
+        self._partial_fit(X, aim, first=first)
+        self._warn_if_diverged(aim, first)
+        return self
+
+    def _warn_if_diverged(self, aim: Aim, first: bool) -> None:
+        """Warns if the rows of a call of ``partial_fit`` have a loss far above that of no weights, in this call and all before it."""
+        if self.loss not in SQUARED:
+            return
+        square, loss = _mean_square(aim), float(self.loss_history_[-1])
+        before = 0.0 if first else loss if self._largest_square is None else self._largest_square
+        self._largest_square = max(square, before)
+        if not loss <= DIVERGED_ROWS * self._largest_square:
+            warn(
+                f"SGD has diverged: the mean loss of these rows is {loss:.3g}, and that of a model without weights is {square:.3g}. Scale the features "
+                "or lower eta0, and begin anew.",
+                ConvergenceWarning,
+            )
 
     def _fit_online(self, X: Any, y: Any, aim: Aim, coef: Any, intercept: Any) -> None:
         """The same at a rate that does not diverge: a tenth of ``eta0`` and so on, if it does."""
         super()._fit_online(X, y, aim, coef, intercept)
-        if self.loss not in SQUARED or self.learning_rate not in ("constant", "invscaling", "adaptive"):
+        self._largest_square = _mean_square(aim)
+        if self.loss not in SQUARED:
             return
         known = float(np.average((aim.targets - np.average(aim.targets, weights=aim.weights)) ** 2, weights=aim.weights)) / 2
-        first = self.loss_history_[-1]
+        first, most = self.loss_history_[-1], max(DIVERGED * known, self._largest_square)  # few epochs may not reach the mean of the targets
+        if self.learning_rate not in ("constant", "invscaling", "adaptive"):
+            if not first <= most:
+                warn(
+                    f"SGD diverged with learning_rate={self.learning_rate!r}: the loss of its last epoch is {first:.3g}, and that of a constant is "
+                    f"{known:.3g}. Use learning_rate='invscaling', scale the features (scale='std'), or use solver='newton'.",
+                    ConvergenceWarning,
+                )
+            return
         try:
             for power in range(1, 9):
-                if self.loss_history_[-1] <= DIVERGED * known:
+                if self.loss_history_[-1] <= most:
                     break
                 self._rate = float(self.eta0) / 10**power
                 super()._fit_online(X, y, aim, coef, intercept)
@@ -185,11 +279,10 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         finally:
             self._rate = None
         if used is not None:
-            warnings.warn(
+            warn(
                 f"SGD diverged at eta0={self.eta0:g}: the loss of its last epoch was {first:.3g}, and that of a constant is {known:.3g}. "
                 f"The model was trained with eta0={used:g} instead. Scale the features (scale='std'), or use solver='newton'.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
+from lazyglm import _params
 from lazyglm._chosen import Problem
 from lazyglm._data import dense
-from lazyglm._sgd import LOG_LINK
+from lazyglm._aim import LOG_LINK
 
 
 def scorer_of(estimator: Any, problem: Problem) -> Any:
     """The scorer that ``scoring`` names, or None where the compiled part computes the score."""
     if estimator.scoring is None:
         apart = problem.aim.models > 1 and problem.kind == "ovr"
-        return _neg_log_loss if apart and estimator.loss == "log_loss" and estimator.solver != "sgd" else None
+        return _neg_log_loss if apart and estimator.loss == "log_loss" and not _params.takes_rows(estimator.solver) else None
     if problem.aim.offsets is not None:
         raise ValueError("scoring is not for rows with an offset, which scorers do not pass on: leave scoring out")
     from sklearn.metrics import check_scoring  # takes long to import, and is needed here alone

@@ -1,4 +1,4 @@
-"""Cross-validation of penalties: the grid, the splits, minimisers or lanes of SGD on all of them, and the choice."""
+"""Cross-validation of penalties: the grid, the splits, optima or SGD models on all of them, and the choice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
-from lazyglm import _params
+from lazyglm import _params, _show
 from lazyglm._chosen import Problem, WithBest
 from lazyglm._core import exact_path, path, search
 from lazyglm._data import dense
@@ -25,6 +25,9 @@ LEAST_RATIO = 1e-3
 #: Parameters that the estimator of one penalty has as well.
 SHARED = ("fit_intercept", "max_iter", "shuffle", "epsilon", "method", "precision", "solver", "tol")
 
+#: The parameters without effect, by whether all penalties are lanes of SGD.
+WITHOUT_EFFECT = {False: ("max_iter", "schedule", "eta0", "shuffle", "method", "halving"), True: ("tol",)}
+
 RULES: dict[str, _params.Rule] = {
     **{name: _params.COMMON[name] for name in SHARED},
     "solver": _params.one_of("newton", "sgd"),
@@ -35,13 +38,41 @@ RULES: dict[str, _params.Rule] = {
     "halving": _params.BOOLEAN,
     "eta0": _params.or_none(_params.real(0, open_low=True)),
     "n_jobs": _params.N_JOBS,
+    **{name: _params.COMMON[name] for name in ("verbose", "progress")},
     **_params.LIMITS,
 }
 
 
 class ElasticNetCV(PathPlots, WithBest):
-    """Base of both: not for use."""
+    """Base class of both cross-validating estimators; not part of the public API."""
 
+    l1_ratio: Any
+    alphas: Any
+    eps: float
+    cv: Any
+    scoring: Any
+    choose: str
+    max_features: int | None
+    halving: bool
+    max_iter: int
+    schedule: str
+    eta0: float | None
+    shuffle: bool
+    method: str
+    solver: str
+    penalty_factor: Any
+    positive: bool
+    lower: Any
+    upper: Any
+    quantile: float
+    power: float
+
+    n_splits_: int
+    best_index_: int
+    one_se_index_: int
+    best_score_: float
+    alpha_: float
+    l1_ratio_: float
     _rules: dict[str, _params.Rule]
 
     def fit(
@@ -53,30 +84,52 @@ class ElasticNetCV(PathPlots, WithBest):
         groups: Any = None,
         target: str | None = None,
     ) -> Self:
-        """Tries every penalty on held-out rows, chooses one, and learns all rows with it.
+        """Tries every penalty on held-out rows, chooses one, and trains on all rows with it.
 
-        ``groups`` has one group per row, for a splitter that keeps the rows of a group together. ``target`` names the column of
-        targets of a file that is a table.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows, or the path of a file with rows and targets.
+        y : array-like of shape (n_rows,) or None, default=None
+            The targets. None if X is the path of a file, which has them.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row.
+        offset : array-like of shape (n_rows,) or None, default=None
+            A number per row, which is added to the score of the row: the logarithm of the exposure for counts, or the scores of
+            another model. Predictions take the offsets of their own rows.
+        groups : array-like of shape (n_rows,) or None, default=None
+            The group of each row, for a splitter that keeps the rows of a group together.
+        target : str or None, default=None
+            The target column, if X is the path of a table.
+
+        Returns
+        -------
+        self
+            This estimator.
         """
         _params.check_alone(self, self._rules)
+        by_rows = _params.takes_rows(self.solver)
+        _params.warn_of_idle(self, WITHOUT_EFFECT[by_rows], f"solver={self.solver!r}")
+        if by_rows and getattr(self, "multi_class", "ovr") == "multinomial":
+            raise ValueError(f"multi_class='multinomial' is for solver='newton', not for {self.solver!r}")
         ratios = self._ratios()
         problem = self._problem(X, y, sample_weight, offset, target)
         splits = self._splits(problem, groups)
         asked = problem.model._asked(problem.task, problem.X.shape[1], l1=0.0, l2=0.0, schedule=self.schedule)
         asked |= {"seed": problem.model._seed(), "threads": threads(self.n_jobs)} | limits_of(self, problem.X.shape[1])
         alphas = self._grid(problem.task, ratios, asked)
-        try_all = self._lanes if self.solver == "sgd" else self._minimisers
+        try_all = self._lanes if by_rows else self._minimisers
         try_all(problem, splits, ratios, alphas, asked)
         return self
 
     def _couples(self) -> bool:
-        return self.solver != "sgd" and super()._couples()
+        return not _params.takes_rows(self.solver) and super()._couples()
 
     def _ratios(self) -> list[float]:
         fits, words = _params.real(0, 1)
         ratios = [self.l1_ratio] if np.ndim(self.l1_ratio) == 0 else list(self.l1_ratio)
         if not ratios or not all(fits(ratio) for ratio in ratios):
-            raise ValueError(f"l1_ratio must be {words}, or a list of such numbers. Got {self.l1_ratio!r} instead.")
+            raise _params.refused(self, "l1_ratio", f"{words}, or a list of such numbers")
         return [float(ratio) for ratio in ratios]
 
     def _grid(self, task: Any, ratios: list[float], asked: dict[str, Any]) -> Any:
@@ -84,10 +137,10 @@ class ElasticNetCV(PathPlots, WithBest):
         if np.ndim(self.alphas) > 0:
             alphas = np.sort(np.asarray(self.alphas, dtype=np.float64).ravel())[::-1]
             if len(alphas) == 0 or not np.all(np.isfinite(alphas) & (alphas >= 0)):
-                raise ValueError(f"alphas must be numbers from 0 up. Got {self.alphas!r} instead.")
+                raise _params.refused(self, "alphas", "numbers from 0 up")
             return np.tile(alphas, (len(ratios), 1))
         if not _params._is_int(self.alphas) or self.alphas < 1:
-            raise ValueError(f"alphas must be how many to try, or a list of them. Got {self.alphas!r} instead.")
+            raise _params.refused(self, "alphas", "the number of penalties to try, or a list of penalties")
         most = task.l1_max(asked)
         if not most > 0:  # no feature has a gradient
             return np.full((len(ratios), self.alphas), np.finfo(np.float64).resolution)
@@ -113,7 +166,8 @@ class ElasticNetCV(PathPlots, WithBest):
         may_end = self.scoring is None and np.ndim(self.alphas) == 0  # where weaker penalties fit noise, by the loss
         given = [tuple(_places(part, problem.weights) for part in split) for split in splits]
         scorer = scorer_of(self, problem)
-        models = exact_path(problem.task, sequences, given, may_end, self.max_features, scorer is not None, asked, None)
+        with _show.watching(self, 1, _show.penalties()) as watch:
+            models = exact_path(problem.task, sequences, given, may_end, self.max_features, scorer is not None, asked, watch)
         shape, columns = alphas.shape, problem.X.shape[1]
         scores = np.full((*shape, len(splits)), np.nan)
         nonzeros, steps = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -148,7 +202,8 @@ class ElasticNetCV(PathPlots, WithBest):
         asked |= {"single": problem.model._single(problem.X.dtype), "eta0": self.eta0}
         nets = [_net(ratio, alpha) for ratio, row in zip(ratios, alphas, strict=True) for alpha in row]
         given = [tuple(_places(part, problem.weights) for part in split) for split in splits]
-        found = search(task, nets, given, self.halving, asked)
+        with _show.watching(self, 1, _show.penalties()) as watch:
+            found = search(task, nets, given, self.halving, asked, watch)
         asked["eta0"] = self.eta0_ = found["eta0"]
         scores = np.array([in_units(self, np.array(row), problem.y, None, splits) for row in found["by_fold"]])
         scores[np.array(found["dropped"]) == "diverged"] = np.nan

@@ -1,95 +1,59 @@
 """What the classifier and the regressor share: the learners, and attributes that are read from them."""
 
-import warnings
+from __future__ import annotations
+
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
+from lazyglm._aim import LOSSES, Aim, Seen, looked_at, shifted
 from lazyglm._core import Learner, learn, score_rows, scores
-from lazyglm._frames import is_table
-from lazyglm._data import by_model, is_path, is_texts, lent, offsets_of, scaled, validated
+from lazyglm._data import by_model, is_path, lent, offsets_of, scaled, tf_idf, validated
 from lazyglm._files import ModelFile
 from lazyglm._plots import Plots
-from lazyglm._solve import Solving
+from lazyglm._solve import Solving, warn_after_epochs
 
-#: scikit-learn's names of losses, and the library's; what stands in braces is a parameter of the estimator.
-LOSSES = {
-    "hinge": "hinge",
-    "log_loss": "logistic",
-    "modified_huber": "modified-huber",
-    "squared_hinge": "squared-hinge",
-    "perceptron": "perceptron",
-    "squared_error": "squared",
-    "huber": "huber:delta={epsilon}",
-    "epsilon_insensitive": "epsilon-insensitive:epsilon={epsilon}",
-    "squared_epsilon_insensitive": "squared-epsilon-insensitive:epsilon={epsilon}",
-    "quantile": "quantile:tau={quantile}",
-    "poisson": "poisson",
-    "gamma": "gamma",
-    "tweedie": "tweedie:p={power}",
-    "absolute_error": "epsilon-insensitive:epsilon=0",
-}
-
-#: The losses whose prediction is the exponential of the score.
-LOG_LINK = ("poisson", "gamma", "tweedie")
-
-
-class Seen:
-    """What has been read from the learners, or put in its place. An object of its own: predicting changes no attribute."""
-
-    coef: Any = None
-    intercept: Any = None
-
-
-def _looked_at(name: str) -> property:
-    """An attribute that ``_read_`` and its name read from the learners when it is first looked at."""
-
-    def get(self: Any) -> Any:
-        if "_looked" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no {name}_ before it is fitted")
-        if getattr(self._looked, name) is None:
-            setattr(self._looked, name, getattr(self, f"_read_{name}")())
-        return getattr(self._looked, name)
-
-    def put(self: Any, value: Any) -> None:
-        setattr(self.__dict__.setdefault("_looked", Seen()), name, value)
-
-    return property(get, put)
-
-
-class Aim(NamedTuple):
-    """What is to be learnt: targets of one model, or numbers of classes for several."""
-
-    models: int
-    targets: Any
-    weights: Any
-    class_weights: list[float] | None = None
-    classes: Any = None
-    offsets: Any = None
-    labels: Any = None
-
-    @property
-    def weighted(self) -> bool:
-        return self.weights is not None or self.class_weights is not None
-
-
-def shifted(aim: Aim, offset: Any) -> Aim:
-    """The same with row offsets, if there are any."""
-    offsets = offsets_of(offset, len(aim.targets))
-    if offsets is not None and aim.models > 1:
-        raise ValueError("offset is for numbers and for two classes: more classes have no common offset")
-    return aim._replace(offsets=offsets)
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
-    """Base of both estimators: not for use."""
+    """Base class of SGDClassifier and SGDRegressor; not part of the public API."""
 
+    loss: str
+    penalty: str | None
+    alpha: float
+    l1_ratio: float | None
+    fit_intercept: bool
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    verbose: int
+    epsilon: float
+    random_state: Any
+    learning_rate: str
+    eta0: float
+    power_t: float
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    warm_start: bool
+    average: bool | int
+    n_jobs: int | None
+    method: str
+    precision: str | None
+    progress: bool
+    solver: str
+    scale: str | None
+    penalty_factor: Any
+    intercept_rate: float
+
+    n_features_in_: int
     _rules: dict[str, _params.Rule]
     _checks: dict[str, Any] = {}
     _splitter: str
@@ -100,14 +64,15 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     _thresholds: Any = 0.0  # the score above which a row has a label
     _limits: Any = None  # the least and the largest prediction of numbers
     _file_bytes: bytes | None = None  # a model file that arrays do not hold: of tf-idf values
+    _tf_idf: tuple[bool, Any] | None = None  # of a model of tf-idf values: whether counts have a logarithm, and the idf of each feature
     _zeroed: list[Any] | None = None  # the columns of each model that the zero test of `fit` sets to zero
     _losses: list[Any]
-    _looked: "Seen"
+    _looked: Seen
 
     # Attributes that are read from the learners when asked for. Looking changes nothing: the learners keep the exact
     # state. What a user puts in their place is noticed at the next `partial_fit`.
 
-    coef_, intercept_ = _looked_at("coef"), _looked_at("intercept")
+    coef_, intercept_ = looked_at("coef"), looked_at("intercept")
 
     def _read_coef(self, learners: list[Learner] | None = None) -> Any:
         learners = learners or self._learners
@@ -124,16 +89,16 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     def _shaped(self, coef: Any) -> Any:
         return coef
 
-    def sparsify(self) -> Any:
-        """Turns ``coef_`` into a sparse matrix: for models most of whose weights are zero.
+    def sparsify(self) -> Self:
+        """Turns ``coef_`` into a sparse matrix, for models whose weights are mostly zero.
 
-        A pickle then has the sparse weights alone: ``partial_fit`` of what comes back goes on from these weights and ``t_``.
+        A pickle then contains only the sparse weights. After loading it, ``partial_fit`` continues from these weights and ``t_``.
         """
         check_is_fitted(self)
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
-    def densify(self) -> Any:
+    def densify(self) -> Self:
         """Turns ``coef_`` back into an array."""
         check_is_fitted(self)
         if sp.issparse(self.coef_):
@@ -174,26 +139,49 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         sample_weight: Any = None,
         offset: Any = None,
         target: str | None = None,
-    ) -> Any:
-        """Learns X and y, or the file X (and of a table its column ``target``): with ``solver="sgd"`` until it improves no more or ``max_iter`` epochs have passed.
+    ) -> Self:
+        """Trains on X and y. With ``solver="sgd"``, until ``tol`` stops it or after ``max_iter`` epochs.
 
-        ``offset`` has one number per row, which is added to the score of the row: the logarithm of the exposure for
-        ``loss="poisson"``, or the scores of another model. Predictions take the offsets of their own rows.
+        Ctrl-C with ``solver="sgd"`` raises KeyboardInterrupt and keeps what was learnt so far.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows, or the path of a file with rows and targets.
+        y : array-like of shape (n_rows,) or None, default=None
+            The targets. None if X is the path of a file, which has them.
+        coef_init : array-like of shape (n_features,) or (n_classes, n_features), or None, default=None
+            The weights to start from.
+        intercept_init : array-like of shape (1,) or (n_classes,), or None, default=None
+            The intercepts to start from.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row.
+        offset : array-like of shape (n_rows,) or None, default=None
+            A number per row, which is added to the score of the row: the logarithm of the exposure for counts, or the scores of
+            another model. Predictions take the offsets of their own rows.
+        target : str or None, default=None
+            The target column, if X is the path of a table.
+
+        Returns
+        -------
+        self
+            This estimator.
         """
         self._check_params()
         X, y, sample_weight = self._opened(X, y, sample_weight, target)
-        X, y = validated(self, X, y, with_y=True, reset=True, **self._checks)
+        X, y = validated(self, X, y, with_y=True, reset=True, columns=self._table_columns(), **self._checks)
         aim = shifted(self._aim(X, y, sample_weight), offset)
         if self.warm_start and self.__sklearn_is_fitted__():
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         start = self._start(aim.models, X.shape[1], coef_init, intercept_init)
-        if _params.solver_of(self) == "sgd" and not (aim.models > 1 and _params.is_multinomial(self)):
+        if _params.takes_rows(self.solver) and not (aim.models > 1 and _params.is_multinomial(self)):
             self._fit_online(X, y, aim, *start)
         else:
             self._fit_solver(X, aim, None if coef_init is None and intercept_init is None else start)
         if aim.classes is not None:
             self.classes_ = aim.classes
+        self._limits, self._thresholds = None, 0.0  # of a model file that was loaded
         self._warn_after_fit()
         return self
 
@@ -202,20 +190,24 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         learners = self._new_learners(coef if factors is None else coef / factors, intercept, self._single(X.dtype))
         held_out = self._held_out(y, aim.weights)
         zero_test = self.penalty == "l1" and self.alpha > 0 and not self.average and self.learning_rate not in ("pa1", "pa2")
-        self._learn(learners, scaled(X, factors), aim, held_out=held_out, epochs=self.max_iter, zero_test=zero_test)
-        if factors is not None:  # from here on in units of the data
-            coef = np.stack([learner.weights() for learner in learners]) * factors
-            steps, epochs = learners[0].t, learners[0].epochs
-            intercept = self._read_intercept()
-            self._learners = self._new_learners(coef, intercept, learners[0].single, t=steps, epochs=epochs)
+        try:
+            self._learn(learners, scaled(X, factors), aim, held_out=held_out, epochs=self.max_iter, zero_test=zero_test)
+        finally:
+            if factors is not None and getattr(self, "_learners", None) is learners:  # from here on in units of the data
+                coef = np.stack([learner.weights() for learner in learners]) * factors
+                steps, epochs = learners[0].t, learners[0].epochs
+                intercept = self._read_intercept()
+                self._learners = self._new_learners(coef, intercept, learners[0].single, t=steps, epochs=epochs)
 
     def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
         raise NotImplementedError
 
     def _net(self) -> tuple[float, float]:
         """l1 and l2 of ``alpha`` and ``l1_ratio``."""
-        ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, self.l1_ratio)
-        return (0.0, 0.0) if self.penalty is None else (self.alpha * ratio, self.alpha * (1 - ratio))
+        if self.penalty is None:
+            return 0.0, 0.0
+        ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, self.l1_ratio or 0.0)
+        return self.alpha * ratio, self.alpha * (1 - ratio)
 
     def _loss(self) -> str:
         keys = {"epsilon": self.epsilon, "quantile": getattr(self, "quantile", 0.5), "power": getattr(self, "power", 1.5)}
@@ -306,7 +298,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     def _learn(
         self, learners: list[Learner], X: Any, aim: Aim, *, held_out: Any = None, epochs: int, zero_test: bool = False
     ) -> None:
-        """Goes through the rows, and takes over what was learnt: all of it or, if it fails, nothing that is read."""
+        """Goes through the rows, and takes over what was learnt: all of it, what was learnt until Ctrl-C or, if it fails, nothing."""
         self._kind = "ovr"
         options = {
             "loss": self._loss(),
@@ -323,14 +315,30 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             "intercept_rate": float(self.intercept_rate),
             "zero_test": zero_test,
         }
-        with _show.watching(self, len(learners) * epochs, _show.epochs_of(len(learners))) as watch:
-            outcomes = learn(lent(X), aim.targets, aim.weights, aim.offsets, held_out, learners, aim.class_weights, options, watch)
-        self._zeroed = [np.array(zeros, dtype=np.intp) for _, _, zeros in outcomes] if zero_test else None
-        self._learners, self._looked, self.dual_gap_, self.stop_reason_ = learners, Seen(), None, None
-        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "offsets": aim.offsets is not None}
-        self.n_iter_ = max(len(losses) for losses, _, _ in outcomes)
+        before = max(learner.t for learner in learners)
+        try:
+            with _show.watching(self, len(learners) * epochs, _show.epochs_of(len(learners))) as watch:
+                outcomes = learn(lent(X), aim.targets, aim.weights, aim.offsets, held_out, learners, aim.class_weights, options, watch)
+        except KeyboardInterrupt:
+            if max(learner.t for learner in learners) > before:  # what was learnt so far is the model
+                self._take_over(learners, aim, X.shape[0], seed, [([], [], []) for _ in learners], "interrupted")
+            raise
+        self._take_over(learners, aim, X.shape[0], seed, outcomes, None, restart=epochs > 1 or learners[0].epochs == 1)
+        if zero_test:
+            self._zeroed = [np.array(zeros, dtype=np.intp) for _, _, zeros in outcomes]
+
+    def _take_over(
+        self, learners: list[Learner], aim: Aim, rows: int, seed: int, outcomes: Any, reason: str | None, *, restart: bool = True
+    ) -> None:
+        """Takes over learners, with the course of each."""
+        self._learners, self._looked, self.dual_gap_, self.stop_reason_ = learners, Seen(), None, reason
+        self._zeroed, self._tf_idf, self._file_bytes = None, None, None
+        self._trained = {"seed": seed, "rows": rows, "weighted": aim.weighted, "offsets": aim.offsets is not None}
+        self.n_iter_ = max(len(losses) for losses, _, _ in outcomes) or learners[0].epochs
         self.t_ = 1.0 + max(learner.t for learner in learners)
-        self._history([(losses, held) for losses, held, _ in outcomes], restart=epochs > 1 or learners[0].epochs == 1)
+        self._history([(losses, held) for losses, held, _ in outcomes], restart=restart)
+        if aim.classes is not None:
+            self.classes_ = aim.classes
 
     def _history(self, outcomes: list[tuple[list[float], list[float]]], *, restart: bool) -> None:
         losses = [np.array(losses) for losses, _ in outcomes]
@@ -342,24 +350,11 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         self.validation_history_ = None if not self.early_stopping else held[0] if len(held) == 1 else held
 
     def _warn_after_fit(self) -> None:
-        if _params.solver_of(self) != "sgd" or self._kind == "softmax":
+        if not _params.takes_rows(self.solver) or self._kind == "softmax":
             return
-        if self.tol is not None and self.n_iter_ == self.max_iter:
-            warnings.warn(
-                "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the "
-                "fit.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        if self.power_t < 0:
-            warnings.warn(
-                "Negative values for `power_t` are deprecated in version 1.8 and will raise an error in 1.10. Use "
-                "values in the range [0.0, inf) instead.",
-                FutureWarning,
-                stacklevel=3,
-            )
+        warn_after_epochs(self)
 
-    def _partial_fit(self, X: Any, aim: Aim, *, first: bool) -> Any:
+    def _partial_fit(self, X: Any, aim: Aim, *, first: bool) -> Self:
         """Learns these rows once."""
         if first:
             start = self._start(aim.models, X.shape[1], None, None)
@@ -367,26 +362,26 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         else:
             learners = self._go_on()
         self._learn(learners, X, aim, epochs=1)
-        if aim.classes is not None:
-            self.classes_ = aim.classes
         return self
 
     # Predicting
 
-    def _scores(self, X: Any, offset: Any = None) -> Any:
-        """One row a row, one column a model; with its offset, if there are any."""
-        found = self._bare_scores(X)
+    def _scores(self, X: Any, offset: Any = None, whose: Any = None) -> Any:
+        """One row per row of X and one column per model, with the offsets added. Errors name the estimator ``whose`` model this is, if given."""
+        found = self._bare_scores(X, whose)
         offsets = offsets_of(offset, len(found))
         if offsets is not None and found.shape[1] > 1:
             raise ValueError("offset is for numbers and for two classes: more classes have no common offset")
         return found if offsets is None else found + offsets[:, None]
 
-    def _bare_scores(self, X: Any) -> Any:
+    def _bare_scores(self, X: Any, whose: Any = None) -> Any:
         check_is_fitted(self)
-        if is_path(X) or is_table(X) or (self._is_text() and is_texts(X)):
+        if is_path(X) or self._reads(X):
             return self._score_file(X)
-        X = validated(self, X, with_y=False, reset=False)
+        X = validated(whose or self, X, with_y=False, reset=False, columns=self._table_columns())
         coef, rows = self.coef_, lent(X)
+        if self._tf_idf is not None:
+            rows = lent(tf_idf(X, *self._tf_idf))
         if self._file_bytes is not None:
             return score_rows(rows, self._file_bytes).reshape(X.shape[0], -1)
         intercept = np.ascontiguousarray(np.ravel(self.intercept_), dtype=np.float64)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,9 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
+from lazyglm._aim import Seen, shifted
 from lazyglm._core import Task, scale_factors, solve
-from lazyglm._data import by_model, dense, lent, scaled, validated
-from lazyglm._params import relative_gap
+from lazyglm._data import by_model, dense, lent, scaled, tf_idf, validated
+from lazyglm._params import refused, relative_gap
+from lazyglm._warn import warn
 
 
 def threads(n_jobs: int | None) -> int:
@@ -28,7 +29,7 @@ def factors_of(estimator: Any, columns: int) -> Any:
         return None
     factors = np.asarray(estimator.penalty_factor, dtype=np.float64)
     if factors.shape != (columns,) or not np.all(np.isfinite(factors) & (factors >= 0)):
-        raise ValueError(f"penalty_factor must have a number from 0 up for each of {columns} features")
+        raise refused(estimator, "penalty_factor", f"a number from 0 up for each of {columns} features")
     return factors
 
 
@@ -41,10 +42,10 @@ def bounds_of(estimator: Any, columns: int) -> Any:
         given = getattr(estimator, name)
         given = np.asarray(infinity if given is None else given, dtype=np.float64)
         if given.shape not in ((), (columns,)) or np.any(np.isnan(given)):
-            raise ValueError(f"{name} must be a number, or one number for each of {columns} features")
+            raise refused(estimator, name, f"a number, or one number for each of {columns} features")
         if np.any(given > 0 if name == "lower" else given < 0):
             side = "at most" if name == "lower" else "at least"
-            raise ValueError(f"{name} must be {side} 0 for each feature, because 0 must lie between the bounds of a weight")
+            raise refused(estimator, name, f"{side} 0 for each feature, because 0 must lie between the bounds of a weight")
         sides.append(np.broadcast_to(given, (columns,)))
     lower = np.zeros(columns) if estimator.positive else sides[0]
     return lower.tolist(), sides[1].tolist()
@@ -65,6 +66,8 @@ class Found(NamedTuple):
     stop: str
     losses: list[float]
     report: dict[str, Any]
+    tf_idf: tuple[bool, Any] | None = None  # if counts were replaced by their tf-idf: whether they have a logarithm, and the idf
+    note: str = ""
 
     @property
     def reason(self) -> str:
@@ -82,29 +85,30 @@ NOT_REACHED = {
 }
 
 
-def warn_if_far(found: Sequence[Found], tolerance: float, stacklevel: int, loose: bool = True) -> None:
-    """Warns of the first model whose distance from the optimum is not known to be within the tolerance; of loose bounds if asked to."""
+def warn_if_far(found: Sequence[Found], tolerance: float) -> None:
+    """Warns of the first model whose distance from the optimum is not known to be within the tolerance."""
     for each in found:
         gap = "there is no bound on it" if each.gap is None else f"dual_gap_ is {each.gap:.2g}"
         if each.reason in NOT_REACHED:
             text = f"The relative distance from the optimum may exceed {tolerance:g} ({gap}): {NOT_REACHED[each.reason]}."
-        elif loose and each.reason == "predicted_decrease" and each.gap is not None and each.gap > tolerance:
+        elif each.reason == "predicted_decrease" and each.gap is not None and each.gap > tolerance:
             text = (
                 f"The solver stopped because a further step would lower the objective by less than a tenth of {tolerance:g}. The bound on the distance "
                 f"from the optimum is loose where weights have no l2 penalty (l1_ratio=1, penalty_factor=0), and proves less: {gap}."
             )
         else:
             continue
-        warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
+        warn(text, ConvergenceWarning)
         return
 
 
 def trained(task: Task, head: int | None, columns: int, asked: dict[str, Any], watch: Any = None) -> Found:
     """Trains one model of several, or all of them together."""
-    heads, text = solve(task, head, asked, watch)
+    heads, text, objectives, tf_idf = solve(task, head, asked, watch)
     report = json.loads(text)
     losses = [epoch["running_loss"] for epoch in report["history"] if epoch["running_loss"] is not None]
-    return Found(*dense(heads, columns), report["epochs"], report["relative_gap"], report["stop"], losses, report)
+    found = Found(*dense(heads, columns), report["epochs"], report["relative_gap"], report["stop"], losses or objectives, report)
+    return found if tf_idf is None else found._replace(tf_idf=tf_idf[:2], note=tf_idf[2])
 
 
 class Solving:
@@ -124,6 +128,7 @@ class Solving:
             "l1": float(l1) / task.mean_weight,
             "l2": float(l2) / task.mean_weight,
             "choose": False,
+            "scales": False,
             "solver": self.solver,
             "tolerance": relative_gap(self.tol),
             "method": self.method,
@@ -149,15 +154,15 @@ class Solving:
             weights = aim.weights
             if aim.class_weights is not None:
                 weights = np.array(aim.class_weights)[aim.targets.astype(int)] * (1.0 if weights is None else weights)
-            yield Task(rows, aim.targets, weights, aim.offsets, loss, aim.models, "softmax", None), None
+            yield Task(rows, aim.targets, weights, aim.offsets, loss, aim.models, "softmax", None, None), None
             return
         if aim.class_weights is None:
-            task = Task(rows, aim.targets, aim.weights, aim.offsets, loss, aim.models, "ovr", None)
+            task = Task(rows, aim.targets, aim.weights, aim.offsets, loss, aim.models, "ovr", None, None)
             yield from ((task, k) for k in range(aim.models))
             return
         for k, weight in enumerate(aim.class_weights):
             weights = np.where(aim.targets == k, weight, 1.0) * (1.0 if aim.weights is None else aim.weights)
-            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, None, loss, 1, "ovr", None), 0
+            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, None, loss, 1, "ovr", None, None), 0
 
     def _fit_solver(self: Any, X: Any, aim: Any, start: Any) -> None:
         factors, seed, columns = self._factors(X), self._seed(), X.shape[1]
@@ -168,22 +173,21 @@ class Solving:
                 whose = [k] if head is not None else range(aim.models)
                 begin = [(start[0][j] if factors is None else start[0][j] / factors, float(start[1][j])) for j in whose]
             asked = self._asked(task, columns, seed=seed, start=begin)
-            if self.tol is not None and _params.solver_of(self) in ("adagrad", "ftrl", "sgd"):
+            asked["eta0"] = _params.given(self, "eta0")  # the default is for scikit-learn's schedules: these solvers search for a rate
+            if self.tol is not None and not _params.finds_optimum(self.solver):
                 asked["plateau"] = (float(self.tol), int(self.n_iter_no_change))
-            if _params.solver_of(self) == "sgd":  # a rate for any number of epochs
+            if _params.takes_rows(self.solver):  # a rate for any number of epochs
                 asked["schedule"] = "inverse-sqrt"
             with _show.watching(self, 1, _show.steps_of()) as watch:
                 found.append(trained(task, head, columns, asked, watch))
-        warn_if_far(found, relative_gap(self.tol), stacklevel=4)
-        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "schedule": "cosine", "solver": self.solver}
+        warn_if_far(found, relative_gap(self.tol))
+        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "schedule": asked["schedule"], "solver": self.solver}
         self._trained["offsets"] = aim.offsets is not None
         self._adopt(found, X.shape[0], self.precision == "f32", factors)
         self._kind = "softmax" if aim.models > 1 and _params.is_multinomial(self) else "ovr"
 
     def _adopt(self: Any, found: Sequence[Found], rows: int, single: bool, factors: Any = None) -> None:
         """Takes over models that a solver has trained, one by one or all together."""
-        from lazyglm._sgd import Seen
-
         coef = np.vstack([each.coef for each in found]) * (1.0 if factors is None else factors)
         intercept = [bias for each in found for bias in each.intercept]
         self._kind = "ovr"
@@ -191,6 +195,8 @@ class Solving:
         self._learners = self._new_learners(coef, intercept, single, t=self.n_iter_ * rows, epochs=self.n_iter_)
         self._looked = Seen()
         self._zeroed: list[Any] | None = None
+        self._tf_idf = found[0].tf_idf
+        self._file_bytes: bytes | None = None
         self.t_ = 1.0 + self.n_iter_ * rows
         self._history([(each.losses, []) for each in found], restart=True)
         self.dual_gap_ = _together([each.gap for each in found])
@@ -198,22 +204,22 @@ class Solving:
         self.stop_reason_: str | None = next((reason for reason in (*NOT_REACHED, "predicted_decrease") if reason in reasons), reasons[0])
 
     def duality_gap(self: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
-        """The relative duality gap of the model on these rows: no weights have an objective that is lower by a larger share.
+        """The relative duality gap of the model on these rows, an upper bound on its relative distance from the optimum.
 
-        One number, or one a class if there are more than two; None without a penalty. Takes about as long as an epoch, and a
+        One number, or one per class if there are more than two; None without a penalty. Takes about as long as an epoch, and a
         copy of the rows.
         """
         check_is_fitted(self)
+        X, y, sample_weight = self._opened_again(X, y, sample_weight)
         if self._kind == "softmax":
             raise ValueError("duality_gap is for one model per class: a multinomial model has its gap from fit, as dual_gap_")
-        X, y = validated(self, X, y, with_y=True, reset=False, **self._checks)
-        from lazyglm._sgd import shifted
-
+        X, y = validated(self, X, y, with_y=True, reset=False, columns=self._table_columns(), **self._checks)
         aim = shifted(self._aim(X, y, sample_weight, getattr(self, "classes_", None)), offset)
         factors = self._factors(X)
         coef = by_model(self.coef_)
         coef = np.ascontiguousarray(coef if factors is None else coef / factors, dtype=np.float64)
         intercept = np.ravel(self.intercept_)
+        X = X if self._tf_idf is None else tf_idf(X, *self._tf_idf)
         gaps = []
         for k, (task, head) in enumerate(self._tasks(scaled(X, factors), aim)):
             gaps.append(task.gap(head, coef[k], float(intercept[k]), self._asked(task, X.shape[1])))
@@ -224,3 +230,18 @@ def _together(gaps: list[float | None]) -> Any:
     if any(gap is None for gap in gaps):
         return None
     return gaps[0] if len(gaps) == 1 else np.array(gaps)
+
+
+def warn_after_epochs(model: Any) -> None:
+    """Gives scikit-learn's warnings after the epochs of a fit."""
+    if model.tol is not None and model.n_iter_ == model.max_iter:
+        warn(
+            "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the fit.",
+            ConvergenceWarning,
+        )
+    if model.power_t < 0:
+        warn(
+            "Negative values for `power_t` are deprecated in version 1.8 and will raise an error in 1.10. Use "
+            "values in the range [0.0, inf) instead.",
+            FutureWarning,
+        )

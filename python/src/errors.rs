@@ -1,6 +1,6 @@
 //! Errors of the library as Python's: OSError for files, ValueError for the rest, with the parameters as Python has them.
 
-use lazyglm::{Error, Kind, Parameter};
+use lazyglm::{Error, Kind, Parameter, WARNING, spelled};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Mutex;
@@ -60,6 +60,11 @@ pub fn raised(error: Error) -> PyErr {
     }
 }
 
+/// The warnings among the notes of the library, with the parameters as Python has them.
+pub fn warnings(notes: &[String]) -> Vec<String> {
+    notes.iter().filter_map(|note| note.strip_prefix(WARNING)).map(|text| spelled(text, keyword)).collect()
+}
+
 /// What parameters are called in Python. Those that are not here are parameters of the program alone.
 const KEYWORDS: &[(Parameter, &str)] = &[
     (Parameter::Average, "average"),
@@ -77,8 +82,11 @@ const KEYWORDS: &[(Parameter, &str)] = &[
     (Parameter::L2, "alpha"),
     (Parameter::L1Ratio, "l1_ratio"),
     (Parameter::Loss, "loss"),
+    (Parameter::Lower, "lower"),
     (Parameter::Method, "method"),
+    (Parameter::Missing, "missing"),
     (Parameter::Multiclass, "multi_class"),
+    (Parameter::Nonnegative, "positive"),
     (Parameter::Offset, "offset"),
     (Parameter::PenaltyFactor, "penalty_factor"),
     (Parameter::Precision, "precision"),
@@ -88,18 +96,22 @@ const KEYWORDS: &[(Parameter, &str)] = &[
     (Parameter::Solver, "solver"),
     (Parameter::Target, "target"),
     (Parameter::Text, "text"),
+    (Parameter::TextColumns, "text_columns"),
     (Parameter::Threads, "n_jobs"),
     (Parameter::Tolerance, "tol"),
+    (Parameter::Upper, "upper"),
     (Parameter::Validation, "validation_fraction"),
 ];
 
 /// A parameter as Python spells it: `max_iter`, `solver='sgd'`.
-fn keyword(parameter: Parameter, value: Option<&str>) -> String {
+pub fn keyword(parameter: Parameter, value: Option<&str>) -> String {
     match (parameter, value) {
+        (Parameter::Start, None) => return "the start (coef_init, or warm_start)".to_string(),
         (Parameter::L1, None) => return "alpha or l1_ratio".to_string(), // l1 = alpha·l1_ratio
         (Parameter::L1, Some("0")) => return "l1_ratio=0".to_string(),
         (Parameter::L2, Some("0")) => return "l1_ratio=1".to_string(), // l2 = alpha·(1 − l1_ratio)
         (Parameter::Multiclass, Some("softmax")) => return "multi_class='multinomial'".to_string(),
+        (Parameter::Scale, Some("none")) => return "scale=None".to_string(),
         (Parameter::Loss, Some("logistic")) => return "loss='log_loss'".to_string(),
         _ => {}
     }

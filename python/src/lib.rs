@@ -3,6 +3,8 @@
 //! What is Python's stays in Python (parameters, validation, attributes); what is a loop over rows is here. Nothing
 //! here reads an index that was not checked in the same call: Python may change its arrays between calls.
 
+#![forbid(unsafe_code)]
+
 mod errors;
 mod frame;
 mod learn;

@@ -147,10 +147,12 @@ impl<'a> Slices<'a> {
     /// Checks every index and every value.
     pub fn checked(self, changed: &'a Changed) -> Result<Matrix<'a>> {
         let matrix = match self {
-            Slices::Csr(csr) => match csr.checked(&changed.0)? {
-                CheckedCsr::Sorted(rows) => Matrix::Sorted(rows),
-                CheckedCsr::Loose(csr) => Matrix::Loose(csr, changed),
-            },
+            Slices::Csr(csr) => {
+                match csr.checked(&changed.0).map_err(|error| not_finite_in(&csr).unwrap_or(error))? {
+                    CheckedCsr::Sorted(rows) => Matrix::Sorted(rows),
+                    CheckedCsr::Loose(csr) => Matrix::Loose(csr, changed),
+                }
+            }
             Slices::Dense32(dense) => {
                 finite(dense.iter().all(|x| x.is_finite()))?;
                 Matrix::Dense32(dense)
@@ -244,6 +246,24 @@ impl Matrix<'_> {
 
 fn finite(all: bool) -> Result<()> {
     if all { Ok(()) } else { Err(not_finite()) }
+}
+
+/// The error for the first value of a sparse matrix that is NaN or infinite, if there is one. Rows and columns count from 0, as Python's.
+fn not_finite_in(csr: &Csr) -> Option<Error> {
+    let first = |values: &mut dyn Iterator<Item = f64>| values.enumerate().find(|(_, x)| !x.is_finite());
+    let end = *csr.offsets.last()?; // scipy may keep room behind the last value
+    let (k, x) = match csr.values {
+        ValuesRef::F32(values) => first(&mut values.iter().take(end).map(|&x| f64::from(x))),
+        ValuesRef::F64(values) => first(&mut values.iter().take(end).copied()),
+    }?;
+    let what = if x.is_nan() { "NaN" } else { "infinity" };
+    let row = csr.offsets.partition_point(|&end| end <= k).saturating_sub(1);
+    let column = match csr.ids {
+        Ids::U32(ids) => i64::from(*ids.get(k)?),
+        Ids::I64(ids) => *ids.get(k)?,
+    };
+    let what = format!("the value in row {row}, column {column} is {what}");
+    Some(refused(&what, "replace it with a finite number (rows and columns count from 0)"))
 }
 
 fn refused(what: &str, hint: &str) -> Error {

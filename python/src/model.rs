@@ -1,9 +1,9 @@
 //! Model files: what was learnt in Python serves in the program, and back.
 
-use crate::errors::raised;
+use crate::errors::{raised, warnings};
 use crate::matrix::{Changed, MatrixArrays};
 use crate::task::copied;
-use lazyglm::data::format::{Column, ColumnKind, Csv, FormatSpec, ReadOptions};
+use lazyglm::data::format::{Column, ColumnKind, Csv, DirtyCells, FormatSpec, ReadOptions};
 use lazyglm::model::coefficients::Coefficients;
 use lazyglm::optim::scikit_learn_rate::Rate;
 use lazyglm::problem::heads::Heads;
@@ -25,6 +25,12 @@ pub fn kind(name: &str) -> HeadKind {
     KINDS.iter().find(|(known, _)| *known == name).map_or(HeadKind::Ovr, |(_, kind)| *kind)
 }
 
+/// How data were read, from the text that Python keeps.
+pub fn read_config(text: &str) -> Result<ReadConfig> {
+    let wrong = |e| Error::call(format!("how to read files is not understood: {e}"), "report this");
+    serde_json::from_str(text).map_err(wrong)
+}
+
 /// A linear model as Python has it: one row of `coef` for each head.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -37,6 +43,7 @@ pub struct Linear<'py> {
     names: Option<Vec<String>>,
     index_base: u32,
     reading: Option<String>,
+    tf_idf: Option<(bool, Vec<f64>)>, // of models of tf-idf values: whether counts have a logarithm, and the idf of each column
     training: Trained,
 }
 
@@ -118,15 +125,21 @@ pub fn score_rows<'py>(
     Ok(PyArray1::from_vec(py, scores.map_err(raised)?))
 }
 
-/// The scores of the rows of a file, read as the training data were: head after head for each row.
+/// The scores of the rows of a file, read as the training data were, head after head for each row; and the reader's warnings.
 #[pyfunction]
-pub fn score_file<'py>(py: Python<'py>, path: PathBuf, model: Scored) -> PyResult<Bound<'py, PyArray1<f64>>> {
+pub fn score_file<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    model: Scored,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, Vec<String>)> {
     let model = model.model().map_err(raised)?;
+    let mut dirty = Vec::new();
     let scores = py.detach(|| {
         let (mut scorer, mut scores) = (Scorer::new(&model), Vec::new());
         let mut of_row = Vec::new();
         dataset::for_each_block(&path, &ReadOptions::default(), Some(&model.reading), |block| {
             scorer.set_block(block)?;
+            DirtyCells::join(&mut dirty, &block.dirty);
             for row in 0..block.rows.len() {
                 scorer.scores(block.rows.borrow(), row, &mut of_row);
                 let offset = block.offset(row);
@@ -145,7 +158,8 @@ pub fn score_file<'py>(py: Python<'py>, path: PathBuf, model: Scored) -> PyResul
         })?;
         Ok(scores)
     });
-    Ok(PyArray1::from_vec(py, scores.map_err(raised)?))
+    let notes: Vec<String> = dirty.iter().map(|cells| cells.note(&path)).collect();
+    Ok((PyArray1::from_vec(py, scores.map_err(raised)?), warnings(&notes)))
 }
 
 /// Reads a model file: weights, and how they were trained.
@@ -204,15 +218,15 @@ impl Linear<'_> {
             kind: kind(&self.kind),
             names: self.names.as_deref(),
             index_base: self.index_base,
+            tf_idf: self.tf_idf.as_ref().map(|(log, idf)| (*log, &idf[..])),
         };
         coefficients.model(loss, self.reading()?, training)
     }
 
-    /// As the training file was read; named columns of a table in memory as those of a CSV file.
+    /// As the training data were read; named columns of a table in memory as those of a CSV file.
     fn reading(&self) -> Result<ReadConfig> {
         if let Some(text) = &self.reading {
-            let wrong = |e| Error::call(format!("how to read files is not understood: {e}"), "report this");
-            return serde_json::from_str(text).map_err(wrong);
+            return read_config(text);
         }
         let column = |name: &String| Column::new(name.as_str(), ColumnKind::Number);
         let table = |names: &Vec<String>| Csv { delimiter: ',', columns: names.iter().map(column).collect() };

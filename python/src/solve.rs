@@ -1,11 +1,12 @@
 //! Solvers by name, searches of penalties and paths, on a [`Task`].
 
-use crate::errors::raised;
+use crate::errors::{keyword, raised};
 use crate::task::{Asked, Task};
 use lazyglm::eval::metrics::Metric;
 use lazyglm::search::{self as tune, Dropped, ExactPath, Held, Point, Score, Search, Split};
+use lazyglm::train::tf_idf_if_better;
 use lazyglm::util::memory::available;
-use lazyglm::{ElasticNet, Error, Head, Result, SOLVERS, Settings};
+use lazyglm::{Capabilities, ElasticNet, Error, Head, Progress, Result, SOLVERS, Settings, Stage, spelled};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,13 +18,53 @@ type Splits<'py> = Vec<(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>)>
 /// The columns, the weights and the bias of a head.
 type HeadArrays<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, f64);
 
-/// The name of each solver, and whether it supports penalty factors.
+/// The table of solvers, one dict for each.
 #[pyfunction]
-pub fn solvers() -> Vec<(&'static str, bool)> {
-    SOLVERS.iter().map(|row| (row.solver.name(), row.factors)).collect()
+pub fn solvers(py: Python) -> PyResult<Vec<Bound<PyDict>>> {
+    let row = |row: &Capabilities| {
+        let entry = PyDict::new(py);
+        entry.set_item("name", row.solver.name())?;
+        entry.set_item("about", row.about)?;
+        entry.set_item("targets", row.targets.iter().map(|kind| name_of(kind)).collect::<Vec<_>>())?;
+        entry.set_item("losses", name_of(&row.losses))?;
+        entry.set_item("steps", name_of(&row.steps))?;
+        for (name, able) in [
+            ("on_disk", row.on_disk),
+            ("kinks_on_disk", row.kinks_on_disk),
+            ("start", row.start),
+            ("factors", row.factors),
+            ("bounds", row.bounds),
+            ("runs", row.runs),
+            ("tolerance", row.tolerance),
+        ] {
+            entry.set_item(name, able)?;
+        }
+        entry.set_item("heads_with", row.heads_with.iter().map(|known| known.name()).collect::<Vec<_>>())?;
+        Ok(entry)
+    };
+    SOLVERS.iter().map(row).collect()
 }
 
-/// Trains one head, or all of them together: the heads, and the report as JSON.
+/// The name of a variant in Python: `OwnRates` is own_rates.
+fn name_of(variant: &dyn std::fmt::Debug) -> String {
+    let mut name = String::new();
+    for letter in format!("{variant:?}").chars() {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
+/// The conversion of counts to tf-idf values: whether counts have a logarithm, the idf of each column, and the reason.
+type TfIdfArrays<'py> = (bool, Bound<'py, PyArray1<f64>>, String);
+
+/// The heads, the report, the objectives and the conversion of counts.
+type Solved<'py> = (Vec<HeadArrays<'py>>, String, Vec<f64>, Option<TfIdfArrays<'py>>);
+
+/// Trains one head, or all of them together: the heads, the report as JSON, the objective after each Newton step, and the conversion
+/// of counts to tf-idf values, if the penalty is chosen and they predict held-out rows better.
 #[pyfunction]
 pub fn solve<'py>(
     py: Python<'py>,
@@ -31,25 +72,46 @@ pub fn solve<'py>(
     head: Option<usize>,
     asked: Asked,
     watch: Option<Py<PyAny>>,
-) -> PyResult<(Vec<HeadArrays<'py>>, String)> {
+) -> PyResult<Solved<'py>> {
     task.aim(head);
-    let mut plateau = asked.plateau();
-    let trained = task.run_told(py, &asked, watch, move |task, settings, tell| {
-        lazyglm::train(task, None, settings, &mut |at| {
-            if at.epoch_ends {
-                tell((at.learnt as f64 / at.total.max(1) as f64, at.running_loss, at.nonzeros.unwrap_or(0)));
+    let (mut plateau, scales) = (asked.plateau(), asked.scales);
+    let (trained, objectives, tf_idf) = task.run_told(py, &asked, watch, move |task, settings, tell| {
+        let figures = |at: &Progress, stage| {
+            let loss = at.validation_loss.unwrap_or(at.running_loss);
+            tell((at.learnt as f64 / at.total.max(1) as f64, loss, at.nonzeros.unwrap_or(0), stage))
+        };
+        let scaled = match scales {
+            true => tf_idf_if_better(task, None, settings, &mut |at| figures(at, "choosing"))?,
+            false => None,
+        };
+        let task = scaled.as_ref().map_or(task, |(scaled, _)| scaled);
+        let mut objectives = Vec::new();
+        let trained = lazyglm::train(task, None, settings, &mut |at| match at.stage {
+            _ if !at.epoch_ends => {}
+            Stage::Choosing => figures(at, "choosing"),
+            Stage::Minimising => {
+                objectives.push(at.running_loss);
+                figures(at, "minimising");
+            }
+            Stage::Learning => {
+                figures(at, "learning");
                 if let Some(flag) = settings.interrupt.as_ref().filter(|_| plateau.stops(at.running_loss)) {
                     flag.store(true, Ordering::Relaxed); // what has been learnt so far is the model
                 }
             }
-        })
+        })?;
+        let why = task.notes.last().map_or(String::new(), |note| spelled(note, keyword));
+        let tf_idf = scaled.as_ref().and_then(|(scaled, _)| scaled.tf_idf());
+        Ok((trained, objectives, tf_idf.map(|(log, idf)| (log, idf.to_vec(), why))))
     })?;
     let heads = match trained.heads.is_empty() {
         true => vec![Head::of(trained.weights.into_iter(), trained.bias)],
         false => trained.heads,
     };
     let report = serde_json::to_string(&trained.report);
-    Ok((arrays(py, heads), report.map_err(|e| raised(Error::call(e.to_string(), "report this")))?))
+    let report = report.map_err(|e| raised(Error::call(e.to_string(), "report this")))?;
+    let tf_idf = tf_idf.map(|(log, idf, why)| (log, PyArray1::from_vec(py, idf), why));
+    Ok((arrays(py, heads), report, objectives, tf_idf))
 }
 
 /// The minimiser for each penalty of each sequence, from strong to weak: a list of `sequence`, `heads`, `gap`, `steps`,
@@ -81,10 +143,11 @@ pub fn exact_path<'py>(
             metric,
             may_end,
             max_features,
+            refine: false,
             deadline: None,
             keep_folds,
         };
-        path.run(&|at| tell((at.solved as f64 / at.total.max(1) as f64, f64::NAN, 0)))
+        path.run(&|at| tell((at.solved as f64 / at.total.max(1) as f64, f64::NAN, 0, "choosing")))
     })?;
     let by_fold = found.outcome.map_or(Vec::new(), |outcome| outcome.by_fold);
     let models = found.models.into_iter().zip(found.of_folds).zip(by_fold);
@@ -128,18 +191,22 @@ pub fn search<'py>(
     splits: Splits,
     halving: bool,
     asked: Asked,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (nets, held) = (nets(&penalties).map_err(raised)?, held(&splits)?);
     let mut eta0 = None;
     let mut outcomes = Vec::with_capacity(task.heads);
     for head in 0..task.heads {
         task.aim(Some(head));
-        let (nets, held, rate) = (nets.clone(), held.clone(), eta0);
-        let (found, outcome) = task.run(py, &asked, move |task, settings| {
+        let (nets, held, rate, heads) = (nets.clone(), held.clone(), eta0, task.heads as f64);
+        let watch = watch.as_ref().map(|watch| watch.clone_ref(py));
+        let (found, outcome) = task.run_told(py, &asked, watch, move |task, settings, tell| {
             let rate = rate.map_or_else(|| rate_for(task, settings, &nets), Ok)?;
             let points = points(nets, rate);
             let search = Search { task, held, settings, points, memory: room(), deadline: None, halving };
-            Ok((rate, tune::search(&search, &mut |_| {})?))
+            let mut see =
+                |at: &tune::Stage| tell(((head as f64 + at.share) / heads, f64::NAN, 0, "choosing"));
+            Ok((rate, tune::search(&search, &mut see)?))
         })?;
         eta0 = Some(found);
         outcomes.push(outcome);

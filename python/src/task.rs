@@ -5,15 +5,16 @@
 //! a process that Python forks later misses no threads.
 
 use crate::errors::{LOOK_EVERY, raised};
-use crate::matrix::{Changed, Matrix, MatrixArrays};
-use crate::model::kind;
+use crate::matrix::{Changed, Matrix, MatrixArrays, Slices};
+use crate::model::{kind, read_config};
+use lazyglm::data::format::{Csv, FormatSpec};
 use lazyglm::problem::lent::check_targets;
 use lazyglm::problem::task::Sets;
 use lazyglm::search::strongest_l1;
 use lazyglm::train::plateau::RunningPlateau;
 use lazyglm::{
-    Dataset, ElasticNet, Error, Features, Head, HeadKind, Labels, Method, Order, Precision, Result, Rows,
-    Settings, Start, Targets, UpdateName, loss, objective, schedule,
+    Dataset, ElasticNet, Error, Features, Head, HeadKind, Labels, Method, Order, Precision, ReadConfig,
+    Result, Rows, Settings, Start, Targets, UpdateName, loss, objective, schedule,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -28,6 +29,8 @@ pub struct Asked {
     l1: f64,
     l2: f64,
     choose: bool,
+    /// Whether counts may be replaced by their tf-idf.
+    pub scales: bool,
     solver: String,
     tolerance: f64,
     method: String,
@@ -85,8 +88,8 @@ impl Asked {
     }
 }
 
-/// The share of the work that is done, the objective or running loss, and the number of non-zeros.
-pub type Figures = (f64, f64, usize);
+/// The share of the work that is done, the objective or running loss, the number of non-zeros, and the stage of the work.
+pub type Figures = (f64, f64, usize, &'static str);
 
 /// Tells Python of progress.
 pub type Tell = Box<dyn Fn(Figures) + Send + Sync>;
@@ -113,7 +116,7 @@ pub struct Task {
 #[pymethods]
 impl Task {
     /// Copies rows. `y` are targets for one head, or numbers of classes for several heads of a kind (ovr, softmax or labels). With labels,
-    /// those of row i are `labels[1][labels[0][i]..labels[0][i + 1]]` instead.
+    /// those of row i are `labels[1][labels[0][i]..labels[0][i + 1]]` instead. `reading` says how the rows were read, if from a file.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "called from one place")]
     fn new(
@@ -126,6 +129,7 @@ impl Task {
         heads: usize,
         kind_name: &str,
         labels: Option<(PyReadonlyArray1<i64>, PyReadonlyArray1<i64>)>,
+        reading: Option<&str>,
     ) -> PyResult<Task> {
         let changed = Changed::default();
         let slices = x.slices()?;
@@ -153,7 +157,15 @@ impl Task {
                 let aimed =
                     if several { (0..targets.len()).map(&mut turn).collect() } else { targets.to_vec() };
                 let rows = copied(&matrix, &changed, 0)?;
-                let data = Dataset::made(rows, Labels::Numbers(aimed), features);
+                let mut data = Dataset::made(rows, Labels::Numbers(aimed), features);
+                data.reading = match (reading, &slices) {
+                    (Some(text), _) => read_config(text)?,
+                    (None, Slices::Csr(_)) => ReadConfig::default(), // rows that list their features
+                    (None, _) => ReadConfig {
+                        recipe: FormatSpec::Csv(Csv { delimiter: ',', columns: Vec::new() }),
+                        ..ReadConfig::default()
+                    },
+                };
                 let present: Vec<f64> = weights.unwrap_or(&[]).iter().copied().filter(|w| *w > 0.0).collect();
                 let mean_weight = match weights {
                     None => 1.0,

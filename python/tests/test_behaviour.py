@@ -5,13 +5,24 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier as TheirClassifier
 from sklearn.utils._param_validation import InvalidParameterError
 
-from lazyglm import AutoClassifier, ElasticNetClassifier, ElasticNetRegressorCV, SGDClassifier, SGDRegressor
+from lazyglm import (
+    AutoClassifier,
+    AutoRegressor,
+    ElasticNetClassifier,
+    ElasticNetClassifierCV,
+    ElasticNetRegressor,
+    ElasticNetRegressorCV,
+    SGDClassifier,
+    SGDRegressor,
+)
 
 
 def words(rows=2000, columns=5000, seed=0):
@@ -83,6 +94,49 @@ def test_wrong_parameters_have_scikit_learns_type():
     for model in (SGDClassifier(alpha=-1), SGDRegressor(loss="hinge"), ElasticNetClassifier(tol="x"), AutoClassifier(n_jobs=1.5)):
         with pytest.raises(InvalidParameterError, match="parameter of .* must be .*Got"):
             model.fit(X, y)
+    wrong = [{"l1_ratio": 2}, {"alphas": [-1]}, {"alphas": 0.5}, {"lower": 1}, {"upper": [1.0]}, {"penalty_factor": np.ones(999)}, {"n_jobs": 0}]
+    for parameter in wrong:
+        with pytest.raises(InvalidParameterError, match="parameter of ElasticNetClassifierCV must be .*Got") as refused:
+            ElasticNetClassifierCV(**parameter).fit(X, y)
+        assert len(str(refused.value)) < 400
+    for model in (SGDClassifier(n_jobs=0), AutoRegressor(n_jobs=0), ElasticNetRegressor(n_jobs=0)):
+        with pytest.raises(InvalidParameterError, match="'n_jobs' parameter of .* must be an integer other than 0, or None"):
+            model.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_errors_name_the_users_class():
+    X, y = words(rows=60, columns=30)
+    frame = pd.DataFrame(X.toarray()).add_prefix("x")
+    for model in (AutoClassifier(), ElasticNetClassifier(), ElasticNetRegressor(), ElasticNetClassifierCV(alphas=3, cv=2)):
+        name = type(model).__name__
+        with pytest.raises(ValueError, match=f"but {name} is expecting 50 features"):
+            model.fit(X, y).predict(X[:, :3])
+        with pytest.raises(ValueError, match=f"NaN.\\n{name} does not accept"):
+            model.fit(frame, y).predict(np.full((1, 50), np.nan))
+        with pytest.raises(ValueError, match=f"but {name} is expecting 51 features"):
+            model.fit(frame.assign(c=["a", "b"] * 30).drop(columns="x0"), y).predict(np.ones((1, 3)))
+
+
+def test_label_sets_are_refused_with_the_estimators_that_take_them():
+    X, _ = words(rows=60, columns=30)
+    sets = [{"a"}, {"b", "c"}] * 30
+    for model in (SGDClassifier(), SGDRegressor(), ElasticNetClassifierCV(), ElasticNetRegressor(), AutoRegressor()):
+        with pytest.raises(ValueError, match=f"{type(model).__name__} does not learn: use ElasticNetClassifier or AutoClassifier"):
+            model.fit(X, sets)
+
+
+def test_a_sparse_value_that_is_not_finite_has_a_place():
+    X = sp.random(30, 8, density=0.5, format="csr", random_state=0)
+    for value, name in ((np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")):
+        wrong = X.tolil()
+        wrong[17, 5] = value
+        for ids in (np.int32, np.int64):
+            for dtype in (np.float32, np.float64):
+                rows = wrong.tocsr().astype(dtype)
+                rows.indices, rows.indptr = rows.indices.astype(ids), rows.indptr.astype(ids)
+                with pytest.raises(ValueError, match=f"X: the value in row 17, column 5 is {name}"):
+                    SGDClassifier().fit(rows, np.arange(30) % 2)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -114,6 +168,41 @@ def test_progress_needs_no_tqdm_and_ends_at_100_percent(monkeypatch, capsys):
         assert "100 %" in shown and "s left" in shown, solver
 
 
+EVERY = [
+    AutoClassifier(random_state=0),
+    AutoRegressor(random_state=0),
+    ElasticNetClassifier(alpha=0.01),
+    ElasticNetRegressor(alpha=0.01),
+    ElasticNetClassifierCV(alphas=3, cv=2),
+    ElasticNetClassifierCV(alphas=3, cv=2, solver="sgd", max_iter=3, random_state=0),
+    ElasticNetRegressorCV(alphas=3, cv=2),
+]
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=lambda one: type(one).__name__ + getattr(one, "solver", ""))
+@pytest.mark.parametrize("with_tqdm", [False, True])
+def test_every_long_call_shows_its_progress(monkeypatch, capsys, estimator, with_tqdm):
+    if not with_tqdm:
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    X, y = words(rows=200, columns=50)
+    model = clone(estimator).set_params(progress=True, verbose=1).fit(X, y)
+    shown = capsys.readouterr()
+    lines = shown.out.count("\n-- ") + shown.out.startswith("-- ")
+    assert lines >= 2 and "seconds" in shown.out
+    assert ("models" in shown.err) if "Auto" in repr(model) else ("100" in shown.err)
+    plain = clone(estimator).fit(X, y)
+    assert np.array_equal(plain.coef_, model.coef_) and capsys.readouterr() == ("", "")
+
+
+def test_newton_has_a_history():
+    X, y = words(rows=200, columns=50)
+    models = [SGDClassifier("log_loss", alpha=1e-3, solver="newton"), ElasticNetClassifier(alpha=1e-3), AutoClassifier(random_state=0)]
+    for model in models:
+        history = model.fit(X, y).loss_history_
+        assert len(history) >= model.n_iter_ - 1 >= 1 and np.all(np.diff(history) <= 1e-12), type(model)
+    assert ElasticNetClassifier(alpha=1e-3).fit(X, y).loss_history_[-1] < np.log(2)
+
+
 def test_n_jobs_is_for_regressors_too():
     X, y = words(rows=300, columns=50)
     one, two = (SGDRegressor(solver="newton", n_jobs=jobs, alpha=0.1).fit(X, y) for jobs in (1, 2))
@@ -133,13 +222,85 @@ def test_a_regression_that_diverges_says_so_and_is_trained_slower():
     assert model.score(X, y) > 0.9 and model.eta0 == 0.01
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "squared_epsilon_insensitive"])
+def test_a_regression_that_cannot_be_trained_slower_says_that_it_diverges(loss):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)) * 1e4, rng.normal(size=200)
+    with pytest.warns(ConvergenceWarning, match="diverged with learning_rate='optimal'.*Use learning_rate='invscaling', scale the features"):
+        SGDRegressor(loss, learning_rate="optimal", random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="SGD has diverged.*Scale the features or lower eta0"):
+        SGDRegressor(loss, random_state=0).partial_fit(X, y)
+
+
+def test_a_regression_that_converges_has_no_such_warning():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = 1e4 + X @ np.array([3.0, -2, 0, 0, 1]) + rng.normal(size=300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for targets in (y, y - 1e4, np.zeros(300), np.where(np.arange(300) < 50, 0, y - 1e4)):
+            by_row, at_once = SGDRegressor(), SGDRegressor()
+            for k in range(300):
+                by_row.partial_fit(X[[k]], targets[[k]])
+            for _ in range(3):
+                at_once.partial_fit(X, targets)
+            at_once.set_params(warm_start=True, tol=None, max_iter=2).fit(X, targets).partial_fit(X[:1], targets[:1] * 0 + targets.mean())
+        SGDRegressor(learning_rate="optimal", alpha=0.1).fit(X, y - 1e4)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, y: AutoClassifier(tol=1e-300, random_state=0).fit(X, y),
+        lambda X, y: AutoRegressor(tol=1e-300, random_state=0).fit(X, X[:, 0]),
+        lambda X, y: ElasticNetClassifier(alpha=0).fit(X, X[:, 0] > 0),
+        lambda X, y: ElasticNetClassifierCV(alphas=[0.0], cv=2).fit(X, X[:, 0] > 0),
+        lambda X, y: SGDClassifier("log_loss", solver="newton", tol=1e-300).fit(X, y),
+        lambda X, y: SGDClassifier("log_loss", max_iter=2).fit(X, y),
+        lambda X, y: SGDRegressor(random_state=0).fit(1e3 * X, y),
+        lambda X, y: SGDRegressor(random_state=0).partial_fit(1e5 * X, y),
+        lambda X, y: SGDClassifier("log_loss", solver="newton", eta0=0.5).fit(X, y),
+    ],
+)
+def test_warnings_name_the_users_line(fit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5))
+    with pytest.warns(UserWarning) as caught:
+        fit(X, (X[:, 0] + rng.normal(size=100) > 0).astype(int))
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("before", [2, 3])
+@pytest.mark.parametrize("average", [False, True])
+def test_a_class_that_appears_late_is_declared(before, average):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 8))
+    y = (X @ rng.normal(size=(8, before + 1)) + 0.1 * rng.normal(size=(600, before + 1))).argmax(axis=1)
+    names = np.array(["b", "d", "c", "a"])[y]  # the new one is neither the first nor the last
+    early = y < before
+    model = SGDClassifier("log_loss", random_state=0, average=average, alpha=1e-3)
+    known = np.unique(names[early])
+    model.partial_fit(X[early], names[early], classes=known)
+    scores, steps = model.decision_function(X), model.t_
+    with pytest.raises(ValueError, match="is not among the classes"):
+        model.partial_fit(X, names)
+    with pytest.raises(ValueError, match="not the same as on last call"):
+        model.partial_fit(X, names, classes=known[1:])
+    assert np.array_equal(model.decision_function(X), scores)
+    for _ in range(10):
+        model.partial_fit(X, names, classes=np.unique(names))
+    assert list(model.classes_) == sorted(set(names)) and model.coef_.shape == (before + 1, 8)
+    assert model.t_ == steps + 6000 and model.score(X, names) > 0.85
+
+
 def test_softmax_is_trained_by_steps_and_to_the_optimum():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 10))
     y = (X @ rng.normal(size=(10, 3)) + 0.3 * rng.normal(size=(400, 3))).argmax(axis=1)
     exact = ElasticNetClassifier(alpha=1e-2, l1_ratio=0.15).fit(X, y)
     for solver in ("sgd", "newton"):
-        model = SGDClassifier("log_loss", penalty="elasticnet", alpha=1e-2, multi_class="multinomial", solver=solver, max_iter=50, random_state=0)
+        model = SGDClassifier("log_loss", penalty="elasticnet", alpha=1e-2, multi_class="multinomial", solver=solver, random_state=0)
+        model.set_params(**({"max_iter": 50} if solver == "sgd" else {}))
         model.fit(X, y)
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
         np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=0.15 if solver == "sgd" else 1e-3)

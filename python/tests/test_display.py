@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from lazyglm import SGDClassifier, SGDRegressor
+from sklearn.feature_extraction.text import CountVectorizer
+
+from lazyglm import ElasticNetClassifierCV, SGDClassifier, SGDRegressor
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 Y = np.arange(60) % 3
@@ -32,6 +34,22 @@ def test_pictures():
     assert np.array_equal(widths, model.coef_[2][np.argsort(-np.abs(model.coef_[2]))[:3]])
     from matplotlib import pyplot
 
+    vectorizer = CountVectorizer()
+    counts = vectorizer.fit_transform(["red green", "green blue", "red red", "blue green"] * 10)
+    names = vectorizer.get_feature_names_out()
+    ax = SGDClassifier(random_state=0).fit(counts, [0, 1, 0, 1] * 10).plot_coefficients(names=names)
+    assert {label.get_text() for label in ax.get_yticklabels()} <= set(names)
+    search = ElasticNetClassifierCV(alphas=4, cv=2).fit(counts, [0, 1, 0, 1] * 10)
+    legend = search.plot_path(names=names).get_legend()
+    assert {text.get_text() for text in legend.get_texts()} <= set(names) and len(legend.get_texts()) > 0
+    ax = search.plot_cv()
+    assert ax.get_legend() is not None and ax.get_ylabel() == "mean log_loss, held out"
+    scored = ElasticNetClassifierCV(alphas=4, cv=2, scoring="roc_auc").fit(counts, [0, 1, 0, 1] * 10)
+    ax = scored.plot_cv()
+    assert ax.get_ylabel() == "mean roc_auc, held out"
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), scored.cv_results_["mean_test_score"])
+    exact = SGDClassifier("log_loss", solver="newton").fit(counts, [0, 1, 0, 1] * 10).plot_loss()
+    assert (exact.get_xlabel(), exact.get_ylabel()) == ("step", "objective")
     ax = SGDRegressor(random_state=0).fit(X, X[:, 0]).plot_coefficients(ax=pyplot.subplots()[1])
     assert ax.get_yticklabels()[0].get_text() == "0"
     pyplot.close("all")

@@ -148,7 +148,7 @@ def test_what_is_wrong_is_refused_with_its_value():
     for options, words in (
         ({"alpha": -1.0}, "alpha"),
         ({"l1_ratio": 2.0}, "l1_ratio"),
-        ({"lower": 0.5}, "lower must be at most 0"),
+        ({"lower": 0.5}, "'lower' parameter of ElasticNetRegressor must be at most 0"),
         ({"upper": np.ones(3)}, "one number for each of 12 features"),
         ({"penalty_factor": -np.ones(12)}, "penalty_factor"),
         ({"loss": "hinge"}, "loss"),

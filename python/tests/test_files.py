@@ -3,6 +3,7 @@
 import os
 import pickle
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -184,6 +185,79 @@ def test_models_of_tf_idf_predict_here_as_in_the_program(tmp_path, classes):
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes() and model.score(X, y) > 0.8
 
 
+def test_warnings_of_the_reader_are_warnings_of_python(tmp_path):
+    (tmp_path / "dirty.csv").write_text("age,y\n" + "1,0\n2,1\n" * 200 + "unknown,1\nn/a,0\n")
+    text = "dirty.csv: . cells? of the number column 'age' (is|are) not (a )?numbers? and counts? as missing; the first is 'unknown' in line 402"
+    with pytest.warns(UserWarning, match=text) as caught:
+        data = lazyglm.read(tmp_path / "dirty.csv", target="y")
+    assert "age=missing" in data.feature_names and [one.filename for one in caught] == [__file__]
+    assert "categorical='age'" in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "age=unknown" in lazyglm.read(tmp_path / "dirty.csv", target="y", categorical="age").feature_names
+    with pytest.warns(UserWarning, match=text) as caught:
+        model = ElasticNetClassifier().fit(tmp_path / "dirty.csv", target="y")
+    assert [one.filename for one in caught] == [__file__]
+    with pytest.warns(UserWarning, match=text) as caught:
+        model.predict(tmp_path / "dirty.csv")
+    assert [one.filename for one in caught] == [__file__]
+
+
+def test_a_multinomial_model_without_weights_is_loaded(tmp_path):
+    X = np.random.default_rng(0).normal(size=(90, 5))
+    model = ElasticNetClassifier(alpha=10).fit(X, np.arange(90) % 3)
+    model.save(tmp_path / "model")
+    back = lazyglm.load(tmp_path / "model")
+    assert back.coef_.shape == (3, 5) and not back.coef_.any()
+    np.testing.assert_allclose(back.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "name, lines",
+    [
+        ("fast.txt", "__label__a __label__b hello my world\n__label__b foo bar\n__label__a baz\n__label__c hello bar\n"),
+        ("labels.svm", "a,b 1:1 2:1\nb 2:1\na 3:1\nc 1:1 4:1\n"),
+    ],
+)
+def test_targets_with_several_labels_are_sets_as_in_the_program(tmp_path, name, lines):
+    (tmp_path / name).write_text(lines * 10)
+    sets = [{"a", "b"}, {"b"}, {"a"}, {"c"}]
+    assert lazyglm.read(tmp_path / name).y[:4] == sets
+    assert list(lazyglm.read(tmp_path / name, multilabel=False).y[:2]) == ["a,b", "b"]
+    model = ElasticNetClassifier(alpha=1e-3).fit(tmp_path / name)
+    assert model.predict(tmp_path / name)[:4] == sets and model.score(tmp_path / name) == 1.0
+    if PROGRAM is not None:
+        program("train", tmp_path / name, "-o", tmp_path / "model", "--quiet")
+        program("predict", tmp_path / "model", tmp_path / name, "-o", tmp_path / "out", "--quiet")
+        assert all(set(line.split(",")) - {""} <= {"a", "b", "c"} for line in (tmp_path / "out").read_text().splitlines())
+    with pytest.raises(ValueError, match="use ElasticNetClassifier or AutoClassifier"):
+        SGDClassifier().fit(tmp_path / name)
+    one = tmp_path / f"one-{name}"  # one label per line: classes
+    one.write_text("".join(line for line in (lines * 10).splitlines(True) if not line.startswith(("a,b", "__label__a __label__b"))))
+    classes = SGDClassifier("log_loss", random_state=0).fit(one)
+    assert list(classes.classes_) == ["a", "b", "c"] and list(lazyglm.read(one).y[:2]) == ["b", "a"]
+    assert classes.score(tmp_path / name) == 0.75 * classes.score(one)  # a set of two is no class
+
+
+def test_a_comma_in_a_target_of_a_table_is_no_set(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n" + '1,"a,b"\n2,c\n' * 10)
+    assert set(lazyglm.read(tmp_path / "a.csv", target="y").y) == {"a,b", "c"}
+
+
+@needs_program
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_loaded_model_of_a_table_scores_a_file(tmp_path, kind):
+    rows = [(k % 7, k % 3, 2.0 * (k % 7) - (k % 3)) for k in range(60)]
+    table = {
+        "csv": "a,b,price\n" + "".join(f"{a},{b},{price}\n" for a, b, price in rows),
+        "jsonl": "".join(f'{{"a":{a},"b":{b},"price":{price}}}\n' for a, b, price in rows),
+    }
+    file = tmp_path / f"table.{kind}"
+    file.write_text(table[kind])
+    program("train", file, "-o", tmp_path / "model", "--target", "price", "--quiet")
+    assert lazyglm.load(tmp_path / "model").score(file) > 0.99
+
+
 @needs_program
 def test_models_of_text_predict_strings(tmp_path):
     texts = ["free money now", "meeting at noon", "win money", "lunch at noon"] * 10
@@ -270,7 +344,23 @@ def test_what_cannot_be_saved_or_loaded_is_said(tmp_path):
     with pytest.raises(OSError):
         model.save(tmp_path / "no folder" / "model")
     (tmp_path / "junk").write_text("junk")
-    with pytest.raises(ValueError, match="no lazyglm model"):
+    with pytest.raises(ValueError, match="not a lazyglm model"):
         lazyglm.load(tmp_path / "junk")
     with pytest.raises(FileNotFoundError):
         lazyglm.load(tmp_path / "none")
+
+
+@pytest.mark.parametrize("name, text", [("t.txt", "1\tbig dog\n0\tsad cat\n"), ("t.csv", "said,y\nbig red dog,1\nsad old cat,0\nbig old cat,1\n")])
+def test_idf_is_not_for_data_that_become_arrays(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    assert lazyglm.read(tmp_path / name).X.shape[0] > 1
+    with pytest.raises(ValueError, match="idf=yes is not for data that become arrays"):
+        lazyglm.read(tmp_path / name, text="idf=yes")
+
+
+def test_classes_of_bool_stay_bool(tmp_path):
+    X = np.eye(6)
+    model = SGDClassifier(random_state=0).fit(X, np.arange(6) % 2 == 0)
+    model.save(tmp_path / "m")
+    back = lazyglm.load(tmp_path / "m")
+    assert back.classes_.dtype == bool and back.predict(X).tolist() == model.predict(X).tolist()

@@ -20,7 +20,8 @@ def data(rows=300, columns=10):
 def test_for_squares_offsets_are_subtracted_from_targets(solver, make):
     X, y, offset = data()
     X = make(X)
-    options = {"alpha": 1e-3, "solver": solver, "random_state": 1, "max_iter": 20, "tol": None if solver == "sgd" else 1e-9}
+    options = {"alpha": 1e-3, "solver": solver, "random_state": 1}
+    options |= {"max_iter": 20, "tol": None} if solver == "sgd" else {"tol": 1e-9}
     with_offset = SGDRegressor(**options).fit(X, y + offset, offset=offset)
     without = SGDRegressor(**options).fit(X, y)
     np.testing.assert_allclose(with_offset.coef_, without.coef_, atol=1e-6)
@@ -49,7 +50,7 @@ def test_two_classes_have_probabilities_with_an_offset():
 
 def test_a_search_learns_with_offsets():
     X, y, offset = data()
-    options = {"alphas": 5, "cv": 3, "random_state": 1, "eta0": 0.1, "precision": "f64"}
+    options = {"alphas": 5, "cv": 3, "random_state": 1, "precision": "f64"}
     with_offset = ElasticNetRegressorCV(**options).fit(X, y + offset, offset=offset)
     without = ElasticNetRegressorCV(**options).fit(X, y)
     assert with_offset.alpha_ == pytest.approx(without.alpha_, rel=1e-9)

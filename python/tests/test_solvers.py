@@ -13,7 +13,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from lazyglm import SGDClassifier, SGDRegressor
+from lazyglm import ElasticNetClassifierCV, SGDClassifier, SGDRegressor, _params
 from lazyglm._core import solvers
 
 PROGRAM = os.environ.get("LAZYGLM")
@@ -76,7 +76,8 @@ def test_scales_are_those_of_the_columns(solver, make, scale):
     X = sp.csr_matrix(X.multiply(10.0 ** np.arange(-5, 15)))
     dense = X.toarray()
     size = abs(dense).max(axis=0) if scale == "maxabs" else dense.std(axis=0)
-    options = dict(loss="log_loss", alpha=1e-2, random_state=0, max_iter=20, solver=solver, tol=None if solver == "sgd" else 1e-10)
+    options = dict(loss="log_loss", alpha=1e-2, random_state=0, solver=solver)
+    options |= {"max_iter": 20, "tol": None} if solver == "sgd" else {"tol": 1e-10}
     model = SGDClassifier(**options, scale=scale).fit(make(X), y)
     other = SGDClassifier(**options).fit(make(X) / size if isinstance(make(X), np.ndarray) else sp.csr_matrix(X.multiply(1 / size)), y)
     np.testing.assert_allclose(model.coef_ * size, other.coef_, rtol=1e-5, atol=1e-9)
@@ -116,11 +117,12 @@ def test_factors_of_the_penalty():
 
 def test_every_solver_of_the_library_has_its_name_here():
     X, y = data()
-    names = [name for name, _ in solvers()]
+    names = [row["name"] for row in solvers()]
     assert {"sgd", "newton"} <= set(names)
     for name in names:
         for estimator in (SGDClassifier("log_loss"), SGDRegressor()):
-            model = clone(estimator).set_params(solver=name, alpha=1e-3, max_iter=20, tol=None, random_state=0).fit(X, y)
+            epochs = {} if _params.IDLE[_params.abilities(name)["steps"]].count("max_iter") else {"max_iter": 20}
+            model = clone(estimator).set_params(solver=name, alpha=1e-3, tol=None, random_state=0, **epochs).fit(X, y)
             assert model.score(X, y) > 0.15, name
     with pytest.raises(ValueError, match="solver.*newton"):
         SGDClassifier(solver="newtom").fit(X, y)
@@ -139,6 +141,12 @@ def test_what_does_not_go_together_is_refused():
     assert SGDClassifier("hinge", alpha=1e-3, solver="newton").fit(X, y).score(X, y) > 0.15
     with pytest.warns(ConvergenceWarning, match="may exceed 1e-300"):
         SGDClassifier("log_loss", alpha=1e-8, solver="newton", tol=1e-300).fit(X, y)
+
+
+def test_solvers_of_clusters_are_not_in_the_table():
+    assert _params.abilities("rounds")["steps"] == "none" and not _params.takes_rows("rounds")
+    with pytest.raises(AttributeError, match="learns all rows at once"):
+        _params.goes_on(type("Cluster", (), {"solver": "rounds"})())
 
 
 def test_a_start_and_going_on():
@@ -177,3 +185,67 @@ def test_former_names_of_solvers_still_work():
         old, new = (SGDClassifier("log_loss", solver=name, random_state=0).fit(X, y) for name in (former, present))
         assert np.array_equal(old.coef_, new.coef_)
         assert old.get_params()["solver"] == former
+
+
+#: A value of each parameter of stochastic steps that is not its default.
+OTHER = {"learning_rate": "constant", "power_t": 0.4, "intercept_rate": 0.5, "method": "sgd", "eta0": 0.3, "max_iter": 2}
+OTHER |= {"shuffle": False, "n_iter_no_change": 9}
+
+
+@pytest.mark.parametrize("name", sorted(OTHER))
+@pytest.mark.parametrize("solver", [row["name"] for row in solvers()])
+def test_a_parameter_changes_the_model_or_has_a_warning(solver, name):
+    """Every solver, every parameter of stochastic steps: what has no effect is not ignored in silence."""
+    X, y = data()
+    options = {"loss": "log_loss", "alpha": 1e-3, "solver": solver, "random_state": 0}
+    if name not in ("max_iter", "n_iter_no_change") and "max_iter" not in _params.IDLE[_params.abilities(solver)["steps"]]:
+        options |= {"max_iter": 3, "tol": None}
+    if _params.takes_rows(solver) and name in ("eta0", "power_t"):
+        options["learning_rate"] = "invscaling"  # as in scikit-learn, 'optimal' needs neither
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        plain = SGDClassifier(**options).fit(X, y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model = SGDClassifier(**options, **{name: OTHER[name]}).fit(X, y)
+        except ValueError as error:
+            assert f"{name} is not for solver={solver!r}" in str(error)
+            return
+    warned = [str(each.message) for each in caught if f"{name} has no effect with solver={solver!r}" in str(each.message)]
+    assert bool(warned) == (model.coef_.tobytes() == plain.coef_.tobytes()), (warned, plain.n_iter_)
+
+
+def test_what_has_no_effect_on_several_classes_or_on_a_search_has_a_warning():
+    X, y = data(classes=3)
+    with pytest.warns(UserWarning, match="learning_rate and power_t have no effect with solver='sgd', multi_class='multinomial'"):
+        SGDClassifier("log_loss", multi_class="multinomial", learning_rate="constant", power_t=0.3, max_iter=2, tol=None).fit(X, y)
+    with pytest.warns(UserWarning, match="max_iter and halving have no effect with solver='newton'"):
+        ElasticNetClassifierCV(max_iter=3, halving=True, cv=2, alphas=3).fit(X, y)
+    with pytest.warns(UserWarning, match="tol has no effect with solver='sgd'"):
+        ElasticNetClassifierCV(solver="sgd", tol=1e-5, cv=2, alphas=3).fit(X, y)
+    with pytest.raises(ValueError, match="multinomial"):
+        ElasticNetClassifierCV(solver="sgd", multi_class="multinomial").fit(X, y)
+
+
+@needs_program
+def test_the_schedule_of_a_model_file_is_the_one_of_its_training(tmp_path):
+    X, y = data(classes=3)
+    model = SGDClassifier("log_loss", multi_class="multinomial", max_iter=2, tol=None, random_state=0).fit(X, y)
+    model.save(tmp_path / "m")
+    shown = subprocess.run([PROGRAM, "inspect", str(tmp_path / "m"), "--json"], capture_output=True, text=True).stdout
+    assert "inverse-sqrt" in shown and "cosine" not in shown
+
+
+def test_messages_of_the_library_have_the_names_of_python():
+    X, y = data()
+    with pytest.raises(ValueError, match=r"give the start \(coef_init, or warm_start\) smaller weights"):
+        SGDRegressor(solver="newton").fit(X, y, coef_init=np.full(20, 1e300))
+    with pytest.raises(ValueError, match="target names a column of a file"):
+        SGDRegressor().fit(X, y, target="y")
+
+
+def test_a_search_warns_of_a_loose_bound():
+    X, y = data()
+    with pytest.warns(ConvergenceWarning, match="loose where weights have no l2"):
+        ElasticNetClassifierCV(l1_ratio=1.0, alphas=[1e-2], cv=2, penalty_factor=np.where(np.arange(20) < 3, 0.0, 5.0), tol=1e-10).fit(X, y)

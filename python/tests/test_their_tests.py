@@ -14,6 +14,9 @@ import lazyglm
 
 NAME = "sklearn.linear_model.tests.test_sgd"
 
+#: Some of their tests compare weights of runs that diverge, of which scikit-learn does not warn.
+pytestmark = pytest.mark.filterwarnings("ignore:SGD (has )?diverged:sklearn.exceptions.ConvergenceWarning")
+
 
 def _imported():
     """Their module, whose helpers derive from ours."""

@@ -252,7 +252,7 @@ BAD = {
     "size": (lambda p: p[1].__setitem__(0, (SparseVector(4, [1], [1.0]), 1, 1)), "partition 1, row 1: features: the vector has 3 features"),
     "sizes": (lambda p: p.__setitem__(1, [(SparseVector(4, [1], [1.0]), 1, 1)]), "partition 0 has 3 features and partition 1 has 4"),
     "null": (lambda p: p[0].__setitem__(1, (None, 1, 1)), "partition 0, row 1: features: features are null"),
-    "label": (lambda p: p[1].__setitem__(1, (SparseVector(3, [1], [1.0]), -1, 1)), "partition 1, row 1: label -1.0 is no number of a class"),
+    "label": (lambda p: p[1].__setitem__(1, (SparseVector(3, [1], [1.0]), -1, 1)), "partition 1, row 1: label -1.0 is not a number of a class"),
     "label NaN": (lambda p: p[1].__setitem__(1, (SparseVector(3, [1], [1.0]), np.nan, 1)), "partition 1, row 1: y is nan"),
     "weight": (lambda p: p[0].__setitem__(0, (SparseVector(3, [1], [1.0]), 1, -2)), "partition 0, row 0: sample_weight -2.0 is below"),
     "one class": (lambda p: [part.__setitem__(slice(None), [(x, 1, w) for x, _, w in part]) for part in p], "all labels are 1"),

@@ -60,7 +60,10 @@ impl Journal {
             settings.text(),
             settings.key(),
         );
-        let checkpoint = Checkpoint::open(file, args.every, args.resume, data, &text)?;
+        let checkpoint =
+            Checkpoint::open(file, args.every, args.resume, data, &text)?.warning(move |error| {
+                warning(&format!("the checkpoint cannot be written, and the run goes on: {error}"));
+            });
         if args.resume {
             let file = Place::file(file);
             note(
@@ -76,32 +79,35 @@ impl Journal {
         Ok(Journal { checkpoint, quiet })
     }
 
-    /// Passes a result on. If the run was interrupted, writes the checkpoint first and tells how to resume.
-    pub fn told<T>(&self, result: Result<T>) -> Result<T> {
+    /// Passes a result on. If the run was interrupted before it had a model, prints how many penalties had been tried, writes
+    /// the checkpoint and prints how to resume.
+    pub fn told<T>(&self, result: Result<T>, tried: u64) -> Result<T> {
         if matches!(&result, Err(error) if matches!(error.kind(), Kind::Interrupted)) {
+            if tried > 0 {
+                note(self.quiet, &format!("penalties tried so far: {}", print::count(tried)));
+            }
             self.interrupted()?;
         }
         result
     }
 
-    /// Writes the checkpoint of an interrupted run, and tells how to resume.
+    /// Writes the checkpoint of an interrupted run, and tells how to resume, with --quiet as well.
     pub fn interrupted(&self) -> Result<()> {
         let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
         checkpoint.write()?;
-        note(self.quiet, &format!("the checkpoint is in {}", Place::file(checkpoint.path())));
-        print::help(self.quiet, &format!("go on with: {}", command()));
+        let units = match checkpoint.units() {
+            1 => "1 unit".to_string(),
+            units => format!("{} units", print::count(units as u64)),
+        };
+        let file = Place::file(checkpoint.path());
+        warning(&format!("interrupted: the checkpoint is in {file}, with {units} of finished work"));
+        print::help(&format!("go on with: {}", command()));
         Ok(())
     }
 
     /// Removes the checkpoint of a run that is done.
     pub fn finish(&self) -> Result<()> {
         let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
-        if let Some(failure) = checkpoint.take_failure() {
-            warning(
-                self.quiet,
-                &format!("the checkpoint could not be written while the run went on: {failure}"),
-            );
-        }
         checkpoint.remove_file()
     }
 }

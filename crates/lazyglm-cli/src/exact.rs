@@ -1,22 +1,21 @@
 //! Preparation that `tune` and `path` share if every model is a minimiser: sequences of penalties, and rows in memory.
 
-use crate::args::{Choose, Search, ShowProgress, Train};
+use crate::args::{Choose, Search, Train};
 use crate::checkpoint::{self, Journal};
+use crate::no_effect;
 use crate::plan;
-use crate::print::note;
-use crate::progress::bar;
+use crate::print::{note, warning};
+use crate::progress::Counted;
 use crate::signals::{self, interrupt};
 use crate::stages::{Stage, Stages};
 use crate::verbs::common::use_threads;
 use crate::verbs::train::{TrainingData, TrainingRows};
 use crate::warm_start::warm_start;
-use indicatif::ProgressBar;
 use lazyglm::eval::metrics::Metric;
 use lazyglm::train::search::{ExactPath, ExactPaths, Folds, Held, Numbers, strongest_l1};
 use lazyglm::{
     ElasticNet, Error, Model, Parameter, Report, Result, Settings, Solver, Start, TargetKind, Task, train,
 };
-use std::io::{IsTerminal, stderr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,6 +53,8 @@ pub struct Exact {
     pub paths: ExactPaths,
     /// The model to write.
     pub chosen: Option<usize>,
+    /// The number of penalties that were asked for.
+    pub asked: usize,
     /// The time of each stage so far.
     pub stages: Stages,
     /// The journal of the run.
@@ -65,8 +66,11 @@ impl Exact {
     pub fn run(args: &Train, search: &Search, defaults: &Defaults) -> Result<Exact> {
         let mut stages = Stages::new();
         if !matches!(args.solver(), Solver::Auto | Solver::Newton) {
-            let what = format!("--solver {}: the models of a path are minimisers", args.solver());
-            let hint = "leave it out, or use --solver sgd, which trains all models in one pass";
+            let what = format!(
+                "--solver {} is not supported here: each model must be the optimum of its penalty",
+                args.solver()
+            );
+            let hint = "leave --solver out, or use --solver sgd, which trains all models in the same passes";
             return Err(Error::call(what, hint));
         }
         if args.adaptive.is_some() {
@@ -74,17 +78,21 @@ impl Exact {
                 "use `lazyglm train --adaptive`, which chooses the penalty of each fit if none is given";
             return Err(Error::call("--adaptive is for one model, and a path has one per penalty", hint));
         }
-        let metric: Metric = search.metric.parse()?;
+        let metric: Metric = search.metric().parse()?;
         let l1 = args.l1.as_deref().map(|text| Numbers::parse(Parameter::L1, text)).transpose()?;
         let l2 = args.l2.as_deref().map(|text| Numbers::parse(Parameter::L2, text)).transpose()?;
-        let ratios = ratios(search.l1_ratio.as_deref().unwrap_or(defaults.ratios))?;
+        let alpha = args.alpha.as_deref().map(alphas).transpose()?;
+        let ratios = ratios(args.l1_ratio.as_deref().unwrap_or(defaults.ratios))?;
         let highest = |numbers: &Option<Numbers>| {
             numbers.as_ref().and_then(|numbers| numbers.values().last().copied()).unwrap_or(0.0)
         };
-        let strongest = ElasticNet::new(highest(&l1), highest(&l2))?;
+        let strongest =
+            ElasticNet::new(highest(&l1).max(highest(&alpha)), highest(&l2).max(highest(&alpha)))?;
         checkpoint::check(args, defaults.budget)?;
         let plan = plan::plan(args, (strongest, None))?;
-        plan.notes.iter().for_each(|text| note(args.quiet, text));
+        let folds = search.folds.map(|folds| folds as usize).or(defaults.folds);
+        let idle = no_effect::of_minimisers(args, search, defaults.to_the_end, folds.is_some());
+        plan.notes.iter().chain(&idle).for_each(|text| note(args.quiet, text));
         use_threads(args.threads)?;
         let TrainingData { rows, held_out } = TrainingData::read(args, &plan)?;
         stages.end(Stage::Read);
@@ -94,6 +102,7 @@ impl Exact {
         };
         let heads = task.targets.heads().map(|heads| heads.kind);
         plan::check(args, Some(&*task.loss), Some(TargetKind::of(heads)))?;
+        no_effect::refuse_limits(args, &*task)?;
         if args.loss == "auto" && heads.is_none() {
             note(args.quiet, &format!("loss {}", task.loss.spec()));
         }
@@ -101,23 +110,26 @@ impl Exact {
         let given = Settings { solver: Solver::Newton, choose_penalty: false, tolerance, ..plan.settings };
         let mut settings = Settings { interrupt: interrupt(), ..warm_start(args, &*task, &given)? };
         let started = Instant::now();
-        let l1 = match l1 {
+        let l1 = match l1.or(alpha.clone()) {
             Some(l1) => l1,
             None => match strongest_l1(&task, &settings) {
                 most if most > 0.0 => Numbers::between(DOWN_TO * most, most, defaults.steps),
                 _ => Numbers::parse(Parameter::L1, "0")?,
             },
         };
-        let held = match (&held_out, search.folds.map(|folds| folds as usize).or(defaults.folds)) {
+        let held = match (&held_out, folds) {
             (Some(task), _) => Held::Rows(task),
-            (None, Some(folds)) => Held::Folds(Folds::new(&task, folds, args.seed)?),
+            (None, Some(folds)) => Held::Folds(Folds::new(&task, folds, args.seed())?),
             (None, None) => Held::Nothing,
         };
-        let sequences = sequences(&l1, l2.as_ref(), &ratios);
-        let may_end = args.l1.is_none() && !defaults.to_the_end;
+        let sequences = match &alpha {
+            Some(alpha) => sequences_of_alpha(alpha, &ratios),
+            None => sequences(&l1, l2.as_ref(), &ratios),
+        };
+        let asked = sequences.iter().map(Vec::len).sum();
+        let may_end = args.l1.is_none() && alpha.is_none() && !defaults.to_the_end;
         let text = format!(
-            "penalties: {sequences:?}\nfolds: {:?}\nmetric: {metric}\nends: {may_end}\nmax features: {:?}\n",
-            search.folds.map(|folds| folds as usize).or(defaults.folds),
+            "penalties: {sequences:?}\nfolds: {folds:?}\nmetric: {metric}\nends: {may_end}\nmax features: {:?}\n",
             search.max_features
         );
         let journal = Journal::open(args, defaults.verb, &mut settings, (&*task, held_out.as_ref()), &text)?;
@@ -129,28 +141,52 @@ impl Exact {
             metric,
             may_end,
             max_features: search.max_features.map(|most| most as usize),
+            refine: true,
             deadline: defaults.budget.map(|budget| started + budget),
             keep_folds: false,
         };
-        let bar = match args.progress() {
-            ShowProgress::Auto if stderr().is_terminal() => {
-                bar("{percent:>3}% {bar:20.cyan/blue} {eta} left · {pos} of {len} minimisers")
-            }
-            _ => ProgressBar::hidden(),
-        };
-        let paths = path.run(&|at| {
-            bar.set_length(at.total as u64);
-            bar.set_position(at.solved as u64);
-        });
-        bar.finish_and_clear();
-        let paths = journal.told(paths)?;
+        let steps = Counted::new(args.progress(), "models");
+        let paths = path.run(&|at| steps.see(at.solved as u64, at.total as u64));
+        steps.finish();
+        let paths = journal.told(paths, 0)?;
         stages.end(defaults.stage);
-        let chosen = match (&paths.outcome, search.choose) {
+        let chosen = match (&paths.outcome, search.choose()) {
             (Some(outcome), Choose::Best) => Some(outcome.best),
             (Some(outcome), Choose::OneSe) => Some(outcome.one_se),
             (None, _) => search.max_features.and(paths.models.len().checked_sub(1)),
         };
-        Ok(Exact { task, settings, metric, paths, chosen, stages, journal })
+        Ok(Exact { task, settings, metric, paths, chosen, asked, stages, journal })
+    }
+
+    /// Says how many penalties were compared, if the search was cut short, and warns if weaker ones may be better.
+    pub fn say_cut(&self, quiet: bool) {
+        let interrupted = self.settings.interrupted();
+        let Some(outcome) = self.paths.outcome.as_ref().filter(|outcome| outcome.stopped) else {
+            if interrupted {
+                warning("interrupted: these are the models found so far");
+            }
+            return;
+        };
+        let (why, next) = match interrupted {
+            true => ("interrupted", "let the search run longer"),
+            false => ("--budget was up", "raise --budget"),
+        };
+        let compared = |k: &usize| outcome.scores[*k].mean.is_finite();
+        let count = (0..outcome.scores.len()).filter(compared).count();
+        let text =
+            format!("{why} after {count} of at most {} penalties: the best of these is chosen", self.asked);
+        if interrupted {
+            warning(&text)
+        } else {
+            note(quiet, &text)
+        }
+        let sequence = |k: usize| self.paths.models[k].sequence;
+        let follows = |best: usize| (best + 1..outcome.scores.len()).find(compared);
+        if follows(outcome.best).is_none_or(|next| sequence(next) != sequence(outcome.best)) {
+            warning(&format!(
+                "{why} before weaker penalties than the best were compared, and they may be better: {next}, or give fewer penalties"
+            ));
+        }
     }
 
     /// Ends the journal: it is written if the run was interrupted, and removed if the run is done.
@@ -178,14 +214,26 @@ impl Exact {
                 Start::one(head.dense(self.task.data.rows.columns()), head.bias)
             }
         };
-        let settings =
+        let mut settings =
             Settings { penalty: model.penalty, start: Some(Arc::new(start)), ..self.settings.clone() };
-        let trained = self.journal.told(train(&*self.task, None, &settings, &mut |_| {}))?;
+        if settings.interrupted() {
+            // The model is the optimum of its penalty already, so this is short; another signal ends the program at once.
+            (settings.interrupt, settings.checkpoint) = (None, None);
+        }
+        let trained = self.journal.told(train(&*self.task, None, &settings, &mut |_| {}), 0)?;
         self.stages.end_training(&trained.report);
         let report = trained.report.clone();
         Model::new(&*self.task, &settings, trained).save(file)?;
         Ok(report)
     }
+}
+
+/// Parses `--alpha`.
+fn alphas(text: &str) -> Result<Numbers> {
+    Numbers::parse(Parameter::L1, text).map_err(|_| {
+        let what = format!("invalid --alpha '{}': expected numbers, at least 0", lazyglm::excerpt(text));
+        Error::call(what, "as in --alpha 0.01,0.1, or a range LOW..HIGH:N")
+    })
 }
 
 /// Parses shares of λ₁ in λ₁ + λ₂.
@@ -196,6 +244,12 @@ fn ratios(text: &str) -> Result<Vec<f64>> {
         true => Ok(numbers.values().to_vec()),
         false => Err(wrong()),
     }
+}
+
+/// One sequence of penalties per share of λ₁, each from strong to weak: λ₁ = alpha·share and λ₂ = alpha·(1 − share).
+fn sequences_of_alpha(alpha: &Numbers, ratios: &[f64]) -> Vec<Vec<ElasticNet>> {
+    let net = |ratio: f64| move |&alpha: &f64| ElasticNet { l1: alpha * ratio, l2: alpha * (1.0 - ratio) };
+    ratios.iter().rev().map(|&ratio| alpha.values().iter().rev().map(net(ratio)).collect()).collect()
 }
 
 /// One sequence of penalties per λ₂, or per share of λ₁; each from strong to weak.

@@ -2,8 +2,9 @@
 
 use crate::args::{Search, Train, Update};
 use crate::checkpoint::{self, Journal};
+use crate::no_effect;
 use crate::plan;
-use crate::print::{count, note};
+use crate::print::{count, note, significant};
 use crate::signals::interrupt;
 use crate::stages::{Stage, Stages};
 use crate::verbs::common::use_threads;
@@ -38,7 +39,7 @@ pub struct Grid {
 }
 
 /// What a verb asks of its grid.
-pub struct Verb {
+pub struct Verb<'a> {
     /// Its name.
     pub name: &'static str,
     /// The number of models per grid point.
@@ -47,6 +48,12 @@ pub struct Verb {
     pub halving: bool,
     /// The time limit.
     pub budget: Option<Duration>,
+    /// The flags of the search.
+    pub search: &'a Search,
+    /// Whether folds are drawn at random.
+    pub draws_folds: bool,
+    /// Whether the verb chooses one of the models.
+    pub chooses: bool,
 }
 
 impl Grid {
@@ -68,7 +75,8 @@ impl Grid {
         for &eta0 in &rates {
             settings.method.check(strongest, eta0)?;
         }
-        plan.notes.iter().for_each(|text| note(args.quiet, text));
+        let idle = no_effect::of_grid(args, verb.search, verb.draws_folds, verb.chooses);
+        plan.notes.iter().chain(&idle).for_each(|text| note(args.quiet, text));
         use_threads(args.threads)?;
         let TrainingData { rows, held_out } = TrainingData::read(args, plan)?;
         stages.end(Stage::Read);
@@ -76,6 +84,7 @@ impl Grid {
             let hint = "raise --memory: many models at once go through rows that are held in memory";
             return Err(Error::call("the rows do not fit into --memory", hint));
         };
+        no_effect::refuse_limits(args, &*task)?;
         if task.targets.heads().is_some() {
             return Err(Error::call(
                 "there are more than two classes, or labels",
@@ -122,7 +131,10 @@ fn auto_rate(args: &Train, task: &Task, settings: &Settings, l1: &Numbers, l2: f
     let penalty = ElasticNet { l1: l1.values()[(l1.values().len() - 1) / 2], l2 };
     let eta0 = rate(task, &Settings { penalty, eta0: None, ..settings.clone() })?;
     if settings.schedule.uses_eta0() {
-        note(args.quiet, &format!("eta0 {eta0:?} for all, the best of a search on a sample of the rows"));
+        note(
+            args.quiet,
+            &format!("eta0 {} for all, the best of a search on a sample of the rows", significant(eta0)),
+        );
     }
     Ok(eta0)
 }
@@ -140,17 +152,20 @@ fn rates(text: &str) -> Result<Vec<f64>> {
 }
 
 /// Rejects flags of a search that models trained by SGD do not support.
-pub fn refuse(search: &Search, folds: bool) -> Result<()> {
+pub fn refuse(args: &Train, search: &Search, folds: bool) -> Result<()> {
     let flags = [
         ("--folds", folds),
-        ("--l1-ratio", search.l1_ratio.is_some()),
-        ("--metric", search.metric != "loss"),
+        ("--alpha", args.alpha.is_some()),
+        ("--l1-ratio", args.l1_ratio.is_some()),
+        ("--metric", search.metric() != "loss"),
         ("--max-features", search.max_features.is_some()),
     ];
     match flags.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((flag, _)) => {
-            let what = format!("{flag} is for minimisers, and --solver sgd trains all models in one pass");
+            let what = format!(
+                "{flag} is not supported by --solver sgd, which trains all models in the same passes"
+            );
             Err(Error::call(
                 what,
                 format!("leave --solver and settings of its steps out, or leave {flag} out"),
@@ -162,7 +177,7 @@ pub fn refuse(search: &Search, folds: bool) -> Result<()> {
 /// Rejects flags that a grid does not support: all of its models are trained at once, by SGD.
 fn refuse_idle(args: &Train) -> Result<()> {
     let idle = match args {
-        Train { solver: Some(solver), .. } if !matches!(solver, Solver::Auto | Solver::Sgd) => {
+        Train { solver: Some(named), .. } if !matches!(named.solver, Solver::Auto | Solver::Sgd) => {
             Some(("--solver", "all models of a grid are trained by sgd"))
         }
         Train { start: Some(_), .. } => Some(("--start", "all models start from zero")),

@@ -10,8 +10,11 @@
 mod args;
 mod checkpoint;
 mod exact;
+mod foreign;
 mod grid;
 mod harmless;
+mod messages;
+mod no_effect;
 mod offsets;
 mod plan;
 mod print;
@@ -21,6 +24,7 @@ mod stages;
 mod timing;
 mod verbs;
 mod warm_start;
+mod wrong_call;
 
 use clap::Parser;
 use lazyglm::{Kind, Result};
@@ -29,10 +33,14 @@ use std::ffi::OsString;
 /// Runs the program with these arguments, the first of which is its name, and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     stages::Stages::start();
-    let done = match args::Args::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let done = match args::Args::try_parse_from(&arguments) {
         Ok(args) => run_verb(args),
         Err(told) if told.use_stderr() => {
-            let _ = told.print(); // with standard error gone, there is nobody to tell
+            match foreign::error(&told).or_else(|| wrong_call::error(&told, &arguments)) {
+                Some(error) => print::error(&error),
+                None => drop(told.print()), // with standard error gone, there is nobody to tell
+            }
             return 2;
         }
         Err(told) => help(&told),
@@ -57,7 +65,9 @@ fn help(told: &clap::Error) -> Result<()> {
     told.print().map_err(print::cannot_print)
 }
 
-fn run_verb(args: args::Args) -> Result<()> {
+fn run_verb(mut args: args::Args) -> Result<()> {
+    messages::silence(std::mem::take(&mut args.silence));
+    signals::install();
     if args.prints() {
         print::check_standard_output()?;
     }

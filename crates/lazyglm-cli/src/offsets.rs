@@ -51,13 +51,13 @@ impl<'a> Offsets<'a> {
     }
 
     /// Rejects a file with a wrong number of offsets. Warns if the model was trained with offsets and there are none.
-    pub fn finish(&self, quiet: bool) -> Result<()> {
+    pub fn finish(&self) -> Result<()> {
         if let Some(given) = &self.given {
             given.check_count(self.rows, self.data)?;
         }
         if self.model.training.offsets && !self.in_data && self.given.is_none() {
             let text = "the model was trained with offsets, and these data have none: scores are without the offset. Give --offset FILE";
-            warning(quiet, text);
+            warning(text);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use lazyglm::data::format::ReadOptions;
 use lazyglm::loss::Admits;
 use lazyglm::{
     ClassWeight, ElasticNet, Error, HeadKind, Loss, Method, Order, Parameter, Precision, Request, Result,
-    Settings, Solver, Steps, TargetKind, UpdateName, loss, schedule,
+    Settings, Solver, Steps, TargetKind, UpdateName, WARNING, loss, schedule,
 };
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub struct Plan {
     pub heads: Option<HeadKind>,
     /// The source of held-out rows.
     pub validation: Option<HeldOut>,
-    /// Notes about flags without effect.
+    /// Warnings about flags without effect.
     pub notes: Vec<String>,
 }
 
@@ -37,11 +37,16 @@ pub enum HeldOut {
 
 /// The options for reading data.
 pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
-    let pair = |text: &String| match text.split_once('*') {
-        Some((a, b)) if !a.is_empty() && !b.is_empty() && !b.contains('*') => {
-            Ok([a.to_string(), b.to_string()])
+    let product = |text: &String| {
+        let text = if text == "*" { ":*:" } else { text };
+        let sides: Vec<String> = text.split('*').map(str::to_string).collect();
+        match (2..=3).contains(&sides.len()) && sides.iter().all(|side| !side.is_empty()) {
+            true => Ok(sides),
+            false => {
+                let expected = "two or three namespaces or columns, as in 'a*b', or '*' for all pairs";
+                Err(Error::parameter(Parameter::Interact, text, expected))
+            }
         }
-        _ => Err(Error::parameter(Parameter::Interact, text, "two namespaces, as in 'a*b'")),
     };
     Ok(ReadOptions {
         format: args.format.clone(),
@@ -53,7 +58,7 @@ pub fn asked(args: &args::ReadConfig) -> Result<ReadOptions> {
         missing: args.missing.map(Into::into),
         text: args.text.clone(),
         hash_bits: args.hash_bits,
-        interact: args.interact.iter().map(pair).collect::<Result<_>>()?,
+        interact: args.interact.iter().map(product).collect::<Result<_>>()?,
         ..ReadOptions::default()
     })
 }
@@ -71,6 +76,15 @@ pub fn one(args: &args::Train) -> Result<(ElasticNet, Option<f64>)> {
     let l1 = number(Parameter::L1, args.l1.as_deref(), &args.l2, default.l1)?;
     let l2 = number(Parameter::L2, args.l2.as_deref(), &args.l1, default.l2)?;
     Ok((ElasticNet::new(l1, l2)?, eta0(args.eta0())?))
+}
+
+/// A note about the penalty of `train`, if none is given and the solver does not choose one.
+pub fn default_penalty(args: &args::Train) -> Option<String> {
+    let ElasticNet { l1, l2 } = Settings::default().penalty;
+    let given = args.l1.is_some() || args.l2.is_some() || args.solver() == Solver::Auto;
+    (!given).then(|| {
+        format!("penalty l1 {l1:?} and l2 {l2:?}, since none was given; give --l1 0 --l2 0 for none")
+    })
 }
 
 /// Makes a plan from the arguments, for one penalty and one starting learning rate.
@@ -137,10 +151,11 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
             None | Some(args::Order::Shuffled) => Order::Shuffled,
             Some(args::Order::Sequential) => Order::Sequential,
         },
-        seed: args.seed,
+        seed: args.seed(),
         precision: precision(args, &mut notes),
         bias: !args.no_bias,
         early_stop: args.early_stop,
+        least_gain: 0.0,
         table_budget: table_budget(args, &mut notes),
         average: average(args)?,
         runs: args.runs.unwrap_or(1),
@@ -171,14 +186,17 @@ pub fn plan(args: &args::Train, (penalty, eta0): (ElasticNet, Option<f64>)) -> R
 /// The default limit of epochs for --solver svrg, which may stop earlier at the tolerance.
 const SVRG_EPOCHS: u64 = 100;
 
-/// Checks flags that are settings of another solver: notes those without effect, and rejects --early-stop.
+/// Checks flags that are settings of another solver: warns of those without effect, and rejects --early-stop.
 fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
     let solver = args.solver();
     let can = solver.capabilities();
+    notes.extend(args.solver.and_then(|named| {
+        named.alias.map(|alias| format!("--solver {alias} is an alias of --solver {}", named.solver))
+    }));
     if args.tolerance.is_some() {
         if !can.tolerance {
             notes.push(format!(
-                "--tolerance has no meaning with --solver {solver}, which stops after --epochs"
+                "{WARNING}--tolerance has no meaning with --solver {solver}, which stops after --epochs"
             ));
         }
         notes.extend(heads(args).and_then(|kind| tolerance_is_idle(solver, kind)));
@@ -189,7 +207,7 @@ fn for_solver(args: &args::Train, notes: &mut Vec<String>) -> Result<()> {
             Err(Error::call(what, "leave --early-stop out: the solver stops at --tolerance"))
         }
         Steps::None => {
-            let idle = |flag: &&str| format!("{flag} has no meaning with --solver {solver}");
+            let idle = |flag: &&str| format!("{WARNING}{flag} has no meaning with --solver {solver}");
             notes.extend(args.of_steps().iter().map(idle));
             Ok(())
         }
@@ -264,11 +282,12 @@ fn heads(args: &args::Train) -> Option<HeadKind> {
     }
 }
 
-/// A note that the solver ignores `--tolerance` for these heads, if it supports `--tolerance` for one model alone.
+/// A warning that the solver ignores `--tolerance` for these heads, if it supports `--tolerance` for one model alone.
 pub fn tolerance_is_idle(solver: Solver, heads: HeadKind) -> Option<String> {
     let supports = |heads| solver.capabilities().supports(Parameter::Tolerance, Some(TargetKind::of(heads)));
     let idle = supports(None) && !supports(Some(heads));
-    idle.then(|| format!("--tolerance has no effect with many {}: sgd stops after --epochs", heads.nouns()))
+    let nouns = heads.nouns();
+    idle.then(|| format!("{WARNING}--tolerance has no effect with many {nouns}: sgd stops after --epochs"))
 }
 
 /// The number of epochs, with a larger default for svrg, which stops at a tolerance.
@@ -283,9 +302,7 @@ fn with_auto(e: Error, text: &str) -> Error {
     let name = text.split(':').next().unwrap_or(text);
     match names.contains(&name) {
         true => e,
-        false => {
-            Error::call(format!("there is no loss '{name}'"), lazyglm::util::registry::suggest(name, &names))
-        }
+        false => Error::call(format!("there is no loss '{name}'"), loss::suggest(name, &names)),
     }
 }
 
@@ -306,7 +323,8 @@ fn precision(args: &args::Train, notes: &mut Vec<String>) -> Precision {
         (args::Update::Lazy, None | Some(args::Precision::F32)) => Precision::F32,
         (_, None | Some(args::Precision::F64)) => Precision::F64,
         (_, Some(args::Precision::F32)) => {
-            notes.push("--precision f32 is for --update lazy: the other updates work in f64".into());
+            let text = "--precision f32 is for --update lazy: the other updates work in f64";
+            notes.push(format!("{WARNING}{text}"));
             Precision::F64
         }
     }
@@ -327,7 +345,7 @@ fn average(args: &args::Train) -> Result<Option<u64>> {
 
 fn table_budget(args: &args::Train, notes: &mut Vec<String>) -> usize {
     if args.table_budget.is_some() && args.update() != args::Update::Table {
-        notes.push("--table-budget has no meaning without --update table".into());
+        notes.push(format!("{WARNING}--table-budget has no meaning without --update table"));
     }
     args.table_budget.map_or(Settings::default().table_budget, |budget| budget as usize)
 }

@@ -1,14 +1,16 @@
 //! Progress of a long run: a bar or a spinner on a terminal, plain lines elsewhere, nothing when quiet.
 //!
-//! Nothing is shown in the first second. Where the amount of work is not known (a search, Newton steps, reading), a
-//! spinner shows the seconds so far instead of a guess.
+//! Nothing is shown in the first second. A file is read with a bar of its bytes. Where the amount of work is not known (Newton steps,
+//! a pipe), a spinner shows the seconds so far instead of a guess; a search says of about how many penalties it is.
 
 use crate::args::ShowProgress;
-use crate::print::count;
+use crate::print::{count, decimals};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lazyglm::data::bytes::bytes_read;
 use lazyglm::{Progress, Stage, escaped};
 use std::io::{IsTerminal, Write, stderr};
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -16,11 +18,27 @@ use std::time::{Duration, Instant};
 /// Seconds between two progress lines within one epoch.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// Number of penalties that a search usually tries. It ends by itself, so that nobody knows the number before.
+const ABOUT: u64 = 24;
+
+/// Files of fewer bytes are read in far less than a second. Their progress needs no thread, which would reserve memory.
+const SMALL: u64 = 1 << 20;
+
+/// Time between two updates of a bar.
+const TICK: Duration = Duration::from_millis(200);
+
 /// Shortest time between two progress lines, and before anything is shown.
 const AFTER: Duration = Duration::from_secs(1);
 
 /// Display of the progress of a training run.
-pub enum Display {
+pub struct Display {
+    kind: DisplayKind,
+    label: &'static str, // what is being searched for
+    searching: Instant,  // since when
+}
+
+/// How progress is displayed.
+enum DisplayKind {
     /// No display.
     Quiet,
     /// A progress bar or a spinner, on a terminal.
@@ -29,24 +47,34 @@ pub enum Display {
     Lines(Duration, Instant, Instant),
 }
 
+use DisplayKind as Kind;
+
 impl Display {
     /// Chooses the display: a bar if standard error is a terminal, else lines.
     pub fn new(show: ShowProgress) -> Display {
         let now = Instant::now();
-        match show {
-            ShowProgress::None => Display::Quiet,
-            ShowProgress::Lines => Display::Lines(Duration::ZERO, now, now),
-            ShowProgress::Auto if stderr().is_terminal() => Display::Bar(Bar::new()),
-            ShowProgress::Auto => Display::Lines(AFTER, now, now),
-        }
+        let kind = match show {
+            ShowProgress::None => Kind::Quiet,
+            ShowProgress::Lines => Kind::Lines(Duration::ZERO, now, now),
+            ShowProgress::Auto if stderr().is_terminal() => Kind::Bar(Bar::new()),
+            ShowProgress::Auto => Kind::Lines(AFTER, now, now),
+        };
+        Display { kind, label: "", searching: now }
+    }
+
+    /// Begins another search, with a label before its progress; an empty one for the main search.
+    pub fn search(&mut self, label: &'static str) {
+        (self.label, self.searching) = (label, Instant::now());
     }
 
     /// Updates the display.
     pub fn see(&mut self, progress: &Progress) {
-        match self {
-            Display::Quiet => {}
-            Display::Bar(bar) => bar.see(progress),
-            Display::Lines(least, started, last) => {
+        let (label, searching) = (self.label, self.searching);
+        let since = |started: Instant| if progress.stage == Stage::Choosing { searching } else { started };
+        match &mut self.kind {
+            Kind::Quiet => {}
+            Kind::Bar(bar) => bar.see(progress, label, since(bar.started)),
+            Kind::Lines(least, started, last) => {
                 let wait = if progress.epoch_ends { *least } else { LINE_EVERY };
                 if last.elapsed() >= wait {
                     *last = Instant::now();
@@ -56,7 +84,7 @@ impl Display {
                         }
                         Stage::Minimising | Stage::Choosing => String::new(), // nobody knows of how many
                     };
-                    let _ = writeln!(stderr(), "{share}{}", words(progress, *started));
+                    let _ = writeln!(stderr(), "{share}{}", words(progress, since(*started), label));
                 }
             }
         }
@@ -64,7 +92,7 @@ impl Display {
 
     /// Ends the display and removes the bar.
     pub fn finish(self) {
-        if let Display::Bar(bar) = self {
+        if let Kind::Bar(bar) = self.kind {
             bar.bar.finish_and_clear();
         }
     }
@@ -82,7 +110,7 @@ impl Bar {
         Bar { bar: ProgressBar::hidden(), started: Instant::now(), stage: None }
     }
 
-    fn see(&mut self, progress: &Progress) {
+    fn see(&mut self, progress: &Progress, label: &str, since: Instant) {
         if self.started.elapsed() < AFTER {
             return;
         }
@@ -93,7 +121,7 @@ impl Bar {
             self.bar.set_length(progress.total);
             self.bar.set_position(progress.learnt);
         }
-        self.bar.set_message(words(progress, self.started));
+        self.bar.set_message(words(progress, since, label));
     }
 
     /// Shows the bar of a stage in place of the last one.
@@ -123,29 +151,33 @@ fn spinner(since: Instant) -> ProgressBar {
     spinner
 }
 
-/// A spinner for work without steps, such as reading. It appears after one second, and goes when dropped.
+/// Progress of work on a file: a bar if bytes of the file are counted, a spinner if not, lines without a terminal. It appears after
+/// one second, and goes when dropped.
 pub struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Waiting {
-    /// Starts to wait for work on a file: `evaluating test.svm (26 MB)`.
+    /// Starts to wait for work on a file: `evaluating test.svm`.
     pub fn new(quiet: bool, what: &str, file: &Path) -> Waiting {
-        if quiet || !stderr().is_terminal() {
+        let found = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file);
+        if quiet || found.as_ref().is_some_and(|found| found.len() < SMALL) {
             return Waiting(None);
         }
-        let bytes = std::fs::metadata(file).map_or(0, |found| found.len());
-        let size = if bytes > 0 { format!(" ({})", HumanBytes(bytes)) } else { String::new() };
-        let what = escaped(&format!("{what} {}{size}", file.display())).into_owned();
+        let reading = Reading {
+            what: escaped(&format!("{what} {}", file.display())).into_owned(),
+            size: found.map_or(0, |found| found.len()),
+            before: bytes_read(),
+            started: Instant::now(),
+        };
         let (done, ended): (Sender<()>, Receiver<()>) = channel();
-        let started = Instant::now();
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().spawn(move || {
             if ended.recv_timeout(AFTER) == Err(RecvTimeoutError::Timeout) {
-                let spinner = spinner(started);
-                spinner.set_message(what);
-                let _ = ended.recv(); // an error: the sender is gone, so the work is done
-                spinner.finish_and_clear();
+                match stderr().is_terminal() {
+                    true => reading.show(&ended),
+                    false => reading.tell(&ended),
+                }
             }
         });
-        Waiting(Some((done, thread)))
+        Waiting(thread.ok().map(|thread| (done, thread)))
     }
 }
 
@@ -158,21 +190,145 @@ impl Drop for Waiting {
     }
 }
 
-fn words(progress: &Progress, started: Instant) -> String {
+/// A file that is being read.
+struct Reading {
+    what: String,
+    size: u64,   // of the file; 0 if it is not known
+    before: u64, // bytes that were read before
+    started: Instant,
+}
+
+impl Reading {
+    /// Bytes of the file that were read. A file that is read twice begins anew.
+    fn done(&self) -> u64 {
+        let read = bytes_read() - self.before;
+        if self.size > 0 && read > self.size { read % self.size } else { read }
+    }
+
+    /// Shows a bar or a spinner until the work is done.
+    fn show(&self, ended: &Receiver<()>) {
+        let known = self.size > 0 && self.done() > 0;
+        let shown = match known {
+            true => {
+                bar("{percent:>3}% {bar:20.cyan/blue} {bytes} of {total_bytes} · {eta} left · {wide_msg}")
+                    .with_elapsed(self.started.elapsed())
+            }
+            false => spinner(self.started),
+        };
+        shown.set_message(self.what.clone());
+        shown.set_length(self.size);
+        loop {
+            if known {
+                shown.set_position(self.done());
+            }
+            if ended.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
+                break; // the sender is gone, so the work is done
+            }
+        }
+        shown.finish_and_clear();
+    }
+
+    /// Prints a line now and every ten seconds until the work is done.
+    fn tell(&self, ended: &Receiver<()>) {
+        loop {
+            let (done, seconds) = (self.done(), self.started.elapsed().as_secs());
+            let share = match (self.size, done) {
+                (0, 0) | (_, 0) => String::new(),
+                (0, _) => format!(" · {}", HumanBytes(done)),
+                (size, _) => {
+                    format!(" · {} of {} ({}%)", HumanBytes(done), HumanBytes(size), 100 * done / size)
+                }
+            };
+            let _ = writeln!(stderr(), "{}{share} · {seconds} s", self.what);
+            if ended.recv_timeout(LINE_EVERY) != Err(RecvTimeoutError::Timeout) {
+                break;
+            }
+        }
+    }
+}
+
+/// Progress of work with a known number of parts, which many threads report: a bar, or lines without a terminal.
+pub struct Counted {
+    bar: ProgressBar,
+    what: &'static str,
+    lines: Option<Duration>,
+    started: Instant,
+    last: Mutex<Instant>,
+}
+
+impl Counted {
+    /// Starts the display. It shows nothing in the first second.
+    pub fn new(show: ShowProgress, what: &'static str) -> Counted {
+        let (started, terminal) = (Instant::now(), stderr().is_terminal());
+        let bar = match show {
+            ShowProgress::Auto if terminal => bar("{percent:>3}% {bar:20.cyan/blue} {eta} left · {wide_msg}"),
+            _ => ProgressBar::hidden(),
+        };
+        let lines = match show {
+            ShowProgress::None => None,
+            ShowProgress::Lines => Some(Duration::ZERO),
+            ShowProgress::Auto => (!terminal).then_some(AFTER),
+        };
+        Counted { bar, what, lines, started, last: Mutex::new(started) }
+    }
+
+    /// Updates the display: so many parts of a total are done.
+    pub fn see(&self, done: u64, total: u64) {
+        let text = format!("{} of {} {}", count(done), count(total), self.what);
+        if self.started.elapsed() >= AFTER {
+            self.bar.set_length(total);
+            self.bar.set_position(done);
+            self.bar.set_message(text.clone());
+        }
+        let Some(least) = self.lines else { return };
+        let Ok(mut last) = self.last.lock() else { return };
+        if last.elapsed() >= least {
+            *last = Instant::now();
+            let share = 100 * done / total.max(1);
+            let left = left(self.started.elapsed(), done, total);
+            let _ = writeln!(stderr(), "{share:>3}% · {text}{left}");
+        }
+    }
+
+    /// Ends the display and removes the bar.
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The time that is left: ` · about 12 s left`.
+fn left(elapsed: Duration, done: u64, total: u64) -> String {
+    if done == 0 || done >= total {
+        return String::new();
+    }
+    let seconds = elapsed.as_secs_f64() * (total - done) as f64 / done as f64;
+    match seconds {
+        s if s < 1.0 => String::new(),
+        s if s < 100.0 => format!(" · about {s:.0} s left"),
+        s => format!(" · about {:.0} min left", s / 60.0),
+    }
+}
+
+fn words(progress: &Progress, started: Instant, label: &str) -> String {
     let speed = progress.learnt as f64 / started.elapsed().as_secs_f64().max(1e-9);
     let Progress { epoch, epochs, running_loss, .. } = progress;
     let mut text = match progress.stage {
         Stage::Learning => {
-            format!("{} rows/s · epoch {epoch}/{epochs} · loss {running_loss:.5}", count(speed as u64))
+            let loss = decimals(*running_loss, 5);
+            format!("{} rows/s · epoch {epoch}/{epochs} · loss {loss}", count(speed as u64))
         }
-        Stage::Minimising => format!("step {epoch} · objective {running_loss:.8}"),
-        Stage::Choosing => format!("penalty {epoch}"),
+        Stage::Minimising => format!("step {epoch} · objective {}", decimals(*running_loss, 8)),
+        Stage::Choosing if *epoch < ABOUT => {
+            let left = left(started.elapsed(), *epoch, ABOUT);
+            format!("{label}penalty {epoch} of about {ABOUT}{left}")
+        }
+        Stage::Choosing => format!("{label}penalty {epoch}"),
     };
     if let Some(nonzeros) = progress.nonzeros {
         text += &format!(" · {} non-zeros", count(nonzeros as u64));
     }
     if let Some(loss) = progress.validation_loss {
-        text += &format!(" · held-out {loss:.5}");
+        text += &format!(" · held-out {}", decimals(loss, 5));
     }
     text
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazyglm import _params, _show
 from lazyglm._classifier import SGDClassifier, _gives_probabilities
 from lazyglm._regressor import SGDRegressor
+from lazyglm._warn import warn
 from lazyglm.dask._blocks import is_dask, labels_of, parts_of, shards_of
 from lazyglm.dask.engine import DaskEngine, client_of
 from lazyglm.distributed import tasks
@@ -47,6 +47,8 @@ OWN = ("client", "solver", "checkpoint", "timeout")
 class DaskLinear:
     """What both estimators share: not for use."""
 
+    client: Any
+    timeout: float
     _base: type[Any]
 
     def __sklearn_clone__(self: Any) -> Any:
@@ -71,7 +73,7 @@ class DaskLinear:
         usual = self._base()
         for name in OF_THE_RATE:
             if getattr(self, name) != getattr(usual, name):
-                warnings.warn(f"{name} is not used: over partitions the rate comes from the data", UserWarning, stacklevel=4)
+                warn(f"{name} is not used: over partitions the rate comes from the data", UserWarning)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, not {self.solver!r}")
         if not self.timeout > 0:
@@ -118,7 +120,7 @@ class DaskLinear:
         self.converged_ = self.tol is not None and all(one.converged for one in found)
         words = None if self.tol is None else not_converged(found, self.tol, "max_iter")
         if words is not None:
-            warnings.warn(words, ConvergenceWarning, stacklevel=4)
+            warn(words, ConvergenceWarning)
 
     def to_local(self: Any) -> Any:
         """The ordinary estimator with these weights: predicts, is saved and goes on learning on one machine."""

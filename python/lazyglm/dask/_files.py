@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 
-from lazyglm._files import read as read_one
+from lazyglm._read import read as read_one
 
 
 def read_svmlight(paths: Any, *, n_features: int | None = None, index_base: int | None = None) -> tuple[Any, Any]:

@@ -100,10 +100,10 @@ def _check(state: State) -> None:
     if any(array.shape != (length,) or array.dtype.kind != "f" for array, length in lengths):
         raise ValueError("its arrays differ in length")
     if not all(np.isfinite(array).all() for array, _ in lengths):
-        raise ValueError("its arrays hold what is no number")
+        raise ValueError("its arrays hold what is not a number")
     numbers = [state.bias, state.rate, state.step_bias, state.proof_due, *state.history, *([] if state.dual is None else [state.dual])]
     if not all(isinstance(number, (int, float)) and math.isfinite(number) for number in numbers):
-        raise ValueError("it holds what is no number")
+        raise ValueError("it holds what is not a number")
     if state.solver not in ("rounds", "owlqn", "newton"):
         raise ValueError(f"{state.solver!r} is not a solver")
     if type(state.round) is not int or not 0 <= state.round < 2**63:

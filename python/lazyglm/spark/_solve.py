@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, NumericType
 from sklearn.exceptions import ConvergenceWarning
 
+from lazyglm._warn import warn
 from lazyglm.distributed import Problem, tasks
 from lazyglm.distributed.run import Found, fit_each, not_converged
 from lazyglm.distributed.shard import width
@@ -52,7 +52,7 @@ def solved(
         engine.close()
     words = not_converged([one for one in found if one is not None], estimator.getTol(), "maxIter")
     if words is not None:
-        warnings.warn(words, ConvergenceWarning, stacklevel=4)
+        warn(words, ConvergenceWarning)
     return heads, columns
 
 

@@ -202,7 +202,7 @@ def _packed(batches: Batches, part: int, features: str, classes: bool) -> Shard:
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
-                f"partition {part}, row {row}: label {label[row]} is no number of a class (0, 1, ...): use StringIndexer"
+                f"partition {part}, row {row}: label {label[row]} is not a number of a class (0, 1, ...): use StringIndexer"
             )
     return pack(X, label, weight, partition=part)
 

@@ -17,27 +17,40 @@ pub use search::{Choose, Path, Search, Tune};
 pub use tables::Table;
 pub use train::Train;
 
+use crate::messages::known as known_message;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 /// The version, and what the program is built from and with.
-const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("LAZYGLM_BUILD"), ")");
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("LAZYGLM_BUILD"), ")");
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
     .literal(AnsiColor::Cyan.on_default());
 
+/// Examples below the help of the program.
+const EXAMPLES: &str = "\
+Examples:
+  lazyglm demo --data .                              write small data sets to try the program on
+  lazyglm train messages_train.txt -o spam.model     train a model
+  lazyglm evaluate spam.model messages_test.txt      measure it on other data
+  lazyglm predict spam.model new.txt                 predict new rows
+
+The flags of a verb: lazyglm train -h (the most common) or lazyglm train --help (all)";
+
 /// Sparse linear models with exact elastic-net regularisation, in time proportional to the non-zeros.
 ///
 /// Minimises  (Σ ωᵢ·loss(w·xᵢ + b, yᵢ))/n + l1·‖w‖₁ + ½·l2·‖w‖²  over weights w and bias b, ω the row weights.
-/// Start with `lazyglm demo`, then `lazyglm train DATA -o MODEL`.
 #[derive(Parser)]
-#[command(name = "lazyglm", version, long_version = LONG_VERSION, styles = STYLES, max_term_width = 110)]
+#[command(name = "lazyglm", version = VERSION, styles = STYLES, max_term_width = 110, after_help = EXAMPLES)]
 pub struct Args {
     /// The verb to run.
     #[command(subcommand)]
     pub verb: Verb,
+    /// Do not print the note or warning with this name, from `lazyglm list messages`; 'all' for all; may be repeated
+    #[arg(long, global = true, value_name = "NAME", value_parser = known_message, help_heading = "Output", hide_short_help = true)]
+    pub silence: Vec<String>,
 }
 
 impl Args {
@@ -64,7 +77,7 @@ pub enum Verb {
     Predict(Predict),
     /// Measure the loss and the accuracy of a model on data with targets
     Evaluate(Evaluate),
-    /// Certify how far a model is from the optimum, by a lower bound on the objective, in two passes over the data
+    /// Compute how far a model is from the optimum, from a lower bound on the objective
     Certify(Certify),
     /// Show the weights and the training settings of a model
     Inspect(Inspect),
@@ -72,7 +85,7 @@ pub enum Verb {
     Stats(Stats),
     /// Write data in another format: svmlight, vw, jsonl, csv or lazyglm's cache
     Convert(Convert),
-    /// List solvers with their capabilities, losses, schedules or formats
+    /// List solvers with their capabilities, losses, schedules, formats, or messages
     List {
         /// The table to print
         table: Table,

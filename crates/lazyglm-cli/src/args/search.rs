@@ -1,11 +1,50 @@
 //! Arguments of `lazyglm tune` and `lazyglm path`, in addition to those of `train`.
 
-use super::tables::names;
-use super::train::Train;
+use super::train::{TABLES, Train};
 use super::values::duration;
 use clap::{Arg, Args as ClapArgs, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Examples below the help of `tune`.
+const TUNE: &str = "\
+Examples:
+  lazyglm tune data.svm -o model                   20 penalties × 2 ratios
+  lazyglm tune data.svm --l1 1e-6..1e-3:12 --metric auc   12 penalties, by AUC
+";
+
+/// Examples below the help of `path`.
+const PATH: &str = "\
+Examples:
+  lazyglm path data.svm --coefficients weights.csv         the weights of each
+  lazyglm path data.svm --max-features 20 --folds 5 -o m   at most 20 features
+";
+
+/// The flags that `-h` of a search shows. `--help` shows all.
+const COMMON: [&str; 18] = [
+    "data",
+    "target",
+    "loss",
+    "l1",
+    "l2",
+    "l1_ratio",
+    "validation",
+    "folds",
+    "choose",
+    "metric",
+    "max_features",
+    "budget",
+    "threads",
+    "output",
+    "quiet",
+    "json",
+    "csv",
+    "coefficients",
+];
+
+/// Flags of `train` that no search supports.
+const REFUSED: [&str; 7] =
+    ["adaptive", "update", "early_stop", "average", "runs", "table_budget", "no_certificate"];
 
 /// The argument with this help, in `-h` and in `--help`.
 fn told(arg: Arg, text: impl Into<String>) -> Arg {
@@ -15,44 +54,76 @@ fn told(arg: Arg, text: impl Into<String>) -> Arg {
 
 /// Replaces the help of arguments whose default differs from that of `train`, and hides those that no search supports.
 fn for_search(arg: Arg) -> Arg {
-    let several = "one or several: A,B,C or LOW..HIGH:N";
-    match arg.get_id().as_str() {
+    let several = "A,B,C or LOW..HIGH:N";
+    let id = arg.get_id().to_string();
+    let arg = arg.hide_short_help(!COMMON.contains(&id.as_str()));
+    match id.as_str() {
         "l1" => told(
-            arg,
-            format!(
-                "λ₁, the weight of the ℓ₁ penalty ‖w‖₁, {several} [default: values from λ₁_max down to 1e-5·λ₁_max]"
-            ),
+            arg.value_name("NUMBERS"),
+            format!("Weights of the ℓ₁ penalty ‖w‖₁: {several} [default: from λ₁_max down to 1e-5·λ₁_max]"),
         ),
         "l2" => told(
-            arg,
+            arg.value_name("NUMBERS"),
             format!(
-                "λ₂, the weight of the ℓ₂ penalty ½‖w‖², {several} [default: by --l1-ratio; 1e-6 for --solver sgd]"
+                "Weights of the ℓ₂ penalty ½‖w‖²: {several} [default: by --l1-ratio; 1e-6 for --solver sgd]"
+            ),
+        ),
+        "alpha" => told(
+            arg.value_name("NUMBERS"),
+            format!(
+                "Weights of the whole penalty, as in scikit-learn: {several}; l1 = alpha·ratio, l2 = alpha·(1 − ratio)"
             ),
         ),
         "solver" => told(
             arg,
-            "Training algorithm: newton (the optimum of each penalty) or sgd (all models in one pass) [default: newton; sgd \
-             if --method, --schedule, --eta0, --epochs or --order is given]",
+            "Solver: newton finds the optimum of each penalty; sgd trains all models in the same passes [default: newton; \
+             sgd if --method, --schedule, --eta0, --epochs or --order is given]",
         ),
         "tolerance" => {
             told(arg, "Relative distance from the optimum at which --solver newton stops [default: 1e-4]")
         }
         "eta0" => told(
-            arg,
+            arg.value_name("NUMBERS|auto"),
             format!(
-                "Starting learning rate of --solver sgd, {several}; or 'auto' to search for one on a sample of the rows \
-             [default: auto]"
+                "Starting learning rates of --solver sgd: {several}, or 'auto' to search for one on a sample of the rows \
+                 [default: auto]"
             ),
         ),
         "epochs" => told(arg, "Number of passes of --solver sgd over the rows [default: 5]"),
-        "update" | "early_stop" | "average" | "runs" | "table_budget" | "no_certificate" => arg.hide(true),
+        refused if REFUSED.contains(&refused) => arg.hide(true),
         _ => arg,
+    }
+}
+
+/// The help of `tune`, with its own defaults.
+fn for_tune(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "l1_ratio" => told(for_search(arg), "Shares of ℓ₁ in the penalty, as in 0.1,0.5,1 [default: 0.1,1]")
+            .value_name("RATIOS"),
+        "folds" => {
+            told(for_search(arg), "Number of cross-validation folds [default: 5; none with --validation]")
+        }
+        _ => for_search(arg),
+    }
+}
+
+/// The help of `path`, with its own defaults.
+fn for_path(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "l1_ratio" => told(for_search(arg), "Shares of ℓ₁ in the penalty, as in 0.1,0.5,1 [default: 1]")
+            .value_name("RATIOS"),
+        "folds" => told(for_search(arg), "Number of cross-validation folds [default: none]"),
+        _ => for_search(arg),
     }
 }
 
 /// Arguments of `lazyglm tune`.
 #[derive(ClapArgs)]
-#[command(after_help = "All flags: lazyglm tune --help", after_long_help = names(), mut_args(for_search))]
+#[command(
+    after_help = format!("{TUNE}\nAll flags: lazyglm tune --help"),
+    after_long_help = format!("{TUNE}\n{TABLES}"),
+    mut_args(for_tune)
+)]
 pub struct Tune {
     /// The arguments of `train`.
     #[command(flatten)]
@@ -60,8 +131,10 @@ pub struct Tune {
     /// The arguments that `path` has as well.
     #[command(flatten)]
     pub search: Search,
-    /// Time limit, after which the best point so far is the result: 60s, 5m, 1h
-    #[arg(long, value_name = "T", value_parser = duration, help_heading = "Search")]
+    /// Time limit of the search: 60s, 5m, 1h
+    ///
+    /// The best penalty so far is the result.
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
     pub budget: Option<Duration>,
     /// Train all points to the end, also those that are far worse than the best
     #[arg(long, help_heading = "Search")]
@@ -71,21 +144,32 @@ pub struct Tune {
 /// Arguments of a search along penalties.
 #[derive(ClapArgs)]
 pub struct Search {
-    /// Number of cross-validation folds [default: tune 5 unless --validation is given, path none]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=65535), help_heading = "Search", conflicts_with = "validation")]
+    /// Number of cross-validation folds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65535), help_heading = "Search", conflicts_with = "validation")]
     pub folds: Option<u32>,
-    /// Penalty that -o writes the model of: the best, or the strongest within one standard error of the best
-    #[arg(long, value_enum, default_value_t = Choose::Best, help_heading = "Search")]
-    pub choose: Choose,
-    /// Shares of λ₁ in λ₁ + λ₂, as in 0.1,0.5,1: λ₂ = λ₁(1 − R)/R [default: 1 for path; 0.1,1 for tune; not used with --l2]
-    #[arg(long, value_name = "R,R", help_heading = "Search", conflicts_with = "l2")]
-    pub l1_ratio: Option<String>,
-    /// Metric on held-out rows by which penalties are compared: loss, log-loss, accuracy, auc, pr-auc, f1, macro-f1, rmse, mae, r2
-    #[arg(long, default_value = "loss", value_name = "M", help_heading = "Search")]
-    pub metric: String,
-    /// Only models with at most K features
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
+    /// Model that -o writes: best, or one-se, the strongest penalty within one standard error [default: best]
+    #[arg(long, value_enum, value_name = "WHICH", hide_possible_values = true, help_heading = "Search")]
+    pub choose: Option<Choose>,
+    /// Metric on held-out rows, such as loss, accuracy, auc, f1, rmse or r2 [default: loss]
+    ///
+    /// One of loss, log-loss, accuracy, auc, pr-auc, f1, macro-f1, rmse, mae and r2.
+    #[arg(long, value_name = "METRIC", help_heading = "Search")]
+    pub metric: Option<String>,
+    /// Only models with at most N features
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Search")]
     pub max_features: Option<u32>,
+}
+
+impl Search {
+    /// The penalty to choose, with its default.
+    pub fn choose(&self) -> Choose {
+        self.choose.unwrap_or(Choose::Best)
+    }
+
+    /// The name of the metric, with its default.
+    pub fn metric(&self) -> &str {
+        self.metric.as_deref().unwrap_or("loss")
+    }
 }
 
 /// Which point of a grid to refit.
@@ -99,7 +183,11 @@ pub enum Choose {
 
 /// Arguments of `lazyglm path`.
 #[derive(ClapArgs)]
-#[command(after_help = "All flags: lazyglm path --help", after_long_help = names(), mut_args(for_search))]
+#[command(
+    after_help = format!("{PATH}\nAll flags: lazyglm path --help"),
+    after_long_help = format!("{PATH}\n{TABLES}"),
+    mut_args(for_path)
+)]
 pub struct Path {
     /// The arguments of `train`.
     #[command(flatten)]
@@ -107,7 +195,9 @@ pub struct Path {
     /// The arguments that `tune` has as well.
     #[command(flatten)]
     pub search: Search,
-    /// Print the points as CSV: l1,l2,features,nonzeros,loss,objective,gap,held_out,se (with --solver sgd: l1,l2,nonzeros,loss,objective,validation_loss)
+    /// Print the points as CSV
+    ///
+    /// The columns are l1,l2,features,nonzeros,loss,objective,gap,held_out,se (with --solver sgd: l1,l2,nonzeros,loss,objective,validation_loss).
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub csv: bool,
     /// File to write every non-zero weight to, as CSV: l1,l2,feature,weight

@@ -1,5 +1,6 @@
-//! The tables of the library, as text for `lazyglm list` and for the end of the help.
+//! The tables of the library and of messages, as text for `lazyglm list`.
 
+use crate::messages;
 use clap::ValueEnum;
 use lazyglm::data::format::{self, write};
 use lazyglm::{Capabilities, Losses, Parameter, SOLVERS, Steps, TargetKind, loss, schedule};
@@ -15,6 +16,8 @@ pub enum Table {
     Schedules,
     /// Data formats
     Formats,
+    /// Names of notes and warnings, for --silence
+    Messages,
 }
 
 impl Table {
@@ -25,19 +28,9 @@ impl Table {
             Table::Losses => losses(),
             Table::Schedules => schedules(),
             Table::Formats => format!("{}\n{}", formats(), formats_out()),
+            Table::Messages => messages::table(),
         }
     }
-}
-
-/// The tables of `train`, for the end of its help.
-pub(super) fn names() -> String {
-    format!(
-        "{}\n{}\n{}\nKeys are given like this: --loss huber:delta=1.0 --schedule power:p=0.75,t0=1000\n\n{}",
-        losses(),
-        schedules(),
-        solvers(),
-        formats()
-    )
 }
 
 type Keys<'a> = &'a [lazyglm::util::registry::Key];
@@ -118,7 +111,8 @@ fn capabilities() -> String {
         format!("  {}\n", cells.join("  ").trim_end())
     };
     format!(
-        "What each solver supports (else: an error; a note for --tolerance and for settings that are ignored):\n{}",
+        "Capabilities of each solver. Other combinations are errors; a setting that is ignored, and a --tolerance that is not\n\
+         supported, print a note:\n{}",
         lines.iter().map(text).collect::<String>()
     )
 }
@@ -129,20 +123,20 @@ fn steps(row: &Capabilities, kind: TargetKind) -> String {
     let some: Vec<&str> =
         all.into_iter().filter(|&one| row.supports(one, Some(kind))).map(Parameter::name).collect();
     match row.steps {
-        Steps::None if kind == TargetKind::Single => "ignored".to_string(),
+        Steps::None => "ignored".to_string(),
         _ if some.is_empty() => "none".to_string(),
         _ => some.join(", "),
     }
 }
 
 /// The table of formats.
-pub(super) fn formats() -> String {
+fn formats() -> String {
     let line = |entry: &format::Entry| format!("  {:<10} {}\n", entry.name, entry.shape);
     format!("Formats, with a row of each:\n{}", format::TABLE.iter().map(line).collect::<String>())
 }
 
 /// The table of formats that can be written.
-pub(super) fn formats_out() -> String {
+fn formats_out() -> String {
     let line = |format: &write::Format| {
         let ending = format!(".{}", format.endings[0]);
         format!("  {:<10} {ending:<15} {}\n", format.name, format.about)

@@ -97,7 +97,7 @@ fn race(task: &Task, method: Method) -> Result<Vec<Contender>> {
 fn human(out: &mut dyn Write, tables: &[(Method, Vec<Contender>)], d: f64, p: f64) -> io::Result<()> {
     writeln!(
         out,
-        "{} features, {p:.2} non-zeros a row; no update can gain more than d/p = {:.0} over dense",
+        "{} features, {p:.2} non-zeros per row; upper limit of the speed-up over dense updates: {:.0} (features/non-zeros)",
         count(d as u64),
         d / p
     )?;

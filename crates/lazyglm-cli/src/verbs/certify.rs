@@ -3,6 +3,7 @@
 use crate::args::Certify;
 use crate::print::{self, count, note};
 use crate::progress::Waiting;
+use crate::verbs::common::use_threads;
 use crate::warm_start::one_head;
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::data::sample_weights::RowOffsets;
@@ -16,6 +17,7 @@ use std::io::{self, Write};
 
 /// Runs the verb.
 pub fn run(args: &Certify) -> Result<()> {
+    use_threads(args.threads)?;
     let model = Model::load(&args.model)?;
     let model = match &args.weights {
         Some(file) => with_weights_of(&one_head(model)?, file)?,
@@ -97,10 +99,11 @@ const SHOWN: usize = 10;
 fn human(out: &mut dyn Write, proved: &Proved, penalty: ElasticNet, nouns: &str) -> io::Result<()> {
     let figures = &proved.certificate;
     let (l1, l2, rows) = (penalty.l1, penalty.l2, count(proved.rows as u64));
-    writeln!(out, "objective  {:.10} on {rows} rows, l1 {l1:?}, l2 {l2:?}", figures.objective)?;
+    let objective = print::decimals(figures.objective, 10);
+    writeln!(out, "objective  {objective} on {rows} rows, l1 {l1:?}, l2 {l2:?}")?;
     match (figures.dual, figures.relative_gap) {
         (Some(dual), Some(gap)) => {
-            writeln!(out, "dual       {dual:.10}: a lower bound on the objective")?;
+            writeln!(out, "dual       {}: a lower bound on the objective", print::decimals(dual, 10))?;
             writeln!(out, "gap        {gap:.3e} of the objective at most")?;
         }
         _ => writeln!(out, "dual       none: without a penalty there is no such bound")?,
@@ -121,10 +124,10 @@ fn heads(out: &mut dyn Write, heads: &[(String, Certificate)], nouns: &str) -> i
         writeln!(out, "{nouns:9}  the {SHOWN} farthest from the optimum, of {}", count(sorted.len() as u64))?;
     }
     for (name, head) in sorted.into_iter().take(SHOWN) {
-        let name = one_line(name);
+        let (name, objective) = (one_line(name), print::decimals(head.objective, 10));
         match head.relative_gap {
-            Some(gap) => writeln!(out, "  {name}: objective {:.10}, gap {gap:.3e}", head.objective)?,
-            None => writeln!(out, "  {name}: objective {:.10}, violation {:.3e}", head.objective, head.kkt)?,
+            Some(gap) => writeln!(out, "  {name}: objective {objective}, gap {gap:.3e}")?,
+            None => writeln!(out, "  {name}: objective {objective}, violation {:.3e}", head.kkt)?,
         }
     }
     Ok(())

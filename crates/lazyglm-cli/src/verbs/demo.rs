@@ -27,12 +27,12 @@ pub fn run() -> Result<()> {
     print::result(|out| {
         writeln!(
             out,
-            "Made {} documents over {} words, {:.0} a document, in {:.1} s. Of the words, {} decide the class; \
-             {} documents are held out.\n",
+            "Made {} documents from a vocabulary of {} words in {:.1} s, with {:.0} words per document.\n\
+             {} planted words decide the class, and {} documents are held out.\n",
             count(shape.rows as u64),
             count(shape.features as u64),
-            made.task.examples().rows.nonzeros() as f64 / shape.rows as f64,
             started.elapsed().as_secs_f64(),
+            made.task.examples().rows.nonzeros() as f64 / shape.rows as f64,
             made.truth.len(),
             count(HELD_OUT as u64)
         )
@@ -62,9 +62,9 @@ pub fn run() -> Result<()> {
         )?;
         writeln!(
             out,
-            "Of the {} planted words, {} have a weight of the right sign, and {} are among the {} largest weights.\n",
-            made.truth.len(),
+            "{} of the {} planted words have a weight of the right sign, and {} are among the {} largest weights.\n",
             found.right_sign,
+            made.truth.len(),
             found.among_largest,
             made.truth.len()
         )?;
@@ -102,9 +102,8 @@ fn side_by_side(task: &Task, penalty: ElasticNet, eta0: f64) -> Result<()> {
     let rows = SIDE_BY_SIDE as f64;
     print::result(|out| {
         writeln!(out, "\nLazy against dense updates, the same {} rows in f64:", count(SIDE_BY_SIDE as u64))?;
-        writeln!(out, "{:<18} {:.2} µs a row", "lazy", lazy.seconds * 1e6 / rows)?;
-        writeln!(out, "{:<18} {:.2} µs a row", "dense", dense.seconds * 1e6 / rows)?;
-        writeln!(out, "{:<18} {:.0} times faster", "lazy is", dense.seconds / lazy.seconds)?;
+        writeln!(out, "{:<18} {:.2} µs per row", "lazy", lazy.seconds * 1e6 / rows)?;
+        writeln!(out, "{:<18} {:.2} µs per row", "dense", dense.seconds * 1e6 / rows)?;
         writeln!(
             out,
             "{:<18} {difference:.1e}; zero in one and not in the other: {zeros}",

@@ -1,24 +1,29 @@
 //! `lazyglm evaluate MODEL DATA`: the metrics of a model on data with targets.
 
 use crate::args::Evaluate;
+use crate::no_effect;
 use crate::offsets::Offsets;
 use crate::print::{self, count, note, unseen_note};
 use crate::progress::Waiting;
 use crate::stages::{Stage, Stages};
+use crate::verbs::common::use_threads;
 use crate::verbs::evaluate_classes;
 use crate::verbs::evaluate_rows::{Beside, Groups};
 use crate::verbs::evaluate_table::{
     Group, confusion_table, groups_json, groups_table, intervals_json, metrics_table,
 };
 use lazyglm::data::format::DirtyCells;
+use lazyglm::data::labels::Labels;
 use lazyglm::eval::metrics::{ByKind, Interval, Metrics, Scored, intervals};
 use lazyglm::problem::task::{Unknown, signs_or_unknown};
-use lazyglm::{Error, HeadKind, Model, Place, Result, Scorer, data::dataset, targets_of};
+use lazyglm::{Error, HeadKind, Kind, Model, Place, Result, Scorer, data::dataset, targets_of};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Runs the verb.
 pub fn run(args: &Evaluate) -> Result<()> {
+    no_effect::of_evaluate(args).iter().for_each(|text| note(args.quiet, text));
+    use_threads(args.threads)?;
     let model = Model::load(&args.model)?;
     if let Some(heads) = &model.heads {
         return evaluate_classes::run(args, &model, heads);
@@ -39,7 +44,8 @@ pub fn run(args: &Evaluate) -> Result<()> {
         }
         targets.extend(match &model.classes {
             Some(classes) => signs_or_unknown(&block.labels, classes, &place, &mut unknown),
-            None => targets_of(&block.labels, &*model.loss, None, &place)?,
+            None => targets_of(&block.labels, &*model.loss, None, &place)
+                .map_err(|e| of_numbers(e, &block.labels))?,
         });
         beside.see(block)?;
         for i in 0..block.rows.len() {
@@ -59,13 +65,13 @@ pub fn run(args: &Evaluate) -> Result<()> {
     })?;
     drop(waiting);
     stages.end(Stage::Read);
-    offsets.finish(args.quiet)?;
+    offsets.finish()?;
     beside.finish(args, scores.len())?;
     refuse_unknown_alone(&unknown, scores.len(), args)?;
     dataset::query_note(&args.data, with_query)
         .into_iter()
         .chain(dirty.iter().map(|cells| cells.note(&args.data)))
-        .chain(scorer.unseen().map(unseen_note))
+        .chain(scorer.unseen().map(|unseen| unseen_note(unseen, beside.values)))
         .chain(unknown.note(HeadKind::Ovr))
         .for_each(|text| note(args.quiet, &text));
     let weights = beside.weights.as_deref();
@@ -74,7 +80,7 @@ pub fn run(args: &Evaluate) -> Result<()> {
     explain_losses(args, &model.loss.spec(), "", &figures.named());
     let found = args.bootstrap.map(|samples| {
         let drawn_weight = |(i, drawn): (usize, &f64)| drawn * weights.map_or(1.0, |weights| weights[i]);
-        intervals(scores.len(), samples as usize, args.seed, &|drawn: &[f64]| {
+        intervals(scores.len(), samples as usize, args.seed(), &|drawn: &[f64]| {
             let weights: Vec<f64> = drawn.iter().enumerate().map(drawn_weight).collect();
             let sample = Scored { scores: &scores, targets: &targets, weights: Some(&weights) };
             sample.metrics(&*model.loss).named().into_iter().map(|(_, value)| value).collect()
@@ -94,6 +100,18 @@ pub fn run(args: &Evaluate) -> Result<()> {
         true => writeln!(out, "{}", shown.json(&beside)?),
         false => shown.human(out),
     })
+}
+
+/// The error for targets that are words, where the model predicts numbers.
+fn of_numbers(error: Error, labels: &Labels) -> Error {
+    match (error.kind(), labels) {
+        (Kind::Data { place, .. }, Labels::Words { .. }) => Error::data(
+            place.clone(),
+            "the targets are words, and this model predicts numbers",
+            "check that the model and the data belong together: `lazyglm inspect` shows what the model predicts",
+        ),
+        _ => error,
+    }
 }
 
 /// Rejects data without any row of a class that the model knows.

@@ -75,14 +75,16 @@ pub fn run(args: &Evaluate, model: &Model, heads: &Heads) -> Result<()> {
     }
     let notes = dataset::query_note(&args.data, with_query).into_iter();
     let notes = notes.chain(dirty.iter().map(|cells| cells.note(&args.data)));
-    let notes = notes.chain(scorer.unseen().map(unseen_note)).chain(unknown.note(heads.kind));
+    let notes = notes
+        .chain(scorer.unseen().map(|unseen| unseen_note(unseen, beside.values)))
+        .chain(unknown.note(heads.kind));
     notes.for_each(|text| note(args.quiet, &text));
     let figures = tally.figures();
     check_loss(figures.loss, args)?;
     let summed = if heads.kind == HeadKind::Softmax { "" } else { ", summed over classes" };
     explain_losses(args, &model.loss.spec(), summed, &figures.named());
     let found = args.bootstrap.map(|samples| {
-        intervals(rows, samples as usize, args.seed, &|drawn: &[f64]| {
+        intervals(rows, samples as usize, args.seed(), &|drawn: &[f64]| {
             let mut tally = new_tally();
             let drawn = kept.iter().zip(drawn).enumerate().filter(|(_, (_, times))| **times > 0.0);
             drawn.for_each(|(i, (seen, times))| tally.add(seen, times * beside.weight(i)));

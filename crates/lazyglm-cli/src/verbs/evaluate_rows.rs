@@ -12,6 +12,8 @@ pub struct Beside {
     pub weights: Option<Vec<f64>>,
     /// The groups of `--by`.
     pub groups: Option<Groups>,
+    /// The number of values of features.
+    pub values: u64,
     given: Option<SampleWeights>,
     rows: usize,
 }
@@ -63,13 +65,14 @@ impl Beside {
             rows: Vec::new(),
             index: HashMap::new(),
         });
-        Ok(Beside { weights: given.as_ref().map(|_| Vec::new()), groups, given, rows: 0 })
+        Ok(Beside { weights: given.as_ref().map(|_| Vec::new()), groups, values: 0, given, rows: 0 })
     }
 
     /// Adds the rows of a block.
     pub fn see(&mut self, block: &Parsed) -> Result<()> {
         let before = self.rows;
         self.rows += block.rows.len();
+        self.values += block.rows.nonzeros() as u64;
         if !block.weights.is_empty() {
             self.weights.get_or_insert_with(|| vec![1.0; before]);
         }

@@ -1,6 +1,6 @@
 //! Tables of metrics, as text and as JSON.
 
-use crate::print::count;
+use crate::print::{count, decimals};
 use lazyglm::data::feature_ids::one_line;
 use lazyglm::eval::metrics::Interval;
 use serde_json::{Map, Value, json};
@@ -29,9 +29,10 @@ pub fn metrics_table(out: &mut dyn Write, named: &Named, intervals: Option<&[Int
     for (k, (name, value)) in named.iter().enumerate() {
         let name = name.replace("_at_", "@");
         let interval = intervals.and_then(|intervals| intervals[k]);
-        let interval = interval.map_or(String::new(), |[low, high]| format!("  [{low:.6}, {high:.6}]"));
+        let interval = interval
+            .map_or(String::new(), |[low, high]| format!("  [{}, {}]", decimals(low, 6), decimals(high, 6)));
         match value.filter(|value| value.is_finite()) {
-            Some(value) => writeln!(out, "{name:<18} {value:.6}{interval}")?,
+            Some(value) => writeln!(out, "{name:<18} {}{interval}", decimals(value, 6))?,
             None => writeln!(out, "{name:<18} -")?,
         }
     }
@@ -61,7 +62,7 @@ pub fn confusion_table(out: &mut dyn Write, cells: &[(String, String, f64)]) -> 
     }
     let width = given.iter().map(|name| one_line(name).chars().count()).max().unwrap_or(0).clamp(8, 20);
     let given: Vec<&String> = given.into_iter().filter(|name| *name != "(unknown)").collect();
-    writeln!(out, "\nconfusion matrix: a line per true class, a column per predicted class")?;
+    writeln!(out, "\nconfusion matrix: one row per true class, one column per predicted class")?;
     let head: String = given.iter().map(|name| format!(" {:>width$}", one_line(name))).collect();
     writeln!(out, "{:>width$}{head}", "")?;
     for truth in truths {

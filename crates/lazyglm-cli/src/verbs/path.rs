@@ -4,7 +4,7 @@ use super::search_table::{Row, as_json, csv, human};
 use super::sgd_path;
 use crate::args::Path;
 use crate::exact::{Defaults, Exact};
-use crate::print::{self, note};
+use crate::print;
 use crate::stages::Stage;
 use crate::verbs::common::{refuse_same, writable};
 use lazyglm::data::feature_ids::one_line;
@@ -49,16 +49,18 @@ pub fn run(args: Path) -> Result<()> {
     exact.end_journal()?;
     exact.stages.end(Stage::Write);
     let rows = Row::all(&exact);
-    if exact.settings.interrupted() {
-        note(args.train.quiet, "interrupted: these are the models found so far");
-    }
+    exact.say_cut(args.train.quiet);
     exact.stages.print(args.train.timings);
     print::result(|out| match (args.train.json, args.csv) {
         (true, _) => writeln!(out, "{}", as_json(&exact, &rows, report.as_ref(), true)),
         (_, true) => csv(out, &rows),
         _ => {
             human(out, &exact, &rows)?;
-            output.map_or(Ok(()), |file| writeln!(out, "model      {}", Place::file(file)))
+            match (output, exact.chosen) {
+                (Some(file), _) => writeln!(out, "model      {}", Place::file(file)),
+                (None, Some(_)) => writeln!(out, "model      not kept: add -o MODEL to write the chosen one"),
+                (None, None) => Ok(()),
+            }
         }
     })?;
     exact.end();

@@ -3,12 +3,13 @@
 use crate::args::{Predict, What};
 use crate::offsets::Offsets;
 use crate::print::{cannot_print, note, standard_output, unseen_note, warning};
+use crate::progress::Waiting;
 use crate::stages::{Stage, Stages};
-use crate::verbs::common::refuse_same;
+use crate::verbs::common::{refuse_same, use_threads};
 use crate::verbs::predict_lines::{Form, Lines};
 use lazyglm::data::format::{DirtyCells, ReadOptions};
 use lazyglm::{Error, Model, Output, Place, Result, Scorer, data::dataset, util::files};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 /// Runs the verb.
@@ -18,6 +19,7 @@ pub fn run(args: &Predict) -> Result<()> {
         refuse_same(path, &args.data)?;
         refuse_same(path, &args.model)?;
     }
+    use_threads(args.threads)?;
     let model = Model::load(&args.model)?;
     let (output_kind, form) = kind_and_form(args, &model)?;
     let lines = Lines {
@@ -38,12 +40,13 @@ pub fn run(args: &Predict) -> Result<()> {
         asked,
         strict: args.strict,
         offsets: Offsets::read(&model, &args.data, args.offset.as_deref())?,
-        quiet: args.quiet,
         with_query: 0,
         dirty: Vec::new(),
         values: 0,
         unseen: None,
     };
+    let on_screen = output.is_none() && io::stdout().is_terminal(); // the lines themselves show the progress
+    let waiting = Waiting::new(args.quiet || on_screen, "predicting", &args.data);
     match output {
         None => {
             let mut out = standard_output();
@@ -65,16 +68,14 @@ pub fn run(args: &Predict) -> Result<()> {
             }
         }
     }
+    drop(waiting);
     job.stages.end(Stage::Write);
     job.stages.print(args.timings);
     let dirty = job.dirty.iter().map(|cells| cells.note(&args.data));
     let notes = dataset::query_note(&args.data, job.with_query).into_iter().chain(dirty).chain(job.unseen);
     notes.for_each(|text| note(args.quiet, &text));
     if job.values == 0 {
-        warning(
-            args.quiet,
-            "no row has a feature: check that the data are of the kind that the model learnt",
-        );
+        warning("no row has a feature: check that the data are of the kind that the model learnt");
     }
     Ok(())
 }
@@ -107,7 +108,6 @@ struct Job<'a> {
     asked: ReadOptions,
     strict: bool,
     offsets: Offsets<'a>,
-    quiet: bool,
     with_query: usize,
     dirty: Vec<DirtyCells>,
     values: usize,
@@ -147,8 +147,8 @@ impl Job<'_> {
             Ok(())
         })?;
         self.stages.end(Stage::Read);
-        self.offsets.finish(self.quiet)?;
-        self.unseen = scorer.unseen().map(unseen_note);
+        self.offsets.finish()?;
+        self.unseen = scorer.unseen().map(|unseen| unseen_note(unseen, self.values as u64));
         if rows == 0 {
             return Err(Error::data(
                 Place::file(self.data),

@@ -2,7 +2,7 @@
 
 use super::path::weights;
 use crate::exact::Exact;
-use crate::print::count;
+use crate::print::{count, decimals};
 use crate::stages::Stage;
 use lazyglm::Report;
 use lazyglm::train::search::PathModel;
@@ -79,17 +79,17 @@ pub fn human(out: &mut dyn Write, exact: &Exact, rows: &[Row]) -> io::Result<()>
             if many { format!(" {:>10}", count(row.model.features() as u64)) } else { String::new() };
         let gap = certificate.relative_gap.map_or("-".to_string(), |gap| format!("{gap:.1e}"));
         let held_out = match row.held_out {
-            Some((mean, se)) => format!(" {mean:>11.6} {se:>10.6}"),
+            Some((mean, se)) => format!(" {:>11} {:>10}", decimals(mean, 6), decimals(se, 6)),
             None if held => format!(" {:>11} {:>10}", "-", "-"),
             None => String::new(),
         };
         let line = format!(
-            "{:>10.3e} {:>10.3e}{features} {:>11} {:>11.6} {:>11.6} {gap:>8}{held_out} {}",
+            "{:>10.3e} {:>10.3e}{features} {:>11} {:>11} {:>11} {gap:>8}{held_out} {}",
             penalty.l1,
             penalty.l2,
             count(row.model.nonzeros() as u64),
-            objective.loss,
-            objective.total(),
+            decimals(objective.loss, 6),
+            decimals(objective.total(), 6),
             row.notes.join(", ")
         );
         writeln!(out, "{}", line.trim_end())?;
@@ -135,6 +135,7 @@ pub fn as_json(exact: &Exact, rows: &[Row], report: Option<&Report>, with_weight
         "chosen": at(exact.chosen),
         "metric": exact.metric.to_string(),
         "stopped": outcome.is_some_and(|outcome| outcome.stopped),
+        "compared": outcome.map(|outcome| outcome.scores.iter().filter(|score| score.mean.is_finite()).count()),
         "rows": exact.task.len(),
         "refit": report,
     }))

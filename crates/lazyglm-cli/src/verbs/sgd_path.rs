@@ -1,8 +1,8 @@
-//! `lazyglm path DATA --solver sgd`: the path by SGD, all models as lanes of one pass.
+//! `lazyglm path DATA --solver sgd`: the path by SGD, all models as lanes of the same passes.
 
 use crate::args::Path;
 use crate::grid::{Grid, Verb, refuse};
-use crate::print::{self, count, warning};
+use crate::print::{self, count, decimals, warning};
 use crate::stages::Stage;
 use crate::verbs::common::refuse_same;
 use crate::verbs::path::quoted;
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 /// Runs the verb.
 pub fn run(args: Path) -> Result<()> {
-    refuse(&args.search, args.search.folds.is_some())?;
+    refuse(&args.train, &args.search, args.search.folds.is_some())?;
     if args.train.output.is_some() {
         let hint =
             "write its weights with --coefficients FILE, or train one of its models with `lazyglm train -o`";
@@ -23,17 +23,25 @@ pub fn run(args: Path) -> Result<()> {
         refuse_same(file, &args.train.data)?;
         files::check_writable(file)?;
     }
-    let mut grid =
-        Grid::prepare(&args.train, &Verb { name: "path", folds: 1, halving: false, budget: None })?;
+    let verb = Verb {
+        name: "path",
+        folds: 1,
+        halving: false,
+        budget: None,
+        search: &args.search,
+        draws_folds: false,
+        chooses: false,
+    };
+    let mut grid = Grid::prepare(&args.train, &verb)?;
     let stops = path(&grid.task, grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory);
-    let stops = grid.journal.told(stops)?;
+    let stops = grid.journal.told(stops, 0)?;
     grid.stages.end(Stage::Train);
     for stop in &stops {
         if let Some(step) = stop.diverged {
             let (l1, l2) = (stop.point.penalty.l1, stop.point.penalty.l2);
             let text =
                 format!("l1 {l1:?}, l2 {l2:?} diverged (NaN or infinity) at step {step}, and has no weights");
-            warning(args.train.quiet, &text);
+            warning(&text);
         }
     }
     if let Some(file) = &args.coefficients {
@@ -99,14 +107,15 @@ fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
     for stop in stops {
         let (penalty, f) = (stop.point.penalty, stop.objective);
         let nonzeros = count(stop.weights.len() as u64);
-        let held_out = stop.validation_loss.map_or(String::new(), |loss| format!(" {loss:>11.6}"));
+        let held_out =
+            stop.validation_loss.map_or(String::new(), |loss| format!(" {:>11}", decimals(loss, 6)));
         writeln!(
             out,
-            "{:>10.3e} {:>10.3e} {nonzeros:>11} {:>12.6} {:>12.6}{held_out}",
+            "{:>10.3e} {:>10.3e} {nonzeros:>11} {:>12} {:>12}{held_out}",
             penalty.l1,
             penalty.l2,
-            f.loss,
-            f.total()
+            decimals(f.loss, 6),
+            decimals(f.total(), 6)
         )?;
     }
     let (rows, read) = (count(grid.task.len() as u64), grid.stages.of(Stage::Read));

@@ -1,4 +1,4 @@
-//! `lazyglm tune DATA --solver sgd`: chooses a penalty by held-out loss; all models of the grid are trained in one pass.
+//! `lazyglm tune DATA --solver sgd`: chooses a penalty by held-out loss; each pass over the rows updates all models of the grid.
 
 use crate::args::{Choose, Tune};
 use crate::grid::{Grid, Verb, refuse};
@@ -18,18 +18,24 @@ const FOLDS: usize = 5;
 
 /// Runs the verb.
 pub fn run(args: Tune) -> Result<()> {
-    refuse(&args.search, false)?;
+    refuse(&args.train, &args.search, false)?;
     let output = args.train.output.as_deref();
     output.map_or(Ok(()), |file| writable(file, &args.train.data))?;
     let folds = args.search.folds.map_or(FOLDS, |folds| folds as usize);
     let lanes_a_point = if args.train.validation.is_some() { 1 } else { folds };
-    let mut grid = Grid::prepare(
-        &args.train,
-        &Verb { name: "tune", folds: lanes_a_point, halving: !args.no_halving, budget: args.budget },
-    )?;
+    let verb = Verb {
+        name: "tune",
+        folds: lanes_a_point,
+        halving: !args.no_halving,
+        budget: args.budget,
+        search: &args.search,
+        draws_folds: args.train.validation.is_none(),
+        chooses: true,
+    };
+    let mut grid = Grid::prepare(&args.train, &verb)?;
     let held = match &grid.held_out {
         Some(task) => Held::Rows(task),
-        None => Held::Folds(Folds::new(&grid.task, folds, args.train.seed)?),
+        None => Held::Folds(Folds::new(&grid.task, folds, args.train.seed())?),
     };
     let deadline = args.budget.map(|budget| grid.started + budget);
     // A refit takes about a fifth of the time of a grid point: a tenth of the budget is reserved for it.
@@ -47,11 +53,11 @@ pub fn run(args: Tune) -> Result<()> {
     let searching = Instant::now();
     let outcome = search(&job, &mut |stage| show(&bar, stage));
     bar.finish_and_clear();
-    let outcome = grid.journal.told(outcome)?;
+    let outcome = grid.journal.told(outcome, 0)?;
     let searched = searching.elapsed();
     grid.stages.end(Stage::Search);
     comment(&args, &grid, &outcome);
-    let chosen = match args.search.choose {
+    let chosen = match args.search.choose() {
         Choose::Best => outcome.best,
         Choose::OneSe => outcome.one_se,
     };
@@ -62,7 +68,7 @@ pub fn run(args: Tune) -> Result<()> {
             let mut display = Display::new(args.train.progress());
             let trained = train(&*grid.task, None, &settings, &mut |progress| display.see(progress));
             display.finish();
-            let trained = grid.journal.told(trained)?;
+            let trained = grid.journal.told(trained, 0)?;
             grid.stages.end_training(&trained.report);
             let report = trained.report.clone();
             Model::new(&*grid.task, &settings, trained).save(path)?;
@@ -146,7 +152,7 @@ fn comment(args: &Tune, grid: &Grid, outcome: &Outcome) {
             let text = format!(
                 "l1 {l1:?}, l2 {l2:?}, eta0 {eta0:?} diverged (NaN or infinity) without fold {fold}{place}, and was dropped"
             );
-            warning(args.train.quiet, &text);
+            warning(&text);
         }
     }
     if outcome.stopped {
@@ -186,12 +192,12 @@ fn human(
         });
         writeln!(
             out,
-            "{:>10.3e} {:>10.3e}{} {:>12.6} {:>10.6} {:>11} {}",
+            "{:>10.3e} {:>10.3e}{} {:>12} {:>10} {:>11} {}",
             score.point.penalty.l1,
             score.point.penalty.l2,
             rate(score),
-            score.mean,
-            score.se,
+            print::decimals(score.mean, 6),
+            print::decimals(score.se, 6),
             count(score.nonzeros.round() as u64),
             notes.join(", ")
         )?;
@@ -209,10 +215,10 @@ fn human(
             let penalty = outcome.scores[chosen].point.penalty;
             writeln!(
                 out,
-                "refitted   l1 {:?}, l2 {:?}: objective {:.8}, {} non-zeros",
+                "refitted   l1 {:?}, l2 {:?}: objective {}, {} non-zeros",
                 penalty.l1,
                 penalty.l2,
-                report.objective,
+                print::decimals(report.objective, 8),
                 count(report.nonzeros as u64)
             )?;
             writeln!(out, "model      {}", Place::file(path))
@@ -220,7 +226,7 @@ fn human(
         _ => writeln!(
             out,
             "model      not kept: add -o MODEL to refit {} on all rows and write it",
-            match args.search.choose {
+            match args.search.choose() {
                 Choose::Best => "the best",
                 Choose::OneSe => "the strongest within one se",
             }

@@ -34,7 +34,7 @@ fn human(out: &mut dyn Write, found: &Stats) -> io::Result<()> {
     let sizes = &found.row_nonzeros;
     writeln!(
         out,
-        "a row       min {}, 25 % {}, 50 % {}, 75 % {}, 90 % {}, 99 % {}, max {} non-zeros",
+        "per row     min {}, 25 % {}, 50 % {}, 75 % {}, 90 % {}, 99 % {}, max {} non-zeros",
         sizes.min, sizes.p25, sizes.p50, sizes.p75, sizes.p90, sizes.p99, sizes.max
     )?;
     if let Some(values) = &found.values {
@@ -57,7 +57,7 @@ fn human(out: &mut dyn Write, found: &Stats) -> io::Result<()> {
         L1Max { value: Some(value), loss: Some(loss), .. } => {
             writeln!(
                 out,
-                "l1_max      {value:.6e} for loss {loss}: from there on the best weights are all zero"
+                "l1_max      {value:.6e} (loss {loss}): the smallest l1 at which all weights are zero"
             )
         }
         L1Max { why_not, .. } => writeln!(out, "l1_max      none: {}", why_not.as_deref().unwrap_or("")),

@@ -7,8 +7,9 @@ mod split;
 
 pub use data::{TrainingData, TrainingRows};
 
-use crate::args::Train;
+use crate::args::{Multiclass, Train};
 use crate::checkpoint::{self, Journal};
+use crate::no_effect;
 use crate::plan;
 use crate::print::{self, note};
 use crate::progress::Display;
@@ -18,12 +19,13 @@ use crate::verbs::common::{refuse_same, use_threads, writable};
 use crate::warm_start::warm_start;
 use figures::human;
 use lazyglm::train::heads::Room;
-use lazyglm::{CacheMode, ElasticNet, Model, Result, Stop, TargetKind, train};
+use lazyglm::{CacheMode, ElasticNet, Model, Progress, Result, Stage as Searching, Stop, TargetKind, train};
 use notes::comment;
 
 /// Runs the verb.
 pub fn run(args: Train) -> Result<()> {
     let mut stages = Stages::new();
+    let args = args.with_one_alpha()?;
     let plan = plan::plan(&args, plan::one(&args)?)?;
     if let Some(path) = &args.output {
         writable(path, &args.data)?;
@@ -33,7 +35,12 @@ pub fn run(args: Train) -> Result<()> {
         args.output.iter().try_for_each(|output| refuse_same(&cache, output))?;
     }
     checkpoint::check(&args, None)?;
-    plan.notes.iter().for_each(|text| note(args.quiet, text));
+    let idle = no_effect::of_train(&args);
+    plan.notes
+        .iter()
+        .chain(&idle)
+        .chain(&plan::default_penalty(&args))
+        .for_each(|text| note(args.quiet, text));
     use_threads(args.threads)?;
     let data = TrainingData::read(&args, &plan)?;
     stages.end(Stage::Read);
@@ -41,6 +48,10 @@ pub fn run(args: Train) -> Result<()> {
     let heads = problem.targets().heads();
     let targets = TargetKind::of(heads.map(|heads| heads.kind));
     plan::check(&args, Some(&**problem.loss()), Some(targets))?; // before files besides the data are read
+    if let (Some(2), Some(Multiclass::Ovr)) = (heads.map(|heads| heads.names.len()), args.multiclass) {
+        let text = "--multiclass ovr trains a model of each of two classes, which mirror each other: without it, one model is trained";
+        note(args.quiet, text);
+    }
     if args.loss == "auto" && heads.is_none() {
         note(args.quiet, &format!("loss {}", problem.loss().spec()));
     }
@@ -49,19 +60,30 @@ pub fn run(args: Train) -> Result<()> {
     settings.interrupt = interrupt();
     let journal = Journal::open(&args, "train", &mut settings, (problem, data.held_out.as_ref()), "")?;
     if let (Some(heads), Some(task)) = (heads, problem.in_memory()) {
-        let room = Room::plan(task, settings.precision, settings.memory)?;
+        let room = Room::plan(task, &settings)?;
         note(args.quiet, &room.words(heads.kind, heads.names.len()));
     }
-    let mut display = Display::new(args.progress());
+    let (mut display, mut tried) = (Display::new(args.progress()), 0);
+    let penalties = |progress: &Progress| u64::from(progress.stage == Searching::Choosing);
     let data = match args.scale.as_str() {
-        "auto" => journal
-            .told(data.tf_idf_if_better(&settings, args.quiet, &mut |progress| display.see(progress)))?,
+        "auto" => {
+            display.search("tf-idf or counts: ");
+            let found = data.tf_idf_if_better(&settings, args.quiet, &mut |progress| {
+                tried += penalties(progress);
+                display.see(progress);
+            });
+            journal.told(found, tried)?
+        }
         _ => data,
     };
+    display.search("");
     let problem = data.problem();
-    let trained = train(problem, data.held_out.as_ref(), &settings, &mut |progress| display.see(progress));
+    let trained = train(problem, data.held_out.as_ref(), &settings, &mut |progress| {
+        tried += penalties(progress);
+        display.see(progress);
+    });
     display.finish();
-    let trained = journal.told(trained)?;
+    let trained = journal.told(trained, tried)?;
     stages.end_training(&trained.report);
     trained.notes.iter().for_each(|text| note(args.quiet, text));
     let mut report = trained.report.clone();

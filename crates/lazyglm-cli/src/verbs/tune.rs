@@ -28,14 +28,12 @@ pub fn run(args: Tune) -> Result<()> {
     };
     let mut exact = Exact::run(&args.train, &args.search, &defaults)?;
     let (models, chosen) = (&exact.paths.models, exact.chosen.unwrap_or(0));
-    let say = |text: &str| note(args.train.quiet, text);
-    if exact.paths.outcome.as_ref().is_some_and(|outcome| outcome.stopped) {
-        let why = if exact.settings.interrupted() { "interrupted" } else { "--budget was up" };
-        say(&format!("{why} before all penalties were solved: the best so far"));
-    }
+    exact.say_cut(args.train.quiet);
     let lowest = models.iter().map(|model| model.penalty.l1).fold(f64::INFINITY, f64::min);
     if args.train.l1.is_some() && models[chosen].penalty.l1 == lowest && models.len() > 1 {
-        say(&format!("the best l1, {lowest:?}, is the lowest of the grid: a wider one may hold a better"));
+        let text =
+            format!("the best l1, {lowest:?}, is the lowest of the grid: a wider one may hold a better");
+        note(args.train.quiet, &text);
     }
     let report = output.map(|file| exact.save(chosen, file)).transpose()?;
     exact.end_journal()?;
@@ -49,19 +47,16 @@ pub fn run(args: Tune) -> Result<()> {
         human(out, &exact, &rows)?;
         match (&report, output) {
             (Some(report), Some(file)) => {
-                let gap = report
-                    .relative_gap
-                    .map_or(String::new(), |gap| format!(", at most {gap:.1e} of F from the optimum"));
+                let gap = report.dual.map_or(String::new(), |dual| {
+                    format!(", {}", print::above_optimum(report.objective, dual))
+                });
                 let nonzeros = count(report.nonzeros as u64);
-                let (l1, l2, f) = (report.l1, report.l2, report.objective);
-                writeln!(
-                    out,
-                    "chosen     l1 {l1:?}, l2 {l2:?}: objective {f:.8}, {nonzeros} non-zeros{gap}"
-                )?;
+                let (l1, l2, f) = (report.l1, report.l2, print::decimals(report.objective, 8));
+                writeln!(out, "chosen     l1 {l1:?}, l2 {l2:?}: objective {f}, {nonzeros} non-zeros{gap}")?;
                 writeln!(out, "model      {}", Place::file(file))
             }
             _ => {
-                let which = match args.search.choose {
+                let which = match args.search.choose() {
                     Choose::Best => "the best",
                     Choose::OneSe => "the strongest within one se",
                 };

@@ -23,7 +23,7 @@ fn where_it_has_no_meaning_it_is_refused() {
     let folder = Folder::with("a.svm", text(&classes(60, 10, 3)));
     for (line, part) in [
         ("train a.svm --adaptive=0", "invalid --adaptive '0': expected a number above 0"),
-        ("train a.svm --adaptive=x", "invalid value 'x' for '--adaptive"),
+        ("train a.svm --adaptive=x", "invalid --adaptive 'x'"),
         ("train a.svm --multilabel --solver sgd --adaptive", "--adaptive is not for labels"),
         ("path a.svm --adaptive", "--adaptive is for one model"),
         ("tune a.svm --solver sgd --adaptive", "--adaptive has no meaning here"),

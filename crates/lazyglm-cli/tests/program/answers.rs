@@ -61,6 +61,20 @@ fn columns_are_copied_beside_the_prediction_in_every_form() {
 }
 
 #[test]
+fn keys_of_inner_objects_are_copied() {
+    let row = |i: usize| {
+        format!("{{\"y\": {}, \"a\": {{\"x\": {i}, \"in\": {{\"k\": \"n{i}\"}}}}, \"a.z\": true}}\n", i % 2)
+    };
+    let folder = Folder::with("d.jsonl", (0..40).map(row).collect::<String>());
+    folder.ok("train d.jsonl -o m --l1 0.01");
+    let text = folder.ok("predict m d.jsonl --columns a.in.k,a.x,a.z --as csv").stdout;
+    for (i, line) in text.lines().skip(1).enumerate() {
+        assert!(line.starts_with(&format!("n{i},{i},true,")), "{line}");
+    }
+    assert_eq!(text.lines().count(), 41);
+}
+
+#[test]
 fn tags_of_vowpal_wabbit_and_targets_of_svmlight_are_copied() {
     let folder = Folder::with("d.vw", "1 'a7 |f x:1\n-1 2 b7|f y:1\n\n1 |f x:2\n-1 c| y\n".repeat(9));
     folder.ok("train d.vw -o m --l1 0.001");

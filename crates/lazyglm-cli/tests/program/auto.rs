@@ -162,11 +162,11 @@ fn where_nothing_can_be_learnt_there_are_no_weights_and_it_says_so() {
         }
         assert_eq!((&chosen["nonzeros"], &chosen["l1"]), (&0.into(), &report["l1"]));
         let told = folder.ok("train noise.svm").stderr;
-        assert!(told.contains("no weights at all") && told.contains("give --l1"), "{told}");
-        assert!(!told.contains("worse than none") && !told.contains("is not below"), "{told}");
+        assert!(told.contains("is significantly better") && told.contains("give --l1"), "{told}");
+        assert!(!told.contains("worse than the bias") && !told.contains("is not below"), "{told}");
         folder.write("free.tsv", "1\t0\n");
         let told = folder.ok("train noise.svm --penalty-factor free.tsv").stderr;
-        assert!(!told.contains("no weights at all"), "a weight without a price is one: {told}");
+        assert!(!told.contains("is significantly better"), "a weight without a penalty is one: {told}");
     }
     assert!(with_weights <= 1, "{with_weights} of 8");
 }
@@ -193,19 +193,29 @@ fn a_penalty_that_is_not_given_is_zero_if_the_other_one_is() {
 #[test]
 fn the_help_of_a_search_has_the_defaults_of_a_search() {
     let folder = folder();
-    for verb in ["tune", "path"] {
+    for (verb, folds, ratios) in [
+        ("tune", "[default: 5; none with --validation]", "[default: 0.1,1]"),
+        ("path", "[default: none]", "[default: 1]"),
+    ] {
         let help = folder.ok(&format!("{verb} --help")).stdout;
         let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for own in [
-            "values from λ₁_max down to 1e-5·λ₁_max",
+            folds,
+            ratios,
+            "from λ₁_max down to 1e-5·λ₁_max",
             "by --l1-ratio; 1e-6 for --solver sgd",
             "[default: newton; sgd if",
         ] {
             assert!(words.contains(own), "{verb} {own}: {help}");
         }
-        for other in
-            ["--early-stop", "--table-budget", "chosen by --solver auto", "svrg: up to 100", "1e-3 if auto"]
-        {
+        for other in [
+            "--early-stop",
+            "--table-budget",
+            "--adaptive",
+            "chosen by --solver auto",
+            "svrg: up to 100",
+            "1e-3 if auto",
+        ] {
             assert!(!words.contains(other), "{verb} {other}: {help}");
         }
     }

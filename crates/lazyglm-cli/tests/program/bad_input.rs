@@ -128,14 +128,14 @@ fn an_index_that_is_negative_or_overflows_is_refused_by_name() {
 fn bytes_that_are_no_text_are_refused_with_their_place() {
     let folder = folder();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
-    refused_by_all(&folder, png, &["bad.svm:1:1", "0x89", "no text"]);
+    refused_by_all(&folder, png, &["bad.svm:1:1", "0x89", "not text"]);
     refused_by_all(&folder, b"1 1:1\n\xfe\xff 1:1\n", &["bad.svm:2:1", "0xfe"]);
     refused_by_all(&folder, b"1 1:1\n-1 \xc3:1\n", &["bad.svm:2:4", "0xc3"]);
     refused_by_all(&folder, b"1 1:1\n-1 1:\xc3\n", &["bad.svm:2:6", "0xc3"]);
     refused_by_all(&folder, b"1 1:1\n-1 1:1\0 2:1\n", &["bad.svm:2:7", "0x00"]);
     refused_by_all(&folder, b"1 1:1\n-\x001 1:1\n", &["bad.svm:2:2", "0x00"]);
     refused_by_all(&folder, b"1 1:1\n# caf\xe9\n", &["bad.svm:2:6", "0xe9"]);
-    refused_by_all(&folder, folder.read("m"), &["bad.svm:1", "no text"]);
+    refused_by_all(&folder, folder.read("m"), &["bad.svm:1", "not text"]);
     folder.write("bad.svm", "çà 1:1\nnaïve 2:1\n");
     folder.ok("train bad.svm"); // words need not be ASCII
 }

@@ -78,9 +78,9 @@ fn a_model_of_a_newer_version_is_refused_with_a_word_on_what_to_do() {
 fn what_is_no_model_is_refused() {
     let folder = folder();
     for bytes in [&b"1 1:1\n-1 2:1\n"[..], b"{}", b"\x02\0\0\0\0\0\0\0{}", &[0xff; 64], &[0; 64]] {
-        refused_by_all(&folder, bytes, &["no lazyglm model"]);
+        refused_by_all(&folder, bytes, &["not a lazyglm model"]);
     }
-    folder.refuses("predict data.svm m", 1, &["data.svm", "no lazyglm model"]);
+    folder.refuses("predict data.svm m", 1, &["data.svm", "not a lazyglm model"]);
 }
 
 #[test]

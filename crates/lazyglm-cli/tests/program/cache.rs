@@ -216,9 +216,9 @@ fn a_file_that_is_no_cache_is_left_alone() {
     let folder = folder();
     folder.write("notes.txt", "not to be lost\n");
     folder.write("empty", "");
-    folder.refuses("train data.svm -o x --cache notes.txt", 2, &["notes.txt", "no cache"]);
-    folder.refuses("train data.svm -o x --cache empty", 2, &["empty", "no cache"]);
-    folder.refuses("train data.svm -o x --cache m", 2, &["--cache m", "no cache"]);
+    folder.refuses("train data.svm -o x --cache notes.txt", 2, &["notes.txt", "not a cache"]);
+    folder.refuses("train data.svm -o x --cache empty", 2, &["empty", "not a cache"]);
+    folder.refuses("train data.svm -o x --cache m", 2, &["--cache m", "not a cache"]);
     folder.refuses("train data.svm -o x --cache data.svm", 2, &["data.svm"]);
     folder.refuses("train data.svm -o x --cache ./data.svm", 2, &["data.svm"]);
     folder.ok("train data.svm --cache c");
@@ -226,7 +226,7 @@ fn a_file_that_is_no_cache_is_left_alone() {
     folder.refuses("train data.svm -o m --cache m", 2, &["m"]);
     folder.write(CACHE, "hello");
     let told = notes(&folder, "");
-    assert!(told.len() == 1 && told[0].contains("no cache of lazyglm"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("not a cache of lazyglm"), "{told:?}");
     assert_eq!(folder.read(CACHE), b"hello", "nobody asked for it to be overwritten");
 }
 

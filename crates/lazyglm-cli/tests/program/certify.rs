@@ -82,7 +82,7 @@ fn weights_from_elsewhere_are_judged_by_the_same_rule() {
     assert!(number(&far, "objective") > number(&own, "objective"));
     folder.refuses("certify m a.svm --weights a.svm", 1, &["a.svm:1", "no tab"]);
     folder.write("word.tsv", "spam\t1\n");
-    folder.refuses("certify m a.svm --weights word.tsv", 1, &["word.tsv:1", "'spam' is no index"]);
+    folder.refuses("certify m a.svm --weights word.tsv", 1, &["word.tsv:1", "'spam' is not an index"]);
     folder.write("twice.tsv", "1\t1\n1\t2\n");
     folder.refuses("certify m a.svm --weights twice.tsv", 1, &["twice.tsv:2", "second time"]);
 }

@@ -199,48 +199,42 @@ fn help_names_every_flag_of_the_contract() {
             assert!(help.contains(word), "{verb} --help does not tell of {word}");
         }
     }
+    for verb in ["train", "tune", "path", "predict", "evaluate", "certify", "inspect", "stats", "convert"] {
+        let short = folder.ok(&format!("{verb} -h")).stdout;
+        assert!(short.lines().count() <= 50, "one screen:\n{short}");
+        assert!(short.matches(&format!("\n  lazyglm {verb} ")).count() >= 2, "two examples:\n{short}");
+        let names = short.split(['<', '>']).skip(1).step_by(2);
+        assert!(names.clone().all(|name| name.len() > 1 || name == "N"), "values have names:\n{short}");
+    }
+    for verb in ["train", "tune", "path", "predict", "evaluate", "certify", "inspect", "stats", "convert"] {
+        let narrow = finish(folder.command(&format!("{verb} -h")).env("COLUMNS", "80")).stdout;
+        assert!(narrow.lines().count() <= 50, "{verb}: {} lines\n{narrow}", narrow.lines().count());
+        let wide = narrow.lines().filter(|line| line.chars().count() > 80 && !line.contains("words=1-2,"));
+        assert_eq!(wide.count(), 0, "{narrow}"); // one default value is a single long word
+        assert!(narrow.matches(&format!("\n  lazyglm {verb} ")).count() >= 2, "two examples:\n{narrow}");
+        assert!(narrow.matches("      --").count() + narrow.matches("\n  -").count() <= 19, "{narrow}");
+        let flags = narrow.find("\nOptions:\n").and_then(|at| narrow[at..].split("\n\n").next()).unwrap();
+        assert_eq!(flags.lines().count(), 3, "all flags but -h are in groups:\n{narrow}");
+    }
     let short = folder.ok("train -h").stdout;
-    assert!(short.lines().count() <= 50 && short.contains("Examples:"), "one screen:\n{short}");
     assert!(!short.contains("--table-budget") && short.contains("-q, --quiet"), "{short}");
     let train = folder.ok("train --help").stdout;
-    for name in
-        lazyglm::loss::TABLE.iter().map(|e| e.name).chain(lazyglm::schedule::TABLE.iter().map(|e| e.name))
-    {
-        assert!(train.contains(name), "train --help does not tell of {name}");
-    }
-    assert!(folder.ok("--help").stdout.contains("demo"));
+    let groups = ["Input:", "Model:", "Solver:", "Stopping:", "Performance:", "Output:", "Advanced:"];
+    let places: Vec<usize> =
+        groups.iter().map(|group| train.find(&format!("\n{group}\n")).unwrap()).collect();
+    assert!(places.is_sorted(), "{train}");
+    assert!(
+        !train.contains("Losses (") && train.contains("lazyglm list solvers"),
+        "tables are in `list`: {train}"
+    );
+    let top = folder.ok("--help").stdout;
+    assert!(top.contains("lazyglm train messages_train.txt -o spam.model"), "{top}");
     let version = folder.ok("--version").stdout;
     assert!(
         version.starts_with("lazyglm 0.") && version.contains("(commit ") && version.contains("Parquet)"),
         "{version}"
     );
-    assert!(!folder.ok("-V").stdout.contains("commit"));
-}
-
-#[test]
-fn completions_and_manual_pages_name_every_verb_and_its_flags() {
-    let folder = Folder::new();
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = folder.ok(&format!("completions {shell}")).stdout;
-        assert!(script.contains("certify") && script.contains("early-stop"), "{shell}: {script}");
-    }
-    folder.ok("man pages");
-    for verb in [
-        "train", "tune", "path", "predict", "evaluate", "certify", "inspect", "stats", "convert", "list",
-        "demo",
-    ] {
-        let page = String::from_utf8(folder.read(&format!("pages/lazyglm-{verb}.1"))).unwrap();
-        assert!(page.contains(".TH"), "{verb}: {page}");
-    }
-    let train = String::from_utf8(folder.read("pages/lazyglm-train.1")).unwrap();
-    assert!(train.contains("early\\-stop"), "{train}");
-    folder.write("file", "");
-    let refused = folder.run("man file");
-    assert!(
-        refused.code == 1 && refused.stderr.contains("'file'") || refused.stderr.contains("file:"),
-        "{}",
-        refused.stderr
-    );
+    assert_eq!(folder.ok("-V").stdout, version);
 }
 
 #[test]
@@ -252,7 +246,7 @@ fn every_loss_of_the_contract_trains_predicts_and_evaluates() {
         ("data.svm", "logistic hinge squared-hinge modified-huber perceptron"),
         (
             "numbers.svm",
-            "squared huber huber:delta=1.0 epsilon-insensitive:epsilon=0.2 squared-epsilon-insensitive quantile:tau=0.9 poisson gamma tweedie tweedie:1.2",
+            "squared huber huber:delta=1.0 absolute epsilon-insensitive:epsilon=0.2 squared-epsilon-insensitive quantile:tau=0.9 poisson gamma tweedie tweedie:1.2",
         ),
     ];
     for (data, names) in losses {
@@ -335,16 +329,6 @@ fn a_model_of_any_number_of_rows_can_be_read_again() {
 }
 
 #[test]
-fn the_running_loss_of_a_few_rows_is_theirs_and_not_zero() {
-    let folder = Folder::with("few.svm", text(&classes(6, 10, 1)));
-    let said = folder.ok("train few.svm --eta0 0.01 --progress lines").stderr;
-    let loss = |line: &str| line.split("loss ").nth(1)?.split(' ').next()?.parse::<f64>().ok();
-    let shown: Vec<f64> = said.lines().filter(|line| line.contains("epoch ")).filter_map(loss).collect();
-    assert!(!shown.is_empty());
-    assert!(shown.iter().all(|loss| (loss - 2f64.ln()).abs() < 0.1), "no step goes far from log 2:\n{said}");
-}
-
-#[test]
 fn bench_paper_measures_all_updates_beside_the_papers_figures() {
     let report = Folder::new().json("bench paper --rows 100 --json");
     assert_eq!((report["rows"].as_u64(), report["features"].as_f64()), (Some(100), Some(260_941.0)));
@@ -376,7 +360,7 @@ fn demo_needs_no_file_and_finds_the_planted_words() {
     let folder = Folder::new();
     let output = finish(&mut folder.command("demo"));
     assert_eq!(output.code, 0, "{}", output.stderr);
-    for word in ["planted", "held-out", "accuracy", "times faster", "largest difference"] {
+    for word in ["planted", "held-out", "accuracy", "µs per row", "largest difference"] {
         assert!(output.stdout.contains(word), "no '{word}' in\n{}", output.stdout);
     }
     assert!(output.stdout.contains("zero in one and not in the other: 0"), "{}", output.stdout);
@@ -387,8 +371,8 @@ fn demo_needs_no_file_and_finds_the_planted_words() {
 fn a_model_worse_than_none_is_called_so() {
     let folder = Folder::with("data.svm", text(&classes(80, 10, 3)));
     let bad = folder.ok("train data.svm --eta0 1e6 --schedule constant");
-    assert!(bad.stderr.contains("warning: this model is worse than none"), "{}", bad.stderr);
-    assert!(!folder.ok("train data.svm").stderr.contains("worse than none"));
+    assert!(bad.stderr.contains("warning: this model is worse than the bias alone"), "{}", bad.stderr);
+    assert!(!folder.ok("train data.svm").stderr.contains("worse than"));
     let report = folder.json("train data.svm --json --quiet");
     assert!(report["objective"].as_f64() < report["baseline"].as_f64());
 }

@@ -22,6 +22,101 @@ fn every_entry_of_every_table_is_listed() {
     folder.refuses("list solver", 2, &["'solvers'"]);
 }
 
+/// A row of the table of capabilities: the solver, whether it is the row of several models, and its cells by the names of the columns.
+type Capability = (String, bool, Vec<(String, String)>);
+
+/// The rows of the table of capabilities.
+fn capabilities(text: &str) -> Vec<Capability> {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("  solver "));
+    let head = lines.next().unwrap();
+    let names: Vec<&str> = head.split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
+    let starts: Vec<usize> = names.iter().map(|name| head.find(&format!("  {name}")).unwrap() + 2).collect();
+    let (mut solver, mut found) = (String::new(), Vec::new());
+    for line in lines {
+        let cell = |k: usize| {
+            let end = starts.get(k + 1).copied().unwrap_or(line.len()).min(line.len());
+            line[starts[k]..end].trim().to_string()
+        };
+        let many = cell(0).is_empty();
+        if !many {
+            solver = cell(0);
+        }
+        found.push((
+            solver.clone(),
+            many,
+            (0..names.len()).map(|k| (names[k].to_string(), cell(k))).collect(),
+        ));
+    }
+    found
+}
+
+#[test]
+fn every_printed_cell_says_what_train_does() {
+    let folder = Folder::with("two.svm", text(&classes(60, 10, 1)));
+    folder.write("three.svm", "a 1:1 2:1\nb 2:2\nc 3:1\na 1:2\nb 2:1 3:1\nc 3:2\n".repeat(6));
+    folder.write("factors", "1\t0.5\n");
+    let wide = (0..40_000).map(|k| format!("{} {}:1 {}:1\n", k % 2, 1 + k % 3, 4 + k * 7 % 300));
+    folder.write("disk.svm", wide.collect::<String>());
+    folder.ok("train two.svm -o start-two --l2 0.1 --quiet");
+    folder.ok("train three.svm -o start-three --l2 0.1 --quiet");
+    let rows = capabilities(&folder.ok("list solvers").stdout);
+    assert_eq!(rows.len(), SOLVERS.len() + SOLVERS.iter().filter(|row| row.targets.len() > 1).count());
+    for (solver, many, cells) in rows {
+        let data = if many { "three" } else { "two" };
+        let run = |flags: &str| folder.run(&format!("train {data}.svm --solver {solver} --l2 0.1 {flags}"));
+        for (name, cell) in &cells {
+            let place = format!("{solver}, {data}, {name}: {cell}");
+            let flags = match name.as_str() {
+                "rows on disk" if many => continue, // the law of the library: all rows must be in memory
+                "rows on disk" => {
+                    let line = format!("train disk.svm --solver {solver} --l1 0.01 --memory 30M --epochs 1");
+                    let done = folder.run(&line);
+                    assert_eq!(done.code == 0, cell == "yes", "{place}: {}", done.stderr);
+                    continue;
+                }
+                "start" => format!("--start start-{data}"),
+                "factors" => "--penalty-factor factors".to_string(),
+                "bounds" => "--lower -1 --upper 1".to_string(),
+                "runs" => "--runs 2".to_string(),
+                "tolerance" => "--tolerance 0.01".to_string(),
+                _ => continue,
+            };
+            let done = run(&flags);
+            let idle = done.stderr.contains("--tolerance has no");
+            let able = done.code == 0 && !idle;
+            assert_eq!(able, cell == "yes", "{place}: {}", done.stderr);
+            assert!(able || idle || done.code == 2, "{place}: {}", done.stderr);
+        }
+        let (_, steps) = cells.last().unwrap();
+        for (name, flags) in [
+            ("method", "--method sgd"),
+            ("schedule", "--schedule constant"),
+            ("update", "--update table"),
+            ("average", "--average"),
+        ] {
+            let done = run(flags);
+            let flag = format!("--{name} has no meaning");
+            let said = match (done.code, done.stderr.contains(&flag)) {
+                (0, true) => "ignored",
+                (0, false) => name,
+                (code, _) => {
+                    assert_eq!(code, 2, "{solver} {flags}: {}", done.stderr);
+                    "none"
+                }
+            };
+            let listed = steps.split(", ").any(|one| one == name);
+            let expected = if listed {
+                name
+            } else if steps == "ignored" {
+                "ignored"
+            } else {
+                "none"
+            };
+            assert_eq!(said, expected, "{solver}, {data}: {steps}: {}", done.stderr);
+        }
+    }
+}
+
 #[test]
 fn what_the_table_does_not_allow_is_refused_before_the_data_are_read() {
     let folder = Folder::new(); // there are no data at all

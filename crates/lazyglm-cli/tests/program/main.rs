@@ -22,8 +22,10 @@ mod hostile;
 mod list;
 mod measures;
 mod memory;
+mod messages;
 mod names;
 mod newton;
+mod no_effect;
 mod offsets;
 mod out_of_core;
 mod pages;
@@ -31,10 +33,12 @@ mod path;
 #[cfg(unix)]
 mod pipes;
 mod predictions;
+mod progress;
 mod resume;
 mod scaling;
 #[cfg(unix)]
 mod shared_folder;
+mod shell;
 mod shown;
 #[cfg(unix)]
 mod signals;

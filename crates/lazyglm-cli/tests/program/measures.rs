@@ -113,6 +113,8 @@ fn a_class_that_training_never_saw_is_an_error_with_a_warning() {
     for key in ["loss", "log_loss", "auc", "recall", "brier"] {
         assert_eq!(with[key], without[key], "{key}");
     }
+    let recalls = 2.0 * of(&without, "balanced_accuracy");
+    assert!(close(of(&with, "balanced_accuracy"), recalls / 3.0, 1e-12), "one more class, of recall 0");
     let warned = folder.ok("evaluate m more.svm").stderr;
     assert!(
         warned.contains("warning:") && warned.contains("2 rows") && warned.contains("'3' at more.svm:41"),
@@ -126,7 +128,9 @@ fn a_class_that_training_never_saw_is_an_error_with_a_warning() {
     folder.write("abcd.svm", "a 1:1\nb 2:1\nc 3:1\nd 1:1\n");
     let output = folder.ok("evaluate abc abcd.svm --json");
     let figures: Value = serde_json::from_str(&output.stdout).unwrap();
-    assert_eq!((of(&figures, "accuracy"), of(&figures, "micro_recall")), (0.75, 0.75));
+    for key in ["accuracy", "balanced_accuracy", "micro_recall", "macro_recall"] {
+        assert_eq!(of(&figures, key), 0.75, "{key}");
+    }
     assert!(
         output.stderr.contains("warning:") && output.stderr.contains("'d' at abcd.svm:4"),
         "{}",

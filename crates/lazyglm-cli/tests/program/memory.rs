@@ -39,7 +39,7 @@ fn a_model_learnt_window_by_window_is_as_good_as_one_learnt_in_memory() {
     assert!(windows >= 4, "{told}");
     let report = folder.json(&format!("train data.svm -o windows {LITTLE} --json --quiet"));
     let (f, in_memory) = (figure(&report, "objective"), figure(&whole, "objective"));
-    assert!(f < 1.02 * in_memory && f > 0.9 * in_memory, "{f} against {in_memory}");
+    assert!(f < 1.04 * in_memory && f > 0.9 * in_memory, "{f} against {in_memory}");
     for name in ["rows", "features"] {
         assert_eq!(report[name], whole[name]);
     }
@@ -52,7 +52,9 @@ fn a_model_learnt_window_by_window_is_as_good_as_one_learnt_in_memory() {
     let (said, loss) = (figure(&report, "loss"), figure(&measured, "loss"));
     assert!(close(said, loss, 1e-6), "{said} against {loss}"); // values were rounded to f32 in training
     let (_, weights) = folder.weights("windows");
-    let penalty: f64 = weights.iter().map(|(_, w)| 1e-6 * w.abs() + 0.5e-6 * w * w).sum();
+    let (l1, l2) = (figure(&report, "l1"), figure(&report, "l2"));
+    assert!((l1, l2) != (1e-6, 1e-6), "a penalty that was chosen: {report}");
+    let penalty: f64 = weights.iter().map(|(_, w)| l1 * w.abs() + 0.5 * l2 * w * w).sum();
     assert!(close(figure(&report, "penalty") / penalty, 1.0, 1e-9));
     assert!(close(figure(&report, "objective"), said + penalty, 1e-9));
 }
@@ -143,7 +145,7 @@ fn names_words_and_weights_pass_through_windows() {
         assert!(close(figure(&windows, name) / figure(&whole, name), 1.0, 1e-9), "{name}");
     }
     let ratio = figure(&windows, "objective") / figure(&whole, "objective");
-    assert!((0.9..1.02).contains(&ratio), "{ratio}");
+    assert!((0.9..1.04).contains(&ratio), "{ratio}");
     let (a, b) = (folder.json("inspect whole --json"), folder.json("inspect windows --json"));
     assert_eq!((&a["features"], &a["classes"]), (&b["features"], &b["classes"]));
     let said = figure(&windows, "loss");
@@ -222,7 +224,11 @@ fn sizes_that_are_none_or_too_small_are_refused() {
     }
     let mut command = folder.command("train data.svm -o m --memory -1");
     assert_eq!(finish(&mut command).code, 2);
-    for size in ["1", "1K", "10M", "25M"] {
+    for size in ["1", "3", "1K", "1023K"] {
+        let told = format!("invalid --memory '{size}': expected at least 1M");
+        folder.refuses(&format!("train data.svm -o m --memory {size}"), 2, &[&told]);
+    }
+    for size in ["1M", "10M", "25M"] {
         let output = folder.run(&format!("train data.svm -o m --memory {size}"));
         assert_eq!(output.code, 2, "{size}: {}", output.stderr);
         assert!(

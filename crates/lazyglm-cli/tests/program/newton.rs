@@ -50,7 +50,13 @@ fn what_it_cannot_do_is_refused_and_what_has_no_meaning_is_said() {
         2,
         &["--early-stop has no meaning"],
     );
-    assert!(folder.ok("train a.svm --solver newton --epochs 9").stderr.contains("--epochs has no meaning"));
+    for flags in ["--epochs 9", "--eta0 0.1", "--order sequential"] {
+        let said = folder.ok(&format!("train a.svm --solver newton {flags} --quiet")).stderr;
+        let flag = flags.split(' ').next().unwrap_or_default();
+        assert!(said.contains(&format!("warning: {flag} has no meaning")), "{said}");
+        let silent = folder.ok(&format!("train a.svm --solver newton {flags} --quiet --silence no-effect"));
+        assert_eq!(silent.stderr, "");
+    }
     assert!(
         folder.ok("train a.svm --epochs 5 --tolerance 0.1").stderr.contains("--tolerance has no meaning")
     );

@@ -44,7 +44,7 @@ fn scores_and_metrics_are_with_the_offset() {
     assert!(close(evaluated["loss"].as_f64().unwrap(), report["loss"].as_f64().unwrap(), 1e-9));
     let bare = folder.ok("evaluate m data.svm --json");
     assert!(bare.stderr.contains("scores are without the offset"));
-    assert!(folder.ok("evaluate m data.svm --quiet").stderr.is_empty());
+    assert!(folder.ok("evaluate m data.svm --silence offsets").stderr.is_empty());
     folder.ok(&format!("train data.svm -o plain {FLAGS}"));
     assert!(folder.ok("predict plain data.svm").stderr.is_empty(), "a model without offsets needs none");
 }

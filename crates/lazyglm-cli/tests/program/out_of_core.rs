@@ -43,4 +43,27 @@ fn without_memory_for_columns_newton_is_another_solver() {
         "{}",
         told.stderr
     );
+    // The default solver with a given penalty takes the same way.
+    let line = "train data.svm --l1 1e-3 --l2 1e-3 --tolerance 1e-3 --json --quiet";
+    let (whole, windows) = (folder.json(line), folder.json(&format!("{line} {LITTLE}")));
+    let (f, best) = (figure(&windows, "objective"), figure(&whole, "objective"));
+    assert!(windows["solver"] == "svrg" && f < 1.002 * best, "{f} {best} {windows}");
+}
+
+#[test]
+fn the_default_chooses_a_penalty_for_rows_on_disk_with_any_memory() {
+    let rows = many(false);
+    let folder = Folder::with("data.svm", text(&rows[..50_000]));
+    folder.write("held_out.svm", text(&rows[50_000..]));
+    let loss = |memory: &str| {
+        let report = folder.json(&format!("train data.svm -o m --json --quiet {memory}"));
+        let chosen = report["tried"].as_array().unwrap().iter().filter(|point| point["chosen"] == true);
+        assert_eq!(chosen.count(), 1, "{memory}: {report}");
+        figure(&folder.json("evaluate m held_out.svm --json"), "loss")
+    };
+    let whole = loss("");
+    for memory in [LITTLE, "--memory 32M", "--memory 40M"] {
+        let windows = loss(memory);
+        assert!(windows < 1.05 * whole, "{memory}: {windows} {whole}");
+    }
 }

@@ -43,6 +43,27 @@ fn tune_writes_the_minimiser_with_the_lowest_held_out_loss() {
 }
 
 #[test]
+fn a_budget_chooses_among_penalties_that_every_fold_has_seen_and_says_how_many() {
+    let folder = Folder::with("train.svm", text(&classes(2_000, 400, 1)));
+    let run = folder.ok("tune train.svm --l1 1e-9..1:4000 --l2 0 --budget 1s -o m --json");
+    let found: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let compared = found["compared"].as_u64().expect("a count");
+    assert!(found["stopped"] == true && compared > 1, "{compared}");
+    let (all, finite) = (points(&found), |point: &&serde_json::Value| point["mean"].is_number());
+    assert_eq!(all.iter().filter(finite).count() as u64, compared);
+    assert!(all.len() as u64 <= 2 * compared, "{compared} of {} on all rows", all.len());
+    let told = format!("--budget was up after {compared} of at most 4000 penalties");
+    assert!(run.stderr.contains(&told), "{}", run.stderr);
+    let last = found["best"]["l1"] == all[compared as usize - 1]["l1"];
+    assert_eq!(
+        run.stderr.contains("warning: --budget was up before weaker penalties"),
+        last,
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn a_held_out_file_gives_the_loss_of_the_model_trained_alone() {
     let folder = folder();
     let flags = "--l1 1e-3 --l2 1e-4 --tolerance 1e-9 --quiet --json";
@@ -80,7 +101,9 @@ fn no_model_has_more_features_than_allowed() {
     let found = folder.json("path train.svm --max-features 7 -o m --quiet --json");
     assert!(points(&found).iter().all(|point| point["features"].as_u64() <= Some(7)));
     assert_eq!(folder.weights("m").1.len() as u64, found["chosen"]["features"].as_u64().expect("a count"));
-    assert!(found["chosen"]["features"].as_u64() >= Some(4), "near the limit");
+    assert_eq!(found["chosen"]["features"], 7, "as many as allowed");
+    let tuned = folder.json("tune train.svm --max-features 7 -o m --quiet --json");
+    assert!(points(&tuned).iter().any(|point| point["features"] == 7 && point["mean"].is_number()));
 }
 
 #[test]
@@ -116,10 +139,10 @@ fn wrong_calls_are_refused_with_a_next_step() {
         ("tune train.svm --metric rmse", "the rmse is undefined"),
         ("tune train.svm --l1-ratio 0", "numbers above 0 and up to 1"),
         ("tune train.svm --l1-ratio 0.5 --l2 0.1", "cannot be used with"),
-        ("tune train.svm --solver ftrl", "minimisers"),
+        ("tune train.svm --solver ftrl", "must be the optimum of its penalty"),
         ("path train.svm -o m", "a path is many models"),
-        ("path train.svm --solver sgd --metric auc", "--metric is for minimisers"),
-        ("path train.svm --max-features 0", "0 is not in 1.."),
+        ("path train.svm --solver sgd --metric auc", "--metric is not supported by --solver sgd"),
+        ("path train.svm --max-features 0", "expected a whole number, at least 1"),
         ("tune train.svm --l1 1e-6 --max-features 1", "the first model of a path has more than 1 features"),
         ("tune train.svm --folds 500", "invalid --folds '500': expected at most 400"),
     ] {

@@ -1,7 +1,9 @@
 //! Checkpoints: a run that is killed at any moment goes on with `--resume` and ends in the same model.
 
-use crate::common::{Dice, Folder, classes, numbers, text};
+use crate::common::{Dice, Folder, Output, classes, finish, in_format, numbers, text};
 use crate::memory::many;
+use crate::scaling::counts;
+use crate::thresholds::made;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -27,6 +29,17 @@ const RUNS: &[(&str, &str)] = &[
     ("train many.svm", "--multiclass softmax"),
     ("train many.svm", "--multiclass ovr --loss logistic --solver sgd --epochs 6"),
     ("train many.svm", "--multiclass ovr --loss logistic --l1 1e-4"),
+    ("train labels.svm", "--multilabel"),
+    ("train labels.svm", "--multilabel --l2 0.003 --thresholds tuned"),
+    ("train labels.svm", "--multilabel --solver sgd --epochs 4 --thresholds tuned"),
+    ("tune labels.svm", "--multilabel --l1 1e-3,1e-2 --folds 2"),
+    ("train -", "--format svmlight --solver sgd --epochs 6"),
+    ("train -", "--format svmlight"),
+    ("train counts.svm", ""),
+    ("train words.txt", "--text idf=yes"),
+    ("train words.txt", "--text idf=yes --solver sgd --epochs 4"),
+    ("train words.txt", "--hash-bits 6 --l1 1e-4"),
+    ("train words.txt", "--hash-bits 6 --solver ftrl --epochs 3"),
     ("train large.svm", "--solver sgd --epochs 2 --memory 27M"),
     ("train large.svm", "--solver newton --l1 1e-3 --tolerance 1e-3 --memory 60M"),
     ("train large.svm", "--solver svrg --epochs 2 --memory 60M"),
@@ -39,6 +52,9 @@ fn folder() -> Folder {
     let folder = Folder::with("two.svm", text(&classes(800, 120, 1)));
     folder.write("numbers.svm", text(&numbers(800, 120, 2)));
     folder.write("large.svm", text(&many(false)));
+    folder.write("labels.svm", made(300, 6, 8, 3));
+    folder.write("counts.svm", counts(300, 2));
+    folder.write("words.txt", in_format(&classes(400, 90, 6), "text"));
     let mut dice = Dice(4);
     let words = ["a", "b", "c", "d"];
     let row = |_| {
@@ -54,8 +70,23 @@ fn model(folder: &Folder) -> Vec<u8> {
     folder.read("m")
 }
 
+/// A run, not yet started; `-` reads the rows of `two.svm` from standard input.
+fn command(folder: &Folder, line: &str) -> Command {
+    let mut command = folder.command(line);
+    if line.contains(" - ") {
+        command.stdin(std::fs::File::open(folder.path("two.svm")).unwrap());
+    }
+    command
+}
+
+fn ok(folder: &Folder, line: &str) -> Output {
+    let output = finish(&mut command(folder, line));
+    assert_eq!(output.code, 0, "lazyglm {line}\n{}", output.stderr);
+    output
+}
+
 fn start(folder: &Folder, line: &str) -> Child {
-    folder.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    command(folder, line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Kills a run after some time. Returns whether it was still running.
@@ -81,21 +112,25 @@ fn kill(kills: usize, seed: u64) -> usize {
         next += 1;
         let line = format!("{verb} {flags} -o m");
         let began = Instant::now();
-        folder.ok(&line);
+        ok(&folder, &line);
         let (took, whole) = (began.elapsed(), model(&folder));
         std::fs::remove_file(folder.path("m")).unwrap();
         let line = format!("{line} --checkpoint c --every 0s --resume");
         let mut of_run = 0;
-        loop {
+        let ended = loop {
             let wait = took.mul_f64(0.02 + dice.below(1000) as f64 / 1000.0);
-            if of_run == 4 || !kill_after(start(&folder, &line), wait) {
-                break; // the last one goes to its end
+            if of_run == 4 {
+                break false;
+            }
+            if !kill_after(start(&folder, &line), wait) {
+                break true;
             }
             of_run += 1;
-        }
-        if !folder.path("m").exists() {
+        };
+        if !ended {
+            // The last one goes to its end, also where a kill came between the model and the end of its checkpoint.
             let began = Instant::now();
-            let output = folder.ok(&line);
+            let output = ok(&folder, &line);
             let known = output.stderr.contains("goes on from c");
             resumed += usize::from(known);
             assert!(began.elapsed() < 20 * took + Duration::from_secs(5), "{line}");
@@ -132,7 +167,7 @@ fn a_signal_saves_the_checkpoint_and_tells_how_to_resume() {
     for (k, (verb, flags)) in RUNS.iter().enumerate().filter(|(k, _)| k % 4 == 0) {
         let line = format!("{verb} {flags} -o m");
         let began = Instant::now();
-        folder.ok(&line);
+        ok(&folder, &line);
         let (took, whole) = (began.elapsed(), model(&folder));
         std::fs::remove_file(folder.path("m")).unwrap();
         let kept = format!("{line} --checkpoint c --every 1h");
@@ -144,9 +179,12 @@ fn a_signal_saves_the_checkpoint_and_tells_how_to_resume() {
         let told = String::from_utf8(ended.stderr).unwrap();
         match ended.status.code() {
             Some(0) => assert!(!folder.path("c").exists(), "{told}"), // done before the signal
-            None => assert!(!folder.path("c").exists(), "{told}"),    // before anything was learnt
-            Some(found) => {
+            Some(found) if !told.contains("checkpoint is in") => {
                 assert_eq!(found, code, "{line}: {told}");
+                assert!(!folder.path("c").exists(), "{line}: {told}"); // while the data were read
+            }
+            found => {
+                assert_eq!(found, Some(code), "{line}: {told}");
                 assert!(
                     told.contains("the checkpoint is in c") && told.contains("--resume"),
                     "{line}: {told}"
@@ -155,8 +193,10 @@ fn a_signal_saves_the_checkpoint_and_tells_how_to_resume() {
             }
         }
         if folder.path("c").exists() {
-            folder.refuses(&kept, 2, &["there is a checkpoint in c already"]);
-            let output = folder.ok(&format!("{kept} --resume"));
+            if !line.contains(" - ") {
+                folder.refuses(&kept, 2, &["there is a checkpoint in c already"]);
+            }
+            let output = ok(&folder, &format!("{kept} --resume"));
             assert!(output.stderr.contains("goes on from c"), "{}", output.stderr);
             assert!(model(&folder) == whole, "{line}: another model");
         }
@@ -192,4 +232,24 @@ fn a_checkpoint_of_other_data_or_settings_is_refused_and_so_is_a_damaged_one() {
     folder.refuses("train two.svm --checkpoint two.svm", 2, &["would replace"]);
     folder.refuses("tune two.svm --checkpoint d --budget 5s", 2, &["--budget"]);
     folder.refuses("train two.svm --resume", 2, &["--checkpoint"]);
+}
+
+#[test]
+fn a_quiet_run_that_is_interrupted_tells_what_it_saved_and_how_to_resume() {
+    let folder = folder();
+    let line = "train two.svm --solver sgd --epochs 2000000 --checkpoint c --every 0s -o m -q";
+    let child = start(&folder, line);
+    let begun = Instant::now();
+    while !folder.path("c").exists() && begun.elapsed() < Duration::from_secs(60) {
+        sleep(Duration::from_millis(5));
+    }
+    send("-TERM", &child);
+    let ended = child.wait_with_output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(143), "{told}");
+    assert!(told.contains("warning: interrupted: the checkpoint is in c, with "), "{told}");
+    assert!(told.contains("help: go on with: ") && told.contains("-q --resume"), "{told}");
+    let reached =
+        ["warning: interrupted: this is the model after ", "error: interrupted: there is no model yet"];
+    assert!(reached.iter().any(|reached| told.contains(reached)), "{told}");
 }

@@ -7,7 +7,7 @@ const MAILS: &str = "ham\tsee you at lunch\nspam\twin a prize now now\nham\tlunc
 
 /// Counts of words in documents of very different lengths. The share of two topics tells how likely each class is, so that
 /// long documents are no more certain than short ones.
-fn counts(rows: usize, seed: u64) -> String {
+pub fn counts(rows: usize, seed: u64) -> String {
     let mut dice = Dice(seed);
     let mut row = |_| {
         let mut words = [0; 200];
@@ -152,4 +152,26 @@ fn the_default_takes_tf_idf_where_it_predicts_better_and_says_so() {
         let told = folder.ok(line).stderr;
         assert!(!told.contains("tf-idf"), "{line}: {told}");
     }
+}
+
+#[test]
+fn products_of_three_and_of_any_columns_are_predicted_as_they_were_learnt() {
+    let rows: String = (0..80)
+        .map(|i| format!("{},{},{},{}\n", i % 7, ["Rome", "Oslo"][i % 2], i % 5, (i % 7) * (i % 5) * (i % 2)))
+        .collect();
+    let folder = Folder::with("t.csv", format!("a,city,b,y\n{rows}"));
+    for (flags, name) in [
+        ("--interact a*city*b", "a*city=Oslo*b"),
+        ("--interact *", "a*b"),
+        ("--interact city*:", "city=Oslo*a"),
+    ] {
+        folder.ok(&format!("train t.csv {flags} --task regress --solver newton --l1 0 --l2 1e-6 -o m"));
+        let weights = folder.ok("inspect m --all --tsv").stdout;
+        assert!(weights.contains(name), "{flags}: {weights}");
+        folder.ok("predict m t.csv --strict");
+    }
+    folder.ok("train t.csv --interact a*city*b --task regress --solver newton --l1 0 --l2 1e-9 -o m");
+    let r2 = folder.json("evaluate m t.csv --json")["r2"].as_f64().unwrap_or(0.0);
+    assert!(r2 > 0.999, "the product of three is the target: {r2}");
+    folder.refuses("train t.csv --interact a*b*city*a", 2, &["--interact", "two or three"]);
 }

@@ -42,7 +42,7 @@ fn errors_show_escape_codes_of_files_as_text() {
         ),
         ("column.csv", format!("{STEER},{STEER}\n1,1\n"), "\\u{1b}"),
         ("target.csv", format!("{STEER},b\n1,1\n"), "\\u{1b}"),
-        ("value.jsonl", "{\"y\": 1, \"a\": \u{9b}x}\n".into(), "no valid JSON"),
+        ("value.jsonl", "{\"y\": 1, \"a\": \u{9b}x}\n".into(), "is not a JSON value"),
         ("key.jsonl", "{\"y\": 1, \"a\\u001b\": 1, \"a\\u001b\": 1}\n".into(), "\\u{1b}"),
         ("keys.jsonl", "{\"a\\u001b\": 1}\n".into(), "\\u{1b}"),
     ] {

@@ -122,7 +122,13 @@ fn what_has_no_meaning_is_refused_and_said() {
     }
     folder.refuses("train a.svm --solver saga --loss hinge", 2, &["without kinks", "squared-hinge"]);
     let noted = folder.ok("train a.svm --solver adagrad --tolerance 0.1").stderr;
-    assert!(noted.contains("--tolerance has no meaning"), "{noted}");
+    assert!(noted.contains("warning: --tolerance has no meaning"), "{noted}");
+    let default = "note: penalty l1 1e-6 and l2 1e-6, since none was given";
+    assert!(noted.contains(default), "{noted}");
+    for line in ["train a.svm", "train a.svm --solver sgd --l1 1e-3", "train a.svm --solver sgd --alpha 0.1"]
+    {
+        assert!(!folder.ok(line).stderr.contains(default), "{line}");
+    }
     folder.refuses("tune a.svm --solver adagrad", 2, &["--solver"]);
 }
 

@@ -67,11 +67,11 @@ fn what_is_said_to_people_has_aligned_lines() {
     for part in [
         "rows        3\n",
         "features    2 occur, with indices from 1 to 2\n            1 in one row only, 0 with one value in all rows\n",
-        "a row       min 1, 25 % 1, 50 % 1, 75 % 1, 90 % 1, 99 % 1, max 1 non-zeros\n",
+        "per row     min 1, 25 % 1, 50 % 1, 75 % 1, 90 % 1, 99 % 1, max 1 non-zeros\n",
         "values      1 to 1; 100.0 % are 1, 0.0 % are negative, all are whole numbers\n",
         "            -1            2   66.7 %\n            1             1   33.3 %\n",
         "copies      1 row is a copy of an earlier row\n",
-        "for loss logistic",
+        "(loss logistic): the smallest l1 at which all weights are zero",
     ] {
         assert!(lines.contains(part), "no '{part}' in\n{lines}");
     }
@@ -189,4 +189,21 @@ fn what_cannot_be_read_is_refused_with_its_place() {
     folder.refuses("stats prose.svm", 1, &["no row has a feature"]);
     folder.refuses("stats", 2, &["DATA"]);
     folder.refuses("stats bad.svm --threads 0", 2, &["--threads"]);
+}
+
+#[test]
+fn columns_in_any_script_are_shown() {
+    let table =
+        "город,عمر,年齢,label\n東京都,31,5,a\n大阪府,,7,b\nŻyrardów,40,missing,a\nहिन्दी,unknown,8,b\n";
+    let folder = Folder::with("c.csv", table);
+    let stats = folder.json("stats c.csv --json");
+    let column = |k: usize| &stats["columns"][k];
+    assert_eq!((&column(0)["name"], &column(0)["distinct"]), (&"город".into(), &4.into()));
+    assert_eq!(column(0)["examples"].as_array().map(Vec::len), Some(3), "{stats}");
+    assert_eq!((&column(1)["name"], &column(1)["missing"]), (&"عمر".into(), &2.into()));
+    assert_eq!((&column(2)["name"], &column(2)["missing"]), (&"年齢".into(), &1.into()));
+    let shown = folder.ok("stats c.csv").stdout;
+    assert!(shown.contains("大阪府") && shown.contains("Żyrardów"), "{shown}");
+    folder.write("c.jsonl", "{\"都\":\"京\",\"label\":1}\n{\"都\":\"阪\",\"label\":0}\n");
+    assert_eq!(folder.json("stats c.jsonl --json")["columns"][0]["distinct"], 2);
 }

@@ -1,6 +1,8 @@
 //! Tables as people have them: dirty numbers, and the same table in several formats.
 
 use crate::common::Folder;
+use flate2::{Compression, write::GzEncoder};
+use std::io::Write;
 
 /// A table of two hundred rows with numbers that are not known, and the same as JSON Lines.
 fn table() -> (String, String) {
@@ -24,7 +26,7 @@ fn dirty_numbers_count_as_missing_and_a_warning_says_where() {
     let (csv, jsonl) = table();
     let folder = Folder::with("t.csv", &csv);
     folder.write("t.jsonl", &jsonl);
-    let warning = "20 cells of the number column 'age' are no numbers and count as missing; the first is 'unknown' in line 5, column 1";
+    let warning = "20 cells of the number column 'age' are not numbers and count as missing; the first is 'unknown' in line 5, column 1";
     for line in
         ["train t.csv -o m", "train t.csv -o m2", "stats t.csv", "predict m t.csv", "evaluate m t.csv"]
     {
@@ -138,4 +140,94 @@ fn a_table_with_a_column_of_text_can_be_learnt_and_stats_shows_its_columns() {
     );
     let told = folder.ok("train t.csv --categorical text -o m").stderr;
     assert!(told.contains("2 categories (text, city)"), "{told}");
+}
+
+#[test]
+fn predictions_are_the_same_in_csv_and_json_lines_where_columns_were_dropped() {
+    let (mut csv, mut jsonl) = ("id,uid,said,age,won\n".to_string(), String::new());
+    let words = ["free", "entry", "call", "now", "home", "soon", "win", "later"];
+    for i in 0..120usize {
+        let said: Vec<&str> = (0..5).map(|k| words[(i * 7 + k * k * (i % 5 + 1)) % 8]).collect();
+        let (said, age, won) = (said.join(" "), i * 37 % 60, i % 3 == 0);
+        let python = if won { "True" } else { "False" };
+        csv += &format!("{i},u{i},{said},{age},{python}\n");
+        jsonl +=
+            &format!("{{\"id\":{i},\"uid\":\"u{i}\",\"said\":\"{said}\",\"age\":{age},\"won\":{won}}}\n");
+    }
+    let folder = Folder::with("t.csv", &csv);
+    folder.write("t.jsonl", &jsonl);
+    folder.write("one.jsonl", jsonl.lines().nth(7).unwrap_or_default());
+    for flags in ["", "--hash-bits 10", "--l1 0.001 --solver newton"] {
+        folder.ok(&format!("train t.csv --target won --drop id,uid {flags} -o m"));
+        let expected = folder.ok("predict m t.csv --strict").stdout;
+        assert_eq!(folder.ok("predict m t.jsonl --strict").stdout, expected, "{flags}");
+        let alone = folder.ok("predict m one.jsonl --strict").stdout;
+        assert_eq!(alone.lines().next(), expected.lines().nth(7), "{flags}: a row alone");
+        let evaluated = |file: &str| folder.json(&format!("evaluate m {file} --json"));
+        assert_eq!(evaluated("t.jsonl"), evaluated("t.csv"), "{flags}: True in CSV is true in JSON");
+        folder.ok(&format!("train t.csv --target won --drop id,uid {flags} --class-weight True=2 -o m"));
+    }
+}
+
+#[test]
+fn a_json_array_is_read_as_json_lines_are() {
+    let (_, jsonl) = table();
+    let folder = Folder::with("lines.jsonl", &jsonl);
+    let rows: Vec<&str> = jsonl.lines().collect();
+    let one_line = format!("[{}]", rows.join(","));
+    let pretty =
+        format!("[\n  {}\n]\n", rows.join(",\n  ").replace(",\"", ",\n    \"").replace('}', "\n  }"));
+    folder.write("pretty.json", &pretty);
+    folder.write("one_line.json", &one_line);
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(one_line.as_bytes()).expect("memory");
+    let packed = gzip.finish().expect("memory");
+    folder.write("packed.json.gz", &packed);
+    let train = "--solver newton --l1 0 --l2 0.01 --quiet";
+    folder.ok(&format!("train lines.jsonl {train} -o m"));
+    let expected = (folder.read("m"), folder.ok("predict m lines.jsonl --columns city").stdout);
+    for file in ["pretty.json", "one_line.json", "packed.json.gz"] {
+        for way in ["", "--cache off", "--memory 1G"] {
+            folder.ok(&format!("train {file} {train} {way} -o m2"));
+            assert!(folder.read("m2") == expected.0, "{file} {way}");
+        }
+        assert_eq!(folder.ok(&format!("predict m {file} --columns city")).stdout, expected.1, "{file}");
+        folder.ok(&format!("stats {file}"));
+        folder.ok(&format!("convert {file} out.jsonl --quiet"));
+    }
+    for input in [pretty.as_bytes(), one_line.as_bytes(), &packed] {
+        let piped = folder.run_on(input, &format!("train - {train} -o m2"));
+        assert_eq!(piped.code, 0, "{}", piped.stderr);
+        assert!(folder.read("m2") == expected.0);
+    }
+    for (text, told) in [
+        ("[\n {\"a\": 1, \"y\": 0},\n {\n  \"a\": oops, \"y\": 1}\n]", "bad.json:3:"),
+        ("[{\"a\": 1, \"y\": 0}, {\"a\": 2, \"y\": 1},]", "bad.json:3:1: the line is no JSON object"),
+        ("[{\"a\": 1, \"y\": 0} {\"a\": 2, \"y\": 1}]", "something follows the object"),
+        ("[{\"a\": 1, \"y\": 0}, {\"a\": 2, \"y\": 1}", "the JSON array is not closed"),
+        ("[{\"a\": 1, \"y\": 0}] {\"a\": 2, \"y\": 1}", "the line is no JSON object"),
+        ("[]", "there are no rows in it"),
+    ] {
+        folder.write("bad.json", text);
+        folder.refuses("train bad.json", 1, &[told]);
+    }
+}
+
+#[test]
+fn a_word_in_a_number_column_is_the_same_error_in_csv_and_in_json_lines() {
+    let row = |i: usize| format!("{},{},{}\n", i % 7, i % 5, ["no", "yes"][usize::from(i % 7 > 3)]);
+    let folder = Folder::with("t.csv", "a,b,y\n".to_string() + &(0..60).map(row).collect::<String>());
+    folder.ok("train t.csv -o m --l1 0.001");
+    folder.write("new.csv", "a,b,y\n1,2,no\n3,foo,yes\n");
+    folder.write("new.jsonl", "{\"a\":1,\"b\":2,\"y\":\"no\"}\n{\"a\":3,\"b\":\"foo\",\"y\":\"yes\"}\n");
+    for verb in ["predict", "evaluate"] {
+        for (file, place) in [("new.csv", "new.csv:3:3"), ("new.jsonl", "new.jsonl:2:12")] {
+            let parts = [place, "'foo' in the number column 'b' is not a finite number", "--categorical b"];
+            folder.refuses(&format!("{verb} m {file}"), 1, &parts);
+        }
+    }
+    // Words that stand for a missing number are none of them errors.
+    folder.write("new.jsonl", "{\"a\":1,\"b\":\"n/a\",\"y\":\"no\"}\n{\"a\":3,\"b\":\"2\",\"y\":\"yes\"}\n");
+    let told = folder.ok("predict m new.jsonl").stderr;
+    assert!(told.contains("the first is 'n/a' in line 1, column 12"), "{told}");
 }

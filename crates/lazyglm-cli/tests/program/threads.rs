@@ -95,3 +95,14 @@ fn predictions_come_in_the_order_of_the_file_on_any_number_of_threads() {
     assert!(printed.all(|output| Some(&output) == first.as_ref()));
     assert_eq!(first.map(|output| output.lines().count()), Some(90_000));
 }
+
+#[test]
+fn predictions_metrics_and_certificates_are_the_same_on_any_number_of_threads() {
+    let folder = Folder::with("data.svm", text(&classes(60_000, 99, 1)));
+    folder.ok("train data.svm -o m --l1 1e-3 --quiet --cache off");
+    for line in ["predict m data.svm", "evaluate m data.svm --bootstrap 10", "certify m data.svm"] {
+        let on = |threads: u32| folder.ok(&format!("{line} --quiet --threads {threads}")).stdout;
+        assert!(on(1) == on(8), "{line}");
+        folder.refuses(&format!("{line} -j 0"), 2, &["--threads"]);
+    }
+}

@@ -4,7 +4,7 @@ use crate::common::{Dice, Folder};
 use std::fmt::Write;
 
 /// Rows with labels whose frequency falls, and one word per label that comes with it `sure` times in ten.
-fn made(rows: usize, labels: u64, sure: u64, seed: u64) -> String {
+pub fn made(rows: usize, labels: u64, sure: u64, seed: u64) -> String {
     let (mut dice, mut text) = (Dice(seed), String::new());
     for _ in 0..rows {
         let mut own: Vec<u64> =

@@ -108,7 +108,7 @@ fn wrong_grids_and_folds_are_refused_with_a_next_step() {
         ("--l1 0..1:5", "0 < LOW < HIGH"),
         ("--eta0 0", "invalid --eta0 '0': expected numbers above 0"),
         ("--folds 500", "invalid --folds '500': expected at most 400"),
-        ("--folds 1", "1 is not in 2..=65535"),
+        ("--folds 1", "expected a whole number from 2 to 65535"),
         ("--folds 3 --validation held.svm", "cannot be used with"),
         ("--update dense", "--update has no meaning here"),
         ("--early-stop 2 --validation held.svm", "--early-stop has no meaning here"),

@@ -18,7 +18,7 @@ const OVERFIT: &str =
     "train train.svm --l1 0 --l2 0 --schedule constant --eta0 2 --precision f64 --quiet --json";
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 #[test]

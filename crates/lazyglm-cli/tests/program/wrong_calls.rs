@@ -33,6 +33,9 @@ fn a_typo_in_any_loss_or_schedule_gets_the_nearest_name() {
     }
     folder.refuses("train data.svm --loss atuo", 2, &["did you mean 'auto'?"]);
     folder.refuses("train data.svm --loss xyzzy", 2, &["logistic", "poisson", "auto"]);
+    for name in ["absolute_error", "mae", "l1"] {
+        folder.refuses(&format!("train data.svm --loss {name}"), 2, &["did you mean 'absolute'?"]);
+    }
 }
 
 #[test]
@@ -175,4 +178,57 @@ fn an_error_is_one_line_and_its_hint_another() {
     assert!(lines[1].starts_with("help: use --solver auto or --solver sgd, or "), "{told}");
     let told = folder.run("train a.svm --eta0 x").stderr;
     assert_eq!(told, "error: invalid --eta0 'x': expected a number above 0, or 'auto'\n");
+}
+
+#[test]
+fn what_the_parser_of_arguments_refuses_is_an_error_and_a_hint() {
+    let folder = Folder::new();
+    for (line, what, hint) in [
+        ("train", "missing argument: <DATA>", "`lazyglm train --help` describes the arguments"),
+        ("trian x", "there is no verb 'trian'", "did you mean 'train'?"),
+        ("zzz", "there is no verb 'zzz'", "`lazyglm --help` lists the verbs"),
+        ("train x --los hinge", "there is no argument '--los'", "did you mean '--loss'?"),
+        (
+            "train x --folds 3",
+            "there is no argument '--folds'",
+            "--folds is an argument of `lazyglm tune` and of `lazyglm path`",
+        ),
+        ("train x y", "unexpected argument 'y'", "`lazyglm train --help` describes the arguments"),
+        (
+            "train x --seed y",
+            "invalid --seed 'y': expected a whole number",
+            "`lazyglm train --help` describes the arguments",
+        ),
+        (
+            "train x --threads 0",
+            "invalid --threads '0': expected a whole number from 1 to 1024",
+            "`lazyglm train --help` describes the arguments",
+        ),
+        (
+            "train x --order shufled",
+            "invalid --order 'shufled': expected one of shuffled, sequential",
+            "did you mean 'shuffled'?",
+        ),
+        ("train x --l1", "--l1 needs a value", "`lazyglm train --help` describes the arguments"),
+        (
+            "train x --multilabel --multiclass ovr",
+            "--multilabel cannot be used with --multiclass",
+            "leave one of them out",
+        ),
+        ("train x --quiet --quiet", "--quiet is given twice", "give it once"),
+        (
+            "train x --memory 3",
+            "invalid --memory '3': expected at least 1M, with its unit, as in 2G or 500M",
+            "`lazyglm train --help` describes the arguments",
+        ),
+    ] {
+        let output = folder.run(line);
+        assert_eq!(output.code, 2, "{line}");
+        assert_eq!(output.stderr, format!("error: {what}\nhelp: {hint}\n"), "{line}");
+    }
+    let solver = folder.run("train x --solver newtn").stderr;
+    assert!(
+        solver.starts_with("error: there is no solver 'newtn'\nhelp: did you mean 'newton'?"),
+        "{solver}"
+    );
 }

@@ -2,7 +2,7 @@
 //! from 0.
 
 use crate::data::feature_ids::FeatureIds;
-use crate::data::format::{FoundIndex, Parsed, Span};
+use crate::data::format::{FormatSpec, FoundIndex, Parsed, Span};
 use crate::data::rows::Rows;
 use crate::data::scaling::Scaling;
 use crate::util::error::{Error, Place, Result};
@@ -101,6 +101,17 @@ impl Declared {
 }
 
 impl Features {
+    /// For each column, whether it is a term of one of these columns of a table. `None` if features have no names.
+    pub(crate) fn terms_of(&self, recipe: &FormatSpec, columns: &[String]) -> Option<Vec<bool>> {
+        let is_term = |column: usize| {
+            let name = self.name(column);
+            let space = recipe.namespace(&name);
+            *space != *name && columns.iter().any(|column| *column == *space)
+        };
+        let named = matches!(*self.naming, FeatureIds::Words(_)) && !columns.is_empty();
+        named.then(|| (0..self.columns()).map(is_term).collect())
+    }
+
     /// One column per feature, for the features `base`, `base` + 1, …
     ///
     /// ```

@@ -126,6 +126,20 @@ impl Labels {
         }
     }
 
+    /// Writes booleans as `true` and `false` if all targets are booleans, so that they are the same classes in every
+    /// format: Python writes `True` and R writes `TRUE`.
+    pub(crate) fn unify_booleans(&mut self) {
+        if let Labels::Words { codes, words, .. } = self
+            && words.iter().any(|word| !word.is_empty() && boolean(word).is_none_or(|yes| word != yes))
+            && words.iter().all(|word| word.is_empty() || boolean(word).is_some())
+        {
+            let (codes, words) = (std::mem::take(codes), std::mem::take(words));
+            *self = Labels::to_words(&[]);
+            let spelt: Vec<&str> = words.iter().map(|word| boolean(word).unwrap_or_default()).collect();
+            codes.iter().for_each(|&code| self.push_word(spelt[code as usize]));
+        }
+    }
+
     /// Builds targets from word numbers and the list of words.
     pub(crate) fn of_words(numbers: &[u32], list: &Vocabulary) -> Labels {
         let mut local = vec![u32::MAX; list.len()];
@@ -252,4 +266,18 @@ fn canonical(text: &[u8]) -> String {
         Some(number) => (number + 0.0).to_string(),
         None => String::from_utf8_lossy(text).into_owned(),
     }
+}
+
+/// The boolean that a word means, as it is spelt in classes: `true` or `false`.
+pub(crate) fn boolean(word: &str) -> Option<&'static str> {
+    match word {
+        "true" | "True" | "TRUE" => Some("true"),
+        "false" | "False" | "FALSE" => Some("false"),
+        _ => None,
+    }
+}
+
+/// Whether a target is of this class: the same name, or the same boolean in another spelling.
+pub(crate) fn is_of_class(target: &str, class: &str) -> bool {
+    target == class || boolean(target).is_some_and(|yes| boolean(class) == Some(yes))
 }

@@ -1,9 +1,9 @@
 //! An open input file: its bytes, and how to parse rows from them.
 
-use crate::data::bytes::{Block, ByteSource, LONGEST};
+use crate::data::bytes::{Block, ByteSource, LONGEST, Spool, is_array, is_stream};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{
-    self, Copied, FormatSpec, Interact, Norm, Opening, Parsed, Parser, ReadOptions, Text,
+    self, ANY, Copied, FormatSpec, Interact, Norm, Opening, Parsed, Parser, ReadOptions, Text,
 };
 use crate::data::reader::{self, ParseBlock, Pipeline};
 use crate::util::error::{Error, Place, Result, excerpt};
@@ -26,9 +26,9 @@ pub struct ReadConfig {
     /// Base-2 logarithm of the number of hash buckets for names, or `None` without hashing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash_bits: Option<u32>,
-    /// Pairs of namespaces or columns whose features are multiplied.
+    /// Two or three namespaces or columns whose features are multiplied. `:` is any other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub interact: Vec<[String; 2]>,
+    pub interact: Vec<Vec<String>>,
 }
 
 /// An open file whose format is known.
@@ -42,13 +42,15 @@ pub(crate) struct Input {
     pub threads: usize,
     header: u64, // number of header lines
     copied: Copied,
+    spool: Option<Spool>, // the bytes of a stream that is read from any place
 }
 
 impl ReadConfig {
     /// Rejects options that these data do not support: interactions of absent namespaces, and idf of hash
     /// buckets.
     pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
-        if let (FormatSpec::Text(Text { idf: true, .. }), Some(_)) = (&self.recipe, self.hash_bits) {
+        let has_idf = self.idf().is_some() || !self.recipe.text_columns(true).is_empty();
+        if has_idf && self.hash_bits.is_some() {
             let what = format!("idf=yes needs to know the words, and {} forgets them", Parameter::HashBits);
             return Err(Error::call(
                 what,
@@ -56,7 +58,7 @@ impl ReadConfig {
             ));
         }
         let FeatureIds::Words(words) = naming else { return Ok(()) };
-        for space in self.interact.iter().flatten() {
+        for space in self.interact.iter().flatten().filter(|space| *space != ANY) {
             if !words.iter().any(|name| *self.recipe.namespace(name) == **space) {
                 let mut known: Vec<_> = words.iter().map(|name| self.recipe.namespace(name)).collect();
                 known.sort_unstable();
@@ -136,6 +138,14 @@ impl Input {
     ) -> Result<Input> {
         let mut source = ByteSource::open(path)?;
         source.refuse_longer(longest);
+        let opening =
+            Opening { first: source.first()?, file: path, asked, known: known.map(|known| &known.recipe) };
+        if format::is_json(&opening) && is_array(opening.first) {
+            source.read_json_array()?;
+        }
+        let is_columnar =
+            cfg!(feature = "parquet") && is_stream(path) && format::is_columnar(source.first()?);
+        let spool = is_columnar.then(|| source.save()).transpose()?;
         read_ahead(&mut source, path, asked, known, longest)?;
         let first = source.first()?;
         if first.starts_with(CACHE) {
@@ -165,6 +175,7 @@ impl Input {
             threads: usize::MAX,
             header: lines,
             copied,
+            spool,
         })
     }
 
@@ -178,6 +189,7 @@ impl Input {
             threads,
             header,
             copied,
+            spool: _spool, // until all rows were read
         } = self;
         let (recipe, file, copied) = (&recipe, file.as_path(), &copied);
         if recipe.reads_files() {

@@ -29,10 +29,11 @@ impl SampleWeights {
     /// let file = std::env::temp_dir().join("lazyglm-doc-bad-weights.txt");
     /// std::fs::write(&file, "1\n-2\n").unwrap();
     /// let error = SampleWeights::read(&file).unwrap_err();
-    /// assert!(error.to_string().contains(":2:1: '-2' is no weight"));
+    /// assert!(error.to_string().contains(":2:1: '-2' is not a weight"));
     /// ```
     pub fn read(path: &Path) -> Result<SampleWeights> {
-        let values = numbers(path, |weight| weight >= 0.0, "no weight", "give one number from 0 up a line")?;
+        let values =
+            numbers(path, |weight| weight >= 0.0, "not a weight", "give one number per line, 0 or above")?;
         Ok(SampleWeights { values, file: path.to_path_buf() })
     }
 

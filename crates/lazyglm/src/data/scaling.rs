@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! log     xᵢⱼ ← 1 + ln xᵢⱼ                                                     --scale tfidf, but not of text
-//! idf     xᵢⱼ ← xᵢⱼ·(ln((1 + n)/(1 + dfⱼ)) + 1), dfⱼ: number of rows with j    --scale tfidf, text with idf=yes
+//! idf     xᵢⱼ ← xᵢⱼ·(ln((1 + n)/(1 + dfⱼ)) + 1), dfⱼ: number of rows with j    --scale tfidf, text with idf=yes; in a table,
+//!                                                                              the terms of its columns of text alone
 //! norm    xᵢ ← xᵢ/‖xᵢ‖                                                         --scale tfidf, text with idf=yes,norm=l2
 //! maxabs  xᵢⱼ ← xᵢⱼ/maxᵢ|xᵢⱼ|                                                  --scale maxabs
 //! std     xᵢⱼ ← xᵢⱼ/σⱼ, σⱼ² = mean x² − (mean x)², zeros included               --scale std
@@ -82,15 +83,21 @@ pub(crate) struct Scaling {
 
 impl Scaling {
     /// Finds the scaling of some rows that were read in this way; `columns` gives the statistics of their columns after a scaling.
+    /// `terms` tells the columns that are terms of a table's columns of text with idf.
     pub(crate) fn find(
         reading: &ReadConfig,
         scale: Scale,
+        terms: Option<Vec<bool>>,
         mut columns: impl FnMut(&Scaling) -> Result<Columns>,
     ) -> Result<Scaling> {
         let (tf_idf, idf) = (scale == Scale::TfIdf, reading.idf());
         let mut scaling = Scaling { norm: tf_idf || idf == Some(true), ..Scaling::default() };
         if tf_idf || idf.is_some() {
             scaling.idf = Some(columns(&Scaling::default())?.idf());
+        } else if let Some(terms) = terms {
+            let mut idf = columns(&Scaling::default())?.idf();
+            idf.iter_mut().zip(terms).filter(|(_, is_term)| !is_term).for_each(|(idf, _)| *idf = 1.0);
+            scaling.idf = Some(idf);
         }
         scaling.log = tf_idf && !reading.is_text(); // text has an option of its own for that
         if matches!(scale, Scale::MaxAbs | Scale::Std) {

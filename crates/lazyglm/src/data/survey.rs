@@ -2,7 +2,7 @@
 
 use crate::data::cache::Cache;
 use crate::data::feature_ids::FeatureIds;
-use crate::data::labels::Labels;
+use crate::data::labels::{Labels, boolean};
 use crate::data::loader;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
@@ -79,6 +79,13 @@ impl Survey {
         for (y, count, weight) in numbers.sums.into_values() {
             let sum = words.entry(y.to_string()).or_default();
             *sum = (sum.0 + count, sum.1 + weight);
+        }
+        if words.keys().all(|word| boolean(word).is_some()) {
+            let spelt = std::mem::take(&mut words).into_iter();
+            for (word, (count, weight)) in spelt {
+                let sum = words.entry(boolean(&word).unwrap_or_default().to_string()).or_default();
+                *sum = (sum.0 + count, sum.1 + weight);
+            }
         }
         for (word, (count, weight)) in words {
             let odd = |what| Error::data(Place::file(file), what, "give targets that are words or numbers");

@@ -1,6 +1,6 @@
 //! A model made of a matrix of coefficients, as other libraries have it.
 
-use super::{Counting, Model, Seen, Training, Words};
+use super::{Counting, Model, Seen, TfIdf, Training, Words};
 use crate::data::read_config::ReadConfig;
 use crate::data::vocabulary::Vocabulary;
 use crate::problem::heads::{HeadKind, Heads};
@@ -24,6 +24,8 @@ pub struct Coefficients<'a> {
     pub names: Option<&'a [String]>,
     /// The index of the first feature, 0 or 1.
     pub index_base: u32,
+    /// If the weights are those of tf-idf values: whether a count x becomes 1 + ln x, and the idf of each feature.
+    pub tf_idf: Option<(bool, &'a [f64])>,
 }
 
 impl Coefficients<'_> {
@@ -34,6 +36,9 @@ impl Coefficients<'_> {
         let finite = weights.iter().chain(biases).all(|w| w.is_finite());
         if !finite || weights.len() != heads * columns {
             return Err(Error::call("there are weights that are not finite", "train the model again"));
+        }
+        if self.tf_idf.is_some_and(|(_, idf)| idf.len() != columns) {
+            return Err(Error::call("there are features without an idf", "train the model again"));
         }
         let last = columns as u64 + u64::from(index_base);
         if columns == 0 || last > 1 << 32 {
@@ -56,11 +61,14 @@ impl Coefficients<'_> {
                 (None, features, vec![(index_base, (last - 1) as u32)])
             }
             Some(names) => {
-                let zero = (0..columns).filter(|j| !is_alive(j));
+                let zero: Vec<usize> = (0..columns).filter(|j| !is_alive(j)).collect();
+                let (others, of_others) = Words::marked(&zero, |j| names[j].as_str());
                 let words = Words {
                     names: alive.iter().map(|&j| names[j].as_str()).collect::<Vocabulary>(),
-                    others: Words::marks(zero.map(|j| names[j].as_str())),
-                    idf: None,
+                    others,
+                    idf: self.tf_idf.map(|(_, idf)| {
+                        [&alive, &of_others].map(|all| all.iter().map(|&j| idf[j]).collect())
+                    }),
                 };
                 let count = alive.len() as u32;
                 (Some(words), (0..count).collect(), (count > 0).then(|| (0, count - 1)).into_iter().collect())
@@ -73,7 +81,10 @@ impl Coefficients<'_> {
             bias: if heads.is_some() { 0.0 } else { biases[0] },
             classes,
             heads,
-            tf_idf: None,
+            tf_idf: self.tf_idf.filter(|(log, _)| *log || self.names.is_none()).map(|(log, idf)| TfIdf {
+                log,
+                idf: if self.names.is_none() { idf.to_vec() } else { Vec::new() },
+            }),
             seen: Seen { runs },
             words,
             reading,

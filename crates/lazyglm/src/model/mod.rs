@@ -7,6 +7,7 @@ mod predict;
 pub mod report;
 pub mod scorer;
 mod seen;
+mod summation;
 mod tf_idf;
 pub mod trained;
 mod training;

@@ -5,10 +5,10 @@ use crate::data::format::Parsed;
 use crate::data::rows::RowsRef;
 use crate::data::scaling::log_count;
 use crate::model::Model;
+use crate::model::summation::{SortedRow, sum};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// A model prepared for scoring.
 ///
@@ -28,6 +28,8 @@ pub struct Scorer<'a> {
     ids: Ids,        // the meaning of the current rows' ids
     idf: Vec<f64>,   // the idf per index of the table or, without a table, per feature in `seen`
     seen: Vec<u32>,  // with tf-idf by index but without a table: the features that occurred, ascending
+    products: Vec<f64>, // of weights and values of a row
+    row: SortedRow,  // the values of a row in the order of summation
     unseen: Option<String>, // the first feature that did not occur in training
     unseen_values: u64,
 }
@@ -37,8 +39,8 @@ enum Ids {
     Indices,
     /// Ids are indices to be hashed into this many bits.
     Hashed(u32),
-    /// Ids are numbers of names. Holds the entry of each name and, with tf-idf, the idf of each.
-    Names(Vec<f64>, Option<Vec<f64>>),
+    /// Ids are numbers of names. Holds the entry of each name, its place in the model and, with tf-idf, its idf.
+    Names { held: Vec<f64>, places: Vec<u32>, idf: Option<Vec<f64>> },
     /// Ids are numbers of names in these buckets, whose values are added before they become tf-idf.
     Buckets(Vec<usize>),
 }
@@ -80,7 +82,18 @@ impl<'a> Scorer<'a> {
             }
         }
         let (idf, seen) = by_index(model, table.len());
-        Scorer { model, held, table, idf, seen, ids: Ids::Indices, unseen: None, unseen_values: 0 }
+        Scorer {
+            model,
+            held,
+            table,
+            idf,
+            seen,
+            ids: Ids::Indices,
+            products: Vec::new(),
+            row: SortedRow::default(),
+            unseen: None,
+            unseen_values: 0,
+        }
     }
 
     /// The idf of a feature that occurred in training, if the model has tf-idf by index.
@@ -129,25 +142,27 @@ impl<'a> Scorer<'a> {
                     names.iter().map(|name| bucket(name.as_bytes(), bits) as usize).collect();
                 match self.model.tf_idf {
                     Some(_) => Ids::Buckets(buckets),
-                    None => Ids::Names(buckets.into_iter().map(|bucket| self.entry(bucket)).collect(), None),
+                    None => {
+                        let places = buckets.iter().map(|&bucket| bucket as u32).collect();
+                        let held = buckets.into_iter().map(|bucket| self.entry(bucket)).collect();
+                        Ids::Names { held, places, idf: None }
+                    }
                 }
             }
             (Some(words), _, Some(names)) => {
-                let held = |name| match words.names.find(name) {
-                    Some(k) => self.held[k as usize],
-                    None if words.contains(name) => 0.0,
-                    None => f64::NAN,
-                };
-                let idf = words
-                    .idf
-                    .is_some()
-                    .then(|| names.iter().map(|name| words.idf(name).unwrap_or(0.0)).collect());
-                Ids::Names(names.iter().map(held).collect(), idf)
+                let places: Vec<Option<usize>> = names.iter().map(|name| words.place(name)).collect();
+                let held = |place: usize| self.held.get(place).copied().unwrap_or(0.0);
+                let idf = |place: &Option<usize>| place.and_then(|place| words.idf_at(place)).unwrap_or(0.0);
+                Ids::Names {
+                    held: places.iter().map(|place| place.map_or(f64::NAN, held)).collect(),
+                    idf: words.idf.as_ref().map(|_| places.iter().map(idf).collect()),
+                    places: places.iter().map(|place| place.map_or(u32::MAX, |place| place as u32)).collect(),
+                }
             }
             (Some(_), _, None) => return Err(mismatch("features by name, and these data by number")),
             (None, None, Some(_)) => return Err(mismatch("features by number, and these data by name")),
         };
-        if let (Ids::Names(held, _), Some(names), None) = (&self.ids, &block.names, &self.unseen) {
+        if let (Ids::Names { held, .. }, Some(names), None) = (&self.ids, &block.names, &self.unseen) {
             let first = held.iter().position(|held| held.is_nan());
             self.unseen = first.map(|id| names.name(id as u32).to_string());
         }
@@ -170,12 +185,20 @@ impl<'a> Scorer<'a> {
     /// assert_eq!(Scorer::new(&model).score(rows.borrow(), 0), 20.5);
     /// ```
     pub fn score(&mut self, rows: RowsRef, i: usize) -> f64 {
-        let (mut score, mut sum) = (self.model.bias, 0.0);
+        if let Ids::Names { held, idf: None, .. } = &self.ids {
+            self.products.clear();
+            rows.for_each(i, |id, x| match held[id] {
+                held if held.is_nan() => self.unseen_values += 1,
+                held => self.products.push(held * x),
+            });
+            return self.model.bias + sum(&self.products);
+        }
+        let (mut score, mut normed_sum) = (self.model.bias, 0.0);
         let length = self.walk(rows, i, |weight, x, normed| match normed {
-            true => sum += weight * x,
+            true => normed_sum += weight * x,
             false => score += weight * x,
         });
-        score + length.map_or(0.0, |length| sum / length)
+        score + length.map_or(0.0, |length| normed_sum / length)
     }
 
     /// Replaces `scores` by the scores of all heads for row `i`.
@@ -234,6 +257,9 @@ impl<'a> Scorer<'a> {
 
     /// Calls `see` with the entry and the value of each feature of a row, and whether to divide values by the
     /// row's norm. Returns the norm in that case.
+    ///
+    /// The order is that of the model, whatever the order of names in a block, so that a row has the same score alone, among
+    /// other rows and in every format.
     fn walk(&mut self, rows: RowsRef, i: usize, mut see: impl FnMut(f64, f64, bool)) -> Option<f64> {
         let (mut unseen, mut count, mut square) = (None, 0, 0.0);
         let log = self.model.tf_idf.as_ref().is_some_and(|tf_idf| tf_idf.log);
@@ -250,24 +276,36 @@ impl<'a> Scorer<'a> {
             None => see(held, x, false),
         };
         let hashed = |id: usize, bits: u32| bucket(id.to_string().as_bytes(), bits) as usize;
-        let by_bucket = |bucket_of: &dyn Fn(usize) -> usize| {
-            let mut sums = BTreeMap::new();
-            rows.for_each(i, |id, x| *sums.entry(bucket_of(id)).or_insert(0.0) += x);
-            sums.into_iter().map(|(bucket, x)| (bucket, self.entry(bucket), self.idf(bucket), x))
+        let mut row = std::mem::take(&mut self.row);
+        row.clear();
+        let mut by_bucket = |bucket_of: &dyn Fn(usize) -> usize| {
+            rows.for_each(i, |id, x| row.push(bucket_of(id) as u32, 0.0, x, id));
+            row.sort();
+            for same in row.keys.chunk_by(|a, b| a >> 32 == b >> 32) {
+                let bucket = (same[0] >> 32) as usize;
+                let x = same.iter().fold(0.0, |sum, &key| sum + row.of(key).1);
+                one(bucket, self.entry(bucket), self.idf(bucket), x);
+            }
         };
         match &self.ids {
             Ids::Indices => rows.for_each(i, |id, x| one(id, self.entry(id), self.idf(id), x)),
-            Ids::Names(held, idf) => {
-                rows.for_each(i, |id, x| one(id, held[id], idf.as_ref().map(|idf| idf[id]), x));
+            Ids::Names { held, places, idf } => {
+                rows.for_each(i, |id, x| {
+                    if held[id] != 0.0 || idf.is_some() {
+                        row.push(places[id], held[id], x, id); // an entry of zero adds nothing
+                    }
+                });
+                row.sort();
+                for &key in &row.keys {
+                    let (held, x, id) = row.of(key);
+                    one(id, held, idf.as_ref().map(|idf| idf[id]), x);
+                }
             }
-            Ids::Hashed(bits) if self.model.tf_idf.is_some() => {
-                by_bucket(&|id| hashed(id, *bits)).for_each(|(id, held, idf, x)| one(id, held, idf, x));
-            }
+            Ids::Hashed(bits) if self.model.tf_idf.is_some() => by_bucket(&|id| hashed(id, *bits)),
             Ids::Hashed(bits) => rows.for_each(i, |id, x| one(id, self.entry(hashed(id, *bits)), None, x)),
-            Ids::Buckets(of_name) => {
-                by_bucket(&|id| of_name[id]).for_each(|(id, held, idf, x)| one(id, held, idf, x));
-            }
+            Ids::Buckets(of_name) => by_bucket(&|id| of_name[id]),
         }
+        self.row = row;
         if self.unseen.is_none() {
             self.unseen = unseen.map(|id| id.to_string());
         }

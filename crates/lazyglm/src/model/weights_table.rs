@@ -35,7 +35,7 @@ pub fn with_weights_of(model: &Model, file: &Path) -> Result<Model> {
         })?;
         let value = parse_number(weight.trim().as_bytes()).filter(|weight| weight.is_finite());
         let Some(weight) = value else {
-            return Err(Error::data(place(), format!("'{}' is no weight", excerpt(weight)), shape));
+            return Err(Error::data(place(), format!("'{}' is not a weight", excerpt(weight)), shape));
         };
         let again = match name {
             "(bias)" => std::mem::replace(&mut seen_bias, true),
@@ -66,7 +66,8 @@ fn of_indices(model: &Model, by_name: BTreeMap<&str, (f64, u64)>, file: &Path) -
     let mut pairs = Vec::new();
     for (name, (weight, line)) in by_name {
         let index: u32 = name.parse().map_err(|_| {
-            let what = format!("'{}' is no index, and the model knows its features by number", excerpt(name));
+            let what =
+                format!("'{}' is not an index, and the model knows its features by number", excerpt(name));
             Error::data(Place::file(file).line(line), what, "give the index of the feature, as in the data")
         })?;
         pairs.push((index, weight));
@@ -92,7 +93,8 @@ fn of_words<'a>(model: &Model, words: &Words, pairs: impl Iterator<Item = (&'a s
     others.extend(words.names.iter().enumerate().map(marked));
     others.sort_by_key(|(mark, _)| *mark);
     others.dedup_by_key(|(mark, _)| *mark);
-    let of_names = names.iter().map(|name| words.idf(name).unwrap_or(0.0)).collect();
+    let of_names =
+        names.iter().map(|name| words.place(name).and_then(|k| words.idf_at(k)).unwrap_or(0.0)).collect();
     let idf = words.idf.as_ref().map(|_| [of_names, others.iter().map(|(_, idf)| *idf).collect()]);
     let others = others.into_iter().map(|(mark, _)| mark).collect();
     let features = (0..names.len() as u32).collect();

@@ -28,19 +28,23 @@ impl Words {
     pub(super) fn of(names: &Features, all: &Vocabulary, features: &[u32]) -> Words {
         let (kept, others): (Vec<u32>, Vec<u32>) =
             (0..all.len() as u32).partition(|id| features.binary_search(id).is_ok());
-        let mut marks: Vec<(u64, u32)> =
-            others.iter().map(|&id| (XxHash3_64::oneshot(all.name(id).as_bytes()), id)).collect();
-        marks.sort_unstable();
-        marks.dedup_by_key(|(mark, _)| *mark);
+        let (marks, others) = Words::marked(&others, |id| all.name(id));
         let idf = names.scaling.idf.as_ref().filter(|_| names.scaling.norm);
         let idf = idf.map(|idf| |id: u32| names.column(id).map_or(1.0, |column| idf[column as usize]));
         Words {
             names: kept.iter().map(|&id| all.name(id)).collect(),
-            others: marks.iter().map(|(mark, _)| *mark).collect(),
-            idf: idf.map(|idf| {
-                [kept.iter().map(|&id| idf(id)).collect(), marks.iter().map(|(_, id)| idf(*id)).collect()]
-            }),
+            others: marks,
+            idf: idf.map(|idf| [&kept, &others].map(|ids| ids.iter().map(|&id| idf(id)).collect())),
         }
+    }
+
+    /// The hashes of the words of some ids, in ascending order, and the id of each.
+    pub(super) fn marked<'a, I: Copy + Ord>(ids: &[I], word: impl Fn(I) -> &'a str) -> (Vec<u64>, Vec<I>) {
+        let mark = |&id: &I| (XxHash3_64::oneshot(word(id).as_bytes()), id);
+        let mut marks: Vec<(u64, I)> = ids.iter().map(mark).collect();
+        marks.sort_unstable();
+        marks.dedup_by_key(|(mark, _)| *mark);
+        marks.into_iter().unzip()
     }
 
     /// The hashes of some words, in ascending order.
@@ -52,11 +56,17 @@ impl Words {
         marks
     }
 
-    /// The idf of a word that occurred in training, if rows are normalised after idf.
-    pub(crate) fn idf(&self, word: &str) -> Option<f64> {
-        let [of_names, of_others] = self.idf.as_ref()?;
+    /// The position of a word that occurred in training: first the words with a weight, then the others.
+    pub(crate) fn place(&self, word: &str) -> Option<usize> {
         let other = || self.others.binary_search(&XxHash3_64::oneshot(word.as_bytes())).ok();
-        self.names.find(word).map(|k| of_names[k as usize]).or_else(|| other().map(|k| of_others[k]))
+        self.names.find(word).map(|k| k as usize).or_else(|| Some(self.names.len() + other()?))
+    }
+
+    /// The idf of the word at this position, if rows are normalised after idf.
+    pub(crate) fn idf_at(&self, place: usize) -> Option<f64> {
+        let [of_names, of_others] = self.idf.as_ref()?;
+        let other = || of_others.get(place.checked_sub(self.names.len())?);
+        of_names.get(place).or_else(other).copied()
     }
 
     /// Whether a word occurred in training.

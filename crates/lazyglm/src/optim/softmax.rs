@@ -234,6 +234,7 @@ struct Score<'a, W, P, V, const L: usize> {
 
 impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Score<'_, W, P, V, L> {
     type Answer = ();
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn run(self) {
@@ -251,6 +252,7 @@ struct Step<'a, W, P, V, const L: usize> {
 
 impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Step<'_, W, P, V, L> {
     type Answer = ();
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn run(self) {

@@ -34,13 +34,8 @@ use crate::simd;
 use crate::util::error::Result as Checked;
 use crate::util::random::Random;
 use crate::util::state::{Fields, State as _};
-use rayon::prelude::*;
 use std::sync::Arc;
 use sums::Sums;
-
-/// Number of parts in which gradients are summed, each by one thread. The parts are added in order, so the
-/// bits do not depend on the number of threads.
-const PARTS: usize = 4;
 
 /// Parameters that are the same for all rows.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +85,7 @@ pub struct Svrg {
     epochs: u64,
     snapshot: SnapshotEvaluation,
     each: Option<Arc<Vec<OneWeight>>>, // penalty and bounds per weight, if they differ
+    lean: bool,                        // gradients are summed one part after the other
 }
 
 /// A weight with its state at the last touch.
@@ -151,7 +147,13 @@ impl Svrg {
                 gap: f64::INFINITY,
             },
             each: None,
+            lean: false,
         }
+    }
+
+    /// Sums gradients on one thread, with the same bits: two sums of all columns are in memory, instead of five.
+    pub fn in_little_memory(self) -> Svrg {
+        Svrg { lean: true, ..self }
     }
 
     /// Takes penalty factors and bounds per weight.
@@ -175,6 +177,11 @@ impl Svrg {
     /// The objective F at the last snapshot.
     pub fn objective(&self) -> f64 {
         self.snapshot.objective
+    }
+
+    /// The estimate of the relative duality gap at the last snapshot.
+    pub fn gap(&self) -> f64 {
+        self.snapshot.gap
     }
 
     /// The current value of a weight.
@@ -359,13 +366,7 @@ impl Learner for Svrg {
     fn look(&mut self, loss: &dyn Loss, pass: Pass) -> Checked<()> {
         self.settle();
         let mut all = Sums::new(self.states.len());
-        pass(&mut |examples| {
-            let of_part = examples.len().div_ceil(PARTS);
-            let part = |k: usize| (k * of_part).min(examples.len())..((k + 1) * of_part).min(examples.len());
-            let parts: Vec<Sums> =
-                (0..PARTS).into_par_iter().map(|k| Sums::of(self, loss, examples, part(k))).collect();
-            parts.into_iter().for_each(|sums| all.add(sums));
-        })?;
+        pass(&mut |examples| all.add_rows(self, loss, examples))?;
         if self.epochs == 0 {
             self.mean_length = all.lengths / all.rows.max(1) as f64;
             self.factor = self.options.step / (loss.curvature().unwrap_or(1.0) * self.mean_length);

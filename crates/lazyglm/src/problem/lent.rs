@@ -54,7 +54,15 @@ impl Lent<'_> {
             LentRows::Sorted(rows) => order.chunks(ROWS).try_for_each(|part| {
                 let (targets, weights, offsets) =
                     (TargetsRef::Numbers(self.targets), self.weights, self.offsets);
-                let seen = see(&Batch { rows, targets, weights, offsets, order: part, place: &place });
+                let seen = see(&Batch {
+                    rows,
+                    targets,
+                    weights,
+                    offsets,
+                    order: part,
+                    place: &place,
+                    number: &|i| i as u64,
+                });
                 (self.check)()?; // rather this error than what came of it
                 seen
             }),
@@ -68,13 +76,16 @@ impl Lent<'_> {
         while !order.is_empty() {
             let taken = window.fill(self, order, gather);
             (self.check)()?;
-            order = &order[taken..];
+            let shown;
+            (shown, order) = order.split_at(taken);
+            let number = |i: usize| u64::from(shown[i]);
             let rows =
                 RowsRef::new(&window.offsets, &window.ids, V::values_ref(&window.values), self.columns)?;
             let weights = self.weights.map(|_| &window.weights[..]);
             let offsets = self.offsets.map(|_| &window.shifts[..]);
             let targets = TargetsRef::Numbers(&window.targets);
-            see(&Batch { rows, targets, weights, offsets, order: &window.order, place: &place })?;
+            let order = &window.order;
+            see(&Batch { rows, targets, weights, offsets, order, place: &place, number: &number })?;
         }
         Ok(())
     }

@@ -124,6 +124,8 @@ pub struct Settings {
     pub bias: bool,
     /// Stop after this many epochs without a better validation loss, and return the best weights.
     pub early_stop: Option<u64>,
+    /// The relative decrease of the validation loss that `early_stop` counts as better. 0 counts any decrease.
+    pub least_gain: f64,
     /// Number of steps in the tables of [`UpdateName::Table`].
     pub table_budget: usize,
     /// Return the average of the weights over all steps except this many initial ones, instead of the last
@@ -267,6 +269,7 @@ impl Default for Settings {
             precision: Precision::F32,
             bias: true,
             early_stop: None,
+            least_gain: 0.0,
             table_budget: 1 << 17,
             average: None,
             runs: 1,

@@ -26,6 +26,8 @@ pub struct Batch<'a> {
     pub order: &'a [u32],
     /// The place in the file of a row.
     pub place: &'a dyn Fn(usize) -> Place,
+    /// The number of a row in the data, which is the same in every pass.
+    pub number: &'a dyn Fn(usize) -> u64,
 }
 
 impl<'a> Batch<'a> {
@@ -168,6 +170,7 @@ impl Task {
             offsets: self.data.offsets.as_deref(),
             order,
             place: &|i| self.data.place(i),
+            number: &|i| i as u64,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Training with a learning rate per weight: see [`crate::optim::adagrad`].
 
 use super::evaluate::{evaluate, lower_eta0};
-use super::holdout::{Holdout, One, sampled};
+use super::holdout::{Fitted, Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
 use super::units::Unit;
@@ -18,7 +18,7 @@ use std::time::Instant;
 const KINDS: usize = 4;
 
 /// Trains one model by AdaGrad, on rows in memory or on disk.
-pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+pub(super) fn train(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
     let settings = job.settings;
     let started = Instant::now();
     let scales = scales(job)?;
@@ -57,22 +57,23 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     if let Some(start) = &settings.start {
         model = model.starting_from(&start.weights, start.bias);
     }
-    averaged(job, candidate.eta, model.sampling_one_in(sampled(job.problem.rows())), started, watch)
+    let model = model.sampling_one_in(sampled(job.problem.rows()));
+    evaluate(job, candidate.eta, fit_average(job, candidate.eta, model, started, watch)?, None)
 }
 
 /// Trains the model, or the average of several runs in different row orders.
-pub(super) fn averaged<L: Learner + Clone + Send>(
+pub(super) fn fit_average<L: Learner + Clone + Send>(
     job: &Job,
     eta: f64,
     model: L,
     started: Instant,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<Trained> {
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<Fitted> {
     let (settings, validation) = (job.settings, job.validation);
     let model = RunAverage::of(model, settings.runs, settings.seed);
     let spent = started.elapsed().as_secs_f64();
     let rule = Holdout { settings, validation, slower: lower_eta0(eta), spent, watch };
-    evaluate(job, eta, rule.fit(&mut One::new(job.loss(), model), job.problem)?, None)
+    rule.fit(&mut One::new(job.loss(), model), job.problem)
 }
 
 /// Searches for the best kind of steps and learning rate on the first batch.

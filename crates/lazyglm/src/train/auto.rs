@@ -5,9 +5,9 @@
 //!                                    (penalty_search.rs), or FTRL-Proximal if its held-out loss is lower (ftrl_candidate.rs)
 //! rows in memory, loss with kinks    the optimum, by Newton's method on the dual; λ, if none is given, by held-out loss
 //!                                    of SGD, with all candidates as lanes; SGD if λ = 0 or the loss is zero without weights
-//! rows on disk, smooth loss          the optimum, if the columns that it needs fit into memory (out_of_core/); λ, if none is
-//!                                    given, by held-out loss on a sample of the rows
-//! rows on disk, else                 SGD, then the zero test (zero_test.rs)
+//! rows on disk, λ given              the optimum, if the columns that it needs fit into memory (out_of_core/), else SVRG; SGD
+//!                                    and the zero test (zero_test.rs) for a loss with kinks or of unbounded curvature
+//! rows on disk, no λ                 by the loss on rows held out on disk: an optimum, or FTRL-Proximal (out_of_core/penalty.rs)
 //! ```
 
 use super::fold;
@@ -40,7 +40,7 @@ pub(super) fn train(
     task: &Task,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     if task.loss.has_kinks() {
         return with_kinks(task, validation, settings, watch);
@@ -56,7 +56,7 @@ pub(super) fn train(
             newton::train(task, validation, &settings, watch)?
         }
         How::FtrlCandidate(follow) => {
-            stochastic::train(task, validation, &follow.settings(&settings), watch)?
+            stochastic::train(task, validation, &follow.settings(&settings, task.len()), watch)?
         }
     };
     trained.report.tried = tried;
@@ -69,7 +69,7 @@ fn with_kinks(
     task: &Task,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     let (warm, given) = (settings.start.is_some(), settings.start.clone());
     let mut settings = for_steps(settings, &*task.loss, task.pooled(), task.data.rows.columns());

@@ -7,7 +7,7 @@ use crate::eval::objective::{HeadsEvaluation, NullHeads, NullModel};
 use crate::problem::heads::Head;
 use crate::problem::penalty::ElasticNet;
 use crate::problem::source::Source;
-use crate::problem::task::Task;
+use crate::problem::task::{Sets, Targets, Task};
 use crate::util::checkpoint::Key;
 use crate::util::error::Result;
 use std::ops::Range;
@@ -19,7 +19,8 @@ pub(super) struct Fold {
     pub held: Task,
     pub nothing: Vec<Head>, // the best biases without weights
     pub minimiser: Minimiser,
-    limits: Option<[f64; 2]>, // of scores: the range of the targets learnt from
+    pub purpose: &'static str, // searches with other purposes have records of their own in a checkpoint
+    limits: Option<[f64; 2]>,  // of scores: the range of the targets learnt from
     key: OnceLock<Key>,
 }
 
@@ -39,10 +40,12 @@ impl Fold {
         }
         out.sort_unstable(); // in the order of memory
         learnt.sort_unstable();
-        let (learnt, held) = (task.select(&learnt), task.select(&out));
+        let learnt = task.select(&learnt);
+        let held = without_unseen(task.select(&out), &learnt)?;
         let nothing = null(&learnt, bias).heads;
         let limits = limits::of_scores(&learnt);
-        Some(Fold { learnt, held, nothing, minimiser: Minimiser::default(), limits, key: OnceLock::new() })
+        let (minimiser, purpose, key) = (Minimiser::default(), "penalty", OnceLock::new());
+        Some(Fold { learnt, held, nothing, minimiser, purpose, limits, key })
     }
 
     /// A hash of the training rows and of the held-out rows.
@@ -57,6 +60,31 @@ impl Fold {
     /// Evaluates heads on the held-out rows.
     pub fn judge(&self, heads: &[Head]) -> HoldoutScore {
         HoldoutScore::of(&self.held, heads, &self.nothing, self.limits)
+    }
+}
+
+/// Held-out rows without the labels that no training row has, and without the rows of such classes: their loss is large for every
+/// penalty, and would hide the differences. `None` if no row is left.
+fn without_unseen(mut held: Task, learnt: &Task) -> Option<Task> {
+    let Some(heads) = learnt.targets.heads() else { return Some(held) };
+    let counts = heads.sets.counts(heads.names.len());
+    let seen = |id: &u32| counts[*id as usize] > 0;
+    match &mut held.targets {
+        Targets::Labels { sets, .. } => {
+            let mut known = Sets::default();
+            (0..sets.len()).for_each(|i| known.push(sets.of(i).iter().copied().filter(seen)));
+            *sets = known;
+            Some(held)
+        }
+        Targets::Classes { sets, .. } => {
+            let rows: Vec<usize> = (0..sets.len()).filter(|&i| sets.of(i).iter().all(seen)).collect();
+            match rows.len() {
+                0 => None,
+                all if all == sets.len() => Some(held),
+                _ => Some(held.select(&rows)),
+            }
+        }
+        _ => Some(held),
     }
 }
 

@@ -1,17 +1,18 @@
 //! The second candidate of the penalty search: FTRL-Proximal with early stopping on held-out rows.
 //!
 //! The elastic net penalises every weight alike. Early-stopped steps with a learning rate per weight give rare features more
-//! influence, which often predicts text better. The search takes the best of three rates, from the rate that the
-//! learning-rate search finds downwards, and at that rate the best of three penalties. A run stops once the held-out loss
-//! has risen twice. The final model averages runs in several row orders: on few rows, a single run depends on which rows
-//! came last. On few rows, the average is also what chooses the penalty.
+//! influence, which often predicts text better. The search starts at the rate that the learning-rate search finds, and halves
+//! it while that clearly lowers the loss: a higher rate needs fewer epochs. At that rate it takes the best of three penalties.
+//! A run stops once an epoch lowers the held-out loss by little. The final model averages runs in several row orders: on few
+//! rows, a single run depends on which rows came last. On few rows, the average is also what chooses the penalty.
 
 use super::fold::{Fold, digits};
+use super::ftrl;
 use super::holdout_score::HoldoutScore;
-use super::stochastic;
+use super::job::Job;
+use super::penalty_search::{FEW_ROWS, raised};
 use super::units::once;
 use crate::model::report::Tried;
-use crate::problem::heads::Head;
 use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
@@ -20,15 +21,21 @@ use rayon::prelude::*;
 use std::time::Instant;
 
 /// The penalties on the middle ray, in the units of penalty_search.rs: weak, since early stopping is most of the regularisation.
-const SHARES: [f64; 3] = [1e-3, 1e-4, 1e-5];
+pub(super) const SHARES: [f64; 3] = [1e-3, 1e-4, 1e-5];
 /// The learning rates, as multiples of the rate that the search finds.
 const RATES: [f64; 3] = [1.0, 0.5, 0.25];
-/// The largest number of epochs, and the number of epochs without a gain that ends a run.
+/// Relative decrease of the held-out loss that is worth half the rate.
+const RATE_SLACK: f64 = 3e-3;
+/// The largest number of epochs, the relative decrease of the held-out loss that is a gain, and the number of epochs without a
+/// gain that ends a run.
 const EPOCHS: u64 = 16;
-const PATIENCE: u64 = 2;
+const GAIN: f64 = 2e-3;
+const PATIENCE: u64 = 1;
 
-/// Number of runs that the model averages.
-const RUNS: u64 = 4;
+/// Number of runs that the model averages: more on few rows, where a run depends more on which rows came last.
+fn runs(rows: usize) -> u64 {
+    if rows <= FEW_ROWS { 4 } else { 2 }
+}
 
 /// The best FTRL-Proximal run of the search.
 #[derive(Clone, Debug)]
@@ -43,8 +50,8 @@ pub(super) struct FtrlCandidate {
 }
 
 impl FtrlCandidate {
-    /// The settings for a run on all rows.
-    pub fn settings(&self, settings: &Settings) -> Settings {
+    /// The settings for a run on all rows, of which there are so many.
+    pub fn settings(&self, settings: &Settings, rows: usize) -> Settings {
         let solver = Solver::Ftrl;
         let (penalty, eta0, epochs) = (self.penalty, Some(self.eta), self.epochs);
         Settings {
@@ -52,7 +59,7 @@ impl FtrlCandidate {
             solver,
             eta0,
             epochs,
-            runs: RUNS,
+            runs: runs(rows),
             early_stop: None,
             start: None,
             ..settings.clone()
@@ -60,25 +67,35 @@ impl FtrlCandidate {
     }
 }
 
-/// The best run on these rows and all that were tried; `None` if no run has a finite held-out loss.
+/// The penalty of a share on the middle ray.
+pub(super) fn penalty(units: ElasticNet, share: f64) -> ElasticNet {
+    ElasticNet { l1: digits(0.5 * share * units.l1), l2: digits(0.5 * share * units.l2) }
+}
+
+/// The learning rate to begin with.
+pub(super) fn rate(fold: &Fold, units: ElasticNet, settings: &Settings) -> Option<f64> {
+    let penalty = penalty(units, SHARES[1]);
+    let ladder = Settings { penalty, eta0: None, epochs: 2, ..base(settings) };
+    ftrl::rate(&Job { problem: &fold.learnt, validation: None, settings: &ladder }).ok()
+}
+
+/// The best run on these rows, from this learning rate downwards, and all that were tried; `None` if no run has a finite held-out
+/// loss.
 pub(super) fn best(
     folds: &[Fold],
+    eta: f64,
     units: ElasticNet,
     settings: &Settings,
     tell: &(dyn Fn(Tried) + Sync),
 ) -> Option<(FtrlCandidate, Vec<Tried>)> {
-    let penalty =
-        |share: f64| ElasticNet { l1: digits(0.5 * share * units.l1), l2: digits(0.5 * share * units.l2) };
-    let ladder = Settings { penalty: penalty(SHARES[1]), eta0: None, epochs: 2, ..base(settings) };
-    let found = stochastic::train(&folds[0].learnt, None, &ladder, &mut |_| {}).ok()?;
     let like = |share: f64, rate: f64| FtrlCandidate {
-        penalty: penalty(share),
-        eta: digits(rate * found.report.eta0),
+        penalty: penalty(units, share),
+        eta: digits(rate * eta),
         epochs: EPOCHS,
         held: HoldoutScore::LOST,
         number: 0,
     };
-    let several = if folds.len() > 1 { RUNS } else { 1 };
+    let several = if folds.len() > 1 { runs(folds[0].learnt.len()) } else { 1 };
     let run = |points: Vec<FtrlCandidate>, runs: u64| -> Option<Vec<(FtrlCandidate, Tried)>> {
         let one =
             |like: &FtrlCandidate| (!settings.interrupted()).then(|| on(folds, like, runs, settings, tell));
@@ -89,8 +106,16 @@ pub(super) fn best(
             runs.iter().map(|(run, _)| run.held.loss()).enumerate().filter(|(_, loss)| loss.is_finite());
         losses.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(k, _)| k)
     };
-    let mut all = run(RATES.map(|rate| like(SHARES[1], rate)).to_vec(), 1)?;
-    let rate = RATES[lowest(&all)?];
+    let (mut all, mut rate, mut enough) = (Vec::new(), RATES[0], f64::INFINITY);
+    for lower in RATES {
+        let next = run(vec![like(SHARES[1], lower)], 1)?;
+        let loss = next[0].0.held.loss();
+        all.extend(next);
+        if loss >= enough {
+            break;
+        }
+        (rate, enough) = (lower, raised(loss, -RATE_SLACK));
+    }
     let shares: &[f64] = if several > 1 { &SHARES } else { &[SHARES[0], SHARES[2]] };
     let penalties = run(shares.iter().map(|&share| like(share, rate)).collect(), several)?;
     let compared = if several > 1 { all.len() } else { 0 }; // single runs and averages do not compare
@@ -114,10 +139,10 @@ pub(super) fn on(
     let run = |fold: &Fold| {
         let compute = || {
             let alone = Settings { checkpoint: None, ..settings.clone() };
-            let trained = stochastic::train(&fold.learnt, Some(&fold.held), &alone, &mut |_| {}).ok()?;
-            let head = Head::of(trained.weights.into_iter(), trained.bias);
-            let (held, report) = (fold.judge(&[head]), trained.report);
-            Some((held, report.validation?.best_epoch, report.nonzeros))
+            let job = Job { problem: &fold.learnt, validation: Some(&fold.held), settings: &alone };
+            let (_, fitted) = ftrl::fit(&job, &mut |_| {}).ok()?;
+            let nonzeros = fitted.heads.iter().map(|head| head.weights.len()).sum();
+            Some((fold.judge(&fitted.heads), fitted.validation?.best_epoch, nonzeros))
         };
         let key = || Ok(Key::of("ftrl").and_key(settings.key()).and_key(fold.key()?));
         once(&settings, key, compute).ok()?
@@ -144,11 +169,13 @@ pub(super) fn on(
     (FtrlCandidate { held, epochs: epochs.max(1), ..like.clone() }, tried)
 }
 
-fn base(settings: &Settings) -> Settings {
+/// The settings of a run with early stopping.
+pub(super) fn base(settings: &Settings) -> Settings {
     Settings {
         solver: Solver::Ftrl,
         epochs: EPOCHS,
         early_stop: Some(PATIENCE),
+        least_gain: GAIN,
         start: None,
         retry_diverged: false, // another candidate is better
         ..settings.clone()

@@ -120,7 +120,7 @@ pub(super) struct Holdout<'a> {
     pub slower: String,
     /// Seconds spent before the first epoch.
     pub spent: f64,
-    pub watch: &'a mut dyn FnMut(&Progress),
+    pub watch: &'a mut (dyn FnMut(&Progress) + Send),
 }
 
 impl Holdout<'_> {
@@ -139,7 +139,8 @@ impl Holdout<'_> {
         if settings.interrupted() {
             return Err(Kind::Interrupted.into());
         }
-        let group = |_| Group { best: (0, f64::INFINITY), last: f64::INFINITY, kept: None, stopped: false };
+        let none = (0, f64::INFINITY);
+        let group = |_| Group { best: none, gained: none, last: f64::INFINITY, kept: None, stopped: false };
         let rows = source.rows();
         let mut run = Run {
             progress: Progress::start(settings.epochs, rows as u64),
@@ -185,14 +186,14 @@ impl Holdout<'_> {
 
 /// The epoch (from 1) with the lowest held-out loss.
 pub(super) fn best_epoch(history: &[Epoch]) -> u64 {
-    let loss = |epoch: &Epoch| epoch.validation_loss.unwrap_or(f64::INFINITY);
-    let best = (0..history.len()).min_by(|&a, &b| loss(&history[a]).total_cmp(&loss(&history[b])));
-    best.map_or(0, |epoch| epoch as u64 + 1)
+    let losses = history.iter().map(|epoch| epoch.validation_loss.unwrap_or(f64::INFINITY));
+    (1..).zip(losses).min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(epoch, _)| epoch)
 }
 
 /// A group of heads that stop together.
 struct Group {
-    best: (u64, f64), // epoch and held-out loss of the best epoch
+    best: (u64, f64),   // epoch and held-out loss of the best epoch
+    gained: (u64, f64), // the same of the last epoch that was a gain
     last: f64,
     kept: Option<Vec<Head>>, // the heads of the best epoch
     stopped: bool,
@@ -201,6 +202,7 @@ struct Group {
 impl State for Group {
     fn fields(&mut self, fields: &mut Fields) {
         self.best.fields(fields);
+        self.gained.fields(fields);
         self.last.fields(fields);
         self.kept.fields(fields);
         self.stopped.fields(fields);
@@ -228,7 +230,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// Records the held-out losses of an epoch and returns their sum; a unit that has stopped counts with its best loss.
     fn see(&mut self, model: &impl Evaluated, epoch: u64, losses: &[f64]) -> f64 {
-        let patience = self.rule.settings.early_stop;
+        let Settings { early_stop: patience, least_gain, .. } = *self.rule.settings;
         let (mut sum, alone) = (0.0, self.units.len() == 1);
         for (k, (unit, &loss)) in self.units.iter_mut().zip(losses).enumerate() {
             if !unit.stopped {
@@ -237,7 +239,10 @@ impl Run<'_> {
                     unit.best = (epoch, loss);
                     unit.kept = patience.map(|_| model.heads(k));
                 }
-                unit.stopped = patience.is_some_and(|patience| epoch - unit.best.0 >= patience);
+                if unit.gained.0 == 0 || loss < unit.gained.1 - least_gain * unit.gained.1.abs() {
+                    unit.gained = (epoch, loss);
+                }
+                unit.stopped = patience.is_some_and(|patience| epoch - unit.gained.0 >= patience);
             }
             sum += if unit.stopped && !alone { unit.best.1 } else { loss };
         }
@@ -289,8 +294,8 @@ impl<M: Evaluated> StopRule<M> for Run<'_> {
             }
             return Ok(None);
         }
-        let finite = |loss: f64| Some(loss).filter(|loss| loss.is_finite());
         let validation_loss = losses.map(|losses| self.see(model, at.epoch, &losses));
+        let finite = |loss: f64| Some(loss).filter(|loss| loss.is_finite());
         self.history.push(Epoch {
             running_loss: finite(at.sample.mean()),
             validation_loss: validation_loss.and_then(finite),

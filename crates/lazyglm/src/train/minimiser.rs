@@ -8,8 +8,9 @@
 //!
 //! All solves share one copy of the rows by column.
 
+use super::chain::{Chain, SolveUnit};
 use crate::data::rows::Examples;
-use crate::eval::objective::{Certificate, Known, certify_known};
+use crate::eval::objective::{Certificate, Known, best_bias, certify_known};
 use crate::model::report::Stop;
 use crate::optim::newton::{self, Bounds, NewtonProgress, NewtonStop, Options, Problem, Reached, View};
 use crate::optim::softmax_newton;
@@ -66,6 +67,8 @@ pub(super) struct Minimum {
     pub dual: Option<f64>,
     /// The certificate, if the solver left what it takes.
     pub certificate: Option<Certificate>,
+    /// The number of heads with a bias alone, because the solve was interrupted before they began.
+    pub untouched: usize,
 }
 
 /// What the solves on the same rows share: a view by column, and the rows of each head.
@@ -89,10 +92,13 @@ impl Minimiser {
         let mut order: Vec<usize> = (0..targets.names.len()).collect();
         order.sort_by_key(|&k| std::cmp::Reverse(rows[k].len())); // the longest solves first
         let one = |&k: &usize| {
+            if solve.bounds.interrupted() {
+                return (k, not_begun(k, &rows[k], task, solve));
+            }
             let targets = targets.sets.signs(&rows[k]);
             let examples = Examples { targets: &targets, ..task.examples() };
             let watch = &mut |progress: &NewtonProgress| (solve.watch)(k, progress);
-            (k, self.head(k, examples, task, solve, &mut Chain::default(), false, watch))
+            (k, self.head(k, examples, task, solve, &mut Chain::of_one(), false, watch))
         };
         let mut solved: Vec<(usize, Minimum)> = order.par_iter().with_max_len(1).map(one).collect();
         solved.sort_by_key(|(k, _)| *k);
@@ -114,10 +120,10 @@ impl Minimiser {
     /// Minimises F of one model or of a softmax, and calls `watch` on this thread after every Newton step.
     pub fn minimise_one(&self, task: &Task, solve: &Solve, watch: &mut WatchOne) -> Minimum {
         match task.targets.heads() {
-            None => self.head(0, task.examples(), task, solve, &mut Chain::default(), false, watch),
+            None => self.head(0, task.examples(), task, solve, &mut Chain::of_one(), false, watch),
             Some(targets) => {
                 let (key, count) = (self.unit(0, task, solve, None), targets.names.len());
-                if let Some(known) = key.and_then(|key| key.find(count)) {
+                if let Some(known) = key.and_then(|key| known(key, count)) {
                     return known;
                 }
                 let mut found = self.softmax(task, targets, solve, watch);
@@ -140,10 +146,10 @@ impl Minimiser {
         certified: bool,
         watch: &mut WatchOne,
     ) -> Minimum {
-        let unit = self.unit(k, task, solve, chain.key);
+        let unit = self.unit(k, task, solve, chain.key());
         if let Some(unit) = unit {
-            if let Some(known) = unit.find(1) {
-                *chain = Chain { reached: None, key: Some(unit.key), branched: false };
+            if let Some(known) = known(unit, 1) {
+                chain.skip(unit);
                 return known;
             }
             chain.restore(unit.checkpoint, examples);
@@ -178,6 +184,12 @@ impl Minimiser {
         let found = newton::solve_on(&self.view, &problem, from, &options, solve.bounds, watch);
         let heads = vec![Head::of(found.weights.into_iter(), found.bias)];
         Minimum { dual: found.dual, ..Minimum::of(heads, found.stop, found.steps, found.predicted_decrease) }
+    }
+
+    /// The keys of the solves of independent heads, by which the checkpoint has their minima.
+    pub fn keys_of_heads(&self, task: &Task, solve: &Solve) -> Vec<Key> {
+        let count = task.targets.heads().map_or(0, |heads| heads.names.len());
+        (0..count).filter_map(|k| self.unit(k, task, solve, None)).map(|unit| unit.key).collect()
     }
 
     /// The place of a solve in the checkpoint: its key has all that the minimum depends on.
@@ -231,8 +243,8 @@ impl Minimiser {
             all.take(problem.count).collect() // a class that the start does not have begins at zero
         });
         let options = Options { tolerance: solve.tolerance, steps: STEPS };
-        let found =
-            softmax_newton::solve_on(&self.softmax_views, &problem, start.as_deref(), &options, watch);
+        let (views, start) = (&self.softmax_views, start.as_deref());
+        let found = softmax_newton::solve_on(views, &problem, start, &options, solve.bounds, watch);
         Minimum::of(found.heads, found.stop, found.steps, found.predicted_decrease)
     }
 }
@@ -245,65 +257,26 @@ impl Solve<'_> {
     }
 }
 
-/// The place of a solve in a checkpoint.
-#[derive(Clone, Copy)]
-struct SolveUnit<'a> {
-    checkpoint: &'a Checkpoint,
-    key: Key,
+/// The minimum of a solve, if the checkpoint has it with so many heads. One that is damaged is computed again.
+fn known(unit: SolveUnit, heads: usize) -> Option<Minimum> {
+    let mut found = Minimum::nothing();
+    let known = unit.checkpoint.find(unit.key, &mut found).unwrap_or(false);
+    (known && found.heads.len() == heads).then_some(found)
 }
 
-impl SolveUnit<'_> {
-    /// The minimum, if the checkpoint has it with so many heads. One that is damaged is computed again.
-    fn find(&self, heads: usize) -> Option<Minimum> {
-        let mut found = Minimum::nothing();
-        let known = self.checkpoint.find(self.key, &mut found).unwrap_or(false);
-        (known && found.heads.len() == heads).then_some(found)
-    }
-}
-
-/// Solves of one model for one penalty after another. Each begins where the last ended: that place is in memory, or in the
-/// checkpoint beside the last minimum.
-#[derive(Clone, Default)]
-pub(super) struct Chain {
-    reached: Option<Reached>,
-    key: Option<Key>, // of the last solve, if there is a checkpoint
-    branched: bool,   // whether other chains go on from the same place
-}
-
-impl Chain {
-    /// A chain that goes on from the same place, and leaves that place to others.
-    pub fn branch(&self) -> Chain {
-        Chain { branched: true, ..self.clone() }
-    }
-
-    /// Drops the place, which no solve needs any more.
-    pub fn end(self, checkpoint: Option<&Checkpoint>) {
-        if let (Some(checkpoint), Some(key), false) = (checkpoint, self.key, self.branched) {
-            checkpoint.replace(&mut [], &[place_of(key)]);
+/// A head whose solve was interrupted before it began: the start, or the best bias without weights, from the rows of the
+/// head alone. There may be 10⁵ heads.
+fn not_begun(k: usize, rows: &[u32], task: &Task, solve: &Solve) -> Minimum {
+    let start = solve.start.and_then(|heads| heads.get(k));
+    let untouched = usize::from(start.is_none());
+    let head = start.cloned().unwrap_or_else(|| match solve.bias {
+        true => {
+            let own: f64 = rows.iter().map(|&i| task.weight(i as usize)).sum();
+            Head { bias: best_bias(own, task.len() as f64 - own, &*task.loss), ..Head::default() }
         }
-    }
-
-    /// Reads the place at which the last solve ended, if that was read from the checkpoint.
-    fn restore(&mut self, checkpoint: &Checkpoint, examples: Examples) {
-        let (None, Some(key)) = (&self.reached, self.key) else { return };
-        let mut reached = Reached::nowhere();
-        let known = checkpoint.find(place_of(key), &mut reached).unwrap_or(false);
-        self.reached = (known && reached.fits(examples.len(), examples.rows.columns())).then_some(reached);
-    }
-
-    /// Keeps a minimum and the place at which it ended, instead of the place before.
-    fn record(&mut self, unit: SolveUnit, found: &mut Minimum) {
-        let place = self.reached.as_mut().and_then(Fields::write);
-        let before = self.key.filter(|_| !self.branched).map(place_of);
-        let mut kept = [(unit.key, Fields::write(found)), (place_of(unit.key), place)];
-        unit.checkpoint.replace(&mut kept, before.as_slice());
-        (self.key, self.branched) = (Some(unit.key), false);
-    }
-}
-
-/// The key of the place at which a solve ended.
-fn place_of(solve: Key) -> Key {
-    solve.and_bytes(b"place")
+        false => Head::default(),
+    });
+    Minimum { untouched, ..Minimum::of(vec![head], NewtonStop::Interrupted, 0, f64::INFINITY) }
 }
 
 impl State for Minimum {
@@ -338,7 +311,8 @@ impl Minimum {
             NewtonStop::NoMinimum => (Stop::NoMinimum, false),
             NewtonStop::Diverged => (Stop::Steps, true),
         };
-        Minimum { heads, stop, diverged, steps, predicted_decrease, dual: None, certificate: None }
+        let (dual, certificate, untouched) = (None, None, 0);
+        Minimum { heads, stop, diverged, steps, predicted_decrease, dual, certificate, untouched }
     }
 
     /// No heads, at their optimum.
@@ -359,6 +333,7 @@ impl Minimum {
             predicted_decrease: self.predicted_decrease.max(other.predicted_decrease),
             dual: None,
             certificate: None,
+            untouched: self.untouched + other.untouched,
             ..self
         }
     }

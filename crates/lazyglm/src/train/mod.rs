@@ -5,6 +5,7 @@ mod adagrad;
 mod adaptive;
 mod auto;
 pub mod certify;
+mod chain;
 pub mod epoch_loop;
 mod evaluate;
 mod fold;

@@ -25,7 +25,7 @@ pub(super) fn train(
     task: &Task,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     let (found, seconds) = minimise(task, settings, watch)?;
     let held_out = validation.map(|held| {
@@ -61,7 +61,7 @@ fn check_kinks(loss: &dyn Loss, settings: &Settings) -> Result<()> {
 pub(super) fn minimise(
     task: &Task,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<(Minimum, f64)> {
     if task.loss.has_kinks() {
         check_kinks(&*task.loss, settings)?;
@@ -108,7 +108,7 @@ fn heads_apart(
     task: &Task,
     solve: &Solve,
     settings: &Settings,
-    see: &mut dyn FnMut(usize, NewtonProgress),
+    see: &mut (dyn FnMut(usize, NewtonProgress) + Send),
 ) -> Minimum {
     told(
         |tell| {

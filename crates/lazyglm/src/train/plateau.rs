@@ -103,13 +103,18 @@ pub struct Course {
 }
 
 impl Plateau<'_> {
-    /// Trains the models; the course of each.
+    /// Trains the models; the course of each. Models that are interrupted keep what they have learnt.
     pub fn fit(&self, models: &mut impl Models, source: &dyn Source, epochs: &Epochs) -> Result<Vec<Course>> {
         let count = models.count();
         let start = Track { best: f64::INFINITY, stalled: 0, eta0: self.eta0, course: Course::default() };
         let mut run =
             Run { rule: self, epochs: *epochs, learning: (0..count).collect(), tracks: vec![start; count] };
-        fit(models, source, epochs, &mut run)?;
+        if let Err(error) = fit(models, source, epochs, &mut run) {
+            if matches!(error.kind(), Kind::Interrupted) {
+                models.finish(&vec![true; models.count()])?; // what they have learnt so far stays
+            }
+            return Err(error);
+        }
         Ok(run.tracks.into_iter().map(|track| track.course).collect())
     }
 }

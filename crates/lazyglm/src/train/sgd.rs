@@ -21,13 +21,16 @@ use crate::util::parameter::Parameter;
 use std::time::Instant;
 
 /// Trains one model by SGD, on rows in memory or on disk.
-pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+pub(super) fn train(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
     let (eta0, held_down_by, fitted) = fit_on(job, watch)?;
     Ok(Trained { held_down_by, ..evaluate(job, eta0, fitted, None)? })
 }
 
 /// Trains with the starting learning rate found or given. Returns the rate, the row that limits it, and the model.
-pub(super) fn fit_on(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<(f64, Option<Place>, Fitted)> {
+pub(super) fn fit_on(
+    job: &Job,
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<(f64, Option<Place>, Fitted)> {
     let settings = job.settings;
     let started = Instant::now();
     let (eta0, held_down_by) = starting_rate(job)?;

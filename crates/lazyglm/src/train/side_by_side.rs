@@ -1,6 +1,6 @@
 //! Independent pieces of work on some threads, while the calling thread looks whether to go on.
 
-use crate::util::error::{Error, Result};
+use crate::util::error::{Kind, Result};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -27,7 +27,7 @@ pub fn side_by_side<U: Send, T: Send>(
     let queue = Mutex::new(units.into_iter().enumerate());
     let (send, done) = channel();
     let stopped = || match stop.load(Ordering::Relaxed) {
-        true => Err(Error::call("learning was stopped", "start it again")),
+        true => Err(Kind::Interrupted.into()),
         false => Ok(()),
     };
     let mut results: Vec<(usize, Result<T>)> = std::thread::scope(|scope| {
@@ -57,6 +57,8 @@ pub fn side_by_side<U: Send, T: Send>(
             }
         }
     });
-    results.sort_by_key(|(k, result)| (result.is_ok(), *k)); // what went wrong first
+    let ended =
+        |result: &Result<T>| matches!(result, Err(error) if matches!(error.kind(), Kind::Interrupted));
+    results.sort_by_key(|(k, result)| (result.is_ok(), ended(result), *k)); // what went wrong first, and not what it ended
     results.into_iter().map(|(_, result)| result).collect()
 }

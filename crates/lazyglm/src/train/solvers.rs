@@ -44,7 +44,7 @@ pub fn train(
     problem: &dyn Problem,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     let started = Instant::now();
     check(settings, problem)?;
@@ -67,7 +67,7 @@ fn dispatch(
     problem: &dyn Problem,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     let Some(task) = problem.in_memory() else { return on_disk(problem, validation, settings, watch) };
     if task.targets.heads().is_some() {
@@ -91,12 +91,12 @@ fn on_disk(
     problem: &dyn Problem,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     let job = Job { problem, validation, settings };
     match settings.solver {
         Solver::Newton => out_of_core::train(&job, watch),
-        Solver::Auto if !job.loss().has_kinks() => out_of_core::train(&job, watch),
+        Solver::Auto if !job.loss().has_kinks() || settings.choose_penalty => out_of_core::train(&job, watch),
         Solver::Auto => zero_test::train(&job, watch),
         _ => stochastic::train(problem, validation, settings, watch),
     }

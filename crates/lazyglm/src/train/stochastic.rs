@@ -16,7 +16,7 @@ pub(super) fn train(
     problem: &dyn Problem,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     until_finite(settings, &mut |settings| {
         let job = Job { problem, validation, settings };

@@ -20,7 +20,17 @@ const STEP: f64 = 1.0;
 const FIRST: f64 = 0.1;
 
 /// Trains one model by prox-SVRG, on rows in memory or on disk.
-pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+pub(super) fn train(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
+    with_gap(job, false, watch).map(|(trained, _)| trained)
+}
+
+/// Trains one model by prox-SVRG, with less memory per column if `lean`. Also returns the estimate of the relative duality
+/// gap at the last snapshot.
+pub(super) fn with_gap(
+    job: &Job,
+    lean: bool,
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<(Trained, f64)> {
     let settings = job.settings;
     let started = Instant::now();
     let scales = scales(job)?;
@@ -35,9 +45,13 @@ pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Train
     let model = model.starting_from(&weights, bias);
     drop((weights, scales));
     let model = model.sampling_one_in(sampled(job.problem.rows()));
+    let mut model = One::new(job.loss(), if lean { model.in_little_memory() } else { model });
     let spent = started.elapsed().as_secs_f64();
     let rule = Holdout { settings, validation: job.validation, slower: lower_eta0(step), spent, watch };
-    evaluate(job, step, rule.fit(&mut One::new(job.loss(), model), job.problem)?, None)
+    let fitted = rule.fit(&mut model, job.problem)?;
+    let gap = model.model.gap();
+    drop(model); // the evaluation needs the memory
+    Ok((evaluate(job, step, fitted, None)?, gap))
 }
 
 /// Runs one epoch of AdaGrad, which is faster far from the optimum, where variance reduction gains little.

@@ -12,39 +12,44 @@ use crate::problem::task::Task;
 use crate::util::error::Result;
 use crate::util::parameter::Parameter;
 
-/// Replaces counts by their tf-idf if the held-out loss is lower then, in the training rows and in the held-out rows.
+/// The task with counts replaced by their tf-idf, and the held-out rows alike, if the held-out loss is lower then.
 ///
 /// It tries this where `auto` chooses the penalty and the values are counts: text without idf, and svmlight or Vowpal
-/// Wabbit rows with whole positive numbers that are not all one. All other tasks are returned as they are.
+/// Wabbit rows with whole positive numbers that are not all one. In a table with columns of text, it tries idf for their
+/// terms. All other tasks are to be learnt as they are: `None`.
 ///
 /// ```
 /// use lazyglm::{Settings, Solver, synth, train::tf_idf_if_better};
 /// let task = synth::documents(&synth::Shape { rows: 300, features: 100, ..Default::default() }).task;
 /// let given = Settings { solver: Solver::Auto, choose_penalty: false, ..Settings::default() };
-/// let (same, _) = tf_idf_if_better(task.clone(), None, &given, &mut |_| {}).unwrap();
-/// assert_eq!(same.data.rows, task.data.rows, "with a given penalty, the values stay as they are");
+/// let found = tf_idf_if_better(&task, None, &given, &mut |_| {}).unwrap();
+/// assert!(found.is_none(), "with a given penalty, the values stay as they are");
 /// ```
 pub fn tf_idf_if_better(
-    task: Task,
-    held_out: Option<Task>,
+    task: &Task,
+    held_out: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
-) -> Result<(Task, Option<Task>)> {
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<Option<(Task, Option<Task>)>> {
     let chosen = settings.solver == Solver::Auto && settings.choose_penalty;
     let plain = settings.has_one_penalty() && settings.start.is_none() && !task.loss.has_kinks();
     if !(chosen && plain && task.data.has_counts()) {
-        return Ok((task, held_out));
+        return Ok(None);
     }
     let mut scaled = task.with_tf_idf(settings.precision)?;
-    let Some(losses) = lowest_loss([&task, &scaled], settings, watch) else { return Ok((task, held_out)) };
-    let [counts, tf_idf] = losses;
+    let Some([counts, tf_idf]) = lowest_loss([task, &scaled], settings, watch) else { return Ok(None) };
     if tf_idf >= counts {
-        return Ok((task, held_out));
+        return Ok(None);
     }
-    scaled.notes.push(format!(
-        "counts are replaced by their tf-idf: held-out loss {tf_idf:.4}, with the counts {counts:.4} ({} keeps them)",
-        Parameter::Scale.set("none")
-    ));
-    let held_out = held_out.map(|held_out| held_out.scaled_as(&scaled, settings.precision));
-    Ok((scaled, held_out))
+    let keep = Parameter::Scale.set("none");
+    scaled.notes.push(match task.data.has_terms() {
+        true => format!(
+            "terms of text are weighted by their idf: held-out loss {tf_idf:.4}, without idf {counts:.4} ({keep} leaves it out)"
+        ),
+        false => format!(
+            "counts are replaced by their tf-idf: held-out loss {tf_idf:.4}, with the counts {counts:.4} ({keep} keeps them)"
+        ),
+    });
+    let held_out = held_out.map(|held_out| held_out.clone().scaled_as(&scaled, settings.precision));
+    Ok(Some((scaled, held_out)))
 }

@@ -22,11 +22,11 @@ use std::time::Instant;
 const TIMES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 /// Trains by SGD, followed by the zero test if the loss is smooth.
-pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+pub(super) fn train(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
     until_finite(job.settings, &mut |settings| once(&Job { settings, ..*job }, watch))
 }
 
-fn once(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+fn once(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
     let settings = auto::for_steps(job.settings, job.loss(), job.problem.pooled(), job.columns());
     let job = &Job { settings: &settings, ..*job };
     let (eta0, held_down_by, mut fitted) = sgd::fit_on(job, watch)?;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// ```
 /// use lazyglm::{ElasticNet, Error, Result};
 /// fn lasso(text: &str) -> Result<ElasticNet> {
-///     let l1 = text.parse().map_err(|_| Error::call(format!("'{text}' is no number"), "give one"))?;
+///     let l1 = text.parse().map_err(|_| Error::call(format!("'{text}' is not a number"), "give one"))?;
 ///     ElasticNet::new(l1, 0.0)
 /// }
 /// assert!(lasso("0.1").is_ok() && lasso("-0.1").is_err() && lasso("much").is_err());
@@ -142,7 +142,7 @@ pub enum Kind {
         /// Which knob to turn.
         hint: String,
     },
-    /// Somebody stopped the run before there was anything to keep.
+    /// The caller stopped the run before there was a model.
     Interrupted,
     /// A model file that cannot be used.
     Model {
@@ -167,7 +167,7 @@ impl Kind {
             Kind::Diverged { place, epoch, step, what, hint } => {
                 (format!("training diverged at {place} (epoch {epoch}, step {step}): {what}"), hint)
             }
-            Kind::Interrupted => ("interrupted before anything was learnt: nothing was written".into(), ""),
+            Kind::Interrupted => ("interrupted: there is no model yet, and no model was written".into(), ""),
         }
     }
 

@@ -139,7 +139,7 @@ fn one_pair(noun: &str, name: &str, keys: &[Key], pair: &str) -> Result<(usize, 
         (None, [only]) if pair.parse::<f64>().is_ok() => (*only, pair),
         _ => {
             let hint = format!("write {noun} '{name}:key=value'");
-            return Err(Error::call(format!("'{pair}' is no key=value"), hint));
+            return Err(Error::call(format!("'{pair}' is not of the form key=value"), hint));
         }
     };
     let k = names.iter().position(|n| *n == key).ok_or_else(|| {

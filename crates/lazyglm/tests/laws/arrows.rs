@@ -27,11 +27,12 @@ pub fn sources() -> Vec<(String, String)> {
 }
 
 /// Every file below a folder, by its path there.
-fn below(root: &Path) -> Vec<(String, String)> {
+pub fn below(root: &Path) -> Vec<(String, String)> {
     fn walk(folder: &Path, root: &Path, found: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             match path.is_dir() {
+                true if path.ends_with("__pycache__") => {} // made by Python beside its sources
                 true => walk(&path, root, found),
                 false => {
                     let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");

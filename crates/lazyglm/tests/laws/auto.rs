@@ -2,8 +2,8 @@
 //! targets lie.
 
 use lazyglm::{
-    ElasticNet, Kind, Precision, Settings, Solver, Stop, Targets, Task, Trained, loss, objective, synth,
-    train,
+    Dataset, ElasticNet, Features, HeadKind, Kind, Labels, Precision, Rows, Settings, Solver, Stop, Targets,
+    Task, Trained, loss, objective, synth, train,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -248,4 +248,23 @@ fn the_penalty_kept_follows_the_rule_and_every_penalty_is_solved_for() {
         losses.dedup();
         assert!(losses.len() >= weak, "{:?}", report.tried);
     }
+}
+
+/// Frequent labels that a column tells, and labels of one row each: a held-out row has labels that no other row has. They cost
+/// the same with every penalty, and must not hide what weights gain.
+#[test]
+fn labels_that_the_training_rows_do_not_have_do_not_count() {
+    let (mut rows, mut labels) = (Rows::new(), Labels::default());
+    for i in 0..200u32 {
+        rows.push(&[(i % 4, 1.0), (4 + i % 7, 0.5)]).unwrap();
+        labels.push(format!("f{},r{i},s{i}", i % 4).as_bytes()).unwrap();
+    }
+    let data = Dataset::made(rows, labels, Features::columns_from(0, 11));
+    let task = Task::builder(data).heads(HeadKind::Labels).build().unwrap();
+    let trained = run(&task, &auto());
+    for (k, head) in trained.heads.iter().enumerate().take(4) {
+        assert!(head.columns.contains(&(k as u32)), "the label f{k} has its column");
+    }
+    let loss = trained.report.tried.iter().map(|tried| tried.loss).fold(f64::INFINITY, f64::min);
+    assert!(loss < 4.0, "the labels of one row alone would cost more: {loss}");
 }

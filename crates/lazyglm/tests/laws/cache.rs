@@ -224,7 +224,7 @@ fn not_used(folder: &Folder, bad: &[u8], expected: &str, whole: &[u8], made_agai
         assert_eq!(shown(&data), expected);
         if !bad.starts_with(b"lazyglm cache ") {
             assert!(
-                data.notes.len() == 1 && data.notes[0].contains("no cache of lazyglm"),
+                data.notes.len() == 1 && data.notes[0].contains("not a cache of lazyglm"),
                 "{:?}",
                 data.notes
             );

@@ -125,6 +125,20 @@ fn the_same_run_gives_the_same_bits_and_another_seed_another_order() {
 }
 
 #[test]
+fn early_stopping_counts_only_gains_that_are_large_enough() {
+    let (task, held_out) = (task(7), task(8));
+    let run = |least_gain| {
+        let (early_stop, eta0) = (Some(1), Some(1e-3)); // slow, so that every epoch is a small gain
+        let settings = Settings { epochs: 12, early_stop, least_gain, eta0, ..Settings::default() };
+        train(&task, Some(&held_out), &settings, &mut |_| {}).unwrap().report
+    };
+    let (any, large) = (run(0.0), run(0.5));
+    assert!(any.epochs > 3, "small gains are gains: {}", any.epochs);
+    assert_eq!(large.epochs, 2, "the second epoch does not halve the loss");
+    assert_eq!(large.validation.unwrap().best_epoch, 2, "the best epoch is kept, however small its gain");
+}
+
+#[test]
 fn early_stopping_returns_the_best_epoch() {
     let (task, held_out) = (task(7), task(8));
     let settings = Settings { epochs: 60, early_stop: Some(2), eta0: Some(1.0), ..Settings::default() };

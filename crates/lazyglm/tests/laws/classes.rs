@@ -182,7 +182,12 @@ proptest! {
         let settings = Settings { bias, ..wide(&mut random, 0.05) };
         let trained = fit(&task, &settings);
         let verdicts = of_heads(&judged(&task, settings.penalty, bias), &trained.heads);
-        for (k, (found, head)) in verdicts.iter().zip(&trained.heads).enumerate() {
+        // The first heads without weights, as those that an interrupted run has not begun.
+        let without = |(k, head): (usize, &Head)| if k < 8 { Head { bias: head.bias, ..Head::default() } } else { head.clone() };
+        let stopped: Vec<Head> = trained.heads.iter().enumerate().map(without).collect();
+        let of_stopped = of_heads(&judged(&task, settings.penalty, bias), &stopped);
+        let all = verdicts.iter().zip(&trained.heads).chain(of_stopped.iter().zip(&stopped)).enumerate();
+        for (k, (found, head)) in all.map(|(k, pair)| (k % count, pair)) {
             let targets = targets(&task, k);
             let examples = Examples { targets: &targets, ..task.examples() };
             let alone = objective::evaluate(examples, &*task.loss, settings.penalty, &dense(head), bias.then_some(head.bias));
@@ -347,7 +352,7 @@ fn what_breaks_a_rule_of_heads_is_no_model() {
         ("a name twice", |heads| heads.names[1] = heads.names[0].clone()),
         ("a name that is empty", |heads| heads.names[1].clear()),
         ("a name too many", |heads| heads.names.push("more".into())),
-        ("a bias that is no number", |heads| heads.biases[0] = f64::NAN),
+        ("a bias that is not a number", |heads| heads.biases[0] = f64::NAN),
         ("a head that is not there", |heads| heads.ids[0] = 4),
         ("heads of a feature that fall", |heads| heads.ids.swap(0, 1)),
         ("a threshold too few", |heads| heads.thresholds = Some(vec![0.0; 3])),
@@ -362,7 +367,7 @@ fn what_breaks_a_rule_of_heads_is_no_model() {
         let bytes = match broken.to_bytes() {
             Ok(bytes) => bytes,
             Err(refusal) => {
-                assert!(what == "a bias that is no number", "{what}: {refusal}");
+                assert!(what == "a bias that is not a number", "{what}: {refusal}");
                 continue; // such a model is not even written
             }
         };

@@ -3,6 +3,9 @@
 use lazyglm::eval::metrics::Metric;
 use lazyglm::search::{ExactPath, ExactPaths, Folds, Held, Split};
 use lazyglm::{ElasticNet, Settings, Task, objective, synth};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 fn task() -> Task {
     synth::documents(&synth::Shape { rows: 400, features: 60, ..Default::default() }).task
@@ -18,6 +21,7 @@ fn found(task: &Task, held: Held, settings: &Settings) -> lazyglm::Result<ExactP
         metric: Metric::Loss,
         may_end: false,
         max_features: None,
+        refine: false,
         deadline: None,
         keep_folds: true,
     };
@@ -101,5 +105,82 @@ fn splits_without_rows_or_with_unknown_rows_are_refused() {
     for wrong in [vec![], vec![split(&[], &[1])], vec![split(&[1], &[])], vec![split(&[1], &[400])]] {
         let error = found(&task, Held::Splits(wrong), &settings).err().unwrap().to_string();
         assert!(error.contains("a split has no training rows"), "{error}");
+    }
+}
+
+#[test]
+fn a_path_with_a_limit_ends_with_as_many_features_as_allowed() {
+    let (task, settings) = (task(), settings());
+    let found = |most: usize, refine: bool| {
+        let path = ExactPath {
+            task: &task,
+            held: Held::Folds(Folds::new(&task, 3, 1).unwrap()),
+            settings: &settings,
+            sequences: vec![(0..6).map(|k| ElasticNet { l1: 0.1 * 0.3f64.powi(k), l2: 0.0 }).collect()],
+            metric: Metric::Loss,
+            may_end: false,
+            max_features: Some(most),
+            refine,
+            deadline: None,
+            keep_folds: false,
+        };
+        path.run(&|_| {}).unwrap()
+    };
+    let mut met = 0;
+    for most in 1..20 {
+        let (grid, refined) = (found(most, false), found(most, true));
+        let last = refined.models.last().unwrap();
+        let before = grid.models.last().unwrap();
+        assert!((before.features()..=most).contains(&last.features()), "{most}");
+        met += usize::from(last.features() == most); // two features may come at nearly the same penalty
+        let added = refined.models.len() - grid.models.len();
+        assert_eq!(added, usize::from(before.features() < last.features()));
+        assert!(
+            last.penalty.l1 <= before.penalty.l1 && last.certificate.relative_gap < Some(1e-6),
+            "{last:?}"
+        );
+        let outcome = refined.outcome.unwrap();
+        assert!(outcome.scores.iter().all(|score| score.mean.is_finite()), "folds see the added penalty");
+        assert_eq!(outcome.scores.last().unwrap().point.penalty, last.penalty);
+    }
+    assert!(met >= 15, "{met} of 19 limits are met");
+}
+
+/// A path of ten penalties with three folds that is cut after so many solves, by an interruption or from the start by a deadline.
+fn cut_after(solves: usize) -> ExactPaths {
+    let (task, flag) = (task(), Arc::new(AtomicBool::new(false)));
+    let settings = Settings { interrupt: Some(flag.clone()), ..Settings::default() };
+    let path = ExactPath {
+        task: &task,
+        held: Held::Folds(Folds::new(&task, 3, 1).unwrap()),
+        settings: &settings,
+        sequences: vec![(0..10).map(|k| ElasticNet { l1: 0.1 * 0.6f64.powi(k), l2: 0.0 }).collect()],
+        metric: Metric::Loss,
+        may_end: false,
+        max_features: None,
+        refine: false,
+        deadline: (solves == 0).then(Instant::now),
+        keep_folds: false,
+    };
+    path.run(&|at| flag.store(solves > 0 && at.solved >= solves, Ordering::Relaxed)).unwrap()
+}
+
+#[test]
+fn a_search_that_is_cut_short_compares_the_penalties_that_every_fold_has_seen() {
+    let compared = |paths: &ExactPaths| {
+        paths.outcome.as_ref().unwrap().scores.iter().filter(|s| s.mean.is_finite()).count()
+    };
+    // On one thread, since how far apart the folds are on several depends on what else the machine does.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let whole = pool.install(|| cut_after(usize::MAX));
+    assert!(compared(&whole) == 10 && !whole.outcome.as_ref().unwrap().stopped);
+    for (solves, least, most) in [(0, 1, 1), (20, 4, 6), (32, 7, 9)] {
+        let cut = pool.install(|| cut_after(solves));
+        let (count, outcome) = (compared(&cut), cut.outcome.unwrap());
+        assert!((least..=most).contains(&count) && outcome.stopped, "{count} after {solves} solves");
+        let (scores, by_fold) = whole.outcome.as_ref().map(|all| (&all.scores, &all.by_fold)).unwrap();
+        let best = (0..count).min_by(|&a, &b| scores[a].mean.total_cmp(&scores[b].mean)).unwrap();
+        assert_eq!(outcome.best, best, "the best of {count}");
+        assert_eq!(outcome.by_fold[..count], by_fold[..count], "the same bits, wherever the search ends");
     }
 }

@@ -123,8 +123,8 @@ proptest! {
 #[test]
 fn an_error_names_file_line_and_column() {
     for (text, place, word) in [
-        ("1 1:1\n-1 x:1\n", "test.svm:2:4:", "'x' is no feature index"),
-        ("1 1:1 2\n", "test.svm:1:7:", "'2' is no index:value pair"),
+        ("1 1:1\n-1 x:1\n", "test.svm:2:4:", "'x' is not a feature index"),
+        ("1 1:1 2\n", "test.svm:1:7:", "'2' is not an index:value pair"),
         ("1 1:\n", "test.svm:1:5:", "no valid number"),
         ("1 1:1:2\n", "test.svm:1:5:", "no valid number"),
         ("1 -3:1\n", "test.svm:1:3:", "index -3 is negative"),
@@ -136,13 +136,13 @@ fn an_error_names_file_line_and_column() {
         ("1 2:1\nspam 1:1\nNaN 1:1\n", "test.svm:3:1:", "not finite"),
         ("1 2:1e308 2:1e308\n", "test.svm:1:1:", "sum to infinity"),
         ("1 2:\u{fffd}\n", "test.svm:1:5:", "no valid number"),
-        ("1 \0:1\n", "test.svm:1:3:", "0x00 is no text"),
+        ("1 \0:1\n", "test.svm:1:3:", "0x00 is not text"),
     ] {
         let error = parse(text.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(word), "{text:?}: {error}");
     }
     let error = parse(b"1 1:1\n\xff\xfe 1:1\n").unwrap_err().to_string();
-    assert!(error.starts_with("test.svm:2:1:") && error.contains("0xff is no text"), "{error}");
+    assert!(error.starts_with("test.svm:2:1:") && error.contains("0xff is not text"), "{error}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn headers_that_cannot_be_are_refused() {
     assert_eq!(error(b"\r\n\n", "t.csv", &asked()), none);
     assert!(
         error(b"y,\xff\n", "t.csv", &asked())
-            .starts_with("t.csv:1:3: byte 0xff is no text; save the table as")
+            .starts_with("t.csv:1:3: byte 0xff is not text; save the table as")
     );
 }
 
@@ -157,14 +157,14 @@ fn rows_that_cannot_be_are_refused_with_their_place() {
     let many = error(b"y,a\n1,\"2\n\"\n\n1,2,3,4\n", "t.csv", &asked());
     assert_eq!(many, format!("t.csv:5:1: the row has 4 cells, the header 2 cells; {hint}"));
     let bytes = error(b"y,a\r\n\"x\r\ny\",b\xc3\r\n", "t.csv", &asked());
-    assert!(bytes.starts_with("t.csv:3:5: byte 0xc3 is no text; save the table as UTF-8"), "{bytes}");
-    assert!(error(b"y,a\n\xc3,\xa9\n", "t.csv", &asked()).starts_with("t.csv:2:1: byte 0xc3 is no text"));
-    assert!(error(b"y,a\n1,b\0\n", "t.csv", &asked()).starts_with("t.csv:2:4: byte 0x00 is no text"));
+    assert!(bytes.starts_with("t.csv:3:5: byte 0xc3 is not text; save the table as UTF-8"), "{bytes}");
+    assert!(error(b"y,a\n\xc3,\xa9\n", "t.csv", &asked()).starts_with("t.csv:2:1: byte 0xc3 is not text"));
+    assert!(error(b"y,a\n1,b\0\n", "t.csv", &asked()).starts_with("t.csv:2:4: byte 0x00 is not text"));
     let target = error(b"y,a\ninf,1\n", "t.csv", &asked());
     assert_eq!(target, "t.csv:2:1: the target 'inf' is not finite; targets are finite numbers or words");
     let infinite = error(b"y,a\n1,2\n1,inf\n", "t.csv", &asked());
     assert!(
-        infinite.starts_with("t.csv:3:3: 'inf' in the number column 'a' is no finite number"),
+        infinite.starts_with("t.csv:3:3: 'inf' in the number column 'a' is not a finite number"),
         "{infinite}"
     );
 }
@@ -176,7 +176,7 @@ fn a_word_in_a_number_column_names_its_cell_and_the_way_out() {
     let later = [&first[..], b"\"\"\"a\nb\n,\" , \"old\",0\n"].concat();
     let error = read_in_blocks(&later, "t.csv", &recipe, later.len()).unwrap_err().to_string();
     let hint = "mend or empty the cell, or train with categorical = the age";
-    let what = "'\"old\"' in the number column 'the age' is no finite number";
+    let what = "'\"old\"' in the number column 'the age' is not a finite number";
     assert_eq!(error, format!("t.csv:6:5: {what}; {hint}"), "a quote behind a space is text");
     for size in 1..later.len() {
         assert_eq!(read_in_blocks(&later, "t.csv", &recipe, size).unwrap_err().to_string(), error);

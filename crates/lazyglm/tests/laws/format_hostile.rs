@@ -115,7 +115,7 @@ fn products_of_different_features_have_different_names_and_namespaces_are_found(
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a.vw");
     std::fs::write(&file, "1 |a^b p |c q*r\n1 |a^b p*q |c r\n").expect("a file");
-    let asked = ReadOptions { interact: vec![["a^b".into(), "c".into()]], ..ReadOptions::default() };
+    let asked = ReadOptions { interact: vec![vec!["a^b".into(), "c".into()]], ..ReadOptions::default() };
     let mut products = Vec::new();
     for_each_block(&file, &asked, None, |block| {
         let names = block.names.as_ref().expect("names");

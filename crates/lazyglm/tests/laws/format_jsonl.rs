@@ -10,7 +10,7 @@ pub fn recipe(target: &str, drop: &[&str], categorical: &[&str]) -> FormatSpec {
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     let (target, offset) = (target.to_string(), None);
     let (drop, categorical, columns) = (owned(drop), owned(categorical), Vec::new());
-    FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: false, classes: false }
+    FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: None, classes: false }
 }
 
 fn parse_as(recipe: &FormatSpec, text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {
@@ -155,7 +155,11 @@ fn wrong_structure_is_refused_with_its_place() {
     refused("{\"a\": 1} {\"a\": 1}", 10, "something follows the object", shape);
     refused("{\"a: 1}", 2, "the quote that opens here is not closed", shape);
     refused("{\"a\\", 2, "the quote that opens here is not closed", shape);
-    refused("{\"dropped\": [1, }", 17, "this is no valid JSON", shape);
+    let values = "values are numbers, \"text\", true, false, null, objects or arrays";
+    refused("{\"dropped\": [1, }", 17, "'' is not a JSON value", values);
+    refused("{\"dropped\": [{\"a\": [1, 2}]}", 25, "',' or ']' is due here", shape);
+    refused("{\"dropped\": [{1: 2}]}", 15, "a key in quotes is due here", shape);
+    refused("{\"dropped\": [[1, {}, []", 24, "the line ends inside the object", shape);
     refused(
         "{\"a\": 1, \"b\": 2, \"a\": 1}",
         18,
@@ -188,14 +192,13 @@ fn wrong_values_are_refused_with_their_place() {
     refused("{\"a\": {\"b\": 1}", 15, "the line ends inside the object", SHAPE);
     refused("{\"y\": {}}", 7, "the target is an object", "targets are finite numbers, words, true or false");
     let finite = "write null for a value that is not known";
-    refused("{\"a\": NaN}", 7, "'NaN' is not finite", finite);
     refused("{\"a\": -Infinity}", 7, "'-Infinity' is not finite", finite);
     refused("{\"a\": 1e999}", 7, "'1e999' is not finite", finite);
     let values = "values are numbers, \"text\", true, false, null, objects or arrays";
     for wrong in ["True", "01", "1.", "+1", ".5", "-", "'x'", "", "1x", "0x10", "nul"] {
-        refused(format!("{{\"a\": {wrong}}}"), 7, &format!("'{wrong}' is no JSON value"), values);
+        refused(format!("{{\"a\": {wrong}}}"), 7, &format!("'{wrong}' is not a JSON value"), values);
     }
-    refused("{\"a\": [\"b\",]}", 12, "'' is no JSON value", values);
+    refused("{\"a\": [\"b\",]}", 12, "'' is not a JSON value", values);
     let targets = "targets are finite numbers, words, true or false";
     refused("{\"y\": [\"b\"]}", 7, "the target is an array", targets);
     refused("{\"y\": \"\"}", 7, "the target is empty", targets);
@@ -205,12 +208,12 @@ fn wrong_values_are_refused_with_their_place() {
 #[test]
 fn wrong_text_is_refused_with_its_place() {
     let escapes = "write control characters and quotes with a backslash: \\n, \\t, \\\", \\u00e9";
-    refused("{\"a\": \"b\tc\"}", 9, "this is no valid JSON text", escapes);
-    refused("{\"a\": \"b\\xc\"}", 10, "this is no valid JSON text", escapes);
+    refused("{\"a\": \"b\tc\"}", 9, "this is not valid JSON text", escapes);
+    refused("{\"a\": \"b\\xc\"}", 10, "this is not valid JSON text", escapes);
     refused("{\"a\": \"\\u0000\"}", 7, "the text has a NUL character in it", "take it out");
     let text = "this is no JSON file: give text (plain, gzip or zstd)";
-    refused(b"{\"a\xff\": 1}", 4, "byte 0xff is no text", text);
-    refused(b"{\"a\": \"\0\"}", 8, "byte 0x00 is no text", text);
+    refused(b"{\"a\xff\": 1}", 4, "byte 0xff is not text", text);
+    refused(b"{\"a\": \"\0\"}", 8, "byte 0x00 is not text", text);
 }
 
 pub fn opened(

@@ -1,7 +1,7 @@
 //! Laws of opening JSON Lines: the target, keys that never occur, and how the format is recognised.
 
 use crate::format_jsonl::{opened, recipe};
-use lazyglm::data::format::{FormatSpec, ReadOptions};
+use lazyglm::data::format::{ColumnKind, FormatSpec, Opening, ReadOptions, open};
 
 #[test]
 fn the_target_is_as_asked_or_the_first_usual_name() {
@@ -73,4 +73,21 @@ fn it_is_recognised_by_its_ending_or_its_first_byte() {
     let text = serde_json::to_string(&recipe("y", &["a"], &[])).unwrap();
     assert_eq!(text, r#"{"format":"jsonl","target":"y","drop":["a"],"categorical":[]}"#);
     assert_eq!(serde_json::from_str::<FormatSpec>(&text).unwrap(), recipe("y", &["a"], &[]));
+}
+
+/// Remarks that one row in four has are text, as they are in a CSV file.
+#[test]
+fn a_rare_key_of_text_is_text() {
+    let words = ["quick", "brown", "fox", "jumps", "over", "lazy", "dogs", "today"];
+    let remark = |i: usize| (0..6).map(|k| words[(i * (k + 3) + k) % 8]).collect::<Vec<_>>().join(" ");
+    let row = |i: usize| match i % 4 {
+        0 => format!("{{\"y\": {}, \"remark\": \"{} and word{i}\"}}\n", i % 2, remark(i)),
+        _ => format!("{{\"y\": {}}}\n", i % 2),
+    };
+    let text: String = (0..200).map(row).collect();
+    let asked = ReadOptions::default();
+    let opening = Opening { first: text.as_bytes(), file: "a.jsonl".as_ref(), asked: &asked, known: None };
+    let FormatSpec::Jsonl { columns, .. } = open(&opening).unwrap() else { panic!("JSON lines") };
+    let kinds: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
+    assert_eq!(kinds, [("remark", ColumnKind::Text)]);
 }

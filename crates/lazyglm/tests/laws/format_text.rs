@@ -105,11 +105,11 @@ fn lines_that_cannot_be_are_refused_with_their_place() {
     );
     let bytes = error(b"ham\tcaf\xe9\n", "t.txt", &asked(""));
     let latin1 = "save the file as UTF-8; it seems to be Latin-1: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW";
-    assert_eq!(bytes, format!("t.txt:1:8: byte 0xe9 is no text; {latin1}"));
+    assert_eq!(bytes, format!("t.txt:1:8: byte 0xe9 is not text; {latin1}"));
     let hint = "this is no labelled text file: give text (plain, gzip or zstd)";
     assert_eq!(
         error(b"a\tb\na\t\0\n", "t.txt", &asked("")),
-        format!("t.txt:2:3: byte 0x00 is no text; {hint}")
+        format!("t.txt:2:3: byte 0x00 is not text; {hint}")
     );
     let target = error(b"nan\tb\n", "t.txt", &asked(""));
     assert_eq!(target, "t.txt:1:1: the target 'nan' is not finite; labels are words or finite numbers");
@@ -122,12 +122,11 @@ fn options_that_cannot_be_are_refused() {
         assert!(error.is_wrong_call());
         error.to_string()
     };
-    let keys = "There are: words, chars, case, value, idf, norm";
+    let keys = "There are: words, skip, chars, case, value, idf, norm";
     assert_eq!(call("word=1"), format!("text has no key 'word'; did you mean 'words'? {keys}"));
-    assert!(
-        call("chars")
-            .starts_with("text 'chars' is no key=value; write words=1-2, say; the keys are: words, chars,")
-    );
+    assert!(call("chars").starts_with(
+        "text 'chars' is not of the form key=value; write words=1-2, say; the keys are: words, skip,"
+    ));
     let cannot = "text cannot have case=lowre; did you mean 'lower'? There are: lower, keep";
     assert_eq!(call("case=lowre"), cannot);
     assert!(call("value=binry").ends_with("did you mean 'binary'? There are: tf, binary, sublinear"));
@@ -150,6 +149,7 @@ fn a_model_s_options_are_kept_and_lines_may_be_text_alone() {
     let trained = recipe(b"", "t.txt", &asked(options), None).unwrap();
     let data = Text {
         words: Some(Grams { from: 1, to: 3 }),
+        skip: 0,
         chars: Some(Grams { from: 2, to: 4 }),
         case: Case::Keep,
         value: Worth::Tf,
@@ -222,6 +222,17 @@ fn counts(text: &str, recipe: &Text) -> BTreeMap<String, f64> {
     let mut terms = Vec::new();
     for n in recipe.words.into_iter().flat_map(|grams| grams.from..=grams.to) {
         terms.extend(words.windows(n).map(|window| window.join(" ")));
+        for left_out in (1..=recipe.skip).filter(|_| n > 1) {
+            // The first and the last word of a window stay, and all choices of the others are tried.
+            for window in words.windows(n + left_out) {
+                for mask in 0u32..1 << (window.len() - 2) {
+                    let stays = |k: usize| k == 0 || k + 1 == window.len() || mask >> (k - 1) & 1 == 1;
+                    let kept: Vec<&str> =
+                        (0..window.len()).filter(|&k| stays(k)).map(|k| window[k].as_str()).collect();
+                    terms.extend((kept.len() == n).then(|| kept.join(" ")));
+                }
+            }
+        }
     }
     for word in &words {
         let word: Vec<char> = format!(" {word} ").chars().collect();
@@ -247,9 +258,10 @@ fn any_recipe() -> impl Strategy<Value = Text> {
     let worth = prop::sample::select(vec![Worth::Tf, Worth::Binary, Worth::Sublinear]);
     let norm = prop::sample::select(vec![Norm::L2, Norm::None]);
     let case = prop::sample::select(vec![Case::Lower, Case::Keep]);
-    (grams(3), grams(5), case, worth, any::<bool>(), norm).prop_map(
-        |(words, chars, case, value, idf, norm)| Text {
+    (grams(3), 0..4usize, grams(5), case, worth, any::<bool>(), norm).prop_map(
+        |(words, skip, chars, case, value, idf, norm)| Text {
             words,
+            skip,
             chars,
             case,
             value,

@@ -133,17 +133,17 @@ fn wrong_headers_are_refused_with_their_place() {
     let header = "before the first '|' stand: label, importance, base, 'tag";
     let row = "write a row as: label |namespace feature:value feature:value";
     refused("1 f a", "1", "there is no '|' in the line", row);
-    refused("1 1 x |f a", "5", "the base 'x' is no finite number", header);
-    refused("1 x |f a", "3", "the importance 'x' is no finite number", header);
-    refused("1 inf |f a", "3", "the importance 'inf' is no finite number", header);
+    refused("1 1 x |f a", "5", "the base 'x' is not a finite number", header);
+    refused("1 x |f a", "3", "the importance 'x' is not a finite number", header);
+    refused("1 inf |f a", "3", "the importance 'inf' is not a finite number", header);
     refused("1 -2 |f a", "3", "the importance '-2' is negative", "give a number from 0 up");
     refused("1 2 0 4 |f a", "7", "'4' is one word too many before the '|'", header);
     refused("1 2 0 4 t|f a", "9", "'t' is one word too many before the '|'", header);
     refused("'tag 1 |f a", "1", "the tag 'tag stands before other words", header);
     refused("nan |f a", "1", "the target 'nan' is not finite", "labels are finite numbers or words");
     let simple = "give one number or word: costs and many labels are not supported";
-    refused(" 1:0.5 |f a", "2", "'1:0.5' is no simple label", simple);
-    refused("1,2 |f a", "1", "'1,2' is no simple label", simple);
+    refused(" 1:0.5 |f a", "2", "'1:0.5' is not a simple label", simple);
+    refused("1,2 |f a", "1", "'1,2' is not a simple label", simple);
     let tab = "write a space: Vowpal Wabbit passes over all that stands before a tab";
     refused("1\t|f a", "2", "a tab stands before the first '|'", tab);
 }
@@ -175,8 +175,8 @@ fn wrong_features_are_refused_with_their_place() {
 #[test]
 fn bytes_that_are_no_text_are_refused_with_their_place() {
     let text = "this is no Vowpal Wabbit file: give text (plain, gzip or zstd)";
-    refused(b"1 |f a\xff", "7", "byte 0xff is no text", text);
-    refused(b"1 |f \0", "6", "byte 0x00 is no text", text);
+    refused(b"1 |f a\xff", "7", "byte 0xff is not text", text);
+    refused(b"1 |f \0", "6", "byte 0x00 is not text", text);
     refused("1 |f a\rb", "7", "a carriage return stands inside the line", "end each line with a line feed");
 }
 

@@ -20,6 +20,18 @@ fn losses() -> Vec<Arc<dyn Loss>> {
     plain.chain(keyed.map(String::from)).map(|text| loss::parse(&text).unwrap()).collect()
 }
 
+#[test]
+fn absolute_is_the_distance_of_score_and_target() {
+    let loss = loss::parse("absolute").unwrap();
+    assert_eq!([loss.value(3.0, 1.0), loss.value(-1.0, 1.5), loss.value(2.0, 2.0)], [2.0, 2.5, 0.0]);
+    let same = loss::parse("epsilon-insensitive:epsilon=0").unwrap();
+    assert_eq!([loss.spec(), same.spec()], ["absolute", "absolute"]);
+    for name in ["mae", "l1", "absolute_error"] {
+        let error = loss::parse(name).unwrap_err().to_string();
+        assert!(error.contains("did you mean 'absolute'?"), "{error}");
+    }
+}
+
 fn target(loss: &dyn Loss, random: &mut Random) -> f64 {
     match loss.admits() {
         Admits::Classes => crate::common::sign(random),

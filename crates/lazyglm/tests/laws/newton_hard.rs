@@ -46,6 +46,34 @@ fn uneven_row_weights_end_within_the_tolerance_and_in_few_steps() {
     }
 }
 
+/// A table of measurements: columns in different units that nearly repeat each other, and classes so well separated that most
+/// rows have little curvature. With l1 alone, the solver goes on until the gap proves the tolerance, in few steps.
+#[test]
+fn measurements_in_any_units_are_proved_without_l2() {
+    let mut random = Random::new(16);
+    let units = [1.0, 10.0, 1000.0, 0.01, 0.1];
+    let mut rows = Rows::new();
+    let mut targets = Vec::new();
+    for _ in 0..500 {
+        let size = random.uniform();
+        let row: Vec<(u32, f64)> = (0..30)
+            .map(|j| {
+                (j, units[j as usize % 5] * (1.0 + size + 0.1 * f64::from(1 + j % 6) * random.uniform()))
+            })
+            .collect();
+        rows.push(&row).unwrap();
+        targets.push(if size + 0.05 * random.uniform() > 0.5 { 1.0 } else { -1.0 });
+    }
+    let loss = loss::parse("logistic").unwrap();
+    let made = Made { rows, targets, weights: vec![1.0; 500], offsets: None, loss };
+    for l1 in [1e-2, 1e-3, 1e-4] {
+        let penalty = ElasticNet { l1, l2: 0.0 };
+        let found = made.solve(penalty, true, 1e-3, None);
+        assert_eq!(found.stop, NewtonStop::Gap, "l1 {l1}: {} steps", found.steps);
+        assert!(found.steps <= 20, "l1 {l1}: {} steps", found.steps);
+    }
+}
+
 /// A target that a loss accepts, of a row with this score.
 pub fn target_of(loss: &dyn Loss, score: f64) -> f64 {
     match loss.admits() {
@@ -127,6 +155,22 @@ fn infinite_scores_and_an_overflow_of_the_model_are_failures() {
             let found = made.solve(penalty, true, 1e-6, Some((&[start; 30], 0.0)));
             assert_eq!(found.stop, NewtonStop::Diverged, "{} from {start}", made.loss.spec());
         }
+    }
+    // Few columns are solved on a matrix in f64, as in other units.
+    let targets: Vec<f64> = (0..100).map(|_| random.uniform()).collect();
+    let large: Vec<f64> = targets.iter().map(|target| 1e32 * target).collect();
+    let [value, same] = [(targets, 1e-32, 1.0), (large, 1.0, 1e64)].map(|(targets, l1, unit)| {
+        let (rows, loss) = (rows.clone(), loss::parse("squared").unwrap());
+        let made = Made { rows, targets, weights: vec![1.0; 100], offsets: None, loss };
+        let penalty = ElasticNet { l1, l2: 0.0 };
+        made.value(penalty, &made.solve(penalty, true, 1e-6, None)) / unit
+    });
+    assert!((value - same).abs() <= 1e-5 * value, "{value} and {same}");
+    // More columns than a matrix in f64 is made for.
+    let mut rows = Rows::new();
+    for _ in 0..100 {
+        let row: Vec<(u32, f64)> = (0..150).map(|j| (j, 1e10 * (1.0 + random.uniform()))).collect();
+        rows.push(&row).unwrap();
     }
     let targets: Vec<f64> = (0..100).map(|_| 1e32 * random.uniform()).collect();
     let made =

@@ -333,7 +333,7 @@ fn a_missing_offset_is_an_error_at_its_row() {
     refused(
         "b.jsonl",
         "{\"y\":1,\"x\":1,\"o\":0}\n{\"y\":0,\"x\":2,\"o\":\"a\"}\n",
-        "b.jsonl:2:18: the offset 'o' is no finite number",
+        "b.jsonl:2:18: the offset 'o' is not a finite number",
     );
     refused("c.csv", "y,x\n1,1\n", "there is no column 'o'");
     refused("c.jsonl", "{\"y\":1,\"x\":1}\n", "no key 'o' occurs");

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A task that shows its rows a few at a time, as if they were on disk.
-struct OnDisk {
+pub(crate) struct OnDisk {
     task: Task,
     window: usize,
     spare: usize,
@@ -37,6 +37,7 @@ impl OnDisk {
             offsets: None,
             order,
             place: &|_| Place::default(),
+            number: &|i| (from + i) as u64,
         })
     }
 }
@@ -106,7 +107,7 @@ const ROWS: usize = 4000;
 const COLUMNS: usize = 600;
 
 /// Rows whose columns are frequent and rare, with targets that some columns explain.
-fn made(random: &mut Random, loss: &str, weighted: bool) -> Task {
+pub(crate) fn made(random: &mut Random, loss: &str, weighted: bool) -> Task {
     let loss = loss::parse(loss).unwrap();
     let truth: Vec<f64> = (0..COLUMNS)
         .map(|j| if j % 7 == 0 { sign(random) * log_uniform(random, 0.1, 1.0) } else { 0.0 })
@@ -143,16 +144,16 @@ fn made(random: &mut Random, loss: &str, weighted: bool) -> Task {
     Task::builder(data).loss(loss).sample_weights(weights).build().unwrap()
 }
 
-fn on_disk(task: &Task, spare: usize) -> OnDisk {
+pub(crate) fn on_disk(task: &Task, spare: usize) -> OnDisk {
     OnDisk { task: task.clone(), window: 300, spare, passes: AtomicUsize::new(0) }
 }
 
-fn l1_max(task: &Task, bias: bool) -> f64 {
+pub(crate) fn l1_max(task: &Task, bias: bool) -> f64 {
     objective::l1_max(task.examples(), &*task.loss, bias)
 }
 
 /// Whether the figures of a report are those of its weights, and its lower bound is one.
-fn is_true(task: &Task, settings: &Settings, trained: &Trained, optimum: f64) {
+pub(crate) fn is_true(task: &Task, settings: &Settings, trained: &Trained, optimum: f64) {
     let Report { objective: f, violation, dual, relative_gap, .. } = trained.report;
     let bias = settings.bias.then_some(trained.bias);
     let judged =
@@ -259,8 +260,8 @@ fn too_little_memory_is_another_solver_and_a_note_says_so() {
         assert!(trained.notes.iter().any(|note| note.contains(told)), "{:?}", trained.notes);
         trained.report
     };
-    let none = learn(0); // svrg needs memory as well
-    assert!(none.solver == Solver::Sgd && none.objective < 1.2 * optimum, "{none:?}");
+    let none = learn(0); // the sums of svrg are then made one after the other
+    assert!(none.solver == Solver::Svrg && none.objective < 1.002 * optimum, "{none:?}");
     // From enough for the rows alone to enough for all columns: the columns of the first pass, of the second, …
     let mut solvers = Vec::new();
     for spare in (0..8).map(|k| 96 * ROWS + (k << 14)) {
@@ -329,30 +330,4 @@ fn auto_with_a_penalty_is_newton_on_disk_and_a_start_is_used() {
         train(&on_disk(&hinge, 64 << 20), None, &kinks, &mut |_| {}).unwrap().report.solver,
         Solver::Sgd
     );
-}
-
-#[test]
-fn auto_without_a_penalty_chooses_one_on_a_sample_and_says_so() {
-    let task = made(&mut Random::new(10), "logistic", true);
-    let settings =
-        Settings { solver: Solver::Auto, choose_penalty: true, tolerance: 1e-4, ..Settings::default() };
-    let trained = train(&on_disk(&task, 64 << 20), None, &settings, &mut |_| {}).unwrap();
-    let report = &trained.report;
-    assert_eq!((report.solver, report.stop), (Solver::Newton, Stop::Gap));
-    let chosen: Vec<_> = report.tried.iter().filter(|point| point.chosen).collect();
-    assert!(chosen.len() == 1 && (chosen[0].l1, chosen[0].l2) == (report.l1, report.l2), "{chosen:?}");
-    assert!(report.tried.iter().all(|point| point.solver == Solver::Newton), "FTRL is not for rows on disk");
-    assert!(
-        trained.notes.iter().any(|note| note.contains("sample of 4000 of 4000 rows")),
-        "{:?}",
-        trained.notes
-    );
-    let penalty = ElasticNet { l1: report.l1, l2: report.l2 };
-    let given = Settings { penalty, choose_penalty: false, ..settings.clone() };
-    is_true(&task, &given, &trained, train(&task, None, &given, &mut |_| {}).unwrap().report.objective);
-    // A part of the rows fits; too few rows fit, and the penalty is the default one.
-    let some = train(&on_disk(&task, 6 << 20), None, &settings, &mut |_| {}).unwrap();
-    assert!(some.notes.iter().any(|note| note.contains("a sample of 3")), "{:?}", some.notes);
-    let none = train(&on_disk(&task, 1 << 20), None, &settings, &mut |_| {}).unwrap();
-    assert!(none.report.tried.is_empty() && none.report.solver == Solver::Sgd, "{:?}", none.report);
 }

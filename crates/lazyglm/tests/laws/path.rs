@@ -41,6 +41,7 @@ fn path(task: &Task, ratio: f64, tolerance: f64) -> Vec<PathModel> {
         metric: Metric::Loss,
         may_end: false,
         max_features: None,
+        refine: false,
         deadline: None,
         keep_folds: false,
     };

@@ -375,6 +375,13 @@ fn extreme_magnitudes_and_separable_classes_end_with_finite_weights() {
     assert!(found.heads.iter().all(Head::is_finite));
     let proof = separable.certify(ElasticNet { l1: 0.0, l2: 0.0 }, true, &found.heads);
     assert!(proof.objective < 1e-3 && proof.dual.is_none(), "{proof:?}");
+    assert_eq!(found.stop, NewtonStop::NoMinimum);
+    // With a penalty, or with a row that no weights put on its side, there is a minimum.
+    let penalised = separable.solve(ElasticNet { l1: 0.0, l2: 1e-3 }, true, 1e-4, None);
+    assert_eq!(penalised.stop, NewtonStop::Gap);
+    let mixed = Made { classes: (0..30).map(|k| if k < 9 { k / 3 } else { k % 3 }).collect(), ..separable };
+    let mixed = mixed.solve(ElasticNet { l1: 0.0, l2: 0.0 }, true, 1e-4, None);
+    assert_eq!(mixed.stop, NewtonStop::PredictedDecrease);
 }
 
 #[test]

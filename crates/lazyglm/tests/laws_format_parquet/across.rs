@@ -71,7 +71,10 @@ fn a_missing_number_has_the_mean_of_the_first_rows() {
     let csv = r#"{"format":"csv","delimiter":",","columns":[{"name":"age","kind":"number","missing":{"value":2.0,"indicator":true}}]}"#;
     let known: FormatSpec = serde_json::from_str(csv).unwrap();
     let error = read(&new, &ReadOptions::default(), Some(&known)).unwrap_err();
-    assert!(error.starts_with("a.arrow:3: 'old' in the number column 'age' is no finite number"), "{error}");
+    assert!(
+        error.starts_with("a.arrow:3: 'old' in the number column 'age' is not a finite number"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -88,4 +91,52 @@ fn all_columns_that_a_model_misses_are_named_at_once() {
         let expected = "a.arrow: the columns 'age', 'city', 'code', 'day', 'at', 'said' are missing: the model learnt from them; add them";
         assert!(error.as_ref().unwrap_err().starts_with(expected), "{error:?}");
     }
+}
+
+#[test]
+fn what_was_dropped_in_training_stays_dropped_in_every_format() {
+    let folder = Folder::new();
+    let drop = ["id", "at", "said"].map(str::to_string).to_vec();
+    let asked = ReadOptions { drop, ..ReadOptions::default() };
+    let files = files(&folder);
+    let expected = read(&files[0], &asked, None).unwrap();
+    for trained_on in &files {
+        let known = opened(trained_on, &asked, None).unwrap();
+        for file in &files {
+            let read = read(file, &ReadOptions::default(), Some(&known)).unwrap();
+            assert_eq!(read, expected, "{} ▸ {}", trained_on.display(), file.display());
+        }
+    }
+}
+
+#[test]
+fn nan_is_a_missing_number_in_every_format() {
+    let folder = Folder::new();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("a", Arc::new(Float64Array::from(vec![1.0, f64::NAN, 3.0]))),
+        ("b", Arc::new(Float32Array::from(vec![f32::NAN, 5.0, 5.0]))),
+        ("y", Arc::new(Int8Array::from(vec![1, 0, 1]))),
+    ];
+    let lines = "{\"a\":1,\"b\":NaN,\"y\":1}\n{\"a\":NaN,\"b\":5,\"y\":0}\n{\"a\":3,\"b\":5,\"y\":1}\n";
+    let files = [
+        folder.file("a.csv", "a,b,y\n1,NaN,1\nNaN,5,0\n3,5,1\n"),
+        folder.file("a.jsonl", lines),
+        folder.parquet(columns.clone()),
+        folder.arrow(columns),
+    ];
+    for categorical in [vec![], vec!["b".to_string()]] {
+        let asked = ReadOptions { categorical, ..ReadOptions::default() };
+        let expected = read(&files[0], &asked, None).unwrap();
+        for file in &files {
+            assert_eq!(read(file, &asked, None).unwrap(), expected, "{}", file.display());
+        }
+    }
+    let mut warned = Vec::new();
+    lazyglm::data::dataset::for_each_block(&files[2], &ReadOptions::default(), None, |block| {
+        warned.extend(block.dirty.iter().map(|cells| (cells.column.clone(), cells.count, cells.line)));
+        Ok(())
+    })
+    .unwrap();
+    warned.sort();
+    assert_eq!(warned, [("a".to_string(), 1, 2), ("b".to_string(), 1, 1)]);
 }

@@ -98,7 +98,13 @@ fn pairs_alone_are_indices_as_written() {
         let columns = vec![ParquetColumn::new("x", Holds::Indices)];
         assert_eq!(
             opened(&path, &asked, None).unwrap(),
-            FormatSpec::Parquet { target: "y".into(), offset: None, columns, classes: false }
+            FormatSpec::Parquet {
+                target: "y".into(),
+                offset: None,
+                columns,
+                classes: false,
+                dropped: vec!["id".into()]
+            }
         );
         let (data, _) = Dataset::load(&path, &Load { asked, ..Load::default() }).unwrap();
         assert_eq!((data.features.base, data.features.count, data.features.name(3)), (1, 4, "4".to_string()));

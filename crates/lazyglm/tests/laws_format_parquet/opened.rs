@@ -190,3 +190,66 @@ fn a_table_is_read_like_the_csv_file_that_a_model_learnt_from_and_its_cells_are_
         assert!(told.contains("no column 'town' to copy"), "{told}");
     }
 }
+
+#[test]
+fn the_index_of_pandas_is_dropped_with_a_note() {
+    let folder = Folder::new();
+    let number = || Arc::new(Int32Array::from(vec![7, 8])) as ArrayRef;
+    let columns = vec![("a", number()), ("id", number()), ("__index_level_0__", number()), targets(2)];
+    let file = folder.parquet(columns);
+    let asked = ReadOptions { drop: vec!["id".into()], ..ReadOptions::default() };
+    let load = lazyglm::Load { asked, cache: lazyglm::CacheMode::Off, ..Default::default() };
+    let (data, _) = lazyglm::Dataset::load(&file, &load).unwrap();
+    let note = "columns: 1 number (a), 2 dropped (id, __index_level_0__: the index of pandas)";
+    assert_eq!(data.notes[0], note);
+    assert_eq!(data.features.count, 1);
+}
+
+/// A pipe with a name, through which these bytes come once.
+#[cfg(unix)]
+fn pipe(folder: &Folder, name: &str, bytes: Vec<u8>) -> std::path::PathBuf {
+    let path = folder.0.path().join(name);
+    let _ = std::fs::remove_file(&path); // the pipe of an earlier call
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let to = path.clone();
+    std::thread::spawn(move || std::fs::write(to, bytes));
+    path
+}
+
+#[test]
+#[cfg(unix)]
+fn streams_have_the_rows_of_files() {
+    let folder = Folder::new();
+    let columns = || -> Vec<(&str, ArrayRef)> {
+        vec![
+            ("a", Arc::new(Int32Array::from_iter_values(0..500))),
+            ("b", Arc::new(StringArray::from_iter_values((0..500).map(|k| format!("w{}", k % 7))))),
+            targets(500),
+        ]
+    };
+    let file = folder.parquet(columns());
+    let expected = read(&file, &ReadOptions::default(), None).unwrap();
+    let mut stream = Vec::new();
+    let table = batch(columns());
+    let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut stream, &table.schema()).unwrap();
+    (0..5).for_each(|k| writer.write(&table.slice(100 * k, 100)).unwrap());
+    writer.finish().unwrap();
+    drop(writer);
+    let parquet = std::fs::read(&file).unwrap();
+    let arrow = std::fs::read(folder.arrow(columns())).unwrap();
+    for bytes in [stream.clone(), parquet.clone(), arrow, gzip(&stream), gzip(&parquet)] {
+        let path = pipe(&folder, "pipe", bytes);
+        assert_eq!(read(&path, &ReadOptions::default(), None).unwrap(), expected);
+    }
+    let asked = ReadOptions { copy: vec!["b".into(), "a".into()], ..ReadOptions::default() };
+    let mut copied = Vec::new();
+    lazyglm::data::dataset::for_each_block(&pipe(&folder, "pipe", stream.clone()), &asked, None, |block| {
+        copied.extend(block.copied.clone());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!((copied.len(), &copied[14..18]), (1000, &["w0", "7", "w1", "8"].map(String::from)[..]));
+    stream.truncate(stream.len() / 2);
+    let error = read(&pipe(&folder, "pipe", stream), &ReadOptions::default(), None).unwrap_err();
+    assert!(error.starts_with("pipe: the file cannot be read: it is cut short"), "{error}");
+}

@@ -8,6 +8,7 @@ use crate::progress::Waiting;
 use lazyglm::data::feature_ids::FeatureIds;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::data::sample_weights::RowOffsets;
+use lazyglm::problem::windows::Surveyed;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Progress, Result, SampleWeights,
     Scale, Settings, Task, Windows, WindowsOptions, loss, train::tf_idf_if_better,
@@ -32,7 +33,7 @@ pub struct TrainingData {
 impl TrainingData {
     /// Reads the training data, and the held-out rows if any are asked for.
     pub fn read(args: &Train, plan: &Plan) -> Result<TrainingData> {
-        let _waiting = Waiting::new(args.progress() != ShowProgress::Auto, "reading", &args.data);
+        let _waiting = Waiting::new(args.progress() == ShowProgress::None, "reading", &args.data);
         let declared = Declared { base: args.index_base, count: args.features.map(|n| n as usize) };
         let asked = ReadOptions { renumber: args.renumber, ..plan::asked(&args.reading)? };
         let cache = CacheMode::parse(&args.cache);
@@ -56,18 +57,18 @@ impl TrainingData {
             let (loss, class_weight) = (plan.loss.clone().or_else(classes), plan.class_weight.clone());
             let (asked, cache) = (asked.clone(), cache.clone());
             let options = WindowsOptions { asked, declared, cache, loss, class_weight, scale, memory };
-            let windows = Windows::open(&args.data, &options, &plan.settings)?;
-            if !windows.fits() {
-                return TrainingData::on_disk(args, plan, windows);
+            let file = Surveyed::open(&args.data, &options, &plan.settings)?;
+            if !file.fits() {
+                return TrainingData::on_disk(args, plan, file.windows(&options)?);
             }
-            surveyed = Some(windows);
+            surveyed = Some(file);
         }
         let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
         let offsets = args.offset.as_deref().map(RowOffsets::read).transpose()?;
         let as_f32 = plan.settings.precision == Precision::F32;
         let load = Load { asked, declared, weights, offsets, as_f32, cache, scale };
         let (data, weights) = match &surveyed {
-            Some(windows) => windows.load(&load)?, // a pipe cannot be read twice, but its cache can
+            Some(file) => file.load(&load)?, // a pipe cannot be read twice, but its cache can
             None => Dataset::load(&args.data, &load)?,
         };
         let classify = args.task == Some(crate::args::Task::Classify);
@@ -83,7 +84,7 @@ impl TrainingData {
         let (task, held_out) = match &plan.validation {
             None => (task, None),
             Some(HeldOut::Share(share)) => {
-                let (kept, held_out) = split(&task, *share, args.seed)?;
+                let (kept, held_out) = split(&task, *share, args.seed())?;
                 (kept, Some(held_out.unweighted()))
             }
             Some(HeldOut::File(path)) => {
@@ -91,7 +92,7 @@ impl TrainingData {
                 held_out.notes.iter().for_each(|text| note(args.quiet, text));
                 if task.has_offsets() && !held_out.has_offsets() {
                     let text = "training rows have offsets, and held-out rows have none: their scores are without the offset";
-                    warning(args.quiet, text);
+                    warning(text);
                 }
                 (task, Some(fit_precision(held_out)?))
             }
@@ -104,14 +105,13 @@ impl TrainingData {
         self,
         settings: &Settings,
         quiet: bool,
-        watch: &mut dyn FnMut(&Progress),
+        watch: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<TrainingData> {
-        let task = match self.rows {
-            TrainingRows::Memory(task) => *task,
-            rows => return Ok(TrainingData { rows, ..self }),
-        };
+        let TrainingRows::Memory(task) = &self.rows else { return Ok(self) };
         let told = task.notes.len();
-        let (task, held_out) = tf_idf_if_better(task, self.held_out, settings, watch)?;
+        let Some((task, held_out)) = tf_idf_if_better(task, self.held_out.as_ref(), settings, watch)? else {
+            return Ok(self);
+        };
         task.notes[told..].iter().for_each(|text| note(quiet, text));
         Ok(TrainingData { rows: TrainingRows::Memory(Box::new(task)), held_out })
     }

@@ -36,8 +36,10 @@ pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report
     }
     print::objective(out, report, if heads.is_some() { "biases" } else { "the bias" })?;
     distance(report).iter().try_for_each(|text| writeln!(out, "{text}"))?;
+    writeln!(out, "violation  {:.2e} of the optimality conditions (0 at the optimum)", report.violation)?;
     let all = count((report.features * heads.map_or(1, |heads| heads.names.len())) as u64);
-    writeln!(out, "penalty    l1 {:?}, l2 {:?}", report.l1, report.l2)?;
+    writeln!(out, "penalty    l1 {:?}, l2 {:?} (l1_max {:.3e})", report.l1, report.l2, report.l1_max)?;
+    tried(report).iter().try_for_each(|text| writeln!(out, "tried      {text}"))?;
     writeln!(out, "non-zeros  {} of {all}", count(report.nonzeros as u64))?;
     stopped(report).iter().try_for_each(|text| writeln!(out, "stopped    {text}"))?;
     if let Some(Validation { loss, best_epoch }) = &report.validation {
@@ -50,7 +52,7 @@ pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report
             (None, _) if *best_epoch == report.epochs => " (the lowest of all epochs)".to_string(),
             (None, _) => format!(" (epoch {best_epoch} had a lower one: --early-stop would keep it)"),
         };
-        writeln!(out, "held out   loss {loss:.8}{kept}")?;
+        writeln!(out, "held out   loss {}{kept}", print::decimals(*loss, 8))?;
     }
     match &args.output {
         Some(path) => writeln!(out, "model      {}", Place::file(path))?,
@@ -62,14 +64,38 @@ pub(super) fn human(out: &mut dyn Write, args: &Train, targets: &Targets, report
     }
 }
 
+/// The share above the optimum up to which the distance of a model is printed, for solvers that do not aim at the optimum.
+const NEAR: f64 = 0.1;
+
 /// The distance from the optimum. A model that was chosen by its held-out loss is not meant to be near it.
 fn distance(report: &Report) -> Option<String> {
     if report.solver == Solver::Ftrl && !report.tried.is_empty() {
-        let text = "chosen     for its held-out loss, which is lower than that of the minimiser of F";
-        return Some(format!("{text}: this model is not the minimiser"));
+        let text = "chosen     for its held-out loss, which is lower than that of the optimum";
+        return Some(format!("{text}: this model is not the optimum"));
     }
-    let (dual, gap) = (report.dual?, report.relative_gap?);
-    Some(format!("proved     {dual:.8} is a lower bound on F: the optimum is at most {gap:.1e} of F away"))
+    let aims = !matches!(report.solver, Solver::Sgd | Solver::Adagrad | Solver::Ftrl);
+    if !aims && report.objective - report.dual? > NEAR * report.dual?.abs() {
+        let solver = report.solver;
+        return Some(format!(
+            "optimum    {solver} does not aim at it: --solver newton does, with a certificate"
+        ));
+    }
+    let (dual, above) = (report.dual?, print::above_optimum(report.objective, report.dual?));
+    Some(format!("certified  {above} (lower bound {})", print::decimals(dual, 8)))
+}
+
+/// The number of models that a search tried, by solver.
+fn tried(report: &Report) -> Option<String> {
+    let mut solvers: Vec<(Solver, usize)> = Vec::new();
+    for point in &report.tried {
+        match solvers.iter_mut().find(|(solver, _)| *solver == point.solver) {
+            Some((_, count)) => *count += 1,
+            None => solvers.push((point.solver, 1)),
+        }
+    }
+    let each: Vec<String> = solvers.iter().map(|(solver, count)| format!("{count} by {solver}")).collect();
+    (!each.is_empty())
+        .then(|| format!("{} models on held-out rows ({})", report.tried.len(), each.join(", ")))
 }
 
 /// The reason why the run stopped, unless all epochs were run.
@@ -77,12 +103,14 @@ fn stopped(report: &Report) -> Option<String> {
     match (report.stop, report.predicted_decrease) {
         (Stop::Gap, _) => Some("at the tolerance: proved by the duality gap".to_string()),
         (Stop::PredictedDecrease, Some(predicted_decrease)) => Some(format!(
-            "at the tolerance: a step more would gain {predicted_decrease:.1e} of F (the gap is loose without l2)"
+            "at the tolerance: another step would lower the objective by about {predicted_decrease:.1e} of it (the certificate is loose without l2)"
         )),
-        (Stop::Precision, _) => Some("where F falls no further in this precision".to_string()),
-        (Stop::NoMinimum, _) => Some("because F has no minimum without a penalty".to_string()),
+        (Stop::Precision, _) => {
+            Some("where the objective decreases no further in this precision".to_string())
+        }
+        (Stop::NoMinimum, _) => Some("because the objective has no minimum without a penalty".to_string()),
         (Stop::Steps, _) => Some("after all steps, short of the tolerance".to_string()),
-        (Stop::Interrupted, _) => Some("when it was told to".to_string()),
+        (Stop::Interrupted, _) => Some("by an interruption".to_string()),
         _ => None,
     }
 }
@@ -99,7 +127,8 @@ fn table(out: &mut dyn Write, kind: HeadKind, heads: &[HeadReport]) -> io::Resul
     writeln!(out, "{:>width$}  {:>10}  {:>10}  {:>10}", kind.noun(), "rows", "non-zeros", "loss")?;
     for HeadReport { name, rows, nonzeros, loss } in &shown {
         let (rows, nonzeros) = (count(*rows as u64), count(*nonzeros as u64));
-        writeln!(out, "{:>width$}  {rows:>10}  {nonzeros:>10}  {loss:>10.6}", one_line(name))?;
+        let loss = print::decimals(*loss, 6);
+        writeln!(out, "{:>width$}  {rows:>10}  {nonzeros:>10}  {loss:>10}", one_line(name))?;
     }
     let more = heads.len() - shown.len();
     if more > 0 {
@@ -116,11 +145,17 @@ mod tests {
     #[test]
     fn a_model_chosen_by_its_held_out_loss_is_not_measured_by_its_distance_from_the_optimum() {
         let (solver, dual, relative_gap) = (Solver::Ftrl, Some(0.01), Some(0.95));
-        let given = Report { solver, dual, relative_gap, ..Report::default() };
-        assert!(distance(&given).unwrap().contains("at most 9.5e-1 of F away"));
+        let given = Report { solver, dual, relative_gap, objective: 0.0105, ..Report::default() };
+        assert!(distance(&given).unwrap().contains("above the optimum (lower bound 0.01"));
+        for solver in [Solver::Sgd, Solver::Adagrad, Solver::Ftrl] {
+            let far = distance(&Report { solver, objective: 0.2, ..given.clone() }).unwrap();
+            assert!(far.contains("--solver newton") && !far.contains('%'), "{far}");
+        }
+        let newton = distance(&Report { solver: Solver::Newton, objective: 0.2, ..given.clone() }).unwrap();
+        assert!(newton.contains("at most 1900 % above the optimum"), "{newton}");
         let (l1, l2, loss, se, nonzeros, rows, seconds) = (0.1, 0.0, 0.1, 0.01, 1, 10, 0.1);
         let one = Tried { solver, l1, l2, loss, se, nonzeros, rows, seconds, chosen: true };
         let text = distance(&Report { tried: vec![one], ..given }).unwrap();
-        assert!(text.contains("not the minimiser") && !text.contains("9.5e-1"), "{text}");
+        assert!(text.contains("not the optimum") && !text.contains("lower bound"), "{text}");
     }
 }

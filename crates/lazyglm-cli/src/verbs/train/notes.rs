@@ -3,7 +3,8 @@
 use crate::args::Train;
 use crate::plan::tolerance_is_idle;
 use crate::print::{self, note, warning};
-use lazyglm::{Problem, Report, Settings, Solver, Stop, Trained};
+use lazyglm::loss::Admits;
+use lazyglm::{Problem, Report, Settings, Solver, Stop, Targets, Trained};
 
 /// Prints the notes and warnings about a run that has ended.
 pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, problem: &dyn Problem) {
@@ -16,39 +17,37 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
         && args.task != Some(crate::args::Task::Multilabel)
     {
         let text = tolerance_is_idle(settings.solver, heads.kind); // with these flags, it was printed before
-        text.iter().for_each(|text| note(args.quiet, text));
+        text.iter().for_each(|text| note(args.quiet, text)); // it warns
+    }
+    if has_only_zeros(problem) {
+        let text = "all targets are zero: there is no minimum, because a lower bias is always better, and predictions are close to zero. \
+                    Check the targets";
+        return warning(text);
     }
     if settings.solver == Solver::Auto && (heads.is_none() || report.solver == Solver::Newton) {
         note(args.quiet, &did(settings, report, problem.in_memory().is_none()));
     }
     match report.stop {
-        Stop::Interrupted => note(args.quiet, &interrupted(report)),
+        Stop::Interrupted => warning(&interrupted(report)),
         Stop::NoMinimum => warning(
-            args.quiet,
-            "there is no minimum: the classes are linearly separable, or all targets are zero, so that larger weights are \
-             always better without a penalty. Give --l1 or --l2",
+            "there is no minimum: the classes are linearly separable, so that larger weights are always better without a penalty. \
+             Give --l1 or --l2",
         ),
-        Stop::Steps if settings.penalty.is_none() => warning(
-            args.quiet,
-            &format!(
-                "no minimum within {} steps: without a penalty there may be none (linearly separable classes). Give --l1 or --l2",
-                report.epochs
-            ),
-        ),
+        Stop::Steps if settings.penalty.is_none() => warning(&format!(
+            "no minimum within {} steps: without a penalty there may be none (linearly separable classes). Give --l1 or --l2",
+            report.epochs
+        )),
         Stop::Steps => {
             let text = format!(
                 "--tolerance {:?} was not reached within {} steps",
                 settings.tolerance, report.epochs
             );
-            warning(args.quiet, &text);
+            warning(&text);
         }
-        Stop::Precision => warning(
-            args.quiet,
-            &format!(
-                "--tolerance {:?} was not reached: the objective does not decrease further in this precision",
-                settings.tolerance
-            ),
-        ),
+        Stop::Precision => warning(&format!(
+            "--tolerance {:?} was not reached: the objective does not decrease further in this precision",
+            settings.tolerance
+        )),
         _ => {}
     }
     let has_rate = match report.solver {
@@ -57,7 +56,13 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
         _ => false,
     };
     if has_rate && settings.eta0.is_none() && report.tried.is_empty() && report.eta0 > 0.0 {
-        note(args.quiet, &format!("eta0 {:?}, the best of a search on a sample of the rows", report.eta0));
+        note(
+            args.quiet,
+            &format!(
+                "eta0 {}, the best of a search on a sample of the rows",
+                print::significant(report.eta0)
+            ),
+        );
     }
     if let Some(place) = &trained.held_down_by {
         note(
@@ -67,15 +72,13 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
             ),
         );
     }
-    if report.objective > report.baseline + 1e-9 * report.baseline.abs() + f64::MIN_POSITIVE {
-        let baseline = report.baseline;
-        let rest = if heads.is_some() { "biases alone have" } else { "the bias alone has" };
-        warning(
-            args.quiet,
-            &format!(
-                "this model is worse than none: {rest} objective {baseline:.6}. Change --eta0 or --epochs, or scale the features"
-            ),
-        );
+    let none = report.stop == Stop::NoMinimum;
+    if !none && report.objective > report.baseline + 1e-9 * report.baseline.abs() + f64::MIN_POSITIVE {
+        let baseline = print::decimals(report.baseline, 6);
+        let rest = if heads.is_some() { "the biases alone" } else { "the bias alone" };
+        warning(&format!(
+            "this model is worse than {rest}, which has the objective {baseline}. Change --eta0 or --epochs, or scale the features"
+        ));
     }
     let (l1, most) = (settings.penalty.l1, report.l1_max);
     if l1 >= most && l1 > 0.0 && settings.factors.is_none() && !settings.choose_penalty {
@@ -88,10 +91,17 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
     }
 }
 
-/// A note about what an interrupted run reached.
+/// Whether the targets of a loss with a log link are all zero: its predictions are never zero.
+fn has_only_zeros(problem: &dyn Problem) -> bool {
+    let zeros =
+        matches!(problem.targets(), Targets::Real(targets) if targets.iter().all(|target| *target == 0.0));
+    zeros && problem.loss().admits() == Admits::NonNegative
+}
+
+/// A warning about what an interrupted run reached.
 fn interrupted(report: &Report) -> String {
     let distance = match report.relative_gap {
-        Some(gap) => format!("the optimum is at most {gap:.1e} of the objective away"),
+        Some(gap) => format!("the optimum is lower by at most {gap:.1e} of the objective"),
         None => "the distance from the optimum is not known".to_string(),
     };
     let tried = report.tried.iter().find(|point| point.chosen);
@@ -114,20 +124,20 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
     let Report { l1, l2, tried, .. } = report;
     let chosen = match tried.iter().find(|point| point.chosen) {
         None if report.nonzeros == 0 && report.l1_max == 0.0 => {
-            return "auto: no feature tells targets apart (l1_max is 0), so this model is a bias alone, which is the minimum \
+            return "auto: no feature is related to the targets (l1_max is 0), so this model is a bias alone, which is the optimum \
                     for any penalty"
                 .to_string();
         }
         Some(point) if point.nonzeros == 0 && report.nonzeros == 0 => {
             return format!(
-                "auto: none of {} models tried predicts held-out rows better than no weights at all (loss {:.5} there) by more \
-                 than chance would, so this one has none; give --l1 or --l2 to have some",
+                "auto: none of {} models tried is significantly better on held-out rows than the bias alone (loss {:.5} there), so \
+                 this model has no weights; give --l1 or --l2 to train one with weights",
                 tried.len() - 1,
                 point.loss
             );
         }
         Some(point) if report.solver == Solver::Newton => format!(
-            "l1 {l1:?} and l2 {l2:?}: of {} tried on held-out rows, the fewest weights with a loss within 0.1 % of the \
+            "l1 {l1:?} and l2 {l2:?}: of {} tried on held-out rows, it has the fewest weights with a loss within 0.1 % of the \
              lowest (loss {:.5} there)",
             tried.len(),
             point.loss
@@ -148,6 +158,14 @@ fn did(settings: &Settings, report: &Report, streams: bool) -> String {
         Solver::Newton => {
             format!("Newton's method, which did not reach the tolerance of {:?}", settings.tolerance)
         }
+        Solver::Ftrl if streams => {
+            let runs = match report.runs {
+                1 => String::new(),
+                runs => format!(", the average of {runs} runs"),
+            };
+            format!("{} of FTRL-Proximal{runs}", print::counted(report.epochs, "epoch"))
+        }
+        Solver::Svrg => format!("{} of SVRG", print::counted(report.epochs, "epoch")),
         Solver::Ftrl => format!(
             "{} of FTRL-Proximal, the average of {} runs, with a lower loss there than the optimum of any penalty tried",
             print::counted(report.epochs, "epoch"),

@@ -270,7 +270,7 @@ pub fn two_sets() -> Folder {
 
 /// A number of a JSON report.
 pub fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 /// The points of a search, as JSON.

@@ -23,6 +23,22 @@ fn a_limit_on_file_sizes_leaves_old_files_as_they_were() {
 }
 
 #[test]
+fn a_checkpoint_that_cannot_be_written_is_told_at_once_and_the_run_goes_on() {
+    let folder = folder();
+    let line =
+        "train data.svm --solver sgd --eta0 0.1 --epochs 400 --checkpoint c --every 0s --progress lines";
+    let output = finish(&mut folder.command_under("trap '' XFSZ; ulimit -f 0", line));
+    is_orderly(&output, line);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    let told: Vec<usize> =
+        output.stderr.match_indices("warning: the checkpoint cannot be written").map(|at| at.0).collect();
+    assert_eq!(told.len(), 1, "{}", output.stderr);
+    let epochs = output.stderr.rfind("epoch 300/400").expect("progress after the warning");
+    assert!(told[0] < epochs, "{}", output.stderr);
+    assert!(!folder.path("c").exists());
+}
+
+#[test]
 fn few_open_files_are_an_error_that_says_so_or_no_obstacle() {
     let folder = folder();
     let model = folder.read("m");

@@ -34,6 +34,11 @@ fn a_disk_of_a_few_kilobytes_is_an_error_and_its_old_model_stays() {
         assert!(output.code == 1 || cached, "{line}\n{}", output.stderr);
         assert!(output.stderr.contains("place/m"), "{line}\n{}", output.stderr);
     }
+    let line = "train data.svm --checkpoint place/c --every 0s --solver sgd --eta0 0.1 --epochs 2";
+    let output = under(&folder, &mount, line);
+    assert_eq!(output.code, 0, "{line}\n{}", output.stderr);
+    assert!(output.stderr.contains("warning: the checkpoint cannot be written"), "{}", output.stderr);
+    assert_eq!(output.stderr.lines().last(), Some("m"), "nothing else is left\n{}", output.stderr);
 }
 
 #[test]

@@ -24,8 +24,9 @@ fn with(folder: &Folder, shim: &PathBuf, fault: &str, line: &str) -> Output {
     finish(folder.command(line).env("LD_PRELOAD", shim).env("FAULT", fault))
 }
 
-const LINES: [&str; 5] = [
+const LINES: [&str; 6] = [
     TRAIN,
+    "train data.svm -o m --solver sgd --eta0 0.1 --epochs 2 --checkpoint c --every 0s --resume",
     "train data.svm -o m --memory 64M --solver sgd --eta0 0.1 --epochs 2",
     "predict m data.svm -o predictions",
     "convert data.svm data.vw",

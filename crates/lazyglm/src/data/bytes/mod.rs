@@ -13,11 +13,20 @@
 //! assert_eq!(lazyglm::data::bytes::read_to_string(&file).unwrap(), "1 1:1\n");
 //! ```
 
+mod json_array;
+mod spool;
+
+pub(crate) use json_array::is_array;
+#[cfg_attr(not(feature = "parquet"), allow(unused_imports))]
+pub(crate) use spool::{Spool, saved};
+
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
+use json_array::JsonArray;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of bytes per read.
 const BLOCK: usize = 1 << 20;
@@ -112,6 +121,14 @@ impl ByteSource {
             source.skip(BYTE_ORDER_MARK.len());
         }
         Ok(source)
+    }
+
+    /// Reads a JSON array of objects as JSON Lines, from its first byte.
+    pub(crate) fn read_json_array(&mut self) -> Result<()> {
+        let first = Cursor::new(std::mem::take(&mut self.carry));
+        let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        (self.reader, self.ended) = (Box::new(JsonArray::new(first.chain(rest))), false);
+        self.peek_more()
     }
 
     /// Sets the maximum length of a record in bytes. Longer records are an error.
@@ -260,6 +277,7 @@ fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
         })?;
         Box::new(file)
     };
+    raw = Box::new(Counted(raw));
     let mut magic = [0; 4];
     let count = read_some(&mut raw, &mut magic).map_err(|e| cannot_read(path, e))?;
     let whole = Cursor::new(magic[..count].to_vec()).chain(raw);
@@ -270,6 +288,32 @@ fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
         [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::Decoder::new(whole).map_err(|e| cannot_read(path, e))?),
         _ => Box::new(whole),
     })
+}
+
+static BYTES_READ: AtomicU64 = AtomicU64::new(0);
+
+/// Number of input bytes that this process has read, as they are stored: compressed, if a file is. For progress bars.
+///
+/// ```
+/// let file = std::env::temp_dir().join("lazyglm-doc-counted.txt");
+/// std::fs::write(&file, "0123456789").unwrap();
+/// let before = lazyglm::data::bytes::bytes_read();
+/// lazyglm::data::bytes::read_to_string(&file).unwrap();
+/// assert!(lazyglm::data::bytes::bytes_read() >= before + 10);
+/// ```
+pub fn bytes_read() -> u64 {
+    BYTES_READ.load(Ordering::Relaxed)
+}
+
+/// A reader whose bytes are counted.
+struct Counted<R>(R);
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.0.read(buffer)?;
+        BYTES_READ.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
 }
 
 fn cannot_read(path: &Path, e: io::Error) -> Error {

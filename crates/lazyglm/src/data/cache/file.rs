@@ -210,7 +210,7 @@ impl Cache {
         };
         let head = read(0, 16.min(length)).map_err(|e| unreadable(path, e))?;
         if !head.starts_with(b"lazyglm cache ") {
-            return Err(damaged(path, "it is no cache of lazyglm"));
+            return Err(damaged(path, "it is not a cache of lazyglm"));
         }
         if head != MAGIC {
             return Err(damaged(path, "it is a cache of another version of lazyglm"));

@@ -118,6 +118,7 @@ impl Dataset {
         };
         let info = load_rows(absent, see, start_over)?;
         let (LoadInfo { reading, naming, order, notes }, mut parsed) = (info, all.into_inner());
+        parsed.labels.unify_booleans();
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
         if let (Some(offsets), Some(present)) = (&load.offsets, present) {
             offsets.check_count(parsed.file_rows, path)?;
@@ -129,7 +130,9 @@ impl Dataset {
         let (rows, span) = (&mut parsed.rows, parsed.span);
         let mut features = Features::of(rows, naming, order, span, load.declared, path)?;
         vanished.borrow().check(&parsed, &features, path)?;
-        features.scaling = Arc::new(scaling(&parsed.rows, &reading, load.scale)?);
+        let idf_columns = reading.recipe.text_columns(true);
+        let found = scaling(&parsed.rows, &features, &reading, load.scale, &idf_columns)?;
+        features.scaling = Arc::new(found);
         features.scaling.apply(&mut parsed.rows, load.as_f32);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
         let roles = data.reading.recipe.roles_note();

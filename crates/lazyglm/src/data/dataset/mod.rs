@@ -226,7 +226,14 @@ impl Dataset {
         Ok(())
     }
 
-    /// Whether the values are counts: text without idf, or rows of whole positive numbers that are not all one, in a format
+    /// Whether some features are terms of columns of text in a table.
+    pub(crate) fn has_terms(&self) -> bool {
+        let recipe = &self.reading.recipe;
+        let terms = self.features.terms_of(recipe, &recipe.text_columns(false));
+        terms.is_some_and(|terms| terms.contains(&true))
+    }
+
+    /// Whether the values are counts: text without idf, a table with columns of text, or rows of whole positive numbers that are not all one, in a format
     /// that is not a table, and not scaled.
     pub(crate) fn has_counts(&self) -> bool {
         /// Least share of values above one: fewer are indicators with a few exceptions.
@@ -236,6 +243,9 @@ impl Dataset {
         }
         if self.reading.is_text() {
             return self.rows.nonzeros() > 0;
+        }
+        if self.has_terms() {
+            return true;
         }
         let (mut whole, mut repeated) = (true, 0usize);
         let rows = self.rows.borrow();
@@ -251,10 +261,14 @@ impl Dataset {
         self.reading.has_sparse_rows() && repeated as f64 > REPEATED * self.rows.nonzeros() as f64
     }
 
-    /// The same rows with their counts replaced by tf-idf. The rows must not be scaled.
+    /// The same rows with their counts replaced by tf-idf. In a table, the terms of columns of text are weighted by idf,
+    /// and all else stays. The rows must not be scaled.
     pub(crate) fn with_tf_idf(&self, as_f32: bool) -> Result<Dataset> {
         let mut scaled = self.clone();
-        scaled.features.scaling = Arc::new(scaling(&self.rows, &self.reading, Scale::TfIdf)?);
+        let columns = self.reading.recipe.text_columns(false);
+        let scale = if columns.is_empty() { Scale::TfIdf } else { Scale::None };
+        let found = scaling(&self.rows, &self.features, &self.reading, scale, &columns)?;
+        scaled.features.scaling = Arc::new(found);
         scaled.features.scaling.apply(&mut scaled.rows, as_f32);
         Ok(scaled)
     }
@@ -314,9 +328,16 @@ const LEAST_PAIR: usize = 5;
 /// Maximum number of non-zeros for which memory is reserved in advance.
 const MOST_EXPECTED: usize = 1 << 30;
 
-/// The scaling that these rows need.
-fn scaling(rows: &Rows, reading: &ReadConfig, scale: Scale) -> Result<Scaling> {
-    Scaling::find(reading, scale, |scaling| {
+/// The scaling that these rows need, with idf for the terms of these columns.
+fn scaling(
+    rows: &Rows,
+    features: &Features,
+    reading: &ReadConfig,
+    scale: Scale,
+    idf_columns: &[String],
+) -> Result<Scaling> {
+    let terms = features.terms_of(&reading.recipe, idf_columns);
+    Scaling::find(reading, scale, terms, |scaling| {
         let mut rows = Cow::Borrowed(rows);
         if *scaling != Scaling::default() {
             scaling.apply(rows.to_mut(), false);

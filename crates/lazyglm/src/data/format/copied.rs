@@ -14,6 +14,7 @@ use crate::util::registry::suggest;
 use std::path::Path;
 
 use super::json::Scanner;
+use super::jsonl::flattened;
 
 /// The columns to copy.
 #[derive(Clone, Debug, Default)]
@@ -159,12 +160,29 @@ fn unknown(file: &Path, name: &str, recipe: &FormatSpec, known: &[String]) -> Er
     }
 }
 
-/// The value of a key as text: text without its quotes, other values as written, and nothing for null.
+/// The value of a key as text: text without its quotes, other values as written, and nothing for null. A key `a.b` is the key `b`
+/// of the object `a`.
 fn value_of(line: &Line, key: &str) -> Result<String> {
     let text = line.utf8("JSON")?;
     let mut json = Scanner::open(line, text)?;
-    while let Some((_, found)) = json.key()? {
+    let (mut path, mut outer) = (String::new(), Vec::new()); // the objects around, and the lengths of their names
+    loop {
+        let Some((_, found)) = json.key()? else {
+            match outer.pop() {
+                Some(length) => path.truncate(length),
+                None => return Ok(String::new()),
+            }
+            continue;
+        };
+        let found = flattened(&path, found);
         let start = json.place();
+        let is_around = key.strip_prefix(&*found).is_some_and(|rest| rest.starts_with('.'));
+        if is_around && text[start..].starts_with('{') {
+            json.value()?; // goes inside
+            outer.push(path.len());
+            path = found.into_owned() + ".";
+            continue;
+        }
         json.skip()?;
         if found == key {
             let raw = text.get(start..json.place()).unwrap_or_default().trim_end();
@@ -174,7 +192,6 @@ fn value_of(line: &Line, key: &str) -> Result<String> {
             });
         }
     }
-    Ok(String::new())
 }
 
 /// The tag of a Vowpal Wabbit row: the last word before the first bar, if it starts with a quote or touches the bar.

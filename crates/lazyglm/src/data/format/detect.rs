@@ -1,7 +1,7 @@
 //! Detects the format of a file, and checks that options and model fit the format.
 
 use super::spec::{Entry, FormatSpec, Opening, ReadOptions, TABLE};
-use super::{csv, text};
+use super::{columnar, csv, text};
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use crate::util::registry;
@@ -13,6 +13,16 @@ pub(super) fn entry(opening: &Opening) -> Result<&'static Entry> {
     let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
     let unknown = || Error::call(format!("there is no format '{name}'"), registry::suggest(name, &names));
     TABLE.iter().find(|entry| entry.name == name).ok_or_else(unknown)
+}
+
+/// Whether a file is read as JSON.
+pub(crate) fn is_json(opening: &Opening) -> bool {
+    entry(opening).is_ok_and(|entry| entry.name == "jsonl")
+}
+
+/// Whether bytes are the first ones of a Parquet file, an Arrow file or an Arrow stream.
+pub(crate) fn is_columnar(first: &[u8]) -> bool {
+    columnar::looks_like(first)
 }
 
 /// The start of the record that must be complete before the file can be opened, or `None` if the bytes
@@ -87,7 +97,8 @@ pub(crate) fn check_options_apply(recipe: &FormatSpec, asked: &ReadOptions) -> R
 /// - the first bytes;
 /// - svmlight, whose errors state what is wrong.
 ///
-/// For `.tsv` the bytes come first, because labelled text without a header often has that extension.
+/// For `.tsv` the bytes come first, because labelled text without a header often has that extension, unless the first
+/// line has the target column, or the model learnt from a table.
 fn recognised(opening: &Opening) -> &'static Entry {
     let named = |name: &str| TABLE.iter().find(|entry| entry.name == name);
     if let Some(table) = named("parquet").filter(|table| (table.looks_like)(opening.first)) {
@@ -95,13 +106,23 @@ fn recognised(opening: &Opening) -> &'static Entry {
     }
     let ending = ending(opening.file);
     let by_ending = TABLE.iter().find(|entry| entry.endings.contains(&ending.as_str()));
+    let is_table = has_target_column(opening)
+        || opening.known.is_some_and(|known| !matches!(known, FormatSpec::Text(_)));
     let by_ending = match by_ending.map(|entry| entry.name) {
-        Some("csv") if text::looks_like(opening.first) => named("text"),
+        Some("csv") if !is_table && text::looks_like(opening.first) => named("text"),
         _ => by_ending,
     };
     let as_known = || opening.known.and_then(|recipe| named(recipe.name()));
     let by_bytes = || TABLE.iter().find(|entry| (entry.looks_like)(opening.first));
     by_ending.or_else(as_known).or_else(by_bytes).unwrap_or(&TABLE[0])
+}
+
+/// Whether the first line has a cell with the name of the target column.
+fn has_target_column(opening: &Opening) -> bool {
+    let Some(target) = &opening.asked.target else { return false };
+    let quoted = format!("\"{}\"", target.replace('"', "\"\""));
+    let line = opening.first.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    line.split(|&byte| byte == b'\t').any(|cell| cell == target.as_bytes() || cell == quoted.as_bytes())
 }
 
 /// The lower-case extension of a file name, before `.gz` or `.zst`.

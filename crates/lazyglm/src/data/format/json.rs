@@ -12,7 +12,6 @@ use crate::util::error::{Error, Result, excerpt};
 use crate::util::number::{parse_number, short};
 use crate::util::parameter::Parameter;
 use memchr::memchr2;
-use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
 /// A JSON value, or the start of an array.
@@ -22,6 +21,8 @@ pub(super) enum Value<'a> {
     Text(Cow<'a, str>),
     Bool(bool),
     Null,
+    /// `NaN`, which JSON does not have and some programs write.
+    Nan,
     /// An array, whose items follow: [`Scanner::item`].
     Array,
     /// An object, whose keys follow: [`Scanner::key`].
@@ -73,16 +74,7 @@ impl<'a> Scanner<'a> {
                 Some(_) => Err(self.wrong("something follows the object", SHAPE)),
             };
         }
-        if self.peek() != Some(b'"') {
-            return Err(self.wrong("a key in quotes is due here", SHAPE));
-        }
-        let start = self.at;
-        let key = self.string()?;
-        if self.peek() != Some(b':') {
-            return Err(self.wrong(format!("no ':' follows the key '{}'", excerpt(key.as_bytes())), SHAPE));
-        }
-        self.at += 1;
-        Ok(Some((start, key)))
+        self.quoted_key().map(Some)
     }
 
     /// The next item of an array with its position, or `None` at the end of the array.
@@ -117,6 +109,7 @@ impl<'a> Scanner<'a> {
                     "true" => Value::Bool(true),
                     "false" => Value::Bool(false),
                     "null" => Value::Null,
+                    "NaN" => Value::Nan,
                     _ => return Err(self.no_value(word)),
                 };
                 self.at += word.len();
@@ -141,18 +134,62 @@ impl<'a> Scanner<'a> {
 
     /// Skips the value of the last key, whatever its type.
     pub fn skip(&mut self) -> Result<()> {
-        let start = self.place();
-        let rest = serde_json::Deserializer::from_str(self.text.get(start..).unwrap_or_default());
-        let mut values = rest.into_iter::<IgnoredAny>();
-        match values.next() {
-            Some(Ok(_)) => self.at += values.byte_offset(),
-            None => return Err(self.wrong("the line ends inside the object", SHAPE)),
-            Some(Err(error)) => {
-                self.at += error.column().saturating_sub(1);
-                return Err(self.wrong("this is no valid JSON", SHAPE));
+        let mut open = Vec::new(); // what closes the arrays and objects around the next value
+        loop {
+            let close = match self.peek() {
+                Some(b'[') => b']',
+                Some(b'{') => b'}',
+                _ => 0,
+            };
+            if close == 0 {
+                self.value()?;
+            } else {
+                self.at += 1;
+                if self.peek() != Some(close) {
+                    self.inner_key(close)?;
+                    open.push(close);
+                    continue;
+                }
+                self.at += 1;
+            }
+            loop {
+                let Some(&close) = open.last() else { return Ok(()) };
+                match self.peek() {
+                    Some(b',') => {
+                        self.at += 1;
+                        self.inner_key(close)?;
+                        break;
+                    }
+                    Some(byte) if byte == close => {
+                        self.at += 1;
+                        open.pop();
+                    }
+                    None => return Err(self.wrong("the line ends inside the object", SHAPE)),
+                    Some(_) => {
+                        return Err(self.wrong(format!("',' or '{}' is due here", close as char), SHAPE));
+                    }
+                }
             }
         }
-        Ok(())
+    }
+
+    /// Reads a key and its colon, if the values here are those of an object.
+    fn inner_key(&mut self, close: u8) -> Result<()> {
+        if close == b'}' { self.quoted_key().map(|_| ()) } else { Ok(()) }
+    }
+
+    /// The key that is here with its position, after its colon.
+    fn quoted_key(&mut self) -> Result<(usize, Cow<'a, str>)> {
+        if self.peek() != Some(b'"') {
+            return Err(self.wrong("a key in quotes is due here", SHAPE));
+        }
+        let start = self.at;
+        let key = self.string()?;
+        if self.peek() != Some(b':') {
+            return Err(self.wrong(format!("no ':' follows the key '{}'", excerpt(key.as_bytes())), SHAPE));
+        }
+        self.at += 1;
+        Ok((start, key))
     }
 
     /// Consumes the comma before another key or item. Returns false at the closing bracket.
@@ -225,7 +262,7 @@ impl<'a> Scanner<'a> {
             Err(error) => {
                 self.at = start + error.column().saturating_sub(1);
                 let hint = "write control characters and quotes with a backslash: \\n, \\t, \\\", \\u00e9";
-                Err(self.wrong("this is no valid JSON text", hint))
+                Err(self.wrong("this is not valid JSON text", hint))
             }
         }
     }
@@ -239,7 +276,7 @@ impl<'a> Scanner<'a> {
             }
             _ => {
                 let hint = "values are numbers, \"text\", true, false, null, objects or arrays";
-                self.wrong(format!("'{shown}' is no JSON value"), hint)
+                self.wrong(format!("'{shown}' is not a JSON value"), hint)
             }
         }
     }

@@ -19,9 +19,11 @@
 //!
 //! A `=` inside the key of a text is escaped (see `names.rs`). A key with a number is a whole name.
 //!
-//! Rejected, with the place: arrays of arrays and of objects, duplicate keys, NaN, infinity, and invalid JSON.
+//! NaN, which JSON does not have and Python writes, is a missing number; a warning counts such values.
+//!
+//! Rejected, with the place: words in a column of numbers or dates, arrays of arrays and of objects, duplicate keys, infinity, and invalid JSON.
 
-use super::columns::{Column, ColumnKind, fill_in, is_missing, number};
+use super::columns::{Column, ColumnKind, NAN, fill_in, is_inside, is_missing, is_silent, number};
 use super::json::{Scanner, Value};
 use super::names::push_part;
 use super::text::Terms;
@@ -42,6 +44,8 @@ enum Role {
     Categorical,
     /// Taken as the column of this number.
     Column(usize),
+    /// Objects have columns inside them, and other values are ignored.
+    Outer,
     Target,
     Offset,
     Dropped,
@@ -55,6 +59,7 @@ pub(super) struct Jsonl {
     drop: Vec<String>,
     categorical: Vec<String>,
     columns: Vec<Column>,
+    complete: Option<Vec<String>>, // the columns taken by type, if other keys are ignored
     due: Vec<(usize, usize)>, // numbers of keys and columns that count as missing in a row without the key
     keys: Vocabulary,
     known: Vec<(Role, u64)>,
@@ -79,6 +84,7 @@ impl Jsonl {
             drop: Vec::new(),
             categorical: Vec::new(),
             columns: Vec::new(),
+            complete: None,
             due: Vec::new(),
             keys: Vocabulary::default(),
             known: Vec::new(),
@@ -92,9 +98,9 @@ impl Jsonl {
         };
         (jsonl.target, jsonl.offset) = (target.clone(), offset.clone());
         (jsonl.drop, jsonl.categorical) = (drop.clone(), categorical.clone());
-        jsonl.columns = columns.clone();
+        (jsonl.columns, jsonl.complete) = (columns.clone(), complete.clone());
         for (k, column) in
-            columns.iter().enumerate().filter(|(_, column)| *complete && column.missing.is_some())
+            columns.iter().enumerate().filter(|(_, column)| complete.is_some() && column.missing.is_some())
         {
             jsonl.role(&column.name);
             jsonl.due.extend(jsonl.keys.find(&column.name).map(|id| (id as usize, k)));
@@ -166,12 +172,24 @@ impl Jsonl {
                 Some(k) if self.columns[k].kind == ColumnKind::Dropped => Role::Dropped,
                 Some(k) => Role::Column(k),
                 None if is_in(&self.categorical) => Role::Categorical,
-                None => Role::Feature,
+                None => self.other_role(key),
             };
             self.known.push((role, u64::MAX));
         }
         let (role, last) = self.known.get_mut(id)?;
         (std::mem::replace(last, self.row) != self.row).then_some(*role)
+    }
+
+    /// The role of a key that is no column.
+    fn other_role(&self, key: &str) -> Role {
+        let Some(typed) = &self.complete else { return Role::Feature };
+        let columns = self.columns.iter().map(|column| &column.name);
+        let special = [&self.target].into_iter().chain(&self.offset);
+        match () {
+            _ if typed.iter().any(|name| name == key || is_inside(key, name)) => Role::Feature,
+            _ if columns.chain(special).chain(typed).any(|name| is_inside(name, key)) => Role::Outer,
+            _ => Role::Dropped,
+        }
     }
 
     /// Appends the features of one key and its value. Returns whether the value is an object, whose keys follow.
@@ -189,6 +207,10 @@ impl Jsonl {
             _ => None,
         };
         let names = kind == Some(ColumnKind::Category);
+        if role == Role::Outer {
+            let is_object = matches!(json.scalar()?, Some(Value::Object));
+            return Ok(is_object);
+        }
         match json.value()? {
             Value::Number(written, number) if role == Role::Categorical || names => {
                 self.word(key, &canonical(written, number), into);
@@ -203,7 +225,11 @@ impl Jsonl {
             Value::Bool(yes) if names => self.word(key, if yes { "true" } else { "false" }, into),
             Value::Bool(true) => self.push(key, 1.0, into),
             Value::Bool(false) => {}
-            Value::Null => {
+            value @ (Value::Null | Value::Nan) => {
+                let is_name = names || role == Role::Categorical || kind == Some(ColumnKind::Text);
+                if matches!(value, Value::Nan) && !is_name {
+                    into.see_dirty(key, NAN, || (line.number, at as u64 + 1));
+                }
                 if let Role::Column(k) = role {
                     fill_in(key, self.columns[k].missing, &mut self.name, &mut self.pairs, into);
                 }
@@ -213,7 +239,7 @@ impl Jsonl {
                     self.columns[k].push_terms(&text, &mut self.terms, &mut self.pairs, into);
                 }
                 Role::Column(k) if kind != Some(ColumnKind::Category) => {
-                    self.cell(k, &text, (line.number, at as u64 + 1), into);
+                    self.cell(k, &text, line, at, into)?;
                 }
                 _ => self.word(key, &text, into),
             },
@@ -232,6 +258,7 @@ impl Jsonl {
                 Value::Number(_, x) => self.coordinate(key, coordinate, x, into),
                 Value::Bool(yes) => self.coordinate(key, coordinate, f64::from(yes), into),
                 Value::Null => {}
+                Value::Nan => into.see_dirty(key, NAN, || (line.number, at as u64 + 1)),
                 Value::Array | Value::Object => {
                     let what = format!(
                         "the array of '{}' has an item that is an array or an object",
@@ -257,8 +284,9 @@ impl Jsonl {
         }
     }
 
-    /// Appends the features of a text in a column of numbers or dates.
-    fn cell(&mut self, k: usize, text: &str, place: (u64, u64), into: &mut Parsed) {
+    /// Appends the features of a text in a column of numbers or dates. Words that do not stand for a missing value are
+    /// errors, as in CSV.
+    fn cell(&mut self, k: usize, text: &str, line: &Line, at: usize, into: &mut Parsed) -> Result<()> {
         let column = std::mem::replace(&mut self.columns[k], Column::new("", ColumnKind::Number));
         let cell = text.trim_matches([' ', '\t']);
         let is_number = column.kind == ColumnKind::Number;
@@ -268,14 +296,18 @@ impl Jsonl {
             Some(x) => self.push(&column.name, x, into),
             None if when.is_some() => {}
             None if is_missing(cell) || column.is_placeholder(cell) => {
-                if !is_missing(cell) || cell == "?" {
-                    into.see_dirty(&column.name, cell, || place);
+                if !is_silent(cell) {
+                    into.see_dirty(&column.name, cell, || (line.number, at as u64 + 1));
                 }
                 fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
             }
-            None => self.word(&column.name, text, into),
+            None => {
+                let (what, hint) = column.no_number(cell);
+                return Err(line.wrong(at, what, hint));
+            }
         }
         self.columns[k] = column;
+        Ok(())
     }
 
     fn push(&mut self, name: &str, value: f64, into: &mut Parsed) {
@@ -303,6 +335,7 @@ fn take_target(line: &Line, json: &mut Scanner, into: &mut Parsed) -> Result<boo
     let taken = match json.value()? {
         Value::Null => return Ok(false),
         Value::Number(written, _) => into.labels.push(written.as_bytes()),
+        Value::Nan => into.labels.push(NAN.as_bytes()),
         Value::Text(text) if text.is_empty() => Err("the target is empty".to_string()),
         Value::Text(text) => into.labels.push(text.as_bytes()),
         Value::Bool(yes) => into.labels.push(if yes { b"true" } else { b"false" }),
@@ -320,7 +353,7 @@ fn take_offset(line: &Line, key: &str, json: &mut Scanner) -> Result<f64> {
         Value::Number(_, offset) if offset.is_finite() => Ok(offset),
         Value::Null => Ok(f64::NAN),
         _ => {
-            let what = format!("the offset '{}' is no finite number", excerpt(key));
+            let what = format!("the offset '{}' is not a finite number", excerpt(key));
             Err(line.wrong(at, what, "give each row a number; 0 changes no score"))
         }
     }

@@ -1,6 +1,6 @@
 //! Recognises JSON Lines and finds the key of the target.
 
-use super::columns::{Column, ColumnKind, Known, Sample, Wanted};
+use super::columns::{Column, ColumnKind, Known, Sample, Wanted, is_inside};
 use super::json::{Scanner, Value};
 use super::jsonl::flattened;
 use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, ReadOptions, for_each_line, two_roles};
@@ -32,7 +32,8 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
         let offset = known.offset.filter(|key| first.keys.find(key).is_some()).map(str::to_string);
         let columns = known.columns.iter().map(|column| column.clone().into_owned()).collect();
         let (target, drop, categorical) = (known.target.to_string(), Vec::new(), Vec::new());
-        let (complete, classes) = (known.complete, false);
+        let typed = known.typed.iter().map(|name| name.to_string()).collect();
+        let (complete, classes) = (known.complete.then_some(typed), false);
         return Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete, classes });
     }
     let first = first_keys(opening)?;
@@ -66,12 +67,12 @@ pub(super) fn open(opening: &Opening) -> Result<FormatSpec> {
     }
     let (offset, drop, categorical) = (asked.offset.clone(), asked.drop.clone(), asked.categorical.clone());
     let is_feature = |name: &str| {
-        let dropped = drop.iter().any(|dropped| dropped == name);
+        let dropped = drop.iter().any(|dropped| dropped == name || is_inside(name, dropped));
         !dropped && name != target && offset.as_deref() != Some(name)
     };
     let columns = first.columns(asked, is_feature)?;
     let classes = first.keys.find(&target).is_some_and(|id| first.seen[id as usize].1.is_text());
-    Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: false, classes })
+    Ok(FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: None, classes })
 }
 
 /// Maximum number of keys that a message lists.
@@ -97,16 +98,20 @@ struct FirstKeys {
 }
 
 impl FirstKeys {
-    /// What the keys are taken for that most of the rows have.
+    /// What the keys are taken for that most of the rows have, and all keys of text: a remark may be rare.
     fn columns(&self, asked: &ReadOptions, is_feature: impl Fn(&str) -> bool) -> Result<Vec<Column>> {
         let wanted = Wanted::of(asked)?;
         let is_in = |list: &[String], name: &str| list.iter().any(|known| known == name);
         let of_key = |(name, (rows, sample)): (&str, &(usize, Sample))| match () {
             _ if !is_feature(name) => None,
             _ if is_in(&asked.categorical, name) => Some(Column::new(name, ColumnKind::Category)),
-            _ if is_in(&asked.text_columns, name) => Some(wanted.column(name, ColumnKind::Text)),
-            _ if sample.is_empty() || (2 * rows < self.rows && !sample.has_codes()) => None,
-            _ => sample.clone().decide_typed(name, &wanted),
+            _ if wanted.text_column(name).is_some() => Some(wanted.column(name, ColumnKind::Text)),
+            _ if sample.is_empty() => None,
+            _ => {
+                let rare = 2 * rows < self.rows && !sample.has_codes();
+                let decided = sample.clone().decide_typed(name, &wanted);
+                decided.filter(|column| !rare || column.kind == ColumnKind::Text)
+            }
         };
         Ok(self.keys.iter().zip(&self.seen).filter_map(of_key).collect())
     }
@@ -147,7 +152,7 @@ fn first_keys(opening: &Opening) -> Result<FirstKeys> {
                 },
                 Some(Value::Bool(yes)) => sample.see_number(f64::from(yes)),
                 Some(Value::Text(text)) => sample.see_text(&text),
-                Some(Value::Null) => {}
+                Some(Value::Null | Value::Nan) => {}
                 Some(Value::Object) => {
                     sample.see_structure();
                     path = key.into_owned() + ".";
@@ -163,7 +168,9 @@ fn first_keys(opening: &Opening) -> Result<FirstKeys> {
     Ok(first)
 }
 
-/// Whether the first byte that is not a space opens an object.
+/// Whether the first byte that is not a space opens an object, or an array of objects.
 pub(super) fn looks_like(first: &[u8]) -> bool {
-    first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first).trim_ascii_start().starts_with(b"{")
+    let first = first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first).trim_ascii_start();
+    let item = first.strip_prefix(b"[").unwrap_or(first).trim_ascii_start();
+    item.starts_with(b"{")
 }

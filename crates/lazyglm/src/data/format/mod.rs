@@ -36,8 +36,8 @@ pub use columnar::{Holds, ParquetColumn};
 pub use columns::{Column, ColumnKind, DirtyCells, Fill, Missing};
 pub(crate) use copied::Copied;
 pub use csv::Csv;
-pub(crate) use detect::{check_compatible, check_options_apply, unfinished};
-pub(crate) use interact::Interact;
+pub(crate) use detect::{check_compatible, check_options_apply, is_columnar, is_json, unfinished};
+pub(crate) use interact::{ANY, Interact};
 pub use lines::Lines;
 pub use parsed::{FoundIndex, Parsed, Span};
 pub use spec::{Entry, FormatSpec, Opening, ReadOptions, TABLE, open};
@@ -94,7 +94,7 @@ impl Line<'_> {
             },
             Err(e) => e.valid_up_to(),
         };
-        let what = format!("byte 0x{:02x} is no text", self.text[bad]);
+        let what = format!("byte 0x{:02x} is not text", self.text[bad]);
         let hint = format!("this is no {format} file: give text (plain, gzip or zstd)");
         Err(self.wrong(
             bad,

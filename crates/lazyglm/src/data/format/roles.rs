@@ -1,9 +1,9 @@
 //! What the columns of a table were taken for, in words.
 
+use super::columnar::PANDAS_INDEX;
 use super::columns::{ColumnKind, Known};
-use super::{FormatSpec, Holds};
-use crate::util::error::{Error, Result, excerpt};
-use crate::util::parameter::Parameter;
+use super::{Column, FormatSpec, Holds};
+use crate::util::error::excerpt;
 
 /// Most names that a note lists per kind of column.
 const SHOWN: usize = 8;
@@ -36,11 +36,21 @@ impl FormatSpec {
                     .chain(dropped)
                     .collect()
             }
-            FormatSpec::Parquet { columns, .. } => {
-                columns.iter().map(|column| (column.name.as_str(), held(column.holds))).collect()
+            FormatSpec::Parquet { columns, dropped, .. } => {
+                let dropped = dropped.iter().map(|name| (name.as_str(), "dropped"));
+                columns
+                    .iter()
+                    .map(|column| (column.name.as_str(), held(column.holds)))
+                    .chain(dropped)
+                    .collect()
             }
             FormatSpec::Svmlight | FormatSpec::Vw | FormatSpec::Text(_) => Vec::new(),
         }
+    }
+
+    /// What stands for a missing number of a column, if something does.
+    pub(crate) fn fill(&self, column: &str) -> Option<f64> {
+        Known::of(self)?.column(column)?.missing.map(|fill| fill.value)
     }
 
     /// A note that says what each column of a table was taken for.
@@ -58,18 +68,14 @@ impl FormatSpec {
         (!kinds.is_empty()).then(|| format!("columns: {}", kinds.join(", ")))
     }
 
-    /// Rejects columns of text with weights by document frequency, which are for the format `text` alone.
-    pub(super) fn without_idf_columns(self) -> Result<FormatSpec> {
-        let idf = Known::of(&self).is_some_and(|known| {
-            known.columns.iter().any(|column| column.text.as_ref().is_some_and(|text| text.idf))
-        });
-        match idf {
-            false => Ok(self),
-            true => {
-                let what = "idf=yes is for the format text, not for columns of text";
-                Err(Error::call(what, format!("leave idf=yes out of {}", Parameter::Text)))
-            }
-        }
+    /// The columns of text in a table: all of them, or those whose terms are weighted by idf.
+    pub(crate) fn text_columns(&self, with_idf: bool) -> Vec<String> {
+        let is_text = |column: &Column| match &column.text {
+            Some(text) => column.kind == ColumnKind::Text && (text.idf || !with_idf),
+            None => false,
+        };
+        let columns = Known::of(self).map(|known| known.columns).unwrap_or_default();
+        columns.iter().filter(|column| is_text(column)).map(|column| column.name.clone()).collect()
     }
 
     /// Whether a column is one of text.
@@ -80,7 +86,11 @@ impl FormatSpec {
 }
 
 fn shown(name: &str) -> String {
-    if name.is_empty() { "without a name: the index of pandas".to_string() } else { excerpt(name) }
+    match name {
+        "" => "without a name: the index of pandas".to_string(),
+        PANDAS_INDEX => format!("{name}: the index of pandas"),
+        name => excerpt(name),
+    }
 }
 
 fn word(kind: ColumnKind) -> &'static str {

@@ -44,9 +44,11 @@ pub enum FormatSpec {
         /// Keys of the first rows, and what they are taken for. Values of other keys are taken by their type.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         columns: Vec<Column>,
-        /// Whether a key that a row lacks counts as missing, as an empty cell does in the model's training data.
+        /// Set if all rows of the model's training data had the same columns: the columns of lists and maps, whose
+        /// values are taken by their types. A key that a row lacks then counts as missing, as an empty cell does, and a
+        /// key that is no column is ignored.
         #[serde(skip)]
-        complete: bool,
+        complete: Option<Vec<String>>,
         /// Whether the targets of the first rows are text, and so are classes.
         #[serde(default, skip_serializing_if = "is_false")]
         classes: bool,
@@ -67,6 +69,9 @@ pub enum FormatSpec {
         /// Whether the targets are text, and so are classes.
         #[serde(default, skip_serializing_if = "is_false")]
         classes: bool,
+        /// Columns of the training data that are ignored.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<String>,
     },
 }
 
@@ -95,7 +100,8 @@ pub struct ReadOptions {
     pub drop: Vec<String>,
     /// Columns whose numbers are names, so that each distinct value is a feature.
     pub categorical: Vec<String>,
-    /// Columns of text, whose words and pairs of words are features.
+    /// Columns of text, whose words and pairs of words are features: `column`, or `column:key=value` with options of its
+    /// own.
     #[serde(default)]
     pub text_columns: Vec<String>,
     /// What a missing number becomes. [`Missing::Indicator`] if not set.
@@ -105,8 +111,8 @@ pub struct ReadOptions {
     pub text: Option<String>,
     /// Base-2 logarithm of the number of hash buckets for names. Without it, the vocabulary is exact.
     pub hash_bits: Option<u32>,
-    /// Pairs of namespaces or columns whose features are multiplied.
-    pub interact: Vec<[String; 2]>,
+    /// Two or three namespaces or columns whose features are multiplied. `:` is any other.
+    pub interact: Vec<Vec<String>>,
     /// Columns whose cells are copied as text beside the rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copy: Vec<String>,
@@ -117,9 +123,10 @@ pub struct ReadOptions {
 
 impl ReadOptions {
     /// The columns that the options name, with this target. Each must be in the data.
-    pub(super) fn named_columns<'a>(&'a self, target: &'a String) -> impl Iterator<Item = &'a String> {
-        let lists = self.drop.iter().chain(&self.categorical).chain(&self.text_columns);
-        [target].into_iter().chain(&self.offset).chain(lists)
+    pub(super) fn named_columns<'a>(&'a self, target: &'a String) -> impl Iterator<Item = &'a str> {
+        let lists = self.drop.iter().chain(&self.categorical).map(String::as_str);
+        let texts = self.text_columns.iter().map(|entry| text::of_column(entry).0);
+        [target].into_iter().chain(&self.offset).map(String::as_str).chain(lists).chain(texts)
     }
 }
 
@@ -333,5 +340,5 @@ impl FormatSpec {
 /// assert!(error.to_string().contains("did you mean 'svmlight'?"));
 /// ```
 pub fn open(opening: &Opening) -> Result<FormatSpec> {
-    (entry(opening)?.open)(opening)?.without_idf_columns()
+    (entry(opening)?.open)(opening)
 }

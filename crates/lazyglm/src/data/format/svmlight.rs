@@ -255,7 +255,7 @@ fn short_pair(text: &[u8]) -> Option<(u32, f64, usize)> {
 fn any_pair(line: &Line, start: usize, word: &[u8]) -> Result<Option<(u32, f64)>> {
     let shape = "write index:value, the index a whole number and the value a number";
     let Some(colon) = word.iter().position(|&b| b == b':') else {
-        return Err(line.wrong(start, format!("'{}' is no index:value pair", excerpt(word)), shape));
+        return Err(line.wrong(start, format!("'{}' is not an index:value pair", excerpt(word)), shape));
     };
     let (index, value) = (&word[..colon], &word[colon + 1..]);
     if index == b"qid" {
@@ -301,7 +301,7 @@ fn bad_index(line: &Line, start: usize, index: &[u8], shape: &str) -> Error {
             format!("index {shown} is above 4294967295, the largest there is"),
             "renumber or hash the features into 32 bits",
         ),
-        _ => line.wrong(start, format!("'{shown}' is no feature index"), shape),
+        _ => line.wrong(start, format!("'{shown}' is not a feature index"), shape),
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn header(line: &Line, text: &str, into: &mut Parsed) -> Result<(f64,
     let number = |(at, word): (usize, &str), noun| match parse_number(word.as_bytes()) {
         Some(number) if number.is_finite() => Ok(number),
         _ => {
-            let what = format!("the {noun} '{}' is no finite number", excerpt(word.as_bytes()));
+            let what = format!("the {noun} '{}' is not a finite number", excerpt(word.as_bytes()));
             Err(line.wrong(at, what, HEADER))
         }
     };
@@ -65,7 +65,7 @@ fn take_label(line: &Line, at: usize, label: &str, into: &mut Parsed) -> Result<
     }
     if label.contains([':', ',']) {
         let hint = "give one number or word: costs and many labels are not supported";
-        return Err(line.wrong(at, format!("'{}' is no simple label", shown()), hint));
+        return Err(line.wrong(at, format!("'{}' is not a simple label", shown()), hint));
     }
     let taken = into.labels.push(label.as_bytes());
     taken.map_err(|what| line.wrong(at, what, "labels are finite numbers or words"))

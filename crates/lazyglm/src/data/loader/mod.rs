@@ -261,7 +261,7 @@ fn not_ours(place: &Path) -> Option<&'static str> {
         Err(_) => None,
         Ok(found) if found.is_symlink() => Some("a symbolic link is there"),
         Ok(found) if !found.is_file() => Some("what is there is not a file"),
-        Ok(_) if !Cache::is_one(place) => Some("the file there is no cache of lazyglm"),
+        Ok(_) if !Cache::is_one(place) => Some("the file there is not a cache of lazyglm"),
         Ok(_) => None,
     }
 }
@@ -316,7 +316,7 @@ fn fresh(place: &Path, source: &Path, asked: &ReadOptions, mode: &CacheMode) -> 
         };
     }
     if matches!(mode, CacheMode::File(_)) && !Cache::is_one(place) {
-        let what = format!("{}: that file is no cache of lazyglm", Parameter::Cache.set(place.display()));
+        let what = format!("{}: that file is not a cache of lazyglm", Parameter::Cache.set(place.display()));
         let hint = format!("give {} the name of a new file: this one would be overwritten", Parameter::Cache);
         return Err(Error::call(what, hint));
     }

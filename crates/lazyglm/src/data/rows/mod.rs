@@ -12,12 +12,13 @@ mod borrowed;
 pub mod csr;
 mod examples;
 mod owned;
-mod scatter;
+mod products;
 mod shared;
 
 pub use borrowed::{Row, RowsRef, Value, ValuesRef};
 pub use examples::Examples;
 pub use owned::Rows;
+pub(crate) use products::zero_sums;
 pub(crate) use shared::PrivateIds;
 
 use crate::util::error::{Error, Place};

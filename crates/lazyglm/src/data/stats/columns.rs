@@ -37,6 +37,8 @@ const DIRECT: u32 = 1 << 22;
 const VALUED: u32 = 256;
 /// Most distinct values that are counted.
 const VALUES: usize = 1000;
+/// Number of examples per column.
+pub(super) const EXAMPLES: usize = 3;
 /// Marks an id that has not occurred.
 const NONE: u32 = u32::MAX;
 
@@ -48,13 +50,20 @@ pub(super) struct Column {
     pub sums: GradientTerms,
 }
 
+/// Distinct values of a feature.
+#[derive(Default)]
+struct Values {
+    all: HashSet<u64>,
+    first: Vec<f64>,
+}
+
 /// Statistics of all features seen so far.
 #[derive(Default)]
 pub(super) struct Columns {
     low: Vec<u32>,
     high: HashMap<u32, u32>,
     pub all: Vec<Column>,
-    values: Vec<HashSet<u64>>, // distinct values of the first features
+    values: Vec<Values>, // of the first features
 }
 
 impl Columns {
@@ -72,11 +81,11 @@ impl Columns {
 
     fn see_value(&mut self, id: usize, x: f64) {
         if self.values.len() <= id {
-            self.values.resize_with(id + 1, HashSet::new);
+            self.values.resize_with(id + 1, Values::default);
         }
         let values = &mut self.values[id];
-        if values.len() < VALUES {
-            values.insert(x.to_bits());
+        if values.all.len() < VALUES && values.all.insert(x.to_bits()) && values.first.len() < EXAMPLES {
+            values.first.push(x);
         }
     }
 
@@ -105,9 +114,15 @@ impl Columns {
         self.all.get(place as usize)
     }
 
-    /// The distinct values of a feature, where there are few, and whether there are more.
+    /// The number of distinct values of a feature that is among the first, and whether there may be more.
     pub fn values(&self, id: u32) -> Option<(usize, bool)> {
-        self.values.get(id as usize).map(|values| (values.len(), values.len() == VALUES))
+        self.values.get(id as usize).map(|values| (values.all.len(), values.all.len() == VALUES))
+    }
+
+    /// The first distinct values of a feature.
+    pub fn examples(&self, id: u32) -> Vec<f64> {
+        let few = self.values.get(id as usize).map(|values| values.first.clone());
+        few.or_else(|| Some(vec![self.of(id)?.value])).unwrap_or_default()
     }
 
     pub fn stats(&self, rows: u64, naming: &FeatureIds, span: Option<Span>) -> FeatureStats {

@@ -112,7 +112,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
     let mut notes = info.notes;
     notes.extend(query_note(path, with_query));
     notes.extend(dirty.iter().map(|cells| cells.note(path)));
-    if info.reading.idf().is_some() {
+    if info.reading.idf().is_some() || !recipe.text_columns(true).is_empty() {
         notes.push(
             "these are the values before idf=yes, which training multiplies in: its l1_max is another".into(),
         );

@@ -1,14 +1,12 @@
 //! Statistics of the columns of a table, told from the features that they became.
 
-use super::columns::Columns;
+use super::columns::{Columns, EXAMPLES};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::FormatSpec;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::HashMap;
-
-/// Number of examples per column.
-const EXAMPLES: usize = 3;
+use std::collections::{HashMap, HashSet};
 
 /// Statistics of one column of a table.
 ///
@@ -32,7 +30,7 @@ pub struct ColumnStats {
     pub distinct: Option<u64>,
     /// Whether there are more distinct values than were counted.
     pub and_more: bool,
-    /// The most frequent values, or the first number.
+    /// The most frequent values, or the first numbers.
     pub examples: Vec<String>,
 }
 
@@ -41,7 +39,8 @@ pub struct ColumnStats {
 struct Found<'a> {
     own: Option<u32>, // the id of the column's own name
     missing: u64,
-    filled: u64, // number of values
+    filled: u64,     // number of values
+    is_filled: bool, // whether a missing number has a value other than zero
     terms: Vec<(u64, &'a str)>,
 }
 
@@ -52,27 +51,48 @@ pub(super) fn columns(
     features: &Columns,
     rows: u64,
 ) -> Vec<ColumnStats> {
-    let roles = recipe.roles();
+    let mut roles = recipe.roles();
     let FeatureIds::Words(words) = naming else { return Vec::new() };
+    if let FormatSpec::Jsonl { .. } = recipe {
+        let known: HashSet<&str> = roles.iter().map(|(name, _)| *name).collect();
+        let mut vectors: Vec<&str> = words.iter().filter_map(vector).collect();
+        vectors.dedup(); // the coordinates of a vector mostly come one after the other
+        let mut seen = HashSet::new();
+        vectors.retain(|name| !known.contains(name) && seen.insert(*name));
+        roles.extend(vectors.into_iter().map(|name| (name, "list")));
+    }
     let places: HashMap<&str, usize> = roles.iter().enumerate().map(|(k, (name, _))| (*name, k)).collect();
     let mut found: Vec<Found> = roles.iter().map(|_| Found::default()).collect();
     for (id, name) in (0..).zip(words.iter()) {
-        let space = recipe.namespace(name);
+        let is_list = |name: &&str| places.get(name).is_some_and(|&k| roles[k].1 == "list");
+        let coordinate = vector(name).filter(is_list);
+        let space = coordinate.map_or_else(|| recipe.namespace(name), Cow::Borrowed);
         let Some(&k) = places.get(&*space) else { continue };
         let (found, count) = (&mut found[k], features.of(id).map_or(0, |feature| feature.rows));
-        match name.len().checked_sub(MISSING.len()).map(|at| name.split_at(at)) {
+        match name.strip_suffix(MISSING) {
             _ if *space == *name => found.own = Some(id),
-            Some((_, MISSING)) if roles[k].1 == "number" || roles[k].1 == "date" => found.missing = count,
+            Some(_) if roles[k].1 == "number" || roles[k].1 == "date" => found.missing = count,
             _ => {
                 found.filled += count;
-                let value = name.split_once('=').map_or(name, |(_, value)| value);
+                let value = match coordinate {
+                    Some(column) => &name[column.len()..],
+                    None => name.split_once('=').map_or(name, |(_, value)| value),
+                };
                 found.terms.push((count, value));
             }
         }
     }
-    let column =
-        |((name, kind), found): (&(&str, &'static str), Found)| described(name, kind, found, features, rows);
+    let column = |((name, kind), found): (&(&str, &'static str), Found)| {
+        let filled = recipe.fill(name).is_some_and(|value| value != 0.0);
+        described(name, kind, Found { is_filled: filled, ..found }, features, rows)
+    };
     roles.iter().zip(found).map(column).collect()
+}
+
+/// The column of a coordinate of a vector: `v` of `v^3`.
+fn vector(name: &str) -> Option<&str> {
+    let (column, coordinate) = name.rsplit_once('^')?;
+    coordinate.bytes().all(|byte| byte.is_ascii_digit()).then_some(column)
 }
 
 /// The end of the name of an indicator.
@@ -84,8 +104,13 @@ fn described(name: &str, kind: &'static str, mut found: Found, features: &Column
     let counted = found.own.and_then(|id| features.values(id));
     let (missing, distinct, examples) = match kind {
         "number" => {
-            let value = found.own.and_then(|id| features.of(id)).map(|feature| feature.value.to_string());
-            (Some(found.missing), counted.map(|(count, _)| count as u64), value.into_iter().collect())
+            let present = found.own.and_then(|id| features.of(id)).map_or(0, |feature| feature.rows);
+            let missing = if found.is_filled { 0 } else { found.missing }; // among those present otherwise
+            let zeros = present > 0 && present + missing < rows;
+            let mut values = found.own.map(|id| features.examples(id)).unwrap_or_default();
+            values.extend((zeros && values.len() < EXAMPLES).then_some(0.0));
+            let distinct = counted.map(|(count, _)| count as u64 + u64::from(zeros));
+            (Some(found.missing), distinct, values.iter().map(f64::to_string).collect())
         }
         "date" => (Some(found.missing), counted.map(|(count, _)| count as u64), terms.collect()),
         "category" => (rows.checked_sub(found.filled), Some(found.terms.len() as u64), terms.collect()),

@@ -3,6 +3,7 @@
 //! ```text
 //! precision = hits/predicted      recall = hits/rows with the head      F1 = 2·hits/(predicted + rows with the head)
 //! micro: from the summed counts of all heads      macro: the mean over heads that were predicted or occur
+//! Classes or labels that no head represents are one more head together, which is never predicted: all its figures are 0.
 //! precision@k: the share of hits among the k largest scores, averaged over rows
 //! ```
 
@@ -67,16 +68,16 @@ pub struct HeadMetrics {
     pub loss: f64,
     /// Share of rows whose class, or whose exact set of labels, is predicted correctly.
     pub accuracy: Option<f64>,
-    /// Mean recall of the classes that occur.
+    /// Mean recall of the classes that occur. All classes that training never saw are one class, of recall 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balanced_accuracy: Option<f64>,
     /// Mean −ln of the probability of the true class.
     pub log_loss: Option<f64>,
-    /// Macro-averaged precision: the mean over heads.
+    /// Macro-averaged precision: the mean over heads, with one of precision 0 for all that training never saw.
     pub macro_precision: f64,
-    /// Macro-averaged recall: the mean over heads.
+    /// Macro-averaged recall: the mean over heads, with one of recall 0 for all that training never saw.
     pub macro_recall: f64,
-    /// Macro-averaged F1: the mean over heads.
+    /// Macro-averaged F1: the mean over heads, with one of F1 0 for all that training never saw.
     pub macro_f1: f64,
     /// Micro-averaged precision, from the counts of all heads together.
     pub micro_precision: f64,
@@ -217,10 +218,11 @@ impl<'a> Tally<'a> {
             support: self.support[k],
         };
         let heads: Vec<HeadFigures> = (0..self.given.len()).map(head).collect();
+        let strangers = usize::from(self.unknown > 0.0); // one more head, with figures of 0
         let mean = |occurs: &dyn Fn(usize) -> bool, of: fn(&HeadFigures) -> f64| {
             let met: Vec<f64> =
                 heads.iter().enumerate().filter(|(k, _)| occurs(*k)).map(|(_, head)| of(head)).collect();
-            met.iter().sum::<f64>() / met.len().max(1) as f64
+            met.iter().sum::<f64>() / (met.len() + strangers).max(1) as f64
         };
         let met = |k: usize| self.given[k] + self.own[k] > 0.0;
         let total = |of: &[f64]| of.iter().sum::<f64>();

@@ -57,7 +57,7 @@ pub enum ByKind {
         auc: Option<f64>,
         /// Average precision: the area under the step-wise precision-recall curve.
         pr_auc: Option<f64>,
-        /// Mean of the recalls of both classes.
+        /// Mean of the recalls of both classes, and of 0 if rows have another class.
         balanced_accuracy: Option<f64>,
         /// Share of predictions of the positive class that are correct.
         precision: Option<f64>,
@@ -144,7 +144,8 @@ impl Scored<'_> {
         let called: f64 = confusion.iter().map(|[_, up]| up).sum();
         let share = |part: f64, of: f64| (of > 0.0).then(|| part / of);
         let recalls = [share(confusion[0][0], negative), share(hits, positive)];
-        let met: Vec<f64> = recalls.into_iter().flatten().collect();
+        let stranger = (other > 0.0).then_some(0.0); // rows of another class are never right
+        let met: Vec<f64> = recalls.into_iter().chain([stranger]).flatten().collect();
         let probable: Option<Vec<Row>> = loss
             .gives_probability()
             .then(|| known.iter().map(|&(s, y, weight)| (loss.inverse_link(s), y, weight)).collect());

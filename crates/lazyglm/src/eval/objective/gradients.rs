@@ -5,7 +5,7 @@
 //! ```
 
 use super::CHUNK;
-use crate::data::rows::RowsRef;
+use crate::data::rows::{RowsRef, zero_sums};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ impl<const N: usize> Gradients<N> {
     /// Creates sums that are zero, for rows with this number of non-zeros in total.
     pub fn new(columns: usize, nonzeros: usize) -> Gradients<N> {
         let parts = 1 << (nonzeros / (LEAST * columns.max(1))).clamp(1, PARTS).ilog2();
-        Gradients { parts: (0..parts).map(|_| vec![[0.0; N]; columns]).collect() }
+        Gradients { parts: (0..parts).map(|_| zero_sums(columns)).collect() }
     }
 
     /// Adds rows. `fill` writes the derivatives of some rows, and may add to sums of its own. Returns these sums for one chunk

@@ -9,7 +9,7 @@
 //! a·T + (b − a)·P. T is the sum of all rows, and P is the sum of the rows with k. The derivatives of rows
 //! without and with k are a and b.
 
-use super::{CHUNK, NullModel};
+use super::NullModel;
 use crate::data::rows::RowsRef;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
@@ -18,10 +18,13 @@ use crate::problem::source::Pooled;
 use crate::problem::task::{HeadTargets, Sets, Task};
 use crate::util::number::larger_or_nan;
 use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// Number of heads that are evaluated together, with their weights side by side.
 const WIDE: usize = 8;
 type Wide = [f64; WIDE];
+/// Number of rows whose scores are computed before their derivatives.
+const BLOCK: usize = 128;
 
 /// Input of a multi-head evaluation: rows, the heads of each row, and the loss.
 #[derive(Clone, Copy)]
@@ -48,14 +51,26 @@ pub struct HeadsEvaluation<'a> {
 pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation> {
     let log_sums = (what.kind == HeadKind::Softmax).then(|| what.log_sums(heads));
     let (total, shares) = what.total_and_shares(heads.len());
+    let independent = what.kind != HeadKind::Softmax;
+    let rows_of = OnceLock::new();
     let (groups, at_once) = (heads.len().div_ceil(WIDE), what.at_once.max(1));
     let mut evaluations = Vec::with_capacity(heads.len());
     for start in (0..groups).step_by(at_once) {
         let some = (start..(start + at_once).min(groups)).into_par_iter().map(|group| {
             let first = group * WIDE;
             let some = &heads[first..heads.len().min(first + WIDE)];
-            Group { what, first, heads: some, log_sums: log_sums.as_deref(), total: &total, shares: &shares }
-                .evaluations()
+            let group = Group {
+                what,
+                first,
+                heads: some,
+                log_sums: log_sums.as_deref(),
+                total: &total,
+                shares: &shares,
+            };
+            match independent && some.iter().all(|head| head.weights.is_empty()) {
+                true => group.evaluations_of_biases(rows_of.get_or_init(|| what.sets.rows_of(heads.len()))),
+                false => group.evaluations(),
+            }
         });
         evaluations.extend(some.collect::<Vec<_>>().into_iter().flatten());
     }
@@ -127,9 +142,10 @@ impl<'a> HeadsEvaluation<'a> {
         let mut so_far = vec![(f64::NEG_INFINITY, 0.0); self.sets.len()];
         for some in heads.chunks(WIDE) {
             let weights = side_by_side(some, self.rows.columns());
-            so_far.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, so_far)| {
-                for (k, (most, sum)) in so_far.iter_mut().enumerate() {
-                    let scores = scores(self.rows, chunk * CHUNK + k, &weights, some);
+            so_far.par_chunks_mut(BLOCK).enumerate().for_each(|(block, so_far)| {
+                let scores = &mut [[0.0; WIDE]; BLOCK][..so_far.len()];
+                scores_of(self.rows, block * BLOCK, &weights, some, scores);
+                for ((most, sum), scores) in so_far.iter_mut().zip(scores) {
                     for &score in &scores[..some.len()] {
                         let new = most.max(score);
                         *sum = *sum * (*most - new).exp() + (score - new).exp();
@@ -194,14 +210,12 @@ fn side_by_side(heads: &[Head], columns: usize) -> Vec<Wide> {
     weights
 }
 
-fn scores(rows: RowsRef, i: usize, weights: &[Wide], heads: &[Head]) -> Wide {
-    let mut scores = [0.0; WIDE];
-    rows.for_each(i, |j, x| {
-        let w = &weights[j];
-        (0..WIDE).for_each(|l| scores[l] += x * w[l]);
-    });
-    heads.iter().zip(&mut scores).for_each(|(head, score)| *score += head.bias);
-    scores
+/// The scores of the rows from `first` on.
+fn scores_of(rows: RowsRef, first: usize, weights: &[Wide], heads: &[Head], scores: &mut [Wide]) {
+    rows.gather(first, weights, scores);
+    for scores in scores {
+        heads.iter().zip(scores).for_each(|(head, score)| *score += head.bias);
+    }
 }
 
 struct Group<'a> {
@@ -219,29 +233,56 @@ impl Group<'_> {
         let weights = side_by_side(self.heads, what.rows.columns());
         let (mut gradient, mut own) = (vec![[0.0; WIDE]; weights.len()], vec![[0.0; WIDE]; weights.len()]);
         let (mut losses, mut slope_sums) = ([0.0; WIDE], [0.0; WIDE]);
-        for i in 0..what.sets.len() {
-            let (scores, weight) = (scores(what.rows, i, &weights, self.heads), what.weight(i));
-            let mut has = [false; WIDE];
-            for &k in what.sets.of(i) {
-                let l = (k as usize).wrapping_sub(self.first);
-                if l < count {
-                    has[l] = true;
+        for first in (0..what.sets.len()).step_by(BLOCK) {
+            let rows = first..(first + BLOCK).min(what.sets.len());
+            let block = &mut [[0.0; WIDE]; BLOCK][..rows.len()];
+            scores_of(what.rows, first, &weights, self.heads, block);
+            for (i, numbers) in rows.zip(&mut *block) {
+                let (scores, weight) = (std::mem::take(numbers), what.weight(i));
+                let mut has = [false; WIDE];
+                for &k in what.sets.of(i) {
+                    let l = (k as usize).wrapping_sub(self.first);
+                    if l < count {
+                        has[l] = true;
+                    }
+                }
+                for l in 0..count {
+                    let (loss, slope) = self.loss(i, scores[l], has[l]);
+                    losses[l] += weight * loss;
+                    numbers[l] = weight * slope;
+                    slope_sums[l] += numbers[l];
+                }
+                if has != [false; WIDE] {
+                    what.rows.scatter(i, &[has.map(|has| if has { weight } else { 0.0 })], &mut own);
                 }
             }
-            let mut slopes = [0.0; WIDE];
-            for l in 0..count {
-                let (loss, slope) = self.loss(i, scores[l], has[l]);
-                losses[l] += weight * loss;
-                slopes[l] = weight * slope;
-                slope_sums[l] += slopes[l];
-            }
-            what.rows.for_each(i, |j, x| (0..WIDE).for_each(|l| gradient[j][l] += slopes[l] * x));
-            if has != [false; WIDE] {
-                what.rows.for_each(i, |j, x| {
-                    (0..WIDE).for_each(|l| own[j][l] += if has[l] { weight * x } else { 0.0 });
-                });
-            }
+            what.rows.scatter(first, block, &mut gradient);
         }
+        (0..count).map(|l| self.evaluation(l, &gradient, &own, losses[l], slope_sums[l])).collect()
+    }
+
+    /// Evaluates heads without weights from the rows of the heads alone. An interrupted run may have 10⁵ such heads.
+    fn evaluations_of_biases(&self, rows_of: &[Vec<u32>]) -> Vec<super::Evaluation> {
+        let (what, count, n) = (self.what, self.heads.len(), self.what.sets.len() as f64);
+        let mut own = vec![[0.0; WIDE]; what.rows.columns()];
+        let [mut others, mut these, mut losses, mut slope_sums] = [[0.0; WIDE]; 4];
+        for l in 0..count {
+            for &i in &rows_of[self.first + l] {
+                let weight = what.weight(i as usize);
+                what.rows.for_each(i as usize, |j, x| own[j][l] += weight * x);
+            }
+            let (bias, share) = (self.heads[l].bias, self.shares[self.first + l]);
+            let [without, with] = [-1.0, 1.0].map(|y| (what.loss.value(bias, y), what.loss.slope(bias, y)));
+            (others[l], these[l]) = (without.1, with.1);
+            losses[l] = n * ((1.0 - share) * without.0 + share * with.0);
+            slope_sums[l] = n * ((1.0 - share) * without.1 + share * with.1);
+        }
+        let of_column = |(own, total): (&Wide, &f64)| {
+            let mut gradient = [0.0; WIDE];
+            (0..count).for_each(|l| gradient[l] = others[l] * total + (these[l] - others[l]) * own[l]);
+            gradient
+        };
+        let gradient: Vec<Wide> = own.iter().zip(self.total).map(of_column).collect();
         (0..count).map(|l| self.evaluation(l, &gradient, &own, losses[l], slope_sums[l])).collect()
     }
 

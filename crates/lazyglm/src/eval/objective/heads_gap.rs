@@ -14,7 +14,19 @@ use rayon::prelude::*;
 pub(crate) fn certify_heads(what: &HeadsEvaluation, heads: &[Head]) -> Certificate {
     match what.kind {
         HeadKind::Softmax => together(what, heads),
-        _ => Certificate::sum(&one_by_one(what, heads)),
+        _ => Certificate::sum(&one_by_one(what, heads, &|| true).unwrap_or_default()),
+    }
+}
+
+/// Like [`certify_heads`], for independent heads only while `go_on` returns true: `None` if it returned false.
+pub(crate) fn certify_heads_while(
+    what: &HeadsEvaluation,
+    heads: &[Head],
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Option<Certificate> {
+    match what.kind {
+        HeadKind::Softmax => go_on().then(|| together(what, heads)),
+        _ => one_by_one(what, heads, go_on).map(|each| Certificate::sum(&each)),
     }
 }
 
@@ -22,7 +34,7 @@ pub(crate) fn certify_heads(what: &HeadsEvaluation, heads: &[Head]) -> Certifica
 /// them has its part of F and its violation only.
 pub(crate) fn certify_each_head(what: &HeadsEvaluation, heads: &[Head]) -> (Certificate, Vec<Certificate>) {
     if what.kind != HeadKind::Softmax {
-        let each = one_by_one(what, heads);
+        let each = one_by_one(what, heads, &|| true).unwrap_or_default();
         return (Certificate::sum(&each), each);
     }
     let part = |part: super::Evaluation| Certificate {
@@ -41,18 +53,23 @@ fn together(what: &HeadsEvaluation, heads: &[Head]) -> Certificate {
     certify_softmax(&problem, heads)
 }
 
-fn one_by_one(what: &HeadsEvaluation, heads: &[Head]) -> Vec<Certificate> {
+/// The certificate of each head; `None` if `go_on` returned false.
+fn one_by_one(
+    what: &HeadsEvaluation,
+    heads: &[Head],
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Option<Vec<Certificate>> {
     let rows = what.sets.rows_of(heads.len());
     let one = |k: usize| {
-        let targets = what.sets.signs(&rows[k]);
+        let targets = go_on().then(|| what.sets.signs(&rows[k]))?;
         let examples = Examples { rows: what.rows, targets: &targets, weights: what.weights, offsets: None };
         let (weights, bias) = (heads[k].dense(what.rows.columns()), what.with_bias.then_some(heads[k].bias));
-        certify(examples, what.loss, what.weighted_penalty, &weights, bias)
+        Some(certify(examples, what.loss, what.weighted_penalty, &weights, bias))
     };
     let mut all = Vec::with_capacity(heads.len());
     for start in (0..heads.len()).step_by(what.at_once.max(1)) {
         let some = start..(start + what.at_once.max(1)).min(heads.len());
-        all.extend(some.into_par_iter().map(one).collect::<Vec<Certificate>>());
+        all.extend(some.into_par_iter().map(one).collect::<Option<Vec<Certificate>>>()?);
     }
-    all
+    Some(all)
 }

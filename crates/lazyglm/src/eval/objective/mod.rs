@@ -32,7 +32,7 @@ pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Known, ScoredRow, certify_known, certify_with};
 pub(crate) use heads::NullHeads;
 pub use heads::{HeadsEvaluation, of_heads};
-pub(crate) use heads_gap::{certify_each_head, certify_heads};
+pub(crate) use heads_gap::{certify_each_head, certify_heads, certify_heads_while};
 pub(crate) use judge::Judge;
 pub(crate) use null_model::{NullFigures, NullModel, best_bias, starting_bias};
 pub use softmax_gap::{SoftmaxProblem, certify_softmax};

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! At the optimum w, the problem with the additional term ½ρ‖v − w‖² has the same solution and the same dual
-//! variables, but far better condition, also for λ₂ = 0. So a few epochs of dual coordinate ascent over the rows
+//! variables, but far better condition, also for λ₂ = 0. So a few sweeps of dual coordinate ascent over the rows
 //! nearest to a kink suffice. Any result is a valid dual point, because the bound is computed from it anew.
 
 use super::gap::ScoredRow;
@@ -22,8 +22,8 @@ const NEAR: f64 = 0.2;
 const FEW: usize = 1000;
 /// β, relative to mean‖x‖²/L.
 const KAPPA: f64 = 0.03;
-/// Maximum number of epochs over the near rows per round.
-const EPOCHS: u64 = 12;
+/// Maximum number of sweeps over the near rows per round.
+const SWEEPS: u64 = 12;
 /// Maximum number of numbers touched per round, in passes over all rows.
 const PASSES: usize = 5;
 /// Each round divides ρ by ten, because weights that are not quite optimal cause an error of about ρ/λ₂ times theirs.
@@ -124,7 +124,7 @@ impl NearKinks<'_> {
         self.penalty.one(j).clip(beyond.copysign(reached) / (n * own.l2 + self.rho))
     }
 
-    /// Runs the epochs of one round.
+    /// Runs the sweeps of one round.
     fn run(&mut self, round: u64, squares: &[f64], with_bias: bool) {
         let least = self.examples.len() as f64 * self.penalty.penalty.l2 + self.rho;
         let mean = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
@@ -132,12 +132,12 @@ impl NearKinks<'_> {
         let nonzeros: usize = self.near.iter().map(|&i| self.row_len(i as usize)).sum();
         let most = PASSES * self.examples.rows.nonzeros();
         let mut held = self.bias;
-        for epoch in 0..EPOCHS {
-            if epoch as usize * 2 * nonzeros > most {
+        for sweep in 0..SWEEPS {
+            if sweep as usize * 2 * nonzeros > most {
                 break;
             }
             let mut moved = 0.0;
-            for k in permutation(self.near.len(), 1, round * EPOCHS + epoch) {
+            for k in permutation(self.near.len(), 1, round * SWEEPS + sweep) {
                 moved += self.visit(k as usize, squares, least);
             }
             held += self.beta * self.sum;

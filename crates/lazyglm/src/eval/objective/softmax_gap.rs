@@ -102,9 +102,9 @@ impl Terms {
                 for (at, scores) in residuals.chunks_mut(count).enumerate() {
                     let i = chunk * CHUNK + at;
                     for (group, some) in groups.iter().zip(scores.chunks_mut(WIDE)) {
-                        let mut sums = [0.0; WIDE];
-                        problem.rows.for_each(i, |j, x| (0..WIDE).for_each(|l| sums[l] += x * group[j][l]));
-                        some.copy_from_slice(&sums[..some.len()]);
+                        let mut sums = [[0.0; WIDE]];
+                        problem.rows.gather(i, group, &mut sums);
+                        some.copy_from_slice(&sums[0][..some.len()]);
                     }
                     if problem.bias {
                         scores.iter_mut().zip(heads).for_each(|(score, head)| *score += head.bias);
@@ -155,7 +155,7 @@ impl Terms {
             for (i, row) in residuals.chunks(count).enumerate() {
                 let (mut slopes, weight) = ([0.0; WIDE], problem.weight(i) / n);
                 row.iter().skip(group * WIDE).zip(&mut slopes).for_each(|(r, slope)| *slope = weight * r);
-                problem.rows.for_each(i, |j, x| (0..WIDE).for_each(|l| sums[j][l] += x * slopes[l]));
+                problem.rows.scatter(i, &[slopes], &mut sums);
             }
             sums
         });

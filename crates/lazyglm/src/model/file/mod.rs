@@ -114,7 +114,7 @@ impl Model {
     /// let path = std::env::temp_dir().join("lazyglm-doc-load.model");
     /// std::fs::write(&path, "weights").unwrap();
     /// let error = lazyglm::Model::load(&path).unwrap_err();
-    /// assert!(error.to_string().contains("it is no lazyglm model, or damaged, or cut short"));
+    /// assert!(error.to_string().contains("it is not a lazyglm model, or damaged, or cut short"));
     /// ```
     pub fn load(path: &Path) -> Result<Model> {
         if path.as_os_str() == "-" {
@@ -282,12 +282,12 @@ impl Model {
         }
         match (whole, json) {
             (true, Some(json)) => read(bytes, json),
-            (true, None) => Err(("it is no lazyglm model".into(), NO_MODEL)),
+            (true, None) => Err(("it is not a lazyglm model".into(), NO_MODEL)),
             (false, Some(_)) => Err(("it is damaged or cut short: the checksum does not fit".into(), AGAIN)),
             (false, None) if bytes.is_empty() => {
                 Err(("it is empty: cut short, or never a model".into(), NO_MODEL))
             }
-            (false, None) => Err(("it is no lazyglm model, or damaged, or cut short".into(), NO_MODEL)),
+            (false, None) => Err(("it is not a lazyglm model, or damaged, or cut short".into(), NO_MODEL)),
         }
     }
 }

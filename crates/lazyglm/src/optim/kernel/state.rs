@@ -173,5 +173,5 @@ impl Averaged {
 
 pub(super) fn no_state() -> Error {
     let hint = "take it from where it was written, unchanged";
-    Error::data(Place::default(), "this is no state of a learner", hint)
+    Error::data(Place::default(), "this is not the state of a learner", hint)
 }

@@ -39,6 +39,15 @@ const COARSE: f64 = 1e-4;
 /// Share of the allowed decrease that the model of the last step may leave.
 const LAST: f64 = 0.05;
 
+/// Numbers that the solver may touch for the certificate alone, after the predicted decrease has reached the tolerance: milliseconds.
+const FOR_THE_GAP: usize = 4_000_000;
+/// The same, as a share of the work so far: one in this many.
+const FOR_THE_GAP_SHARE: usize = 4;
+
+/// F falls by this multiple of the predicted decrease if the model is far too curved along the step: rows that were omitted count
+/// in its diagonal, which damps directions in which nearly dependent columns have little curvature.
+const TOO_CURVED: f64 = 1.3;
+
 /// Least margin of all rows at which a problem without a penalty counts as separable: it has no minimum.
 const WIDE: f64 = 10.0;
 
@@ -67,11 +76,16 @@ pub(super) struct Memory {
     pub missed: f64,
     /// The matrix of the last model, if it is still good.
     pub gram: Option<KeptGram>,
+    /// Whether F has just fallen by far more than the model predicted.
+    pub too_curved: bool,
+    /// Whether models need the curvature of all rows, since a model without faint rows was too curved.
+    pub all_rows: bool,
 }
 
 impl Memory {
     pub fn new(rows: usize) -> Memory {
-        Memory { theta: 1.0, repair: vec![0.0; rows], missed: f64::INFINITY, gram: None }
+        let (theta, repair, missed) = (1.0, vec![0.0; rows], f64::INFINITY);
+        Memory { theta, repair, missed, gram: None, too_curved: false, all_rows: false }
     }
 }
 
@@ -85,9 +99,13 @@ impl<V: Value> Newton<'_, V> {
         steps: usize,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Ending {
+        if self.is_ridge(columns) {
+            return self.descend_ridge(point, columns, memory, steps, watch);
+        }
         let (mut predicted_decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
         let mut left = f64::INFINITY; // an estimate of n(F − F*)
         let mut work = self.bounds.work;
+        let mut for_the_gap = None; // work left for the certificate, once the predicted decrease has reached the tolerance
         for step in steps..self.options.steps {
             if !point.value.is_finite() {
                 return Ending { stop: NewtonStop::Diverged, steps: step, predicted_decrease };
@@ -101,13 +119,13 @@ impl<V: Value> Newton<'_, V> {
             if gap <= self.options.tolerance && step >= self.bounds.least_steps {
                 return Ending { stop: NewtonStop::Gap, steps: step, predicted_decrease };
             }
-            if predicted_decrease <= margin * self.options.tolerance && self.gap_is_loose() {
-                return Ending { stop: NewtonStop::PredictedDecrease, steps: step, predicted_decrease };
-            }
-            if left <= self.allowed_decrease(point) && self.gap_is_loose() && step >= self.bounds.least_steps
-            {
-                let predicted_decrease = left / point.value.abs().max(f64::MIN_POSITIVE);
-                return Ending { stop: NewtonStop::PredictedDecrease, steps: step, predicted_decrease };
+            let is_close = predicted_decrease <= margin * self.options.tolerance
+                || left <= self.allowed_decrease(point) && step >= self.bounds.least_steps;
+            if is_close && self.gap_is_loose() {
+                predicted_decrease = predicted_decrease.min(left / point.value.abs().max(f64::MIN_POSITIVE));
+                if *for_the_gap.get_or_insert(self.work_for_the_gap(self.bounds.work - work)) == 0 {
+                    return Ending { stop: NewtonStop::PredictedDecrease, steps: step, predicted_decrease };
+                }
             }
             if !go_on {
                 return Ending { stop: NewtonStop::Interrupted, steps: step, predicted_decrease };
@@ -115,10 +133,11 @@ impl<V: Value> Newton<'_, V> {
             if work == 0 {
                 return Ending { stop: NewtonStop::Steps, steps: step, predicted_decrease };
             }
-            self.guard_curvature(point, memory, most);
+            self.guard_curvature(point, memory, most, predicted_decrease);
             let mut model = QuadraticModel::build(self, point, columns, most, memory);
-            let surely =
-                self.gap_is_loose() && slow && predicted_decrease <= self.options.tolerance && model.whole;
+            let surely = self.gap_is_loose()
+                && model.whole
+                && (slow && predicted_decrease <= self.options.tolerance || for_the_gap.is_some());
             let share = match surely {
                 true => SURELY,
                 false if predicted_decrease > FAR => FAR_LITTLE,
@@ -132,12 +151,16 @@ impl<V: Value> Newton<'_, V> {
             if !model.predicted.is_finite() {
                 return Ending { stop: NewtonStop::Diverged, steps: step, predicted_decrease };
             }
-            work = work.saturating_sub(touched + self.problem.examples.rows.nonzeros() + point.weights.len());
+            let of_step = touched + self.problem.examples.rows.nonzeros() + point.weights.len();
+            work = work.saturating_sub(of_step);
+            for_the_gap = for_the_gap.map(|left| left.saturating_sub(of_step));
             let last = predicted_decrease;
             predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
             slow = predicted_decrease > SLOW * last;
             let before = point.value;
             let taken = self.line_search(point, &model, columns, memory);
+            memory.too_curved = taken.alpha == 1.0 && before - point.value > TOO_CURVED * model.predicted;
+            memory.all_rows |= memory.too_curved && memory.theta == 0.0;
             memory.missed = taken.left / model.predicted;
             memory.gram = model.gram.take().filter(|_| taken.left <= STALE * model.predicted);
             let doubtful = taken.alpha < 1.0 || !model.whole || model.stuck || model.unsolved;
@@ -152,15 +175,28 @@ impl<V: Value> Newton<'_, V> {
             };
             idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
             if idle == 3 {
-                return Ending { stop: NewtonStop::Precision, steps: step + 1, predicted_decrease };
+                let stop = match for_the_gap {
+                    Some(_) => NewtonStop::PredictedDecrease,
+                    None => NewtonStop::Precision,
+                };
+                return Ending { stop, steps: step + 1, predicted_decrease };
             }
         }
         Ending { stop: NewtonStop::Steps, steps: self.options.steps, predicted_decrease }
     }
 
+    /// Work for a certificate, after steps whose predicted decrease is small enough. If λ₂ = 0, the gap is of first order in the
+    /// violation, so some more steps prove far more. None along a path, whose models are many.
+    fn work_for_the_gap(&self, so_far: usize) -> usize {
+        match self.scope {
+            None => FOR_THE_GAP.max(so_far / FOR_THE_GAP_SHARE),
+            Some(_) => 0,
+        }
+    }
+
     /// Looks at a point. If its gap is small enough to end, the bias is moved to its best first: the gap is a bound only
     /// if the derivatives sum to zero.
-    fn look_for_end(&self, point: &mut Point, columns: &impl ColumnStore) -> Look {
+    pub(super) fn look_for_end(&self, point: &mut Point, columns: &impl ColumnStore) -> Look {
         let look = self.look(point);
         if look.gap <= self.options.tolerance && self.balance_bias(point, NEARLY) {
             self.update_gradient(point, columns);
@@ -213,8 +249,17 @@ impl<V: Value> Newton<'_, V> {
 
     /// Blends D with the curvature bound for badly misclassified rows, and raises D where a step was too
     /// long.
-    fn guard_curvature(&self, point: &mut Point, memory: &mut Memory, most: f64) {
-        let floor = if most < 2.0 * self.n * self.problem.weighted_penalty.penalty.l1 { 0.0 } else { 0.1 };
+    pub(super) fn guard_curvature(
+        &self,
+        point: &mut Point,
+        memory: &mut Memory,
+        most: f64,
+        predicted_decrease: f64,
+    ) {
+        // A column of large values has a large gradient close to the optimum as well.
+        let steep = most >= 2.0 * self.n * self.problem.weighted_penalty.penalty.l1;
+        let is_far = steep && predicted_decrease > FAR && !memory.too_curved;
+        let floor = if is_far { 0.1 } else { 0.0 };
         memory.theta = memory.theta.max(floor);
         let Problem { examples, loss, .. } = self.problem;
         let half = 0.5 * loss.gradient_bound();

@@ -12,6 +12,7 @@
 //! zero in many weights, and gain nothing. Passes run over rows, because the numbers of some weights fit into
 //! the L1 cache, and those of all rows do not.
 
+use super::Bounds;
 use super::model::QuadraticModel;
 use crate::optim::kernel::F32Rows;
 use crate::problem::penalty::one::clip;
@@ -50,7 +51,7 @@ impl Direction {
 impl QuadraticModel<'_> {
     /// Moves towards the minimum of Q among points with the same signs, as far as Q decreases. Returns the
     /// decrease of Q.
-    pub(super) fn minimise_on_face(&mut self, rows: Option<&F32Rows>) -> f64 {
+    pub(super) fn minimise_on_face(&mut self, rows: Option<&F32Rows>, bounds: Bounds) -> f64 {
         let mut left = self.negative_gradient();
         let mut way = self.precondition(&left);
         let mut size = left.dot(&way);
@@ -59,9 +60,12 @@ impl QuadraticModel<'_> {
         let mut step = Direction { weights: vec![0.0; self.set.len()], bias: 0.0 };
         let mut moved = vec![0.0f32; self.tilt.len()]; // X̃·step
         for _ in 0..passes {
+            if size <= enough || bounds.interrupted() {
+                break;
+            }
             let (curved, along) = self.hessian_product(&way, rows);
             let alpha = size / way.dot(&curved);
-            if size <= enough || !alpha.is_finite() {
+            if !alpha.is_finite() {
                 break;
             }
             step.combine(1.0, alpha, &way);

@@ -126,6 +126,8 @@ impl State for Reached {
             [&mut point.bias, &mut point.penalty, &mut point.value, &mut memory.theta, &mut memory.missed];
         numbers.into_iter().for_each(|number| number.fields(fields));
         memory.gram.fields(fields);
+        memory.too_curved.fields(fields);
+        memory.all_rows.fields(fields);
     }
 }
 

@@ -4,6 +4,7 @@
 //! A = X̃ᵀX̃, the bias a column √D at the end      q = A·d      slope of Q at k: gₖ + qₖ + λ₂vₖ
 //! ```
 
+use super::Bounds;
 use super::model::{Accuracy, QuadraticModel, shrunk};
 use crate::util::number::positive_part;
 use crate::util::state::{Fields, State};
@@ -24,7 +25,8 @@ const SWEEPS: usize = 2000;
 const FACE_EVERY: usize = 100;
 /// The same for a stiff model.
 const FACE_EVERY_STIFF: usize = 10;
-/// A stiff model of at most this many weights always has a dense matrix.
+/// A model of at most this many weights has a dense matrix however dense its rows are: columns of tables may be nearly
+/// dependent, and sweeps over the rows would take thousands of passes.
 const NARROW: usize = 128;
 
 /// Maximum number of weights for a solution of all at once that checks the result of sweeps.
@@ -39,7 +41,8 @@ pub(super) struct Gram {
 
 /// Whether a dense matrix is worth its cost, for a working set of some width on some rows.
 pub(super) fn pays(width: usize, nonzeros: usize, rows: usize) -> bool {
-    width <= WIDEST && nonzeros <= LONGEST * rows.max(1) && width * width <= 4 * nonzeros.max(1)
+    let short = width <= NARROW || nonzeros <= LONGEST * rows.max(1);
+    width <= WIDEST && short && width * width <= 4 * nonzeros.max(1)
 }
 
 impl Gram {
@@ -80,7 +83,7 @@ impl QuadraticModel<'_> {
     ///
     /// If this step may be the last one, the result of sweeps is checked by a Cholesky solution for all non-zero weights. A
     /// minimisation that ends early marks the model as `unsolved`; its predicted decrease is meaningless.
-    pub(super) fn solve_gram(&mut self, gram: &Gram, accuracy: Accuracy, most: usize) -> usize {
+    pub(super) fn solve_gram(&mut self, gram: &Gram, accuracy: Accuracy, bounds: Bounds) -> usize {
         let (side, width) = (gram.side, self.set.len());
         let mut q = vec![0.0; side];
         let (mut first, mut effort) = (0.0, 0);
@@ -133,7 +136,7 @@ impl QuadraticModel<'_> {
             {
                 self.unsolved = false;
                 break;
-            } else if effort > EFFORT.min(most) || violations.is_nan() {
+            } else if effort > EFFORT.min(bounds.work) || violations.is_nan() || bounds.interrupted() {
                 break;
             }
             ends = small && sweep > 0;

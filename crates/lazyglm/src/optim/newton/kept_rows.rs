@@ -29,10 +29,14 @@ impl<'c> KeptRows<'c> {
         point: &Point,
         columns: &'c impl ColumnStore,
         set: &[u32],
+        all_rows: bool,
     ) -> KeptRows<'c> {
         let curvature = &point.second_derivatives;
         if let Some(columns) = columns.instead_of_copy(set) {
             return KeptRows::all_rows(point, columns, set);
+        }
+        if all_rows {
+            return KeptRows::rows(point, columns, set, curvature.iter().map(|d| *d > 0.0).collect());
         }
         let keep = rows_to_keep(curvature, |i| newton.problem.examples.weight(i));
         let kept = KeptRows::rows(point, columns, set, keep);

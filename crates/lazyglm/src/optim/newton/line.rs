@@ -102,7 +102,7 @@ impl<V: Value> Newton<'_, V> {
 
     /// Learns, per row, the curvature that the full move encountered. If the curvature is unbounded
     /// (log link), it is not evaluated so far away: the last move that was too long is far enough.
-    fn learn_curvature(&self, point: &Point, along: &[f64], alpha: f64, memory: &mut Memory) {
+    pub(super) fn learn_curvature(&self, point: &Point, along: &[f64], alpha: f64, memory: &mut Memory) {
         let (examples, loss) = (self.problem.examples, self.problem.loss);
         let share = if loss.curvature().is_some() { 1.0 } else { 2.0 * alpha };
         let far = along.iter().map(|u| share * u).enumerate().filter(|(_, u)| u.abs() > FAR);
@@ -139,7 +139,7 @@ fn distance_after(point: &Point, model: &QuadraticModel, terms: &Terms, along: &
 
 impl Memory {
     /// Trusts the curvature more after a full step.
-    fn relax(&mut self) {
+    pub(super) fn relax(&mut self) {
         self.theta *= 0.2;
         if self.theta < 0.01 {
             self.theta = 0.0;

@@ -27,6 +27,7 @@ mod line;
 mod model;
 mod multipliers;
 mod point;
+mod ridge;
 mod sparse_start;
 mod start;
 mod working_set;
@@ -151,7 +152,7 @@ pub fn solve(
         problem,
         From { weights: start, reached: &mut None },
         options,
-        Bounds { work: usize::MAX, least_steps: 0, interrupt: None },
+        Bounds::none(),
         watch,
     )
 }
@@ -170,7 +171,13 @@ pub(crate) struct Bounds<'a> {
 }
 
 impl Bounds<'_> {
-    fn interrupted(&self) -> bool {
+    /// No bounds.
+    pub fn none() -> Bounds<'static> {
+        Bounds { work: usize::MAX, least_steps: 0, interrupt: None }
+    }
+
+    /// Whether the flag is set.
+    pub fn interrupted(&self) -> bool {
         self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }

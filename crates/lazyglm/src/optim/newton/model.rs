@@ -117,7 +117,7 @@ impl<'c> QuadraticModel<'c> {
             }
             None => {
                 Random::new(point.weights.len() as u64).shuffle(&mut set); // sweeps in order may be slow
-                KeptRows::of(newton, point, columns, &set)
+                KeptRows::of(newton, point, columns, &set, memory.all_rows)
             }
         };
         QuadraticModel { gram: kept, ..QuadraticModel::on_rows(newton, point, columns, rows, set, whole) }
@@ -216,12 +216,12 @@ impl<'c> QuadraticModel<'c> {
     /// Minimises Q to some accuracy. Ends early within `bounds`, and returns how many numbers it touched.
     pub fn solve(&mut self, accuracy: Accuracy, bounds: Bounds) -> usize {
         if let Some(kept) = self.gram.take() {
-            let touched = self.solve_gram(&kept.gram, accuracy, bounds.work);
+            let touched = self.solve_gram(&kept.gram, accuracy, bounds);
             self.gram = Some(kept);
             return touched;
         }
         if let Some(gram) = Gram::of(self) {
-            return self.columns.nonzeros() + self.solve_gram(&gram, accuracy, bounds.work);
+            return self.columns.nonzeros() + self.solve_gram(&gram, accuracy, bounds);
         }
         let mut active: Vec<u32> = (0..self.set.len() as u32).collect();
         let (mut gains, mut rows, mut since, mut touched) = (Gains::default(), None, 0, 0);
@@ -241,7 +241,7 @@ impl<'c> QuadraticModel<'c> {
             since += 1;
             if settled || (since >= 3 && gains.ratio() > SLOW) {
                 let rows = rows.get_or_insert_with(|| self.columns.by_rows());
-                let gain = self.minimise_on_face(rows.as_ref());
+                let gain = self.minimise_on_face(rows.as_ref(), bounds);
                 gains.add_jump(gain);
                 touched += FACE_PASSES * self.columns.nonzeros();
                 since = 1;

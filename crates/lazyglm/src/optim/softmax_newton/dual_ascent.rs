@@ -6,8 +6,10 @@
 //!          ln pₖ + q·pₖ = sₖ + q·p̂ₖ − ν, and Σ pₖ = 1: Newton's method on ν
 //! ```
 //!
-//! P̂ is stored by its logarithm. The biases move to their best after some epochs. This is fast at first and
-//! slow later, so it ends when an epoch gains little, and Newton steps go on.
+//! P̂ is stored by its logarithm. The biases move to their best after some sweeps. This is fast at first and
+//! slow later, so it ends when a sweep gains little, and Newton steps go on.
+
+#![allow(clippy::needless_range_loop)] // inner loops go over indices: see `lanes`
 
 use super::SoftmaxNewton;
 use super::lanes::{Block, WIDE, add_by_rows, add_multiple};
@@ -18,11 +20,11 @@ use crate::optim::newton::NewtonProgress;
 use crate::simd::{self, Work};
 use crate::util::random;
 
-/// Maximum number of epochs.
-const EPOCHS: usize = 60;
-/// The ascent ends when F falls by less than this share per epoch.
+/// Maximum number of sweeps.
+const SWEEPS: usize = 60;
+/// The ascent ends when F falls by less than this share per sweep.
 const LITTLE: f64 = 0.01;
-/// The epochs after which the biases move and F is computed, besides every fifth.
+/// The sweeps after which the biases move and F is computed, besides every fifth.
 const CHECKS: [usize; 3] = [1, 3, 7];
 /// A logarithm that stands for a probability of zero.
 const NEVER: f32 = -80.0;
@@ -44,7 +46,7 @@ struct Ascent<'a, V> {
 }
 
 impl<V: Value> SoftmaxNewton<'_, V> {
-    /// The result of some epochs, if λ₂ > 0 for all weights, these have no bounds other than zero, and the result is
+    /// The result of some sweeps, if λ₂ > 0 for all weights, these have no bounds other than zero, and the result is
     /// better than the null model.
     pub(super) fn dual_start(
         &self,
@@ -57,10 +59,11 @@ impl<V: Value> SoftmaxNewton<'_, V> {
         }
         let mut ascent = Ascent::new(self, null);
         let (mut best, mut last, mut checked): (Option<Point>, f64, usize) = (None, null.value, 0);
-        for epoch in 1..=EPOCHS {
-            let order = random::permutation(self.problem.classes.len(), 1, epoch as u64);
-            simd::fastest(Epoch { ascent: &mut ascent, order: &order });
-            if !CHECKS.contains(&epoch) && !epoch.is_multiple_of(5) {
+        for sweep in 1..=SWEEPS {
+            let order = random::permutation(self.problem.classes.len(), 1, sweep as u64);
+            simd::fastest(Sweep { ascent: &mut ascent, order: &order });
+            self.count_passes(1);
+            if !CHECKS.contains(&sweep) && !sweep.is_multiple_of(5) && !self.must_end() {
                 continue;
             }
             let point = ascent.point();
@@ -68,16 +71,16 @@ impl<V: Value> SoftmaxNewton<'_, V> {
             let objective = point.value / self.n;
             let go_on = watch(&NewtonProgress { steps: 0, objective, nonzeros: 0, gap: f64::INFINITY });
             // F may rise at first, because W follows the dual.
-            let little = LITTLE * (epoch - checked) as f64 * point.value;
+            let little = LITTLE * (sweep - checked) as f64 * point.value;
             let ends = (last - point.value).abs() <= little && point.value < null.value;
-            (last, checked) = (point.value, epoch);
+            (last, checked) = (point.value, sweep);
             if point.value < best.as_ref().map_or(null.value, |best| best.value) {
                 best = Some(point);
             }
-            if !go_on || !last.is_finite() || ends || epoch == EPOCHS {
+            if !go_on || self.must_end() || !last.is_finite() || ends || sweep == SWEEPS {
                 let mut point = best?;
                 self.compute_gradient(&mut point, columns);
-                return Some(DualStart { point, interrupted: !go_on });
+                return Some(DualStart { point, interrupted: !go_on || self.bounds.interrupted() });
             }
         }
         None
@@ -147,21 +150,22 @@ impl<'a, V: Value> Ascent<'a, V> {
             if self.threshold == 0.0 && !nonnegative {
                 add_multiple(target, x, v);
             } else {
-                for (target, v) in target.iter_mut().zip(v) {
-                    (0..WIDE).for_each(|l| target[l] += x * soft(v[l], self.threshold, nonnegative));
+                let v = &v[..target.len()];
+                for b in 0..target.len() {
+                    for l in 0..WIDE {
+                        target[b][l] += x * soft(v[b][l], self.threshold, nonnegative);
+                    }
                 }
             }
         }
         each(old, &self.logs[i * blocks..][..blocks], exp);
-        for (target, old) in target.iter_mut().zip(old.iter()) {
-            (0..WIDE).for_each(|l| target[l] += q * old[l]);
-        }
+        add_multiple(target, q, old);
         solve(target, q, logs, p);
         normalise(logs, p);
         let mut most = 0.0f32;
-        for (b, (p, old)) in p.iter().zip(old.iter()).enumerate() {
+        for b in 0..blocks {
             for l in 0..WIDE {
-                move_of[b][l] = -weight * (p[l] - old[l]);
+                move_of[b][l] = -weight * (p[b][l] - old[b][l]);
                 most = most.max(move_of[b][l].abs());
             }
         }
@@ -186,12 +190,12 @@ struct Room {
     move_of: Vec<Block<f32>>,
 }
 
-struct Epoch<'e, 'a, V> {
+struct Sweep<'e, 'a, V> {
     ascent: &'e mut Ascent<'a, V>,
     order: &'e [u32],
 }
 
-impl<V: Value> Work for Epoch<'_, '_, V> {
+impl<V: Value> Work for Sweep<'_, '_, V> {
     type Answer = ();
     const WIDE: bool = true;
     #[inline(always)]
@@ -218,20 +222,22 @@ impl<V: Value> Work for Epoch<'_, '_, V> {
 #[inline(always)]
 fn solve(c: &[Block<f32>], q: f32, logs: &mut [Block<f32>], z: &mut [Block<f32>]) {
     let q = q.max(1e-6);
+    let (logs, z) = (&mut logs[..c.len()], &mut z[..c.len()]);
     let (log_q, most) = (q.ln(), c.as_flattened().iter().copied().fold(f32::NEG_INFINITY, f32::max));
     let mut nu = most - q; // p ≤ 1 at the largest c
     for _ in 0..20 {
         let (mut total, mut slope) = ([0.0f32; WIDE], [0.0f32; WIDE]);
-        for ((c, log), z) in c.iter().zip(logs.iter_mut()).zip(z.iter_mut()) {
+        for b in 0..c.len() {
             for l in 0..WIDE {
-                let v = (c[l] - nu + log_q).max(NEVER); // an unused place has c = −∞
+                let v = (c[b][l] - nu + log_q).max(NEVER); // an unused place has c = −∞
                 let mut w = log_omega_start(v);
                 for _ in 0..3 {
                     let e = exp(w);
                     w -= (w + e - v) / (1.0 + e);
                 }
-                (log[l], z[l]) = (w, exp(w));
-                (total[l], slope[l]) = (total[l] + z[l], slope[l] + z[l] / (1.0 + z[l]));
+                let e = exp(w);
+                (logs[b][l], z[b][l]) = (w, e);
+                (total[l], slope[l]) = (total[l] + e, slope[l] + e / (1.0 + e));
             }
         }
         let over = total.iter().sum::<f32>() - q;
@@ -240,7 +246,9 @@ fn solve(c: &[Block<f32>], q: f32, logs: &mut [Block<f32>], z: &mut [Block<f32>]
             break;
         }
     }
-    logs.iter_mut().for_each(|log| (0..WIDE).for_each(|l| log[l] = (log[l] - log_q).clamp(NEVER, 0.0)));
+    for log in logs.as_flattened_mut() {
+        *log = (*log - log_q).clamp(NEVER, 0.0);
+    }
 }
 
 /// An approximation of the root w of w + e^w = v.
@@ -258,16 +266,25 @@ fn log_omega_start(v: f32) -> f32 {
 fn normalise(logs: &mut [Block<f32>], p: &mut [Block<f32>]) {
     each(p, logs, exp);
     let mut total = [0.0f32; WIDE];
-    p.iter().for_each(|p| (0..WIDE).for_each(|l| total[l] += p[l]));
+    for b in 0..p.len() {
+        for l in 0..WIDE {
+            total[l] += p[b][l];
+        }
+    }
     let by = total.iter().sum::<f32>().ln();
-    logs.iter_mut().for_each(|log| (0..WIDE).for_each(|l| log[l] = (log[l] - by).max(NEVER)));
+    for log in logs.as_flattened_mut() {
+        *log = (*log - by).max(NEVER);
+    }
     each(p, logs, exp);
 }
 
 #[inline(always)]
 fn each(out: &mut [Block<f32>], of: &[Block<f32>], function: impl Fn(f32) -> f32) {
-    for (out, of) in out.iter_mut().zip(of) {
-        (0..WIDE).for_each(|l| out[l] = function(of[l]));
+    let of = &of[..out.len()];
+    for b in 0..out.len() {
+        for l in 0..WIDE {
+            out[b][l] = function(of[b][l]);
+        }
     }
 }
 

@@ -9,8 +9,10 @@
 //! If λ₁ = 0, the face is everything, and its minimum is that of Q. Otherwise the damping ε limits steps in
 //! directions in which Q has little curvature: they would be long, and cross zero in many weights.
 
+#![allow(clippy::needless_range_loop)] // inner loops go over indices: see `lanes`
+
 use super::lanes::{Block, WIDE, add_by_rows, add_columns, by_columns, dot};
-use super::model::QuadraticModel;
+use super::model::{Effort, QuadraticModel};
 use super::point::CHUNK;
 use super::preconditioner::{Gram, Preconditioner};
 use crate::data::rows::Value;
@@ -19,6 +21,13 @@ use rayon::prelude::*;
 
 /// The damping ε, unless the face is everything.
 const DAMPING: f64 = 0.003;
+/// Conjugate gradients on all weights reduce the norm of the gradient to this multiple of the ratio of its last two
+/// squares,
+const FORCING: f64 = 0.5;
+/// but not below this share,
+const FINEST: f64 = 0.01;
+/// nor above this one.
+const COARSEST: f64 = 0.3;
 /// The step lengths that are tried.
 const PARTS: [f64; 3] = [1.0, 0.5, 0.1];
 
@@ -27,6 +36,7 @@ struct Limits {
     passes: usize,
     share: f64,
     damping: f64,
+    last_size: f64, // the squared norm before the last step, which lowers the share; or infinity
 }
 
 /// A direction: a vector per feature of the working set, and a number per bias.
@@ -40,7 +50,12 @@ impl Direction {
         let pieces: Vec<f64> = (self.weights.par_chunks(CHUNK).zip(other.weights.par_chunks(CHUNK)))
             .map(|(a, b)| {
                 let mut sums = [0.0; WIDE];
-                a.iter().zip(b).for_each(|(a, b)| (0..WIDE).for_each(|l| sums[l] += f64::from(a[l] * b[l])));
+                let b = &b[..a.len()];
+                for at in 0..a.len() {
+                    for l in 0..WIDE {
+                        sums[l] += f64::from(a[at][l] * b[at][l]);
+                    }
+                }
                 sums.iter().sum()
             })
             .collect();
@@ -56,17 +71,24 @@ impl Direction {
 
 fn combine(v: &mut [Block<f32>], c: f32, a: f32, w: &[Block<f32>]) {
     v.par_iter_mut().zip(w).with_min_len(CHUNK).for_each(|(v, w)| {
-        (0..WIDE).for_each(|l| v[l] = c * v[l] + a * w[l]);
+        for l in 0..WIDE {
+            v[l] = c * v[l] + a * w[l];
+        }
     });
 }
 
 impl<V: Value> QuadraticModel<'_, V> {
-    /// Minimises Q if every weight is free. `last` is the last predicted decrease, relative to F.
-    pub(super) fn minimise_all(&mut self, last: f64) {
-        let share = last.sqrt().clamp(0.01, 0.2);
-        let (step, moved) = self.conjugate_gradients(&Limits { passes: 200, share, damping: 0.0 });
+    /// Minimises Q if every weight is free.
+    ///
+    /// While the gradient falls slowly, Q is a poor model of F, and its exact minimum is not worth the passes (Eisenstat
+    /// and Walker 1996).
+    pub(super) fn minimise_all(&mut self, effort: Effort) {
+        let limits = Limits { passes: 200, share: COARSEST, damping: 0.0, last_size: effort.last_size };
+        let (step, moved) = self.conjugate_gradients(&limits);
         for (to, step) in self.to.iter_mut().zip(&step.weights) {
-            (0..WIDE).for_each(|l| to[l] += f64::from(step[l]));
+            for (to, step) in to.iter_mut().zip(step) {
+                *to += f64::from(*step);
+            }
         }
         (self.bias, self.t) = (step.bias, moved);
         self.m = self.own_scores(&self.t);
@@ -75,7 +97,8 @@ impl<V: Value> QuadraticModel<'_, V> {
     /// Moves towards the minimum of Q among points with the same signs, as far as Q decreases. Returns the
     /// decrease of Q.
     pub(super) fn minimise_on_face(&mut self) -> f64 {
-        let (step, moved) = self.conjugate_gradients(&Limits { passes: 25, share: 0.1, damping: DAMPING });
+        let limits = Limits { passes: 25, share: 0.1, damping: DAMPING, last_size: f64::INFINITY };
+        let (step, moved) = self.conjugate_gradients(&limits);
         self.step_along(&step, &moved)
     }
 
@@ -94,14 +117,27 @@ impl<V: Value> QuadraticModel<'_, V> {
         let mut left = self.negative_gradient();
         let mut way = self.precondition(&left, &preconditioner);
         let mut size = left.dot(&way);
-        let enough = limits.share * limits.share * size;
+        self.size = size;
+        let share = match limits.last_size.is_finite() {
+            true => (FORCING * size / limits.last_size).clamp(FINEST, limits.share),
+            false => limits.share,
+        };
+        let enough = share * share * size;
         let mut step =
             Direction { weights: vec![[0.0; WIDE]; self.to.len()], bias: vec![0.0; self.bias.len()] };
         let mut moved = vec![[0.0f32; WIDE]; self.t.len()];
         for _ in 0..limits.passes {
+            if size <= enough {
+                break;
+            }
+            if self.newton.must_end() {
+                self.unsolved = true;
+                break;
+            }
+            self.newton.count_passes(2);
             let (curved, along) = self.hessian_product(&way, &ridges, &preconditioner.inverse);
             let alpha = size / way.dot(&curved);
-            if size <= enough || !alpha.is_finite() || alpha <= 0.0 {
+            if !alpha.is_finite() || alpha <= 0.0 {
                 break;
             }
             step.combine(1.0, alpha, &way);

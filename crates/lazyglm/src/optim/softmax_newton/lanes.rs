@@ -7,7 +7,7 @@
 //! The numbers of one row or one feature, one per class, stand side by side in blocks of eight. Unused places
 //! of the last block are zero.
 
-use crate::data::rows::{RowsRef, Value};
+use crate::data::rows::{Row, RowsRef, Value};
 use crate::optim::kernel::{ColumnStore, Columns};
 use crate::simd::{self, Work};
 use rayon::prelude::*;
@@ -43,43 +43,80 @@ impl Number for f64 {
     }
 }
 
-/// Adds Σ x·(vector `i` of `from`) to `out`. The number of blocks is known at compile time unless `B` is zero,
-/// so that the sums stay in registers.
+/// Adds Σ x·(vector `i` of `from`) to `out`. The number of blocks is known at compile time, so that the sums stay in
+/// registers.
+///
+/// Inner loops go over indices. Closures and iterators that are zipped may be compiled apart, for the baseline
+/// processor, and are then called once per non-zero.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 fn accumulate<const B: usize, T: Number>(
     entries: impl Iterator<Item = (usize, T)>,
     from: &[Block<T>],
     out: &mut [Block<T>],
 ) {
+    let (vectors, _) = from.as_chunks::<B>();
     let mut sums = [[T::default(); WIDE]; B];
-    let blocks = if B > 0 { B } else { out.len() };
     for (i, x) in entries {
-        let vector = &from[i * blocks..][..blocks];
-        if B > 0 {
-            (0..B).for_each(|b| (0..WIDE).for_each(|l| sums[b][l] = sums[b][l] + x * vector[b][l]));
-        } else {
-            add_multiple(out, x, vector);
-        }
+        add_multiple(&mut sums, x, &vectors[i]);
     }
-    for (out, sums) in out.iter_mut().zip(&sums) {
-        (0..WIDE).for_each(|l| out[l] = out[l] + sums[l]);
+    let out = &mut out[..B];
+    for b in 0..B {
+        out[b] = std::array::from_fn(|l| out[b][l] + sums[b][l]);
     }
+}
+
+/// Like `accumulate`, for any number of blocks.
+#[inline(always)]
+fn accumulate_any<T: Number>(
+    entries: impl Iterator<Item = (usize, T)>,
+    from: &[Block<T>],
+    out: &mut [Block<T>],
+) {
+    let blocks = out.len();
+    for (i, x) in entries {
+        add_multiple(out, x, &from[i * blocks..][..blocks]);
+    }
+}
+
+/// The columns and values of a row.
+#[inline(always)]
+fn row_entries<'a, T: Number, V: Value>(row: Row<'a, V>) -> impl Iterator<Item = (usize, T)> + use<'a, T, V> {
+    row.ids.iter().zip(row.values).map(|(j, x)| (*j as usize, T::of(x.to_f64(), 1.0)))
+}
+
+/// The rows and values of a column.
+#[inline(always)]
+fn column_entries<'a, T: Number, V: Value>(
+    columns: &'a Columns<V>,
+    j: u32,
+) -> impl Iterator<Item = (usize, T)> + use<'a, T, V> {
+    let unit = columns.unit(j as usize);
+    columns.column(j as usize).iter().map(move |(i, x)| (*i as usize, T::of(x.to_f64(), unit)))
 }
 
 /// The update out ← out + x·vector.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // see `accumulate`
 pub(super) fn add_multiple<T: Number>(out: &mut [Block<T>], x: T, vector: &[Block<T>]) {
-    for (out, block) in out.iter_mut().zip(vector) {
-        (0..WIDE).for_each(|l| out[l] = out[l] + x * block[l]);
+    let vector = &vector[..out.len()];
+    for b in 0..out.len() {
+        for l in 0..WIDE {
+            out[b][l] = out[b][l] + x * vector[b][l];
+        }
     }
 }
 
 /// The dot product of two vectors of one number per class.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // see `accumulate`
 pub(super) fn dot<T: Number>(a: &[Block<T>], b: &[Block<T>]) -> T {
     let mut sums = [T::default(); WIDE];
-    for (a, b) in a.iter().zip(b) {
-        (0..WIDE).for_each(|l| sums[l] = sums[l] + a[l] * b[l]);
+    let b = &b[..a.len()];
+    for at in 0..a.len() {
+        for l in 0..WIDE {
+            sums[l] = sums[l] + a[at][l] * b[at][l];
+        }
     }
     let [a, b, c, d, e, f, g, h] = sums;
     ((a + b) + (c + d)) + ((e + f) + (g + h))
@@ -112,10 +149,8 @@ struct ByRows<'a, T, V> {
 impl<T: Number, V: Value> ByRows<'_, T, V> {
     #[inline(always)]
     fn of<const B: usize>(self) {
-        for (at, out) in self.out.chunks_mut(self.blocks).enumerate() {
-            let row = self.rows.row(self.values, self.first + at);
-            let entries = row.ids.iter().zip(row.values).map(|(j, x)| (*j as usize, T::of(x.to_f64(), 1.0)));
-            accumulate::<B, T>(entries, self.weights, out);
+        for (at, out) in self.out.chunks_mut(B).enumerate() {
+            accumulate::<B, T>(row_entries(self.rows.row(self.values, self.first + at)), self.weights, out);
         }
     }
 }
@@ -130,7 +165,15 @@ impl<T: Number, V: Value> Work for ByRows<'_, T, V> {
             2 => self.of::<2>(),
             3 => self.of::<3>(),
             4 => self.of::<4>(),
-            _ => self.of::<0>(),
+            _ => {
+                for (at, out) in self.out.chunks_mut(self.blocks).enumerate() {
+                    accumulate_any(
+                        row_entries(self.rows.row(self.values, self.first + at)),
+                        self.weights,
+                        out,
+                    );
+                }
+            }
         }
     }
 }
@@ -162,11 +205,9 @@ struct ByColumns<'a, T, V> {
 impl<T: Number, V: Value> ByColumns<'_, T, V> {
     #[inline(always)]
     fn of<const B: usize>(self) {
-        for (&j, out) in self.which.iter().zip(self.out.chunks_mut(self.blocks)) {
+        for (&j, out) in self.which.iter().zip(self.out.chunks_mut(B)) {
             out.fill([T::default(); WIDE]);
-            let unit = self.columns.unit(j as usize);
-            let entries = self.columns.column(j as usize).iter();
-            accumulate::<B, T>(entries.map(|(i, x)| (*i as usize, T::of(x.to_f64(), unit))), self.of, out);
+            accumulate::<B, T>(column_entries(self.columns, j), self.of, out);
         }
     }
 }
@@ -181,7 +222,12 @@ impl<T: Number, V: Value> Work for ByColumns<'_, T, V> {
             2 => self.of::<2>(),
             3 => self.of::<3>(),
             4 => self.of::<4>(),
-            _ => self.of::<0>(),
+            _ => {
+                for (&j, out) in self.which.iter().zip(self.out.chunks_mut(self.blocks)) {
+                    out.fill([T::default(); WIDE]);
+                    accumulate_any(column_entries(self.columns, j), self.of, out);
+                }
+            }
         }
     }
 }

@@ -28,7 +28,9 @@ impl<V: Value> SoftmaxNewton<'_, V> {
         for _ in 0..30 {
             let mut scores = point.scores.clone();
             scores.par_iter_mut().zip(&along).with_min_len(CHUNK).for_each(|(s, u)| {
-                (0..WIDE).for_each(|l| s[l] += alpha * u[l]);
+                for (s, u) in s.iter_mut().zip(u) {
+                    *s += alpha * u;
+                }
             });
             let weights = self.moved(point, model, alpha);
             let value = self.loss(&scores, &mut residuals) + self.penalty(&weights);
@@ -73,7 +75,9 @@ impl<V: Value> SoftmaxNewton<'_, V> {
             for block in 0..self.blocks {
                 let (from, to) = (&model.from[at * self.blocks + block], &model.to[at * self.blocks + block]);
                 let weights = &mut weights[j as usize * self.blocks + block];
-                (0..WIDE).for_each(|l| weights[l] = unit * (from[l] + alpha * (to[l] - from[l])));
+                for (weight, (from, to)) in weights.iter_mut().zip(from.iter().zip(to)) {
+                    *weight = unit * (from + alpha * (to - from));
+                }
             }
         }
         weights

@@ -33,7 +33,7 @@ mod working_set;
 
 pub use super::newton::{NewtonProgress, NewtonStop, Options};
 
-use super::newton::View;
+use super::newton::{Bounds, View};
 use crate::data::rows::{RowsRef, Value, ValuesRef};
 use crate::optim::kernel::Columns;
 use crate::problem::heads::Head;
@@ -41,9 +41,10 @@ use crate::problem::penalty::WeightedPenalty;
 use centred::Centred;
 use guard::Guard;
 use lanes::{Block, WIDE};
-use model::QuadraticModel;
+use model::{Effort, QuadraticModel};
 use point::Point;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
 /// several times the predicted decrease.
@@ -106,7 +107,7 @@ pub fn solve(
     options: &Options,
     watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
-    solve_on(&Views::default(), problem, start, options, watch)
+    solve_on(&Views::default(), problem, start, options, Bounds::none(), watch)
 }
 
 /// The rows by column, as they are or with centred columns. Created when a solve first needs it, and kept for other
@@ -123,15 +124,17 @@ pub(crate) fn solve_on(
     problem: &Problem,
     start: Option<&[Head]>,
     options: &Options,
+    bounds: Bounds,
     watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
     let centred = || view.centred.get_or_init(|| Centred::of(problem.rows)).as_ref();
     match problem.bias.then(centred).flatten() {
-        None => solve_as_it_is(&view.as_it_is, problem, start, options, watch),
+        None => solve_as_it_is(&view.as_it_is, problem, start, options, bounds, watch),
         Some(centred) => {
             let start = start.map(|heads| centred.heads(heads));
-            let found =
-                solve_as_it_is(&centred.view, &centred.problem(problem), start.as_deref(), options, watch);
+            let centred_problem = centred.problem(problem);
+            let start = start.as_deref();
+            let found = solve_as_it_is(&centred.view, &centred_problem, start, options, bounds, watch);
             centred.solution(found, problem)
         }
     }
@@ -142,16 +145,25 @@ fn solve_as_it_is(
     problem: &Problem,
     start: Option<&[Head]>,
     options: &Options,
+    bounds: Bounds,
     watch: &mut dyn FnMut(&NewtonProgress) -> bool,
 ) -> Solution {
     match problem.rows.values() {
         ValuesRef::F32(values) => {
-            SoftmaxNewton::new(problem, values, options).run(&view.in_f32, start, watch)
+            SoftmaxNewton::new(problem, values, options, bounds).run(&view.in_f32, start, watch)
         }
         ValuesRef::F64(values) => {
-            SoftmaxNewton::new(problem, values, options).run(&view.in_f64, start, watch)
+            SoftmaxNewton::new(problem, values, options, bounds).run(&view.in_f64, start, watch)
         }
     }
+}
+
+/// Bytes of the arrays of all rows, all columns and all classes. Per row: two scores, two residuals and three numbers of the
+/// curvature. Per column: weights, gradients, and their copies of a line search.
+pub(crate) fn bytes(rows: usize, columns: usize, classes: usize) -> usize {
+    let (per_row, per_column) = (4 * 8 + 3 * 4, 4 * 8);
+    let lanes = classes.next_multiple_of(WIDE);
+    rows.saturating_mul(per_row).saturating_add(columns.saturating_mul(per_column)).saturating_mul(lanes)
 }
 
 struct SoftmaxNewton<'a, V> {
@@ -162,16 +174,34 @@ struct SoftmaxNewton<'a, V> {
     count: usize,
     blocks: usize,   // blocks per vector of one number per class
     sizes: Vec<f64>, // weighted number of rows of each class
+    bounds: Bounds<'a>,
+    touched: AtomicUsize, // count of numbers so far, for the bound on work
 }
 
 impl<'a, V: Value> SoftmaxNewton<'a, V> {
-    fn new(problem: &'a Problem<'a>, values: &'a [V], options: &'a Options) -> SoftmaxNewton<'a, V> {
+    fn new(
+        problem: &'a Problem<'a>,
+        values: &'a [V],
+        options: &'a Options,
+        bounds: Bounds<'a>,
+    ) -> SoftmaxNewton<'a, V> {
         let (n, count) = (problem.classes.len() as f64, problem.count);
         let mut sizes = vec![0.0; count];
         for (i, &class) in problem.classes.iter().enumerate() {
             sizes[class as usize] += problem.weights.map_or(1.0, |weights| weights[i]);
         }
-        SoftmaxNewton { problem, values, options, n, count, blocks: count.div_ceil(WIDE), sizes }
+        let (blocks, touched) = (count.div_ceil(WIDE), AtomicUsize::new(0));
+        SoftmaxNewton { problem, values, options, n, count, blocks, sizes, bounds, touched }
+    }
+
+    /// Counts passes over the non-zeros of all rows, each for all classes.
+    fn count_passes(&self, passes: usize) {
+        self.touched.fetch_add(passes * self.problem.rows.nonzeros() * self.count, Ordering::Relaxed);
+    }
+
+    /// Whether loops within a step should end: the interrupt flag is set, or the bound on work is reached.
+    fn must_end(&self) -> bool {
+        self.bounds.interrupted() || self.touched.load(Ordering::Relaxed) >= self.bounds.work
     }
 
     fn weight(&self, i: usize) -> f64 {
@@ -190,6 +220,9 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
         }
         let mut point = self.null_point();
         let most = self.largest_violation(&point);
+        if !most.is_finite() {
+            return self.solved(point, NewtonStop::Diverged, 0, f64::INFINITY);
+        }
         if start.is_none() && most <= 0.0 {
             return self.solved(point, NewtonStop::Gap, 0, 0.0); // no weight leaves zero: this is the optimum
         }
@@ -235,27 +268,37 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
         let (mut decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
+        let mut size = f64::INFINITY; // the squared norm of the gradient before the last step
         for step in 0..self.options.steps {
-            if !point.value.is_finite() {
+            let most = self.largest_violation(&point);
+            if !point.value.is_finite() || !most.is_finite() {
                 return self.solved(point, NewtonStop::Diverged, step, decrease);
+            }
+            if self.is_separated(&point) {
+                return self.solved(point, NewtonStop::NoMinimum, step, decrease);
             }
             let gap = self.relative_gap(&point);
             let nonzeros = point.weights.as_flattened().iter().filter(|w| **w != 0.0).count();
             let go_on =
                 watch(&NewtonProgress { steps: step, objective: point.value / self.n, nonzeros, gap });
-            if gap <= self.options.tolerance {
+            if gap <= self.options.tolerance && step >= self.bounds.least_steps {
                 return self.solved(point, NewtonStop::Gap, step, decrease);
             }
-            if decrease <= margin * self.options.tolerance && self.gap_is_loose() {
+            if step > 0 && decrease <= margin * self.options.tolerance && self.gap_is_loose() {
                 return self.solved(point, NewtonStop::PredictedDecrease, step, decrease);
             }
             if !go_on {
                 return self.solved(point, NewtonStop::Interrupted, step, decrease);
             }
-            let most = self.largest_violation(&point);
+            if self.touched.load(Ordering::Relaxed) >= self.bounds.work {
+                return self.solved(point, NewtonStop::Steps, step, decrease);
+            }
             let mut model = QuadraticModel::build(self, &point, columns, guard, most);
             let surely = self.gap_is_loose() && slow && decrease <= self.options.tolerance && model.whole;
-            model.solve(decrease, surely);
+            model.solve(Effort { last: decrease, last_size: size, surely });
+            if self.bounds.interrupted() {
+                return self.solved(point, NewtonStop::Interrupted, step, decrease);
+            }
             if !model.predicted.is_finite() {
                 // All rows are saturated, and steps without curvature overflow: this finite point is as far as it goes.
                 return self.solved(point, NewtonStop::Precision, step, decrease);
@@ -265,6 +308,7 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
             slow = decrease > SLOW * last;
             let before = point.value;
             let alpha = self.line_search(&mut point, &model, columns, guard);
+            size = model.size;
             margin = match surely {
                 _ if alpha < 1.0 || !model.whole || model.unsolved => 0.0,
                 true => MARGIN,
@@ -276,5 +320,80 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
             }
         }
         self.solved(point, NewtonStop::Steps, self.options.steps, decrease)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::rows::Rows;
+    use crate::problem::penalty::ElasticNet;
+    use crate::util::random::Random;
+    use std::sync::atomic::AtomicBool;
+
+    fn rows(n: u32, random: &mut Random) -> (Rows, Vec<u32>) {
+        let mut rows = Rows::new();
+        for _ in 0..n {
+            let row: Vec<(u32, f64)> = (0..60).map(|j| (j, random.uniform() * f64::from(1 + j))).collect();
+            rows.push(&row).unwrap();
+        }
+        (rows, (0..n).map(|_| random.below(20) as u32).collect())
+    }
+
+    /// Runs with a flag that is set before some call of `watch`, which never stops the solver itself. Returns the solution,
+    /// and the passes since the flag was set.
+    fn interrupted_at(call: usize, l1: f64, l2: f64) -> (Solution, usize) {
+        let (rows, classes) = rows(400, &mut Random::new(3));
+        let weighted_penalty = WeightedPenalty::of(ElasticNet { l1, l2 });
+        let rows = rows.borrow();
+        let problem =
+            Problem { rows, classes: &classes, count: 20, weights: None, weighted_penalty, bias: true };
+        let options = Options { tolerance: 1e-12, steps: 100 };
+        let flag = AtomicBool::new(false);
+        let bounds = Bounds { interrupt: Some(&flag), ..Bounds::none() };
+        let ValuesRef::F64(values) = rows.values() else { unreachable!() };
+        let newton = SoftmaxNewton::new(&problem, values, &options, bounds);
+        let (mut calls, mut before) = (0, 0);
+        let found = newton.run(&OnceLock::new(), None, &mut |_| {
+            if calls == call {
+                flag.store(true, Ordering::Relaxed);
+                before = newton.touched.load(Ordering::Relaxed);
+            }
+            calls += 1;
+            true
+        });
+        (found, (newton.touched.load(Ordering::Relaxed) - before) / (rows.nonzeros() * 20))
+    }
+
+    #[test]
+    fn an_interrupt_within_a_step_ends_it_after_a_pass() {
+        for (l1, l2) in [(0.0, 1e-6), (1e-4, 0.0), (1e-6, 1e-6)] {
+            for call in 0..3 {
+                let (found, passes) = interrupted_at(call, l1, l2);
+                assert_eq!(found.stop, NewtonStop::Interrupted, "{l1} {l2} at call {call}");
+                assert!(passes <= 1, "{passes} passes after the interrupt ({l1} {l2} at call {call})");
+            }
+        }
+    }
+
+    #[test]
+    fn work_is_bounded_and_a_number_of_steps_is_made() {
+        let (rows, classes) = rows(400, &mut Random::new(4));
+        let weighted_penalty = WeightedPenalty::of(ElasticNet { l1: 0.0, l2: 1e-5 });
+        let rows = rows.borrow();
+        let problem =
+            Problem { rows, classes: &classes, count: 20, weights: None, weighted_penalty, bias: true };
+        let solve = |start: Option<&[Head]>, tolerance: f64, bounds: Bounds| {
+            let options = Options { tolerance, steps: 100 };
+            solve_on(&Views::default(), &problem, start, &options, bounds, &mut |_| true)
+        };
+        let whole = solve(None, 1e-9, Bounds::none());
+        assert_eq!(whole.stop, NewtonStop::Gap);
+        let work = 12 * rows.nonzeros() * 20;
+        assert_eq!(solve(None, 1e-9, Bounds { work, ..Bounds::none() }).stop, NewtonStop::Steps);
+        let again = |least_steps: usize| {
+            solve(Some(&whole.heads), 1e-3, Bounds { least_steps, ..Bounds::none() }).steps
+        };
+        assert_eq!([again(0), again(1)], [0, 1]);
     }
 }

@@ -7,6 +7,8 @@
 //!
 //! If values are far from one in magnitude, everything is in units of the column.
 
+#![allow(clippy::needless_range_loop)] // inner loops go over indices: see `lanes`
+
 use super::SoftmaxNewton;
 use super::guard::{Curvature, Guard};
 use super::lanes::{Block, WIDE};
@@ -31,6 +33,17 @@ const FAR: f64 = 3e-3;
 /// Ratio of successive decreases above which conjugate gradients on the face are worth their passes.
 const SLOW: f64 = 0.5;
 
+/// How accurately to minimise Q.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    /// The last predicted decrease, relative to F. The smaller it is, the more accurately Q is minimised.
+    pub last: f64,
+    /// The squared norm of the gradient before the last step, or infinity.
+    pub last_size: f64,
+    /// Whether not to rely on sweeps alone, which may be slow, but to run conjugate gradients on the face as well.
+    pub surely: bool,
+}
+
 /// The quadratic model and the current point of its minimisation.
 pub(super) struct QuadraticModel<'m, V> {
     pub(super) newton: &'m SoftmaxNewton<'m, V>,
@@ -53,6 +66,8 @@ pub(super) struct QuadraticModel<'m, V> {
     pub bias: Vec<f64>,
     /// The predicted decrease Q(from) − Q(to).
     pub predicted: f64,
+    /// The squared norm of the gradient before conjugate gradients on all weights.
+    pub size: f64,
     pub(super) classes: Vec<Vec<u16>>, // of each feature, the classes in the working set; empty if `all`
     pub(super) gradient: Vec<Block<f64>>,
     pub(super) squares: Vec<Block<f64>>,   // Σ x²(h − p²)
@@ -107,6 +122,7 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
             gradient: gather(&point.gradient, |unit| unit),
             bias: vec![0.0; newton.count],
             predicted: 0.0,
+            size: f64::INFINITY,
             squares: vec![[0.0; WIDE]; set.len() * blocks],
             penalties: set.iter().zip(&units).map(times_n).collect(),
             ranges: set.iter().zip(&units).map(range).collect(),
@@ -176,15 +192,15 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
         self.bias_curvature = (0..count * count).map(|at| pieces.iter().map(|sums| sums[at]).sum()).collect();
     }
 
-    /// Minimises Q, more accurately the smaller the last predicted decrease. With `surely`, it does not rely on
-    /// sweeps alone, which may be slow: it also runs conjugate gradients on the face.
-    pub fn solve(&mut self, last: f64, surely: bool) {
+    /// Minimises Q to some accuracy, or until the solver must end.
+    pub fn solve(&mut self, effort: Effort) {
+        let Effort { last, surely, .. } = effort;
         let little = if last > FAR { FAR_LITTLE } else { LITTLE };
         if self.minimise_if_small() {
             return;
         }
         if self.all {
-            self.minimise_all(last);
+            self.minimise_all(effort);
             self.predicted = self.predicted_decrease();
             return;
         }
@@ -195,6 +211,10 @@ impl<'m, V: Value> QuadraticModel<'m, V> {
         for _ in 0..sweeps {
             let gain = self.move_biases() + simd::fastest(Sweep { model: self, active: &mut active });
             let settled = gains.left_after(gain) <= little * gains.all;
+            self.newton.count_passes(1);
+            if self.newton.must_end() {
+                break;
+            }
             if settled && !surely {
                 self.unsolved = false;
                 break;
@@ -298,8 +318,11 @@ impl<V: Value> Work for Squares<'_, V> {
         let (blocks, unit) = (self.out.len(), self.columns.unit(self.j));
         for (i, x) in self.columns.column(self.j) {
             let x = unit * x.to_f64();
-            for (out, d) in self.out.iter_mut().zip(&self.diagonal[*i as usize * blocks..][..blocks]) {
-                (0..WIDE).for_each(|l| out[l] += x * x * f64::from(d[l]));
+            let d = &self.diagonal[*i as usize * blocks..][..blocks];
+            for b in 0..blocks {
+                for l in 0..WIDE {
+                    self.out[b][l] += x * x * f64::from(d[b][l]);
+                }
             }
         }
     }

@@ -7,7 +7,11 @@ use super::point::{CHUNK, Point};
 use crate::data::rows::Value;
 use crate::problem::penalty::one::clip;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
+use crate::util::number::{larger_or_nan, positive_part};
 use rayon::prelude::*;
+
+/// Least margin of all rows at which a problem without a penalty counts as separable: it has no minimum.
+const WIDE_MARGIN: f64 = 10.0;
 
 /// Ratio λ₁_max/λ₁ above which many weights are expected.
 const MANY: f64 = 3000.0;
@@ -26,6 +30,22 @@ impl<V: Value> SoftmaxNewton<'_, V> {
         penalty.l2 == 0.0 || factors.is_some_and(|factors| factors.contains(&0.0))
     }
 
+    /// Whether the point shows that F has no minimum: without a penalty, the score of each row's class exceeds all others by a wide
+    /// margin, and the loss still falls.
+    pub(super) fn is_separated(&self, point: &Point) -> bool {
+        let WeightedPenalty { penalty, bounds, .. } = self.problem.weighted_penalty;
+        if !penalty.is_none() || bounds.is_some() || self.problem.weighted_penalty.nonnegative {
+            return false;
+        }
+        let apart = |(i, scores): (usize, &[Block<f64>])| {
+            let (own, scores) = (self.problem.classes[i] as usize, &scores.as_flattened()[..self.count]);
+            let other = |(k, score): (usize, &f64)| k == own || scores[own] - score > WIDE_MARGIN;
+            self.weight(i) == 0.0 || scores.iter().enumerate().all(other)
+        };
+        let falls = point.residuals.as_flattened().iter().any(|residual| *residual != 0.0);
+        falls && point.scores.par_chunks(self.blocks).enumerate().all(apart)
+    }
+
     /// The weights and gradients (means) of all features with their column, in parallel.
     fn weights_and_gradients<'p>(
         &self,
@@ -36,15 +56,15 @@ impl<V: Value> SoftmaxNewton<'_, V> {
         pairs.enumerate().map(move |(j, (w, g))| (j, &w.as_flattened()[..count], &g.as_flattened()[..count]))
     }
 
-    /// The largest violation of the optimality conditions, times n.
+    /// The largest violation of the optimality conditions, times n. NaN if any is NaN.
     pub(super) fn largest_violation(&self, point: &Point) -> f64 {
         let penalty = &self.problem.weighted_penalty;
         let of_feature = |(j, weights, gradient): (usize, &[f64], &[f64])| {
             let one = |(w, g): (&f64, &f64)| penalty.violation(j, *w, g / self.n);
-            weights.iter().zip(gradient).map(one).fold(0.0, f64::max)
+            weights.iter().zip(gradient).map(one).fold(0.0, larger_or_nan)
         };
-        self.weights_and_gradients(point).with_min_len(CHUNK).map(of_feature).reduce(|| 0.0, f64::max)
-            * self.n
+        let features = self.weights_and_gradients(point).with_min_len(CHUNK).map(of_feature);
+        features.reduce(|| 0.0, larger_or_nan) * self.n
     }
 
     /// The relative duality gap of the point, with its probabilities as dual variables.
@@ -79,7 +99,7 @@ impl<V: Value> SoftmaxNewton<'_, V> {
         }
         let value = (point.value / self.n).abs().max(f64::MIN_POSITIVE);
         if share == 1.0 {
-            return if gap.is_nan() { f64::NAN } else { gap.max(0.0) / value };
+            return positive_part(gap) / value;
         }
         // D is concave in the share, so this is a lower bound on the gap, which usually suffices.
         let least = (gap + (1.0 - share) * along) / value;
@@ -92,7 +112,7 @@ impl<V: Value> SoftmaxNewton<'_, V> {
         };
         let beyond: Vec<f64> = self.weights_and_gradients(point).with_min_len(CHUNK).map(beyond).collect();
         let bound = self.entropy(&point.residuals, share) / self.n - beyond.iter().sum::<f64>();
-        (point.value / self.n - bound).max(0.0) / value
+        positive_part(point.value / self.n - bound) / value
     }
 
     /// The weighted entropy −Σᵢ ωᵢ Σₖ p ln p of the probabilities Y + c(P − Y), with c = `share`.

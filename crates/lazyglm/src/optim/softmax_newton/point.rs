@@ -176,8 +176,9 @@ impl<V: Value> SoftmaxNewton<'_, V> {
             .map(|rows| {
                 let mut sums = vec![[0.0; WIDE]; self.blocks];
                 for row in rows.chunks(self.blocks) {
-                    let blocks = sums.iter_mut().zip(row);
-                    blocks.for_each(|(sum, row)| (0..WIDE).for_each(|l| sum[l] += row[l].into()));
+                    for (sum, row) in sums.as_flattened_mut().iter_mut().zip(row.as_flattened()) {
+                        *sum += (*row).into();
+                    }
                 }
                 sums
             })

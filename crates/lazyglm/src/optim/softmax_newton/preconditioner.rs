@@ -8,6 +8,8 @@
 //! Frequent features are correlated with each other, and conjugate gradients would spend most passes on them.
 //! The classes are lanes: eight matrices are built and factored at once.
 
+#![allow(clippy::needless_range_loop)] // inner loops go over indices: see `lanes`
+
 use super::lanes::{Block, WIDE};
 use super::model::QuadraticModel;
 use super::point::CHUNK;
@@ -89,6 +91,9 @@ impl<V: Value> Work for Build<'_, '_, V> {
         let mut found: Vec<(usize, f32)> = Vec::new();
         let mut scaled = vec![[0.0f32; WIDE]; blocks];
         for i in self.span {
+            if i.is_multiple_of(CHUNK) && self.model.newton.must_end() {
+                return; // no step follows
+            }
             let row = self.model.newton.problem.rows.row(self.model.newton.values, i);
             found.clear();
             for (&j, x) in row.ids.iter().zip(row.values) {
@@ -100,7 +105,11 @@ impl<V: Value> Work for Build<'_, '_, V> {
             found.sort_unstable_by_key(|(slot, _)| *slot);
             let d = &self.diagonal[i * blocks..][..blocks];
             for (k, &(slot, x)) in found.iter().enumerate() {
-                scaled.iter_mut().zip(d).for_each(|(s, d)| (0..WIDE).for_each(|l| s[l] = x * d[l]));
+                for b in 0..blocks {
+                    for l in 0..WIDE {
+                        scaled[b][l] = x * d[b][l];
+                    }
+                }
                 let line = &mut self.a[slot * (slot + 1) / 2 * blocks..][..(slot + 1) * blocks];
                 for &(other, y) in &found[..=k] {
                     super::lanes::add_multiple(&mut line[other * blocks..][..blocks], y, &scaled);
@@ -163,10 +172,18 @@ impl<'g> Preconditioner<'g> {
         for (at, x) in self.features.iter().zip(x.chunks(self.blocks)) {
             for (block, x) in x.iter().enumerate() {
                 let at = *at as usize * self.blocks + block;
-                (0..WIDE).for_each(|l| out[at][l] = if self.inverse[at][l] == 0.0 { 0.0 } else { x[l] });
+                out[at] = std::array::from_fn(|l| if self.inverse[at][l] == 0.0 { 0.0 } else { x[l] });
             }
         }
         out
+    }
+}
+
+/// The update sum ← sum − a∘b.
+#[inline(always)]
+fn subtract_product(sum: &mut Block<f32>, a: &Block<f32>, b: &Block<f32>) {
+    for l in 0..WIDE {
+        sum[l] -= a[l] * b[l];
     }
 }
 
@@ -193,7 +210,7 @@ impl Work for Factor<'_> {
                     for k in 0..b {
                         let one = &done[k * blocks + block];
                         let other = if b == a { one } else { &before[line(b) + k * blocks + block] };
-                        (0..WIDE).for_each(|l| sum[l] -= one[l] * other[l]);
+                        subtract_product(&mut sum, one, other);
                     }
                     here[block] = std::array::from_fn(|l| match a == b {
                         true if sum[l] > 1e-6 * here[block][l] => 1.0 / sum[l].sqrt(),
@@ -224,7 +241,7 @@ impl Work for Solve<'_> {
                 let mut sum = self.x[a * blocks + block];
                 for k in 0..a {
                     let (factor, x) = (&self.l[line(a) + k * blocks + block], &self.x[k * blocks + block]);
-                    (0..WIDE).for_each(|l| sum[l] -= factor[l] * x[l]);
+                    subtract_product(&mut sum, factor, x);
                 }
                 let inverse = &self.l[line(a) + a * blocks + block];
                 self.x[a * blocks + block] = std::array::from_fn(|l| sum[l] * inverse[l]);
@@ -238,7 +255,7 @@ impl Work for Solve<'_> {
                 for k in 0..a {
                     let factor = &self.l[line(a) + k * blocks + block];
                     let x = &mut self.x[k * blocks + block];
-                    (0..WIDE).for_each(|l| x[l] -= factor[l] * value[l]);
+                    subtract_product(x, factor, &value);
                 }
             }
         }

@@ -47,7 +47,9 @@ impl<V: Value> QuadraticModel<'_, V> {
             return false;
         }
         let mut small = self.small(size);
-        self.predicted = small.minimise(if self.newton.problem.bias { size } else { size - count });
+        let free = if self.newton.problem.bias { size } else { size - count };
+        self.predicted = small.minimise(free, &|| self.newton.must_end());
+        self.newton.count_passes(1);
         for (at, v) in small.v[..self.set.len() * count].chunks(count).enumerate() {
             for (k, v) in v.iter().enumerate() {
                 self.to[at * self.newton.blocks + k / WIDE][k % WIDE] = *v;
@@ -142,14 +144,14 @@ fn fill_hessian(h: &[f32], p: &[f32], hessian: &mut [f64]) {
 }
 
 impl Small {
-    /// Minimises Q over the first numbers, and returns its decrease.
-    fn minimise(&mut self, free: usize) -> f64 {
+    /// Minimises Q over the first numbers until the solver must end, and returns its decrease.
+    fn minimise(&mut self, free: usize, must_end: &dyn Fn() -> bool) -> f64 {
         let (mut all, mut little) = (0.0, 0);
         for _ in 0..ROUNDS {
             let gain = self.sweep(free) + self.step_on_face(free);
             all += gain;
             little = if gain > LITTLE * all { 0 } else { little + 1 };
-            if little == ENOUGH {
+            if little == ENOUGH || must_end() {
                 break;
             }
         }

@@ -3,6 +3,8 @@
 //! A feature with few classes in the working set moves one weight at a time. A feature with many moves them
 //! together: H is the Laplacian of a graph, so it is at most twice its diagonal.
 
+#![allow(clippy::needless_range_loop)] // inner loops go over indices: see `lanes`
+
 use super::guard::Curvature;
 use super::lanes::{Block, WIDE};
 use super::model::QuadraticModel;
@@ -100,9 +102,11 @@ impl<V: Value> QuadraticModel<'_, V> {
         slopes.fill([0.0; WIDE]);
         for (i, x) in entries {
             let (first, m, x) = (*i as usize * blocks, self.m[*i as usize], (unit * x.to_f64()) as f32);
-            let rows = h[first..][..blocks].iter().zip(&p[first..][..blocks]).zip(&self.t[first..][..blocks]);
-            for (slope, ((h, p), t)) in slopes.iter_mut().zip(rows) {
-                (0..WIDE).for_each(|l| slope[l] += x * (h[l] * t[l] - p[l] * m));
+            let [h, p, t] = [h, p, &self.t].map(|of| &of[first..][..blocks]);
+            for b in 0..blocks {
+                for l in 0..WIDE {
+                    slopes[b][l] += x * (h[b][l] * t[b][l] - p[b][l] * m);
+                }
             }
         }
         let (mut stays, mut moved) = (false, false);

@@ -3,6 +3,11 @@
 use super::Svrg;
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
+use rayon::prelude::*;
+
+/// Number of parts in which gradients are summed, each by one thread. The parts are added in order, so the
+/// bits do not depend on the number of threads.
+const PARTS: usize = 4;
 
 /// Sums over all rows at the snapshot.
 pub(super) struct Sums {
@@ -26,7 +31,7 @@ impl Sums {
         }
     }
 
-    pub fn of(model: &Svrg, loss: &dyn Loss, examples: Examples, rows: std::ops::Range<usize>) -> Sums {
+    fn of(model: &Svrg, loss: &dyn Loss, examples: Examples, rows: std::ops::Range<usize>) -> Sums {
         let mut sums = Sums::new(model.states.len());
         for i in rows {
             let (mut score, mut length) = (model.bias.now, f64::from(u8::from(model.bias.learns)));
@@ -52,7 +57,19 @@ impl Sums {
         sums
     }
 
-    pub fn add(&mut self, more: Sums) {
+    /// Adds the sums over some rows: all parts at once, or in little memory one after the other.
+    pub fn add_rows(&mut self, model: &Svrg, loss: &dyn Loss, examples: Examples) {
+        let of_part = examples.len().div_ceil(PARTS);
+        let part = |k: usize| (k * of_part).min(examples.len())..((k + 1) * of_part).min(examples.len());
+        let sums = |k: usize| Sums::of(model, loss, examples, part(k));
+        if model.lean {
+            return (0..PARTS).for_each(|k| self.add(sums(k)));
+        }
+        let parts: Vec<Sums> = (0..PARTS).into_par_iter().map(sums).collect();
+        parts.into_iter().for_each(|sums| self.add(sums));
+    }
+
+    fn add(&mut self, more: Sums) {
         self.rows += more.rows;
         self.losses += more.losses;
         self.second_derivatives += more.second_derivatives;

@@ -1,4 +1,4 @@
-//! epsilon-insensitive: ℓ(s, y) = max(0, |r| − ε), r = s − y. Errors below ε cost nothing.
+//! epsilon-insensitive: ℓ(s, y) = max(0, |r| − ε), r = s − y. Errors below ε cost nothing. absolute: ε = 0.
 //!
 //! slope sgn(r) where |r| > ε, else 0 · kinks at y ± ε · conjugate uy + ε|u| for |u| ≤ 1
 
@@ -17,6 +17,14 @@ pub(super) const ENTRY: Entry<Make> = Entry {
     make: |given| Arc::new(EpsilonInsensitive { epsilon: given[0].unwrap_or(0.1) }),
 };
 
+/// The absolute error, which is this loss with ε = 0.
+pub(super) const ABSOLUTE: Entry<Make> = Entry {
+    name: "absolute",
+    formula: "|r|",
+    keys: &[],
+    make: |_| Arc::new(EpsilonInsensitive { epsilon: 0.0 }),
+};
+
 #[derive(Debug)]
 struct EpsilonInsensitive {
     epsilon: f64,
@@ -24,7 +32,10 @@ struct EpsilonInsensitive {
 
 impl Loss for EpsilonInsensitive {
     fn spec(&self) -> String {
-        format!("epsilon-insensitive:epsilon={}", self.epsilon)
+        match self.epsilon == 0.0 {
+            true => ABSOLUTE.name.to_string(),
+            false => format!("epsilon-insensitive:epsilon={}", self.epsilon),
+        }
     }
 
     fn value(&self, score: f64, target: f64) -> f64 {

@@ -28,7 +28,7 @@ mod tweedie;
 
 pub use clipped::clipped;
 
-use crate::util::error::Result;
+use crate::util::error::{Error, Result};
 use crate::util::registry::{self, Entry};
 use std::sync::Arc;
 
@@ -246,6 +246,7 @@ pub static TABLE: &[Entry<Make>] = &[
     perceptron::ENTRY,
     squared::ENTRY,
     huber::ENTRY,
+    epsilon_insensitive::ABSOLUTE,
     epsilon_insensitive::ENTRY,
     squared_epsilon_insensitive::ENTRY,
     quantile::ENTRY,
@@ -263,8 +264,36 @@ pub static TABLE: &[Entry<Make>] = &[
 /// assert!(loss::parse("quantile:tau=2").is_err(), "tau is above 0 and below 1");
 /// ```
 pub fn parse(text: &str) -> Result<Arc<dyn Loss>> {
+    let name = text.split(':').next().unwrap_or(text);
+    let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
+    if !names.contains(&name) {
+        return Err(Error::call(format!("there is no loss '{name}'"), suggest(name, &names)));
+    }
     let choice = registry::find("loss", TABLE, text)?;
     Ok((choice.entry.make)(&choice.given))
+}
+
+/// Names that other libraries give to losses of the table.
+const ELSEWHERE: [(&str, &[&str]); 3] = [
+    ("absolute", &["absolute_error", "mae", "l1", "lad"]),
+    ("squared", &["squared_error", "mse", "l2", "gaussian"]),
+    ("logistic", &["log_loss", "binomial", "cross_entropy"]),
+];
+
+/// A hint for a name of a loss that is not in the table: the name here of a loss that is called so elsewhere, or else the
+/// nearest name.
+///
+/// ```
+/// use lazyglm::loss::suggest;
+/// assert!(suggest("mae", &["squared", "absolute"]).starts_with("did you mean 'absolute'?"));
+/// assert!(suggest("sqared", &["squared", "absolute"]).starts_with("did you mean 'squared'?"));
+/// ```
+pub fn suggest(typed: &str, names: &[&str]) -> String {
+    let known = ELSEWHERE.iter().find(|(_, others)| others.contains(&typed));
+    match known {
+        Some((name, _)) => format!("did you mean '{name}'? There are: {}", registry::listed(names)),
+        None => registry::suggest(typed, names),
+    }
 }
 
 /// The indicator function of a conjugate's domain: zero inside, +∞ outside.

@@ -1,6 +1,7 @@
 //! The weight of each class.
 
 use super::Targets;
+use crate::data::labels::is_of_class;
 use crate::problem::loss::Loss;
 use crate::util::error::{Error, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -67,13 +68,16 @@ impl ClassWeight {
                 counts.iter().map(|&count| rows / (names.len() * count.max(1)) as f64).collect()
             }
             ClassWeight::Given(pairs) => {
-                if let Some((name, _)) = pairs.iter().find(|(name, _)| !names.contains(name)) {
+                if let Some((name, _)) =
+                    pairs.iter().find(|(name, _)| !names.iter().any(|class| is_of_class(name, class)))
+                {
                     let known: Vec<&str> = names.iter().map(String::as_str).collect();
                     let hint = suggest(name, &known);
                     return Err(Error::call(format!("there is no class '{}' to weigh", excerpt(name)), hint));
                 }
-                let weight =
-                    |class: &String| pairs.iter().find(|(name, _)| name == class).map_or(1.0, |p| p.1);
+                let weight = |class: &String| {
+                    pairs.iter().find(|(name, _)| is_of_class(name, class)).map_or(1.0, |p| p.1)
+                };
                 names.iter().map(weight).collect()
             }
         };

@@ -250,6 +250,13 @@ impl Task {
         Ok(self)
     }
 
+    /// The conversion of counts to tf-idf values that the rows went through: whether a count x became 1 + ln x, and the idf of each
+    /// column. `None` for other values.
+    pub fn tf_idf(&self) -> Option<(bool, &[f64])> {
+        let scaling = &self.data.features.scaling;
+        scaling.idf.as_deref().filter(|_| scaling.norm).map(|idf| (scaling.log, idf))
+    }
+
     /// The task with its counts replaced by tf-idf. The rows must not be scaled.
     pub(crate) fn with_tf_idf(&self, precision: Precision) -> Result<Task> {
         let data = self.data.with_tf_idf(precision == Precision::F32)?;

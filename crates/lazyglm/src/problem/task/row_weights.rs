@@ -26,7 +26,7 @@ fn without_absent_rows(data: Dataset, weights: Option<Vec<f64>>) -> Result<(Data
         return Err(Error::data(data.file(), what, "give one weight a row, in the order of the rows"));
     }
     if let Some(i) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-        let what = format!("the sample weight {} is no weight", weights[i]);
+        let what = format!("the sample weight {} is not a weight", weights[i]);
         return Err(Error::data(data.place(i), what, "weights are numbers from 0 up"));
     }
     let present: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();

@@ -1,7 +1,7 @@
 //! Targets as sets: the classes or labels of each row, by number, and their names.
 
 use crate::data::dataset::Dataset;
-use crate::data::labels::Labels;
+use crate::data::labels::{Labels, boolean, is_of_class};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
 use hashbrown::HashMap;
@@ -66,6 +66,13 @@ impl Sets {
         let mut counts = vec![0; names];
         self.ids.iter().for_each(|&id| counts[id as usize] += 1);
         counts
+    }
+
+    /// The summed weights of the rows with each class or label.
+    pub fn weights(&self, names: usize, weight: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut weights = vec![0.0; names];
+        (0..self.len()).for_each(|i| self.of(i).iter().for_each(|&id| weights[id as usize] += weight(i)));
+        weights
     }
 
     /// The sets of these rows, in this order.
@@ -134,8 +141,9 @@ pub(crate) fn known<'a>(
         let mut ids = Vec::new();
         let parts = parts(&labels.name(i), many, || place(i))?;
         for (k, part) in parts.iter().enumerate() {
-            match index.get(part.as_str()) {
-                Some(&id) => ids.push(id),
+            let spelt = || names.iter().position(|name| is_of_class(part, name)).map(|k| k as u32);
+            match index.get(part.as_str()).copied().or_else(|| boolean(part).and_then(|_| spelt())) {
+                Some(id) => ids.push(id),
                 None if parts[..k].contains(part) => {} // counted once
                 None => stranger(i, part)?,
             }

@@ -5,7 +5,7 @@ use super::offsets::shifted;
 use super::sets::{self, Found, Sets};
 use super::unknown::{Unknown, sets_of};
 use crate::data::dataset::Dataset;
-use crate::data::labels::Labels;
+use crate::data::labels::{Labels, is_of_class};
 use crate::problem::heads::HeadKind;
 use crate::problem::loss::{Admits, Loss};
 use crate::util::error::{Error, Place, Result, excerpt};
@@ -234,8 +234,8 @@ fn signs(labels: &Labels, classes: &[String; 2], place: &dyn Fn(usize) -> Place)
     }
     (0..labels.len())
         .map(|i| match labels.name(i) {
-            name if name == classes[1] => Ok(1.0),
-            name if name == classes[0] => Ok(-1.0),
+            name if is_of_class(&name, &classes[1]) => Ok(1.0),
+            name if is_of_class(&name, &classes[0]) => Ok(-1.0),
             _ => Err(stranger(labels, i, classes, place)),
         })
         .collect()

@@ -1,7 +1,7 @@
 //! Classes and labels of other data that a model does not know.
 
 use super::sets::{self, Sets};
-use crate::data::labels::Labels;
+use crate::data::labels::{Labels, is_of_class};
 use crate::problem::heads::HeadKind;
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::WARNING;
@@ -99,8 +99,8 @@ pub fn signs_or_unknown(
     unknown: &mut Unknown,
 ) -> Vec<f64> {
     let sign = |i: usize| match labels.name(i) {
-        name if name == classes[1] => 1.0,
-        name if name == classes[0] => -1.0,
+        name if is_of_class(&name, &classes[1]) => 1.0,
+        name if is_of_class(&name, &classes[0]) => -1.0,
         name => {
             unknown.push(i, &name, place);
             0.0

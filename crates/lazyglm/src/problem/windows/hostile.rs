@@ -7,6 +7,7 @@ use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{FoundIndex, Parsed, Span};
 use crate::data::read_config::ReadConfig;
 use crate::data::rows::Rows;
+use crate::problem::settings::Precision;
 use crate::problem::source::Source;
 
 fn span(low: u32, high: u32) -> Option<Span> {

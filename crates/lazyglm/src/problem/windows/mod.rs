@@ -8,28 +8,28 @@
 mod hostile;
 mod passes;
 mod sizes;
+mod surveyed;
 #[cfg(test)]
 mod tests;
 
 use crate::data::bytes::is_stream;
 use crate::data::cache::Cache;
-use crate::data::dataset::{Dataset, Load, vanishes};
+use crate::data::dataset::{Dataset, Load};
 use crate::data::features::{Declared, Features};
 use crate::data::format::ReadOptions;
-use crate::data::loader::{self, CacheMode, FileCache, Limits};
+use crate::data::loader::{self, CacheMode, FileCache};
 use crate::data::scaling::{Columns, Scale, Scaling};
-use crate::data::survey::Survey;
 use crate::problem::loss::{self, Loss};
-use crate::problem::settings::{Precision, Settings};
+use crate::problem::settings::Settings;
 use crate::problem::source::{self, Pooled, Problem};
 use crate::problem::task::{self, ClassWeight, Targets, Task, class_names};
-use crate::util::error::{Error, Place, Result};
-use crate::util::parameter::Parameter;
+use crate::util::error::{Place, Result};
 use passes::Window;
 use rayon::ThreadPool;
-use sizes::{ROW, bytes_of_value, copies, is_short, longest_record, room, threads};
+use sizes::{bytes_of_value, rows_as_nonzeros};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+pub use surveyed::Surveyed;
 
 /// A data file to train on within a memory limit.
 ///
@@ -59,6 +59,7 @@ pub struct Windows {
     of_class: Option<Vec<f64>>, // the weights of the classes −1 and +1
     mean_weight: f64,
     pooled: Vec<Pooled>,
+    first_rows: Vec<u64>,      // per fragment: the number of its first row in the data
     narrow: bool,              // values are rounded to f32
     short: bool,               // values take four bytes
     window: usize,             // approximate number of non-zeros per window
@@ -94,33 +95,13 @@ pub struct WindowsOptions {
 impl Windows {
     /// Opens a file, makes its cache if there is none, and surveys the rows in one pass.
     pub fn open(path: &Path, options: &WindowsOptions, settings: &Settings) -> Result<Windows> {
-        let threads = threads(options.memory);
-        let limits = Limits { threads, longest: longest_record(options.memory, threads) };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| {
-            Error::call(
-                format!("cannot start {threads} threads: {e}"),
-                format!("lower {}", Parameter::Threads),
-            )
-        })?;
-        let look = |cache: &Cache| Survey::of(cache, path, threads);
-        let (kept, survey) = loader::open_or_make(path, &options.asked, &options.cache, limits, look)?;
-        let meta = &kept.cache.meta;
-        if let Some(row) = meta.unlabelled {
-            let what = format!("row {} has no target", row + 1);
-            return Err(Error::data(Place::file(path), what, "give each row its target"));
-        }
-        let (naming, order, span) = (kept.cache.naming.clone(), kept.cache.order.clone(), meta.span);
-        meta.reading.check(&naming)?;
-        let narrow = settings.precision == Precision::F32;
-        if let Some(id) = survey.vanishing.filter(|_| narrow) {
-            return Err(vanishes(Place::file(path), &naming.text(id)));
-        }
-        options.declared.check(&naming)?;
-        let mut features = Features::surveyed(naming, order, span, options.declared, path, &survey.occurs)?;
-        features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
-        let room = room(options.memory, &features, &kept.cache, settings)?;
-        let short = is_short(&features, &kept.cache, settings);
+        Surveyed::open(path, options, settings)?.windows(options)
+    }
+
+    /// Rows on disk, after their survey.
+    fn of_survey(surveyed: Surveyed, options: &WindowsOptions) -> Result<Windows> {
+        let Surveyed { kept, survey, features, file: path, room, narrow, short, copies, pool } = surveyed;
+        let (path, meta) = (&path, &kept.cache.meta);
         let mut notes = kept.notes.clone();
         notes.extend(meta.reading.recipe.roles_note());
         notes.extend(meta.dirty.iter().map(|cells| cells.note(path)));
@@ -153,6 +134,8 @@ impl Windows {
         pooled.iter_mut().for_each(|rows| rows.weight /= mean_weight);
         source::pool(&mut pooled);
         let occurs = features.occurring_columns(&survey.occurs);
+        let first_row = |sum: &mut u64, rows: usize| Some(std::mem::replace(sum, *sum + rows as u64));
+        let first_rows = kept.cache.parts.iter().map(|part| part.rows).scan(0, first_row).collect();
         Ok(Windows {
             features,
             occurs,
@@ -160,15 +143,16 @@ impl Windows {
             targets,
             weighted: meta.weighted || of_class.is_some(),
             notes,
-            file: path.to_path_buf(),
+            file: path.clone(),
             of_class,
             mean_weight,
             pooled,
+            first_rows,
             narrow,
             short,
             window: room.window / bytes_of_value(short),
             held: room.held,
-            copies: copies(settings),
+            copies,
             pool,
             spare: Mutex::default(),
             kept,
@@ -183,9 +167,8 @@ impl Windows {
 
     /// Whether all rows fit into the memory limit, with the copies that the solver needs. Then a full shuffle is possible.
     pub fn fits(&self) -> bool {
-        let meta = &self.cache().meta;
-        let bytes = self.bytes_of_value();
-        self.copies * (meta.nonzeros + meta.rows * ROW / bytes) <= 2 * self.window + self.held / bytes
+        let rows = rows_as_nonzeros(self.copies, self.cache(), self.short);
+        rows <= 2 * self.window + self.held / self.bytes_of_value()
     }
 
     /// Reads held-out rows from a file into memory.
@@ -205,10 +188,7 @@ impl Windows {
     /// assert_eq!(windows.load(&Load::default()).unwrap().0.rows.len(), 2);
     /// ```
     pub fn load(&self, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
-        match is_stream(&self.file) {
-            true => Dataset::of_cache(self.cache(), &self.file, load),
-            false => Dataset::load(&self.file, load),
-        }
+        load_all(self.cache(), &self.file, load)
     }
 
     fn cache(&self) -> &Cache {
@@ -220,9 +200,19 @@ impl Windows {
     }
 }
 
+/// All rows of a file in memory: from the file, or from the cache of a pipe, which can be read only once.
+fn load_all(cache: &Cache, file: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
+    match is_stream(file) {
+        true => Dataset::of_cache(cache, file, load),
+        false => Dataset::load(file, load),
+    }
+}
+
 /// The scaling of values, computed by passes over all rows.
 fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> {
-    Scaling::find(&cache.meta.reading, scale, |scaling| {
+    let recipe = &cache.meta.reading.recipe;
+    let terms = features.terms_of(recipe, &recipe.text_columns(true));
+    Scaling::find(&cache.meta.reading, scale, terms, |scaling| {
         let mut columns = Columns::new(features.columns());
         loader::from_cache(cache, false, 2, &mut |block| {
             features.to_columns(&mut block.rows)?;

@@ -59,8 +59,8 @@ impl Windows {
                     .collect()
             };
             let decoded: Vec<Result<Parsed>> = self.pool.install(decode);
-            for parsed in decoded {
-                self.append(parsed?, window)?;
+            for (&part, parsed) in some.iter().zip(decoded) {
+                self.append(parsed?, self.first_rows[part as usize], window)?;
             }
         }
         window.rows.declare_columns(self.features.columns());
@@ -79,7 +79,8 @@ impl Windows {
         Ok(parsed)
     }
 
-    fn append(&self, parsed: Parsed, window: &mut Window) -> Result<()> {
+    /// Appends the rows of a fragment, the first of which has this number in the data.
+    fn append(&self, parsed: Parsed, number: u64, window: &mut Window) -> Result<()> {
         let place = |i: usize| Place::file(&self.file).line(parsed.lines.of(i));
         let targets = targets_of(&parsed.labels, &*self.loss, self.targets.classes(), &place)?;
         if self.weighted {
@@ -95,7 +96,7 @@ impl Windows {
             let hint = format!("scale the feature down, or use {}", Parameter::Precision.set("f64"));
             Error::data(place(row), what, hint)
         })?;
-        window.lines.push((window.targets.len(), parsed.lines));
+        window.lines.push((window.targets.len(), parsed.lines, number));
         window.targets.extend(targets);
         Ok(())
     }
@@ -129,9 +130,12 @@ impl Windows {
 
     fn show(&self, window: &Window, order: &[u32], see: &mut See) -> Result<()> {
         let place = |i: usize| {
-            let group = window.lines.partition_point(|(first, _)| *first <= i) - 1;
-            let (first, lines) = &window.lines[group];
+            let (first, lines, _) = window.fragment_of(i);
             Place::file(&self.file).line(lines.of(i - first))
+        };
+        let number = |i: usize| {
+            let (first, _, number) = window.fragment_of(i);
+            number + (i - first) as u64
         };
         see(&Batch {
             rows: window.rows.borrow(),
@@ -140,6 +144,7 @@ impl Windows {
             offsets: None, // `train` refuses rows with offsets on disk
             order,
             place: &place,
+            number: &number,
         })
     }
 
@@ -156,10 +161,15 @@ pub(super) struct Window {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
-    lines: Vec<(usize, Lines)>, // per fragment: its first row in the window, and the lines of its rows
+    lines: Vec<(usize, Lines, u64)>, // per fragment: its first row in the window, the lines of its rows, the number of its first row
 }
 
 impl Window {
+    /// The fragment of a row: its first row in the window, the lines of its rows, and the number of its first row in the data.
+    fn fragment_of(&self, i: usize) -> &(usize, Lines, u64) {
+        &self.lines[self.lines.partition_point(|(first, ..)| *first <= i) - 1]
+    }
+
     fn clear(&mut self) {
         self.rows.clear();
         self.targets.clear();

@@ -70,6 +70,11 @@ pub(super) fn copies(settings: &Settings) -> usize {
     }
 }
 
+/// The memory of some copies of all rows, as a number of non-zeros.
+pub(super) fn rows_as_nonzeros(copies: usize, cache: &Cache, short: bool) -> usize {
+    copies * (cache.meta.nonzeros + cache.meta.rows * ROW / bytes_of_value(short))
+}
+
 /// The free memory, in bytes.
 pub(super) struct Room {
     /// The size of a window.

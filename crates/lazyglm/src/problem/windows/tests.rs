@@ -1,9 +1,11 @@
 //! Windows, looked at from inside: every row once an epoch, and each where it was read.
 
+use super::sizes::ROW;
 use super::*;
 use crate::problem::settings::Order;
 use crate::problem::solvers::Solver;
 use crate::problem::source::{Batch, Sequence, Source};
+use crate::util::error::Error;
 use std::fmt::Write;
 
 const ROWS: usize = 60_000;

@@ -108,7 +108,11 @@ enum Told {
 }
 
 /// Trains all heads. Blocks are trained on other threads, and this thread reports progress.
-pub(super) fn fit(job: &Job, rate: &dyn Schedule, watch: &mut dyn FnMut(&Progress)) -> Result<FittedHeads> {
+pub(super) fn fit(
+    job: &Job,
+    rate: &dyn Schedule,
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<FittedHeads> {
     let blocks = job.targets.names.len().div_ceil(job.room.lanes) as u64;
     let rows = job.task.len() as u64;
     let mut progress = Progress::start(job.settings.epochs, rows.saturating_mul(blocks));
@@ -206,7 +210,8 @@ fn null_head(job: &Job, head: usize) -> Head {
     if !job.settings.bias {
         return Head::default();
     }
-    let own: f64 = (0..task.len()).filter(|&i| sets.has(i, head)).map(|i| task.weight(i)).sum();
+    let weights = job.weights.get_or_init(|| sets.weights(job.targets.names.len(), |i| task.weight(i)));
+    let own = weights[head];
     let bias = objective::best_bias(own, task.len() as f64 - own, &*task.loss);
     Head { bias, ..Head::default() }
 }

@@ -1,12 +1,14 @@
 //! The memory plan for many heads, made before anything is allocated.
 //!
 //! Independent heads are trained in blocks of lanes, at most one block per thread. A finished block keeps its non-zero
-//! weights only. A softmax needs all of its classes at once.
+//! weights only. A softmax needs all of its classes at once, and Newton's method on it needs some numbers per row and class.
 
 use crate::eval::objective::HeadsEvaluation;
 use crate::optim::softmax::Softmax;
+use crate::optim::softmax_newton;
 use crate::problem::heads::{Head, HeadKind};
-use crate::problem::settings::Precision;
+use crate::problem::settings::{Precision, Settings};
+use crate::problem::solvers::Solver;
 use crate::problem::task::{HeadTargets, Task};
 use crate::util::error::{Error, Result};
 use crate::util::memory::available;
@@ -14,6 +16,8 @@ use crate::util::parameter::Parameter;
 
 /// The available memory to assume if the operating system does not tell it, in bytes.
 const UNKNOWN: usize = 4 << 30;
+/// Number of lanes of half a block.
+const NARROW: usize = 8;
 
 /// The memory plan for training many heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +40,8 @@ pub struct Room {
 
 impl Room {
     /// Plans the memory within a limit in bytes; by default, the limit is nine tenths of the available memory.
-    pub fn plan(task: &Task, precision: Precision, limit: Option<usize>) -> Result<Room> {
+    pub fn plan(task: &Task, settings: &Settings) -> Result<Room> {
+        let (precision, limit) = (settings.precision, settings.memory);
         let Some(targets) = task.targets.heads() else {
             return Err(Error::call("the task has no heads", "give targets of classes or labels"));
         };
@@ -49,18 +54,21 @@ impl Room {
         let left = limit.saturating_sub(rows);
         let threads = rayon::current_num_threads();
         let (lanes, block) = match kind {
-            HeadKind::Softmax => (width.most_lanes(), Softmax::bytes(columns, heads, width)),
-            // Half a block, if a whole block does not fit.
-            _ if columns * width.lane_bytes(width.most_lanes()) <= left => {
-                let lanes = heads.min(width.most_lanes());
-                (lanes, columns * width.lane_bytes(lanes))
+            HeadKind::Softmax if is_exact(settings.solver) => {
+                (width.most_lanes(), softmax_newton::bytes(task.len(), columns, heads))
             }
-            _ => (heads.min(8), columns * width.lane_bytes(8)),
+            HeadKind::Softmax => (width.most_lanes(), Softmax::bytes(columns, heads, width)),
+            // Half a block, if a whole block does not fit, or if all heads fit into two of them: two cores then share the work.
+            _ if columns * width.lane_bytes(width.most_lanes()) <= left => {
+                let lanes = if heads <= 2 * NARROW { NARROW } else { width.most_lanes() };
+                (heads.min(lanes), columns * width.lane_bytes(heads.min(lanes)))
+            }
+            _ => (heads.min(NARROW), columns * width.lane_bytes(NARROW)),
         };
         let groups = if kind == HeadKind::Softmax { 1 } else { heads.div_ceil(lanes) };
         let needed = block.max(HeadsEvaluation::bytes(columns)); // evaluation needs memory too
         if needed > left {
-            return Err(too_much(kind, limit, rows + needed));
+            return Err(too_much(kind, is_exact(settings.solver), limit, rows + needed));
         }
         let at_once = (left / block.max(1)).clamp(1, threads.min(groups));
         let judged_at_once = (left / HeadsEvaluation::bytes(columns).max(1)).clamp(1, threads);
@@ -86,13 +94,24 @@ fn mb(bytes: usize) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-fn too_much(kind: HeadKind, limit: usize, needed: usize) -> Error {
+/// Whether a softmax is trained by Newton's method.
+fn is_exact(solver: Solver) -> bool {
+    matches!(solver, Solver::Newton | Solver::Auto)
+}
+
+fn too_much(kind: HeadKind, exact: bool, limit: usize, needed: usize) -> Error {
     let what = format!("training needs {}, and the limit is {}", mb(needed), mb(limit));
     let memory = Parameter::Memory;
     let hint = match kind {
         HeadKind::Softmax => {
             let ovr = Parameter::Multiclass.set("ovr");
-            format!("use {ovr}, which trains a few classes at a time, or raise {memory}")
+            let sgd = Parameter::Solver.set("sgd");
+            let sgd = if exact {
+                format!("{sgd}, which needs no numbers per row and class, ")
+            } else {
+                String::new()
+            };
+            format!("use {ovr}, which trains a few classes at a time, {sgd}or raise {memory}")
         }
         _ => format!("raise {memory}, or lower the number of features with {}", Parameter::HashBits),
     };

@@ -34,10 +34,14 @@ use crate::problem::task::{HeadTargets, Sets, Targets, Task};
 use crate::train::penalty_search::{self, Choice, How};
 use crate::train::units::Unit;
 use crate::util::error::{Error, Kind, Result};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Number of heads whose held-out loss chooses the penalty of all, if heads are independent.
 const SAMPLED_HEADS: usize = 24;
+
+/// Rows times classes between two looks at the clock and at signals: some tenths of a second.
+const STRIDE: usize = 1 << 21;
 
 /// A task with many heads, and how to train it.
 #[derive(Clone, Copy)]
@@ -49,6 +53,8 @@ struct Job<'a> {
     /// The starting learning rate; 0 for a solver without one.
     eta0: f64,
     room: Room,
+    /// The summed weights of the rows of each head, once a head without weights needs them.
+    weights: &'a OnceLock<Vec<f64>>,
 }
 
 impl<'a> Job<'a> {
@@ -92,19 +98,22 @@ pub(super) fn train(
     task: &Task,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     let Some(targets) = task.targets.heads() else {
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
-    let room = Room::plan(task, settings.precision, settings.memory)?;
+    let room = Room::plan(task, settings)?;
     // With kinks, a penalty cannot be chosen by minimisers in reasonable time: SGD with a weak one then.
     let plain = settings.start.is_none() && settings.has_one_penalty();
     let by_sgd = targets_have_kinks(task) && settings.choose_penalty && plain;
     if settings.solver == Solver::Auto && !by_sgd {
         return auto(task, validation, settings, watch);
     }
-    let job = Job { task, targets, validation, settings, eta0: 0.0, room };
+    let stochastic = Settings { solver: Solver::Sgd, ..settings.clone() };
+    let settings = if settings.solver == Solver::Auto { &stochastic } else { settings }; // the report names it
+    let weights = &OnceLock::new();
+    let job = Job { task, targets, validation, settings, eta0: 0.0, room, weights };
     let mut trained = until_finite(settings, &mut |settings| fit(Job { settings, ..job }, watch))?;
     if settings.tuned_thresholds {
         thresholds::add(&mut trained, task, validation, settings, watch)?;
@@ -113,7 +122,7 @@ pub(super) fn train(
 }
 
 /// Trains all heads with one penalty.
-fn fit(job: Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+fn fit(job: Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
     let Job { task, targets, settings, .. } = job;
     if settings.solver == Solver::Newton {
         return report::report(&job, newton::fit(&job, watch)?);
@@ -154,7 +163,7 @@ fn auto(
     task: &Task,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     let mut settings = Settings { solver: Solver::Newton, ..settings.clone() };
     if !settings.choose_penalty || targets_have_kinks(task) {

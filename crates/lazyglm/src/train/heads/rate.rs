@@ -4,6 +4,7 @@
 //! independent, else the loss of the softmax. Candidates are powers of two around 1/(c·mean‖x‖²). The search goes up from the
 //! middle while the loss falls, else down. The loss falls and then rises along the candidates, so few of them are tried.
 
+use super::STRIDE;
 use crate::optim::lane_loss::LaneLoss;
 use crate::optim::lanes::{Pass, block};
 use crate::optim::softmax::Softmax;
@@ -14,7 +15,7 @@ use crate::problem::schedule::{Schedule, Setting};
 use crate::problem::settings::{Precision, Settings};
 use crate::problem::source::Sequence;
 use crate::problem::task::{HeadTargets, Sets, Task};
-use crate::util::error::Result;
+use crate::util::error::{Kind, Result};
 
 /// Number of rows in the sample.
 const TRIED_ROWS: usize = 10_000;
@@ -89,6 +90,12 @@ pub(super) fn schedule(task: &Task, settings: &Settings, eta0: f64) -> Result<Bo
     settings.schedule.resolve(&Setting { eta0, l2: settings.penalty.l2, rows, epochs: settings.epochs })
 }
 
+/// The rows of some passes, in pieces after which a signal is looked for: with 10⁵ classes, a row takes milliseconds.
+fn rehearsal(learnt: &[u32], classes: usize, passes: u64) -> impl Iterator<Item = &[u32]> {
+    let piece = (STRIDE / classes.max(1)).max(1);
+    (0..passes).flat_map(move |_| learnt.chunks(piece))
+}
+
 /// Runs one candidate to the end of its schedule and returns its mean held-out loss; infinite if it diverges.
 fn loss_at(trial: &Trial, eta0: f64) -> Result<f64> {
     let Trial { task, targets, settings, learnt, held_out } = *trial;
@@ -101,8 +108,11 @@ fn loss_at(trial: &Trial, eta0: f64) -> Result<f64> {
     if targets.kind == HeadKind::Softmax {
         let classes = targets.names.len();
         let mut model = Softmax::new(columns, classes, penalty, method, settings.bias, Precision::F32);
-        for _ in 0..passes {
-            if model.learn(&*rate, (rows, weights), &sets.ids, learnt).is_err() {
+        for rows_now in rehearsal(learnt, classes, passes) {
+            if settings.interrupted() {
+                return Err(Kind::Interrupted.into());
+            }
+            if model.learn(&*rate, (rows, weights), &sets.ids, rows_now).is_err() {
                 return Ok(f64::INFINITY);
             }
         }
@@ -112,8 +122,11 @@ fn loss_at(trial: &Trial, eta0: f64) -> Result<f64> {
         let lanes = lane_loss.count;
         let mut losses = vec![0.0; lanes];
         let mut block = block(columns, &vec![penalty; lanes], method, settings.bias, Precision::F32);
-        for _ in 0..passes {
-            block.learn(&mut lane_loss, &Pass { rates: &[&*rate], rows, weights, order: learnt });
+        for order in rehearsal(learnt, lanes, passes) {
+            if settings.interrupted() {
+                return Err(Kind::Interrupted.into());
+            }
+            block.learn(&mut lane_loss, &Pass { rates: &[&*rate], rows, weights, order });
         }
         if (0..lanes).any(|lane| block.diverged(lane).is_some()) {
             return Ok(f64::INFINITY);

@@ -2,7 +2,7 @@
 
 use super::{FittedHeads, Job};
 use crate::eval::objective::{self, Evaluation};
-use crate::model::report::{HeadReport, HeadsReport, Report};
+use crate::model::report::{HeadReport, HeadsReport, Report, Stop};
 use crate::model::trained::Trained;
 use crate::problem::solvers::Solver;
 use crate::train::holdout::Fitted;
@@ -25,9 +25,10 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     let started = Instant::now();
     let evaluation = job.evaluation(task);
     let verdicts = objective::of_heads(&evaluation, &heads);
-    // It takes three passes per head, which is long after a few epochs of SGD, and short after the optimum.
-    let wanted = settings.certificate && settings.solver == Solver::Newton;
-    let proof = wanted.then(|| objective::certify_heads(&evaluation, &heads));
+    // It takes three passes per head, which is long after a few epochs of SGD or an interruption, and short after the optimum.
+    let wanted = settings.certificate && settings.solver == Solver::Newton && stop != Stop::Interrupted;
+    let go_on = || !settings.interrupted();
+    let proof = wanted.then(|| objective::certify_heads_while(&evaluation, &heads, &go_on)).flatten();
     let sum = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).sum::<f64>();
     let most = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).fold(0.0, larger_or_nan);
     let counts = targets.sets.counts(heads.len());
@@ -67,8 +68,14 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
         }),
         ..Report::default()
     };
-    if !report.objective.is_finite() {
-        let what = format!("the objective of the trained weights is {}", report.objective);
+    let figures = [
+        ("objective", report.objective),
+        ("violation", report.violation),
+        ("l1_max", report.l1_max),
+        ("baseline", report.baseline),
+    ];
+    if let Some((name, figure)) = figures.into_iter().find(|(_, figure)| !figure.is_finite()) {
+        let what = format!("the {name} of the trained weights is {figure}");
         let (place, step) = (task.data.file(), report.epochs * report.rows as u64);
         return Err(Kind::Diverged { place, epoch: report.epochs, step, what, hint: job.slower() }.into());
     }

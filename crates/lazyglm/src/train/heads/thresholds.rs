@@ -44,7 +44,7 @@ pub(super) fn add(
     task: &Task,
     validation: Option<&Task>,
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<()> {
     let untuned = |why: &str| format!("{WARNING}thresholds are 0: {why}");
     trained.thresholds = Some(vec![0.0; trained.heads.len()]);
@@ -155,8 +155,9 @@ fn scores(heads: &[Head], rows: &Task, first: usize) -> Vec<Vec<(f64, bool)>> {
     }
     let mut all = vec![Vec::with_capacity(rows.len()); heads.len()];
     for i in 0..rows.len() {
-        let mut sums = [0.0; WIDE];
-        rows.data.rows.borrow().for_each(i, |j, x| (0..WIDE).for_each(|l| sums[l] += x * weights[j][l]));
+        let mut sums = [[0.0; WIDE]];
+        rows.data.rows.borrow().gather(i, &weights, &mut sums);
+        let [sums] = sums;
         for (l, (all, head)) in all.iter_mut().zip(heads).enumerate() {
             all.push((sums[l] + head.bias, sets.has(i, first + l)));
         }

@@ -1,42 +1,43 @@
 //! Another solver, for a working set that does not fit into memory.
 
 use super::counted;
+use crate::model::report::Stop;
 use crate::model::trained::Trained;
 use crate::problem::request::Request;
 use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
 use crate::train::job::Job;
 use crate::train::progress::Progress;
-use crate::train::{stochastic, zero_test};
+use crate::train::retry::until_finite;
+use crate::train::{svrg, zero_test};
 use crate::util::error::Result;
 use crate::util::parameter::Parameter;
 use std::sync::Arc;
 
-/// Largest number of epochs of SVRG, which stops earlier at the tolerance.
+/// Largest number of epochs of SVRG, which stops earlier at the tolerance: with `newton`, which was asked for the optimum,
 const EPOCHS: u64 = 100;
-/// Additional bytes per column that SVRG needs.
-const SVRG_COLUMN: usize = 148;
+/// and with `auto`.
+const EPOCHS_OF_AUTO: u64 = 32;
+/// Additional bytes per column of sums on several threads.
+const SUMS: usize = 48;
 
-/// Trains by SVRG from a point if it supports the problem and was asked for the optimum, else by SGD and the zero test.
+/// Trains by SVRG from a point if it supports the problem, else by SGD and the zero test.
 pub(super) fn train(
     job: &Job,
     start: Start,
     passes: u64,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
     let start = Some(Arc::new(start));
-    let of_svrg = Settings {
-        solver: Solver::Svrg,
-        start: start.clone(),
-        epochs: EPOCHS,
-        eta0: None,
-        ..job.settings.clone()
-    };
-    let (mut trained, how) = match job.settings.solver == Solver::Newton && svrg_can(job) {
-        true => (stochastic::train(job.problem, job.validation, &of_svrg, watch)?, "SVRG"),
+    let (mut trained, how) = match svrg_can(job) {
+        true => by_svrg(job, start, watch)?,
         false => {
             let settings = Settings { start, ..job.settings.clone() };
-            (zero_test::train(&Job { settings: &settings, ..*job }, watch)?, "SGD and the zero test")
+            let job = &Job { settings: &settings, ..*job };
+            (
+                zero_test::train(job, watch)?,
+                "SGD and the zero test trained this model, without a certificate".to_string(),
+            )
         }
     };
     let after = match passes {
@@ -44,13 +45,43 @@ pub(super) fn train(
         passes => format!(" after {}", counted(passes)),
     };
     trained.notes.push(format!(
-        "rows on disk: the columns that Newton's method needs do not fit into memory{after}, so {how} trained this model; raise {} or l1 for Newton's method",
+        "rows on disk: the columns that Newton's method needs do not fit into memory{after}, so {how}; raise {} or l1 for Newton's method",
         Parameter::Memory
     ));
     Ok(trained)
 }
 
-/// Whether SVRG supports the problem, and has enough memory.
+/// Trains by SVRG until its own rule stops it; returns how far it went, as text.
+fn by_svrg(
+    job: &Job,
+    start: Option<Arc<Start>>,
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<(Trained, String)> {
+    let epochs = if job.settings.solver == Solver::Newton { EPOCHS } else { EPOCHS_OF_AUTO };
+    let settings = Settings { solver: Solver::Svrg, start, epochs, eta0: None, ..job.settings.clone() };
+    let lean = job.problem.spare_memory() < SUMS * job.columns();
+    let mut gap = f64::NAN;
+    let trained = until_finite(&settings, &mut |settings| {
+        let found = svrg::with_gap(&Job { settings, ..*job }, lean, watch)?;
+        gap = found.1;
+        Ok(found.0)
+    })?;
+    let (report, tolerance) = (&trained.report, settings.tolerance);
+    let ended = match report.stop {
+        Stop::Gap => {
+            format!("its estimate of the relative gap, {gap:.1e}, is within the tolerance {tolerance:?}")
+        }
+        Stop::PredictedDecrease => {
+            format!("the objective decreased by less than the tolerance {tolerance:?}")
+        }
+        Stop::Interrupted => "it was interrupted".to_string(),
+        _ => format!("its estimate of the relative gap is {gap:.1e}, above the tolerance {tolerance:?}"),
+    };
+    let how = format!("SVRG trained this model for {} epochs, without a certificate: {ended}", report.epochs);
+    Ok((trained, how))
+}
+
+/// Whether SVRG supports the problem.
 fn svrg_can(job: &Job) -> bool {
     let settings = job.settings;
     let wanted = Request {
@@ -61,5 +92,5 @@ fn svrg_can(job: &Job) -> bool {
         lower: settings.bounds.is_some(),
         ..Request::default()
     };
-    Solver::Svrg.check(&wanted).is_ok() && job.problem.spare_memory() >= SVRG_COLUMN * job.columns()
+    Solver::Svrg.check(&wanted).is_ok()
 }

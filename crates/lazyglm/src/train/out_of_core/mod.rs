@@ -10,7 +10,9 @@
 //! duality gap over all columns: [`crate::eval::objective`] computes F and the gradient from the rows. Columns are kept in few
 //! bytes per non-zero. If they do not fit into memory, another solver goes on from the best point.
 
+mod candidates;
 mod fall_back;
+mod held_out;
 mod passes;
 mod penalty;
 mod room;
@@ -18,36 +20,53 @@ mod rounds;
 mod sample;
 mod working_set;
 
+use super::ftrl_candidate::FtrlCandidate;
 use super::job::Job;
 use super::progress::Progress;
-use super::zero_test;
+use super::{stochastic, zero_test};
 use crate::model::trained::Trained;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
 use crate::util::error::Result;
-use rounds::{Outcome, Rounds};
+use candidates::How;
+use penalty::Chosen;
+use rounds::{Outcome, Rounds, Until};
 
-/// Trains one model on rows on disk, with the given penalty or with one chosen on a sample of the rows.
-pub(super) fn train(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+/// Bytes per column of a second run of FTRL-Proximal.
+const FTRL_COLUMN: usize = 40;
+
+/// Trains one model on rows on disk, with the given penalty or with one chosen by the loss on held-out rows.
+pub(super) fn train(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
     if !(job.settings.choose_penalty && job.settings.solver == Solver::Auto) {
-        return minimise(job, watch);
+        return minimise(job, Until::Gap, watch);
     }
     let Some(chosen) = penalty::choose(job, watch)? else { return zero_test::train(job, watch) };
-    let settings = Settings {
-        penalty: chosen.penalty,
-        start: Some(chosen.start.clone()),
-        choose_penalty: false,
-        ..job.settings.clone()
+    let mut trained = by_choice(job, &chosen, watch)?;
+    trained.report.tried = chosen.tried;
+    trained.notes.push(chosen.note);
+    Ok(trained)
+}
+
+/// Trains on all rows as was chosen.
+fn by_choice(job: &Job, chosen: &Chosen, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
+    let plain = Settings { choose_penalty: false, ..job.settings.clone() };
+    let settings = match &chosen.how {
+        How::Optimum(penalty) => Settings { penalty: *penalty, start: Some(chosen.start.clone()), ..plain },
+        How::Ftrl(ftrl) => ftrl_settings(job, ftrl, &plain),
     };
     let job = &Job { settings: &settings, ..*job };
-    let mut trained = match settings.interrupted() {
-        true => penalty::interrupted(job, &chosen.start)?,
-        false => minimise(job, watch)?,
-    };
-    trained.report.tried = chosen.tried;
-    let (some, all) = (chosen.rows, job.problem.rows());
-    trained.notes.push(format!("rows on disk: the penalty was chosen on a sample of {some} of {all} rows"));
-    Ok(trained)
+    match &chosen.how {
+        _ if settings.interrupted() => penalty::interrupted(job, &chosen.start),
+        How::Optimum(_) => minimise(job, Until::Decrease, watch),
+        How::Ftrl(_) => stochastic::train(job.problem, job.validation, &settings, watch),
+    }
+}
+
+/// The settings of FTRL-Proximal on all rows: a single run, unless there is memory for several.
+fn ftrl_settings(job: &Job, ftrl: &FtrlCandidate, settings: &Settings) -> Settings {
+    let settings = ftrl.settings(settings, job.problem.rows());
+    let fit = job.problem.spare_memory() / (FTRL_COLUMN * job.columns()).max(1);
+    Settings { runs: settings.runs.min(1 + fit as u64), ..settings }
 }
 
 /// A number of passes, as text.
@@ -56,10 +75,10 @@ fn counted(passes: u64) -> String {
 }
 
 /// Trains to the optimum, if the columns that it needs fit into memory; else by another solver.
-fn minimise(job: &Job, watch: &mut dyn FnMut(&Progress)) -> Result<Trained> {
+fn minimise(job: &Job, until: Until, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
     let settings = Settings { solver: Solver::Newton, ..job.settings.clone() };
     let of_newton = Job { settings: &settings, ..*job };
-    match Rounds::begin(&of_newton, watch)?.run()? {
+    match Rounds::begin(&of_newton, until, watch)?.run()? {
         Outcome::Done(trained) => Ok(*trained),
         Outcome::TooLarge { start, passes } => fall_back::train(job, start, passes, watch),
     }

@@ -24,6 +24,11 @@ pub(super) struct Room {
     pub ratio: f64,
 }
 
+/// The memory that a Newton step needs for rows, in bytes.
+pub(super) fn of_rows(rows: usize, weighted: bool) -> usize {
+    (ROW + if weighted { WEIGHT } else { 0 }) * rows
+}
+
 impl Room {
     /// Whether these columns, and expected others, leave enough memory for a Newton step.
     pub fn fits(&self, columns: &CompactColumns, others: impl Iterator<Item = u32>) -> bool {
@@ -36,7 +41,7 @@ impl Room {
 
     /// The memory of a Newton step on these columns, in bytes, without copies of columns.
     fn taken(&self, columns: &CompactColumns) -> usize {
-        (ROW + if self.weighted { WEIGHT } else { 0 }) * self.rows + columns.bytes()
+        of_rows(self.rows, self.weighted) + columns.bytes()
     }
 
     /// The memory that is left for copies of columns, in bytes.

@@ -15,6 +15,7 @@ use crate::train::job::Job;
 use crate::train::minimiser::STEPS;
 use crate::train::progress::{Progress, Stage};
 use crate::util::error::{Error, Kind, Result};
+use crate::util::number::positive_part;
 use std::time::Instant;
 
 /// Largest number of passes. A problem needs about three to eight.
@@ -36,6 +37,17 @@ pub(super) enum Outcome {
     TooLarge { start: Start, passes: u64 },
 }
 
+/// When rounds end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// At a duality gap within the tolerance.
+    Gap,
+    /// At a predicted decrease within the tolerance, with all columns there, if the gap is loose.
+    Decrease,
+    /// As soon as few columns are missing, for a model that is compared with others.
+    Roughly,
+}
+
 /// The point with the lowest objective so far, as evaluated in a pass.
 struct Best {
     start: Start,
@@ -47,24 +59,29 @@ struct Best {
 pub(super) struct Rounds<'a, 'w> {
     job: &'a Job<'a>,
     set: WorkingSet<'a>,
+    until: Until,
     best: Option<Best>,
     bound: Option<f64>,
     predicted_decrease: f64,
     null: [f64; 2], // λ₁_max and the objective without weights
     progress: Progress,
     started: Instant,
-    watch: &'w mut dyn FnMut(&Progress),
+    watch: &'w mut (dyn FnMut(&Progress) + Send),
 }
 
 impl<'a, 'w> Rounds<'a, 'w> {
     /// Finds the starting point on a sample of the rows.
-    pub fn begin(job: &'a Job<'a>, watch: &'w mut dyn FnMut(&Progress)) -> Result<Rounds<'a, 'w>> {
+    pub fn begin(
+        job: &'a Job<'a>,
+        until: Until,
+        watch: &'w mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<Rounds<'a, 'w>> {
         let started = Instant::now();
         let set = WorkingSet::new(job, sample::look(job)?);
         let mut progress = Progress::start(PASSES, set.rows as u64);
         progress.stage = Stage::Minimising;
         let (best, bound, predicted_decrease, null) = (None, None, f64::NAN, [f64::NAN; 2]);
-        Ok(Rounds { job, set, best, bound, predicted_decrease, null, progress, started, watch })
+        Ok(Rounds { job, set, until, best, bound, predicted_decrease, null, progress, started, watch })
     }
 
     /// Runs until the gap is within the tolerance, the columns do not fit into memory, or the run is interrupted.
@@ -99,7 +116,16 @@ impl<'a, 'w> Rounds<'a, 'w> {
             }
             let Some(wanted) = self.set.add_wanted() else { return Ok(self.too_large()) };
             missing = wanted;
-            if round > 0 && missing == 0 && arriving == 0 && fine {
+            let few = missing * FEW <= self.set.nonzeros();
+            let all_there = missing == 0 && arriving == 0;
+            match self.until {
+                Until::Roughly if round > 0 && few => return self.done(Stop::PredictedDecrease),
+                Until::Decrease if round > 0 && all_there && fine && self.gap_is_loose() => {
+                    return self.done(Stop::PredictedDecrease);
+                }
+                _ => {}
+            }
+            if round > 0 && all_there && fine {
                 // All columns are there: only a finer solution of the restricted problem can close the gap.
                 finer *= 0.1;
                 match stop {
@@ -114,7 +140,13 @@ impl<'a, 'w> Rounds<'a, 'w> {
     }
 
     /// Reports the progress of a pass.
-    fn tell(progress: &mut Progress, watch: &mut dyn FnMut(&Progress), passes: u64, row: u64, rows: u64) {
+    fn tell(
+        progress: &mut Progress,
+        watch: &mut (dyn FnMut(&Progress) + Send),
+        passes: u64,
+        row: u64,
+        rows: u64,
+    ) {
         (progress.epoch, progress.learnt) = (passes + 1, passes * rows + row);
         progress.epoch_ends = row == rows;
         watch(progress);
@@ -125,19 +157,23 @@ impl<'a, 'w> Rounds<'a, 'w> {
         let (seen, evaluation) = self.set.first_pass(&mut |row| Self::tell(progress, watch, 0, row, rows))?;
         if let Some(Evaluation { objective, violation, l1_max, baseline }) = evaluation {
             self.null = [l1_max, baseline];
-            self.enter(objective, violation);
+            self.enter(objective, violation)?;
         }
         Ok(seen)
     }
 
-    /// Keeps the current point if it is the best so far.
-    fn enter(&mut self, objective: Objective, violation: f64) {
+    /// Keeps the current point if it is the best so far. An objective or a violation that is infinite or NaN is an error.
+    fn enter(&mut self, objective: Objective, violation: f64) -> Result<()> {
+        if !objective.total().is_finite() || !violation.is_finite() {
+            return Err(self.diverged());
+        }
         self.progress.running_loss = objective.total();
         self.progress.nonzeros = Some(self.set.nonzeros());
         if !self.best.as_ref().is_some_and(|best| best.objective.total() <= objective.total()) {
             let start = Start::one(self.set.weights.clone(), self.set.bias);
             self.best = Some(Best { start, objective, violation });
         }
+        Ok(())
     }
 
     /// Solves the restricted problem, roughly or to a share of the tolerance; returns why it stopped, and the scores.
@@ -148,7 +184,7 @@ impl<'a, 'w> Rounds<'a, 'w> {
             false => ROUGH.max(SHARE * settings.tolerance),
         };
         // If the gap is loose, its square is about the distance: Newton's method then stops at the gap alone.
-        let loose = self.gap_is_loose();
+        let loose = self.gap_is_loose() && self.until == Until::Gap;
         let tolerance = if fine && loose { (target * target).max(FINEST) } else { target };
         let (progress, watch) = (&mut self.progress, &mut *self.watch);
         let options = Options { tolerance, steps: STEPS };
@@ -175,9 +211,9 @@ impl<'a, 'w> Rounds<'a, 'w> {
         }
         let penalty = self.job.settings.weighted_penalty().value(&self.set.weights);
         let objective = Objective { loss, penalty };
-        self.enter(objective, self.set.violation(&kept, &gradient));
+        self.enter(objective, self.set.violation(&kept, &gradient))?;
         let bound = self.set.bound(&kept, &slopes, &gradient, objective.total());
-        self.bound = self.bound.into_iter().chain(bound).reduce(f64::max);
+        self.bound = self.bound.into_iter().chain(bound.filter(|bound| !bound.is_nan())).reduce(f64::max);
         (self.set.slopes, self.set.gradient) = (slopes, gradient);
         Ok(seen)
     }
@@ -185,7 +221,7 @@ impl<'a, 'w> Rounds<'a, 'w> {
     /// The relative gap between the best objective and the best lower bound.
     fn gap(&self) -> Option<f64> {
         let objective = self.best.as_ref()?.objective.total();
-        let gap = (objective - self.bound?).max(0.0);
+        let gap = positive_part(objective - self.bound?);
         Some(if gap == 0.0 { 0.0 } else { gap / objective.abs() })
     }
 

@@ -5,12 +5,14 @@
 //! ```
 //!
 //! g₀ and F₀ are the gradient and the objective without weights. Both units scale as the penalties do, so that t does not
-//! depend on the units of features or targets. The search goes down the middle ray from strong penalties in whole decades,
-//! then refines around the best point; the other rays begin there, on all threads. It chooses the fewest weights among the points whose
+//! depend on the units of features or targets. The search goes down the middle ray from strong penalties in half
+//! decades until the loss rises; the other rays begin at the best point, on all threads. It chooses the fewest weights among the points whose
 //! loss is at most 0.1 % above the lowest. Few rows are split into five folds; of many rows, one
 //! part is held out. With very many rows, a sample finds the ray and all rows find the point on it: the more rows, the
-//! weaker the best penalty.
+//! weaker the best penalty. Optima and
+//! FTRL-Proximal are trained on all rows only if they are not far behind on the sample.
 
+mod place;
 mod ray;
 mod split;
 
@@ -27,7 +29,8 @@ use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
 use crate::problem::task::Task;
 use crate::util::error::{Kind, Result};
-use ray::{Lead, Looked, Place, Walk, penalty};
+use place::Place;
+use ray::{Lead, Looked, Walk, penalty};
 use split::Split;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -46,16 +49,20 @@ const FEW_COLUMNS: usize = 1_000_000;
 /// Largest number of held-out rows.
 const MOST_HELD: usize = 50_000;
 /// Number of non-zeros in the sample of rows that finds the ray.
-const SHARE: usize = 4_000_000;
+const SHARE: usize = 2_000_000;
 /// Least number of rows in that sample for many classes or labels.
 const LEAST_ROWS: usize = 10_000;
 /// Relative increase of the loss that is accepted for a model with fewer weights.
-const SLACK: f64 = 1e-3;
+pub(super) const SLACK: f64 = 1e-3;
 
 /// Multiple of λ₁_max at which all weights are zero.
-const NOTHING: f64 = 1.01;
+pub(super) const NOTHING: f64 = 1.01;
 /// Relative gain that the FTRL candidate needs: the optimum is preferred, since it has a certificate.
-const MARGIN: f64 = 5e-3;
+pub(super) const MARGIN: f64 = 5e-3;
+/// On a sample of the rows, FTRL-Proximal is left behind if its loss is above the lowest of the optima by this share,
+const BEHIND: f64 = 0.01;
+/// and the optima are left behind if their loss is above its loss by this share: with more rows, they gain on it.
+const AHEAD: f64 = 0.05;
 
 /// The result of the penalty search: how to train on all rows, and all penalties tried, in order.
 pub(super) struct Choice {
@@ -78,11 +85,30 @@ pub(super) fn choose(
     task: &Task,
     settings: &Settings,
     with_ftrl: bool,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<Choice> {
+    choose_on(Split::new(task, settings, SHARE, LEAST_ROWS), task, settings, with_ftrl, watch)
+}
+
+/// Chooses a penalty of the optimum on a sample of the rows, with one fold, which needs less memory than five.
+pub(super) fn choose_on_sample(
+    task: &Task,
+    settings: &Settings,
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<Choice> {
+    let split = Split::new(task, settings, SHARE, LEAST_ROWS).with_one_fold();
+    choose_on(split, task, settings, false, watch)
+}
+
+fn choose_on(
+    split: Split,
+    task: &Task,
+    settings: &Settings,
+    with_ftrl: bool,
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Choice> {
     let null = null(task, settings.bias);
     let units = units_of(task, &null);
-    let split = Split::new(task, settings, SHARE, LEAST_ROWS);
     let folds = units.map_or_else(Vec::new, |_| split.folds());
     let (Some(units), false) = (units, folds.is_empty() || task.len() < 10) else {
         let start = start_at(task, &null.heads);
@@ -102,12 +128,13 @@ pub(super) fn choose(
 pub(super) fn lowest_loss(
     tasks: [&Task; 2],
     settings: &Settings,
-    watch: &mut dyn FnMut(&Progress),
+    watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Option<[f64; 2]> {
     let lowest = |task: &Task, tell: &(dyn Fn(Tried) + Sync)| {
         let null = null(task, settings.bias);
         let units = units_of(task, &null)?;
         let mut folds = Split::new(task, settings, SHARE / 4, LEAST_ROWS / 4).folds();
+        folds.iter_mut().for_each(|fold| fold.purpose = "tf-idf");
         folds.truncate(2); // the same rows in both tasks: the difference is known better than either loss
         let search = Search { task, settings, units, null: &null, tell };
         let mut walk = search.walk(&folds, 0, None);
@@ -122,7 +149,7 @@ pub(super) fn lowest_loss(
 }
 
 /// The units of the penalties, unless the null model has no gradient or an infinite objective.
-fn units_of(task: &Task, null: &NullHeads) -> Option<ElasticNet> {
+pub(super) fn units_of(task: &Task, null: &NullHeads) -> Option<ElasticNet> {
     let units = ElasticNet { l1: null.l1_max, l2: null.squares / (null.baseline - least_loss(task)) };
     (units.l1 > 0.0 && units.l2 > 0.0 && units.l2.is_finite()).then_some(units)
 }
@@ -139,12 +166,12 @@ fn least_loss(task: &Task) -> f64 {
 }
 
 /// A loss that is higher by a share of its size.
-fn raised(loss: f64, share: f64) -> f64 {
+pub(super) fn raised(loss: f64, share: f64) -> f64 {
     loss + share * loss.abs()
 }
 
 /// Reports each candidate as progress of the search.
-fn progress_of(watch: &mut dyn FnMut(&Progress)) -> impl FnMut(Tried) {
+fn progress_of(watch: &mut (dyn FnMut(&Progress) + Send)) -> impl FnMut(Tried) {
     let mut count = 0;
     move |tried| {
         count += 1;
@@ -175,30 +202,41 @@ impl Search<'_> {
     ) -> Result<Choice> {
         let Search { settings, units, tell, .. } = *self;
         let with_ftrl = with_ftrl && settings.has_one_penalty();
+        let mut middle = self.walk(&folds, 0, None);
+        // The first optimum comes first: it is the model of a run that is interrupted soon.
+        let (_, eta) = rayon::join(
+            || middle.loss(FIRST),
+            || with_ftrl.then(|| ftrl_candidate::rate(&folds[0], units, settings)).flatten(),
+        );
         let (mut found, ftrl) = rayon::join(
-            || self.walk_all(&folds),
-            || with_ftrl.then(|| ftrl_candidate::best(&folds, units, settings, tell)).flatten(),
+            || walk_all(middle),
+            || eta.and_then(|eta| ftrl_candidate::best(&folds, eta, units, settings, tell)),
         );
         let mut ftrl = ftrl.map(|(best, tried)| found.add_ftrl(best, tried));
         if let Some(fold) = all_rows().filter(|_| !settings.interrupted()) {
             folds = vec![fold];
-            let ((ray, k), place) = (found.sparsest(), found.place());
+            let ((ray, k), place) = (found.sparsest(), found.place(settings));
+            let optimum = found.lowest();
+            let rival = ftrl.take().filter(|ftrl| ftrl.held.loss() < raised(optimum, BEHIND));
+            let far_ahead = rival.as_ref().is_some_and(|ftrl| ftrl.held.loss() < raised(optimum, -AHEAD));
             let (walk, again) = rayon::join(
                 || {
-                    let mut walk = self.walk(&folds, ray, Some(place));
-                    walk.climb(k, [1, 1]);
+                    let mut walk = (!far_ahead).then(|| self.walk(&folds, ray, Some(place)));
+                    walk.iter_mut().for_each(|walk| _ = walk.climb(k, [1, 1]));
                     walk
                 },
-                || ftrl.as_ref().map(|ftrl| ftrl_candidate::on(&folds, ftrl, 1, settings, tell)),
+                || rival.as_ref().map(|ftrl| ftrl_candidate::on(&folds, ftrl, 1, settings, tell)),
             );
-            found.looked.clear();
-            found.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that loss is of other rows
-            found.add(walk);
+            if let Some(walk) = walk {
+                found.looked.clear();
+                found.lead.iter_mut().for_each(|lead| lead.loss = f64::INFINITY); // that loss is of other rows
+                found.add(walk);
+            }
             ftrl =
                 again.map(|(best, tried)| found.add_ftrl(FtrlCandidate { number: 0, ..best }, vec![tried]));
         }
         if settings.interrupted() {
-            return found.so_far();
+            return found.so_far(settings);
         }
         self.choice(found, ftrl, &folds[0])
     }
@@ -212,30 +250,6 @@ impl Search<'_> {
         Walk { settings, units, folds, ray, places, follows, rival, looked, tried, lead, tell }
     }
 
-    /// Walks along all rays: the middle one first, and the others from where it ends.
-    fn walk_all(&self, folds: &[Fold]) -> Found {
-        let mut middle = self.walk(folds, 0, None);
-        let best = middle.descend();
-        let best = middle.climb(best, [-1, 1]);
-        let (first, (second, third)) = rayon::join(
-            || {
-                let mut walk = middle.turn(1);
-                walk.climb(best, [-1, 1]);
-                walk
-            },
-            || {
-                let mut walk = middle.turn(2);
-                let near = walk.climb(best, [-1, 1]);
-                let mut last = walk.turn(3);
-                last.climb(near, [-1, 1]);
-                (walk, last)
-            },
-        );
-        let mut found = Found::default();
-        [middle, first, second, third].into_iter().for_each(|walk| found.add(walk));
-        found
-    }
-
     /// How to train, given what was found on some rows and on the fold with all of them.
     fn choice(&self, found: Found, ftrl: Option<FtrlCandidate>, fold: &Fold) -> Result<Choice> {
         let Search { task, settings, units, null, .. } = *self;
@@ -246,7 +260,7 @@ impl Search<'_> {
         let ftrl = ftrl.filter(|ftrl| ftrl.held.loss() < raised(held.loss(), -MARGIN));
         let best = ftrl.as_ref().map_or(held, |ftrl| ftrl.held);
         let with_limits = Some(best.with_limits());
-        let (mut place, lead, mut tried) = (found.place(), found.lead, found.tried);
+        let (mut place, lead, mut tried) = (found.place(settings), found.lead, found.tried);
         // With penalty factors, some weights may have no penalty, and are not zero at λ₁_max.
         if settings.factors.is_none() && !best.is_better_than_nothing() {
             let penalty = ElasticNet { l1: digits(NOTHING * units.l1), l2: 0.0 };
@@ -263,14 +277,37 @@ impl Search<'_> {
         tried[number].chosen = true;
         let penalty = penalty(units, ray, k);
         let start = match lead.filter(|lead| lead.number == number) {
-            Some(lead) => lead.start,
+            Some(lead) => lead.start(settings),
             None => {
                 place.look(fold, penalty, settings);
-                start_at(task, &place.heads.unwrap_or_default())
+                start_at(task, place.restore(settings))
             }
         };
         Ok(Choice { how: How::Minimise(penalty, start), tried, with_limits })
     }
+}
+
+/// Walks along all rays: the middle one first, and the others from where it ends.
+fn walk_all(mut middle: Walk) -> Found {
+    let best = middle.descend();
+    let best = middle.climb(best, [-1, 1]);
+    let (first, (second, third)) = rayon::join(
+        || {
+            let mut walk = middle.turn(1);
+            walk.climb(best, [-1, 1]);
+            walk
+        },
+        || {
+            let mut walk = middle.turn(2);
+            let near = walk.climb(best, [-1, 1]);
+            let mut last = walk.turn(3);
+            last.climb(near, [-1, 1]);
+            (walk, last)
+        },
+    );
+    let mut found = Found::default();
+    [middle, first, second, third].into_iter().for_each(|walk| found.add(walk));
+    found
 }
 
 /// What all walks have found.
@@ -304,22 +341,27 @@ impl Found {
     }
 
     /// The place of the best model so far.
-    fn place(&self) -> Place {
-        Place::at(self.lead.as_ref().map(|lead| lead.start.to_heads()))
+    fn place(&self, settings: &Settings) -> Place {
+        Place::at(self.lead.as_ref().map(|lead| lead.start(settings).to_heads()))
     }
 
     /// The choice of an interrupted run: the best of the penalties that were solved, if any.
-    fn so_far(mut self) -> Result<Choice> {
+    fn so_far(mut self, settings: &Settings) -> Result<Choice> {
         let lead = self.lead.take().ok_or(Kind::Interrupted)?;
         self.tried[lead.number].chosen = true;
-        let how = How::Minimise(lead.penalty, lead.start);
+        let how = How::Minimise(lead.penalty, lead.start(settings));
         Ok(Choice { how, tried: self.tried, with_limits: None })
+    }
+
+    /// The lowest held-out loss of all points.
+    fn lowest(&self) -> f64 {
+        self.looked.values().map(|looked| looked.held.loss()).fold(f64::INFINITY, f64::min)
     }
 
     /// The point with the fewest weights among all whose loss is at most `SLACK` above the lowest. Of equal points,
     /// the first that was tried.
     fn sparsest(&self) -> (usize, i32) {
-        let lowest = self.looked.values().map(|looked| looked.held.loss()).fold(f64::INFINITY, f64::min);
+        let lowest = self.lowest();
         let near = self.looked.iter().filter(|(_, looked)| looked.held.loss() <= raised(lowest, SLACK));
         near.min_by_key(|(_, looked)| (looked.nonzeros, looked.number))
             .map_or((0, FIRST), |(point, _)| *point)

@@ -1,73 +1,28 @@
 //! The walk along one ray of penalties, from solve to solve.
 
+use super::place::{self, Place};
 use super::{FIRST, LAST, RAYS, raised, start_at};
 use crate::model::report::Tried;
-use crate::optim::newton::Bounds;
-use crate::problem::heads::Head;
-use crate::problem::penalty::{ElasticNet, WeightedPenalty};
+use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
 use crate::train::fold::{Fold, digits};
 use crate::train::holdout_score::HoldoutScore;
-use crate::train::minimiser::{Chain, Solve};
+use crate::util::checkpoint::Key;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Tolerance of the solves that compare penalties.
-const TOLERANCE: f64 = 5e-3;
-/// Work limit of a solve that compares penalties, in operations per non-zero of its rows,
-const WORK: usize = 400;
-/// or this many operations in all, if that is more: a hundred solves on tiny data then take less than 0.2 s.
-const LEAST_WORK: usize = 400_000;
-
 /// Relative excess over the lowest loss of another ray at which the search leaves a ray.
 const HOPELESS: f64 = 0.08;
+/// Relative excess over the lowest loss of a ray at which the way down ends.
+const CLEARLY: f64 = 0.01;
 
 /// The penalty at a point of a ray.
 pub(super) fn penalty(units: ElasticNet, ray: usize, k: i32) -> ElasticNet {
     let t = 10f64.powf(-0.5 * f64::from(k));
     ElasticNet { l1: digits(RAYS[ray] * t * units.l1), l2: digits((1.0 - RAYS[ray]) * t * units.l2) }
-}
-
-/// The last optimum on the training rows of a fold, from which the next solve begins.
-#[derive(Clone, Default)]
-pub(super) struct Place {
-    pub heads: Option<Vec<Head>>,
-    chain: Chain,
-}
-
-impl Place {
-    /// The place of these heads.
-    pub fn at(heads: Option<Vec<Head>>) -> Place {
-        Place { heads, chain: Chain::default() }
-    }
-
-    /// The same place, from which several walks go on.
-    fn branch(&self) -> Place {
-        Place { heads: self.heads.clone(), chain: self.chain.branch() }
-    }
-
-    /// Moves to the optimum for this penalty. Returns its held-out score and number of non-zeros.
-    pub fn look(&mut self, fold: &Fold, penalty: ElasticNet, settings: &Settings) -> (HoldoutScore, usize) {
-        let Fold { learnt, minimiser, .. } = fold;
-        let work = LEAST_WORK.max(WORK.saturating_mul(learnt.data.rows.nonzeros()));
-        let solve = Solve {
-            weighted_penalty: WeightedPenalty { penalty, ..settings.weighted_penalty() },
-            bias: settings.bias,
-            start: self.heads.as_deref(),
-            tolerance: TOLERANCE,
-            bounds: Bounds { work, least_steps: 1, interrupt: settings.interrupt.as_deref() },
-            watch: &|_, _| !settings.interrupted(),
-            checkpoint: settings.checkpoint.as_deref(),
-        };
-        let found = minimiser.minimise_next(learnt, &solve, &mut self.chain, false);
-        let held = fold.judge(&found.heads);
-        let nonzeros = found.heads.iter().map(|head| head.weights.len()).sum();
-        self.heads = Some(found.heads);
-        (held, nonzeros)
-    }
 }
 
 /// The best model of a walk, kept for an interruption.
@@ -77,7 +32,23 @@ pub(super) struct Lead {
     /// Its number among all that were tried.
     pub number: usize,
     pub penalty: ElasticNet,
-    pub start: Arc<Start>,
+    /// Its weights, unless the checkpoint has them.
+    pub start: Option<Arc<Start>>,
+    /// The key of its look, if the checkpoint has the record.
+    pub kept: Option<Key>,
+}
+
+impl Lead {
+    /// Its weights, to start from.
+    pub fn start(&self, settings: &Settings) -> Arc<Start> {
+        match (&self.start, self.kept) {
+            (Some(start), _) => start.clone(),
+            (None, kept) => {
+                let heads = kept.and_then(|look| place::heads_after(look, settings)).unwrap_or_default();
+                Arc::new(Start { heads, ..Start::default() })
+            }
+        }
+    }
 }
 
 /// A point that was tried: its held-out score and non-zeros, and its number among all that were tried.
@@ -136,6 +107,7 @@ impl<'a> Walk<'a> {
 
     fn look(&mut self, k: i32) -> f64 {
         let (penalty, settings, started) = (penalty(self.units, self.ray, k), self.settings, Instant::now());
+        let before: Vec<Key> = self.places.iter().filter_map(Place::to_drop).collect();
         let folds = self.folds.par_iter().zip(&mut self.places);
         let looks: Vec<(HoldoutScore, usize)> =
             folds.map(|(fold, place)| place.look(fold, penalty, settings)).collect();
@@ -143,10 +115,17 @@ impl<'a> Walk<'a> {
         let (loss, number) = (held.loss(), self.tried.len());
         let nonzeros = looks.iter().map(|look| look.1).sum::<usize>() / self.folds.len();
         self.looked.insert(k, Looked { held, nonzeros, number });
-        if !settings.interrupted() && self.lead.as_ref().is_none_or(|lead| loss < lead.loss) {
-            let start = start_at(&self.folds[0].learnt, self.places[0].heads.as_deref().unwrap_or_default());
-            self.lead = Some(Lead { loss, number, penalty, start });
+        if settings.interrupted() {
+            return loss; // of no use, since some solves did not end
         }
+        let last = self.lead.as_ref().and_then(|lead| lead.kept);
+        if self.lead.as_ref().is_none_or(|lead| loss < lead.loss) {
+            let place = &self.places[0];
+            let start = place.heads.as_deref().map(|heads| start_at(&self.folds[0].learnt, heads));
+            self.lead = Some(Lead { loss, number, penalty, start, kept: place.kept() });
+        }
+        let lead = self.lead.as_ref().and_then(|lead| lead.kept);
+        place::drop_heads(before.into_iter().chain(last).filter(|look| Some(*look) != lead), settings);
         let tried = Tried {
             solver: Solver::Newton,
             l1: penalty.l1,
@@ -163,17 +142,18 @@ impl<'a> Walk<'a> {
         loss
     }
 
-    /// Goes down the ray by decades until the loss has risen twice; returns the best point.
+    /// Goes down the ray by half decades until the loss has risen twice, or clearly; returns the best point. The weaker a
+    /// penalty, the longer its solve, so the walk ends soon after the best point.
     pub fn descend(&mut self) -> i32 {
         let (mut best, mut k) = (FIRST, FIRST);
-        while k <= LAST && k <= best + 4 {
+        while k <= LAST && k <= best + 2 {
             if self.loss(k) < self.loss(best) {
                 best = k;
             }
-            if self.loss(k) > raised(self.loss(best), 0.02) {
-                break; // far worse: once is enough
+            if self.loss(k) > raised(self.loss(best), CLEARLY) {
+                break;
             }
-            k += 2;
+            k += 1;
         }
         best
     }

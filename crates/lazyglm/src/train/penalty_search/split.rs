@@ -35,6 +35,12 @@ impl<'a> Split<'a> {
         Split { task, bias: settings.bias, order, held, most }
     }
 
+    /// The same rows with the first fold alone.
+    pub fn with_one_fold(mut self) -> Split<'a> {
+        self.held.truncate(1);
+        self
+    }
+
     /// The folds that can tell something about a penalty.
     pub fn folds(&self) -> Vec<Fold> {
         self.held.iter().filter_map(|held| self.fold(held, self.most)).collect()

@@ -3,18 +3,19 @@
 //! ```text
 //! path      (w, b)(λ) = argmin F      λ from strong to weak, so that few weights change from one to the next
 //! folds     the same path on the rows of all other folds; the held-out loss of a fold at λ is that of its minimiser
-//! end       a path ends where the loss is nearly zero or hardly falls: weaker penalties fit noise alone
 //! ```
 //!
-//! Paths of all folds and of all rows run on all cores.
+//! Paths of all folds and of all rows run on all cores, side by side: a search that is cut short compares the penalties that every
+//! fold has seen.
 
+use super::abreast::abreast;
+use super::exact_run::{Going, PathRows, Rules, Run, features, score_fold};
 use super::halving::{Dropped, Outcome, Score, choose};
 use super::{Held, Point};
-use crate::eval::held_out::{HeldOut, held_out};
+use crate::eval::held_out::HeldOut;
 use crate::eval::metrics::Metric;
 use crate::eval::objective::{self, Certificate, HeadsEvaluation, Objective};
 use crate::model::report::Stop;
-use crate::optim::newton::Bounds;
 use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::request::Request;
@@ -23,22 +24,14 @@ use crate::problem::solvers::{Solver, TargetKind};
 use crate::problem::source::Problem;
 use crate::problem::task::Task;
 use crate::train::fold::null;
-use crate::train::minimiser::{Chain, Minimiser, Minimum, Solve};
+use crate::train::minimiser::Minimum;
 use crate::util::error::{Error, Kind, Result};
-use crate::util::number::positive_part;
+use crate::util::number::{larger_or_nan, positive_part};
 use crate::util::parameter::Parameter;
 use rayon::prelude::*;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-
-/// A path ends where the loss is below this share of the loss without weights,
-const FITTED: f64 = 1e-3;
-/// or where the last penalty has added less than this share of what all penalties have gained,
-const FLAT: f64 = 1e-4;
-/// once the loss has fallen by this share.
-const BEGUN: f64 = 0.1;
-/// A fold leaves its path where its held-out loss is this share of the way from its best back to no weights.
-const HOPELESS: f64 = 0.5;
 
 /// Paths of minimisers to compute.
 pub struct ExactPath<'a> {
@@ -56,6 +49,8 @@ pub struct ExactPath<'a> {
     pub may_end: bool,
     /// The largest number of features of a model; a path ends before the first model that has more.
     pub max_features: Option<usize>,
+    /// Whether to add the penalty between two of a sequence whose model has as many features as `max_features` allows.
+    pub refine: bool,
     /// The time after which no penalty is begun.
     pub deadline: Option<Instant>,
     /// Whether to return the minimisers of the folds, which take memory.
@@ -93,13 +88,6 @@ impl PathModel {
     }
 }
 
-fn features(heads: &[Head]) -> usize {
-    let mut columns: Vec<u32> = heads.iter().flat_map(|head| head.columns.iter().copied()).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    columns.len()
-}
-
 /// The models of all sequences, and the held-out results if there are held-out rows.
 pub struct ExactPaths {
     /// The models, sequence by sequence.
@@ -121,13 +109,6 @@ pub struct PathProgress {
     pub total: usize,
 }
 
-/// One path on some rows.
-struct Run {
-    fold: Option<usize>, // `None`: all rows
-    sequence: usize,
-    solved: Vec<(Minimum, Option<HeldOut>)>,
-}
-
 impl ExactPath<'_> {
     /// Computes the paths.
     ///
@@ -143,6 +124,7 @@ impl ExactPath<'_> {
     ///     metric: Metric::Auc,
     ///     may_end: false,
     ///     max_features: None,
+    ///     refine: false,
     ///     deadline: None,
     ///     keep_folds: true,
     /// };
@@ -166,14 +148,19 @@ impl ExactPath<'_> {
         let points: usize = self.sequences.iter().map(Vec::len).sum();
         let (done, total) = (AtomicUsize::new(0), points * (folds + 1));
         let see = || watch(&PathProgress { solved: done.fetch_add(1, Ordering::Relaxed) + 1, total });
-        // All rows first: they take longest.
-        let which: Vec<(Option<usize>, usize)> = std::iter::once(None)
-            .chain((0..folds).map(Some))
-            .flat_map(|fold| (0..self.sequences.len()).map(move |sequence| (fold, sequence)))
-            .collect();
-        let one = |&(fold, sequence): &(Option<usize>, usize)| self.one(fold, sequence, &see);
-        // Inside the pool, so that a single path does not hand each of its sums over to another thread.
-        let runs: Vec<Run> = rayon::scope(|_| which.par_iter().with_max_len(1).map(one).collect());
+        let rules = Rules {
+            settings: self.settings,
+            metric: self.metric,
+            may_end: self.may_end,
+            max_features: self.max_features,
+            refine: self.refine,
+            deadline: self.deadline,
+            keep_folds: self.keep_folds,
+        };
+        // Penalty by penalty, so that a search that is cut short has penalties that every fold has seen.
+        let step = |going: &mut Going| going.step(&rules, &self.sequences[going.run.sequence], &see);
+        let mut runs = abreast(self.paths(folds), step, |going| going.end(self.settings));
+        self.score_refined(&rules, &mut runs);
         if runs.iter().any(|run| run.solved.is_empty()) {
             return Err(self.nothing_solved());
         }
@@ -202,82 +189,52 @@ impl ExactPath<'_> {
         }
     }
 
-    fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    /// All paths before their first penalty; those of all rows come first, because they take longest.
+    fn paths(&self, folds: usize) -> Vec<Going<'_>> {
+        let held = match self.held {
+            Held::Rows(held) => Some(held),
+            _ => None,
+        };
+        let fold = |fold: usize| Some((Some(fold), self.rows_of(fold)?));
+        let mut rows = vec![(None, PathRows::All(self.task, held))];
+        rows.par_extend((0..folds).into_par_iter().filter_map(fold));
+        let count = self.sequences.len();
+        let of = |(fold, rows)| (0..count).map(move |k| Going::new(fold, k, PathRows::clone(&rows)));
+        rows.into_iter().flat_map(of).collect()
     }
 
-    /// One path: on all rows, or on those outside a fold.
-    fn one(&self, fold: Option<usize>, sequence: usize, see: &(dyn Fn() + Sync)) -> Run {
-        let split = fold.and_then(|fold| self.held.split(fold, self.task.len()));
-        let split = split.map(|split| (self.task.select(&split.learnt), self.task.select(&split.held)));
-        let (task, held) = match (&split, &self.held) {
-            (Some((learnt, out)), _) => (learnt, Some(out)),
-            (None, Held::Rows(held)) => (self.task, Some(*held)),
-            (None, _) => (self.task, None),
-        };
-        let (minimiser, mut chain) = (Minimiser::default(), Chain::default());
-        let mut run = Run { fold, sequence, solved: Vec::new() };
-        let (mut losses, mut best) = (vec![], f64::INFINITY);
-        for &penalty in &self.sequences[sequence] {
-            if self.is_late() && !run.solved.is_empty() {
-                break;
-            }
-            let weighted_penalty = WeightedPenalty { penalty, ..self.settings.weighted_penalty() };
-            let start = run.solved.last().map(|(last, _): &(Minimum, _)| last.heads.as_slice());
-            let solve = Solve {
-                weighted_penalty,
-                bias: self.settings.bias,
-                start,
-                tolerance: self.settings.tolerance,
-                bounds: Bounds {
-                    work: usize::MAX,
-                    least_steps: 0,
-                    interrupt: self.settings.interrupt.as_deref(),
-                },
-                watch: &|_, _| !self.settings.interrupted(),
-                checkpoint: self.settings.checkpoint.as_deref(),
-            };
-            let found = minimiser.minimise_next(task, &solve, &mut chain, fold.is_none());
-            let beyond =
-                self.max_features.is_some_and(|most| fold.is_none() && features(&found.heads) > most);
-            if found.stop == Stop::Interrupted || found.diverged || beyond {
-                break;
-            }
-            see();
-            let marks = held.map(|held| held_out(held, &found.heads, self.metric));
-            let loss = match marks {
-                Some(marks) => marks.loss,
-                None if self.may_end => mean(&crate::eval::held_out::row_losses(task, &found.heads), task),
-                None => f64::NAN,
-            };
-            losses.push(loss);
-            if let Some((last, _)) = run.solved.last_mut().filter(|_| fold.is_some() && !self.keep_folds) {
-                last.heads = Vec::new(); // the next solve starts from this one
-            }
-            run.solved.push((found, marks));
-            best = best.min(loss);
-            let ends = match marks {
-                Some(_) => loss > best + HOPELESS * (losses[0] - best) && losses.len() > 2,
-                None => ended(&losses),
-            };
-            if self.may_end && ends {
-                break;
-            }
+    /// The rows outside a fold, and those of the fold.
+    fn rows_of(&self, fold: usize) -> Option<PathRows<'static>> {
+        let split = self.held.split(fold, self.task.len())?;
+        let both = (self.task.select(&split.learnt), self.task.select(&split.held));
+        Some(PathRows::Fold(Arc::new(both)))
+    }
+
+    /// Adds the penalties between two of a sequence, which the path of all rows has found, to the paths of the folds.
+    fn score_refined(&self, rules: &Rules, runs: &mut [Run]) {
+        let (all, folds) = runs.split_at_mut(self.sequences.len()); // those of all rows come first
+        for run in all.iter().filter(|run| run.refined.is_some()) {
+            let (Some(penalty), Some((found, _))) = (run.refined, run.solved.last()) else { continue };
+            let before = run.solved.len() - 1;
+            let same = folds.par_iter_mut().filter(|fold| fold.sequence == run.sequence);
+            same.filter(|fold| fold.solved.len() >= before).for_each(|fold| {
+                fold.solved.truncate(before);
+                let rows = fold.fold.and_then(|fold| self.rows_of(fold));
+                fold.solved.extend(rows.and_then(|rows| score_fold(rules, &rows, penalty, &found.heads)));
+            });
         }
-        if !self.settings.interrupted() {
-            chain.end(self.settings.checkpoint.as_deref());
-        }
-        run
     }
 
     /// The models of all rows with their certificates, and the outcome of the folds.
     fn gather(&self, runs: Vec<Run>) -> Result<ExactPaths> {
+        let stopped = runs.iter().any(|run| run.cut);
         let (all, mut folds): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(|run| run.fold.is_none());
         let (mut models, mut of_folds) = (Vec::new(), Vec::new());
         let (mut scores, mut by_fold) = (Vec::new(), Vec::new());
         for run in all {
-            for (k, (found, marks)) in run.solved.into_iter().enumerate() {
-                let penalty = self.sequences[run.sequence][k];
+            let penalties: Vec<ElasticNet> =
+                (0..run.solved.len()).map(|k| run.penalty(k, &self.sequences[run.sequence])).collect();
+            for (k, ((found, marks), penalty)) in run.solved.into_iter().zip(penalties).enumerate() {
                 let at = |fold: &mut Run| match fold.solved.get_mut(k) {
                     Some((found, marks)) => (Some(std::mem::take(&mut found.heads)), *marks),
                     None => (None, None),
@@ -304,7 +261,6 @@ impl ExactPath<'_> {
                     let what = format!("the {} is undefined on the held-out rows of every fold", self.metric);
                     return Err(Error::call(what, "use another metric, or fewer folds"));
                 };
-                let stopped = self.settings.interrupted() || self.is_late();
                 Some(Outcome { scores, by_fold, best, one_se, stopped, groups: 1 })
             }
         };
@@ -367,22 +323,10 @@ pub fn strongest_l1(task: &Task, settings: &Settings) -> f64 {
             factor if factor > 0.0 => positive_part(weighted_penalty.one(j).steepness(*g)) / factor,
             _ => 0.0,
         };
-        gradient.iter().enumerate().map(one).fold(0.0, f64::max)
+        gradient.iter().enumerate().map(one).fold(0.0, larger_or_nan)
     };
     match task.targets.heads() {
         None => largest(&objective::NullModel::of(task.examples(), &*task.loss, settings.bias).gradient),
         Some(_) => null(task, settings.bias).l1_max,
     }
-}
-
-/// The weighted mean loss.
-fn mean(losses: &[f64], task: &Task) -> f64 {
-    losses.iter().enumerate().map(|(i, loss)| task.weight(i) * loss).sum::<f64>() / losses.len() as f64
-}
-
-/// Whether a path ends after these losses.
-fn ended(losses: &[f64]) -> bool {
-    let [first, .., before, last] = losses else { return false };
-    let gained = first - last;
-    *last <= FITTED * first || (gained > BEGUN * first && before - last <= FLAT * gained)
 }

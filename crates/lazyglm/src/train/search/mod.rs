@@ -1,6 +1,8 @@
 //! Grid search by held-out loss, with all models as lanes of one pass: [`search`]. The regularisation path: [`path`].
 
+mod abreast;
 mod exact;
+mod exact_run;
 mod folds;
 mod grid;
 mod halving;

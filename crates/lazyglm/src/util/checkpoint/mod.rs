@@ -45,13 +45,17 @@ pub struct Checkpoint {
     columns: usize,
     settings: String,
     existed: bool,
+    on_failure: Option<OnFailure>,
     store: Mutex<Store>,
 }
+
+/// Called with the error of a write that failed.
+type OnFailure = Box<dyn Fn(&Error) + Send + Sync>;
 
 struct Store {
     units: BTreeMap<Key, Vec<u8>>,
     written: Instant,
-    failure: Option<Error>,
+    failed: bool, // whether the last write failed
 }
 
 impl fmt::Debug for Checkpoint {
@@ -91,7 +95,7 @@ impl Checkpoint {
             }
             units.extend(contents.units);
         }
-        let store = Mutex::new(Store { units, written: Instant::now(), failure: None });
+        let store = Mutex::new(Store { units, written: Instant::now(), failed: false });
         Ok(Checkpoint {
             path: path.into(),
             every,
@@ -99,8 +103,15 @@ impl Checkpoint {
             columns,
             settings: settings.to_string(),
             existed,
+            on_failure: None,
             store,
         })
+    }
+
+    /// Calls `on_failure` when a write fails after one that succeeded, or after none: the run goes on, and the caller should
+    /// warn at once. Without it, such a failure is silent until [`Checkpoint::write`].
+    pub fn warning(self, on_failure: impl Fn(&Error) + Send + Sync + 'static) -> Checkpoint {
+        Checkpoint { on_failure: Some(Box::new(on_failure)), ..self }
     }
 
     /// The file.
@@ -143,8 +154,18 @@ impl Checkpoint {
         }
         if store.written.elapsed() >= self.every {
             let done = self.write_store(&mut store);
-            store.failure = done.err();
+            let first = done.is_err() && !store.failed;
+            store.failed = done.is_err();
+            drop(store);
+            if let (true, Err(error), Some(on_failure)) = (first, &done, &self.on_failure) {
+                on_failure(error);
+            }
         }
+    }
+
+    /// The number of units in the journal.
+    pub fn units(&self) -> usize {
+        self.store().units.len()
     }
 
     /// Whether the file is older than the time between two writes.
@@ -155,11 +176,6 @@ impl Checkpoint {
     /// Writes the file now.
     pub fn write(&self) -> Result<()> {
         self.write_store(&mut self.store())
-    }
-
-    /// The failure of the last write, if it failed. The run goes on without.
-    pub fn take_failure(&self) -> Option<Error> {
-        self.store().failure.take()
     }
 
     /// Removes the file, after the run has ended.

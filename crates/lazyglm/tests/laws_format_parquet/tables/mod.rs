@@ -49,7 +49,7 @@ pub fn arrow_bytes(batch: &RecordBatch, options: IpcWriteOptions) -> Vec<u8> {
 }
 
 /// A folder of one test, gone at its end.
-pub struct Folder(tempfile::TempDir);
+pub struct Folder(pub tempfile::TempDir);
 
 impl Folder {
     pub fn new() -> Folder {

@@ -3,6 +3,7 @@
 use super::flat::Leaf;
 use super::rows::{self, Places};
 use super::{ARROW, PARQUET, ParquetColumn, STREAM, arrow_file, arrow_stream, flat, parquet_file};
+use crate::data::bytes::saved;
 use crate::data::format::Parsed;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
@@ -39,7 +40,7 @@ impl Table {
             io::ErrorKind::NotSeekable => stream(path), // a named pipe, for example
             _ => Error::io(path, e, "check the name and that you may read it"),
         };
-        let mut file = File::open(path).map_err(cannot)?;
+        let mut file = saved(path).unwrap_or_else(|| File::open(path)).map_err(cannot)?;
         let mut magic = Vec::new();
         (&file).take(ARROW.len() as u64).read_to_end(&mut magic).map_err(cannot)?;
         file.rewind().map_err(cannot)?;

@@ -17,11 +17,11 @@
 //!
 //! A column of integers is one of names if some of the first are beyond 2⁵³.
 //!
-//! Rejected by name: columns of any other type. Rejected with the row, counted from 1: NaN and infinity, text
-//! that contains NUL, and pairs without an index.
+//! NaN is a missing number; a warning counts such values. Rejected by name: columns of any other type. Rejected with
+//! the row, counted from 1: infinity, text that contains NUL, and pairs without an index.
 //!
 //! A columnar file is not a stream: it is read from its end and by random access, through a separate path in
-//! `read_config.rs`. Some thousand rows are read at a time, and only the columns that are needed.
+//! `read_config.rs`. Standard input and pipes are saved to a temporary file first. Some thousand rows are read at a time, and only the columns that are needed.
 
 #[cfg(feature = "parquet")]
 mod arrow_file;
@@ -71,7 +71,7 @@ use std::path::Path;
 /// ```
 /// use lazyglm::data::format::{ParquetColumn, Holds, FormatSpec};
 /// let columns = vec![ParquetColumn::new("age", Holds::Numbers)];
-/// let text = serde_json::to_string(&FormatSpec::Parquet { target: "y".into(), offset: None, columns, classes: false }).unwrap();
+/// let text = serde_json::to_string(&FormatSpec::Parquet { target: "y".into(), offset: None, columns, classes: false, dropped: vec![] }).unwrap();
 /// assert_eq!(text, r#"{"format":"parquet","target":"y","columns":[{"name":"age","holds":"numbers"}]}"#);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,6 +152,9 @@ pub enum Holds {
 pub(super) fn looks_like(first: &[u8]) -> bool {
     first.starts_with(PARQUET) || first.starts_with(ARROW) || first.starts_with(STREAM)
 }
+
+/// Name of the column in which pandas keeps its index.
+pub(super) const PANDAS_INDEX: &str = "__index_level_0__";
 
 const PARQUET: &[u8] = b"PAR1";
 const ARROW: &[u8] = b"ARROW1";

@@ -2,8 +2,9 @@
 
 use super::batches::{Table, stream};
 use super::known::{self, Wrong};
-use super::{Holds, ParquetColumn, first_rows, flat, types};
-use crate::data::format::columns::{Known, MISSING, Wanted};
+use super::{Holds, PANDAS_INDEX, ParquetColumn, first_rows, flat, types};
+use crate::data::bytes::{is_stream, saved};
+use crate::data::format::columns::{Known, MISSING, Wanted, is_inside};
 use crate::data::format::{FormatSpec, Opening, ReadOptions, two_roles};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -15,21 +16,18 @@ use std::path::Path;
 /// Default names of the target column. The first of these names that occurs is used.
 const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
 
-/// Name of the column in which pandas keeps its index.
-const PANDAS_INDEX: &str = "__index_level_0__";
-
 /// Maximum number of columns that a message lists.
 const SHOWN: usize = 12;
 
 pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     let file = opening.file;
-    if file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+    if is_stream(file) && saved(file).is_none() {
         return Err(stream(file));
     }
     let nested = Table::open(file)?.schema;
     let schema = flat::schema(&nested);
     match opening.known {
-        Some(FormatSpec::Parquet { target, offset, columns, classes }) => {
+        Some(FormatSpec::Parquet { target, offset, columns, classes, dropped }) => {
             check_known(&schema, target, columns, file)?;
             let offset = offset.clone().filter(|name| schema.field_with_name(name).is_ok());
             offset.iter().try_for_each(|offset| check_offset(&schema, offset, file))?;
@@ -38,6 +36,7 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
                 offset,
                 columns: columns.clone(),
                 classes: *classes,
+                dropped: dropped.clone(),
             })
         }
         Some(other) => match Known::of(other) {
@@ -64,7 +63,13 @@ fn as_known(schema: &Schema, model: &Known, asked: &ReadOptions, file: &Path) ->
             schema.fields().iter().filter(new).filter(|field| types::holds(field.data_type()).is_some());
         columns.extend(all_columns(fields, asked, file)?);
     }
-    Ok(FormatSpec::Parquet { target: model.target.to_string(), offset, columns, classes: false })
+    Ok(FormatSpec::Parquet {
+        target: model.target.to_string(),
+        offset,
+        columns,
+        classes: false,
+        dropped: Vec::new(),
+    })
 }
 
 /// Checks that data to be scored have the model's columns, by name. Other columns are ignored, and the target
@@ -110,14 +115,12 @@ fn choose(nested: &Schema, schema: &Schema, asked: &ReadOptions, file: &Path) ->
         ));
     };
     for name in asked.named_columns(&target) {
-        if !names.contains(&name.as_str()) && nested.index_of(name).is_err() {
+        if !names.contains(&name) && nested.index_of(name).is_err() {
             return Err(unknown(name, names, file));
         }
     }
     let is_dropped = |name: &String| {
-        let within =
-            |outer: &String| name.strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('.'));
-        name == PANDAS_INDEX || asked.drop.iter().any(|dropped| dropped == name || within(dropped))
+        name == PANDAS_INDEX || asked.drop.iter().any(|dropped| dropped == name || is_inside(name, dropped))
     };
     if asked.drop.contains(&target) {
         let what = format!("the column '{}' is the target and is to be left out", excerpt(&target));
@@ -140,14 +143,17 @@ fn choose(nested: &Schema, schema: &Schema, asked: &ReadOptions, file: &Path) ->
     });
     let mut columns = all_columns(fields, asked, file)?;
     let wanted = Wanted::of(asked)?;
-    let settled = |name: &str| asked.categorical.iter().chain(&asked.text_columns).any(|known| known == name);
+    let settled = |name: &str| {
+        asked.categorical.iter().any(|known| known == name) || wanted.text_column(name).is_some()
+    };
     first_rows::decide(file, &mut columns, &wanted, settled);
-    for column in columns.iter_mut().filter(|column| asked.text_columns.contains(&column.name)) {
+    for column in &mut columns {
+        let Some(text) = wanted.text_column(&column.name) else { continue };
         if !matches!(column.holds, Holds::Names | Holds::Numbers) {
             let what = format!("the column '{}' holds no text", excerpt(&column.name));
             return Err(Error::call(what, format!("take it off {}", Parameter::TextColumns)));
         }
-        (column.holds, column.text) = (Holds::Texts, Some(wanted.text.clone()));
+        (column.holds, column.text) = (Holds::Texts, Some(text.clone()));
     }
     if let [ParquetColumn { holds: holds @ Holds::Pairs, .. }] = &mut columns[..] {
         *holds = Holds::Indices;
@@ -156,7 +162,8 @@ fn choose(nested: &Schema, schema: &Schema, asked: &ReadOptions, file: &Path) ->
     let classes = schema
         .field_with_name(&target)
         .is_ok_and(|field| types::holds(field.data_type()) == Some(Holds::Names));
-    Ok(FormatSpec::Parquet { target, offset, columns, classes })
+    let dropped = names.into_iter().map(str::to_string).filter(is_dropped).collect();
+    Ok(FormatSpec::Parquet { target, offset, columns, classes, dropped })
 }
 
 /// The columns by their types. All columns of which no features can be made are reported at once.
@@ -195,8 +202,10 @@ fn column(field: &Field, holds: Holds, asked: &ReadOptions) -> Result<ParquetCol
     let categorical = asked.categorical.contains(&name);
     let holds = match holds {
         Holds::Pairs if categorical => {
-            let what =
-                format!("the column '{}' holds lists of index and value: those are no names", excerpt(&name));
+            let what = format!(
+                "the column '{}' holds lists of index and value: these are not names",
+                excerpt(&name)
+            );
             return Err(Error::call(what, format!("take it off {}", Parameter::Categorical)));
         }
         Holds::Numbers if categorical => Holds::Names,

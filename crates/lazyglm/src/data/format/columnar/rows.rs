@@ -2,7 +2,7 @@
 
 use super::values::{Numbers, Ranges, Wholes, Words, lists, numbers, seconds, wholes, words};
 use super::{Holds, ParquetColumn, types};
-use crate::data::format::columns::{Column, ColumnKind, When, fill_in, is_missing, number};
+use crate::data::format::columns::{Column, ColumnKind, NAN, When, fill_in, is_missing, is_silent, number};
 use crate::data::format::names::push_part;
 use crate::data::format::text::Terms;
 use crate::data::format::{FoundIndex, Parsed};
@@ -210,8 +210,11 @@ impl Reader<'_> {
             {
                 fill_in(name, column.missing, &mut self.name, &mut self.pairs, into);
             }
-            Values::Numbers { numbers, .. } => {
-                let x = self.finite(name, numbers(row))?;
+            Values::Numbers { numbers, column, .. } => {
+                let Some(x) = self.value(name, numbers(row), into)? else {
+                    fill_in(name, column.missing, &mut self.name, &mut self.pairs, into);
+                    return Ok(());
+                };
                 if x != 0.0 {
                     let id = *id.get_or_insert_with(|| into.name(name)); // zeros are dropped and need no name
                     self.pairs.push((id, x));
@@ -220,10 +223,11 @@ impl Reader<'_> {
             Values::WrittenNumbers { words, column } => self.written(column, words(row), into)?,
             Values::Words { words, decimal } => {
                 let Some(word) = words(row) else { return Ok(()) };
-                if *decimal {
-                    self.finite(name, word.parse().unwrap_or(0.0))?;
+                let x: f64 = if *decimal { word.parse().unwrap_or(0.0) } else { 0.0 };
+                if !x.is_nan() {
+                    self.finite(name, x)?;
+                    self.word(name, &word, into)?;
                 }
-                self.word(name, &word, into)?;
             }
             Values::Dates { seconds, column, .. } => {
                 let when = When::after_1970(seconds(row)).ok_or_else(|| {
@@ -234,7 +238,7 @@ impl Reader<'_> {
             }
             Values::Vectors { ranges, items, values } => {
                 for (k, item) in ranges(row).enumerate().filter(|&(_, item)| items.is_valid(item)) {
-                    let x = self.finite(name, values(item))?;
+                    let Some(x) = self.value(name, values(item), into)? else { continue };
                     self.pair(name, k as i128, x, into);
                 }
             }
@@ -244,8 +248,8 @@ impl Reader<'_> {
                     let name = format!("{name}.{key}");
                     match values {
                         MapValues::Numbers(numbers) => {
-                            let x = self.finite(&name, numbers(item))?;
-                            if x != 0.0 {
+                            let x = self.value(&name, numbers(item), into)?;
+                            if let Some(x) = x.filter(|x| *x != 0.0) {
                                 self.pairs.push((into.name(&name), x));
                             }
                         }
@@ -269,7 +273,7 @@ impl Reader<'_> {
             }
             Values::Pairs { ranges, items, index, values, named } => {
                 for (k, item) in ranges(row).enumerate().filter(|&(_, item)| items.is_valid(item)) {
-                    let x = self.finite(name, values(item))?;
+                    let Some(x) = self.value(name, values(item), into)? else { continue };
                     let index = index(item).ok_or_else(|| {
                         let what = format!("pair {} of '{}' has no index", k + 1, excerpt(name.as_bytes()));
                         self.wrong(what, "give it one, or take the pair out")
@@ -294,7 +298,7 @@ impl Reader<'_> {
             Some(x) => self.pairs.push((into.name(&column.name), x)),
             None if when.is_some() => {}
             None if is_missing(cell) || column.is_placeholder(cell) => {
-                if !is_missing(cell) || cell == "?" {
+                if !is_silent(cell) {
                     into.see_dirty(&column.name, cell, || (self.line, 0));
                 }
                 fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
@@ -302,13 +306,23 @@ impl Reader<'_> {
             None => {
                 let (cell, column) = (excerpt(cell), excerpt(&column.name));
                 let what = match is_number {
-                    true => format!("'{cell}' in the number column '{column}' is no finite number"),
-                    false => format!("'{cell}' in the column '{column}' of dates is no date"),
+                    true => format!("'{cell}' in the number column '{column}' is not a finite number"),
+                    false => format!("'{cell}' in the column '{column}' of dates is not a date"),
                 };
                 return Err(self.wrong(what, "mend the value, or write null for a value that is not known"));
             }
         }
         Ok(())
+    }
+
+    /// A number of a column, or `None` for NaN, which is a missing number.
+    #[inline]
+    fn value(&self, name: &str, x: f64, into: &mut Parsed) -> Result<Option<f64>> {
+        if x.is_nan() {
+            into.see_dirty(name, NAN, || (self.line, 0));
+            return Ok(None);
+        }
+        self.finite(name, x).map(Some)
     }
 
     #[inline]

@@ -2,9 +2,17 @@
 
 use crate::util::number::parse_number;
 
+/// A value of a format with numbers that is no number, in warnings.
+pub(in crate::data::format) const NAN: &str = "NaN";
+
 /// Whether a trimmed cell means a missing value in a column of any kind.
 pub(in crate::data::format) fn is_missing(cell: &str) -> bool {
     matches!(cell, "" | "NA" | "NaN" | "nan" | "null" | "NULL" | "?")
+}
+
+/// Whether a cell that counts as missing is so common that no warning counts it.
+pub(in crate::data::format) fn is_silent(cell: &str) -> bool {
+    matches!(cell, "" | "NA" | "null" | "NULL")
 }
 
 /// Words that people write into a column of numbers where the number is not known.

@@ -14,7 +14,7 @@ use std::path::Path;
 /// parsed.see_dirty("age", "unknown", || (7, 3));
 /// parsed.see_dirty("age", "-", || (9, 3));
 /// let note = parsed.dirty[0].note("people.csv".as_ref());
-/// assert!(note.contains("people.csv: 2 cells of the number column 'age' are no numbers"), "{note}");
+/// assert!(note.contains("people.csv: 2 cells of the number column 'age' are not numbers"), "{note}");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirtyCells {
@@ -35,8 +35,8 @@ impl DirtyCells {
     pub fn note(&self, file: &Path) -> String {
         let (file, column, value) = (Place::file(file), excerpt(&self.column), excerpt(&self.value));
         let cells = match self.count {
-            1 => format!("1 cell of the number column '{column}' is no number and counts"),
-            count => format!("{count} cells of the number column '{column}' are no numbers and count"),
+            1 => format!("1 cell of the number column '{column}' is not a number and counts"),
+            count => format!("{count} cells of the number column '{column}' are not numbers and count"),
         };
         let at = if self.at > 0 { format!(", column {}", self.at) } else { String::new() };
         let categorical = Parameter::Categorical.set(excerpt(&self.column));

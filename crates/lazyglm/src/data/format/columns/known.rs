@@ -14,6 +14,8 @@ pub(in crate::data::format) struct Known<'a> {
     pub columns: Vec<Cow<'a, Column>>,
     /// Whether every row of the training data had all columns, and there were no others.
     pub complete: bool,
+    /// Columns of lists and maps, whose values are taken by their types.
+    pub typed: Vec<&'a str>,
 }
 
 impl<'a> Known<'a> {
@@ -29,6 +31,7 @@ impl<'a> Known<'a> {
                     offset: name(ColumnKind::Offset),
                     columns: columns.map(Cow::Borrowed).collect(),
                     complete: true,
+                    typed: Vec::new(),
                 })
             }
             FormatSpec::Jsonl { target, offset, drop, categorical, columns, .. } => {
@@ -38,19 +41,28 @@ impl<'a> Known<'a> {
                 let asked =
                     as_kind(drop, ColumnKind::Dropped).chain(as_kind(categorical, ColumnKind::Category));
                 let columns = asked.chain(columns.iter().map(Cow::Borrowed)).collect();
-                Some(Known { target, offset: offset.as_deref(), columns, complete: false })
+                Some(Known { target, offset: offset.as_deref(), columns, complete: false, typed: Vec::new() })
             }
             FormatSpec::Parquet { target, offset, columns, .. } => {
+                let others = columns.iter().filter(|column| column.as_cells().is_none());
+                let typed = others.map(|column| column.name.as_str()).collect();
                 let columns =
                     columns.iter().filter_map(|column| Some(Cow::Owned(column.as_cells()?))).collect();
-                Some(Known { target, offset: offset.as_deref(), columns, complete: true })
+                Some(Known { target, offset: offset.as_deref(), columns, complete: true, typed })
             }
             FormatSpec::Svmlight | FormatSpec::Vw | FormatSpec::Text(_) => None,
         }
     }
 
-    /// The column of this name.
+    /// The column of this name. A column that is dropped stands for those inside it as well.
     pub fn column(&self, name: &str) -> Option<&Column> {
-        self.columns.iter().map(|column| &**column).find(|column| column.name == name)
+        let dropped = |column: &&Column| column.kind == ColumnKind::Dropped && is_inside(name, &column.name);
+        let columns = || self.columns.iter().map(|column| &**column);
+        columns().find(|column| column.name == name).or_else(|| columns().find(dropped))
     }
+}
+
+/// Whether a column is inside another: `a.b.c` is inside `a.b` and inside `a`.
+pub(in crate::data::format) fn is_inside(name: &str, outer: &str) -> bool {
+    name.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
 }

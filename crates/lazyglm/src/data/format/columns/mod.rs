@@ -16,16 +16,17 @@ mod dirty;
 mod known;
 mod sample;
 
-pub(super) use cells::{is_missing, is_placeholder, number};
+pub(super) use cells::{NAN, is_missing, is_placeholder, is_silent, number};
 pub(super) use dates::When;
 pub use dirty::DirtyCells;
-pub(super) use known::Known;
+pub(super) use known::{Known, is_inside};
 pub(super) use sample::Sample;
 
 use super::names::push_part;
 use super::text::{self, Terms};
 use super::{Parsed, ReadOptions, Text};
-use crate::util::error::Result;
+use crate::util::error::{Result, excerpt};
+use crate::util::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 
 /// A column of a table.
@@ -151,6 +152,20 @@ impl Column {
         dates.then(|| When::parse(cell))?.map(|when| (when, hour))
     }
 
+    /// What is wrong with a word in a column of numbers or dates, and what to do about it.
+    #[cold]
+    pub(super) fn no_number(&self, cell: &str) -> (String, String) {
+        let (cell, name) = (excerpt(cell), excerpt(&self.name));
+        let what = match self.kind {
+            ColumnKind::Number => format!("'{cell}' in the number column '{name}' is not a finite number"),
+            _ => format!(
+                "'{cell}' in the column '{name}' of dates is not a date such as 2024-07-31 or 2024-07-31T13:05:00"
+            ),
+        };
+        let categorical = Parameter::Categorical.set(name);
+        (what, format!("mend or empty the cell, or train with {categorical}"))
+    }
+
     /// Whether the cell stands for a missing number, though it is not an ordinary missing cell.
     pub(super) fn is_placeholder(&self, cell: &str) -> bool {
         is_placeholder(cell) || self.placeholders.iter().any(|word| word == cell)
@@ -168,19 +183,30 @@ impl ColumnKind {
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub missing: Missing,
-    pub text: Text,
+    text: Text,
+    columns: Vec<(String, Text)>, // columns of text that were asked for
 }
 
 impl Wanted {
     /// The options for columns.
     pub fn of(asked: &ReadOptions) -> Result<Wanted> {
-        let text = text::read_options(asked.text.as_deref().unwrap_or_default())?;
-        Ok(Wanted { missing: asked.missing.unwrap_or_default(), text })
+        let text = text::read_options(Text::default(), asked.text.as_deref().unwrap_or_default())?;
+        let of_entry = |entry: &String| {
+            let (name, options) = text::of_column(entry);
+            Ok((name.to_string(), text::read_options(text.clone(), options)?))
+        };
+        let columns = asked.text_columns.iter().map(of_entry).collect::<Result<_>>()?;
+        Ok(Wanted { missing: asked.missing.unwrap_or_default(), text, columns })
+    }
+
+    /// How a column of text becomes features, if the column was asked for.
+    pub fn text_column(&self, name: &str) -> Option<&Text> {
+        self.columns.iter().find(|(known, _)| known == name).map(|(_, text)| text)
     }
 
     /// A column that was asked for.
     pub fn column(&self, name: &str, kind: ColumnKind) -> Column {
-        let text = (kind == ColumnKind::Text).then(|| self.text.clone());
+        let text = (kind == ColumnKind::Text).then(|| self.text_column(name).unwrap_or(&self.text).clone());
         Column { text, ..Column::new(name, kind) }
     }
 }

@@ -48,9 +48,9 @@ impl Sample {
         }
     }
 
-    /// Looks at a number of a format that has numbers.
+    /// Looks at a number of a format that has numbers. NaN is a missing number.
     pub fn see_number(&mut self, x: f64) {
-        self.numbers += 1;
+        self.numbers += usize::from(!x.is_nan());
         self.sum += if x.is_finite() { x } else { 0.0 };
     }
 

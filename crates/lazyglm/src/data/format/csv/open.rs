@@ -4,6 +4,7 @@ use super::parser::Spot;
 use super::records::{Records, cut};
 use super::{Csv, delimiter_of, last_record_end, trimmed, without_mark};
 use crate::data::format::columns::{Column, ColumnKind, Known, MISSING, Sample, Wanted};
+use crate::data::format::text::of_column;
 use crate::data::format::{FormatSpec, Opening, ReadOptions, detect::ending};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -19,9 +20,6 @@ pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     let mut records = Records::new(delimiter);
     let names = header(opening, bytes, &mut records)?;
     let index = pandas_index(&names, bytes, delimiter);
-    if names.first().is_some_and(|name| name.is_empty()) && !index && opening.known.is_none() {
-        return Err(no_name(opening, bytes, delimiter));
-    }
     let columns = match opening.known.and_then(Known::of) {
         Some(known) => match_columns(opening, &names, &known, samples(names.len(), bytes, &mut records))?,
         None => decide_columns(opening, &names, index, samples(names.len(), bytes, &mut records))?,
@@ -43,7 +41,7 @@ pub(in crate::data::format) fn unfinished(opening: &Opening) -> Option<usize> {
     (rows < 2).then_some(opening.first.len() - bytes.len() + whole)
 }
 
-/// The names of the columns, checked to be unique and not empty.
+/// The names of the columns, checked to be unique and not empty. All that are wrong are reported at once.
 fn header(opening: &Opening, bytes: &[u8], records: &mut Records) -> Result<Vec<String>> {
     let delimiter = records.delimiter();
     let Some(record) = records.next(bytes) else {
@@ -54,21 +52,53 @@ fn header(opening: &Opening, bytes: &[u8], records: &mut Records) -> Result<Vec<
     let spot = Spot { file: opening.file, line, bytes: &bytes[record.start..record.end], delimiter };
     let text = spot.utf8(&record)?;
     spot.quotes(true)?;
-    let (mut names, mut seen, mut start) = (Vec::new(), HashSet::new(), 0);
-    for (k, &end) in record.ends.iter().enumerate() {
-        let name = trimmed(text.get(start..end).unwrap_or_default());
-        start = end;
-        if name.is_empty() && k > 0 {
-            let what = format!("column {} has no name", k + 1);
-            return Err(spot.cell(k, what, "give it one, or write the table without it"));
+    let mut start = 0;
+    let cell = |&end: &usize| {
+        trimmed(text.get(std::mem::replace(&mut start, end)..end).unwrap_or_default()).to_string()
+    };
+    let names: Vec<String> = record.ends.iter().map(cell).collect();
+    let may_be_index = opening.known.is_some() || pandas_index(&names, bytes, delimiter);
+    let (mut nameless, mut repeated, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+    for (k, name) in names.iter().enumerate() {
+        match seen.insert(name.as_str()) {
+            _ if name.is_empty() && !(k == 0 && may_be_index) => nameless.push(k),
+            false if !name.is_empty() => repeated.push(k),
+            _ => {}
         }
-        if !seen.insert(name) {
-            let what = format!("two columns are named '{}'", excerpt(name.as_bytes()));
-            return Err(spot.cell(k, what, "give each column a name of its own"));
-        }
-        names.push(name.to_string());
     }
-    Ok(names)
+    match nameless.iter().chain(&repeated).min() {
+        None => Ok(names),
+        Some(&first) => {
+            let (what, hint) = wrong_names(&names, &nameless, &repeated);
+            Err(spot.cell(first, what, hint))
+        }
+    }
+}
+
+/// What is wrong with columns that have no name, or the name of another, and what to do.
+#[cold]
+fn wrong_names(names: &[String], nameless: &[usize], repeated: &[usize]) -> (String, &'static str) {
+    let numbers: Vec<String> = nameless.iter().take(SHOWN).map(|k| (k + 1).to_string()).collect();
+    let mut twice: Vec<&str> = repeated.iter().map(|&k| names[k].as_str()).collect();
+    twice.sort_unstable();
+    twice.dedup();
+    let more = |count: usize| if count > SHOWN { " and others" } else { "" };
+    let nameless = match nameless.len() {
+        0 => None,
+        1 => Some(format!("column {} has no name", numbers[0])),
+        count => Some(format!("columns {}{} have no name", numbers.join(", "), more(count))),
+    };
+    let repeated = match &twice[..] {
+        [] => None,
+        [name] if repeated.len() == 1 => Some(format!("two columns are named '{}'", excerpt(name))),
+        names => Some(format!("several columns have the same name: {}", quoted(names))),
+    };
+    let hint = match (&nameless, &repeated) {
+        (Some(_), None) if numbers.len() == 1 => "give it one, or write the table without it",
+        (Some(_), None) => "give them names, or write the table without them",
+        _ => "give each column a name of its own",
+    };
+    (nameless.into_iter().chain(repeated).collect::<Vec<_>>().join("; "), hint)
 }
 
 /// The columns of a file that must be read like the data of a model. Columns match by name in any order, and new ones
@@ -125,14 +155,6 @@ fn pandas_index(names: &[String], bytes: &[u8], delimiter: u8) -> bool {
     !seen.is_empty()
 }
 
-/// The error for a first column without a name that is no index.
-fn no_name(opening: &Opening, bytes: &[u8], delimiter: u8) -> Error {
-    let start = Records::new(delimiter).next(bytes).map_or(0, |record| record.start);
-    let line = 1 + memchr::memchr_iter(b'\n', &bytes[..start]).count() as u64;
-    let place = Place::file(opening.file).line(line).column(1);
-    Error::data(place, "column 1 has no name", "give it one, or write the table without it")
-}
-
 /// Some names in quotes, for a message.
 fn quoted(names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("'{}'", excerpt(name))).collect();
@@ -173,7 +195,8 @@ fn decide_columns(
     offset.iter().try_for_each(|name| say(name, ColumnKind::Offset, Parameter::OffsetColumn))?;
     drop.iter().try_for_each(|name| say(name, ColumnKind::Dropped, Parameter::Drop))?;
     categorical.iter().try_for_each(|name| say(name, ColumnKind::Category, Parameter::Categorical))?;
-    text_columns.iter().try_for_each(|name| say(name, ColumnKind::Text, Parameter::TextColumns))?;
+    let mut texts = text_columns.iter().map(|entry| of_column(entry).0);
+    texts.try_for_each(|name| say(name, ColumnKind::Text, Parameter::TextColumns))?;
     if let Some(kind @ None) = kinds.first_mut().filter(|_| index) {
         *kind = Some(ColumnKind::Dropped);
     }

@@ -2,13 +2,12 @@
 
 use super::records::{Quotes, Record, Records, cell_start, quotes};
 use super::{Csv, trimmed};
-use crate::data::format::columns::{Column, ColumnKind, fill_in, is_missing, number};
+use crate::data::format::columns::{Column, ColumnKind, fill_in, is_missing, is_silent, number};
 use crate::data::format::names::push_part;
 use crate::data::format::text::Terms;
 use crate::data::format::{Parsed, Parser, latin1_hint};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
-use crate::util::parameter::Parameter;
 use memchr::{memchr, memchr_iter};
 use std::path::Path;
 
@@ -141,10 +140,12 @@ impl Scratch {
         spot: &Spot,
         into: &mut Parsed,
     ) -> Result<()> {
-        if column.is_placeholder(cell) && !(is_missing(cell) && cell != "?") {
-            into.see_dirty(&column.name, cell, || spot.place(k));
-        } else if !is_missing(cell) {
-            return Err(spot.no_number(k, cell, column));
+        match is_silent(cell) {
+            true => {}
+            false if is_missing(cell) || column.is_placeholder(cell) => {
+                into.see_dirty(&column.name, cell, || spot.place(k));
+            }
+            false => return Err(spot.no_number(k, cell, column)),
         }
         fill_in(&column.name, column.missing, &mut self.name, &mut self.pairs, into);
         Ok(())
@@ -217,7 +218,7 @@ impl Spot<'_> {
         match bad.or(memchr(0, self.bytes)) {
             None => Ok(std::str::from_utf8(record.text).unwrap_or_default()),
             Some(at) => {
-                let what = format!("byte 0x{:02x} is no text", self.bytes.get(at).unwrap_or(&0));
+                let what = format!("byte 0x{:02x} is not text", self.bytes.get(at).unwrap_or(&0));
                 let latin1 = latin1_hint(self.bytes, at).unwrap_or_default();
                 let hint = format!("save the table as UTF-8 (plain, gzip or zstd){latin1}");
                 Err(self.byte(at, what, hint))
@@ -240,20 +241,13 @@ impl Spot<'_> {
     #[cold]
     fn no_offset(&self, k: usize, cell: &str, column: &str) -> Error {
         let what =
-            format!("the offset '{}' in column '{}' is no finite number", excerpt(cell), excerpt(column));
+            format!("the offset '{}' in column '{}' is not a finite number", excerpt(cell), excerpt(column));
         self.cell(k, what, "give each row a number; 0 changes no score")
     }
 
     #[cold]
     fn no_number(&self, k: usize, cell: &str, column: &Column) -> Error {
-        let (cell, name) = (excerpt(cell), excerpt(&column.name));
-        let what = match column.kind {
-            ColumnKind::Number => format!("'{cell}' in the number column '{name}' is no finite number"),
-            _ => format!(
-                "'{cell}' in the column '{name}' of dates is no date such as 2024-07-31 or 2024-07-31T13:05:00"
-            ),
-        };
-        let categorical = Parameter::Categorical.set(excerpt(&column.name));
-        self.cell(k, what, format!("mend or empty the cell, or train with {categorical}"))
+        let (what, hint) = column.no_number(cell);
+        self.cell(k, what, hint)
     }
 }

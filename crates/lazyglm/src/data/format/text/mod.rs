@@ -19,7 +19,7 @@ mod options;
 mod terms;
 
 pub use options::{Case, Grams, Norm, Text, Worth};
-pub(super) use options::{open, read as read_options};
+pub(super) use options::{of_column, open, read as read_options};
 
 use super::{Line, Parsed, Parser};
 use crate::util::error::Result;

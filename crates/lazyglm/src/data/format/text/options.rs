@@ -1,4 +1,4 @@
-//! Options of text features: `words=1-2,chars=3-5,case=lower,value=sublinear,idf=no,norm=l2`.
+//! Options of text features: `words=1-2,skip=0,chars=3-5,case=lower,value=sublinear,idf=no,norm=l2`.
 
 use super::{LABEL, mark};
 use crate::data::format::{FormatSpec, Opening};
@@ -19,6 +19,9 @@ use serde::{Deserialize, Serialize};
 pub struct Text {
     /// Lengths of word n-grams.
     pub words: Option<Grams>,
+    /// Most words that may be left out inside a word n-gram: `a c` is a 1-skip-bigram of `a b c`.
+    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "written_skip")]
+    pub skip: usize,
     /// Lengths of character n-grams within a word, including the spaces around the word.
     pub chars: Option<Grams>,
     /// Whether to convert text to lower case.
@@ -26,7 +29,7 @@ pub struct Text {
     /// The value of a term that occurs tf times in a document.
     pub value: Worth,
     /// Whether to weight terms by inverse document frequency. This needs all documents, so it happens after
-    /// parsing, together with the normalisation.
+    /// parsing, together with the normalisation. In a column of a table, the terms are normalised before.
     pub idf: bool,
     /// How to normalise rows.
     pub norm: Norm,
@@ -74,6 +77,8 @@ impl TryFrom<WrittenGrams> for Grams {
 
 /// Maximum length of word n-grams.
 const WORDS: usize = 8;
+/// Maximum number of words left out inside an n-gram.
+const SKIP: usize = 4;
 /// Maximum length of character n-grams.
 const CHARS: usize = 16;
 
@@ -135,6 +140,7 @@ impl Default for Text {
     fn default() -> Text {
         Text {
             words: Some(Grams { from: 1, to: 2 }),
+            skip: 0,
             chars: None,
             case: Case::Lower,
             value: Worth::Sublinear,
@@ -150,28 +156,58 @@ fn is_false(yes: &bool) -> bool {
     !yes
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// The number of words left out as a model or a cache has it, which anybody may have written.
+fn written_skip<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<usize, D::Error> {
+    let skip = usize::deserialize(from)?;
+    let refused = || serde::de::Error::custom(format!("at most {SKIP} words are left out"));
+    if skip <= SKIP { Ok(skip) } else { Err(refused()) }
+}
+
 /// The options of a file: those of the model, or those of the caller.
 pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
     if let Some(FormatSpec::Text(known)) = opening.known {
         return Ok(FormatSpec::Text(Text { bare: true, ..known.clone() }));
     }
-    let text = read(opening.asked.text.as_deref().unwrap_or_default())?;
+    let text = read(Text::default(), opening.asked.text.as_deref().unwrap_or_default())?;
     let label_sets = opening.first[mark(opening.first)..].starts_with(LABEL.as_bytes());
     Ok(FormatSpec::Text(Text { bare: opening.known.is_some(), label_sets, ..text }))
 }
 
-const KEYS: &[&str] = &["words", "chars", "case", "value", "idf", "norm"];
+const KEYS: &[&str] = &["words", "skip", "chars", "case", "value", "idf", "norm"];
 
-/// Parses `key=value,…`.
-pub(in crate::data::format) fn read(asked: &str) -> Result<Text> {
-    let (mut text, mut given) = (Text::default(), Vec::new());
-    for pair in asked.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+/// Splits `column:key=value:key=value` into the name of the column and its options.
+pub(in crate::data::format) fn of_column(entry: &str) -> (&str, &str) {
+    let mut name = entry;
+    while let Some((rest, pair)) = name.rsplit_once(':')
+        && pair.split_once('=').is_some_and(|(key, _)| KEYS.contains(&key))
+    {
+        name = rest;
+    }
+    (name, &entry[name.len()..])
+}
+
+/// Parses `key=value,…`, which may also be separated by colons. Keys that are not given are those of `text`.
+pub(in crate::data::format) fn read(mut text: Text, asked: &str) -> Result<Text> {
+    let mut given = Vec::new();
+    for pair in asked.split([',', ':']).map(str::trim).filter(|pair| !pair.is_empty()) {
         let Some((key, value)) = pair.split_once('=') else {
             let hint = format!("write words=1-2, say; the keys are: {}", KEYS.join(", "));
-            return Err(Error::call(format!("text '{pair}' is no key=value"), hint));
+            return Err(Error::call(format!("text '{pair}' is not of the form key=value"), hint));
         };
         match key {
             "words" => text.words = grams(key, value, WORDS)?,
+            "skip" => {
+                let hint = || format!("write skip=1; at most {SKIP} words are left out inside an n-gram");
+                let refused = |_| Error::call(format!("text cannot have skip={value}"), hint());
+                text.skip = value.parse().map_err(refused)?;
+                if text.skip > SKIP {
+                    return Err(Error::call(format!("text cannot have skip={value}"), hint()));
+                }
+            }
             "chars" => text.chars = grams(key, value, CHARS)?,
             "case" => text.case = one_of(key, value, &[("lower", Case::Lower), ("keep", Case::Keep)])?,
             "value" => {
@@ -186,6 +222,10 @@ pub(in crate::data::format) fn read(asked: &str) -> Result<Text> {
             return Err(Error::call(format!("text is given {key} twice"), "give it once"));
         }
         given.push(key);
+    }
+    if text.skip > 0 && text.words.is_none_or(|words| words.to < 2) {
+        let what = "text has skip without sequences of words";
+        return Err(Error::call(what, "say words=1-2 as well: a single word leaves none out"));
     }
     if text.words.is_none() && text.chars.is_none() {
         return Err(Error::call("text has neither words nor chars", "say words=1-2 or chars=3-5"));

@@ -43,6 +43,9 @@ impl Terms {
         self.ids.clear();
         if let Some(grams) = recipe.words {
             self.word_grams(grams, into);
+            if recipe.skip > 0 {
+                self.skip_grams(grams, recipe.skip, into);
+            }
         }
         if let Some(grams) = recipe.chars {
             self.char_grams(grams, into);
@@ -105,6 +108,35 @@ impl Terms {
         }
     }
 
+    /// The word n-grams in which some words are left out, at most `skip` in each. Their names are those of n-grams
+    /// without gaps.
+    fn skip_grams(&mut self, grams: Grams, skip: usize, into: &mut Parsed) {
+        let Terms { prefix, text, words, name, ids, .. } = self;
+        let mut chosen: Vec<(usize, usize)> = Vec::new(); // the number of a word, and of words left out up to it
+        for first in 0..words.len() {
+            chosen.push((first, 0));
+            let mut next = first + 1;
+            while let Some(&(last, left_out)) = chosen.last() {
+                let gap = next.saturating_sub(last + 1);
+                if chosen.len() == grams.to || next >= words.len() || left_out + gap > skip {
+                    chosen.pop();
+                    next = last + 1;
+                    continue;
+                }
+                chosen.push((next, left_out + gap));
+                next += 1;
+                if left_out + gap > 0 && chosen.len() >= grams.from {
+                    name.clone_from(prefix);
+                    for (k, &(word, _)) in chosen.iter().enumerate() {
+                        name.push_str(if k > 0 { " " } else { "" });
+                        name.push_str(&text[words[word].0..words[word].1]);
+                    }
+                    ids.push(into.name(name));
+                }
+            }
+        }
+    }
+
     /// The character n-grams of each word with the spaces around it. A word shorter than an n-gram is one
     /// term.
     fn char_grams(&mut self, grams: Grams, into: &mut Parsed) {
@@ -150,7 +182,8 @@ impl Terms {
             pairs.push((same[0], worth));
         }
         let pairs = &mut pairs[before..];
-        if recipe.norm == Norm::L2 && !recipe.idf && !pairs.is_empty() {
+        let before_idf = !recipe.idf || !self.prefix.is_empty(); // other columns are no part of the norm
+        if recipe.norm == Norm::L2 && before_idf && !pairs.is_empty() {
             self.repeats.sort_unstable_by(f64::total_cmp);
             let ones = (pairs.len() - self.repeats.len()) as f64;
             let length = self.repeats.iter().fold(ones, |sum, worth| sum + worth * worth).sqrt();

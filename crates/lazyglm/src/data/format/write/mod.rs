@@ -154,7 +154,8 @@ fn name_of(names: Option<&Vocabulary>, id: u32) -> Cow<'_, str> {
 fn number(x: f64, to: &mut Vec<u8>) {
     let start = to.len();
     let _ = write!(to, "{x:?}"); // writing to a Vec cannot fail
-    if to[start..].ends_with(b".0") {
+    // Integers beyond 2^53 are read as names, so that these keep their point.
+    if x.abs() < (1u64 << 53) as f64 && to[start..].ends_with(b".0") {
         to.truncate(to.len() - 2);
     }
 }

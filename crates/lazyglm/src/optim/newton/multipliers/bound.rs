@@ -9,6 +9,7 @@
 use super::super::Newton;
 use super::pieces::Pieces;
 use crate::data::rows::Value;
+use crate::util::number::positive_part;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -62,7 +63,7 @@ impl Best {
     ///
     /// For separable classes F may be nearly zero, and a gap relative to F is needlessly strict.
     pub fn relative_gap(&self) -> f64 {
-        let gap = (self.objective - self.dual).max(0.0);
+        let gap = positive_part(self.objective - self.dual);
         if gap <= self.noise { 0.0 } else { gap / self.scale() }
     }
 
@@ -168,6 +169,9 @@ fn balance<V: Value>(
 /// The largest n·D over common factors s in [0, 1], and that s.
 fn best_share<V: Value>(newton: &Newton<V>, gains: f64, products: &[f64]) -> (f64, f64) {
     const STEPS: usize = 8;
+    if products.iter().any(|product| !product.is_finite()) {
+        return (0.0, 0.0); // dual variables that are all zero
+    }
     let (penalty, n) = (&newton.problem.weighted_penalty, newton.n);
     let mut share = 1.0f64;
     for (j, product) in products.iter().enumerate() {

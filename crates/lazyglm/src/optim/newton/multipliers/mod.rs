@@ -140,6 +140,9 @@ impl<V: Value> Newton<'_, V> {
             while epochs < most && (!alone || (since as f64) < EVALUATE_AFTER * nonzeros as f64) {
                 since += ascent.epoch(self, pieces);
                 epochs += 1;
+                if self.bounds.interrupted() || since >= limits.work {
+                    break;
+                }
                 if first.is_finite() && ascent.violation <= SOLVED * first {
                     break;
                 }
@@ -150,10 +153,10 @@ impl<V: Value> Newton<'_, V> {
             limits.work = limits.work.saturating_sub(since + nonzeros);
             let gap = best.relative_gap();
             gaps.push((passes, gap));
-            if !look(best, limits.steps) {
+            if !look(best, limits.steps) || self.bounds.interrupted() {
                 return Some(NewtonStop::Interrupted);
             }
-            if gap <= self.options.tolerance {
+            if gap <= self.options.tolerance && limits.steps >= self.bounds.least_steps {
                 return Some(NewtonStop::Gap);
             }
             if limits.steps >= limits.most_steps || limits.work == 0 {
@@ -174,5 +177,39 @@ impl<V: Value> Newton<'_, V> {
         let rows = self.problem.examples.rows;
         let one = |i: usize| rows.row(self.values, i).dot_in_four_sums(|j| weights[j]);
         (0..rows.len()).into_par_iter().with_min_len(1024).map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Bounds, From, NewtonStop, Options, Problem, View, solve_on};
+    use crate::problem::penalty::{ElasticNet, WeightedPenalty};
+    use crate::problem::synth;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn an_interrupt_ends_the_steps_on_kinks_without_another_evaluation() {
+        let shape = synth::Shape { rows: 600, features: 300, ..Default::default() };
+        let task = synth::documents(&shape).task;
+        let loss = crate::problem::loss::parse("hinge").unwrap();
+        for (l1, l2) in [(1e-4, 0.0), (0.0, 1e-7), (1e-4, 1e-4)] {
+            for call in 0..3 {
+                let flag = AtomicBool::new(false);
+                let weighted_penalty = WeightedPenalty::of(ElasticNet { l1, l2 });
+                let problem =
+                    Problem { examples: task.examples(), loss: &*loss, weighted_penalty, bias: true };
+                let options = Options { tolerance: 1e-12, steps: 1000 };
+                let bounds = Bounds { interrupt: Some(&flag), ..Bounds::none() };
+                let mut calls = 0;
+                let from = From { weights: None, reached: &mut None };
+                let found = solve_on(&View::default(), &problem, from, &options, bounds, &mut |_| {
+                    flag.fetch_or(calls == call, Ordering::Relaxed);
+                    calls += 1;
+                    true
+                });
+                assert_eq!(found.stop, NewtonStop::Interrupted, "{l1} {l2} at call {call}");
+                assert_eq!(calls, call + 1, "{l1} {l2}: the step after the interrupt was finished");
+            }
+        }
     }
 }

@@ -104,10 +104,10 @@ impl<'a, V: Value> Multipliers<'a, V> {
             anew = if anew == 0 { ANEW } else { anew - 1 };
             let before = (best.objective, best.dual);
             let mut gap = self.offer(best);
-            if !look(best, limits.steps) {
+            if !look(best, limits.steps) || self.newton.bounds.interrupted() {
                 return NewtonStop::Interrupted;
             }
-            if best.relative_gap() <= tolerance {
+            if best.relative_gap() <= tolerance && limits.steps >= self.newton.bounds.least_steps {
                 return NewtonStop::Gap;
             }
             if self.has_free_weights() {
@@ -123,7 +123,10 @@ impl<'a, V: Value> Multipliers<'a, V> {
             let better = before.0 - best.objective > 1e-14 * best.objective.abs()
                 || best.dual - before.1 > 1e-14 * best.dual.abs();
             idle = if better { 0 } else { idle + 1 };
-            if idle == IDLE || gap.is_nan() {
+            if gap.is_nan() {
+                return NewtonStop::Diverged;
+            }
+            if idle == IDLE {
                 return NewtonStop::Precision;
             }
             if inner >= INNER || (inner > 0 && self.smoothing() >= SHARE * gap) {
@@ -133,6 +136,9 @@ impl<'a, V: Value> Multipliers<'a, V> {
                 continue;
             }
             self.step(limits);
+            if self.newton.bounds.interrupted() {
+                return NewtonStop::Interrupted;
+            }
             inner += 1;
             limits.steps += 1;
         }

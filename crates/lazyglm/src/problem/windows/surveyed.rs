@@ -1,0 +1,120 @@
+//! A file and its survey, before it is known where its rows will be: in memory if they fit, else on disk.
+
+use super::sizes::{Room, bytes_of_value, copies, is_short, longest_record, room, rows_as_nonzeros, threads};
+use super::{Windows, WindowsOptions, load_all, scaling};
+use crate::data::cache::Cache;
+use crate::data::dataset::{Dataset, Load, vanishes};
+use crate::data::features::Features;
+use crate::data::labels::Labels;
+use crate::data::loader::{self, FileCache, Limits};
+use crate::data::survey::Survey;
+use crate::problem::loss::Admits;
+use crate::problem::settings::{Precision, Settings};
+use crate::util::error::{Error, Place, Result};
+use crate::util::parameter::Parameter;
+use rayon::ThreadPool;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A data file that was surveyed within a memory limit. Its targets may be of any kind, as long as its rows fit into memory.
+///
+/// ```
+/// use lazyglm::{Load, Settings, WindowsOptions, problem::windows::Surveyed};
+/// let file = std::env::temp_dir().join("lazyglm-doc-surveyed.svm");
+/// std::fs::write(&file, "a 1:1\nb 2:1\nc 3:1\n").unwrap();
+/// let options = WindowsOptions { memory: 1 << 26, ..Default::default() };
+/// let surveyed = Surveyed::open(&file, &options, &Settings::default()).unwrap();
+/// assert!(surveyed.fits());
+/// assert_eq!(surveyed.load(&Load::default()).unwrap().0.rows.len(), 3);
+/// assert!(surveyed.windows(&options).is_err(), "more than two classes are not trained on disk");
+/// ```
+pub struct Surveyed {
+    pub(super) kept: FileCache,
+    pub(super) survey: Survey,
+    pub(super) features: Features,
+    pub(super) file: PathBuf,
+    pub(super) room: Room,
+    pub(super) narrow: bool,
+    pub(super) short: bool,
+    pub(super) copies: usize,
+    pub(super) pool: ThreadPool,
+}
+
+impl Surveyed {
+    /// Opens a file, makes its cache if there is none, and surveys the rows in one pass.
+    pub fn open(path: &Path, options: &WindowsOptions, settings: &Settings) -> Result<Surveyed> {
+        let threads = threads(options.memory);
+        let limits = Limits { threads, longest: longest_record(options.memory, threads) };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|e| {
+            Error::call(
+                format!("cannot start {threads} threads: {e}"),
+                format!("lower {}", Parameter::Threads),
+            )
+        })?;
+        let look = |cache: &Cache| Survey::of(cache, path, threads);
+        let (kept, survey) = loader::open_or_make(path, &options.asked, &options.cache, limits, look)?;
+        let meta = &kept.cache.meta;
+        if let Some(row) = meta.unlabelled {
+            let what = format!("row {} has no target", row + 1);
+            return Err(Error::data(Place::file(path), what, "give each row its target"));
+        }
+        let (naming, order, span) = (kept.cache.naming.clone(), kept.cache.order.clone(), meta.span);
+        meta.reading.check(&naming)?;
+        let narrow = settings.precision == Precision::F32;
+        if let Some(id) = survey.vanishing.filter(|_| narrow) {
+            return Err(vanishes(Place::file(path), &naming.text(id)));
+        }
+        options.declared.check(&naming)?;
+        let mut features = Features::surveyed(naming, order, span, options.declared, path, &survey.occurs)?;
+        features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
+        let room = room(options.memory, &features, &kept.cache, settings)?;
+        let short = is_short(&features, &kept.cache, settings);
+        let (file, copies) = (path.to_path_buf(), copies(settings));
+        Ok(Surveyed { kept, survey, features, file, room, narrow, short, copies, pool })
+    }
+
+    /// Whether all rows fit into the memory limit, with the copies that the solver needs.
+    pub fn fits(&self) -> bool {
+        let (bytes, Room { window, held }) = (bytes_of_value(self.short), &self.room);
+        rows_as_nonzeros(self.copies, &self.kept.cache, self.short) <= 2 * (window / bytes) + held / bytes
+    }
+
+    /// Loads all rows into memory: from the file, or from the cache of a pipe, which can be read only once.
+    pub fn load(&self, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
+        load_all(&self.kept.cache, &self.file, load)
+    }
+
+    /// The rows on disk, to train on window by window. More than two classes are an error, with the memory that they need.
+    pub fn windows(self, options: &WindowsOptions) -> Result<Windows> {
+        match self.has_many_classes(options) {
+            true => Err(self.many_classes(options.memory)),
+            false => Windows::of_survey(self, options),
+        }
+    }
+
+    fn has_many_classes(&self, options: &WindowsOptions) -> bool {
+        let labels = &self.survey.labels;
+        let words =
+            matches!(labels, Labels::Words { .. }) || self.kept.cache.meta.reading.recipe.has_text_targets();
+        let for_classes = options.loss.as_ref().map_or(words, |loss| loss.admits() == Admits::Classes);
+        for_classes && labels.distinct(3).len() > 2
+    }
+
+    fn many_classes(&self, memory: usize) -> Error {
+        let bytes = bytes_of_value(self.short);
+        let rows = rows_as_nonzeros(self.copies, &self.kept.cache, self.short) * bytes;
+        let others = memory.saturating_sub(2 * self.room.window + self.room.held);
+        let least = (others + rows).div_ceil(1 << 20);
+        let given = Parameter::Memory.set(format!("{}M", memory >> 20));
+        let what = format!(
+            "there are more than two classes, which need all rows in memory: at least {least} MB, and the limit is {given}"
+        );
+        let hint = format!(
+            "give {} or more, or leave {} out",
+            Parameter::Memory.set(format!("{least}M")),
+            Parameter::Memory
+        );
+        Error::data(Place::file(&self.file), what, hint)
+    }
+}

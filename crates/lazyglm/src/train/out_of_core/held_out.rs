@@ -1,0 +1,215 @@
+//! Rows on disk of which some are held out: a copy of those in memory, and the problem without them.
+//!
+//! ```text
+//! held out     row i  if  hash(i) mod q = 0                  i: its number in the data
+//! learnt       ω′ᵢ = ωᵢ·n/Σω over the rows that are left;  ω′ᵢ = 0 for rows that are held out
+//! ```
+
+use crate::data::dataset::Dataset;
+use crate::data::features::Features;
+use crate::data::labels::Labels;
+use crate::data::read_config::ReadConfig;
+use crate::data::rows::Rows;
+use crate::problem::loss::Loss;
+use crate::problem::source::{Batch, Pooled, Problem, See, Sequence, Source};
+use crate::problem::task::{Targets, Task};
+use crate::util::checkpoint::Key;
+use crate::util::error::{Place, Result};
+use crate::util::random::Random;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Largest number of rows that are held out, and the largest share of all rows: one in this many.
+const MOST: usize = 20_000;
+const SHARE: u64 = 5;
+/// Bytes per non-zero and per row of the copy.
+const NONZERO: usize = 12;
+const ROW: usize = 48;
+
+/// Rows on disk without those that are held out.
+pub(super) struct Learnt<'a> {
+    problem: &'a dyn Problem,
+    one_in: u64,
+    seed: u64,
+    factor: f64,
+    pooled: Vec<Pooled>,
+    taken: usize, // bytes of the rows held out
+}
+
+impl<'a> Learnt<'a> {
+    /// Splits the rows: at most `bytes` of them are held out and returned.
+    pub fn split(problem: &'a dyn Problem, sequence: Sequence, bytes: usize) -> Result<(Learnt<'a>, Task)> {
+        let mut of_row = ROW;
+        problem.beginning(sequence, &mut |batch| {
+            of_row += NONZERO * batch.rows.nonzeros() / batch.rows.len().max(1);
+            Ok(())
+        })?;
+        let rows = (bytes / of_row).clamp(1, MOST) as u64;
+        let one_in = (problem.rows() as u64).div_ceil(rows).max(SHARE);
+        let (seed, pooled) = (sequence.seed, problem.pooled());
+        let mut learnt = Learnt { problem, one_in, seed, factor: 1.0, pooled, taken: 0 };
+        let held = learnt.copy(bytes)?;
+        Ok((learnt, held))
+    }
+
+    /// Copies the rows that are held out, as far as the memory goes, and takes their weight from the others.
+    fn copy(&mut self, bytes: usize) -> Result<Task> {
+        let mut copied = Copied::default();
+        let (mut all, mut left) = (0.0, 0.0);
+        self.problem.pass(&mut |batch| {
+            let examples = batch.examples();
+            for i in 0..examples.len() {
+                let (target, weight) = (examples.targets[i], examples.weight(i));
+                all += weight;
+                if !self.is_held_out((batch.number)(i)) {
+                    left += weight;
+                    continue;
+                }
+                let known = self.pooled.binary_search_by(|known| known.target.total_cmp(&target));
+                known.ok().into_iter().for_each(|k| self.pooled[k].weight -= weight);
+                if copied.bytes() < bytes {
+                    copied.push(batch, i)?;
+                }
+            }
+            Ok(())
+        })?;
+        self.factor = if left > 0.0 { all / left } else { 1.0 };
+        self.pooled.retain(|rows| rows.weight > 1e-9 * all);
+        self.pooled.iter_mut().for_each(|rows| rows.weight *= self.factor);
+        self.taken = copied.bytes();
+        Ok(copied.task(self.problem))
+    }
+
+    /// Whether the row with this number is held out.
+    fn is_held_out(&self, number: u64) -> bool {
+        let mixed = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Random::new(self.seed ^ mixed).below(self.one_in) == 0
+    }
+
+    fn show(&self, batch: &Batch, see: &mut See) -> Result<()> {
+        let weight = |i: usize| match self.is_held_out((batch.number)(i)) {
+            true => 0.0,
+            false => self.factor * batch.weights.map_or(1.0, |weights| weights[i]),
+        };
+        let weights: Vec<f64> = (0..batch.rows.len()).map(weight).collect();
+        let order: Vec<u32> = batch.order.iter().copied().filter(|&i| weights[i as usize] > 0.0).collect();
+        see(&Batch { weights: Some(&weights), order: &order, ..*batch })
+    }
+}
+
+/// Rows that were copied into memory.
+#[derive(Default)]
+pub(super) struct Copied {
+    rows: Rows,
+    targets: Vec<f64>,
+    weights: Vec<f64>,
+    pairs: Vec<(u32, f64)>,
+}
+
+impl Copied {
+    /// Copies a row.
+    pub fn push(&mut self, batch: &Batch, i: usize) -> Result<()> {
+        let (examples, pairs) = (batch.examples(), &mut self.pairs);
+        pairs.clear();
+        examples.rows.for_each(i, |j, x| pairs.push((j as u32, x)));
+        self.rows.push(pairs)?;
+        self.targets.push(examples.targets[i]);
+        self.weights.push(examples.weight(i));
+        Ok(())
+    }
+
+    /// Number of rows, and number of non-zeros.
+    pub fn size(&self) -> [usize; 2] {
+        [self.rows.len(), self.rows.nonzeros()]
+    }
+
+    fn bytes(&self) -> usize {
+        let [rows, nonzeros] = self.size();
+        NONZERO * nonzeros + ROW * rows
+    }
+
+    /// The rows as a task with the targets and the loss of a problem.
+    pub fn task(mut self, problem: &dyn Problem) -> Task {
+        self.rows.declare_columns(problem.features().columns());
+        let labels = Labels::Numbers(self.targets.clone());
+        let data = Dataset::made(self.rows, labels, problem.features().clone());
+        let targets = match problem.targets().classes() {
+            Some(classes) => Targets::Binary { classes: classes.clone(), signs: self.targets },
+            None => Targets::Real(self.targets),
+        };
+        let weights = problem.is_weighted().then_some(self.weights);
+        Task { data, loss: problem.loss().clone(), targets, weights, notes: Vec::new() }
+    }
+}
+
+impl Source for Learnt<'_> {
+    fn rows(&self) -> usize {
+        self.problem.rows()
+    }
+
+    fn epoch(&self, sequence: Sequence, epoch: u64, see: &mut See) -> Result<()> {
+        self.problem.epoch(sequence, epoch, &mut |batch| self.show(batch, see))
+    }
+
+    fn pass(&self, see: &mut See) -> Result<()> {
+        self.problem.pass(&mut |batch| self.show(batch, see))
+    }
+
+    fn fingerprint(&self) -> Result<Key> {
+        Ok(self.problem.fingerprint()?.and_bytes(b"learnt").and(self.one_in).and(self.seed))
+    }
+}
+
+impl Problem for Learnt<'_> {
+    fn in_memory(&self) -> Option<&Task> {
+        None
+    }
+
+    fn loss(&self) -> &Arc<dyn Loss> {
+        self.problem.loss()
+    }
+
+    fn targets(&self) -> &Targets {
+        self.problem.targets()
+    }
+
+    fn features(&self) -> &Features {
+        self.problem.features()
+    }
+
+    fn occurring(&self) -> Cow<'_, [bool]> {
+        self.problem.occurring()
+    }
+
+    fn reading(&self) -> &ReadConfig {
+        self.problem.reading()
+    }
+
+    fn is_weighted(&self) -> bool {
+        true // a row that is held out has the weight zero
+    }
+
+    fn nonzeros(&self) -> usize {
+        self.problem.nonzeros()
+    }
+
+    fn has_offsets(&self) -> bool {
+        self.problem.has_offsets()
+    }
+
+    fn pooled(&self) -> Vec<Pooled> {
+        self.pooled.clone()
+    }
+
+    fn beginning(&self, sequence: Sequence, see: &mut See) -> Result<()> {
+        self.problem.beginning(sequence, &mut |batch| self.show(batch, see))
+    }
+
+    fn file(&self) -> Place {
+        self.problem.file()
+    }
+
+    fn spare_memory(&self) -> usize {
+        self.problem.spare_memory().saturating_sub(self.taken)
+    }
+}
