@@ -1,10 +1,10 @@
 //! Laws of exact paths with held-out rows: any splits, weights of held-out rows, and the models of the folds.
 
 use lazyglm::eval::metrics::Metric;
-use lazyglm::search::{ExactPath, ExactPaths, Folds, Held, Split};
-use lazyglm::{ElasticNet, Settings, Task, objective, synth};
+use lazyglm::search::{ExactPath, ExactPaths, Folds, Held, PathProgress, Split};
+use lazyglm::{ElasticNet, Settings, Targets, Task, objective, synth};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 fn task() -> Task {
@@ -183,4 +183,37 @@ fn a_search_that_is_cut_short_compares_the_penalties_that_every_fold_has_seen() 
         assert_eq!(outcome.best, best, "the best of {count}");
         assert_eq!(outcome.by_fold[..count], by_fold[..count], "the same bits, wherever the search ends");
     }
+}
+
+#[test]
+fn folds_end_where_the_path_of_all_rows_ends() {
+    let mut task = synth::documents(&synth::Shape { rows: 400, features: 60, ..Default::default() }).task;
+    // Sums of weights, without noise: weaker penalties are better on every row, and no fold leaves its path.
+    let truth: Vec<f64> = (0..60).map(|j| f64::from(j % 5) - 2.0).collect();
+    task.targets = Targets::Real((0..400).map(|i| task.data.rows.borrow().dot(i, &truth)).collect());
+    task.loss = lazyglm::loss::parse("squared").unwrap();
+    let down = |k: i32| ElasticNet { l1: 0.1 * 0.5f64.powi(k), l2: 0.0 };
+    let (settings, solves) = (Settings::default(), AtomicUsize::new(0));
+    let path = ExactPath {
+        task: &task,
+        held: Held::Folds(Folds::new(&task, 3, 1).unwrap()),
+        settings: &settings,
+        sequences: vec![(0..40).map(down).collect()],
+        metric: Metric::Loss,
+        may_end: true,
+        max_features: None,
+        refine: false,
+        deadline: None,
+        keep_folds: false,
+    };
+    let one_core = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let see = |_: &PathProgress| {
+        solves.fetch_add(1, Ordering::Relaxed);
+    };
+    let paths = one_core.install(|| path.run(&see)).unwrap();
+    let models = paths.models.len();
+    assert!((3..30).contains(&models), "the rows are fitted after {models} penalties");
+    assert!(solves.into_inner() <= 4 * models, "three folds and all rows solve these, and no others");
+    let means: Vec<f64> = paths.outcome.unwrap().scores.iter().map(|score| score.mean).collect();
+    assert!(means.iter().all(|mean| mean.is_finite()), "{means:?}");
 }

@@ -156,6 +156,7 @@ impl ExactPath<'_> {
             refine: self.refine,
             deadline: self.deadline,
             keep_folds: self.keep_folds,
+            ends: self.sequences.iter().map(|_| AtomicUsize::new(usize::MAX)).collect(),
         };
         // Penalty by penalty, so that a search that is cut short has penalties that every fold has seen.
         let step = |going: &mut Going| going.step(&rules, &self.sequences[going.run.sequence], &see);

@@ -18,6 +18,7 @@ use crate::problem::task::Task;
 use crate::train::chain::Chain;
 use crate::train::minimiser::{Minimiser, Minimum, Solve};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// A path ends where the loss is below this share of the loss without weights,
@@ -26,8 +27,10 @@ const FITTED: f64 = 1e-3;
 const FLAT: f64 = 1e-4;
 /// once the loss has fallen by this share.
 const BEGUN: f64 = 0.1;
-/// A fold leaves its path where its held-out loss is this share of the way from its best back to no weights.
+/// A fold leaves its path where its held-out loss is this share of the way from its best back to no weights,
 const HOPELESS: f64 = 0.5;
+/// and this share of the loss without weights above its best: where little was gained, a rise may be noise.
+const RISE: f64 = 0.02;
 
 /// The number of penalties tried between two of a sequence, for a model with as many features as allowed.
 const HALVINGS: usize = 8;
@@ -48,6 +51,8 @@ pub(super) struct Rules<'a> {
     pub deadline: Option<Instant>,
     /// Whether minimisers of folds are kept.
     pub keep_folds: bool,
+    /// The number of penalties of each sequence that all rows have, once their path has ended: folds need no more.
+    pub ends: Vec<AtomicUsize>,
 }
 
 /// The rows of a path.
@@ -137,6 +142,19 @@ impl<'a> Going<'a> {
         if self.between.is_some() {
             return self.refine(rules, see);
         }
+        let end = &rules.ends[self.run.sequence];
+        if self.run.fold.is_some() && self.run.solved.len() >= end.load(Ordering::Relaxed) {
+            return false;
+        }
+        let goes_on = self.solve_next(rules, penalties, see);
+        if self.run.fold.is_none() && (!goes_on || self.between.is_some()) {
+            end.store(self.run.solved.len(), Ordering::Relaxed);
+        }
+        goes_on
+    }
+
+    /// Solves the next penalty of the sequence. Returns whether another one follows.
+    fn solve_next(&mut self, rules: &Rules, penalties: &[ElasticNet], see: &(dyn Fn() + Sync)) -> bool {
         let Some(&penalty) = penalties.get(self.run.solved.len()) else { return false };
         if rules.is_late() && !self.run.solved.is_empty() {
             self.run.cut = true;
@@ -234,7 +252,7 @@ impl<'a> Going<'a> {
         }
         self.run.solved.push((found, marks));
         match marks {
-            Some(_) => loss > self.best + HOPELESS * (self.losses[0] - self.best) && self.losses.len() > 2,
+            Some(_) => self.losses.len() > 2 && is_hopeless(self.losses[0], self.best, loss),
             None => ended(&self.losses),
         }
     }
@@ -300,6 +318,11 @@ pub(super) fn features(heads: &[Head]) -> usize {
 /// The weighted mean loss.
 fn mean(losses: &[f64], task: &Task) -> f64 {
     losses.iter().enumerate().map(|(i, loss)| task.weight(i) * loss).sum::<f64>() / losses.len() as f64
+}
+
+/// Whether the held-out loss of a fold has risen so far that weaker penalties are not worth a solve.
+fn is_hopeless(first: f64, best: f64, loss: f64) -> bool {
+    loss > best + (HOPELESS * (first - best)).max(RISE * first.abs())
 }
 
 /// Whether a path ends after these losses.
