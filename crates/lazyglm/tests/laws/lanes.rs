@@ -35,7 +35,7 @@ impl Race<'_> {
         width: Precision,
         lane_loss: &mut dyn lazyglm::optim::lane_loss::LaneLoss,
     ) -> Vec<Option<Weights>> {
-        let mut block = block(FEATURES, &self.penalties, self.method, true, width);
+        let mut block = block(self.examples.rows.columns(), &self.penalties, self.method, true, width);
         let rates: Vec<&dyn Schedule> = self.rates.iter().map(|rate| &**rate).collect();
         let mut rest = &self.order[..];
         let (rows, weights) = (self.examples.rows, self.examples.weights);
@@ -73,6 +73,32 @@ fn one<V: Value>(lanes: &mut Lanes16, dense: &mut [Dense<true>], row: Row<V>, am
     if amounts[0] != 0.0 {
         lanes.pull(row, amounts, &[false; 16]);
         dense.iter_mut().zip(amounts).for_each(|(dense, &amount)| dense.pull(row, amount));
+    }
+}
+
+/// Few weights of many columns: a rebase visits only the ids alive at the last one and those touched since.
+/// A rate that halves every 20 rows forces rebases.
+#[test]
+fn lanes_with_few_weights_of_many_columns_have_the_bits_of_models_alone() {
+    let features = 40_000;
+    let shape = synth::Shape { rows: 200, features, words: 4.0, planted: 10, seed: 3 };
+    let task = synth::documents(&shape).task;
+    let examples = task.examples();
+    for method in METHODS {
+        let penalties: Vec<ElasticNet> =
+            [0.03, 0.01, 3e-3, 1e-3].map(|l1| ElasticNet { l1, l2: 1e-3 }).into();
+        let setting = Setting { eta0: 0.5, l2: 1e-3, rows: Some(200), epochs: 1 };
+        let rates = vec![Spec::parse("exponential:half=20").unwrap().resolve(&setting).unwrap()];
+        let order = permutation(200, 1, 0);
+        let race = Race { examples, loss: &*task.loss, penalties, method, rates, order, cuts: vec![100, 37] };
+        let together = race.together(Precision::F64, &mut Same { loss: &*task.loss, examples });
+        for (lane, together) in together.iter().enumerate() {
+            let update = Folded::<f64>::new(vec![0.0; features], race.penalties[lane], method);
+            let alone = race.alone(lane, task.numbers(), update);
+            assert!(bits(together) == bits(&alone), "lane {lane}, {method:?}");
+            let alive = together.as_ref().unwrap().0.iter().filter(|w| **w != 0.0).count();
+            assert!((1..features / 64).contains(&alive), "{alive} weights in lane {lane}");
+        }
     }
 }
 

@@ -380,3 +380,24 @@ fn nearly_dependent_columns_are_solved_or_nothing_is_claimed() {
     }
     assert!(solved >= 3, "{solved} of 6 were solved");
 }
+
+/// Where a row is far away, Huber's loss is linear: a column of such rows alone has no curvature of its own.
+#[test]
+fn rows_that_are_far_away_still_move_the_weights_that_only_they_have() {
+    let mut random = Random::new(4);
+    for (far, columns) in [(1e2, 8), (1e4, 8), (1e6, 8), (1e4, 40)] {
+        let mut made = Made::draw(&mut random, loss::parse("huber").unwrap(), 100, columns);
+        for k in 0..5 {
+            made.rows.push(&[((columns + k) as u32, 2.0)]).unwrap();
+            made.targets.push(far);
+            made.weights.push(1.0);
+        }
+        made.offsets = None;
+        for penalty in [ElasticNet { l1: 1e-3, l2: 0.0 }, ElasticNet { l1: 1e-3, l2: 1e-9 }] {
+            let found = made.solve(penalty, false, 1e-6, None);
+            let proof = certify(made.examples(), &*made.loss, penalty, &found.weights, None);
+            let (gap, steps) = (proof.relative_gap.unwrap(), found.steps);
+            assert!(gap <= 1e-6 && steps <= 30, "{far}, {penalty:?}: gap {gap} after {steps} steps");
+        }
+    }
+}
