@@ -132,7 +132,7 @@ fn steps(row: &Capabilities, kind: TargetKind) -> String {
 /// The table of formats.
 fn formats() -> String {
     let line = |entry: &format::Entry| format!("  {:<10} {}\n", entry.name, entry.shape);
-    format!("Formats, with a row of each:\n{}", format::TABLE.iter().map(line).collect::<String>())
+    format!("Formats, with an example of a row:\n{}", format::TABLE.iter().map(line).collect::<String>())
 }
 
 /// The table of formats that can be written.
