@@ -304,7 +304,11 @@ pub fn check_writable(path: &Path) -> Result<()> {
             "check that the folder '{}' is there and that you may write to it",
             folder(path).display()
         );
-        Error::io(path, e.kind().into(), hint)
+        let cause = match e.kind() {
+            io::ErrorKind::NotFound => io::Error::new(io::ErrorKind::NotFound, "its folder does not exist"),
+            kind => kind.into(),
+        };
+        Error::io(path, cause, hint)
     };
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
