@@ -210,7 +210,7 @@ pub struct Train {
     /// Cache file for the training data, which reads faster: auto (DATA.lazyglm-cache), off, only (read the cache alone), or a file name
     #[arg(long, default_value = "auto", value_name = "WHEN|FILE", help_heading = "Performance")]
     pub cache: OsString,
-    /// Number the features by frequency in memory and in the cache: epochs are faster, and the cache takes longer to make
+    /// Number the features by frequency in memory and in the cache, so that frequent ones lie together; the cache takes longer to make
     ///
     /// The model is the same up to rounding, and names features as in the data.
     #[arg(long, help_heading = "Performance")]
