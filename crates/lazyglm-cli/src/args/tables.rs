@@ -112,7 +112,7 @@ fn capabilities() -> String {
     };
     format!(
         "Capabilities of each solver. Other combinations are errors; a setting that is ignored, and a --tolerance that is not\n\
-         supported, print a note:\n{}",
+         supported, give a warning:\n{}",
         lines.iter().map(text).collect::<String>()
     )
 }
