@@ -2,7 +2,7 @@
 The mean of the weights
 =======================
 
-Held-out log-loss after each pass of online training, with and without averaging of the weights.
+The picture shows the held-out log-loss after each pass of SGD, with and without averaging of the weights.
 """
 
 import matplotlib.pyplot as plt

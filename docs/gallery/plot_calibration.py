@@ -2,7 +2,8 @@
 Calibration
 ===========
 
-A logistic model at its optimum predicts probabilities that agree with frequencies. Ten groups of test rows, by predicted probability.
+A logistic model at its optimum predicts probabilities that agree with frequencies. The picture shows ten groups
+of test rows, ordered by predicted probability.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 The cross-validation curve
 ==========================
 
-The held-out loss over the penalty, with one standard error. The one-standard-error rule takes the strongest penalty that is as good
-as the best one within that error: usually a much smaller model.
+The picture shows the held-out loss over the penalty, with one standard error. The one-standard-error rule takes the strongest penalty whose
+loss is within that error of the lowest one. Its model is usually smaller.
 """
 
 from lazyglm import ElasticNetClassifierCV

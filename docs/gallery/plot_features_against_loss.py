@@ -2,7 +2,7 @@
 Features against held-out loss
 ==============================
 
-How many features are worth having? The held-out loss of every model of a path, over its number of features.
+How many features does a good model need? The picture shows the held-out loss of every model of a path over its number of features.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Exact against cumulative ℓ₁
 ===========================
 
-scikit-learn's ``SGDClassifier`` applies ℓ₁ cumulatively: a weight pays its debt when its feature occurs next, and never at the end.
+scikit-learn's ``SGDClassifier`` applies ℓ₁ cumulatively: a weight pays the penalty of the steps since then when its feature occurs next, and never at the end.
 lazyglm's weights are those of a step on all weights at every row. The picture compares both with a dense loop over all
 weights, written out below, after one pass over rows with rare features.
 """

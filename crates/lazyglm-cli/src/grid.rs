@@ -218,9 +218,10 @@ fn memory(args: &Train, task: &Task, lanes: usize, settings: &Settings) -> Resul
     let columns = count(rows.columns() as u64);
     let text = format!("{} models × {columns} weights: {}", count(lanes as u64), size(need));
     match need > limit {
-        true => {
-            note(args.quiet, &format!("{text}, more than the {} there are: they go in groups", size(limit)))
-        }
+        true => note(
+            args.quiet,
+            &format!("{text}, and {} may be used: they go in groups, one after the other", size(limit)),
+        ),
         false => note(args.quiet, &text),
     }
     Ok(limit)

@@ -50,7 +50,7 @@ const MESSAGES: &[Message] = &[
     message(
         Warning,
         "few-values",
-        "targets with few whole numbers are learnt as numbers",
+        "the targets are a few whole numbers, which may be classes",
         &["distinct whole numbers"],
     ),
     message(

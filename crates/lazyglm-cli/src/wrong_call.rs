@@ -24,7 +24,8 @@ pub fn error(told: &clap::Error, arguments: &[OsString]) -> Option<Error> {
                 true => format!("there is no argument '{}'", excerpt(&*arg)),
                 false => format!("unexpected argument '{}'", excerpt(&*arg)),
             };
-            let near = did_you_mean(ContextKind::SuggestedArg).or_else(|| of_other_verbs(name));
+            // A flag of another verb is more likely than a typo of a flag with a similar name.
+            let near = of_other_verbs(name).or_else(|| did_you_mean(ContextKind::SuggestedArg));
             (what, near.unwrap_or_else(usage))
         }
         ErrorKind::InvalidSubcommand => {
@@ -96,7 +97,11 @@ fn of_other_verbs(name: &str) -> Option<String> {
     let has = |verb: &&clap::Command| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
     let verbs: Vec<String> =
         command.get_subcommands().filter(has).map(|verb| format!("`lazyglm {}`", verb.get_name())).collect();
-    (!verbs.is_empty()).then(|| format!("{name} is an argument of {}", verbs.join(" and of ")))
+    let (last, others) = verbs.split_last()?;
+    Some(match others {
+        [] => format!("{name} is an argument of {last}"),
+        _ => format!("{name} is an argument of {} and of {last}", others.join(", ")),
+    })
 }
 
 /// A flag without the name of its value.

@@ -41,7 +41,7 @@ The flags of a verb: lazyglm train -h (the most common) or lazyglm train --help 
 
 /// Sparse linear models with exact elastic-net regularisation, in time proportional to the non-zeros.
 ///
-/// Minimises  (Σ ωᵢ·loss(w·xᵢ + b, yᵢ))/n + l1·‖w‖₁ + ½·l2·‖w‖²  over weights w and bias b, ω the row weights.
+/// Minimises  (Σ ωᵢ·loss(w·xᵢ + b, yᵢ))/n + l1·‖w‖₁ + ½·l2·‖w‖²  over the weights w and the bias b. ωᵢ is the weight of row i, with mean one.
 #[derive(Parser)]
 #[command(name = "lazyglm", version = VERSION, styles = STYLES, max_term_width = 110, after_help = EXAMPLES)]
 pub struct Args {
@@ -87,23 +87,23 @@ pub enum Verb {
     Convert(Convert),
     /// List solvers with their capabilities, losses, schedules, formats, or messages
     List {
-        /// The table to print
+        /// Table to print
         table: Table,
     },
     /// Train and evaluate on synthetic data, and compare lazy with dense updates
     Demo {
-        /// Write small data sets into this folder instead: messages and houses, for training and for testing
+        /// Write four small data sets into this folder instead: messages and houses, to train and to test
         #[arg(long, value_name = "FOLDER")]
         data: Option<std::path::PathBuf>,
     },
     /// Print a completion script for a shell, such as `lazyglm completions bash > lazyglm.bash`
     Completions {
-        /// The shell
+        /// Shell that reads the script
         shell: clap_complete::Shell,
     },
     /// Write manual pages into a folder
     Man {
-        /// The folder, such as ~/.local/share/man/man1
+        /// Folder to write into, such as ~/.local/share/man/man1; it is made if it does not exist
         folder: std::path::PathBuf,
     },
     /// Run a benchmark

@@ -157,10 +157,10 @@ pub struct Certify {
     /// File of weights to certify instead of the model's: one `feature<TAB>weight` per line, as `inspect --tsv` prints them
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub weights: Option<PathBuf>,
-    /// λ₁ [default: that of the model]
+    /// Weight of the ℓ₁ penalty ‖w‖₁ [default: that of the model]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Model")]
     pub l1: Option<f64>,
-    /// λ₂ [default: that of the model]
+    /// Weight of the ℓ₂ penalty ½‖w‖² [default: that of the model]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Model")]
     pub l2: Option<f64>,
     /// As in training: balanced, or CLASS=WEIGHT,CLASS=WEIGHT

@@ -9,14 +9,14 @@ use std::time::Duration;
 /// Examples below the help of `tune`.
 const TUNE: &str = "\
 Examples:
-  lazyglm tune data.svm -o model                   20 penalties × 2 ratios
-  lazyglm tune data.svm --l1 1e-6..1e-3:12 --metric auc   12 penalties, by AUC
+  lazyglm tune data.svm -o model                          20 l1 × 2 ratios
+  lazyglm tune data.svm --l1 1e-6..1e-3:12 --metric auc   12 l1, by AUC
 ";
 
 /// Examples below the help of `path`.
 const PATH: &str = "\
 Examples:
-  lazyglm path data.svm --coefficients weights.csv         the weights of each
+  lazyglm path data.svm --coefficients weights.csv         write all weights
   lazyglm path data.svm --max-features 20 --folds 5 -o m   at most 20 features
 ";
 
@@ -133,10 +133,10 @@ pub struct Tune {
     pub search: Search,
     /// Time limit of the search: 60s, 5m, 1h
     ///
-    /// The best penalty so far is the result.
+    /// When the time is over, tune takes the best penalty among those that every fold has seen.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
     pub budget: Option<Duration>,
-    /// Train all points to the end, also those that are far worse than the best
+    /// Train all models of the grid to the end, also those that are far worse than the best, with --solver sgd
     #[arg(long, help_heading = "Search")]
     pub no_halving: bool,
 }
@@ -175,9 +175,9 @@ impl Search {
 /// Which point of a grid to refit.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Choose {
-    /// The point with the lowest mean held-out loss.
+    /// The penalty with the best mean held-out score.
     Best,
-    /// The strongest penalty whose mean held-out loss is within one standard error of the best.
+    /// The strongest penalty whose mean held-out score is within one standard error of the best.
     OneSe,
 }
 
@@ -195,7 +195,7 @@ pub struct Path {
     /// The arguments that `tune` has as well.
     #[command(flatten)]
     pub search: Search,
-    /// Print the points as CSV
+    /// Print one line per penalty as CSV
     ///
     /// The columns are l1,l2,features,nonzeros,loss,objective,gap,held_out,se (with --solver sgd: l1,l2,nonzeros,loss,objective,validation_loss).
     #[arg(long, conflicts_with = "json", help_heading = "Output")]

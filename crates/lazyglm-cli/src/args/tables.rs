@@ -112,7 +112,7 @@ fn capabilities() -> String {
     };
     format!(
         "Capabilities of each solver. Other combinations are errors; a setting that is ignored, and a --tolerance that is not\n\
-         supported, print a note:\n{}",
+         supported, give a warning:\n{}",
         lines.iter().map(text).collect::<String>()
     )
 }
@@ -132,7 +132,7 @@ fn steps(row: &Capabilities, kind: TargetKind) -> String {
 /// The table of formats.
 fn formats() -> String {
     let line = |entry: &format::Entry| format!("  {:<10} {}\n", entry.name, entry.shape);
-    format!("Formats, with a row of each:\n{}", format::TABLE.iter().map(line).collect::<String>())
+    format!("Formats, with an example of a row:\n{}", format::TABLE.iter().map(line).collect::<String>())
 }
 
 /// The table of formats that can be written.

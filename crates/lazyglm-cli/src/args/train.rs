@@ -90,12 +90,12 @@ pub struct Train {
     pub task: Option<Task>,
     /// Weight of the ℓ₁ penalty ‖w‖₁ [default: chosen by auto]
     ///
-    /// 0 if --l2 is given; 1e-6 for solvers other than auto if it is not.
+    /// If only --l2 is given, --l1 is 0. If neither is given, solvers other than auto use 1e-6.
     #[arg(long, value_name = "NUMBER", help_heading = "Model", allow_hyphen_values = true)]
     pub l1: Option<String>,
     /// Weight of the ℓ₂ penalty ½‖w‖² [default: chosen by auto]
     ///
-    /// 0 if --l1 is given; 1e-6 for solvers other than auto if it is not.
+    /// If only --l1 is given, --l2 is 0. If neither is given, solvers other than auto use 1e-6.
     #[arg(long, value_name = "NUMBER", help_heading = "Model", allow_hyphen_values = true)]
     pub l2: Option<String>,
     /// Weight of the whole penalty, as in scikit-learn: l1 = alpha·ratio and l2 = alpha·(1 − ratio), with the ratio of --l1-ratio
@@ -106,7 +106,7 @@ pub struct Train {
     pub l1_ratio: Option<String>,
     /// Weight of each class: 'balanced', or CLASS=WEIGHT,CLASS=WEIGHT
     ///
-    /// The weight is 1 for a class that is not named. It is multiplied with the sample weights.
+    /// The weight is 1 for a class that is not named. The weight of a row is its sample weight times the weight of its class.
     #[arg(long, value_name = "WEIGHTS", help_heading = "Model", allow_hyphen_values = true)]
     pub class_weight: Option<String>,
     /// More than two classes: one model per class against all others (ovr), or one softmax model (softmax)
@@ -184,9 +184,9 @@ pub struct Train {
     /// For the solvers auto, newton and svrg. The default is 1e-3 if auto chooses the penalty.
     #[arg(long, value_name = "NUMBER", value_parser = tolerance, help_heading = "Stopping", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
-    /// Number of passes over the rows [default: 5]
+    /// Number of passes of stochastic solvers [default: 5]
     ///
-    /// The default is up to 100 for --solver svrg, which stops at --tolerance.
+    /// For sgd, adagrad, ftrl and svrg. The default is up to 100 for svrg, which stops at --tolerance.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Stopping")]
     pub epochs: Option<u64>,
     /// Held-out rows: a file, or a fraction (0.1)
@@ -200,8 +200,8 @@ pub struct Train {
 
     /// Memory limit, as in 2G or 500M: rows that do not fit are read one window at a time
     ///
-    /// Units are powers of 1024. Held-out rows must then come from a file, and need memory of their own. More than two classes and
-    /// labels need all rows in memory.
+    /// Units are powers of 1024. With this limit, held-out rows come from a file, and need memory of their own. All rows must fit into
+    /// memory if there are more than two classes, or labels.
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Performance")]
     pub memory: Option<usize>,
     /// Number of threads [default: all cores]
@@ -210,7 +210,7 @@ pub struct Train {
     /// Cache file for the training data, which reads faster: auto (DATA.lazyglm-cache), off, only (read the cache alone), or a file name
     #[arg(long, default_value = "auto", value_name = "WHEN|FILE", help_heading = "Performance")]
     pub cache: OsString,
-    /// Number the features by frequency in memory and in the cache: epochs are faster, and the cache takes longer to make
+    /// Number the features by frequency in memory and in the cache, so that frequent ones lie together; the cache takes longer to make
     ///
     /// The model is the same up to rounding, and names features as in the data.
     #[arg(long, help_heading = "Performance")]
@@ -275,7 +275,7 @@ pub struct Train {
     /// Number of features [default: up to the highest index]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32), help_heading = "Advanced")]
     pub features: Option<u64>,
-    /// Index of the first feature; affects the number of features only [default: 0 if an index 0 occurs, else 1]
+    /// Index of the first feature; changes nothing but the number of features [default: 0 if an index 0 occurs, else 1]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "Advanced")]
     pub index_base: Option<u32>,
 }

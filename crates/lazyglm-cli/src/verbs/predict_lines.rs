@@ -64,8 +64,10 @@ impl<'a> Lines<'a> {
         if let Some(threshold) = self.threshold {
             if model.classes.is_none() && kind != Some(HeadKind::Labels) {
                 let what = "--threshold is for two classes and for labels";
-                let hint =
-                    "leave --threshold out: of more classes, the one with the largest score is predicted";
+                let hint = match kind {
+                    Some(_) => "leave --threshold out: the class with the largest score is predicted",
+                    None => "leave --threshold out: this model predicts numbers",
+                };
                 return Err(Error::call(what, hint));
             }
             if self.output != Output::Target {

@@ -129,6 +129,15 @@ fn an_old_model_is_replaced_whole_and_no_other_file_stays() {
 }
 
 #[test]
+fn an_output_in_a_folder_that_does_not_exist_is_an_error_that_names_the_folder() {
+    let folder = folder();
+    for line in ["train data.svm -o gone/m", "predict m data.svm -o gone/out", "convert data.svm gone/out.vw"]
+    {
+        folder.refuses(line, 1, &["gone/", "its folder does not exist", "check"]);
+    }
+}
+
+#[test]
 fn a_full_device_as_the_output_is_a_failure_that_names_it() {
     let folder = folder();
     folder.refuses("train data.svm -o /dev/full", 1, &["/dev/full", "space"]);

@@ -193,6 +193,21 @@ fn what_the_parser_of_arguments_refuses_is_an_error_and_a_hint() {
             "there is no argument '--folds'",
             "--folds is an argument of `lazyglm tune` and of `lazyglm path`",
         ),
+        (
+            "train x --budget 3s",
+            "there is no argument '--budget'",
+            "--budget is an argument of `lazyglm tune`",
+        ),
+        (
+            "evaluate m x --threshold 0.3",
+            "there is no argument '--threshold'",
+            "--threshold is an argument of `lazyglm predict`",
+        ),
+        (
+            "certify m x --timings",
+            "there is no argument '--timings'",
+            "--timings is an argument of `lazyglm train`, `lazyglm tune`, `lazyglm path`, `lazyglm predict` and of `lazyglm evaluate`",
+        ),
         ("train x y", "unexpected argument 'y'", "`lazyglm train --help` describes the arguments"),
         (
             "train x --seed y",

@@ -180,7 +180,7 @@ const NEWTON_HEADS_WITH: &[Parameter] = &[
 pub static SOLVERS: &[Capabilities] = &[
     Capabilities {
         solver: Solver::Auto,
-        about: "newton, or sgd if rows on disk and their columns do not fit into memory; if no penalty is given, auto chooses one by held-out loss, or ftrl if its held-out loss is lower",
+        about: "newton; svrg, or sgd for a loss with kinks, if rows on disk and their columns do not fit into memory; if no penalty is given, auto chooses one by held-out loss, and takes ftrl if its held-out loss is lower",
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,
@@ -210,7 +210,7 @@ pub static SOLVERS: &[Capabilities] = &[
     },
     Capabilities {
         solver: Solver::Newton,
-        about: "proximal Newton method: the optimum to a tolerance, with a certificate; a loss with kinks needs a penalty, and rows in memory",
+        about: "proximal Newton method: the optimum to a tolerance, with a certificate; a loss with kinks (a slope that jumps) needs a penalty, and rows in memory",
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,

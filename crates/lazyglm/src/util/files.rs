@@ -95,7 +95,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 fn failed_at(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
-    move |e| Error::io(path, e, "nothing was written: check the folder, the disk and your rights")
+    move |e| Error::io(path, no_folder(e), "nothing was written: check the folder, the disk and your rights")
 }
 
 /// An unfinished file. On systems that support it, the file has no name until it is complete, so a killed run
@@ -288,6 +288,14 @@ fn sync_folder(target: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The error in words if the folder of a new file does not exist: the system's message would name a temporary file.
+fn no_folder(e: io::Error) -> io::Error {
+    match e.kind() {
+        io::ErrorKind::NotFound => io::Error::new(io::ErrorKind::NotFound, "its folder does not exist"),
+        _ => e,
+    }
+}
+
 /// Checks that a file can be written, before the work is done rather than after it.
 ///
 /// ```
@@ -304,7 +312,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
             "check that the folder '{}' is there and that you may write to it",
             folder(path).display()
         );
-        Error::io(path, e.kind().into(), hint)
+        Error::io(path, no_folder(e.kind().into()), hint)
     };
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),

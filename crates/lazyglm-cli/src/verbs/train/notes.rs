@@ -68,7 +68,7 @@ pub(super) fn comment(args: &Train, settings: &Settings, trained: &Trained, prob
         note(
             args.quiet,
             &format!(
-                "eta0 is held down by the row at {place}: if its values are much larger than others', scale the features"
+                "eta0 is held down by the row at {place}: if its values are much larger than those of other rows, scale the features"
             ),
         );
     }

@@ -321,7 +321,7 @@ fn cannot_read(path: &Path, e: io::Error) -> Error {
         io::ErrorKind::UnexpectedEof => "the compressed file is cut short: fetch or compress it again",
         io::ErrorKind::IsADirectory => "name a file in it",
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other => {
-            "the file is damaged or no text: fetch or write it again"
+            "the file is damaged, or it is not a text file: check that it is the right one"
         }
         _ => "check the file and the disk",
     };

@@ -202,7 +202,7 @@ pub const TABLE: &[Entry] = &[
     Entry {
         name: "csv",
         endings: &["csv", "tsv"],
-        shape: "a header that names the columns, then a row a line: cell,cell,cell",
+        shape: "a header that names the columns, then one row per line: cell,cell,cell",
         looks_like: csv::looks_like,
         open: csv::open,
     },

@@ -114,7 +114,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
     notes.extend(dirty.iter().map(|cells| cells.note(path)));
     if info.reading.idf().is_some() || !recipe.text_columns(true).is_empty() {
         notes.push(
-            "these are the values before idf=yes, which training multiplies in: its l1_max is another".into(),
+            "these are the values without the factors of idf=yes, which training applies: there, l1_max differs".into(),
         );
     }
     if with_offsets {

@@ -84,7 +84,7 @@ impl Room {
             _ => format!("{} at a time", heads.min(self.at_once * self.lanes)),
         };
         format!(
-            "{heads} {}, {how}: memory for rows {rows}, for learning {learning}, for what is learnt {most} if no weight is zero",
+            "{heads} {}, {how}: memory for rows {rows}, for training {learning}, for the model {most} if no weight is zero",
             kind.nouns()
         )
     }

@@ -48,7 +48,7 @@ pub const TABLE: &[Format] = &[
     Format {
         name: "svmlight",
         endings: &["svm", "svmlight", "libsvm"],
-        about: "names become indices from 1 on, listed in OUT.names",
+        about: "indices from 1 stand for names; OUT.names lists them",
     },
     Format {
         name: "vw",
@@ -56,7 +56,11 @@ pub const TABLE: &[Format] = &[
         about: "row weights and offsets are kept; names have no space, '|' or ':'",
     },
     Format { name: "jsonl", endings: &["jsonl", "ndjson", "json"], about: "the target has the key target" },
-    Format { name: "csv", endings: &["csv"], about: "a column a feature, 10,000 at most; reads IN twice" },
+    Format {
+        name: "csv",
+        endings: &["csv"],
+        about: "one column per feature, at most 10,000; reads IN twice",
+    },
     Format { name: "cache", endings: &["lazyglm-cache"], about: "what train reads instead of IN" },
 ];
 
