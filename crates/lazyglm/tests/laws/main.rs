@@ -42,6 +42,7 @@ mod newton_curvature;
 mod newton_hard;
 mod objective;
 mod offsets;
+mod offsets_on_disk;
 mod out_of_core;
 mod out_of_core_choice;
 mod paper;

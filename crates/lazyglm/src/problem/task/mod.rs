@@ -29,6 +29,7 @@ use crate::problem::loss::{self, Loss};
 use crate::problem::settings::Precision;
 use crate::util::error::Result;
 use head_kind::head_kind;
+pub(crate) use offsets::check_offsets;
 use offsets::shifted;
 pub(crate) use row_weights::no_weight;
 use row_weights::{normalised, weighed, with_mean_one};
