@@ -327,7 +327,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         places = np.searchsorted(classes, self.classes_)
         coef[places], intercept[places] = weights, biases
         first = learners[0]
-        self._learners = self._new_learners(coef, intercept, first.single, t=first.t, epochs=first.epochs)
+        self._learners = self._new_learners(coef, intercept, first.made_with[3], t=first.t, epochs=first.epochs)
         self._looked, self._zeroed, self.classes_ = Seen(), None, classes
 
     def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 _Net: TypeAlias = tuple[float, float]
 _Split: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+_MadeWith: TypeAlias = tuple[float, float, str, bool, bool, int]
 _Head: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], float]
 
 class _PathModel(TypedDict):
@@ -57,22 +58,16 @@ class Learner:
     def __new__(
         cls,
         weights: NDArray[np.float64],
-        bias: float,
-        *,
+        intercept: float,
         t: int,
         epochs: int,
-        l1: float,
-        l2: float,
-        method: str,
-        single: bool,
-        intercept: bool,
-        average: int,
+        made_with: _MadeWith,
     ) -> Learner: ...
     @staticmethod
-    def restored(state: Any) -> Learner: ...
+    def restored(state: bytes) -> Learner: ...
     def weights(self) -> NDArray[np.float64]: ...
     def now(self) -> tuple[NDArray[np.float64], float]: ...
-    def __reduce__(self) -> tuple[Any, tuple[Any]]: ...
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
     @property
     def bias(self) -> float: ...
     @property
@@ -80,9 +75,7 @@ class Learner:
     @property
     def epochs(self) -> int: ...
     @property
-    def single(self) -> bool: ...
-    @property
-    def made_with(self) -> tuple[float, float, str, bool, bool, int]: ...
+    def made_with(self) -> _MadeWith: ...
 
 @final
 class Task:
@@ -94,7 +87,7 @@ class Task:
         offsets: NDArray[np.float64] | None,
         loss: str,
         heads: int,
-        kind_name: str,
+        kind: str,
         labels: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
         reading: str | None,
     ) -> Task: ...

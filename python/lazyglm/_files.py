@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: Weights of a file of features by number are put into an array of this many at most.
 MOST = 1 << 28
 
+#: Settings of a run that no model file has.
+NOT_KEPT = {"tolerance": 0.0, "threads": 1} | dict.fromkeys(("eta0", "plateau", "factors", "bounds", "start"))
+
 
 class ModelFile:
     """Model files and data files, for both estimators."""
@@ -149,19 +152,21 @@ class ModelFile:
             "reading": reading["reading"] if reading else None,
             "tf_idf": None if self._tf_idf is None else (self._tf_idf[0], self._tf_idf[1].tolist()),
             "training": {
-                "l1": float(l1),
-                "l2": float(l2),
-                "alpha": float(self.alpha),
-                "method": self.method,
+                "settings": {
+                    "l1": float(l1),
+                    "l2": float(l2),
+                    "method": self.method,
+                    "shuffle": bool(self.shuffle),
+                    **{name: trained[name] for name in ("seed", "schedule", "solver")},
+                    "single": self.coef_.dtype == np.float32,
+                    "intercept": bool(self.fit_intercept),
+                    "epochs": int(self.max_iter),
+                    **NOT_KEPT,
+                },
+                **{name: trained[name] for name in ("rows", "weighted", "offsets")},
+                **{name: float(getattr(self, name)) for name in ("alpha", "eta0", "power_t")},
                 "learning_rate": self.learning_rate,
-                "eta0": float(self.eta0),
-                "power_t": float(self.power_t),
-                "shuffle": bool(self.shuffle),
-                **trained,
-                "single": self.coef_.dtype == np.float32,
-                "intercept": bool(self.fit_intercept),
                 "average": int(self.average),
-                "max_iter": int(self.max_iter),
                 "n_iter": int(getattr(self, "n_iter_", 0)),
                 "losses": [] if _params.finds_optimum(trained["solver"]) else [float(loss) for loss in getattr(self, "_losses", [[]])[0]],
             },
@@ -251,9 +256,11 @@ def load(path: Any) -> SGDClassifier | SGDRegressor:
     name, _, keys = found["loss"].partition(":")
     loss = next(ours for ours, theirs in LOSSES.items() if theirs.partition(":")[0] == name)
     value = float(keys.partition("=")[2]) if keys else None
-    options = {"loss": loss, "method": "sgd" if found["sgd"] else "fobos", "max_iter": found["max_iter"]}
-    options |= {"average": found["average"] or False}
-    options |= _penalty(found["l1"], found["l2"]) | {"fit_intercept": found["fit_intercept"]}
+    training = found["training"]
+    skipped, report = training.get("average"), training["report"]
+    options = {"loss": loss, "method": training["method"], "max_iter": training["epochs"]}
+    options |= {"average": False if skipped is None else skipped + 1}
+    options |= _penalty(training["l1"], training["l2"]) | {"fit_intercept": training["bias"]}
     options |= {} if value is None else {{"quantile": "quantile", "tweedie": "power"}.get(loss, "epsilon"): value}
     model: Any = SGDRegressor(**options) if found["classes"] is None else SGDClassifier(**options)
 
@@ -266,9 +273,9 @@ def load(path: Any) -> SGDClassifier | SGDRegressor:
     model._limits, model._file_bytes = found["limits"], found["bytes"]
     if found["thresholds"] is not None:
         model._thresholds = np.array(found["thresholds"])
-    model._trained = {"offsets": found["offsets"]}
-    model.n_features_in_, model.n_iter_ = columns, found["n_iter"]
-    model.t_ = 1.0 + found["n_iter"] * found["rows"]
+    model._trained = {"offsets": training.get("offsets", False)}
+    model.n_features_in_, model.n_iter_ = columns, report["epochs"]
+    model.t_ = 1.0 + report["epochs"] * report["rows"]
     target = _target_in(found["reading"])
     model._reading = {"reading": found["reading"], "base": found["index_base"], "names": names, "target": target, "columns": None}
     if names is not None:

@@ -76,7 +76,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
 
     def _read_coef(self, learners: list[Learner] | None = None) -> Any:
         learners = learners or self._learners
-        dtype = np.float32 if learners[0].single else np.float64
+        dtype = np.float32 if learners[0].made_with[3] else np.float64
         rows = [learner.weights() for learner in learners]
         for weights, zeros in zip(rows, self._zeroed or [], strict=False):
             weights[zeros] = 0.0
@@ -197,7 +197,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
                 coef = np.stack([learner.weights() for learner in learners]) * factors
                 steps, epochs = learners[0].t, learners[0].epochs
                 intercept = self._read_intercept()
-                self._learners = self._new_learners(coef, intercept, learners[0].single, t=steps, epochs=epochs)
+                self._learners = self._new_learners(coef, intercept, learners[0].made_with[3], t=steps, epochs=epochs)
 
     def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
         raise NotImplementedError
@@ -214,22 +214,15 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         return LOSSES[self.loss].format(**{key: float(value) for key, value in keys.items()})
 
     def _new_learners(self, coef: Any, intercept: Any, single: bool, *, t: int = 0, epochs: int = 0) -> list[Learner]:
-        l1, l2 = self._net()
+        made_with = self._made_with(single)
         return [
-            Learner(
-                np.ascontiguousarray(weights, dtype=np.float64),
-                float(bias),
-                t=t,
-                epochs=epochs,
-                l1=l1,
-                l2=l2,
-                method=self.method,
-                single=single,
-                intercept=bool(self.fit_intercept),
-                average=int(self.average),
-            )
+            Learner(np.ascontiguousarray(weights, dtype=np.float64), float(bias), t, epochs, made_with)
             for weights, bias in zip(coef, intercept, strict=True)
         ]
+
+    def _made_with(self, single: bool) -> tuple[float, float, str, bool, bool, int]:
+        """What learners are made with: l1, l2, method, single precision, intercept, average."""
+        return (*self._net(), self.method, single, bool(self.fit_intercept), int(self.average))
 
     def _start(self, models: int, columns: int, coef_init: Any, intercept_init: Any) -> tuple[Any, Any]:
         """The weights to start from, one row a model, and the intercepts."""
@@ -252,17 +245,17 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         """The learners as they are; new ones if parameters or ``coef_`` have been changed from outside."""
         learners, seen = self._learners_of_coef(), self._looked
         first = learners[0]
-        made_with = (*self._net(), self.method, first.single, bool(self.fit_intercept), int(self.average))
+        single = first.made_with[3]
         coef, intercept = seen.coef, seen.intercept
         same = coef is None or np.array_equal(self._shaped(by_model(coef)), self._read_coef(learners))
         same = same and (intercept is None or np.array_equal(intercept, self._read_intercept(learners)))
-        if same and first.made_with == made_with:
+        if same and first.made_with == self._made_with(single):
             return learners
         if same:  # where there are means, learning goes on from the weights themselves
             start, biases = zip(*(learner.now() for learner in learners), strict=True)
         else:
             start, biases = tuple(by_model(self.coef_).reshape(len(learners), -1)), tuple(np.ravel(self.intercept_))
-        return self._new_learners(start, biases, first.single, t=first.t, epochs=first.epochs)
+        return self._new_learners(start, biases, single, t=first.t, epochs=first.epochs)
 
     def _learners_of_coef(self) -> list[Learner]:
         """The learners; of a model that was loaded or put together by hand: new ones."""

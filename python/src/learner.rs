@@ -1,56 +1,41 @@
 //! A model that Python keeps between calls of `learn`, and pickles.
 
 use crate::errors::raised;
-use crate::frame::{Kept, Restored, kept, restored};
-use lazyglm::optim::resumable::{Manner, ModelState, Resumable};
+use crate::json::{Json, plain};
+use crate::task::precision;
+use lazyglm::optim::resumable::{Manner, Resumable};
 use lazyglm::{ElasticNet, Method, Precision};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 /// A model being learnt.
 #[pyclass(module = "lazyglm._core")]
 pub struct Learner(pub Resumable);
 
-/// The method of this name.
-fn method(name: &str) -> PyResult<Method> {
-    match name {
-        "fobos" => Ok(Method::Fobos),
-        "sgd" => Ok(Method::Sgd),
-        other => Err(PyValueError::new_err(format!("there is no method '{other}'; give fobos or sgd"))),
-    }
-}
-
-fn precision(single: bool) -> Precision {
-    if single { Precision::F32 } else { Precision::F64 }
-}
+/// What a learner is made with: l1, l2, method, single precision, intercept, average.
+type MadeWith<M> = (f64, f64, M, bool, bool, u64);
 
 #[pymethods]
 impl Learner {
-    /// Starts from these weights.
+    /// Starts from these weights, at row `t` and after some epochs.
     #[new]
-    #[pyo3(signature = (weights, bias, *, t, epochs, l1, l2, method, single, intercept, average))]
-    #[expect(clippy::too_many_arguments, reason = "called from one place, by name")]
     fn new(
         weights: PyReadonlyArray1<f64>,
-        bias: f64,
+        intercept: f64,
         t: u64,
         epochs: u64,
-        l1: f64,
-        l2: f64,
-        method: &str,
-        single: bool,
-        intercept: bool,
-        average: u64,
+        made_with: MadeWith<Json<Method>>,
     ) -> PyResult<Learner> {
+        let (l1, l2, Json(method), single, bias, average) = made_with;
         let penalty = ElasticNet::new(l1, l2).map_err(raised)?;
-        let (method, precision) = (self::method(method)?, precision(single));
         let weights = weights.as_slice()?.to_vec();
-        if !(weights.iter().all(|w| w.is_finite()) && bias.is_finite()) {
+        if !(weights.iter().all(|w| w.is_finite()) && intercept.is_finite()) {
             return Err(PyValueError::new_err("coef_init and intercept_init must be finite"));
         }
-        let manner = Manner { penalty, method, precision, bias: intercept, average };
-        let mut model = Resumable::new(manner, weights, bias, t).map_err(raised)?;
+        let manner = Manner { penalty, method, precision: precision(single), bias, average };
+        let mut model = Resumable::new(manner, weights, intercept, t).map_err(raised)?;
         model.epochs = epochs;
         Ok(Learner(model))
     }
@@ -83,39 +68,21 @@ impl Learner {
         self.0.epochs
     }
 
-    /// Whether weights are kept in four bytes, or would be without a mean.
+    /// What it was made with: l1, l2, method, single precision, intercept, average.
     #[getter]
-    fn single(&self) -> bool {
-        self.0.manner.precision == Precision::F32
+    fn made_with<'py>(&self, py: Python<'py>) -> PyResult<MadeWith<Bound<'py, PyAny>>> {
+        let Manner { penalty, method, precision, bias, average } = self.0.manner;
+        Ok((penalty.l1, penalty.l2, plain(py, &method)?, precision == Precision::F32, bias, average))
     }
 
-    /// What it was made with: l1, l2, method, single, intercept, average.
-    #[getter]
-    fn made_with(&self) -> (f64, f64, &'static str, bool, bool, u64) {
-        let Manner { penalty, method, bias, average, .. } = self.0.manner;
-        let method = if method == Method::Sgd { "sgd" } else { "fobos" };
-        (penalty.l1, penalty.l2, method, self.single(), bias, average)
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Learner>) -> PyResult<(Bound<'py, PyAny>, (Kept<'py>,))> {
-        let learner = slf.borrow();
-        let (l1, l2, method, single, intercept, average) = learner.made_with();
-        let ModelState { weights, bias, bias_sum, t, epochs } = learner.0.state();
-        let (folded, mean) = kept(weights, slf.py());
-        let made = (l1, l2, method == "sgd");
-        let state = (made, (single, intercept), (average, bias_sum), (bias, t, epochs), folded, mean);
-        Ok((slf.get_type().getattr("restored")?, (state,)))
+    fn __reduce__<'py>(slf: &Bound<'py, Learner>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let state = slf.borrow().0.to_bytes().map_err(raised)?;
+        Ok((slf.get_type().getattr("restored")?, (PyBytes::new(slf.py(), &state),)))
     }
 
     /// A learner that goes on where another one was when it was pickled.
     #[staticmethod]
-    fn restored(state: Restored) -> PyResult<Learner> {
-        let ((l1, l2, sgd), (single, intercept), (average, bias_sum), (bias, t, epochs), folded, mean) =
-            state;
-        let penalty = ElasticNet::new(l1, l2).map_err(raised)?;
-        let method = if sgd { Method::Sgd } else { Method::Fobos };
-        let manner = Manner { penalty, method, precision: precision(single), bias: intercept, average };
-        let state = ModelState { weights: restored(folded, mean)?, bias, bias_sum, t, epochs };
-        Resumable::from_state(manner, state).map(Learner).map_err(raised)
+    fn restored(state: &[u8]) -> PyResult<Learner> {
+        Resumable::from_bytes(state).map(Learner).map_err(raised)
     }
 }

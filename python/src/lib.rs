@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod errors;
-mod frame;
+mod json;
 mod learn;
 mod learner;
 mod matrix;

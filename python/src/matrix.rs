@@ -9,16 +9,14 @@
 //! Everything is checked in the call that uses it. Another thread of Python may write to the arrays while the call lasts, for
 //! it does not hold the interpreter's lock: so ids are looked at again where they are used, and [`Changed`] says what came of it.
 
+pub use lazyglm::data::rows::Changed;
 use lazyglm::data::rows::csr::{CheckedCsr, Csr, Ids, not_finite};
 use lazyglm::problem::lent::{Lent, LentRows};
-use lazyglm::problem::source::{See, Source};
 use lazyglm::{Error, Place, Result, RowsRef, Value, ValuesRef};
 use numpy::ndarray::ArrayView2;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The arrays of a matrix, kept from being written to (by Rust) for as long as they are lent.
 pub enum MatrixArrays<'py> {
@@ -57,39 +55,6 @@ pub enum Slices<'a> {
     Dense32(ArrayView2<'a, f32>),
     /// Dense, double precision.
     Dense64(ArrayView2<'a, f64>),
-}
-
-/// Whether the arrays of a matrix were seen to have changed since they were checked.
-#[derive(Default)]
-pub struct Changed(AtomicBool);
-
-impl Changed {
-    /// Does something with the matrix. What panics, since a number that was checked is another one a moment later, is an error.
-    pub fn guard<T, E: From<Error>>(
-        &self,
-        work: impl FnOnce() -> std::result::Result<T, E>,
-    ) -> std::result::Result<T, E> {
-        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-            self.check()?;
-            let said = panic.downcast_ref::<String>().map(String::as_str);
-            let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no reason was given");
-            let what = format!("learning broke off ({said})");
-            let hint =
-                "do not write to X or y in another thread during the call; if nothing does, report this";
-            Err(refused(&what, hint).into())
-        })
-    }
-
-    /// An error if they have.
-    pub fn check(&self) -> Result<()> {
-        match self.0.load(Ordering::Relaxed) {
-            false => Ok(()),
-            true => Err(refused(
-                "its indices changed while it was read",
-                "do not write to X in another thread during the call, or pass a copy",
-            )),
-        }
-    }
 }
 
 /// A matrix whose every index has been checked.
@@ -147,23 +112,17 @@ impl<'a> Slices<'a> {
     /// Checks every index and every value.
     pub fn checked(self, changed: &'a Changed) -> Result<Matrix<'a>> {
         let matrix = match self {
-            Slices::Csr(csr) => {
-                match csr.checked(&changed.0).map_err(|error| not_finite_in(&csr).unwrap_or(error))? {
-                    CheckedCsr::Sorted(rows) => Matrix::Sorted(rows),
-                    CheckedCsr::Loose(csr) => Matrix::Loose(csr, changed),
-                }
-            }
-            Slices::Dense32(dense) => {
-                finite(dense.iter().all(|x| x.is_finite()))?;
-                Matrix::Dense32(dense)
-            }
-            Slices::Dense64(dense) => {
-                finite(dense.iter().all(|x| x.is_finite()))?;
-                Matrix::Dense64(dense)
-            }
+            Slices::Csr(csr) => match csr.checked(&changed.0)? {
+                CheckedCsr::Sorted(rows) => Matrix::Sorted(rows),
+                CheckedCsr::Loose(csr) => Matrix::Loose(csr, changed),
+            },
+            Slices::Dense32(dense) if dense.iter().all(|x| x.is_finite()) => Matrix::Dense32(dense),
+            Slices::Dense64(dense) if dense.iter().all(|x| x.is_finite()) => Matrix::Dense64(dense),
+            Slices::Dense32(_) | Slices::Dense64(_) => return Err(not_finite()),
         };
         if matrix.rows() > u32::MAX as usize || matrix.columns() > 1 << 32 {
-            return Err(refused("there are more than 2³² rows or columns", "split the matrix"));
+            let what = "there are more than 2³² rows or columns";
+            return Err(Error::data(Place::file("X"), what, "split the matrix"));
         }
         Ok(matrix)
     }
@@ -190,40 +149,26 @@ impl Matrix<'_> {
         }
     }
 
-    /// Lends the matrix as rows that a solver can learn.
-    pub fn lend<T>(&self, work: impl FnOnce(LentRows) -> T) -> T {
+    /// Lends the matrix as rows that a solver can learn, with targets of zero.
+    pub fn lend<T>(&self, changed: &Changed, work: impl FnOnce(Lent) -> T) -> T {
+        let (targets, check) = (vec![0.0; self.rows()], &|| changed.check());
+        let lent = |rows| {
+            let (columns, targets) = (self.columns(), &targets[..]);
+            work(Lent { rows, columns, targets, weights: None, offsets: None, subset: None, check })
+        };
         match *self {
-            Matrix::Sorted(rows) => work(LentRows::Sorted(rows)),
-            Matrix::Loose(csr, changed) => match csr.values {
-                ValuesRef::F32(values) => work(LentRows::F32(&|row, pairs| {
+            Matrix::Sorted(rows) => lent(LentRows::Sorted(rows)),
+            Matrix::Loose(csr, _) => match csr.values {
+                ValuesRef::F32(values) => lent(LentRows::F32(&|row, pairs| {
                     csr.gather(values, row, &changed.0, pairs, |x| x as f32);
                 })),
                 ValuesRef::F64(values) => {
-                    work(LentRows::F64(&|row, pairs| csr.gather(values, row, &changed.0, pairs, |x| x)))
+                    lent(LentRows::F64(&|row, pairs| csr.gather(values, row, &changed.0, pairs, |x| x)))
                 }
             },
-            Matrix::Dense32(dense) => work(LentRows::F32(&|row, pairs| without_zeros(dense, row, pairs))),
-            Matrix::Dense64(dense) => work(LentRows::F64(&|row, pairs| without_zeros(dense, row, pairs))),
+            Matrix::Dense32(dense) => lent(LentRows::F32(&|row, pairs| without_zeros(dense, row, pairs))),
+            Matrix::Dense64(dense) => lent(LentRows::F64(&|row, pairs| without_zeros(dense, row, pairs))),
         }
-    }
-
-    /// Refuses targets or weights that are not one per row, and weights that are negative.
-    pub fn check_lengths(&self, targets: &[f64], weights: Option<&[f64]>) -> Result<()> {
-        self.lend(|rows| {
-            let check = &|| Ok(());
-            Lent { rows, columns: 0, targets, weights, offsets: None, subset: None, check }
-                .check_lengths(self.rows())
-        })
-    }
-
-    /// Calls `see` with batches of all rows, in order.
-    pub fn for_each_batch(&self, changed: &Changed, see: &mut See) -> Result<()> {
-        self.lend(|rows| {
-            let targets = vec![0.0; self.rows()];
-            let (columns, check) = (self.columns(), &|| changed.check());
-            Lent { rows, columns, targets: &targets, weights: None, offsets: None, subset: None, check }
-                .pass(see)
-        })
     }
 
     /// Calls `see(column, value)` for what is stored in a row, in the order in which it is stored.
@@ -242,32 +187,6 @@ impl Matrix<'_> {
             Matrix::Dense64(dense) => dense.row(row).iter().enumerate().for_each(|(j, &x)| see(j, x)),
         }
     }
-}
-
-fn finite(all: bool) -> Result<()> {
-    if all { Ok(()) } else { Err(not_finite()) }
-}
-
-/// The error for the first value of a sparse matrix that is NaN or infinite, if there is one. Rows and columns count from 0, as Python's.
-fn not_finite_in(csr: &Csr) -> Option<Error> {
-    let first = |values: &mut dyn Iterator<Item = f64>| values.enumerate().find(|(_, x)| !x.is_finite());
-    let end = *csr.offsets.last()?; // scipy may keep room behind the last value
-    let (k, x) = match csr.values {
-        ValuesRef::F32(values) => first(&mut values.iter().take(end).map(|&x| f64::from(x))),
-        ValuesRef::F64(values) => first(&mut values.iter().take(end).copied()),
-    }?;
-    let what = if x.is_nan() { "NaN" } else { "infinity" };
-    let row = csr.offsets.partition_point(|&end| end <= k).saturating_sub(1);
-    let column = match csr.ids {
-        Ids::U32(ids) => i64::from(*ids.get(k)?),
-        Ids::I64(ids) => *ids.get(k)?,
-    };
-    let what = format!("the value in row {row}, column {column} is {what}");
-    Some(refused(&what, "replace it with a finite number (rows and columns count from 0)"))
-}
-
-fn refused(what: &str, hint: &str) -> Error {
-    Error::data(Place::file("X"), what, hint)
 }
 
 fn without_zeros<V: Value>(dense: ArrayView2<V>, row: usize, pairs: &mut Vec<(u32, V)>) {

@@ -1,29 +1,17 @@
 //! Model files: what was learnt in Python serves in the program, and back.
 
 use crate::errors::{raised, warnings};
+use crate::json::{Json, plain, text};
 use crate::matrix::{Changed, MatrixArrays};
-use crate::task::copied;
-use lazyglm::data::format::{Column, ColumnKind, Csv, DirtyCells, FormatSpec, ReadOptions};
+use crate::task::Asked;
+use lazyglm::data::scaling::CountScaling;
 use lazyglm::model::coefficients::Coefficients;
 use lazyglm::optim::scikit_learn_rate::Rate;
-use lazyglm::problem::heads::Heads;
-use lazyglm::{
-    ElasticNet, Error, HeadKind, Method, Model, Order, Place, Precision, ReadConfig, Report, Result, Scorer,
-    Training, UpdateName, data::dataset, loss,
-};
+use lazyglm::{Epoch, Error, HeadKind, Loss, Model, ReadConfig, Report, Result, Training, loss};
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
-
-/// How several heads belong together, by name.
-const KINDS: [(&str, HeadKind); 3] =
-    [("ovr", HeadKind::Ovr), ("softmax", HeadKind::Softmax), ("labels", HeadKind::Labels)];
-
-/// The kind of heads of this name.
-pub fn kind(name: &str) -> HeadKind {
-    KINDS.iter().find(|(known, _)| *known == name).map_or(HeadKind::Ovr, |(_, kind)| *kind)
-}
 
 /// How data were read, from the text that Python keeps.
 pub fn read_config(text: &str) -> Result<ReadConfig> {
@@ -39,7 +27,7 @@ pub struct Linear<'py> {
     intercept: Vec<f64>,
     loss: String,
     classes: Option<Vec<String>>,
-    kind: String, // ovr, softmax or labels
+    kind: Json<HeadKind>,
     names: Option<Vec<String>>,
     index_base: u32,
     reading: Option<String>,
@@ -47,30 +35,21 @@ pub struct Linear<'py> {
     training: Trained,
 }
 
-/// How it was trained.
+/// How it was trained. Without a schedule in the settings, it is that of the learning rate.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Trained {
-    l1: f64,
-    l2: f64,
+    settings: Asked,
     alpha: f64,
-    method: String,
     learning_rate: String,
     eta0: f64,
     power_t: f64,
-    shuffle: bool,
-    seed: u64,
-    single: bool,
-    intercept: bool,
     weighted: bool,
     offsets: bool,
     average: u64,
-    max_iter: u64,
     n_iter: u64,
     rows: usize,
     losses: Vec<f64>,
-    schedule: Option<String>, // if it is not that of the learning rate
-    solver: String,
 }
 
 /// Writes a model file.
@@ -113,13 +92,9 @@ pub fn score_rows<'py>(
     let model = model.model().map_err(raised)?;
     let scores = py.detach(|| {
         changed.guard(|| {
-            let rows = copied(&slices.checked(&changed)?, &changed, model.counting.index_base)?;
-            let (mut scorer, mut scores, mut of_row) = (Scorer::new(&model), Vec::new(), Vec::new());
-            for row in 0..rows.len() {
-                scorer.scores(rows.borrow(), row, &mut of_row);
-                scores.extend_from_slice(&of_row);
-            }
-            Ok(scores)
+            let matrix = slices.checked(&changed)?;
+            let rows = matrix.lend(&changed, |rows| rows.to_rows(model.counting.index_base))?;
+            Ok(model.score_rows(rows.borrow()))
         })
     });
     Ok(PyArray1::from_vec(py, scores.map_err(raised)?))
@@ -133,33 +108,8 @@ pub fn score_file<'py>(
     model: Scored,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Vec<String>)> {
     let model = model.model().map_err(raised)?;
-    let mut dirty = Vec::new();
-    let scores = py.detach(|| {
-        let (mut scorer, mut scores) = (Scorer::new(&model), Vec::new());
-        let mut of_row = Vec::new();
-        dataset::for_each_block(&path, &ReadOptions::default(), Some(&model.reading), |block| {
-            scorer.set_block(block)?;
-            DirtyCells::join(&mut dirty, &block.dirty);
-            for row in 0..block.rows.len() {
-                scorer.scores(block.rows.borrow(), row, &mut of_row);
-                let offset = block.offset(row);
-                if !offset.is_finite() {
-                    let place = Place::file(&path).line(block.lines.of(row));
-                    return Err(Error::data(
-                        place,
-                        "the row has no finite offset",
-                        "give it one; 0 changes no score",
-                    ));
-                }
-                of_row.iter_mut().for_each(|score| *score += offset);
-                scores.extend_from_slice(&of_row);
-            }
-            Ok(())
-        })?;
-        Ok(scores)
-    });
-    let notes: Vec<String> = dirty.iter().map(|cells| cells.note(&path)).collect();
-    Ok((PyArray1::from_vec(py, scores.map_err(raised)?), warnings(&notes)))
+    let (scores, notes) = py.detach(|| model.score_file(&path)).map_err(raised)?;
+    Ok((PyArray1::from_vec(py, scores), warnings(&notes)))
 }
 
 /// Reads a model file: weights, and how they were trained.
@@ -173,8 +123,7 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
     read.set_item("intercept", heads.map_or_else(|| vec![model.bias], |heads| heads.biases.clone()))?;
     read.set_item("ends", heads.map(|heads| heads.ends.clone()))?;
     read.set_item("ids", heads.map(|heads| PyArray1::from_slice(py, &heads.ids)))?;
-    let name = |heads: &Heads| KINDS.iter().find(|(_, kind)| *kind == heads.kind).map(|(name, _)| *name);
-    read.set_item("kind", heads.and_then(name))?;
+    read.set_item("kind", plain(py, &heads.map(|heads| heads.kind))?)?;
     read.set_item("loss", model.loss.spec())?;
     let classes = model.classes.as_ref().map(|classes| classes.to_vec());
     read.set_item("classes", classes.or_else(|| heads.map(|heads| heads.names.clone())))?;
@@ -188,19 +137,8 @@ pub fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
 
     read.set_item("index_base", model.counting.index_base)?;
     read.set_item("columns", model.counting.count)?;
-    let reading = serde_json::to_string(&model.reading);
-    read.set_item("reading", reading.map_err(|e| raised(Error::call(e.to_string(), "report this")))?)?;
-    let training = &model.training;
-    read.set_item("offsets", training.offsets)?;
-    read.set_item("l1", training.l1)?;
-    read.set_item("l2", training.l2)?;
-    read.set_item("sgd", training.method == Method::Sgd)?;
-    read.set_item("average", training.average.map_or(0, |from| from + 1))?;
-    read.set_item("single", training.precision == Precision::F32)?;
-    read.set_item("fit_intercept", training.bias)?;
-    read.set_item("max_iter", training.epochs)?;
-    read.set_item("n_iter", training.report.epochs)?;
-    read.set_item("rows", training.report.rows)?;
+    read.set_item("reading", text(&model.reading)?)?;
+    read.set_item("training", plain(py, &model.training)?)?;
     Ok(read)
 }
 
@@ -209,16 +147,16 @@ impl Linear<'_> {
         let coef = self.coef.as_slice().map_err(|_| Error::call("coef_ is no plain array", "densify it"))?;
         let columns = self.coef.shape()[1];
         let loss = loss::parse(&self.loss)?;
-        let training = self.training.training(&*loss, coef, columns)?;
+        let training = self.training.training(&*loss)?;
         let coefficients = Coefficients {
             weights: coef,
             columns,
             biases: &self.intercept,
             classes: self.classes.clone(),
-            kind: kind(&self.kind),
+            kind: self.kind.0,
             names: self.names.as_deref(),
             index_base: self.index_base,
-            tf_idf: self.tf_idf.as_ref().map(|(log, idf)| (*log, &idf[..])),
+            tf_idf: self.tf_idf.as_ref().map(|(log, idf)| CountScaling { log: *log, idf }),
         };
         coefficients.model(loss, self.reading()?, training)
     }
@@ -228,55 +166,32 @@ impl Linear<'_> {
         if let Some(text) = &self.reading {
             return read_config(text);
         }
-        let column = |name: &String| Column::new(name.as_str(), ColumnKind::Number);
-        let table = |names: &Vec<String>| Csv { delimiter: ',', columns: names.iter().map(column).collect() };
-        let recipe = self.names.as_ref().map(|names| FormatSpec::Csv(table(names)));
-        Ok(ReadConfig { recipe: recipe.unwrap_or_default(), ..ReadConfig::default() })
+        Ok(self.names.as_ref().map_or_else(ReadConfig::default, |names| ReadConfig::table(names)))
     }
 }
 
 impl Trained {
-    fn training(&self, loss: &dyn lazyglm::Loss, coef: &[f64], features: usize) -> Result<Training> {
-        let penalty = ElasticNet::new(self.l1, self.l2)?;
-        let Trained { eta0, alpha, power_t, .. } = *self;
+    fn training(&self, loss: &dyn Loss) -> Result<Training> {
+        let Trained { eta0, alpha, power_t, weighted, offsets, .. } = *self;
         let rate = Rate { name: &self.learning_rate, eta0, alpha, power_t };
-        let history = |loss: &f64| lazyglm::Epoch {
-            running_loss: Some(*loss).filter(|loss| loss.is_finite()),
+        let mut settings = self.settings.settings()?;
+        settings.average = self.average.checked_sub(1);
+        if self.settings.schedule.is_none() {
+            settings.schedule = rate.spec(loss)?;
+        }
+        let history = |&loss: &f64| Epoch {
+            running_loss: Some(loss).filter(|loss| loss.is_finite()),
             validation_loss: None,
         };
-        Ok(Training {
-            l1: penalty.l1,
-            l2: penalty.l2,
-            method: if self.method == "sgd" { Method::Sgd } else { Method::Fobos },
-            update: UpdateName::Lazy,
-            schedule: match &self.schedule {
-                Some(schedule) => schedule.clone(),
-                None => rate.spec(loss)?.text().to_string(),
-            },
-            order: if self.shuffle { Order::Shuffled } else { Order::Sequential },
-            seed: self.seed,
-            precision: if self.single { Precision::F32 } else { Precision::F64 },
-            bias: self.intercept,
-            weighted: self.weighted,
-            offsets: self.offsets,
-            epochs: self.max_iter,
-            early_stop: None,
-            table_budget: 1 << 17,
-            average: self.average.checked_sub(1),
-            report: Report {
-                // The rows are not at hand any more: what only they can tell stays unmeasured.
-                l1: penalty.l1,
-                l2: penalty.l2,
-                penalty: penalty.value(coef),
-                nonzeros: coef.iter().filter(|w| **w != 0.0).count(),
-                features,
-                rows: self.rows,
-                epochs: self.n_iter,
-                eta0: rate.schedule(loss)?.eta(0),
-                solver: self.solver.parse()?,
-                history: self.losses.iter().map(history).collect(),
-                ..Report::default()
-            },
-        })
+        let report = Report {
+            // The rows are not at hand any more: what only they can tell stays unmeasured.
+            rows: self.rows,
+            epochs: self.n_iter,
+            eta0: rate.schedule(loss)?.eta(0),
+            solver: settings.solver,
+            history: self.losses.iter().map(history).collect(),
+            ..Report::default()
+        };
+        Ok(Training::new(&settings, weighted, offsets, report))
     }
 }

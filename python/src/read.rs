@@ -1,16 +1,16 @@
 //! A file of any format that the library reads, as arrays.
 
 use crate::errors::{raised, warnings};
+use crate::json::text;
 use crate::model::read_config;
 use lazyglm::data::feature_ids::FeatureIds;
-use lazyglm::data::format::{FormatSpec, Missing, ReadOptions, Text};
-use lazyglm::{Dataset, Declared, Error, Features, Labels, Load, Parameter, Result, Rows, ValuesRef};
+use lazyglm::data::format::{Missing, ReadOptions};
+use lazyglm::{Dataset, Declared, Error, Labels, Load, Parameter, Result, ValuesRef};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What is said of a file.
 #[derive(FromPyObject)]
@@ -29,21 +29,11 @@ pub struct Said {
     like: Option<(String, Vec<String>)>, // the reading and the feature names of other data, to read these alike
 }
 
-impl Said {
-    fn missing(&self) -> Result<Option<Missing>> {
-        let parse = |name: &String| {
-            let names = Missing::ALL.map(|(name, _)| name).join(", ");
-            Missing::parse(name).ok_or_else(|| Error::parameter(Parameter::Missing, name, names))
-        };
-        self.missing.as_ref().map(parse).transpose()
-    }
-}
-
 /// Reads a file: `indptr`, `indices`, `data`, `columns`, `labels`, `weights`, `names`, `base`, `reading` and `warnings`.
 #[pyfunction]
 pub fn read_file<'py>(py: Python<'py>, path: PathBuf, said: Said) -> PyResult<Bound<'py, PyDict>> {
     let asked = ReadOptions {
-        missing: said.missing().map_err(raised)?,
+        missing: said.missing.as_deref().map(Missing::parse).transpose().map_err(raised)?,
         format: said.format,
         target: said.target,
         drop: said.drop,
@@ -56,10 +46,10 @@ pub fn read_file<'py>(py: Python<'py>, path: PathBuf, said: Said) -> PyResult<Bo
     let declared = Declared { base: said.index_base, count: said.n_features };
     let load = Load { asked, declared, ..Load::default() };
     let read = || match &said.like {
-        Some((reading, names)) => Dataset::read_like(&path, &known(reading, names)?),
+        Some((reading, names)) => Dataset::read_by_names(&path, &read_config(reading)?, names),
         None => Dataset::load(&path, &load).map(|(data, _)| data),
     };
-    let data = py.detach(|| read().and_then(plain)).map_err(raised)?;
+    let data = py.detach(|| read().and_then(fits_arrays)).map_err(raised)?;
     let (rows, features) = (data.rows.borrow(), &data.features);
     let read = PyDict::new(py);
     read.set_item("indptr", PyArray1::from_iter(py, rows.offsets().iter().map(|&end| end as i64)))?;
@@ -82,36 +72,14 @@ pub fn read_file<'py>(py: Python<'py>, path: PathBuf, said: Said) -> PyResult<Bo
     };
     read.set_item("names", names)?;
     read.set_item("base", features.base)?;
-    let reading = serde_json::to_string(&data.reading).map_err(|e| {
-        raised(Error::call(format!("how the file is read cannot be kept: {e}"), "report this"))
-    })?;
-    read.set_item("reading", reading)?;
+    read.set_item("reading", text(&data.reading)?)?;
     read.set_item("warnings", warnings(&data.notes))?;
     Ok(read)
 }
 
-/// A data set of one row with all features of these names, and their reading: others are read like it.
-fn known(reading: &str, names: &[String]) -> Result<Dataset> {
-    let mut features = Features::columns_from(0, names.len());
-    features.naming = Arc::new(FeatureIds::Words(names.iter().map(String::as_str).collect()));
-    let mut rows = Rows::new();
-    rows.push(&(0..names.len() as u32).map(|column| (column, 1.0)).collect::<Vec<_>>())?;
-    let mut data = Dataset::made(rows, Labels::Numbers(vec![0.0]), features);
-    data.reading = read_config(reading)?;
-    Ok(data)
-}
-
 /// Words weighed by idf need the idf of each in the model; the program keeps it, arrays have no place for it. Nor for offsets.
-fn plain(data: Dataset) -> Result<Dataset> {
-    let weighs = |text: &Option<Text>| text.as_ref().is_some_and(|text| text.idf);
-    let has_idf = match &data.reading.recipe {
-        FormatSpec::Text(text) => text.idf,
-        FormatSpec::Csv(csv) => csv.columns.iter().any(|column| weighs(&column.text)),
-        FormatSpec::Jsonl { columns, .. } => columns.iter().any(|column| weighs(&column.text)),
-        FormatSpec::Parquet { columns, .. } => columns.iter().any(|column| weighs(&column.text)),
-        FormatSpec::Svmlight | FormatSpec::Vw => false,
-    };
-    match has_idf {
+fn fits_arrays(data: Dataset) -> Result<Dataset> {
+    match data.reading.has_idf() {
         true => Err(Error::call(
             "idf=yes is not for data that become arrays",
             "leave it out, or use scikit-learn's TfidfTransformer on the rows",

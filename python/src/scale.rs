@@ -2,7 +2,8 @@
 
 use crate::errors::raised;
 use crate::matrix::{Changed, MatrixArrays};
-use lazyglm::{Columns, Scale};
+use lazyglm::problem::source::Batch;
+use lazyglm::{Columns, Scale, Source};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -13,20 +14,20 @@ pub fn scale_factors<'py>(
     x: MatrixArrays,
     scale: &str,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let changed = Changed::default();
-    let slices = x.slices()?;
+    let (changed, slices) = (Changed::default(), x.slices()?);
     let factors = py.detach(|| {
         changed.guard(|| {
             let scale = Scale::parse(scale)?;
             let matrix = slices.checked(&changed)?;
             let mut columns = Columns::new(matrix.columns());
-            matrix.for_each_batch(&changed, &mut |batch| {
+            let see = &mut |batch: &Batch| {
                 for &row in batch.order {
                     batch.rows.for_each(row as usize, |column, x| columns.see_value(column, x));
                     columns.see_row();
                 }
                 Ok(())
-            })?;
+            };
+            matrix.lend(&changed, |rows| rows.pass(see))?;
             Ok(columns.scale(scale).unwrap_or_else(|| vec![1.0; matrix.columns()]))
         })
     });

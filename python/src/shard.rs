@@ -4,8 +4,8 @@
 
 use crate::errors::raised;
 use crate::matrix::{Changed, Matrix, MatrixArrays};
-use lazyglm::optim::shard::{self, Local, Move, Point};
-use lazyglm::{ElasticNet, Error, Examples, Loss, Place, Result, WeightedPenalty, loss};
+use lazyglm::optim::shard::{self, Local, Move, Point, check_columns, refused, smooth_loss};
+use lazyglm::{ElasticNet, Examples, Loss, Result, WeightedPenalty, loss};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -46,10 +46,10 @@ impl Shard<'_> {
             changed.guard(|| {
                 let found = match slices.checked(&changed)? {
                     Matrix::Sorted(rows) => answer(Examples::new(rows, targets, weights)?),
-                    _ => Err(refused(
-                        "the rows of a shard are not in order",
-                        "make it by lazyglm.distributed.pack",
-                    )),
+                    _ => {
+                        let what = "the rows of a shard are not in order";
+                        Err(refused(what, "make it by lazyglm.distributed.pack"))
+                    }
                 };
                 changed.check()?;
                 found
@@ -68,9 +68,9 @@ impl Shard<'_> {
         at: &Spot,
         answer: impl FnOnce(Examples, &dyn Loss, Point) -> T + Send,
     ) -> PyResult<T> {
-        let (loss, at) = (smooth(loss)?, at.point()?);
+        let (loss, at) = (smooth_loss(loss).map_err(raised)?, at.point()?);
         self.ask(py, |examples| {
-            fits(examples, at.weights)?;
+            check_columns(examples, &[at.weights.len()])?;
             Ok(answer(examples, &*loss, at))
         })
     }
@@ -113,7 +113,7 @@ pub fn local_pass<'py>(
     at: Spot<'py>,
     told: Told<'py>,
 ) -> PyResult<(Array<'py>, f64)> {
-    let loss = smooth(loss)?;
+    let loss = smooth_loss(loss).map_err(raised)?;
     let local = Local {
         at: at.point()?,
         zeroed: Some(told.zeroed.as_slice()?),
@@ -127,12 +127,8 @@ pub fn local_pass<'py>(
         seed: told.seed,
     };
     let moved = shard.ask(py, |examples| {
-        fits(examples, local.at.weights)?;
-        fits(examples, local.gradient)?;
-        fits(examples, local.metric)?;
-        if local.zeroed.is_some_and(|zeroed| zeroed.len() != local.at.weights.len()) {
-            return Err(refused("zeroed is not one a weight", "send the arrays of one round together"));
-        }
+        let zeroed = local.zeroed.map_or(local.metric.len(), <[bool]>::len);
+        check_columns(examples, &[local.at.weights.len(), local.gradient.len(), local.metric.len(), zeroed])?;
         Ok(shard::local_pass(examples, &*loss, &local))
     })?;
     Ok((PyArray1::from_vec(py, moved.weights), moved.bias))
@@ -148,10 +144,9 @@ pub fn line_losses<'py>(
     to: Spot<'py>,
     thetas: Vec<f64>,
 ) -> PyResult<Array<'py>> {
-    let (loss, from, to) = (smooth(loss)?, start.point()?, to.point()?);
+    let (loss, from, to) = (smooth_loss(loss).map_err(raised)?, start.point()?, to.point()?);
     let losses = shard.ask(py, |examples| {
-        fits(examples, from.weights)?;
-        fits(examples, to.weights)?;
+        check_columns(examples, &[from.weights.len(), to.weights.len()])?;
         Ok(shard::line_losses(examples, &*loss, from, to, &thetas))
     })?;
     Ok(PyArray1::from_vec(py, losses))
@@ -213,10 +208,8 @@ pub fn zero_test<'py>(
     let (gradient, curvature) = (gradient.as_slice()?, curvature.as_slice()?);
     let weighted_penalty = WeightedPenalty::of(ElasticNet::new(l1, l2).map_err(raised)?);
     if gradient.len() != weights.len() || curvature.len() != weights.len() {
-        return Err(raised(refused(
-            "weights, gradient and curvature differ in length",
-            "give one each a column",
-        )));
+        let what = "weights, gradient and curvature differ in length";
+        return Err(raised(refused(what, "give one number per column")));
     }
     py.detach(|| shard::zero_test(&mut weights, gradient, curvature, &weighted_penalty));
     Ok(PyArray1::from_vec(py, weights))
@@ -227,30 +220,4 @@ pub fn zero_test<'py>(
 pub fn loss_shape(loss: &str) -> PyResult<(Option<f64>, bool)> {
     let loss = loss::parse(loss).map_err(raised)?;
     Ok((loss.curvature(), !loss.kinks(1.0).is_empty()))
-}
-
-fn smooth(name: &str) -> PyResult<std::sync::Arc<dyn Loss>> {
-    let loss = loss::parse(name).map_err(raised)?;
-    match loss.kinks(1.0).is_empty() {
-        true => Ok(loss),
-        false => {
-            let what = format!("the slope of {name} jumps, and rounds over shards need one that does not");
-            Err(raised(refused(&what, "take squared-hinge, modified-huber, huber or logistic")))
-        }
-    }
-}
-
-fn fits(examples: Examples, numbers: &[f64]) -> Result<()> {
-    let (columns, given) = (examples.rows.columns(), numbers.len());
-    match columns == given {
-        true => Ok(()),
-        false => {
-            let what = format!("the shard has {columns} columns, and {given} numbers were sent");
-            Err(refused(&what, "give every partition the same features"))
-        }
-    }
-}
-
-fn refused(what: &str, hint: &str) -> Error {
-    Error::data(Place::file("a shard"), what, hint)
 }

@@ -1,12 +1,13 @@
 //! Solvers by name, searches of penalties and paths, on a [`Task`].
 
 use crate::errors::{keyword, raised};
+use crate::json::{plain, text};
 use crate::task::{Asked, Task};
 use lazyglm::eval::metrics::Metric;
 use lazyglm::search::{self as tune, Dropped, ExactPath, Held, Point, Score, Search, Split};
 use lazyglm::train::tf_idf_if_better;
-use lazyglm::util::memory::available;
-use lazyglm::{Capabilities, ElasticNet, Error, Head, Progress, Result, SOLVERS, Settings, Stage, spelled};
+use lazyglm::util::memory::room;
+use lazyglm::{ElasticNet, Error, Head, Progress, Result, SOLVERS, Settings, Stage, spelled};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,41 +21,8 @@ type HeadArrays<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, f6
 
 /// The table of solvers, one dict for each.
 #[pyfunction]
-pub fn solvers(py: Python) -> PyResult<Vec<Bound<PyDict>>> {
-    let row = |row: &Capabilities| {
-        let entry = PyDict::new(py);
-        entry.set_item("name", row.solver.name())?;
-        entry.set_item("about", row.about)?;
-        entry.set_item("targets", row.targets.iter().map(|kind| name_of(kind)).collect::<Vec<_>>())?;
-        entry.set_item("losses", name_of(&row.losses))?;
-        entry.set_item("steps", name_of(&row.steps))?;
-        for (name, able) in [
-            ("on_disk", row.on_disk),
-            ("kinks_on_disk", row.kinks_on_disk),
-            ("start", row.start),
-            ("factors", row.factors),
-            ("bounds", row.bounds),
-            ("runs", row.runs),
-            ("tolerance", row.tolerance),
-        ] {
-            entry.set_item(name, able)?;
-        }
-        entry.set_item("heads_with", row.heads_with.iter().map(|known| known.name()).collect::<Vec<_>>())?;
-        Ok(entry)
-    };
-    SOLVERS.iter().map(row).collect()
-}
-
-/// The name of a variant in Python: `OwnRates` is own_rates.
-fn name_of(variant: &dyn std::fmt::Debug) -> String {
-    let mut name = String::new();
-    for letter in format!("{variant:?}").chars() {
-        if letter.is_uppercase() && !name.is_empty() {
-            name.push('_');
-        }
-        name.extend(letter.to_lowercase());
-    }
-    name
+pub fn solvers(py: Python) -> PyResult<Bound<PyAny>> {
+    plain(py, &SOLVERS)
 }
 
 /// The conversion of counts to tf-idf values: whether counts have a logarithm, the idf of each column, and the reason.
@@ -73,9 +41,9 @@ pub fn solve<'py>(
     asked: Asked,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Solved<'py>> {
-    task.aim(head);
+    task.0.select_head(head);
     let (mut plateau, scales) = (asked.plateau(), asked.scales);
-    let (trained, objectives, tf_idf) = task.run_told(py, &asked, watch, move |task, settings, tell| {
+    let (trained, objectives, tf_idf) = task.run(py, &asked, watch, move |task, settings, tell| {
         let figures = |at: &Progress, stage| {
             let loss = at.validation_loss.unwrap_or(at.running_loss);
             tell((at.learnt as f64 / at.total.max(1) as f64, loss, at.nonzeros.unwrap_or(0), stage))
@@ -102,16 +70,14 @@ pub fn solve<'py>(
         })?;
         let why = task.notes.last().map_or(String::new(), |note| spelled(note, keyword));
         let tf_idf = scaled.as_ref().and_then(|(scaled, _)| scaled.tf_idf());
-        Ok((trained, objectives, tf_idf.map(|(log, idf)| (log, idf.to_vec(), why))))
+        Ok((trained, objectives, tf_idf.map(|scaling| (scaling.log, scaling.idf.to_vec(), why))))
     })?;
     let heads = match trained.heads.is_empty() {
         true => vec![Head::of(trained.weights.into_iter(), trained.bias)],
         false => trained.heads,
     };
-    let report = serde_json::to_string(&trained.report);
-    let report = report.map_err(|e| raised(Error::call(e.to_string(), "report this")))?;
     let tf_idf = tf_idf.map(|(log, idf, why)| (log, PyArray1::from_vec(py, idf), why));
-    Ok((arrays(py, heads), report, objectives, tf_idf))
+    Ok((arrays(py, heads), text(&trained.report)?, objectives, tf_idf))
 }
 
 /// The minimiser for each penalty of each sequence, from strong to weak: a list of `sequence`, `heads`, `gap`, `steps`,
@@ -129,11 +95,11 @@ pub fn exact_path<'py>(
     asked: Asked,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    task.aim(None);
+    task.0.select_head(None);
     let sequences =
         sequences.iter().map(|penalties| nets(penalties)).collect::<Result<_>>().map_err(raised)?;
     let held = held(&splits)?;
-    let found = task.run_told(py, &asked, watch, move |task, settings, tell| {
+    let found = task.run(py, &asked, watch, move |task, settings, tell| {
         let metric = Metric::Loss;
         let path = ExactPath {
             task,
@@ -156,7 +122,7 @@ pub fn exact_path<'py>(
         entry.set_item("sequence", model.sequence)?;
         entry.set_item("gap", model.certificate.relative_gap)?;
         entry.set_item("steps", model.steps)?;
-        entry.set_item("stop", serde_json::to_string(&model.stop).unwrap_or_default())?;
+        entry.set_item("stop", text(&model.stop)?)?;
         entry.set_item("heads", arrays(py, model.heads))?;
         entry.set_item("losses", losses)?;
         let of_splits: Vec<_> =
@@ -195,12 +161,12 @@ pub fn search<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (nets, held) = (nets(&penalties).map_err(raised)?, held(&splits)?);
     let mut eta0 = None;
-    let mut outcomes = Vec::with_capacity(task.heads);
-    for head in 0..task.heads {
-        task.aim(Some(head));
-        let (nets, held, rate, heads) = (nets.clone(), held.clone(), eta0, task.heads as f64);
+    let mut outcomes = Vec::with_capacity(task.0.heads);
+    for head in 0..task.0.heads {
+        task.0.select_head(Some(head));
+        let (nets, held, rate, heads) = (nets.clone(), held.clone(), eta0, task.0.heads as f64);
         let watch = watch.as_ref().map(|watch| watch.clone_ref(py));
-        let (found, outcome) = task.run_told(py, &asked, watch, move |task, settings, tell| {
+        let (found, outcome) = task.run(py, &asked, watch, move |task, settings, tell| {
             let rate = rate.map_or_else(|| rate_for(task, settings, &nets), Ok)?;
             let points = points(nets, rate);
             let search = Search { task, held, settings, points, memory: room(), deadline: None, halving };
@@ -249,9 +215,9 @@ pub fn path<'py>(
     penalties: Vec<(f64, f64)>,
     asked: Asked,
 ) -> PyResult<Vec<HeadArrays<'py>>> {
-    task.aim(Some(head));
+    task.0.select_head(Some(head));
     let nets = nets(&penalties).map_err(raised)?;
-    let stops = task.run(py, &asked, move |task, settings| {
+    let stops = task.run(py, &asked, None, move |task, settings, _| {
         let points = points(nets, settings.eta0.unwrap_or(f64::NAN));
         tune::path(task, None, settings, &points, room())
     })?;
@@ -268,9 +234,4 @@ fn nets(penalties: &[(f64, f64)]) -> Result<Vec<ElasticNet>> {
 
 fn points(nets: Vec<ElasticNet>, eta0: f64) -> Vec<Point> {
     nets.into_iter().map(|penalty| Point { penalty, eta0 }).collect()
-}
-
-/// Bytes that weights may take: most of what the machine has left.
-fn room() -> usize {
-    available().map_or(2 << 30, |bytes| bytes / 4 * 3)
 }

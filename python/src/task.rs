@@ -4,23 +4,33 @@
 //! copied once. What runs long runs on a thread of its own, with a pool of its own that ends with the call: Ctrl-C is seen at once, and
 //! a process that Python forks later misses no threads.
 
-use crate::errors::{LOOK_EVERY, raised};
-use crate::matrix::{Changed, Matrix, MatrixArrays, Slices};
-use crate::model::{kind, read_config};
-use lazyglm::data::format::{Csv, FormatSpec};
-use lazyglm::problem::lent::check_targets;
-use lazyglm::problem::task::Sets;
+use crate::errors::raised;
+use crate::json::Json;
+use crate::matrix::{Changed, MatrixArrays, Slices};
+use crate::model::read_config;
+use lazyglm::problem::lent::Lent;
+use lazyglm::problem::task::{ArrayTask, Arrays};
 use lazyglm::search::strongest_l1;
+use lazyglm::train::apart;
 use lazyglm::train::plateau::RunningPlateau;
 use lazyglm::{
-    Dataset, ElasticNet, Error, Features, Head, HeadKind, Labels, Method, Order, Precision, ReadConfig,
-    Result, Rows, Settings, Start, Targets, UpdateName, loss, objective, schedule,
+    ElasticNet, Error, HeadKind, Method, Order, Precision, ReadConfig, Result, Settings, Start, loss,
+    objective, schedule,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::atomic::AtomicBool;
+
+/// The order of rows.
+pub fn order(shuffle: bool) -> Order {
+    if shuffle { Order::Shuffled } else { Order::Sequential }
+}
+
+/// The precision of weights.
+pub fn precision(single: bool) -> Precision {
+    if single { Precision::F32 } else { Precision::F64 }
+}
 
 /// What a run depends on besides the data.
 #[derive(FromPyObject)]
@@ -28,13 +38,16 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 pub struct Asked {
     l1: f64,
     l2: f64,
+    #[pyo3(default)]
     choose: bool,
     /// Whether counts may be replaced by their tf-idf.
+    #[pyo3(default)]
     pub scales: bool,
     solver: String,
     tolerance: f64,
-    method: String,
-    schedule: String,
+    method: Json<Method>,
+    /// That of the library unless it is given.
+    pub schedule: Option<String>,
     eta0: Option<f64>,
     epochs: u64,
     plateau: Option<(f64, u64)>, // of stochastic solvers: the improvement that counts, and epochs without one before the end
@@ -55,36 +68,31 @@ impl Asked {
     }
 
     /// The settings of the library.
-    fn settings(&self) -> Result<Settings> {
-        let start = |heads: &Vec<(Vec<f64>, f64)>| match &heads[..] {
-            [(weights, bias)] => Start::one(weights.clone(), *bias),
-            heads => {
-                let head = |(weights, bias): &(Vec<f64>, f64)| Head::of(weights.iter().copied(), *bias);
-                Start { heads: heads.iter().map(head).collect(), ..Start::default() }
-            }
-        };
+    pub fn settings(&self) -> Result<Settings> {
         let bounds = |(lower, upper): &(Vec<f64>, Vec<f64>)| {
             Arc::new(lower.iter().zip(upper).map(|(&low, &high)| [low, high]).collect())
         };
-        Ok(Settings {
+        let mut settings = Settings {
             penalty: ElasticNet::new(self.l1, self.l2)?,
             choose_penalty: self.choose,
             solver: self.solver.parse()?,
             tolerance: self.tolerance,
-            start: self.start.as_ref().map(|given| Arc::new(start(given))),
+            start: self.start.clone().map(Start::of_heads).map(Arc::new),
             factors: self.factors.clone().map(Arc::new),
             bounds: self.bounds.as_ref().map(bounds),
-            method: if self.method == "sgd" { Method::Sgd } else { Method::Fobos },
-            update: UpdateName::Lazy,
-            schedule: schedule::Spec::parse(&self.schedule)?,
+            method: self.method.0,
             eta0: self.eta0,
             epochs: self.epochs,
-            order: if self.shuffle { Order::Shuffled } else { Order::Sequential },
+            order: order(self.shuffle),
             seed: self.seed,
-            precision: if self.single { Precision::F32 } else { Precision::F64 },
+            precision: precision(self.single),
             bias: self.intercept,
             ..Settings::default()
-        })
+        };
+        if let Some(schedule) = &self.schedule {
+            settings.schedule = schedule::Spec::parse(schedule)?;
+        }
+        Ok(settings)
     }
 }
 
@@ -92,26 +100,11 @@ impl Asked {
 pub type Figures = (f64, f64, usize, &'static str);
 
 /// Tells Python of progress.
-pub type Tell = Box<dyn Fn(Figures) + Send + Sync>;
+pub type Tell<'a> = dyn Fn(Figures) + Send + Sync + 'a;
 
-/// What a working thread sends.
-enum Message<T> {
-    Told(Figures),
-    Done(Result<T>),
-}
-
-/// A copy of the data, aimed at one head or at all of them.
+/// A copy of the data, with the targets of one head or of all of them.
 #[pyclass(module = "lazyglm._core")]
-pub struct Task {
-    /// The library's.
-    pub task: Arc<lazyglm::Task>,
-    sets: Option<Sets>, // the classes or labels of each row, for several heads
-    /// The number of heads.
-    pub heads: usize,
-    kind: HeadKind,
-    /// The mean weight of rows before it was made one.
-    mean_weight: f64,
-}
+pub struct Task(pub ArrayTask);
 
 #[pymethods]
 impl Task {
@@ -127,7 +120,7 @@ impl Task {
         offsets: Option<PyReadonlyArray1<f64>>,
         loss: &str,
         heads: usize,
-        kind_name: &str,
+        kind: Json<HeadKind>,
         labels: Option<(PyReadonlyArray1<i64>, PyReadonlyArray1<i64>)>,
         reading: Option<&str>,
     ) -> PyResult<Task> {
@@ -142,55 +135,20 @@ impl Task {
         };
         let made = py.detach(|| {
             changed.guard(|| {
-                let loss = loss::parse(loss)?;
+                let (loss, kind) = (loss::parse(loss)?, kind.0);
                 let matrix = slices.checked(&changed)?;
-                matrix.check_lengths(targets, weights)?;
-                check_targets(targets, &*loss, if labels.is_some() { 2 } else { heads })?;
-                let features = Features::columns_from(0, matrix.columns());
-                let several = heads > 1 || labels.is_some();
-                // Of several heads, `aim` sets the targets; until then, any two classes will do.
-                let mut sign = -1.0;
-                let mut turn = |row: usize| {
-                    sign = if weights.is_none_or(|weights| weights[row] > 0.0) { -sign } else { sign };
-                    sign
-                };
-                let aimed =
-                    if several { (0..targets.len()).map(&mut turn).collect() } else { targets.to_vec() };
-                let rows = copied(&matrix, &changed, 0)?;
-                let mut data = Dataset::made(rows, Labels::Numbers(aimed), features);
-                data.reading = match (reading, &slices) {
+                let rows = matrix.lend(&changed, |rows| {
+                    Lent { targets, weights, ..rows }.check_lengths(matrix.rows())?;
+                    rows.to_rows(0)
+                })?;
+                let reading = match (reading, &slices) {
                     (Some(text), _) => read_config(text)?,
                     (None, Slices::Csr(_)) => ReadConfig::default(), // rows that list their features
-                    (None, _) => ReadConfig {
-                        recipe: FormatSpec::Csv(Csv { delimiter: ',', columns: Vec::new() }),
-                        ..ReadConfig::default()
-                    },
+                    (None, _) => ReadConfig::table(&[]),
                 };
-                let present: Vec<f64> = weights.unwrap_or(&[]).iter().copied().filter(|w| *w > 0.0).collect();
-                let mean_weight = match weights {
-                    None => 1.0,
-                    Some(_) => present.iter().sum::<f64>() / present.len() as f64,
-                };
-                let sets = several.then(|| {
-                    let mut sets = Sets::default();
-                    let present = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
-                    for row in (0..targets.len()).filter(present) {
-                        match labels {
-                            None => sets.push([targets[row] as u32]),
-                            Some((ends, ids)) => {
-                                let own = &ids[ends[row] as usize..ends[row + 1] as usize];
-                                sets.push(own.iter().map(|&id| id as u32));
-                            }
-                        }
-                    }
-                    sets
-                });
-                let task = lazyglm::Task::builder(data)
-                    .loss(loss)
-                    .sample_weights(weights.map(<[f64]>::to_vec))
-                    .offsets(offsets.map(<[f64]>::to_vec))
-                    .build()?;
-                Ok(Task { task: Arc::new(task), sets, heads, kind: kind(kind_name), mean_weight })
+                Arrays { rows, reading, targets, labels, weights, offsets, loss, heads, kind }
+                    .task()
+                    .map(Task)
             })
         });
         made.map_err(raised)
@@ -199,17 +157,16 @@ impl Task {
     /// The mean weight of the rows; a weight is divided by it, and so is the penalty of those who keep to theirs.
     #[getter]
     fn mean_weight(&self) -> f64 {
-        self.mean_weight
+        self.0.mean_weight
     }
 
     /// λ₁_max, the smallest λ₁ at which all weights of all heads are zero.
     fn l1_max(&mut self, py: Python, asked: Asked) -> PyResult<f64> {
-        self.aim(None);
-        self.run(py, &asked, |task, settings| Ok(strongest_l1(task, settings)))
+        self.0.select_head(None);
+        self.run(py, &asked, None, |task, settings, _| Ok(strongest_l1(task, settings)))
     }
 
     /// The relative duality gap of weights and bias of a head; None where there is no bound.
-    #[pyo3(signature = (head, weights, bias, asked))]
     fn gap(
         &mut self,
         py: Python,
@@ -218,14 +175,14 @@ impl Task {
         bias: f64,
         asked: Asked,
     ) -> PyResult<Option<f64>> {
-        self.aim(Some(head));
-        let weights = weights.as_slice()?.to_vec();
-        if weights.len() != self.task.data.rows.columns() {
-            let what = format!("{} weights for {} columns", weights.len(), self.task.data.rows.columns());
+        self.0.select_head(Some(head));
+        let (weights, columns) = (weights.as_slice()?.to_vec(), self.0.task.data.rows.columns());
+        if weights.len() != columns {
+            let what = format!("{} weights for {columns} columns", weights.len());
             return Err(raised(Error::call(what, "give data like those the model was trained on")));
         }
         let bias = asked.intercept.then_some(bias);
-        let proved = self.run(py, &asked, move |task, settings| {
+        let proved = self.run(py, &asked, None, move |task, settings, _| {
             Ok(objective::certify(task.examples(), &*task.loss, settings.weighted_penalty(), &weights, bias))
         })?;
         Ok(proved.relative_gap)
@@ -233,96 +190,27 @@ impl Task {
 }
 
 impl Task {
-    /// Turns to one of several heads, with +1 for its class and −1 for the rest, or to all of them.
-    pub fn aim(&mut self, head: Option<usize>) {
-        let Some(sets) = &self.sets else { return };
-        let names = || (0..self.heads).map(|head| head.to_string()).collect();
-        Arc::make_mut(&mut self.task).targets = match (head, self.kind) {
-            (Some(head), _) => {
-                let signs = (0..sets.len()).map(|row| if sets.has(row, head) { 1.0 } else { -1.0 }).collect();
-                Targets::Binary { classes: ["-1".into(), "1".into()], signs }
-            }
-            (None, HeadKind::Labels) => Targets::Labels { names: names(), sets: sets.clone() },
-            (None, kind) => Targets::Classes { kind, names: names(), sets: sets.clone() },
-        };
-    }
-
-    /// Runs `work` with the threads and the settings that were asked for. On Ctrl-C the work is told to end and left to
-    /// itself, with its rows.
+    /// Runs `work` with the threads and the settings that were asked for. Work tells `watch` of its progress. On Ctrl-C the work is told
+    /// to end and left to itself, with its rows.
     pub fn run<T: Send + 'static>(
-        &self,
-        py: Python,
-        asked: &Asked,
-        work: impl FnOnce(&lazyglm::Task, &Settings) -> Result<T> + Send + 'static,
-    ) -> PyResult<T> {
-        self.run_told(py, asked, None, move |task, settings, _| work(task, settings))
-    }
-
-    /// The same for work that tells `watch` of its progress: the share that is done, the objective or running loss, and non-zeros.
-    pub fn run_told<T: Send + 'static>(
         &self,
         py: Python,
         asked: &Asked,
         watch: Option<Py<PyAny>>,
         work: impl FnOnce(&lazyglm::Task, &Settings, &Tell) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
-        let (send, receive) = channel();
-        let tell: Tell = match &watch {
-            Some(_) => {
-                let send = send.clone();
-                Box::new(move |figures| drop(send.send(Message::Told(figures))))
-            }
-            None => Box::new(|_| {}),
+        let (task, interrupt, watched) =
+            (self.0.task.clone(), Arc::new(AtomicBool::new(false)), watch.is_some());
+        let settings = Settings { interrupt: Some(interrupt.clone()), ..asked.settings().map_err(raised)? };
+        let work = move |tell: &Tell| work(&task, &settings, if watched { tell } else { &|_| {} });
+        let mut see = |figures: Option<Figures>| {
+            Python::attach(|py| {
+                if let (Some(watch), Some(figures)) = (&watch, figures) {
+                    watch.call1(py, figures)?;
+                }
+                py.check_signals()
+            })
         };
-        let (task, interrupt) = (self.task.clone(), Arc::new(AtomicBool::new(false)));
-        let settings = asked.settings().map_err(raised)?;
-        let settings = Settings { interrupt: Some(interrupt.clone()), ..settings };
-        let threads = asked.threads;
-        std::thread::spawn(move || {
-            let done = alone(threads, || work(&task, &settings, &tell)).and_then(|done| done);
-            drop(task); // before the answer: then its targets can be changed in place
-            let _ = send.send(Message::Done(done)); // nobody may be waiting any more
-        });
-        py.detach(move || {
-            loop {
-                let told = match receive.recv_timeout(LOOK_EVERY) {
-                    Ok(Message::Done(done)) => return done.map_err(raised),
-                    Ok(Message::Told(figures)) => Some(figures),
-                    Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => {
-                        return Err(raised(Error::call("the solver broke off", "report this")));
-                    }
-                };
-                let seen = Python::attach(|py| {
-                    if let (Some(watch), Some(figures)) = (&watch, told) {
-                        watch.call1(py, figures)?;
-                    }
-                    py.check_signals()
-                });
-                seen.inspect_err(|_| interrupt.store(true, Ordering::Relaxed))?;
-            }
-        })
+        py.detach(|| apart(asked.threads, interrupt, work, &mut see))?.map_err(raised)
     }
-}
-
-/// With a pool of threads that ends with it.
-fn alone<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
-    let pool = pool.map_err(|e| Error::call(format!("no threads: {e}"), "ask for fewer"))?;
-    Ok(pool.install(work))
-}
-
-/// The rows as the library keeps them, their columns counted from `base`.
-pub fn copied(matrix: &Matrix, changed: &Changed, base: u32) -> Result<Rows> {
-    let (mut rows, mut pairs) = (Rows::new(), Vec::new());
-    matrix.for_each_batch(changed, &mut |batch| {
-        for &row in batch.order {
-            pairs.clear();
-            batch.rows.for_each(row as usize, |id, x| pairs.push((id as u32 + base, x)));
-            rows.push(&pairs)?;
-        }
-        Ok(())
-    })?;
-    rows.declare_columns(matrix.columns() + base as usize);
-    Ok(rows)
 }

@@ -10,7 +10,7 @@ use crate::stages::{Stage, Stages};
 use crate::verbs::common::use_threads;
 use crate::verbs::train::{TrainingData, TrainingRows};
 use lazyglm::train::search::{Numbers, Point, points};
-use lazyglm::util::memory::available;
+use lazyglm::util::memory::room;
 use lazyglm::{ElasticNet, Error, Parameter, Result, Settings, Solver, Task, objective, rate};
 use std::time::{Duration, Instant};
 
@@ -98,7 +98,7 @@ impl Grid {
         let l1 = match l1 {
             Some(l1) => l1,
             None => {
-                let most = objective::l1_max(task.examples(), &*task.loss, settings.bias);
+                let most = objective::l1_max(task.examples(), &*task.loss, settings.bias.into());
                 match most > 0.0 {
                     true => Numbers::between(DOWN_TO * most, most, STEPS),
                     false => Numbers::parse(Parameter::L1, "0")?,
@@ -211,7 +211,7 @@ fn memory(args: &Train, task: &Task, lanes: usize, settings: &Settings) -> Resul
     let data = 8 * rows.nonzeros() + 24 * rows.len();
     let limit = match args.memory {
         Some(memory) => memory.saturating_sub(data),
-        None => available().map_or(2 << 30, |bytes| bytes / 4 * 3),
+        None => room(),
     };
     let bytes = if settings.precision == lazyglm::Precision::F32 { 4 } else { 8 };
     let need = lanes.saturating_mul(rows.columns()).saturating_mul(bytes);

@@ -19,6 +19,7 @@ mod extremes;
 #[cfg(unix)]
 mod faults;
 mod hostile;
+mod inspect;
 mod list;
 mod measures;
 mod memory;

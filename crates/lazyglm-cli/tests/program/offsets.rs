@@ -148,7 +148,7 @@ fn bad_offsets_are_refused_with_their_place() {
 }
 
 #[test]
-fn rows_with_offsets_must_fit_into_memory() {
+fn rows_on_disk_have_the_offsets_of_the_data() {
     let folder = Folder::new();
     let row = |i: usize| {
         format!(
@@ -158,11 +158,18 @@ fn rows_with_offsets_must_fit_into_memory() {
         )
     };
     folder.write("a.vw", (0..20_000).map(row).collect::<String>());
+    folder.write("o", "0.5\n".repeat(20_000));
     folder.refuses(
-        "train a.vw --memory 30M",
+        "train a.vw --memory 30M --offset o",
         2,
-        &["offsets with more rows than --memory holds", "raise --memory"],
+        &["--offset with more rows than --memory holds", "--offset-column"],
     );
-    folder.ok("train a.vw --memory 400M --solver sgd --epochs 1 --eta0 0.0001 -o m");
-    assert!(folder.ok("inspect m --json").stdout.contains("offsets"));
+    let flags = "--solver sgd --epochs 1 --eta0 0.0001 --order sequential --l1 1e-4";
+    let [disk, memory] = ["30M", "400M"]
+        .map(|room| folder.json(&format!("train a.vw --memory {room} {flags} -o m{room} --json")));
+    assert!(folder.ok("inspect m30M --json").stdout.contains("offsets"));
+    for key in ["objective", "baseline", "loss"] {
+        let [disk, memory] = [&disk, &memory].map(|report| report[key].as_f64().expect("a number"));
+        assert!(close(disk, memory, 1e-9), "{key}: {disk} {memory}");
+    }
 }

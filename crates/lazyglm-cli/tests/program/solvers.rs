@@ -1,4 +1,4 @@
-//! `train --solver adagrad|ftrl|saga`: models, what is said of them, and what is refused.
+//! `train --solver adagrad|ftrl|svrg`: models, what is said of them, and what is refused.
 
 use crate::common::{Folder, classes, text};
 
@@ -48,7 +48,7 @@ fn a_rate_that_is_given_is_taken_and_a_start_is_used() {
         assert!(f < 1.01 * least && cold["objective"].as_f64() > Some(1.5 * least), "{solver}: {f} {least}");
     }
     let warm = folder
-        .json("train a.svm --solver saga --l1 1e-3 --l2 1e-3 --tolerance 1e-3 --start m --json --quiet");
+        .json("train a.svm --solver svrg --l1 1e-3 --l2 1e-3 --tolerance 1e-3 --start m --json --quiet");
     assert_eq!(
         (warm["epochs"].as_u64(), warm["stop"].as_str()),
         (Some(0), Some("gap")),
@@ -60,13 +60,13 @@ fn a_rate_that_is_given_is_taken_and_a_start_is_used() {
 fn the_minimum_is_reached_at_the_tolerance() {
     let folder = folder();
     let report =
-        folder.json("train a.svm --solver saga --l1 1e-2 --l2 1e-2 --tolerance 1e-5 -o m --json --quiet");
+        folder.json("train a.svm --solver svrg --l1 1e-2 --l2 1e-2 --tolerance 1e-5 -o m --json --quiet");
     assert_eq!(report["stop"].as_str(), Some("gap"), "{report}");
     assert!(folder.json("certify m a.svm --json")["relative_gap"].as_f64() < Some(2e-5));
-    let words = folder.ok("train a.svm --solver saga --l1 1e-2 --l2 1e-2").stdout;
+    let words = folder.ok("train a.svm --solver svrg --l1 1e-2 --l2 1e-2").stdout;
     assert!(words.contains("stopped    at the tolerance"), "{words}");
     let short = folder
-        .json("train a.svm --solver saga --l1 1e-2 --l2 1e-2 --tolerance 1e-9 --epochs 1 --json --quiet");
+        .json("train a.svm --solver svrg --l1 1e-2 --l2 1e-2 --tolerance 1e-9 --epochs 1 --json --quiet");
     assert_eq!((short["stop"].as_str(), short["epochs"].as_u64()), (Some("epochs"), Some(1)));
 }
 
@@ -120,7 +120,7 @@ fn what_has_no_meaning_is_refused_and_said() {
             &["invalid --eta0 '-1': expected a number above 0"],
         );
     }
-    folder.refuses("train a.svm --solver saga --loss hinge", 2, &["without kinks", "squared-hinge"]);
+    folder.refuses("train a.svm --solver svrg --loss hinge", 2, &["without kinks", "squared-hinge"]);
     let noted = folder.ok("train a.svm --solver adagrad --tolerance 0.1").stderr;
     assert!(noted.contains("warning: --tolerance has no meaning"), "{noted}");
     let default = "note: penalty l1 1e-6 and l2 1e-6, since none was given";

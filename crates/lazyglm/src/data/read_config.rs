@@ -3,7 +3,8 @@
 use crate::data::bytes::{Block, ByteSource, LONGEST, Spool, is_array, is_stream};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{
-    self, ANY, Copied, FormatSpec, Interact, Norm, Opening, Parsed, Parser, ReadOptions, Text,
+    self, ANY, Column, ColumnKind, Copied, Csv, FormatSpec, Interact, Norm, Opening, Parsed, Parser,
+    ReadOptions, Text,
 };
 use crate::data::reader::{self, ParseBlock, Pipeline};
 use crate::util::error::{Error, Place, Result, excerpt};
@@ -49,8 +50,7 @@ impl ReadConfig {
     /// Rejects options that these data do not support: interactions of absent namespaces, and idf of hash
     /// buckets.
     pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
-        let has_idf = self.idf().is_some() || !self.recipe.text_columns(true).is_empty();
-        if has_idf && self.hash_bits.is_some() {
+        if self.has_idf() && self.hash_bits.is_some() {
             let what = format!("idf=yes needs to know the words, and {} forgets them", Parameter::HashBits);
             return Err(Error::call(
                 what,
@@ -76,6 +76,18 @@ impl ReadConfig {
     /// Whether features are words and groups of letters in running text.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.recipe, FormatSpec::Text(_))
+    }
+
+    /// How the rows of a table are read whose columns are numbers with these names.
+    pub fn table(names: &[String]) -> ReadConfig {
+        let column = |name: &String| Column::new(name.as_str(), ColumnKind::Number);
+        let columns = names.iter().map(column).collect();
+        ReadConfig { recipe: FormatSpec::Csv(Csv { delimiter: ',', columns }), ..ReadConfig::default() }
+    }
+
+    /// Whether values are weighted by the idf of their words, which the model then keeps.
+    pub fn has_idf(&self) -> bool {
+        self.idf().is_some() || !self.recipe.text_columns(true).is_empty()
     }
 
     /// Whether rows list the features that they have, unlike a table, whose columns may be amounts of anything.

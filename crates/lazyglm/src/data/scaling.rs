@@ -58,6 +58,20 @@ impl Scale {
     }
 }
 
+/// The conversion of counts to tf-idf values.
+///
+/// ```
+/// let scaling = lazyglm::data::scaling::CountScaling { log: true, idf: &[0.5, 1.0] };
+/// assert_eq!(scaling.idf.len(), 2);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountScaling<'a> {
+    /// Whether a count x becomes 1 + ln x.
+    pub log: bool,
+    /// The idf of each feature.
+    pub idf: &'a [f64],
+}
+
 /// The logarithm of a count: 1 + ln x. Values below one, which are no counts, stay as they are, and negative values keep
 /// their sign, so that the function is continuous and defined everywhere.
 ///

@@ -1,10 +1,13 @@
 //! A model made of a matrix of coefficients, as other libraries have it.
 
+use super::report::Report;
 use super::{Counting, Model, Seen, TfIdf, Training, Words};
 use crate::data::read_config::ReadConfig;
+use crate::data::scaling::CountScaling;
 use crate::data::vocabulary::Vocabulary;
 use crate::problem::heads::{HeadKind, Heads};
 use crate::problem::loss::Loss;
+use crate::problem::penalty::ElasticNet;
 use crate::util::error::{Error, Result};
 use std::sync::Arc;
 
@@ -24,26 +27,35 @@ pub struct Coefficients<'a> {
     pub names: Option<&'a [String]>,
     /// The index of the first feature, 0 or 1.
     pub index_base: u32,
-    /// If the weights are those of tf-idf values: whether a count x becomes 1 + ln x, and the idf of each feature.
-    pub tf_idf: Option<(bool, &'a [f64])>,
+    /// If the weights are those of tf-idf values: how counts become these.
+    pub tf_idf: Option<CountScaling<'a>>,
 }
 
 impl Coefficients<'_> {
-    /// The model with these coefficients.
-    pub fn model(&self, loss: Arc<dyn Loss>, reading: ReadConfig, training: Training) -> Result<Model> {
+    /// The model with these coefficients. The report of the training has what they tell: penalty and non-zeros.
+    pub fn model(&self, loss: Arc<dyn Loss>, reading: ReadConfig, mut training: Training) -> Result<Model> {
         let Coefficients { weights, columns, biases, index_base, .. } = *self;
         let heads = biases.len();
         let finite = weights.iter().chain(biases).all(|w| w.is_finite());
         if !finite || weights.len() != heads * columns {
             return Err(Error::call("there are weights that are not finite", "train the model again"));
         }
-        if self.tf_idf.is_some_and(|(_, idf)| idf.len() != columns) {
+        if self.tf_idf.is_some_and(|scaling| scaling.idf.len() != columns) {
             return Err(Error::call("there are features without an idf", "train the model again"));
         }
         let last = columns as u64 + u64::from(index_base);
         if columns == 0 || last > 1 << 32 {
             return Err(Error::call("a model file holds 1 to 2³² features", "train on fewer"));
         }
+        let penalty = ElasticNet { l1: training.l1, l2: training.l2 };
+        training.report = Report {
+            l1: penalty.l1,
+            l2: penalty.l2,
+            penalty: penalty.value(weights),
+            nonzeros: weights.iter().filter(|w| **w != 0.0).count(),
+            features: columns,
+            ..training.report
+        };
         let weight = |k: usize, j: usize| weights[k * columns + j];
         let is_alive = |j: &usize| (0..heads).any(|k| weight(k, *j) != 0.0);
         let alive: Vec<usize> = (0..columns).filter(is_alive).collect();
@@ -66,7 +78,7 @@ impl Coefficients<'_> {
                 let words = Words {
                     names: alive.iter().map(|&j| names[j].as_str()).collect::<Vocabulary>(),
                     others,
-                    idf: self.tf_idf.map(|(_, idf)| {
+                    idf: self.tf_idf.map(|CountScaling { idf, .. }| {
                         [&alive, &of_others].map(|all| all.iter().map(|&j| idf[j]).collect())
                     }),
                 };
@@ -81,10 +93,12 @@ impl Coefficients<'_> {
             bias: if heads.is_some() { 0.0 } else { biases[0] },
             classes,
             heads,
-            tf_idf: self.tf_idf.filter(|(log, _)| *log || self.names.is_none()).map(|(log, idf)| TfIdf {
-                log,
-                idf: if self.names.is_none() { idf.to_vec() } else { Vec::new() },
-            }),
+            tf_idf: self.tf_idf.filter(|scaling| scaling.log || self.names.is_none()).map(
+                |CountScaling { log, idf }| TfIdf {
+                    log,
+                    idf: if self.names.is_none() { idf.to_vec() } else { Vec::new() },
+                },
+            ),
             seen: Seen { runs },
             words,
             reading,

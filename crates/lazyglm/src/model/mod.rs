@@ -3,6 +3,7 @@
 pub mod coefficients;
 pub mod file;
 mod learnt;
+mod many_scores;
 mod predict;
 pub mod report;
 pub mod scorer;

@@ -73,7 +73,12 @@ pub struct Training {
 
 impl Training {
     /// The settings and results of a run that a model keeps.
-    pub(super) fn of(settings: &Settings, problem: &dyn Problem, mut report: Report) -> Training {
+    pub(super) fn of(settings: &Settings, problem: &dyn Problem, report: Report) -> Training {
+        Training::new(settings, problem.is_weighted(), problem.has_offsets(), report)
+    }
+
+    /// The same, given whether rows had weights and whether they had offsets.
+    pub fn new(settings: &Settings, weighted: bool, offsets: bool, mut report: Report) -> Training {
         // Without times, the same run gives the same file.
         report.tried.iter_mut().for_each(|tried| tried.seconds = 0.0);
         Training {
@@ -86,8 +91,8 @@ impl Training {
             seed: settings.seed,
             precision: settings.precision,
             bias: settings.bias,
-            weighted: problem.is_weighted(),
-            offsets: problem.has_offsets(),
+            weighted,
+            offsets,
             epochs: settings.epochs,
             early_stop: settings.early_stop,
             table_budget: settings.table_budget,

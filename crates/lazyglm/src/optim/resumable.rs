@@ -1,7 +1,7 @@
 //! One model that is learnt over several calls: weights in the lazy frame, bias and t are kept, so that learning goes on exactly.
 //! With `average`, the mean of weights and bias over the steps from the `average`-th on is kept as well.
 
-use super::kernel::{AverageState, Averaged, Folded, FrameState};
+use super::kernel::{AverageState, Averaged, Folded, FrameState, no_state};
 use super::passive_aggressive::PassiveAggressive;
 use super::sgd::{Diverged, Online, Rule, Sample};
 use super::update::Update;
@@ -9,6 +9,7 @@ use crate::data::rows::Examples;
 use crate::problem::penalty::{ElasticNet, Method};
 use crate::problem::settings::Precision;
 use crate::util::error::Result;
+use crate::util::state::{Fields, State};
 
 /// How the model is learnt.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +48,42 @@ pub struct ModelState {
     pub t: u64,
     /// Epochs begun.
     pub epochs: u64,
+}
+
+/// Reads or writes one of two values.
+fn either<T: Copy + PartialEq>(value: &mut T, [first, second]: [T; 2], fields: &mut Fields) {
+    let mut is_second = *value == second;
+    is_second.fields(fields);
+    *value = if is_second { second } else { first };
+}
+
+impl State for Manner {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.penalty.l1.fields(fields);
+        self.penalty.l2.fields(fields);
+        either(&mut self.method, [Method::Fobos, Method::Sgd], fields);
+        either(&mut self.precision, [Precision::F64, Precision::F32], fields);
+        self.bias.fields(fields);
+        self.average.fields(fields);
+    }
+}
+
+impl State for ModelState {
+    fn fields(&mut self, fields: &mut Fields) {
+        let mut averaged = matches!(self.weights, WeightsState::Averaged(_));
+        averaged.fields(fields);
+        if averaged && matches!(self.weights, WeightsState::Folded(_)) {
+            self.weights = WeightsState::Averaged(AverageState::default()); // to be read
+        }
+        match &mut self.weights {
+            WeightsState::Folded(state) => state.fields(fields),
+            WeightsState::Averaged(state) => state.fields(fields),
+        }
+        self.bias.fields(fields);
+        self.bias_sum.fields(fields);
+        self.t.fields(fields);
+        self.epochs.fields(fields);
+    }
 }
 
 /// The weights, by precision, with or without a penalty.
@@ -88,7 +125,7 @@ macro_rules! each {
 /// whole.learn(&rule, None, task.examples(), &order).unwrap();
 /// for part in order.chunks(30) {
 ///     parts.learn(&rule, None, task.examples(), part).unwrap();
-///     parts = Resumable::from_state(manner, parts.state()).unwrap(); // through a file, say
+///     parts = Resumable::from_bytes(&parts.to_bytes().unwrap()).unwrap(); // through a file, say
 /// }
 /// assert_eq!((whole.read(), whole.bias()), (parts.read(), parts.bias()));
 /// ```
@@ -127,7 +164,7 @@ impl Resumable {
         }
         let mut weights = match (weights, precision, penalty.is_none()) {
             (WeightsState::Averaged(state), ..) => {
-                let from = (t + state.from).saturating_sub(state.steps); // of all steps
+                let from = t.saturating_add(state.from).saturating_sub(state.steps); // of all steps
                 let update = Averaged::from_state(state, penalty, method)?;
                 Weights::Averaged(Online::new(update, learns_bias).averaging_from(from))
             }
@@ -154,6 +191,30 @@ impl Resumable {
         };
         let bias_sum = each!(&self.weights, model => model.bias_sum);
         ModelState { weights, bias: self.bias(), bias_sum, t: self.steps(), epochs: self.epochs }
+    }
+
+    /// All that it is now, as bytes, for pickle.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        Fields::write(&mut (self.manner, self.state())).ok_or_else(no_state)
+    }
+
+    /// Goes on where a model was when it was written as bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Resumable> {
+        let manner = Manner {
+            penalty: ElasticNet { l1: 0.0, l2: 0.0 },
+            method: Method::Fobos,
+            precision: Precision::F64,
+            bias: true,
+            average: 0,
+        };
+        let weights = WeightsState::Folded(FrameState::default());
+        let mut read = (manner, ModelState { weights, bias: 0.0, bias_sum: 0.0, t: 0, epochs: 0 });
+        if !Fields::read(bytes, &mut read) {
+            return Err(no_state());
+        }
+        let (manner, state) = read;
+        let ElasticNet { l1, l2 } = manner.penalty;
+        Resumable::from_state(Manner { penalty: ElasticNet::new(l1, l2)?, ..manner }, state)
     }
 
     /// Sets the learning rate of the bias in the end, as a multiple of that of the weights; 1 unless it is set.

@@ -3,8 +3,7 @@
 //! Solvers learn rows whose ids rise, and any split of an order into calls gives the same bits. So a matrix of another kind is
 //! not copied as a whole: some thousand rows are, over and over, into the same memory.
 
-use crate::data::rows::{RowsRef, Value};
-use crate::problem::loss::{Admits, Loss};
+use crate::data::rows::{Rows, RowsRef, Value};
 use crate::problem::source::{Batch, See, Sequence, Source};
 use crate::problem::task::TargetsRef;
 use crate::util::error::{Error, Place, Result};
@@ -118,6 +117,23 @@ impl Lent<'_> {
     }
 }
 
+impl Lent<'_> {
+    /// A copy of all rows, their columns counted from `base`.
+    pub fn to_rows(&self, base: u32) -> Result<Rows> {
+        let (mut rows, mut pairs) = (Rows::new(), Vec::new());
+        self.pass(&mut |batch| {
+            for &row in batch.order {
+                pairs.clear();
+                batch.rows.for_each(row as usize, |id, x| pairs.push((id as u32 + base, x)));
+                rows.push(&pairs)?;
+            }
+            Ok(())
+        })?;
+        rows.declare_columns(self.columns + base as usize);
+        Ok(rows)
+    }
+}
+
 /// The rows to learn, if not all of them, and the rows held out, if there are any.
 pub type SplitRows = (Option<Vec<u32>>, Option<Vec<u32>>);
 
@@ -141,24 +157,6 @@ impl Lent<'_> {
             return Err(Error::data(Place::file("X"), what, "give some rows a weight above 0"));
         }
         Ok((rows, held_out.map(|_| of(true))))
-    }
-}
-
-/// Rejects targets that the loss does not admit. Of several models, targets are numbers of classes.
-pub fn check_targets(targets: &[f64], loss: &dyn Loss, models: usize) -> Result<()> {
-    let fits = |y: f64| match loss.admits() {
-        Admits::Classes => models > 1 || y == 1.0 || y == -1.0,
-        Admits::Reals => y.is_finite(),
-        Admits::NonNegative => y.is_finite() && y >= 0.0,
-        Admits::Positive => y.is_finite() && y > 0.0,
-    };
-    match targets.iter().position(|&y| !fits(y)) {
-        None => Ok(()),
-        Some(row) => {
-            let what =
-                format!("loss '{}' does not admit the target {} of row {row}", loss.spec(), targets[row]);
-            Err(Error::data(Place::file("y"), what, "choose another loss, or check the targets"))
-        }
     }
 }
 

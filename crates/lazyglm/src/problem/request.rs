@@ -83,13 +83,6 @@ impl Solver {
                 format!("leave it out, or use {labels}"),
             ));
         }
-        if wanted.offsets && wanted.on_disk {
-            let (what, memory) = (Parameter::Offset, Parameter::Memory);
-            return Err(Error::call(
-                format!("all rows must be in memory for {what}, and they do not fit into {memory}"),
-                format!("raise {memory}, or leave {what} out"),
-            ));
-        }
         let Some((what, unsupported)) = self.capabilities().lacks(wanted) else { return Ok(()) };
         let of_steps = wanted.parameters().any(|parameter| reason(parameter).is_some());
         let able = SOLVERS.iter().filter(|row| row.lacks(wanted).is_none());

@@ -171,6 +171,17 @@ impl Start {
         Start { weights, bias, heads: Vec::new() }
     }
 
+    /// The initial weights and bias of each head; those of one model if there is only one.
+    pub fn of_heads(mut heads: Vec<(Vec<f64>, f64)>) -> Start {
+        match heads.len() {
+            1 => heads.pop().map_or_else(Start::default, |(weights, bias)| Start::one(weights, bias)),
+            _ => {
+                let head = |(weights, bias): (Vec<f64>, f64)| Head::of(weights.into_iter(), bias);
+                Start { heads: heads.into_iter().map(head).collect(), ..Start::default() }
+            }
+        }
+    }
+
     /// All weights and biases.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> {
         let heads = self.heads.iter().flat_map(|head| head.weights.iter().chain([&head.bias]));

@@ -49,7 +49,8 @@ pub enum Solver {
 }
 
 /// Kind of the targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TargetKind {
     /// Numbers, or two classes: one model.
@@ -80,7 +81,8 @@ impl TargetKind {
 }
 
 /// The losses that a solver can minimise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Losses {
     /// Every loss.
@@ -109,7 +111,8 @@ impl Losses {
 }
 
 /// Which settings of stochastic steps a solver supports: `method`, `update`, `schedule`, `average`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Steps {
     /// All of these settings.
@@ -122,10 +125,11 @@ pub enum Steps {
 }
 
 /// Capabilities of one solver.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Capabilities {
     /// The solver.
+    #[serde(rename = "name")]
     pub solver: Solver,
     /// One-line description of the solver.
     pub about: &'static str,

@@ -10,7 +10,7 @@
 
 use super::chain::{Chain, SolveUnit};
 use crate::data::rows::Examples;
-use crate::eval::objective::{Certificate, Known, best_bias, certify_known};
+use crate::eval::objective::{Certificate, Known, certify_known, null_head};
 use crate::model::report::Stop;
 use crate::optim::newton::{self, Bounds, NewtonProgress, NewtonStop, Options, Problem, Reached, View};
 use crate::optim::softmax_newton;
@@ -269,12 +269,9 @@ fn known(unit: SolveUnit, heads: usize) -> Option<Minimum> {
 fn not_begun(k: usize, rows: &[u32], task: &Task, solve: &Solve) -> Minimum {
     let start = solve.start.and_then(|heads| heads.get(k));
     let untouched = usize::from(start.is_none());
-    let head = start.cloned().unwrap_or_else(|| match solve.bias {
-        true => {
-            let own: f64 = rows.iter().map(|&i| task.weight(i as usize)).sum();
-            Head { bias: best_bias(own, task.len() as f64 - own, &*task.loss), ..Head::default() }
-        }
-        false => Head::default(),
+    let head = start.cloned().unwrap_or_else(|| {
+        let own: f64 = rows.iter().map(|&i| task.weight(i as usize)).sum();
+        null_head(own, task.len() as f64, &*task.loss, solve.bias)
     });
     Minimum { untouched, ..Minimum::of(vec![head], NewtonStop::Interrupted, 0, f64::INFINITY) }
 }

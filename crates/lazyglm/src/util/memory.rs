@@ -15,6 +15,11 @@ pub fn available() -> Option<usize> {
     kilobytes.checked_mul(1024)
 }
 
+/// Memory that weights may take, in bytes: most of what is available, or 2 GB where that is not known.
+pub fn room() -> usize {
+    available().map_or(2 << 30, |bytes| bytes / 4 * 3)
+}
+
 /// The number after a word at the start of a line.
 fn number_after(text: &str, word: &str) -> Option<usize> {
     let line = text.lines().find(|line| line.split_whitespace().next() == Some(word))?;

@@ -99,6 +99,12 @@ parameters! {
     Validation "validation" "The held-out rows."
 }
 
+impl serde::Serialize for Parameter {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
 impl Parameter {
     /// The parameter with a value, for a message that advises it.
     ///

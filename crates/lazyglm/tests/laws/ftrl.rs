@@ -3,6 +3,7 @@
 use crate::common::problem::{Problem, learns_alike_in_chunks, losses, one_of};
 use crate::common::{Weighted, difference, log_uniform, penalty, sign, tolerance};
 use lazyglm::loss::Loss;
+use lazyglm::objective::Bias;
 use lazyglm::optim::ftrl::Ftrl;
 use lazyglm::optim::learner::Learner;
 use lazyglm::optim::scales::Units;
@@ -118,7 +119,7 @@ proptest! {
 #[test]
 fn the_penalty_is_that_of_the_objective() {
     let task = synth::documents(&synth::Shape { rows: 2_000, features: 200, ..Default::default() }).task;
-    let most = objective::l1_max(task.examples(), &*task.loss, true);
+    let most = objective::l1_max(task.examples(), &*task.loss, Bias::Best);
     let fit = |solver: &str, l1: f64, eta0| {
         let penalty = ElasticNet { l1, l2: 1e-3 };
         let settings =

@@ -3,7 +3,7 @@
 use crate::common::problem::Problem;
 use crate::common::{Weighted, log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
-use lazyglm::objective::{Worst, certify, mean_loss, objective};
+use lazyglm::objective::{Bias, Worst, certify, mean_loss, objective};
 use lazyglm::util::random::Random;
 use lazyglm::{
     Certify, Dataset, Declared, ElasticNet, Examples, Method, Model, Rows, Settings, Task, WeightedPenalty,
@@ -297,6 +297,6 @@ fn a_report_without_a_certificate_has_the_same_figures_otherwise() {
     assert!(with.dual.is_some() && with.relative_gap.is_some() && without.dual.is_none());
     (with.dual, with.relative_gap) = (None, None);
     assert_eq!(with, without, "scores and sums have the same bits on both ways through the rows");
-    let l1_max = lazyglm::objective::l1_max(task.examples(), &*task.loss, true);
+    let l1_max = lazyglm::objective::l1_max(task.examples(), &*task.loss, Bias::Best);
     assert_eq!(l1_max, without.l1_max);
 }

@@ -6,16 +6,17 @@ use std::path::Path;
 /// The largest number of lines of a source file.
 const MOST_LINES: usize = 400;
 
-/// The sources of the library, the program and the wheel, by their path in the repository.
+/// The sources and tests of the library, the program and the wheel, by their path in the repository.
 fn all_sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = ["crates/lazyglm/src", "crates/lazyglm-cli/src", "python/src", "python/lazyglm"];
+    let sources = ["crates/lazyglm/src", "crates/lazyglm-cli/src", "python/src", "python/lazyglm"];
+    let tests = ["crates/lazyglm/tests", "crates/lazyglm-cli/tests", "python/tests", "python/tests_spark"];
     let of = |folder: &str| {
         let named = |(name, text)| (format!("{folder}/{name}"), text);
         below(&root.join(folder)).into_iter().map(named).collect::<Vec<_>>()
     };
     let source = |name: &String| name.ends_with(".rs") || name.ends_with(".py") || name.ends_with(".pyi");
-    folders.into_iter().flat_map(of).filter(|(name, _)| source(name)).collect()
+    sources.into_iter().chain(tests).flat_map(of).filter(|(name, _)| source(name)).collect()
 }
 
 #[test]

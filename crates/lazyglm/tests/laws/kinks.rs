@@ -2,7 +2,7 @@
 
 use crate::common::{Weighted, log_uniform, rows, sign};
 use lazyglm::loss::{self, Admits, Loss};
-use lazyglm::objective::{certify, l1_max, mean_loss};
+use lazyglm::objective::{Bias, certify, l1_max, mean_loss};
 use lazyglm::optim::newton::{NewtonStop, Options, Problem, Solution, solve};
 use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Rows, WeightedPenalty};
@@ -127,7 +127,7 @@ proptest! {
             let made = Made::draw(&mut random, name, count, columns);
             let factors: Vec<f64> = (0..columns).map(|_| log_uniform(&mut random, 0.2, 5.0)).collect();
             let bias = random.below(2) == 0;
-            let l1 = l1_max(made.examples(), &*made.loss, bias) * log_uniform(&mut random, 0.01, 0.9);
+            let l1 = l1_max(made.examples(), &*made.loss, bias.into()) * log_uniform(&mut random, 0.01, 0.9);
             let l2 = log_uniform(&mut random, 1e-3, 1.0);
             for (l1, l2) in [(l1, 0.0), (l1, l2), (0.0, l2)] {
                 for (factors, nonnegative) in [(None, false), (Some(&factors[..]), false), (None, true), (Some(&factors[..]), true)] {
@@ -192,7 +192,7 @@ fn wide_and_long_problems_end_at_a_proof() {
     for (count, columns) in [(300, 2000), (3000, 40), (1000, 1000)] {
         for name in LOSSES {
             let made = Made::draw(&mut random, name, count, columns);
-            let most = l1_max(made.examples(), &*made.loss, true);
+            let most = l1_max(made.examples(), &*made.loss, Bias::Best);
             for (l1, l2) in [(0.05 * most, 0.0), (0.02 * most, 1e-3), (0.0, 1e-3)] {
                 let penalty = WeightedPenalty::of(ElasticNet { l1, l2 });
                 is_optimal(made.examples(), &*made.loss, penalty, true, 1e-6);

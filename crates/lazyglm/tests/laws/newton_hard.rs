@@ -3,7 +3,7 @@
 use crate::common::log_uniform;
 use crate::newton::{Made, smooth};
 use lazyglm::loss::{self, Admits, Loss};
-use lazyglm::objective::l1_max;
+use lazyglm::objective::{Bias, l1_max};
 use lazyglm::optim::newton::NewtonStop;
 use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Rows, Settings, Solver, Start, synth, train};
@@ -27,7 +27,7 @@ fn uneven_row_weights_end_within_the_tolerance_and_in_few_steps() {
                     continue;
                 }
                 let made = uneven(&mut random, loss.clone(), columns, kind);
-                let most = l1_max(made.examples(), &*made.loss, true);
+                let most = l1_max(made.examples(), &*made.loss, Bias::Best);
                 for (share, l2) in [(30.0, 0.0), (30.0, 1e-3), (3000.0, 0.0), (3000.0, 1e-5)] {
                     let penalty = ElasticNet { l1: most / share, l2 };
                     let finest = made.solve(penalty, true, 1e-12, None);

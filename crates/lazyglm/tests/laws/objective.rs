@@ -3,6 +3,7 @@
 use crate::common::problem::Problem;
 use crate::common::{log_uniform, sign};
 use lazyglm::loss::{self, Admits, Loss};
+use lazyglm::objective::Bias;
 use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Method, Rows, objective};
 use proptest::prelude::*;
@@ -71,7 +72,7 @@ proptest! {
         for entry in loss::TABLE {
             let loss = loss::parse(entry.name).unwrap();
             let problem = few_rows(&mut random, &*loss);
-            let most = objective::l1_max(problem.examples(), &*loss, true);
+            let most = objective::l1_max(problem.examples(), &*loss, Bias::Best);
             // The best bias at w = 0, by a fine search on the convex F(0, b).
             let none = ElasticNet::new(0.0, 0.0).unwrap();
             let f = |b: f64| problem.by_hand(&*loss, none, &[0.0; 8], b);
@@ -126,9 +127,9 @@ fn l1_max_without_a_bias_is_the_largest_slope_at_zero() {
     let examples = Examples::new(rows.borrow(), &[1.0, -3.0], None).unwrap();
     let loss = loss::parse("squared").unwrap();
     // Slopes at zero are −1 and 3: feature 0 has (−2 + 3)/2, feature 1 has 12/2.
-    assert_eq!(objective::l1_max(examples, &*loss, false), 6.0);
+    assert_eq!(objective::l1_max(examples, &*loss, Bias::Zero), 6.0);
     // With a bias at the mean target −1 they are −2 and 2: (−4 + 2)/2 and 8/2.
-    assert!((objective::l1_max(examples, &*loss, true) - 4.0).abs() < 1e-12);
+    assert!((objective::l1_max(examples, &*loss, Bias::Best) - 4.0).abs() < 1e-12);
 }
 
 /// The evaluation by slow and separate sums over the rows: objective, violation, λ₁_max, baseline.
@@ -237,7 +238,7 @@ proptest! {
                     prop_assert!(off <= 1e-10, "{}, bias {bias:?}, {count} rows: {what} {fast} {slow}", entry.name);
                 }
                 prop_assert_eq!(objective::violation(examples, &*loss, penalty, &w, bias), evaluation.violation);
-                prop_assert_eq!(objective::l1_max(examples, &*loss, bias.is_some()), evaluation.l1_max);
+                prop_assert_eq!(objective::l1_max(examples, &*loss, bias.is_some().into()), evaluation.l1_max);
             }
         }
     }

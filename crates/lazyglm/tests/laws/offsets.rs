@@ -264,7 +264,10 @@ fn many_heads_refuse_offsets_as_the_table_says() {
             assert_eq!(train(&task, None, &settings, &mut |_| {}).unwrap_err().to_string(), refusal);
         }
         let wanted = Request { offsets: true, on_disk: true, ..Request::default() };
-        assert!(SOLVERS[1].solver.check(&wanted).unwrap_err().to_string().contains("in memory for offset"));
+        assert!(
+            SOLVERS.iter().all(|row| row.solver.check(&wanted).is_ok()),
+            "one model has offsets on disk, too"
+        );
     }
 }
 

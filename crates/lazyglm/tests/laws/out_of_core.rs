@@ -34,7 +34,7 @@ impl OnDisk {
             rows: RowsRef::new(&offsets, &all.rows.ids()[span], values, all.rows.columns())?,
             targets: lazyglm::problem::task::TargetsRef::Numbers(&all.targets[from..to]),
             weights: all.weights.map(|weights| &weights[from..to]),
-            offsets: None,
+            offsets: all.offsets.map(|offsets| &offsets[from..to]),
             order,
             place: &|_| Place::default(),
             number: &|i| (from + i) as u64,
@@ -149,7 +149,7 @@ pub(crate) fn on_disk(task: &Task, spare: usize) -> OnDisk {
 }
 
 pub(crate) fn l1_max(task: &Task, bias: bool) -> f64 {
-    objective::l1_max(task.examples(), &*task.loss, bias)
+    objective::l1_max(task.examples(), &*task.loss, bias.into())
 }
 
 /// Whether the figures of a report are those of its weights, and its lower bound is one.

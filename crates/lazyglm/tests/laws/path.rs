@@ -5,7 +5,7 @@ use crate::newton::smooth;
 use crate::newton_hard::target_of;
 use lazyglm::eval::metrics::Metric;
 use lazyglm::loss::Loss;
-use lazyglm::objective::{certify, l1_max, objective};
+use lazyglm::objective::{Bias, certify, l1_max, objective};
 use lazyglm::optim::newton;
 use lazyglm::train::search::{ExactPath, Held, PathModel};
 use lazyglm::util::random::Random;
@@ -30,7 +30,7 @@ fn task(random: &mut Random, loss: &Arc<dyn Loss>, rows: usize, columns: u32, de
 }
 
 fn path(task: &Task, ratio: f64, tolerance: f64) -> Vec<PathModel> {
-    let most = l1_max(task.examples(), &*task.loss, true);
+    let most = l1_max(task.examples(), &*task.loss, Bias::Best);
     let at = |k: i32| ElasticNet { l1: most * 0.8f64.powi(k), l2: ratio * most * 0.8f64.powi(k) };
     let settings = Settings { tolerance, ..Settings::default() };
     let path = ExactPath {

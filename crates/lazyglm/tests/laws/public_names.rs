@@ -108,6 +108,41 @@ fn the_public_names_are_these() {
     );
 }
 
+/// The signatures of public functions in the files of public names.
+fn public_signatures(source: &str) -> Vec<String> {
+    let mut parts = source.split("\n    pub fn ").chain(source.split("\npub fn ").skip(1));
+    parts.next();
+    parts.filter_map(|part| part.split_once(" {")).map(|(signature, _)| signature.to_string()).collect()
+}
+
+#[test]
+fn no_public_function_takes_a_bool_or_returns_one_among_others() {
+    let files = [
+        include_str!("../../src/data/features.rs"),
+        include_str!("../../src/data/sample_weights.rs"),
+        include_str!("../../src/eval/objective/gap.rs"),
+        include_str!("../../src/eval/objective/mod.rs"),
+        include_str!("../../src/model/mod.rs"),
+        include_str!("../../src/model/scorer.rs"),
+        include_str!("../../src/problem/loss/mod.rs"),
+        include_str!("../../src/problem/penalty/mod.rs"),
+        include_str!("../../src/problem/schedule/mod.rs"),
+        include_str!("../../src/problem/settings.rs"),
+        include_str!("../../src/problem/solvers.rs"),
+        include_str!("../../src/problem/task/mod.rs"),
+        include_str!("../../src/train/certify.rs"),
+        include_str!("../../src/train/search/grid.rs"),
+        include_str!("../../src/train/search/mod.rs"),
+        include_str!("../../src/train/sgd.rs"),
+        include_str!("../../src/train/solvers.rs"),
+    ];
+    let all: Vec<String> = files.iter().flat_map(|source| public_signatures(source)).collect();
+    assert!(all.len() > 60, "found the signatures: {}", all.len());
+    let alone = |signature: &String| signature.trim_end().trim_end_matches("-> bool").to_string();
+    let with: Vec<&String> = all.iter().filter(|signature| alone(signature).contains("bool")).collect();
+    assert!(with.is_empty(), "give an enum or a struct instead: {with:#?}");
+}
+
 #[test]
 fn nothing_else_at_the_root_is_public() {
     let source = include_str!("../../src/lib.rs");

@@ -2,22 +2,22 @@
 
 use crate::common::{Weighted, log_uniform, rows, sign};
 use lazyglm::loss;
-use lazyglm::objective::{Certificate, SoftmaxProblem, Worst, certify_softmax};
+use lazyglm::objective::{Certificate, SoftmaxProblem, certify_softmax};
 use lazyglm::optim::newton;
 use lazyglm::optim::softmax_newton::{NewtonStop, Options, Problem, Solution, solve};
 use lazyglm::util::random::Random;
 use lazyglm::{ElasticNet, Examples, Head, Rows, WeightedPenalty};
 
-struct Made {
-    rows: Rows,
-    classes: Vec<u32>,
-    count: usize,
-    weights: Option<Vec<f64>>,
+pub(crate) struct Made {
+    pub(crate) rows: Rows,
+    pub(crate) classes: Vec<u32>,
+    pub(crate) count: usize,
+    pub(crate) weights: Option<Vec<f64>>,
 }
 
 impl Made {
     /// Classes that depend on the rows, with noise; the last class has no row if `absent`.
-    fn draw(random: &mut Random, n: usize, columns: usize, count: usize, absent: bool) -> Made {
+    pub(crate) fn draw(random: &mut Random, n: usize, columns: usize, count: usize, absent: bool) -> Made {
         let rows = rows(random, n, columns);
         let present = if absent { count - 1 } else { count };
         let truth: Vec<f64> = (0..columns * count).map(|_| sign(random) * random.uniform()).collect();
@@ -42,7 +42,7 @@ impl Made {
         self
     }
 
-    fn solve<'a>(
+    pub(crate) fn solve<'a>(
         &'a self,
         penalty: impl Into<WeightedPenalty<'a>>,
         bias: bool,
@@ -55,7 +55,7 @@ impl Made {
         solve(&problem, start, &Options { tolerance, steps: 300 }, &mut |_| true)
     }
 
-    fn certify<'a>(
+    pub(crate) fn certify<'a>(
         &'a self,
         penalty: impl Into<WeightedPenalty<'a>>,
         bias: bool,
@@ -348,59 +348,4 @@ fn softmax_has_the_same_bits_on_any_number_of_threads_and_a_watcher_can_end_it()
         let at_once = solve(&problem, None, &Options { tolerance: 1e-12, steps: 300 }, &mut |_| false);
         assert_eq!((at_once.stop, at_once.steps), (NewtonStop::Interrupted, 0));
     }
-}
-
-#[test]
-fn extreme_magnitudes_and_separable_classes_end_with_finite_weights() {
-    let mut random = Random::new(30);
-    let made = Made::draw(&mut random, 100, 10, 3, false);
-    let mut scaled = Rows::new();
-    for i in 0..100 {
-        let mut row = Vec::new();
-        made.rows.borrow().for_each(i, |j, x| row.push((j as u32, x * [1.0, 1e25, 1e-25][j % 3])));
-        scaled.push(&row).unwrap();
-    }
-    scaled.declare_columns(10);
-    let scaled = Made { rows: scaled, ..made };
-    for (l1, l2) in [(1e-3, 0.0), (0.0, 1e-3), (0.0, 0.0)] {
-        let found = scaled.solve(ElasticNet { l1, l2 }, true, 1e-6, None);
-        assert!(found.heads.iter().all(Head::is_finite), "{l1} {l2}: {found:?}");
-        let proof = scaled.certify(ElasticNet { l1, l2 }, true, &found.heads);
-        assert!(proof.objective < 3f64.ln(), "{l1} {l2}: {proof:?}");
-    }
-    let mut rows = Rows::new();
-    (0..30).for_each(|k| rows.push(&[(k % 3, 1.0), (3, 1.0)]).unwrap());
-    let separable = Made { rows, classes: (0..30).map(|k| k % 3).collect(), count: 3, weights: None };
-    let found = separable.solve(ElasticNet { l1: 0.0, l2: 0.0 }, true, 1e-4, None);
-    assert!(found.heads.iter().all(Head::is_finite));
-    let proof = separable.certify(ElasticNet { l1: 0.0, l2: 0.0 }, true, &found.heads);
-    assert!(proof.objective < 1e-3 && proof.dual.is_none(), "{proof:?}");
-    assert_eq!(found.stop, NewtonStop::NoMinimum);
-    // With a penalty, or with a row that no weights put on its side, there is a minimum.
-    let penalised = separable.solve(ElasticNet { l1: 0.0, l2: 1e-3 }, true, 1e-4, None);
-    assert_eq!(penalised.stop, NewtonStop::Gap);
-    let mixed = Made { classes: (0..30).map(|k| if k < 9 { k / 3 } else { k % 3 }).collect(), ..separable };
-    let mixed = mixed.solve(ElasticNet { l1: 0.0, l2: 0.0 }, true, 1e-4, None);
-    assert_eq!(mixed.stop, NewtonStop::PredictedDecrease);
-}
-
-#[test]
-fn scores_that_are_not_numbers_prove_nothing() {
-    let mut random = Random::new(31);
-    let made = Made::draw(&mut random, 40, 5, 3, false);
-    let mut heads = vec![Head::of([1.0, f64::NAN, 0.0, 0.0, 0.0].into_iter(), 0.0); 3];
-    heads[0].bias = 1.0;
-    let proof = made.certify(ElasticNet { l1: 0.01, l2: 0.01 }, true, &heads);
-    assert!(
-        proof.objective.is_nan()
-            && proof.dual.is_none()
-            && proof.relative_gap.is_none()
-            && proof.kkt.is_nan()
-    );
-    let off = made.certify(
-        ElasticNet { l1: 10.0, l2: 0.0 },
-        true,
-        &[(); 3].map(|()| Head { bias: 0.0, ..Head::default() }),
-    );
-    assert!(matches!(off.worst, Worst::Bias | Worst::Nowhere), "{off:?}");
 }

@@ -71,13 +71,12 @@ impl TrainingData {
             Some(file) => file.load(&load)?, // a pipe cannot be read twice, but its cache can
             None => Dataset::load(&args.data, &load)?,
         };
-        let classify = args.task == Some(crate::args::Task::Classify);
-        let builder = Task::builder(data)
-            .classify(classify)
-            .loss(plan.loss.clone())
-            .heads(plan.heads)
-            .sample_weights(weights);
-        let task = builder.class_weight(plan.class_weight.clone()).build()?;
+        let builder = Task::builder(data).loss(plan.loss.clone()).heads(plan.heads).sample_weights(weights);
+        let builder = builder.class_weight(plan.class_weight.clone());
+        let task = match args.task {
+            Some(crate::args::Task::Classify) => builder.classify().build()?,
+            _ => builder.build()?,
+        };
         task.notes.iter().for_each(|text| note(args.quiet, text));
         let fit_precision = |task: Task| if as_f32 { task.rounded_to_f32() } else { Ok(task) };
         let task = fit_precision(task)?;
@@ -129,9 +128,9 @@ impl TrainingData {
             let hint = "put them into the data, as Vowpal Wabbit text has them, or raise --memory";
             return Err(Error::call("--sample-weights with more rows than --memory holds", hint));
         }
-        if args.offset.is_some() || windows.has_offsets() {
-            let hint = "raise --memory, or leave the offsets out";
-            return Err(Error::call("offsets with more rows than --memory holds", hint));
+        if args.offset.is_some() {
+            let hint = "put the offsets into the data (--offset-column, or the base of Vowpal Wabbit text), or raise --memory";
+            return Err(Error::call("--offset with more rows than --memory holds", hint));
         }
         windows.notes.iter().for_each(|text| note(args.quiet, text));
         let count = windows.count();

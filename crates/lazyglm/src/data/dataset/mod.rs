@@ -15,6 +15,7 @@ mod vanished;
 pub use load::Load;
 pub(crate) use vanished::vanishes;
 
+use crate::data::feature_ids::FeatureIds;
 use crate::data::features::{Declared, Features};
 use crate::data::format::{Lines, Parsed, ReadOptions};
 use crate::data::labels::Labels;
@@ -87,6 +88,22 @@ impl Dataset {
     /// ```
     pub fn read_like(path: &Path, known: &Dataset) -> Result<Dataset> {
         Dataset::read_by(path, &known.features, &known.occurring(), &known.reading)
+    }
+
+    /// Reads a file in the same way as training data of which only the names of all features are left.
+    ///
+    /// ```
+    /// use lazyglm::{Dataset, ReadConfig};
+    /// let file = std::env::temp_dir().join("lazyglm-doc-names.csv");
+    /// std::fs::write(&file, "length,width\n2,3\n").unwrap();
+    /// let names = ["height", "width"].map(String::from);
+    /// let data = Dataset::read_by_names(&file, &ReadConfig::table(&names[1..]), &names).unwrap();
+    /// assert_eq!((data.rows.ids(), data.rows.columns()), (&[1][..], 2));
+    /// ```
+    pub fn read_by_names(path: &Path, reading: &ReadConfig, names: &[String]) -> Result<Dataset> {
+        let mut features = Features::columns_from(0, names.len());
+        features.naming = Arc::new(FeatureIds::Words(names.iter().map(String::as_str).collect()));
+        Dataset::read_by(path, &features, &vec![true; names.len()], reading)
     }
 
     /// Reads a validation file, given the features and the reading options of training data that are not in

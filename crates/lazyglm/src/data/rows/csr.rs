@@ -37,7 +37,11 @@ pub enum CheckedCsr<'a> {
 
 impl<'a> Csr<'a> {
     /// Checks every index and every value. `changed` is set when the arrays are later seen to have changed.
-    pub fn checked(mut self, changed: &'a AtomicBool) -> Result<CheckedCsr<'a>> {
+    pub fn checked(self, changed: &'a AtomicBool) -> Result<CheckedCsr<'a>> {
+        self.sorted_or_loose(changed).map_err(|error| self.not_finite_at().unwrap_or(error))
+    }
+
+    fn sorted_or_loose(mut self, changed: &'a AtomicBool) -> Result<CheckedCsr<'a>> {
         let count = match self.ids {
             Ids::U32(ids) => ids.len(),
             Ids::I64(ids) => ids.len(),
@@ -118,6 +122,24 @@ impl<'a> Csr<'a> {
             }
             same
         });
+    }
+
+    /// The error for the first value that is NaN or infinite, if there is one.
+    fn not_finite_at(&self) -> Option<Error> {
+        let first = |values: &mut dyn Iterator<Item = f64>| values.enumerate().find(|(_, x)| !x.is_finite());
+        let end = *self.offsets.last()?;
+        let (k, x) = match self.values {
+            ValuesRef::F32(values) => first(&mut values.iter().take(end).map(|&x| f64::from(x))),
+            ValuesRef::F64(values) => first(&mut values.iter().take(end).copied()),
+        }?;
+        let what = if x.is_nan() { "NaN" } else { "infinity" };
+        let row = self.offsets.partition_point(|&end| end <= k).saturating_sub(1);
+        let column = match self.ids {
+            Ids::U32(ids) => i64::from(*ids.get(k)?),
+            Ids::I64(ids) => *ids.get(k)?,
+        };
+        let what = format!("the value in row {row}, column {column} is {what}");
+        Some(refused(&what, "replace it with a finite number (rows and columns count from 0)"))
     }
 
     fn cut(self, end: usize) -> Csr<'a> {

@@ -9,6 +9,7 @@
 //! - every id is below `columns`, and every value is finite.
 
 mod borrowed;
+mod changed;
 pub mod csr;
 mod examples;
 mod owned;
@@ -16,6 +17,7 @@ mod products;
 mod shared;
 
 pub use borrowed::{Row, RowsRef, Value, ValuesRef};
+pub use changed::Changed;
 pub use examples::Examples;
 pub use owned::Rows;
 pub(crate) use products::zero_sums;

@@ -9,7 +9,7 @@
 //! a·T + (b − a)·P. T is the sum of all rows, and P is the sum of the rows with k. The derivatives of rows
 //! without and with k are a and b.
 
-use super::NullModel;
+use super::{NullModel, null_head};
 use crate::data::rows::RowsRef;
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
@@ -97,27 +97,22 @@ impl<'a> HeadsEvaluation<'a> {
 
     /// The weighted sum of all rows, and the weighted share of the rows of each head.
     fn total_and_shares(&self, heads: usize) -> (Vec<f64>, Vec<f64>) {
-        let (mut total, mut shares) = (vec![0.0; self.rows.columns()], vec![0.0; heads]);
-        for i in 0..self.sets.len() {
+        let (rows, mut total) = (self.sets.len(), vec![0.0; self.rows.columns()]);
+        for i in 0..rows {
             let weight = self.weight(i);
             self.rows.for_each(i, |j, x| total[j] += weight * x);
-            self.sets.of(i).iter().for_each(|&k| shares[k as usize] += weight / self.sets.len() as f64);
         }
-        (total, shares)
+        (total, self.sets.weights(heads, |i| self.weight(i) / rows as f64))
     }
 
-    /// The best bias of a head with this share of the rows, without weights.
-    fn null_bias(&self, share: f64) -> f64 {
+    /// The best head without weights, for this share of the rows.
+    fn null_head(&self, share: f64) -> Head {
         match self.kind {
-            _ if !self.with_bias => 0.0,
-            HeadKind::Softmax => {
-                if share > 0.0 {
-                    share.ln()
-                } else {
-                    0.0
-                }
+            HeadKind::Softmax if self.with_bias && share > 0.0 => {
+                Head { bias: share.ln(), ..Head::default() }
             }
-            _ => super::best_bias(share, 1.0 - share, self.loss),
+            HeadKind::Softmax => Head::default(),
+            HeadKind::Ovr | HeadKind::Labels => null_head(share, 1.0, self.loss, self.with_bias),
         }
     }
 
@@ -193,7 +188,7 @@ impl NullHeads {
         };
         let all: Vec<(f64, f64, f64)> = (0..count).into_par_iter().map(one).collect();
         NullHeads {
-            heads: (0..count).map(|k| Head { bias: what.null_bias(shares[k]), ..Head::default() }).collect(),
+            heads: shares.iter().map(|&share| what.null_head(share)).collect(),
             l1_max: all.iter().map(|head| head.0).fold(0.0, larger_or_nan),
             squares: all.iter().map(|head| head.1).sum(),
             baseline: all.iter().map(|head| head.2).sum(),

@@ -34,7 +34,7 @@ pub(crate) use heads::NullHeads;
 pub use heads::{HeadsEvaluation, of_heads};
 pub(crate) use heads_gap::{certify_each_head, certify_heads, certify_heads_while};
 pub(crate) use judge::Judge;
-pub(crate) use null_model::{NullFigures, NullModel, best_bias, starting_bias};
+pub(crate) use null_model::{NullFigures, NullModel, null_head, starting_bias};
 pub use softmax_gap::{SoftmaxProblem, certify_softmax};
 
 use crate::data::rows::Examples;
@@ -46,6 +46,26 @@ use rayon::prelude::*;
 /// Number of rows per chunk. Chunks are summed in a fixed order, so the bits do not depend on the number of
 /// threads.
 const CHUNK: usize = 4096;
+
+/// The bias of a model without weights.
+///
+/// ```
+/// use lazyglm::{Settings, objective::Bias};
+/// assert_eq!(Bias::from(Settings::default().bias), Bias::Best);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bias {
+    /// The bias with the smallest loss.
+    Best,
+    /// No bias.
+    Zero,
+}
+
+impl From<bool> for Bias {
+    fn from(with_bias: bool) -> Bias {
+        if with_bias { Bias::Best } else { Bias::Zero }
+    }
+}
 
 /// The objective F, split into loss and penalty.
 ///
@@ -147,28 +167,28 @@ pub fn violation(
 /// rows.push(&[(0, 2.0)]).unwrap();
 /// let examples = Examples::new(rows.borrow(), &[3.0], None).unwrap();
 /// let loss = loss::parse("squared").unwrap();
-/// assert_eq!(objective::l1_max(examples, &*loss, false), 6.0);
+/// assert_eq!(objective::l1_max(examples, &*loss, objective::Bias::Zero), 6.0);
 /// let of_zero = |l1| objective::violation(examples, &*loss, ElasticNet { l1, l2: 0.0 }, &[0.0], None);
 /// assert!(of_zero(6.0) == 0.0 && of_zero(5.9) > 0.0);
 /// ```
-pub fn l1_max(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
-    NullModel::of(examples, loss, with_bias).l1_max()
+pub fn l1_max(examples: Examples, loss: &dyn Loss, bias: Bias) -> f64 {
+    NullModel::of(examples, loss, bias == Bias::Best).l1_max()
 }
 
 /// The objective of the null model: no weights, and the bias (if any) at its best. A model with a larger
 /// objective is worse than the null model.
 ///
 /// ```
-/// use lazyglm::{Examples, Rows, loss, objective};
+/// use lazyglm::{Examples, Rows, loss, objective::{self, Bias}};
 /// let mut rows = Rows::new();
 /// [1.0, 2.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
 /// let examples = Examples::new(rows.borrow(), &[1.0, 3.0], None).unwrap();
 /// let loss = loss::parse("squared").unwrap();
-/// assert!((objective::baseline(examples, &*loss, true) - 0.5).abs() < 1e-12, "at the mean target, 2");
-/// assert_eq!(objective::baseline(examples, &*loss, false), 2.5);
+/// assert!((objective::baseline(examples, &*loss, Bias::Best) - 0.5).abs() < 1e-12, "at the mean target, 2");
+/// assert_eq!(objective::baseline(examples, &*loss, Bias::Zero), 2.5);
 /// ```
-pub fn baseline(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
-    NullModel::new(&pooled_by_target(examples), loss, with_bias).baseline
+pub fn baseline(examples: Examples, loss: &dyn Loss, bias: Bias) -> f64 {
+    NullModel::new(&pooled_by_target(examples), loss, bias == Bias::Best).baseline
 }
 
 /// Evaluation of (w, b), computed in one pass over the rows.
@@ -179,7 +199,7 @@ pub fn baseline(examples: Examples, loss: &dyn Loss, with_bias: bool) -> f64 {
 /// let trained = train(&task, None, &Settings::default(), &mut |_| {}).unwrap();
 /// let evaluation = objective::evaluate(task.examples(), &*task.loss, Settings::default().penalty, &trained.weights, Some(trained.bias));
 /// assert_eq!(evaluation.objective.total(), trained.report.objective);
-/// assert_eq!(evaluation.l1_max, objective::l1_max(task.examples(), &*task.loss, true));
+/// assert_eq!(evaluation.l1_max, objective::l1_max(task.examples(), &*task.loss, objective::Bias::Best));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluation {

@@ -8,6 +8,7 @@
 use super::gradients::Gradients;
 use super::{largest, sum};
 use crate::data::rows::Examples;
+use crate::problem::heads::Head;
 use crate::problem::loss::{Admits, Loss};
 use crate::problem::source::{Pooled, pool, pooled_by_target};
 use rayon::prelude::*;
@@ -154,11 +155,14 @@ fn zero_rounding_errors(gradient: &mut [f64], examples: Examples, loss: &dyn Los
     }
 }
 
-/// The best bias of the null model for two classes with these total weights: +1 and −1.
-pub(crate) fn best_bias(positive: f64, negative: f64, loss: &dyn Loss) -> f64 {
-    let mut pooled = vec![Pooled::new(-1.0, negative), Pooled::new(1.0, positive)];
+/// The best head without weights: `own` is the weight of the rows of its class or label, `all` that of all rows.
+pub(crate) fn null_head(own: f64, all: f64, loss: &dyn Loss, with_bias: bool) -> Head {
+    if !with_bias {
+        return Head::default();
+    }
+    let mut pooled = vec![Pooled::new(-1.0, all - own), Pooled::new(1.0, own)];
     pooled.retain(|rows| rows.weight > 0.0);
-    NullModel::new(&pooled, loss, true).bias()
+    Head { bias: NullModel::new(&pooled, loss, true).bias(), ..Head::default() }
 }
 
 /// The initial bias of training.

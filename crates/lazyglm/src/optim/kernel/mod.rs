@@ -43,6 +43,7 @@ pub use folded::Folded;
 pub use lane_vector::{Half, LaneVector, Line};
 pub use lanes::Lanes;
 pub use penalty_factors::FactoredWeights;
+pub(super) use state::no_state;
 pub use state::{AverageState, FrameState};
 pub use weight::Weight;
 

@@ -10,6 +10,7 @@ use crate::optim::ledger::Ledger;
 use crate::optim::update::Update;
 use crate::problem::penalty::{ElasticNet, Method};
 use crate::util::error::{Error, Place, Result};
+use crate::util::state::{Fields, State};
 
 /// The state of a [`Folded`].
 ///
@@ -23,7 +24,7 @@ use crate::util::error::{Error, Place, Result};
 /// (0..7).for_each(|_| thawed.charge(0.2));
 /// assert_eq!(whole.weights(), thawed.weights());
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrameState {
     /// The stored magnitudes, one per weight.
     pub stored: Vec<f64>,
@@ -35,6 +36,16 @@ pub struct FrameState {
     pub touched: u64,
     /// If all weights were zero at the last rebase: the ids touched since then.
     pub alone: Option<Vec<u32>>,
+}
+
+impl State for FrameState {
+    fn fields(&mut self, fields: &mut Fields) {
+        self.stored.fields(fields);
+        self.totals.fields(fields);
+        self.rebase.fields(fields);
+        self.touched.fields(fields);
+        self.alone.fields(fields);
+    }
 }
 
 impl FrameState {
@@ -105,7 +116,7 @@ where
 /// [&mut whole, &mut thawed].map(|mean| mean.charge(1.0));
 /// assert_eq!(whole.weights(), thawed.weights());
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AverageState {
     /// The stored magnitudes, one per weight.
     pub stored: Vec<f64>,
@@ -122,6 +133,18 @@ pub struct AverageState {
     pub steps: u64,
     /// Number of steps that the average omits.
     pub from: u64,
+}
+
+impl State for AverageState {
+    fn fields(&mut self, fields: &mut Fields) {
+        for numbers in [&mut self.stored, &mut self.sums, &mut self.lines] {
+            numbers.fields(fields);
+        }
+        self.totals.fields(fields);
+        for count in [&mut self.since, &mut self.steps, &mut self.from] {
+            count.fields(fields);
+        }
+    }
 }
 
 impl Averaged {
@@ -171,7 +194,8 @@ impl Averaged {
     }
 }
 
-pub(super) fn no_state() -> Error {
+/// The error for bytes or numbers that are not the state of a learner.
+pub(in crate::optim) fn no_state() -> Error {
     let hint = "take it from where it was written, unchanged";
     Error::data(Place::default(), "this is not the state of a learner", hint)
 }

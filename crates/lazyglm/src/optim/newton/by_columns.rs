@@ -17,6 +17,8 @@ pub(crate) struct ColumnProblem<'a> {
     pub targets: &'a [f64],
     /// Row weights; `None` if all are one.
     pub weights: Option<&'a [f64]>,
+    /// Row offsets; `None` if all are zero.
+    pub offsets: Option<&'a [f64]>,
     /// A loss without kinks.
     pub loss: &'a dyn Loss,
     /// The penalty of these columns.
@@ -37,7 +39,7 @@ impl ColumnProblem<'_> {
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
         let rows = RowsRef::trusted(&[0], &[], ValuesRef::F32(&[]), self.columns.len());
-        let examples = Examples { rows, targets: self.targets, weights: self.weights, offsets: None };
+        let examples = Examples { rows, targets: self.targets, weights: self.weights, offsets: self.offsets };
         let Self { loss, weighted_penalty, bias: with_bias, .. } = *self;
         let problem = Problem { examples, loss, weighted_penalty, bias: with_bias };
         let bounds = Bounds { work: usize::MAX, least_steps: 0, interrupt: self.interrupt };
@@ -62,7 +64,10 @@ impl ColumnProblem<'_> {
 
     /// The score of each row.
     pub fn scores(&self, weights: &[f64], bias: f64) -> Vec<f64> {
-        let mut scores = vec![bias; self.targets.len()];
+        let mut scores = match self.offsets {
+            None => vec![bias; self.targets.len()],
+            Some(offsets) => offsets.iter().map(|offset| bias + offset).collect(),
+        };
         for (k, &w) in weights.iter().enumerate().filter(|(_, w)| **w != 0.0) {
             self.columns.add(k, w, &mut scores);
         }

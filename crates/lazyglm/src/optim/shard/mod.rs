@@ -15,6 +15,7 @@
 //!
 //! The leader itself uses [`zero_test()`]. Results are sums over rows, not means, so they can be added.
 
+mod checks;
 mod column_stats;
 mod dual_sums;
 mod line_losses;
@@ -23,6 +24,7 @@ mod loss_gradient;
 mod second_derivatives;
 mod zero_test;
 
+pub use checks::{check_columns, refused, smooth_loss};
 pub use column_stats::{ColumnStats, column_stats};
 pub use dual_sums::{DualSums, Move, dual_sums, slope_sums};
 pub use line_losses::{Point, line_losses};

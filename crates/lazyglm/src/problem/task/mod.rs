@@ -3,6 +3,7 @@
 //! A [`TaskBuilder`] turns a data set into a [`Task`]: names become ±1 or sets of heads, `auto` becomes a loss, row weights get
 //! mean one, and rows of weight zero are dropped.
 
+mod arrays;
 mod automatic;
 mod class_weight;
 mod head_kind;
@@ -12,6 +13,7 @@ mod sets;
 mod targets;
 mod unknown;
 
+pub use arrays::{ArrayTask, Arrays, check_targets};
 pub(crate) use automatic::automatic;
 pub use class_weight::ClassWeight;
 pub(crate) use class_weight::class_names;
@@ -21,11 +23,13 @@ pub use unknown::{Unknown, sets_and_unknown, sets_of, signs_or_unknown};
 
 use crate::data::dataset::Dataset;
 use crate::data::rows::Examples;
+use crate::data::scaling::CountScaling;
 use crate::problem::heads::HeadKind;
 use crate::problem::loss::{self, Loss};
 use crate::problem::settings::Precision;
 use crate::util::error::Result;
 use head_kind::head_kind;
+pub(crate) use offsets::check_offsets;
 use offsets::shifted;
 pub(crate) use row_weights::no_weight;
 use row_weights::{normalised, weighed, with_mean_one};
@@ -101,11 +105,11 @@ impl TaskBuilder {
     /// let mut rows = Rows::new();
     /// [1.0, 2.0, 3.0].iter().for_each(|&x| rows.push(&[(0, x)]).unwrap());
     /// let data = Dataset::made(rows, Labels::Numbers(vec![1.0, 2.0, 3.0]), Features::columns_from(1, 1));
-    /// let task = Task::builder(data).classify(true).build().unwrap();
+    /// let task = Task::builder(data).classify().build().unwrap();
     /// assert_eq!(task.targets.heads().unwrap().names, ["1", "2", "3"]);
     /// ```
-    pub fn classify(self, classify: bool) -> TaskBuilder {
-        TaskBuilder { classify, ..self }
+    pub fn classify(self) -> TaskBuilder {
+        TaskBuilder { classify: true, ..self }
     }
 
     /// Treats the targets as those of a model, with its classes or labels and no others.
@@ -250,11 +254,11 @@ impl Task {
         Ok(self)
     }
 
-    /// The conversion of counts to tf-idf values that the rows went through: whether a count x became 1 + ln x, and the idf of each
-    /// column. `None` for other values.
-    pub fn tf_idf(&self) -> Option<(bool, &[f64])> {
+    /// The conversion of counts to tf-idf values that the rows went through. `None` for other values.
+    pub fn tf_idf(&self) -> Option<CountScaling<'_>> {
         let scaling = &self.data.features.scaling;
-        scaling.idf.as_deref().filter(|_| scaling.norm).map(|idf| (scaling.log, idf))
+        let idf = scaling.idf.as_deref().filter(|_| scaling.norm)?;
+        Some(CountScaling { log: scaling.log, idf })
     }
 
     /// The task with its counts replaced by tf-idf. The rows must not be scaled.

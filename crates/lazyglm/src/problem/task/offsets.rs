@@ -1,7 +1,7 @@
 //! Row offsets: added to those in the data, and checked.
 
 use crate::data::dataset::Dataset;
-use crate::util::error::{Error, Result};
+use crate::util::error::{Error, Place, Result};
 
 /// The data with these offsets added to their own.
 pub(super) fn shifted(mut data: Dataset, given: Option<Vec<f64>>) -> Result<Dataset> {
@@ -15,14 +15,16 @@ pub(super) fn shifted(mut data: Dataset, given: Option<Vec<f64>>) -> Result<Data
             None => given,
         });
     }
-    if let Some(offsets) = &data.offsets
-        && let Some(i) = offsets.iter().position(|offset| !offset.is_finite())
-    {
-        let what = match offsets[i].is_nan() {
-            true => "the row has no offset, or one that is NaN".to_string(),
-            false => format!("the offset {} is not finite", offsets[i]),
-        };
-        return Err(Error::data(data.place(i), what, "give each row a finite number; 0 changes no score"));
-    }
+    check_offsets(data.offsets.as_deref().unwrap_or_default(), &|i| data.place(i))?;
     Ok(data)
+}
+
+/// Refuses offsets that are not finite; `place` is the place of a row.
+pub(crate) fn check_offsets(offsets: &[f64], place: &dyn Fn(usize) -> Place) -> Result<()> {
+    let Some(i) = offsets.iter().position(|offset| !offset.is_finite()) else { return Ok(()) };
+    let what = match offsets[i].is_nan() {
+        true => "the row has no offset, or one that is NaN".to_string(),
+        false => format!("the offset {} is not finite", offsets[i]),
+    };
+    Err(Error::data(place(i), what, "give each row a finite number; 0 changes no score"))
 }

@@ -21,7 +21,7 @@ use crate::data::loader::{self, CacheMode, FileCache};
 use crate::data::scaling::{Columns, Scale, Scaling};
 use crate::problem::loss::{self, Loss};
 use crate::problem::settings::Settings;
-use crate::problem::source::{self, Pooled, Problem};
+use crate::problem::source::{self, Pooled, Problem, Source};
 use crate::problem::task::{self, ClassWeight, Targets, Task, class_names};
 use crate::util::error::{Place, Result};
 use passes::Window;
@@ -136,7 +136,7 @@ impl Windows {
         let occurs = features.occurring_columns(&survey.occurs);
         let first_row = |sum: &mut u64, rows: usize| Some(std::mem::replace(sum, *sum + rows as u64));
         let first_rows = kept.cache.parts.iter().map(|part| part.rows).scan(0, first_row).collect();
-        Ok(Windows {
+        let mut windows = Windows {
             features,
             occurs,
             loss,
@@ -156,7 +156,28 @@ impl Windows {
             pool,
             spare: Mutex::default(),
             kept,
-        })
+        };
+        if windows.has_offsets() {
+            windows.pooled = windows.pooled_with_offsets()?;
+        }
+        Ok(windows)
+    }
+
+    /// The distinct targets and offsets with the weight of their rows, found in one pass.
+    fn pooled_with_offsets(&self) -> Result<Vec<Pooled>> {
+        let mut pooled = Vec::with_capacity(self.rows());
+        self.pass(&mut |batch| {
+            let examples = batch.examples();
+            let one = |i: usize| Pooled {
+                target: examples.targets[i],
+                offset: examples.offset(i),
+                weight: examples.weight(i),
+            };
+            pooled.extend((0..examples.len()).map(one));
+            Ok(())
+        })?;
+        source::pool(&mut pooled);
+        Ok(pooled)
     }
 
     /// The number of windows per epoch.

@@ -1,7 +1,7 @@
 //! Passes over rows on disk: groups fragments into windows, and reads the next window while the current one is in use.
 
 use super::Windows;
-use super::sizes::ROW;
+use super::sizes::bytes_of_row;
 use crate::data::bytes::Block;
 use crate::data::cache::Scratch;
 use crate::data::features::Features;
@@ -10,7 +10,7 @@ use crate::data::read_config::ReadConfig;
 use crate::data::rows::Rows;
 use crate::problem::loss::Loss;
 use crate::problem::source::{Batch, Pooled, Problem, See, Sequence, Source};
-use crate::problem::task::{Targets, TargetsRef, Task, targets_of};
+use crate::problem::task::{Targets, TargetsRef, Task, check_offsets, targets_of};
 use crate::util::checkpoint::Key;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
@@ -30,7 +30,7 @@ impl Windows {
         let (mut groups, mut filled) = (vec![Vec::new()], 0);
         for &part in fragments {
             let of_part = &self.cache().parts[part as usize];
-            let size = of_part.nonzeros + of_part.rows * ROW / self.bytes_of_value();
+            let size = of_part.nonzeros + of_part.rows * bytes_of_row(self.cache()) / self.bytes_of_value();
             if filled > 0 && filled + size > self.window {
                 groups.push(Vec::new());
                 filled = 0;
@@ -48,10 +48,11 @@ impl Windows {
         window.clear();
         // Reserves the largest possible window once: untouched pages take no memory, and arrays that grow would exist twice for
         // a moment.
-        let rows = (self.window * self.bytes_of_value() / ROW).min(self.rows());
+        let rows = (self.window * self.bytes_of_value() / bytes_of_row(self.cache())).min(self.rows());
         let nonzeros = self.window.min(self.cache().meta.nonzeros);
         window.rows.reserve(rows, nonzeros, self.short);
         window.targets.reserve_exact(rows);
+        window.offsets.reserve_exact(if self.has_offsets() { rows } else { 0 });
         for some in parts.chunks(2 * self.pool.current_num_threads()) {
             let decode = || {
                 some.par_iter()
@@ -90,6 +91,11 @@ impl Windows {
                     / self.mean_weight
             };
             window.weights.extend((0..targets.len()).map(weight));
+        }
+        if self.has_offsets() {
+            let offsets: Vec<f64> = (0..targets.len()).map(|i| parsed.offset(i)).collect();
+            check_offsets(&offsets, &place)?;
+            window.offsets.extend(offsets);
         }
         window.rows.append(&parsed.rows, self.narrow).map_err(|row| {
             let what = "a value is too large for f32 (3.4e38)";
@@ -141,7 +147,7 @@ impl Windows {
             rows: window.rows.borrow(),
             targets: TargetsRef::Numbers(&window.targets),
             weights: self.weighted.then_some(window.weights.as_slice()),
-            offsets: None, // `train` refuses rows with offsets on disk
+            offsets: self.has_offsets().then_some(window.offsets.as_slice()),
             order,
             place: &place,
             number: &number,
@@ -161,6 +167,7 @@ pub(super) struct Window {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
+    offsets: Vec<f64>,
     lines: Vec<(usize, Lines, u64)>, // per fragment: its first row in the window, the lines of its rows, the number of its first row
 }
 
@@ -174,6 +181,7 @@ impl Window {
         self.rows.clear();
         self.targets.clear();
         self.weights.clear();
+        self.offsets.clear();
         self.lines.clear();
     }
 }

@@ -25,6 +25,10 @@ const WORKING_SET: usize = 24;
 const WINDOWS: usize = 4;
 /// Bytes per row, without its non-zeros.
 pub(super) const ROW: usize = 24;
+/// Additional bytes per row with an offset.
+const OFFSET: usize = 8;
+/// Bytes per row for its target and offset, of which the bias of a model without weights depends: a list, and copies of it.
+const POOLED: usize = 3 * 24;
 /// Smallest size of a window, in bytes.
 pub(super) const LEAST: usize = 1 << 20;
 
@@ -70,9 +74,14 @@ pub(super) fn copies(settings: &Settings) -> usize {
     }
 }
 
+/// Bytes per row, without its non-zeros.
+pub(super) fn bytes_of_row(cache: &Cache) -> usize {
+    ROW + if cache.meta.offsets { OFFSET } else { 0 }
+}
+
 /// The memory of some copies of all rows, as a number of non-zeros.
 pub(super) fn rows_as_nonzeros(copies: usize, cache: &Cache, short: bool) -> usize {
-    copies * (cache.meta.nonzeros + cache.meta.rows * ROW / bytes_of_value(short))
+    copies * (cache.meta.nonzeros + cache.meta.rows * bytes_of_row(cache) / bytes_of_value(short))
 }
 
 /// The free memory, in bytes.
@@ -91,12 +100,18 @@ pub(super) fn room(memory: usize, features: &Features, cache: &Cache, settings: 
         + threads(memory) * THREAD
         + features.columns() * column(settings)
         + names
-        + cache.parts.len() * 48;
+        + cache.parts.len() * 48
+        + if cache.meta.offsets { cache.meta.rows * POOLED } else { 0 };
     let room = memory.saturating_sub(fixed);
     if room / 2 < LEAST {
         let least = (fixed + 2 * LEAST).div_ceil(1 << 20);
         let memory = Parameter::Memory.set(format!("{}M", memory >> 20));
-        let what = format!("{memory} is too little for {} features", features.columns());
+        let rows = if cache.meta.offsets {
+            format!(" and the offsets of {} rows", cache.meta.rows)
+        } else {
+            String::new()
+        };
+        let what = format!("{memory} is too little for {} features{rows}", features.columns());
         let hint =
             format!("give {least}M or more, or lower the number of features with {}", Parameter::HashBits);
         return Err(Error::call(what, hint));

@@ -207,13 +207,8 @@ fn fit_block(job: &Job, rate: &dyn Schedule, heads: Range<usize>, tell: &Sender<
 /// The head that replaces an untrained one: no weights, and the best bias.
 fn null_head(job: &Job, head: usize) -> Head {
     let (task, sets) = (job.task, job.targets.sets);
-    if !job.settings.bias {
-        return Head::default();
-    }
     let weights = job.weights.get_or_init(|| sets.weights(job.targets.names.len(), |i| task.weight(i)));
-    let own = weights[head];
-    let bias = objective::best_bias(own, task.len() as f64 - own, &*task.loss);
-    Head { bias, ..Head::default() }
+    objective::null_head(weights[head], task.len() as f64, &*task.loss, job.settings.bias)
 }
 
 /// Merges the heads and the histories of all blocks.

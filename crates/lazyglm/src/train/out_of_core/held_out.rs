@@ -65,7 +65,10 @@ impl<'a> Learnt<'a> {
                     left += weight;
                     continue;
                 }
-                let known = self.pooled.binary_search_by(|known| known.target.total_cmp(&target));
+                let offset = examples.offset(i);
+                let order =
+                    |known: &Pooled| known.target.total_cmp(&target).then(known.offset.total_cmp(&offset));
+                let known = self.pooled.binary_search_by(order);
                 known.ok().into_iter().for_each(|k| self.pooled[k].weight -= weight);
                 if copied.bytes() < bytes {
                     copied.push(batch, i)?;
@@ -103,6 +106,7 @@ pub(super) struct Copied {
     rows: Rows,
     targets: Vec<f64>,
     weights: Vec<f64>,
+    offsets: Vec<f64>,
     pairs: Vec<(u32, f64)>,
 }
 
@@ -115,6 +119,7 @@ impl Copied {
         self.rows.push(pairs)?;
         self.targets.push(examples.targets[i]);
         self.weights.push(examples.weight(i));
+        self.offsets.push(examples.offset(i));
         Ok(())
     }
 
@@ -132,7 +137,8 @@ impl Copied {
     pub fn task(mut self, problem: &dyn Problem) -> Task {
         self.rows.declare_columns(problem.features().columns());
         let labels = Labels::Numbers(self.targets.clone());
-        let data = Dataset::made(self.rows, labels, problem.features().clone());
+        let mut data = Dataset::made(self.rows, labels, problem.features().clone());
+        data.offsets = problem.has_offsets().then_some(self.offsets);
         let targets = match problem.targets().classes() {
             Some(classes) => Targets::Binary { classes: classes.clone(), signs: self.targets },
             None => Targets::Real(self.targets),

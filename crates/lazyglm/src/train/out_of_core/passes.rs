@@ -46,7 +46,7 @@ pub(super) enum Seen {
 }
 
 impl WorkingSet<'_> {
-    /// The first pass: evaluates the starting point and the null model, and keeps targets and weights.
+    /// The first pass: evaluates the starting point and the null model, and keeps targets, weights and offsets.
     pub(super) fn first_pass(&mut self, watch: &mut dyn FnMut(u64)) -> Result<(Seen, Option<Evaluation>)> {
         let (job, settings) = (self.job, self.job.settings);
         let (weights, bias) = (std::mem::take(&mut self.weights), settings.bias.then_some(self.bias));
@@ -54,11 +54,13 @@ impl WorkingSet<'_> {
         let mut evaluator =
             Evaluator::new(job.loss(), &weights, bias, job.problem.nonzeros()).with_null(null);
         let (mut targets, mut row_weights) = (Vec::with_capacity(self.rows), Vec::new());
+        let mut offsets = Vec::new();
         let seen = self.pass(watch, &mut |batch, extraction, from| {
             let examples = batch.examples();
             rayon::join(|| extraction.add(examples, from), || evaluator.add(examples));
             targets.extend_from_slice(examples.targets);
             row_weights.extend_from_slice(examples.weights.unwrap_or_default());
+            offsets.extend_from_slice(examples.offsets.unwrap_or_default());
         })?;
         let evaluation = (seen == Seen::All).then(|| {
             self.gradient = evaluator.total_gradient();
@@ -66,6 +68,7 @@ impl WorkingSet<'_> {
         });
         (self.weights, self.targets) = (weights, targets);
         self.row_weights = job.problem.is_weighted().then_some(row_weights);
+        self.offsets = job.problem.has_offsets().then_some(offsets);
         Ok((seen, evaluation))
     }
 

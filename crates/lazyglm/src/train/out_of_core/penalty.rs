@@ -86,7 +86,7 @@ struct Ray {
 /// Searches on a sample that fits into memory; `None` if it would be too small, or columns surely do not fit.
 fn ray(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Option<Ray>> {
     let (rows, spare) = (job.problem.rows(), job.problem.spare_memory());
-    if job.loss().has_kinks() || room::of_rows(rows, true) > spare {
+    if job.loss().has_kinks() || room::of_rows(rows, 1 + usize::from(job.problem.has_offsets())) > spare {
         return Ok(None);
     }
     let task = sample(job, SEARCH, spare)?;

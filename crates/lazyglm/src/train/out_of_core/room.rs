@@ -4,8 +4,8 @@ use crate::optim::kernel::CompactColumns;
 
 /// Bytes per row: target, score, derivatives, and what a Newton step computes per row.
 const ROW: usize = 96;
-/// Additional bytes per row with row weights.
-const WEIGHT: usize = 8;
+/// Additional bytes per row with row weights, and the same with offsets.
+const EXTRA: usize = 8;
 /// Expected bytes per non-zero of a column that is not in memory yet.
 const EXPECTED: f64 = 2.5;
 /// Bytes per column beside its non-zeros.
@@ -15,9 +15,10 @@ const COLUMN: f64 = 128.0;
 pub(super) struct Room {
     /// The memory in bytes.
     pub bytes: usize,
-    /// The number of rows, and whether they have weights.
+    /// The number of rows.
     pub rows: usize,
-    pub weighted: bool,
+    /// How many of weights and offsets the rows have: 0, 1 or 2.
+    pub extras: usize,
     /// Non-zeros per column in the sample.
     pub counts: Vec<u32>,
     /// Rows per row of the sample.
@@ -25,8 +26,8 @@ pub(super) struct Room {
 }
 
 /// The memory that a Newton step needs for rows, in bytes.
-pub(super) fn of_rows(rows: usize, weighted: bool) -> usize {
-    (ROW + if weighted { WEIGHT } else { 0 }) * rows
+pub(super) fn of_rows(rows: usize, extras: usize) -> usize {
+    (ROW + EXTRA * extras) * rows
 }
 
 impl Room {
@@ -41,7 +42,7 @@ impl Room {
 
     /// The memory of a Newton step on these columns, in bytes, without copies of columns.
     fn taken(&self, columns: &CompactColumns) -> usize {
-        of_rows(self.rows, self.weighted) + columns.bytes()
+        of_rows(self.rows, self.extras) + columns.bytes()
     }
 
     /// The memory that is left for copies of columns, in bytes.

@@ -22,8 +22,9 @@ const ROUGHLY: Options = Options { tolerance: 1e-2, steps: 30 };
 pub(super) fn look(job: &Job) -> Result<(Vec<f64>, f64, Room)> {
     let (settings, rows) = (job.settings, job.problem.rows());
     let (mut weights, mut bias) = (vec![0.0; job.columns()], 0.0);
-    let (bytes, weighted) = (job.problem.spare_memory(), job.problem.is_weighted());
-    let mut room = Room { bytes, rows, weighted, counts: vec![0; job.columns()], ratio: 1.0 };
+    let bytes = job.problem.spare_memory();
+    let extras = usize::from(job.problem.is_weighted()) + usize::from(job.problem.has_offsets());
+    let mut room = Room { bytes, rows, extras, counts: vec![0; job.columns()], ratio: 1.0 };
     job.problem.beginning(job.sequence(), &mut |batch| {
         batch.rows.ids().iter().for_each(|&j| room.counts[j as usize] += 1);
         room.ratio = rows as f64 / batch.rows.len().max(1) as f64;
@@ -66,6 +67,6 @@ fn first_rows<'a>(examples: Examples<'a>, most: usize, memory: usize) -> Example
         ValuesRef::F64(values) => ValuesRef::F64(&values[..end]),
     };
     let some = RowsRef::trusted(&offsets[..=rows], &ids[..end], values, examples.rows.columns());
-    let weights = examples.weights.map(|weights| &weights[..rows]);
-    Examples { rows: some, targets: &examples.targets[..rows], weights, offsets: None }
+    let [weights, offsets] = [examples.weights, examples.offsets].map(|all| all.map(|all| &all[..rows]));
+    Examples { rows: some, targets: &examples.targets[..rows], weights, offsets }
 }

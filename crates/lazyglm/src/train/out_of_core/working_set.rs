@@ -39,6 +39,7 @@ pub(super) struct WorkingSet<'a> {
     pub slopes: Vec<f64>,
     pub targets: Vec<f64>,
     pub row_weights: Option<Vec<f64>>,
+    pub offsets: Option<Vec<f64>>,
     pub passes: u64,
     pub steps: u64,
 }
@@ -61,6 +62,7 @@ impl<'a> WorkingSet<'a> {
             slopes: Vec::new(),
             targets: Vec::new(),
             row_weights: None,
+            offsets: None,
             passes: 0,
             steps: 0,
         }
@@ -129,6 +131,7 @@ impl<'a> WorkingSet<'a> {
             columns: &self.columns,
             targets: &self.targets,
             weights: self.row_weights.as_deref(),
+            offsets: self.offsets.as_deref(),
             loss: self.job.loss(),
             weighted_penalty,
             bias: settings.bias,
@@ -161,11 +164,12 @@ impl<'a> WorkingSet<'a> {
     /// The rows with these scores, after the bias has moved to where the loss derivatives sum to zero.
     pub fn scored(&mut self, scores: Vec<f64>) -> Vec<ScoredRow> {
         let weight = |i: usize| self.row_weights.as_ref().map_or(1.0, |weights| weights[i]);
+        let offset = |i: usize| self.offsets.as_ref().map_or(0.0, |offsets| offsets[i]);
         let one = |(i, score): (usize, f64)| ScoredRow {
             score,
             target: self.targets[i],
             weight: weight(i),
-            offset: 0.0,
+            offset: offset(i),
         };
         let mut kept: Vec<ScoredRow> = scores.into_iter().enumerate().map(one).collect();
         if self.job.settings.bias {

@@ -134,7 +134,7 @@ const EARLY: usize = 10_000;
 pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome> {
     let Search { task, settings, points, .. } = search;
     search.held.check(task.len())?;
-    let null = objective::baseline(task.examples(), &*task.loss, settings.bias);
+    let null = objective::baseline(task.examples(), &*task.loss, settings.bias.into());
     let folds = search.held.folds();
     let groups = groups(search);
     let mut race = Halving {

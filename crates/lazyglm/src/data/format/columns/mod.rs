@@ -25,7 +25,7 @@ pub(super) use sample::Sample;
 use super::names::push_part;
 use super::text::{self, Terms};
 use super::{Parsed, ReadOptions, Text};
-use crate::util::error::{Result, excerpt};
+use crate::util::error::{Error, Result, excerpt};
 use crate::util::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,8 @@ pub struct Fill {
 ///
 /// ```
 /// use lazyglm::data::format::Missing;
-/// assert_eq!((Missing::parse("mean"), Missing::parse("median")), (Some(Missing::Mean), None));
+/// assert_eq!(Missing::parse("mean").unwrap(), Missing::Mean);
+/// assert!(Missing::parse("median").unwrap_err().to_string().contains("expected zero, mean, indicator"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -124,8 +125,10 @@ impl Missing {
         [("zero", Missing::Zero), ("mean", Missing::Mean), ("indicator", Missing::Indicator)];
 
     /// Looks a choice up by its name.
-    pub fn parse(name: &str) -> Option<Missing> {
-        Missing::ALL.iter().find(|(known, _)| *known == name).map(|(_, missing)| *missing)
+    pub fn parse(name: &str) -> Result<Missing> {
+        let found = Missing::ALL.iter().find(|(known, _)| *known == name).map(|(_, missing)| *missing);
+        let names = || Missing::ALL.map(|(name, _)| name).join(", ");
+        found.ok_or_else(|| Error::parameter(Parameter::Missing, name, names()))
     }
 
     /// What stands for a missing number of a column with this mean.

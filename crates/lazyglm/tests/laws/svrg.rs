@@ -228,7 +228,7 @@ fn it_ends_at_the_minimum_with_its_zeros() {
             };
             train(&task, None, &settings, &mut |_| {}).unwrap()
         };
-        let (found, best) = (fit("saga"), fit("newton"));
+        let (found, best) = (fit("svrg"), fit("newton"));
         let (f, least) = (found.report.objective, best.report.objective);
         assert!((f - least).abs() <= 2e-6 * least, "l1 {l1} l2 {l2}: {f} {least} {:?}", found.report.stop);
         assert_eq!(found.report.stop, if l2 > 0.0 { Stop::Gap } else { Stop::PredictedDecrease });
@@ -254,7 +254,7 @@ fn numbers_are_learnt_too_and_kinks_are_refused() {
             };
             train(&data, None, &settings, &mut |_| {}).unwrap().report
         };
-        let (found, best) = (fit("saga"), fit("newton"));
+        let (found, best) = (fit("svrg"), fit("newton"));
         assert!((found.objective - best.objective).abs() <= 2e-5 * best.objective, "{name}");
     }
     for name in ["quantile", "poisson"] {
