@@ -132,7 +132,8 @@ impl Copied {
     pub fn task(mut self, problem: &dyn Problem) -> Task {
         self.rows.declare_columns(problem.features().columns());
         let labels = Labels::Numbers(self.targets.clone());
-        let data = Dataset::made(self.rows, labels, problem.features().clone());
+        let mut data = Dataset::made(self.rows, labels, problem.features().clone());
+        data.reading = problem.reading().clone();
         let targets = match problem.targets().classes() {
             Some(classes) => Targets::Binary { classes: classes.clone(), signs: self.targets },
             None => Targets::Real(self.targets),
