@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`.
 .PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet fuzz-coverage fuzz-seeds sanitize audit bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-default-time bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
-	bench-test kill-test planted-bugs clean
+	bench-test kill-test soak planted-bugs clean
 
 PYTHON ?= python3
 TARGET = $(or $(CARGO_TARGET_DIR),target)
@@ -208,6 +208,9 @@ bench-paper:            ## the paper's table, and one epoch of each update
 
 kill-test:              ## kill runs of every solver, search and source at random moments: they resume to the same model; KILLS=200 SEED=5
 	KILLS=$(or $(KILLS),200) SEED=$(or $(SEED),5) cargo test --locked -p lazyglm-cli --test program resume::a_run_that_is_killed -- --nocapture
+
+soak: build             ## ROWS=1000000000 rows through standard input, in constant memory: hours on a busy machine
+	tools/soak $(or $(ROWS),1000000000) "$(TARGET)/release/lazyglm"
 
 planted-bugs:           ## break the code in many ways: a law must notice each (about an hour on two cores; ONLY=train/ for some)
 	./tools/planted-bugs
