@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`.
 .PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet fuzz-coverage fuzz-seeds sanitize audit bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-default-time bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
-	bench-test kill-test planted-bugs clean
+	bench-test kill-test soak planted-bugs clean
 
 PYTHON ?= python3
 TARGET = $(or $(CARGO_TARGET_DIR),target)
@@ -144,8 +144,9 @@ $(BENCH_ENV)/ready: bench/requirements.txt
 bench-rates: build $(BENCH_ENV)/ready   ## how good the rate is that --eta0 auto finds; DATA=DIR
 	$(BENCH_ENV)/bin/python -m bench.rates --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"
 
-bench-defaults: build $(BENCH_ENV)/ready  ## no flags at all against the best of a wide grid, and other tools' defaults; DATA=DIR SETS=a,b; long
-	$(BENCH_ENV)/bin/python -m bench.defaults --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" $(if $(SETS),--sets $(SETS)) $(if $(WIDE),--wide)
+bench-defaults: build $(BENCH_ENV)/ready  ## no flags at all against the best of a wide grid, and other tools' defaults, on made sets and those of DATA=DIR; SETS=a,b; long
+	$(BENCH_ENV)/bin/python -m bench.defaults --binary "$(TARGET)/release/lazyglm" --made "$(TARGET)/bench-sets" $(if $(DATA),--data "$(DATA)") \
+		$(if $(SETS),--sets $(SETS)) $(if $(WIDE),--wide)
 
 bench-default-time: build $(BENCH_ENV)/ready  ## seconds and held-out loss of no flags, by turns with VW's and scikit-learn's defaults; DATA=DIR SETS=a,b REPEATS=3 BEFORE=OLD/lazyglm
 	$(BENCH_ENV)/bin/python -m bench.default_time --binary "$(TARGET)/release/lazyglm" --data "$(DATA)" $(if $(SETS),--sets $(SETS)) \
@@ -207,6 +208,9 @@ bench-paper:            ## the paper's table, and one epoch of each update
 
 kill-test:              ## kill runs of every solver, search and source at random moments: they resume to the same model; KILLS=200 SEED=5
 	KILLS=$(or $(KILLS),200) SEED=$(or $(SEED),5) cargo test --locked -p lazyglm-cli --test program resume::a_run_that_is_killed -- --nocapture
+
+soak: build             ## ROWS=1000000000 rows through standard input, in constant memory: hours on a busy machine
+	tools/soak $(or $(ROWS),1000000000) "$(TARGET)/release/lazyglm"
 
 planted-bugs:           ## break the code in many ways: a law must notice each (about an hour on two cores; ONLY=train/ for some)
 	./tools/planted-bugs

@@ -32,6 +32,9 @@ MEASURES = {
     "made": [f"{OPTIM}/kernel", "crates/lazyglm/src/data"],
     "before_after": [f"{OPTIM}/kernel"],
     "audit": ["Cargo.lock", "python/Cargo.lock", "fuzz/Cargo.lock"],
+    "soak": ["crates/lazyglm/src/data/bytes", "crates/lazyglm/src/problem/windows"],
+    "fuzz": ["crates/lazyglm/src/data/format", "crates/lazyglm/src/data/bytes", "crates/lazyglm/src/util/checkpoint"],
+    "sanitize": ["crates/lazyglm/src/simd", f"{OPTIM}/kernel"],
     "kills": ["crates/lazyglm/src/util/checkpoint", f"{TRAIN}/chain.rs"],
     "checkpoint-labels": ["crates/lazyglm/src/util/checkpoint", f"{TRAIN}/chain.rs"],
 }

@@ -6,7 +6,7 @@ use crate::verbs::common::refuse_same;
 use lazyglm::util::checkpoint::Checkpoint;
 use lazyglm::{CacheMode, Error, Kind, Place, Problem, Result, Settings, Source, Task};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The journal of a run, if the flags ask for one.
 pub struct Journal {
@@ -15,17 +15,13 @@ pub struct Journal {
 }
 
 /// Rejects flags that do not go together, before the data are read.
-pub fn check(args: &Train, budget: Option<Duration>) -> Result<()> {
+pub fn check(args: &Train) -> Result<()> {
     let Some(file) = &args.checkpoint else { return Ok(()) };
     if file.as_os_str() == "-" {
         return Err(Error::call(
             "a checkpoint cannot go to standard output",
             "give --checkpoint the name of a file",
         ));
-    }
-    if budget.is_some() {
-        let what = "--checkpoint does not go with --budget: how far a run gets in a time limit is not the same twice";
-        return Err(Error::call(what, "leave --budget out, or leave --checkpoint out"));
     }
     refuse_same(file, &args.data)?;
     args.output.iter().try_for_each(|output| refuse_same(file, output))?;
@@ -77,6 +73,12 @@ impl Journal {
         let checkpoint = Some(Arc::new(checkpoint));
         settings.checkpoint = checkpoint.clone();
         Ok(Journal { checkpoint, quiet })
+    }
+
+    /// When the run would have begun if it had not been interrupted: the time of earlier runs counts for a time limit.
+    pub fn begun(&self, now: Instant) -> Instant {
+        let spent = self.checkpoint.as_ref().map_or(Duration::ZERO, |checkpoint| checkpoint.spent());
+        now.checked_sub(spent).unwrap_or(now)
     }
 
     /// Passes a result on. If the run was interrupted before it had a model, prints how many penalties had been tried, writes

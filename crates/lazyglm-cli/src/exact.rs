@@ -88,7 +88,7 @@ impl Exact {
         };
         let strongest =
             ElasticNet::new(highest(&l1).max(highest(&alpha)), highest(&l2).max(highest(&alpha)))?;
-        checkpoint::check(args, defaults.budget)?;
+        checkpoint::check(args)?;
         let plan = plan::plan(args, (strongest, None))?;
         let folds = search.folds.map(|folds| folds as usize).or(defaults.folds);
         let idle = no_effect::of_minimisers(args, search, defaults.to_the_end, folds.is_some());
@@ -142,7 +142,7 @@ impl Exact {
             may_end,
             max_features: search.max_features.map(|most| most as usize),
             refine: true,
-            deadline: defaults.budget.map(|budget| started + budget),
+            deadline: defaults.budget.map(|budget| journal.begun(started) + budget),
             keep_folds: false,
         };
         let steps = Counted::new(args.progress(), "models");

@@ -12,7 +12,7 @@ use crate::verbs::train::{TrainingData, TrainingRows};
 use lazyglm::train::search::{Numbers, Point, points};
 use lazyglm::util::memory::room;
 use lazyglm::{ElasticNet, Error, Parameter, Result, Settings, Solver, Task, objective, rate};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The default grid of λ₁ has `STEPS` values from λ₁_max down to `DOWN_TO`·λ₁_max.
 const DOWN_TO: f64 = 1e-5;
@@ -46,8 +46,6 @@ pub struct Verb<'a> {
     pub folds: usize,
     /// Whether points are dropped on the way.
     pub halving: bool,
-    /// The time limit.
-    pub budget: Option<Duration>,
     /// The flags of the search.
     pub search: &'a Search,
     /// Whether folds are drawn at random.
@@ -61,7 +59,7 @@ impl Grid {
     pub fn prepare(args: &Train, verb: &Verb) -> Result<Grid> {
         let mut stages = Stages::new();
         refuse_idle(args)?;
-        checkpoint::check(args, verb.budget)?;
+        checkpoint::check(args)?;
         let numbers = |parameter, text: &Option<String>| {
             text.as_deref().map(|text| Numbers::parse(parameter, text)).transpose()
         };
@@ -116,6 +114,7 @@ impl Grid {
             format!("points: {points:?}\nmodels per point: {}\nhalving: {}\n", verb.folds, verb.halving);
         let journal = Journal::open(args, verb.name, &mut settings, (&*task, held_out.as_ref()), &text)?;
         stages.end(Stage::Search);
+        let started = journal.begun(started);
         Ok(Grid { task, held_out, settings, points, memory, stages, started, journal })
     }
 

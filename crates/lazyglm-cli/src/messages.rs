@@ -123,7 +123,12 @@ const MESSAGES: &[Message] = &[
         "how classes, or labels, are trained",
         &["more than two classes", "targets have commas", "of two classes"],
     ),
-    message(Note, "columns", "what the columns of a table are taken for", &["^columns: "]),
+    message(
+        Note,
+        "columns",
+        "what the columns of a table are taken for",
+        &["^columns: ", "are not listed among the columns"],
+    ),
     message(
         Note,
         "disk",

@@ -27,7 +27,6 @@ pub fn run(args: Path) -> Result<()> {
         name: "path",
         folds: 1,
         halving: false,
-        budget: None,
         search: &args.search,
         draws_folds: false,
         chooses: false,

@@ -27,7 +27,6 @@ pub fn run(args: Tune) -> Result<()> {
         name: "tune",
         folds: lanes_a_point,
         halving: !args.no_halving,
-        budget: args.budget,
         search: &args.search,
         draws_folds: args.train.validation.is_none(),
         chooses: true,

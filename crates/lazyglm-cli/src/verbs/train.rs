@@ -34,7 +34,7 @@ pub fn run(args: Train) -> Result<()> {
         refuse_same(&cache, &args.data)?;
         args.output.iter().try_for_each(|output| refuse_same(&cache, output))?;
     }
-    checkpoint::check(&args, None)?;
+    checkpoint::check(&args)?;
     let idle = no_effect::of_train(&args);
     plan.notes
         .iter()

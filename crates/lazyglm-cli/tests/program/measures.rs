@@ -214,3 +214,25 @@ fn the_two_losses_are_explained_where_they_differ() {
     folder.ok("train abc.svm --multiclass ovr -o m");
     assert!(told("evaluate m abc.svm"));
 }
+
+#[test]
+fn the_brier_score_of_many_classes_is_the_squared_distance_of_probabilities_and_truth() {
+    let folder = Folder::with("abc.svm", "a 1:1\nb 2:1\nc 3:1\na 1:1 2:0.5\nb 2:1 3:1\n".repeat(20));
+    for how in ["softmax", "ovr"] {
+        folder.ok(&format!("train abc.svm -o m --multiclass {how} --l1 0 --l2 1e-2 --loss auto"));
+        let predicted = folder.ok("predict m abc.svm --as probability,json --columns target").stdout;
+        let rows: Vec<Value> = predicted.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let row = |row: &Value| {
+            let one =
+                |class: &str| of(&row["probability"], class) - f64::from(u8::from(row["target"] == class));
+            ["a", "b", "c"].map(one).iter().map(|error| error * error).sum::<f64>()
+        };
+        let brier = rows.iter().map(row).sum::<f64>() / rows.len() as f64;
+        let figures = folder.json("evaluate m abc.svm --json");
+        assert!(close(of(&figures, "brier"), brier, 1e-9) && brier > 0.01, "{how}: {figures} {brier}");
+        assert!(folder.ok("evaluate m abc.svm").stdout.contains("brier"));
+    }
+    folder.write("sets.svm", "a,b 1:1\nb 2:1\nc,a 3:1\n".repeat(20));
+    folder.ok("train sets.svm -o s --multilabel --l1 1e-3");
+    assert_eq!(folder.json("evaluate s sets.svm --json")["brier"], Value::Null, "a row has no class");
+}

@@ -230,7 +230,6 @@ fn a_checkpoint_of_other_data_or_settings_is_refused_and_so_is_a_damaged_one() {
     folder.write("c", &kept[..kept.len() / 3]);
     folder.refuses(&resume(line), 1, &["c", "cannot be used"]);
     folder.refuses("train two.svm --checkpoint two.svm", 2, &["would replace"]);
-    folder.refuses("tune two.svm --checkpoint d --budget 5s", 2, &["--budget"]);
     folder.refuses("train two.svm --resume", 2, &["--checkpoint"]);
 }
 
@@ -252,4 +251,27 @@ fn a_quiet_run_that_is_interrupted_tells_what_it_saved_and_how_to_resume() {
     let reached =
         ["warning: interrupted: this is the model after ", "error: interrupted: there is no model yet"];
     assert!(reached.iter().any(|reached| told.contains(reached)), "{told}");
+}
+
+#[test]
+fn a_time_limit_counts_the_time_of_all_runs_and_keeps_what_they_have_solved() {
+    let folder = Folder::with("two.svm", text(&classes(300, 40, 1)));
+    let line = "tune two.svm --l1 1e-9..1:3000 --l2 0 --folds 2 --checkpoint c --every 0s -o m --json";
+    let child = start(&folder, line);
+    sleep(Duration::from_secs(4));
+    send("-TERM", &child);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(143));
+    let began = Instant::now();
+    // The limit is up already, so the penalties of the first run are all there are.
+    let run = ok(&folder, &format!("{line} --budget 1s --resume"));
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let means = report["points"].as_array().unwrap().iter().filter(|point| point["mean"].is_number());
+    let compared = means.count();
+    assert!(
+        run.stderr.contains(&format!("--budget was up after {compared} of at most 3000")),
+        "{}",
+        run.stderr
+    );
+    assert!(compared > 20, "{compared} penalties in two seconds");
+    assert!(began.elapsed() < Duration::from_secs(60) && !folder.path("c").exists());
 }

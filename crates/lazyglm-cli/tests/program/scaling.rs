@@ -175,3 +175,31 @@ fn products_of_three_and_of_any_columns_are_predicted_as_they_were_learnt() {
     assert!(r2 > 0.999, "the product of three is the target: {r2}");
     folder.refuses("train t.csv --interact a*b*city*a", 2, &["--interact", "two or three"]);
 }
+
+#[test]
+fn rows_on_disk_are_tried_as_tf_idf_too_and_predictions_take_raw_counts() {
+    let folder = Folder::with("train.svm", counts(14_000, 8));
+    folder.write("test.svm", counts(2_000, 9));
+    let line = "train train.svm -o m --memory 34M --cache off";
+    let told = folder.ok(line).stderr;
+    assert!(
+        told.contains("gone through in ") && told.contains("counts are replaced by their tf-idf"),
+        "{told}"
+    );
+    assert!(told.contains("on a sample of "), "{told}");
+    let loss =
+        |model: &str| figure(&folder.json(&format!("evaluate {model} test.svm --json --quiet"))["loss"]);
+    folder.ok("train train.svm -o counts --memory 34M --cache off --scale none");
+    folder.ok("train train.svm -o whole --cache off");
+    let [disk, counts, whole] = ["m", "counts", "whole"].map(loss);
+    assert!(disk < 0.99 * counts && disk < 1.03 * whole, "{disk}, counts {counts}, in memory {whole}");
+    // A checkpoint knows the choice.
+    folder.ok(&format!("{line} --checkpoint c"));
+    assert!(!folder.path("c").exists());
+    let held = folder.ok("train train.svm --memory 34M --cache off --validation test.svm --json");
+    let held: serde_json::Value = serde_json::from_str(&held.stdout).unwrap();
+    assert!(
+        (figure(&held["validation"]["loss"]) / disk - 1.0).abs() < 1e-6,
+        "held-out rows are scaled alike"
+    );
+}

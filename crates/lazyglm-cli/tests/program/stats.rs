@@ -207,3 +207,44 @@ fn columns_in_any_script_are_shown() {
     folder.write("c.jsonl", "{\"都\":\"京\",\"label\":1}\n{\"都\":\"阪\",\"label\":0}\n");
     assert_eq!(folder.json("stats c.jsonl --json")["columns"][0]["distinct"], 2);
 }
+
+#[test]
+fn the_mean_of_missing_numbers_is_no_value_of_its_column() {
+    let folder = Folder::with("t.csv", "age,size,y\n30,1,1\n,2,0\n45,,1\n30,3,0\n");
+    let stats = folder.json("stats t.csv --json");
+    let [age, size] = [0, 1].map(|k| &stats["columns"][k]);
+    assert_eq!((&age["missing"], &age["distinct"]), (&1.into(), &2.into()), "{age}");
+    assert_eq!(age["examples"], serde_json::json!(["30", "45"]));
+    // The mean of 1, 2 and 3 is a value that a row has, too.
+    assert_eq!((&size["distinct"], &size["examples"]), (&3.into(), &serde_json::json!(["1", "2", "3"])));
+}
+
+#[test]
+fn keys_that_few_rows_have_are_columns_as_well() {
+    let row = |i: usize| {
+        let rare = match i % 10 {
+            0 => format!(",\"once\":{i},\"kind\":\"k{}\"", i / 50),
+            1 => ",\"tags\":[\"p\",\"q\"],\"of\":{\"deep\":2}".to_string(),
+            _ => String::new(),
+        };
+        format!("{{\"age\":{i},\"y\":{}{rare}}}\n", i % 2)
+    };
+    let folder = Folder::with("t.jsonl", (1..=100).map(row).collect::<String>());
+    let stats = folder.json("stats t.jsonl --json");
+    let column = |name: &str| {
+        let all = stats["columns"].as_array().unwrap();
+        all.iter().find(|column| column["name"] == name).unwrap_or_else(|| panic!("{name}: {stats}")).clone()
+    };
+    assert_eq!(column("age")["kind"], "number");
+    assert_eq!((&column("once")["kind"], &column("of.deep")["kind"]), (&"number".into(), &"number".into()));
+    let kind = column("kind");
+    assert_eq!(
+        (&kind["kind"], &kind["missing"], &kind["distinct"]),
+        (&"category".into(), &90.into(), &3.into())
+    );
+    assert_eq!((&column("tags")["kind"], &column("tags")["distinct"]), (&"category".into(), &2.into()));
+    let words = |i: usize| format!("{{\"y\":{},\"w{i}\":1,\"w{}\":2}}\n", i % 2, i + 1);
+    folder.write("w.jsonl", (0..100).map(words).collect::<String>());
+    let told = folder.ok("stats w.jsonl");
+    assert!(told.stderr.contains("51 keys that fewer rows have are not listed"), "{}", told.stderr);
+}

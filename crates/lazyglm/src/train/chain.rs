@@ -8,7 +8,7 @@
 
 use crate::data::rows::Examples;
 use crate::optim::newton::Reached;
-use crate::util::checkpoint::{Checkpoint, Key};
+use crate::util::checkpoint::{Checkpoint, Key, Unfinished};
 use crate::util::state::{Fields, State};
 
 /// The place of a solve in a checkpoint.
@@ -16,6 +16,13 @@ use crate::util::state::{Fields, State};
 pub(super) struct SolveUnit<'a> {
     pub checkpoint: &'a Checkpoint,
     pub key: Key,
+}
+
+impl<'a> SolveUnit<'a> {
+    /// The place of the state between two steps.
+    pub fn unfinished(&self) -> Unfinished<'a> {
+        Unfinished::of(self.checkpoint, self.key)
+    }
 }
 
 /// Solves of one model for one penalty after another. Each begins where the last ended: that place is in memory, or in the
@@ -69,8 +76,9 @@ impl Chain {
     pub fn record(&mut self, unit: SolveUnit, found: &mut impl State) {
         let place = self.reached.as_mut().filter(|_| !self.alone).and_then(Fields::write);
         let before = self.key.filter(|_| !self.branched).map(place_of);
+        let dropped: Vec<Key> = before.into_iter().chain([unit.unfinished().key()]).collect();
         let mut kept = [(unit.key, Fields::write(found)), (place_of(unit.key), place)];
-        unit.checkpoint.replace(&mut kept, before.as_slice());
+        unit.checkpoint.replace(&mut kept, &dropped);
         (self.key, self.branched) = (Some(unit.key), false);
     }
 }

@@ -117,6 +117,17 @@ impl Minimiser {
         }
     }
 
+    /// Whether the checkpoint has the minimum for the next penalty of a path.
+    pub fn is_known(&self, task: &Task, solve: &Solve, chain: &Chain) -> bool {
+        let Some(checkpoint) = solve.checkpoint else { return false };
+        let keys = match task.targets.heads().map(|heads| heads.kind) {
+            None => self.unit(0, task, solve, chain.key()).map(|unit| vec![unit.key]),
+            Some(HeadKind::Softmax) => self.unit(0, task, solve, None).map(|unit| vec![unit.key]),
+            Some(_) => Some(self.keys_of_heads(task, solve)),
+        };
+        keys.is_some_and(|keys| keys.iter().all(|key| checkpoint.knows(*key)))
+    }
+
     /// Minimises F of one model or of a softmax, and calls `watch` on this thread after every Newton step.
     pub fn minimise_one(&self, task: &Task, solve: &Solve, watch: &mut WatchOne) -> Minimum {
         match task.targets.heads() {
@@ -126,9 +137,11 @@ impl Minimiser {
                 if let Some(known) = key.and_then(|key| known(key, count)) {
                     return known;
                 }
-                let mut found = self.softmax(task, targets, solve, watch);
-                if let Some(key) = key.filter(|_| !solve.is_interrupted(&found)) {
-                    key.checkpoint.put(key.key, &mut found);
+                let within = Solve { bounds: solve.bounds_of(key), ..*solve };
+                let mut found = self.softmax(task, targets, &within, watch);
+                if let Some(unit) = key.filter(|_| !solve.is_interrupted(&found)) {
+                    let kept = (unit.key, Fields::write(&mut found));
+                    unit.checkpoint.replace(&mut [kept], &[unit.unfinished().key()]);
                 }
                 found
             }
@@ -154,7 +167,8 @@ impl Minimiser {
             }
             chain.restore(unit.checkpoint, examples);
         }
-        let mut found = self.solve(k, examples, task, solve, &mut chain.reached, watch);
+        let within = Solve { bounds: solve.bounds_of(unit), ..*solve };
+        let mut found = self.solve(k, examples, task, &within, &mut chain.reached, watch);
         if let (true, Some(reached)) = (certified, &chain.reached) {
             found.certificate = certificate(task, solve, reached);
         }
@@ -249,7 +263,12 @@ impl Minimiser {
     }
 }
 
-impl Solve<'_> {
+impl<'a> Solve<'a> {
+    /// The bounds of one solve, whose state between two steps the checkpoint keeps.
+    fn bounds_of(&self, unit: Option<SolveUnit<'a>>) -> Bounds<'a> {
+        Bounds { unfinished: unit.map(|unit| unit.unfinished()), ..self.bounds }
+    }
+
     /// Whether a minimum may be that of an interrupted solve.
     fn is_interrupted(&self, found: &Minimum) -> bool {
         let interrupted = self.bounds.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));

@@ -40,5 +40,5 @@ pub mod zeros;
 pub use progress::{Progress, Stage};
 pub use sgd::rate;
 pub use solvers::train;
-pub use tf_idf_choice::tf_idf_if_better;
+pub use tf_idf_choice::{tf_idf_if_better, tf_idf_on_disk_if_better};
 pub use told::apart;

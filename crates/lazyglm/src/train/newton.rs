@@ -85,7 +85,7 @@ pub(super) fn minimise(
         bias: settings.bias,
         start: start.as_deref(),
         tolerance: settings.tolerance,
-        bounds: Bounds { work: usize::MAX, least_steps: 0, interrupt: settings.interrupt.as_deref() },
+        bounds: Bounds { interrupt: settings.interrupt.as_deref(), ..Bounds::none() },
         watch: &go_on,
         checkpoint: settings.checkpoint.as_deref(),
     };

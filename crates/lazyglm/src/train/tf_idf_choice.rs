@@ -4,19 +4,23 @@
 //! Most weights of raw counts are those of a few long rows and frequent words. On text, tf-idf lowers the held-out loss by
 //! several per cent, more than any choice of penalty or solver.
 
+use super::job::Job;
+use super::out_of_core::sample_for_scales;
 use super::penalty_search::lowest_loss;
 use super::progress::Progress;
+use crate::problem::loss::Loss;
 use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
 use crate::problem::task::Task;
+use crate::problem::windows::Windows;
 use crate::util::error::Result;
 use crate::util::parameter::Parameter;
 
 /// The task with counts replaced by their tf-idf, and the held-out rows alike, if the held-out loss is lower then.
 ///
-/// It tries this where `auto` chooses the penalty and the values are counts: text without idf, and svmlight or Vowpal
-/// Wabbit rows with whole positive numbers that are not all one. In a table with columns of text, it tries idf for their
-/// terms. All other tasks are to be learnt as they are: `None`.
+/// It tries this where `auto` chooses the penalty and the values are counts: text without idf, and whole positive numbers
+/// that are not all one, of which a row has few. In a table with columns of text, it tries idf for their terms. All other
+/// tasks are to be learnt as they are: `None`.
 ///
 /// ```
 /// use lazyglm::{Settings, Solver, synth, train::tf_idf_if_better};
@@ -31,9 +35,7 @@ pub fn tf_idf_if_better(
     settings: &Settings,
     watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Option<(Task, Option<Task>)>> {
-    let chosen = settings.solver == Solver::Auto && settings.choose_penalty;
-    let plain = settings.has_one_penalty() && settings.start.is_none() && !task.loss.has_kinks();
-    if !(chosen && plain && task.data.has_counts()) {
+    if !(is_open(settings, &*task.loss) && task.data.has_counts()) {
         return Ok(None);
     }
     let mut scaled = task.with_tf_idf(settings.precision)?;
@@ -50,6 +52,34 @@ pub fn tf_idf_if_better(
             "counts are replaced by their tf-idf: held-out loss {tf_idf:.4}, with the counts {counts:.4} ({keep} keeps them)"
         ),
     });
-    let held_out = held_out.map(|held_out| held_out.clone().scaled_as(&scaled, settings.precision));
+    let held_out =
+        held_out.map(|held_out| held_out.clone().scaled_by(&scaled.data.features, settings.precision));
     Ok(Some((scaled, held_out)))
+}
+
+/// The same for rows on disk, compared on a sample of them that fits into memory. The held-out rows are in memory.
+pub fn tf_idf_on_disk_if_better(
+    windows: &mut Windows,
+    held_out: &mut Option<Task>,
+    settings: &Settings,
+    watch: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<()> {
+    if !is_open(settings, &*windows.loss) {
+        return Ok(());
+    }
+    let job = Job { problem: windows, validation: None, settings };
+    let Some(sample) = sample_for_scales(&job)? else { return Ok(()) };
+    let Some((scaled, _)) = tf_idf_if_better(&sample, None, settings, watch)? else { return Ok(()) };
+    windows.scale_by_tf_idf()?;
+    windows
+        .notes
+        .extend(scaled.notes.iter().map(|note| format!("{note}; on a sample of {} rows", sample.len())));
+    *held_out = held_out.take().map(|held_out| held_out.scaled_by(&windows.features, settings.precision));
+    Ok(())
+}
+
+/// Whether the scale of the values is a choice like the penalty.
+fn is_open(settings: &Settings, loss: &dyn Loss) -> bool {
+    let chosen = settings.solver == Solver::Auto && settings.choose_penalty;
+    chosen && settings.has_one_penalty() && settings.start.is_none() && !loss.has_kinks()
 }

@@ -27,6 +27,7 @@ mod format_text;
 mod format_vw;
 mod ftrl;
 mod gap;
+mod halted;
 mod house;
 mod joined;
 mod kinks;

@@ -398,3 +398,44 @@ fn skip_grams_leave_words_out() {
     let hostile = r#"{"format":"text","words":{"from":1,"to":2},"skip":9,"chars":null,"case":"lower","value":"tf","idf":false,"norm":"none"}"#;
     assert!(serde_json::from_str::<FormatSpec>(hostile).is_err());
 }
+
+/// Rows with few of many words, whose counts vary widely, as CSV and as JSON lines; and a table of few whole numbers per row.
+fn documents(rows: usize) -> [(&'static str, String); 3] {
+    let mut random = lazyglm::util::random::Random::new(9);
+    let header: String = (0..60).map(|word| format!("w{word},")).collect();
+    let (mut csv, mut json, mut wide) = (header + "y\n", String::new(), "a,b,c,town,y\n".to_string());
+    for i in 0..rows {
+        let topic = 30 * (i % 2);
+        let mut counts = [0u64; 60];
+        (0..4).for_each(|_| {
+            counts[random.below(30) as usize + topic] += 1 + random.below(20) * random.below(20)
+        });
+        (0..3).for_each(|_| counts[random.below(60) as usize] += 1 + random.below(20) * random.below(20));
+        let class = ["no", "yes"][i % 2];
+        let cells: String = counts.iter().map(|count| format!("{count},")).collect();
+        csv += &format!("{cells}{class}\n");
+        let keys = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let keys: String = keys.map(|(word, count)| format!("\"w{word}\":{count},")).collect();
+        json += &format!("{{{keys}\"y\":\"{class}\"}}\n");
+        let [a, b, c, town] = [9, 50, 7, 40].map(|most| 1 + random.below(most));
+        wide += &format!("{a},{b},{c},town {town},{class}\n");
+    }
+    [("d.csv", csv), ("d.jsonl", json), ("wide.csv", wide)]
+}
+
+#[test]
+fn auto_tries_tf_idf_on_counts_in_tables_but_not_on_columns_of_amounts() {
+    let folder = tempfile::tempdir().unwrap();
+    let (solver, precision) = (lazyglm::Solver::Auto, lazyglm::Precision::F64);
+    let settings = Settings { solver, precision, choose_penalty: true, ..Settings::default() };
+    for (name, text) in documents(300) {
+        let task = loaded(folder.path(), name, &text, Scale::None);
+        let mut tried = 0;
+        let found = lazyglm::train::tf_idf_if_better(&task, None, &settings, &mut |_| tried += 1).unwrap();
+        assert_eq!((found.is_some(), tried > 0), (name != "wide.csv", name != "wide.csv"), "{name}");
+        if let Some((scaled, _)) = found {
+            let asked = loaded(folder.path(), name, &text, Scale::TfIdf);
+            assert!(scaled.data.rows == asked.data.rows, "{name}");
+        }
+    }
+}

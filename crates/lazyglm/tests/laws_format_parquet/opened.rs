@@ -4,6 +4,7 @@ use super::tables::drawn::{WAYS, draw, written};
 use super::tables::*;
 use super::{asked, targets};
 use arrow_array::*;
+use arrow_schema::{DataType, Field};
 use lazyglm::data::dataset::for_each_block;
 use lazyglm::data::format::{FormatSpec, ReadOptions};
 use lazyglm::util::random::Random;
@@ -252,4 +253,49 @@ fn streams_have_the_rows_of_files() {
     stream.truncate(stream.len() / 2);
     let error = read(&pipe(&folder, "pipe", stream), &ReadOptions::default(), None).unwrap_err();
     assert!(error.starts_with("pipe: the file cannot be read: it is cut short"), "{error}");
+}
+
+#[test]
+fn dates_times_and_fields_of_structs_are_copied_as_text() {
+    let folder = Folder::new();
+    let fields = vec![Field::new("n", DataType::Int32, true), Field::new("w", DataType::Utf8, true)];
+    let parts: Vec<ArrayRef> = vec![
+        Arc::new(Int32Array::from(vec![Some(4), None, Some(9)])),
+        Arc::new(StringArray::from(vec!["x", "y", "under a null"])),
+    ];
+    let of = StructArray::try_new(fields.into(), parts, Some(vec![true, true, false].into())).unwrap();
+    let columns = || -> Vec<(&str, ArrayRef)> {
+        vec![
+            ("of", Arc::new(of.clone())),
+            ("day", Arc::new(Date32Array::from(vec![Some(19_935), None, Some(-1)]))),
+            (
+                "at",
+                Arc::new(
+                    TimestampMicrosecondArray::from(vec![1_722_431_100_250_000, 0, -1]).with_timezone("UTC"),
+                ),
+            ),
+            ("since", Arc::new(TimestampSecondArray::from(vec![60, 0, -1]))),
+            ("lists", lists(&[Some(vec![Some("a")]), None, None])),
+            targets(3),
+        ]
+    };
+    let expected = [
+        ["4", "x", "2024-07-31", "2024-07-31T13:05:00.25Z", "1970-01-01T00:01:00"],
+        ["", "y", "", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00"],
+        ["", "", "1969-12-31", "1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59"],
+    ];
+    for file in [folder.parquet(columns()), folder.arrow(columns())] {
+        let names = ["of.n", "of.w", "day", "at", "since"].map(String::from);
+        let asked = ReadOptions { copy: names.to_vec(), ..ReadOptions::default() };
+        let mut copied = Vec::new();
+        lazyglm::data::dataset::for_each_block(&file, &asked, None, |block| {
+            copied.extend(block.copied.clone());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(copied, expected.concat());
+        let asked = ReadOptions { copy: vec!["lists".into()], ..ReadOptions::default() };
+        let told = read(&file, &asked, None).unwrap_err();
+        assert!(told.contains("the column 'lists' is") && told.contains("text, numbers or dates"), "{told}");
+    }
 }

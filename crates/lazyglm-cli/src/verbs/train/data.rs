@@ -11,7 +11,8 @@ use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::problem::windows::Surveyed;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Progress, Result, SampleWeights,
-    Scale, Settings, Task, Windows, WindowsOptions, loss, train::tf_idf_if_better,
+    Scale, Settings, Task, Windows, WindowsOptions, loss,
+    train::{tf_idf_if_better, tf_idf_on_disk_if_better},
 };
 
 /// The rows to train on.
@@ -99,20 +100,28 @@ impl TrainingData {
         Ok(TrainingData { rows: TrainingRows::Memory(Box::new(task)), held_out })
     }
 
-    /// The data with counts replaced by their tf-idf, if these predict held-out rows better. Rows on disk stay as they are.
+    /// The data with counts replaced by their tf-idf, if these predict held-out rows better.
     pub fn tf_idf_if_better(
-        self,
+        mut self,
         settings: &Settings,
         quiet: bool,
         watch: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<TrainingData> {
-        let TrainingRows::Memory(task) = &self.rows else { return Ok(self) };
-        let told = task.notes.len();
-        let Some((task, held_out)) = tf_idf_if_better(task, self.held_out.as_ref(), settings, watch)? else {
-            return Ok(self);
-        };
-        task.notes[told..].iter().for_each(|text| note(quiet, text));
-        Ok(TrainingData { rows: TrainingRows::Memory(Box::new(task)), held_out })
+        match &mut self.rows {
+            TrainingRows::Memory(task) => {
+                let told = task.notes.len();
+                let found = tf_idf_if_better(task, self.held_out.as_ref(), settings, watch)?;
+                let Some((scaled, held_out)) = found else { return Ok(self) };
+                (**task, self.held_out) = (scaled, held_out);
+                task.notes[told..].iter().for_each(|text| note(quiet, text));
+            }
+            TrainingRows::Disk(windows) => {
+                let told = windows.notes.len();
+                tf_idf_on_disk_if_better(windows, &mut self.held_out, settings, watch)?;
+                windows.notes[told..].iter().for_each(|text| note(quiet, text));
+            }
+        }
+        Ok(self)
     }
 
     /// The training rows, wherever they are.

@@ -250,11 +250,14 @@ impl Dataset {
         terms.is_some_and(|terms| terms.contains(&true))
     }
 
-    /// Whether the values are counts: text without idf, a table with columns of text, or rows of whole positive numbers that are not all one, in a format
-    /// that is not a table, and not scaled.
+    /// Whether the values are counts, and not scaled: text without idf, a table with columns of text, or whole positive numbers
+    /// that are not all one. The columns of a table may be amounts of anything. Its numbers are counts if there are many such
+    /// columns, and a row has values in few of them, as a document has few of all words.
     pub(crate) fn has_counts(&self) -> bool {
         /// Least share of values above one: fewer are indicators with a few exceptions.
         const REPEATED: f64 = 0.01;
+        /// In a table, the least number of columns with values above one, as a multiple of the mean number of values per row.
+        const SPREAD: usize = 3;
         if *self.features.scaling != Scaling::default() {
             return false;
         }
@@ -265,34 +268,37 @@ impl Dataset {
             return true;
         }
         let (mut whole, mut repeated) = (true, 0usize);
-        let rows = self.rows.borrow();
+        let (rows, nonzeros) = (self.rows.borrow(), self.rows.nonzeros());
+        let mut repeats = vec![false; rows.columns()]; // whether a column has values above one
         for i in 0..rows.len() {
-            rows.for_each(i, |_, x| {
+            rows.for_each(i, |j, x| {
                 whole &= x >= 1.0 && x.fract() == 0.0;
                 repeated += usize::from(x > 1.0);
+                repeats[j] |= x > 1.0;
             });
             if !whole {
                 return false;
             }
         }
-        self.reading.has_sparse_rows() && repeated as f64 > REPEATED * self.rows.nonzeros() as f64
+        let columns = repeats.iter().filter(|repeats| **repeats).count();
+        let spread = columns * rows.len() >= SPREAD * nonzeros;
+        repeated as f64 > REPEATED * nonzeros as f64 && (spread || self.reading.has_sparse_rows())
     }
 
     /// The same rows with their counts replaced by tf-idf. In a table, the terms of columns of text are weighted by idf,
     /// and all else stays. The rows must not be scaled.
     pub(crate) fn with_tf_idf(&self, as_f32: bool) -> Result<Dataset> {
         let mut scaled = self.clone();
-        let columns = self.reading.recipe.text_columns(false);
-        let scale = if columns.is_empty() { Scale::TfIdf } else { Scale::None };
+        let (scale, columns) = Scale::tf_idf(&self.reading);
         let found = scaling(&self.rows, &self.features, &self.reading, scale, &columns)?;
         scaled.features.scaling = Arc::new(found);
         scaled.features.scaling.apply(&mut scaled.rows, as_f32);
         Ok(scaled)
     }
 
-    /// These rows, which are not scaled yet, scaled as other rows are.
-    pub(crate) fn scaled_as(mut self, other: &Dataset, as_f32: bool) -> Dataset {
-        self.features.scaling = other.features.scaling.clone();
+    /// These rows, which are not scaled yet, scaled as rows of these features are.
+    pub(crate) fn scaled_by(mut self, features: &Features, as_f32: bool) -> Dataset {
+        self.features.scaling = features.scaling.clone();
         self.features.scaling.apply(&mut self.rows, as_f32);
         self
     }

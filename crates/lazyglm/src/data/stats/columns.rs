@@ -3,7 +3,7 @@
 use super::l1_max::GradientTerms;
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::Span;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use serde::Serialize;
 
 /// Statistics of the features of a file.
@@ -53,7 +53,7 @@ pub(super) struct Column {
 /// Distinct values of a feature.
 #[derive(Default)]
 struct Values {
-    all: HashSet<u64>,
+    all: HashMap<u64, u64>, // and how many rows have each
     first: Vec<f64>,
 }
 
@@ -83,9 +83,12 @@ impl Columns {
         if self.values.len() <= id {
             self.values.resize_with(id + 1, Values::default);
         }
-        let values = &mut self.values[id];
-        if values.all.len() < VALUES && values.all.insert(x.to_bits()) && values.first.len() < EXAMPLES {
-            values.first.push(x);
+        let Values { all, first } = &mut self.values[id];
+        if let Some(rows) = all.get_mut(&x.to_bits()) {
+            *rows += 1;
+        } else if all.len() < VALUES {
+            all.insert(x.to_bits(), 1);
+            first.extend((first.len() <= EXAMPLES).then_some(x)); // one more than are shown
         }
     }
 
@@ -119,7 +122,12 @@ impl Columns {
         self.values.get(id as usize).map(|values| (values.all.len(), values.all.len() == VALUES))
     }
 
-    /// The first distinct values of a feature.
+    /// The number of rows in which a feature that is among the first has a value.
+    pub fn rows_with(&self, id: u32, x: f64) -> u64 {
+        self.values.get(id as usize).and_then(|values| values.all.get(&x.to_bits())).copied().unwrap_or(0)
+    }
+
+    /// The first distinct values of a feature, one more than are shown.
     pub fn examples(&self, id: u32) -> Vec<f64> {
         let few = self.values.get(id as usize).map(|values| values.first.clone());
         few.or_else(|| Some(vec![self.of(id)?.value])).unwrap_or_default()

@@ -106,12 +106,13 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
         return Err(Error::data(Place::file(path), what, format!("write a row as: {}", recipe.shape())));
     }
     let features = columns.stats(shape.rows, &info.naming, span);
-    let of_table = roles::columns(recipe, &info.naming, &columns, shape.rows);
+    let (of_table, unlisted) = roles::columns(recipe, &info.naming, &columns, shape.rows);
     let cells = shape.rows as f64 * features.distinct as f64;
     let density = if cells > 0.0 { shape.nonzeros as f64 / cells } else { 0.0 };
     let mut notes = info.notes;
     notes.extend(query_note(path, with_query));
     notes.extend(dirty.iter().map(|cells| cells.note(path)));
+    notes.extend(unlisted);
     if info.reading.idf().is_some() || !recipe.text_columns(true).is_empty() {
         notes.push(
             "these are the values without the factors of idf=yes, which training applies: there, l1_max differs".into(),

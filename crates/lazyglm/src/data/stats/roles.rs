@@ -39,33 +39,46 @@ pub struct ColumnStats {
 struct Found<'a> {
     own: Option<u32>, // the id of the column's own name
     missing: u64,
-    filled: u64,     // number of values
-    is_filled: bool, // whether a missing number has a value other than zero
+    filled: u64,       // number of values
+    fill: Option<f64>, // the value of a missing number, if it is not zero
     terms: Vec<(u64, &'a str)>,
 }
 
-/// The columns of a table. Hashed features do not tell their columns.
+/// Most keys of JSON Lines that are listed though they were not decided, since few rows have them.
+const RARE: usize = 50;
+
+/// The columns of a table, and a note if some are not listed. Hashed features do not tell their columns.
 pub(super) fn columns(
     recipe: &FormatSpec,
     naming: &FeatureIds,
     features: &Columns,
     rows: u64,
-) -> Vec<ColumnStats> {
+) -> (Vec<ColumnStats>, Option<String>) {
     let mut roles = recipe.roles();
-    let FeatureIds::Words(words) = naming else { return Vec::new() };
+    let FeatureIds::Words(words) = naming else { return (Vec::new(), None) };
+    let (mut rare, mut note) = (Vec::new(), None);
     if let FormatSpec::Jsonl { .. } = recipe {
         let known: HashSet<&str> = roles.iter().map(|(name, _)| *name).collect();
         let mut vectors: Vec<&str> = words.iter().filter_map(vector).collect();
         vectors.dedup(); // the coordinates of a vector mostly come one after the other
         let mut seen = HashSet::new();
         vectors.retain(|name| !known.contains(name) && seen.insert(*name));
+        let is_known = |name: &str| known.contains(name) || seen.contains(name);
+        rare = undecided(recipe, words.iter().zip(0..), features, &is_known);
         roles.extend(vectors.into_iter().map(|name| (name, "list")));
+        let more = rare.len().saturating_sub(RARE);
+        note =
+            (more > 0).then(|| format!("{more} keys that fewer rows have are not listed among the columns"));
+        rare.truncate(RARE);
     }
+    roles.extend(rare.iter().map(|(name, kind)| (name.as_str(), *kind)));
     let places: HashMap<&str, usize> = roles.iter().enumerate().map(|(k, (name, _))| (*name, k)).collect();
     let mut found: Vec<Found> = roles.iter().map(|_| Found::default()).collect();
     for (id, name) in (0..).zip(words.iter()) {
         let is_list = |name: &&str| places.get(name).is_some_and(|&k| roles[k].1 == "list");
-        let coordinate = vector(name).filter(is_list);
+        let is_map = |name: &&str| places.get(name).is_some_and(|&k| roles[k].1 == "map");
+        let key = || name.match_indices('.').map(|(dot, _)| &name[..dot]).find(is_map);
+        let coordinate = vector(name).filter(is_list).or_else(key);
         let space = coordinate.map_or_else(|| recipe.namespace(name), Cow::Borrowed);
         let Some(&k) = places.get(&*space) else { continue };
         let (found, count) = (&mut found[k], features.of(id).map_or(0, |feature| feature.rows));
@@ -83,10 +96,32 @@ pub(super) fn columns(
         }
     }
     let column = |((name, kind), found): (&(&str, &'static str), Found)| {
-        let filled = recipe.fill(name).is_some_and(|value| value != 0.0);
-        described(name, kind, Found { is_filled: filled, ..found }, features, rows)
+        let fill = recipe.fill(name).filter(|value| *value != 0.0);
+        described(name, kind, Found { fill, ..found }, features, rows)
     };
-    roles.iter().zip(found).map(column).collect()
+    (roles.iter().zip(found).map(column).collect(), note)
+}
+
+/// The keys of JSON Lines whose values are taken by their types, the most frequent first.
+fn undecided<'a>(
+    recipe: &FormatSpec,
+    names: impl Iterator<Item = (&'a str, u32)>,
+    features: &Columns,
+    is_known: &dyn Fn(&str) -> bool,
+) -> Vec<(String, &'static str)> {
+    let mut keys: HashMap<Cow<str>, (u64, bool)> = HashMap::new();
+    for (name, id) in names {
+        let key = recipe.namespace(name);
+        if !is_known(&key) && vector(name).is_none() {
+            let (count, number) = (features.of(id).map_or(0, |feature| feature.rows), *key == *name);
+            let known = keys.entry(key).or_default();
+            *known = (known.0 + count, known.1 || number);
+        }
+    }
+    let mut keys: Vec<(Cow<str>, (u64, bool))> = keys.into_iter().collect();
+    keys.sort_unstable_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
+    let kind = |number: bool| if number { "number" } else { "category" };
+    keys.into_iter().map(|(key, (_, number))| (key.into_owned(), kind(number))).collect()
 }
 
 /// The column of a coordinate of a vector: `v` of `v^3`.
@@ -105,11 +140,18 @@ fn described(name: &str, kind: &'static str, mut found: Found, features: &Column
     let (missing, distinct, examples) = match kind {
         "number" => {
             let present = found.own.and_then(|id| features.of(id)).map_or(0, |feature| feature.rows);
-            let missing = if found.is_filled { 0 } else { found.missing }; // among those present otherwise
+            let missing = if found.fill.is_some() { 0 } else { found.missing }; // among those present otherwise
             let zeros = present > 0 && present + missing < rows;
+            // A value that exactly the missing numbers have is not one of the column's own.
+            let is_foreign =
+                |&(id, fill): &(u32, f64)| found.missing > 0 && features.rows_with(id, fill) == found.missing;
+            let foreign = found.own.zip(found.fill).filter(is_foreign);
             let mut values = found.own.map(|id| features.examples(id)).unwrap_or_default();
+            values.retain(|x| foreign.is_none_or(|(_, fill)| *x != fill));
             values.extend((zeros && values.len() < EXAMPLES).then_some(0.0));
-            let distinct = counted.map(|(count, _)| count as u64 + u64::from(zeros));
+            values.truncate(EXAMPLES);
+            let own = |count: usize| count as u64 + u64::from(zeros) - u64::from(foreign.is_some());
+            let distinct = counted.map(|(count, _)| own(count));
             (Some(found.missing), distinct, values.iter().map(f64::to_string).collect())
         }
         "date" => (Some(found.missing), counted.map(|(count, _)| count as u64), terms.collect()),

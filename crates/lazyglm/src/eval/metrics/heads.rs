@@ -37,6 +37,7 @@ pub struct Tally<'a> {
     right: f64,
     losses: f64,
     log_losses: f64,
+    squares: f64,
     given: Vec<f64>,
     hits: Vec<f64>,
     own: Vec<f64>, // weight of the rows with each head
@@ -56,6 +57,7 @@ pub struct Seen {
     unknown: usize,
     loss: f64,
     log_loss: f64,
+    square: f64, // Σₖ (pₖ − [k is the class])²
     at: [f64; AT.len()],
 }
 
@@ -73,6 +75,10 @@ pub struct HeadMetrics {
     pub balanced_accuracy: Option<f64>,
     /// Mean −ln of the probability of the true class.
     pub log_loss: Option<f64>,
+    /// Brier score: the mean over rows of Σₖ (pₖ − [k is the true class])², between 0 and 2. For two classes, it is twice the
+    /// score of the positive class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brier: Option<f64>,
     /// Macro-averaged precision: the mean over heads, with one of precision 0 for all that training never saw.
     pub macro_precision: f64,
     /// Macro-averaged recall: the mean over heads, with one of recall 0 for all that training never saw.
@@ -121,6 +127,7 @@ impl<'a> Tally<'a> {
             right: 0.0,
             losses: 0.0,
             log_losses: 0.0,
+            squares: 0.0,
             given: none(),
             hits: none(),
             own: none(),
@@ -158,6 +165,8 @@ impl<'a> Tally<'a> {
         self.heads.probabilities(self.loss, &mut probabilities);
         // A probability of exactly 0 would make the mean infinite.
         seen.log_loss = -probabilities[own as usize].max(1e-15).ln();
+        let truth = |k: usize| f64::from(u8::from(k == own as usize));
+        seen.square = probabilities.iter().enumerate().map(|(k, p)| (p - truth(k)).powi(2)).sum();
         seen.loss = match self.heads.kind {
             HeadKind::Softmax => log_sum(scores) - scores[own as usize],
             _ => self.sum_of_losses(scores),
@@ -189,6 +198,7 @@ impl<'a> Tally<'a> {
             self.known += weight;
             self.losses += weight * seen.loss;
             self.log_losses += weight * seen.log_loss;
+            self.squares += weight * seen.square;
         }
         self.at.iter_mut().zip(seen.at).for_each(|(sum, share)| *sum += weight * share);
         if let (false, Some(&given)) = (labels, seen.given.first()) {
@@ -237,6 +247,7 @@ impl<'a> Tally<'a> {
             accuracy: (self.weight > 0.0).then(|| self.right / self.weight),
             balanced_accuracy: (!labels && self.known > 0.0).then(balanced),
             log_loss: (knows && self.known > 0.0).then(|| self.log_losses / self.known),
+            brier: (knows && self.known > 0.0).then(|| self.squares / self.known),
             macro_precision: mean(&met, |head| head.precision),
             macro_recall: mean(&met, |head| head.recall),
             macro_f1: mean(&met, |head| head.f1),
@@ -255,6 +266,7 @@ impl HeadMetrics {
         let mut named = vec![("loss", Some(self.loss)), ("accuracy", self.accuracy)];
         if self.precision_at.is_none() {
             named.extend([("balanced_accuracy", self.balanced_accuracy), ("log_loss", self.log_loss)]);
+            named.push(("brier", self.brier));
         }
         named.extend([
             ("macro_precision", Some(self.macro_precision)),

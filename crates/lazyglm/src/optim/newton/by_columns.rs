@@ -1,6 +1,7 @@
 //! Newton's method on columns alone, for some columns of rows that are on disk.
 
 use super::descend::Memory;
+use super::halted::Course;
 use super::point::Point;
 use super::{Bounds, Newton, NewtonProgress, Options, Problem, Solution};
 use crate::data::rows::{Examples, RowsRef, ValuesRef};
@@ -42,7 +43,7 @@ impl ColumnProblem<'_> {
         let examples = Examples { rows, targets: self.targets, weights: self.weights, offsets: self.offsets };
         let Self { loss, weighted_penalty, bias: with_bias, .. } = *self;
         let problem = Problem { examples, loss, weighted_penalty, bias: with_bias };
-        let bounds = Bounds { work: usize::MAX, least_steps: 0, interrupt: self.interrupt };
+        let bounds = Bounds { interrupt: self.interrupt, ..Bounds::none() };
         let newton = Newton::<f32>::new(&problem, &[], options, bounds);
         let bias = if with_bias { bias } else { 0.0 };
         let scores = self.scores(weights, bias);
@@ -58,7 +59,8 @@ impl ColumnProblem<'_> {
         };
         newton.settle(&mut point, 30, newton.enough());
         self.columns.products(&point.slopes, &mut point.gradient);
-        let ending = newton.descend(&mut point, self.columns, &mut Memory::new(self.targets.len()), 0, watch);
+        let (mut memory, course) = (Memory::new(self.targets.len()), Course::after(0, bounds.work));
+        let ending = newton.descend(&mut point, self.columns, &mut memory, course, watch);
         point.solved(ending)
     }
 

@@ -1,5 +1,6 @@
 //! Newton steps from a point, until a stopping criterion holds.
 
+use super::halted::Course;
 use super::kept_gram::KeptGram;
 use super::model::{Accuracy, QuadraticModel};
 use super::point::{Look, Point};
@@ -8,6 +9,7 @@ use crate::data::rows::Value;
 use crate::optim::kernel::ColumnStore;
 use crate::problem::loss::Admits;
 use crate::problem::penalty::WeightedPenalty;
+use crate::util::checkpoint::Keeper;
 
 /// Share of the tolerance for the predicted decrease. The model is solved inexactly, so the distance may be
 /// several times the predicted decrease.
@@ -87,73 +89,74 @@ impl Memory {
 }
 
 impl<V: Value> Newton<'_, V> {
-    /// Runs Newton steps from a point, with `steps` already done.
+    /// Runs Newton steps from a point, on a course that begins or goes on.
     pub(super) fn descend(
         &self,
         point: &mut Point,
         columns: &impl ColumnStore,
         memory: &mut Memory,
-        steps: usize,
+        mut course: Course,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Ending {
         if self.is_ridge(columns) {
-            return self.descend_ridge(point, columns, memory, steps, watch);
+            return self.descend_ridge(point, columns, memory, course, watch);
         }
-        let (mut predicted_decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
-        let mut left = f64::INFINITY; // an estimate of n(F − F*)
-        let mut work = self.bounds.work;
-        let mut for_the_gap = None; // work left for the certificate, once the predicted decrease has reached the tolerance
-        for step in steps..self.options.steps {
+        let mut keeper = Keeper::new(self.bounds.unfinished);
+        for step in course.step..self.options.steps {
+            course.step = step;
+            keeper.see(self.bounds.interrupted(), || self.halted(&course, point, memory));
             if !point.value.is_finite() {
-                return Ending { stop: NewtonStop::Diverged, steps: step, predicted_decrease };
+                return course.ended(NewtonStop::Diverged);
             }
             if self.is_separated(point) {
-                return Ending { stop: NewtonStop::NoMinimum, steps: step, predicted_decrease };
+                return course.ended(NewtonStop::NoMinimum);
             }
             let Look { gap, most, nonzeros } = self.look_for_end(point, columns);
             let go_on =
                 watch(&NewtonProgress { steps: step, objective: point.value / self.n, nonzeros, gap });
             if gap <= self.options.tolerance && step >= self.bounds.least_steps {
-                return Ending { stop: NewtonStop::Gap, steps: step, predicted_decrease };
+                return course.ended(NewtonStop::Gap);
             }
-            let is_close = predicted_decrease <= margin * self.options.tolerance
-                || left <= self.allowed_decrease(point) && step >= self.bounds.least_steps;
+            let is_close = course.predicted_decrease <= course.margin * self.options.tolerance
+                || course.left <= self.allowed_decrease(point) && step >= self.bounds.least_steps;
             if is_close && self.gap_is_loose() {
-                predicted_decrease = predicted_decrease.min(left / point.value.abs().max(f64::MIN_POSITIVE));
-                if *for_the_gap.get_or_insert(self.work_for_the_gap(self.bounds.work - work)) == 0 {
-                    return Ending { stop: NewtonStop::PredictedDecrease, steps: step, predicted_decrease };
+                let left = course.left / point.value.abs().max(f64::MIN_POSITIVE);
+                course.predicted_decrease = course.predicted_decrease.min(left);
+                let work = self.work_for_the_gap(self.bounds.work - course.work);
+                if *course.for_the_gap.get_or_insert(work) == 0 {
+                    return course.ended(NewtonStop::PredictedDecrease);
                 }
             }
             if !go_on {
-                return Ending { stop: NewtonStop::Interrupted, steps: step, predicted_decrease };
+                keeper.cut_short();
+                return course.ended(NewtonStop::Interrupted);
             }
-            if work == 0 {
-                return Ending { stop: NewtonStop::Steps, steps: step, predicted_decrease };
+            if course.work == 0 {
+                return course.ended(NewtonStop::Steps);
             }
-            self.guard_curvature(point, memory, most, predicted_decrease);
+            self.guard_curvature(point, memory, most, course.predicted_decrease);
             let mut model = QuadraticModel::build(self, point, columns, most, memory);
-            let surely = self.gap_is_loose()
-                && model.whole
-                && (slow && predicted_decrease <= self.options.tolerance || for_the_gap.is_some());
+            let near = course.slow && course.predicted_decrease <= self.options.tolerance;
+            let surely = self.gap_is_loose() && model.whole && (near || course.for_the_gap.is_some());
             let share = match surely {
                 true => SURELY,
-                false if predicted_decrease > FAR => FAR_LITTLE,
+                false if course.predicted_decrease > FAR => FAR_LITTLE,
                 false => LITTLE,
             };
             let tells = model.gram.is_some() || self.options.tolerance >= COARSE;
             let may_end = self.gap_is_loose() && model.whole && self.scope.is_some() && tells;
             let missed = if may_end { memory.missed } else { f64::INFINITY };
             let accuracy = Accuracy { share, surely, enough: LAST * self.allowed_decrease(point), missed };
-            let touched = model.solve(accuracy, Bounds { work, ..self.bounds });
+            let touched = model.solve(accuracy, Bounds { work: course.work, ..self.bounds });
             if !model.predicted.is_finite() {
-                return Ending { stop: NewtonStop::Diverged, steps: step, predicted_decrease };
+                return course.ended(NewtonStop::Diverged);
             }
             let of_step = touched + self.problem.examples.rows.nonzeros() + point.weights.len();
-            work = work.saturating_sub(of_step);
-            for_the_gap = for_the_gap.map(|left| left.saturating_sub(of_step));
-            let last = predicted_decrease;
-            predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
-            slow = predicted_decrease > SLOW * last;
+            course.work = course.work.saturating_sub(of_step);
+            course.for_the_gap = course.for_the_gap.map(|left| left.saturating_sub(of_step));
+            let last = course.predicted_decrease;
+            course.predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
+            course.slow = course.predicted_decrease > SLOW * last;
             let before = point.value;
             let taken = self.line_search(point, &model, columns, memory);
             memory.too_curved = taken.alpha == 1.0 && before - point.value > TOO_CURVED * model.predicted;
@@ -161,25 +164,25 @@ impl<V: Value> Newton<'_, V> {
             memory.missed = taken.left / model.predicted;
             memory.gram = model.gram.take().filter(|_| taken.left <= STALE * model.predicted);
             let doubtful = taken.alpha < 1.0 || !model.whole || model.stuck || model.unsolved;
-            margin = match surely {
+            course.margin = match surely {
                 _ if doubtful => 0.0,
                 true => MARGIN,
                 false => UNSURE,
             };
-            left = match model.left {
+            course.left = match model.left {
                 _ if doubtful || !may_end => f64::INFINITY,
                 of_model => taken.left + of_model + self.decrease_from_zero(point, columns),
             };
-            idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
-            if idle == 3 {
-                let stop = match for_the_gap {
+            course.idle = if before - point.value > 1e-15 * before.abs() { 0 } else { course.idle + 1 };
+            if course.idle == 3 {
+                let stop = match course.for_the_gap {
                     Some(_) => NewtonStop::PredictedDecrease,
                     None => NewtonStop::Precision,
                 };
-                return Ending { stop, steps: step + 1, predicted_decrease };
+                return Ending { steps: step + 1, ..course.ended(stop) };
             }
         }
-        Ending { stop: NewtonStop::Steps, steps: self.options.steps, predicted_decrease }
+        Ending { steps: self.options.steps, ..course.ended(NewtonStop::Steps) }
     }
 
     /// Work for a certificate, after steps whose predicted decrease is small enough. If λ₂ = 0, the gap is of first order in the

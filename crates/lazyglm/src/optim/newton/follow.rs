@@ -10,6 +10,7 @@
 //! 2012). It may omit weights that should move; the gradient of all weights finds them, and another round follows.
 
 use super::descend::{Ending, Memory};
+use super::halted::Course;
 use super::point::{Look, Point};
 use super::{Newton, NewtonProgress, NewtonStop};
 use crate::data::rows::Value;
@@ -57,26 +58,44 @@ impl<V: Value> Newton<'_, V> {
         columns: &Columns<V>,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Ending {
-        let Reached { point, memory } = reached;
+        let point = &mut reached.point;
         let penalty = self.n * self.problem.weighted_penalty.value(&point.weights);
         (point.value, point.penalty) = (point.value - point.penalty + penalty, penalty);
-        let all: Vec<u32> = (0..point.weights.len() as u32).collect();
-        let mut steps = 0;
+        self.rounds(reached, columns, None, watch)
+    }
+
+    /// Minimises F over the weights of one screen after the other, the first of which may be known.
+    pub(super) fn rounds(
+        &self,
+        reached: &mut Reached,
+        columns: &Columns<V>,
+        mut first: Option<(Vec<u32>, Course)>,
+        watch: &mut dyn FnMut(&NewtonProgress) -> bool,
+    ) -> Ending {
+        let Reached { point, memory } = reached;
+        let (width, mut steps) = (point.weights.len(), 0);
         loop {
-            let Look { gap, most, .. } = self.look(point);
-            if gap <= self.options.tolerance && steps >= self.bounds.least_steps {
-                return Ending { stop: NewtonStop::Gap, steps, predicted_decrease: 0.0 };
-            }
-            let screened = self.screen(point, memory, most);
-            let nonzeros: usize = screened.iter().map(|&j| columns.count(j as usize)).sum();
-            let scope =
-                if nonzeros > self.problem.examples.rows.nonzeros() / PART { &all } else { &screened };
-            let scoped = Newton { scope: Some(scope), ..*self };
-            let ending = scoped.descend(point, columns, memory, steps, watch);
-            if self.balance_bias(point, BALANCED) || scope.len() < all.len() {
+            let (scope, course) = match first.take() {
+                Some(first) => first,
+                None => {
+                    let Look { gap, most, .. } = self.look(point);
+                    if gap <= self.options.tolerance && steps >= self.bounds.least_steps {
+                        return Ending { stop: NewtonStop::Gap, steps, predicted_decrease: 0.0 };
+                    }
+                    let screened = self.screen(point, memory, most);
+                    let nonzeros: usize = screened.iter().map(|&j| columns.count(j as usize)).sum();
+                    let many = nonzeros > self.problem.examples.rows.nonzeros() / PART;
+                    let scope = if many { (0..width as u32).collect() } else { screened };
+                    (scope, Course::after(steps, self.bounds.work))
+                }
+            };
+            steps = course.begun;
+            let scoped = Newton { scope: Some(&scope), ..*self };
+            let ending = scoped.descend(point, columns, memory, course, watch);
+            if self.balance_bias(point, BALANCED) || scope.len() < width {
                 columns.products(&point.slopes, &mut point.gradient);
             }
-            if steps == ending.steps || scope.len() == all.len() || self.is_over(point, columns, &ending) {
+            if steps == ending.steps || scope.len() == width || self.is_over(point, columns, &ending) {
                 return ending;
             }
             steps = ending.steps;

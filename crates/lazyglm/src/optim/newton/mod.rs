@@ -21,6 +21,7 @@ mod face;
 mod follow;
 mod gains;
 mod gram;
+mod halted;
 mod kept_gram;
 mod kept_rows;
 mod line;
@@ -36,11 +37,13 @@ use crate::data::rows::{Examples, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::Columns;
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
+use crate::util::checkpoint::Unfinished;
 pub(crate) use by_columns::ColumnProblem;
 use descend::{Ending, Memory};
 pub(crate) use follow::Reached;
 pub(crate) use gains::Gains;
 pub(crate) use gram::solve_by_cholesky;
+use halted::{Course, Halted};
 pub(crate) use model::shrunk;
 use sparse_start::SparseStart;
 use std::sync::OnceLock;
@@ -168,12 +171,14 @@ pub(crate) struct Bounds<'a> {
     pub least_steps: usize,
     /// A flag that ends loops within a step when it is set. `watch` then stops the solver.
     pub interrupt: Option<&'a AtomicBool>,
+    /// Where the state between two steps is kept, so that a run that is killed goes on from there.
+    pub unfinished: Option<Unfinished<'a>>,
 }
 
 impl Bounds<'_> {
     /// No bounds.
     pub fn none() -> Bounds<'static> {
-        Bounds { work: usize::MAX, least_steps: 0, interrupt: None }
+        Bounds { work: usize::MAX, least_steps: 0, interrupt: None, unfinished: None }
     }
 
     /// Whether the flag is set.
@@ -257,19 +262,23 @@ impl<'a, V: Value> Newton<'a, V> {
         if let Some(solution) = self.run_on_kinks(view, weights, watch) {
             return solution;
         }
-        let columns = || view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values));
-        let (here, ending) = match (reached.take(), weights) {
-            (Some(mut here), _) => {
+        let rows = self.problem.examples.rows;
+        let columns = || view.get_or_init(|| Columns::of(rows, self.values));
+        let halted = self.bounds.unfinished.and_then(|place| Halted::find(place, rows.len(), rows.columns()));
+        let (here, ending) = match (halted, reached.take(), weights) {
+            (Some(halted), ..) => self.go_on(halted, columns(), watch),
+            (None, Some(mut here), _) => {
                 let ending = self.follow(&mut here, columns(), watch);
                 (here, ending)
             }
-            (None, Some((weights, bias))) => {
+            (None, None, Some((weights, bias))) => {
                 let point = self.point_at(weights.to_vec(), bias, columns());
                 let mut here = Reached { point, memory: Memory::new(self.problem.examples.len()) };
-                let ending = self.descend(&mut here.point, columns(), &mut here.memory, 0, watch);
+                let course = Course::after(0, self.bounds.work);
+                let ending = self.descend(&mut here.point, columns(), &mut here.memory, course, watch);
                 (here, ending)
             }
-            (None, None) => self.run(view, watch),
+            (None, None, None) => self.run(view, watch),
         };
         let (weights, bias) = (here.point.weights.clone(), here.point.bias);
         let Ending { stop, steps, predicted_decrease } = ending;
@@ -300,7 +309,8 @@ impl<'a, V: Value> Newton<'a, V> {
         if self.expects_many(most) {
             self.warm_start(point, most, columns);
         }
-        let ending = self.descend(point, columns, memory, steps, watch);
+        let course = Course::after(steps, self.bounds.work);
+        let ending = self.descend(point, columns, memory, course, watch);
         (here, ending)
     }
 }

@@ -12,10 +12,12 @@
 //! the gap is within the tolerance.
 
 use super::descend::{Ending, Memory};
+use super::halted::Course;
 use super::point::{Look, Point, total};
 use super::{Newton, NewtonProgress, NewtonStop};
 use crate::data::rows::Value;
 use crate::optim::kernel::ColumnStore;
+use crate::util::checkpoint::Keeper;
 use rayon::prelude::*;
 
 /// Fewest columns. With fewer, a dense matrix is faster.
@@ -86,23 +88,24 @@ impl<V: Value> Newton<'_, V> {
         free && wide && (0..rows.columns()).all(|j| columns.unit(j) == 1.0)
     }
 
-    /// Runs steps from a point, with `steps` already done.
+    /// Runs steps from a point, on a course that begins or goes on.
     pub(super) fn descend_ridge(
         &self,
         point: &mut Point,
         columns: &impl ColumnStore,
         memory: &mut Memory,
-        steps: usize,
+        mut course: Course,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Ending {
         let l2: Vec<f64> =
             (0..point.weights.len()).map(|j| self.n * self.problem.weighted_penalty.at(j).l2).collect();
-        let (mut predicted_decrease, mut idle, mut work) = (f64::INFINITY, 0, self.bounds.work);
-        let (mut size, mut quadratic) = (f64::INFINITY, false);
         let mut squares: Option<Vec<f64>> = None; // Σ Dx², as long as D stays
-        for step in steps..self.options.steps {
+        let mut keeper = Keeper::new(self.bounds.unfinished);
+        for step in course.step..self.options.steps {
+            course.step = step;
+            keeper.see(self.bounds.interrupted(), || self.halted(&course, point, memory));
             if !point.value.is_finite() {
-                return Ending { stop: NewtonStop::Diverged, steps: step, predicted_decrease };
+                return course.ended(NewtonStop::Diverged);
             }
             let Look { gap, most, nonzeros } = self.look_for_end(point, columns);
             let go_on =
@@ -113,41 +116,45 @@ impl<V: Value> Newton<'_, V> {
                     Some(NewtonStop::Gap)
                 }
                 () if !go_on || self.bounds.interrupted() => Some(NewtonStop::Interrupted),
-                () if work == 0 => Some(NewtonStop::Steps),
+                () if course.work == 0 => Some(NewtonStop::Steps),
                 () => None,
             };
             if let Some(stop) = stop {
-                return Ending { stop, steps: step, predicted_decrease };
+                if stop == NewtonStop::Interrupted {
+                    keeper.cut_short();
+                }
+                return course.ended(stop);
             }
             let before = point.second_derivatives.clone();
-            self.guard_curvature(point, memory, most, predicted_decrease);
+            self.guard_curvature(point, memory, most, course.predicted_decrease);
             let guarded = point.second_derivatives != before;
-            let diagonal = match squares.take().filter(|_| quadratic) {
+            let diagonal = match squares.take().filter(|_| course.quadratic) {
                 Some(squares) => squares,
                 None => self.squares(point, columns),
             };
-            let share_of = |now: f64| match quadratic {
+            let share_of = |now: f64| match course.quadratic {
                 true => 0.0,
-                false if size.is_finite() => (FORCING * now / size).clamp(FINEST, COARSEST),
+                false if course.size.is_finite() => (FORCING * now / course.size).clamp(FINEST, COARSEST),
                 false => COARSEST,
             };
-            let found = self.conjugate_gradients(point, columns, [&l2, &diagonal], &share_of, work);
+            let found = self.conjugate_gradients(point, columns, [&l2, &diagonal], &share_of, course.work);
             if !found.predicted.is_finite() {
-                return Ending { stop: NewtonStop::Diverged, steps: step, predicted_decrease };
+                return course.ended(NewtonStop::Diverged);
             }
-            work = work.saturating_sub(2 * (found.passes + 1) * self.problem.examples.rows.nonzeros());
-            predicted_decrease = found.predicted / point.value.abs().max(f64::MIN_POSITIVE);
-            size = found.size;
+            let touched = 2 * (found.passes + 1) * self.problem.examples.rows.nonzeros();
+            course.work = course.work.saturating_sub(touched);
+            course.predicted_decrease = found.predicted / point.value.abs().max(f64::MIN_POSITIVE);
+            course.size = found.size;
             let value = point.value;
             self.step_ridge(point, &found, columns, memory);
-            quadratic = !guarded && point.second_derivatives == before;
+            course.quadratic = !guarded && point.second_derivatives == before;
             squares = Some(diagonal);
-            idle = if value - point.value > 1e-15 * value.abs() { 0 } else { idle + 1 };
-            if idle == 3 {
-                return Ending { stop: NewtonStop::Precision, steps: step + 1, predicted_decrease };
+            course.idle = if value - point.value > 1e-15 * value.abs() { 0 } else { course.idle + 1 };
+            if course.idle == 3 {
+                return Ending { steps: step + 1, ..course.ended(NewtonStop::Precision) };
             }
         }
-        Ending { stop: NewtonStop::Steps, steps: self.options.steps, predicted_decrease }
+        Ending { steps: self.options.steps, ..course.ended(NewtonStop::Steps) }
     }
 
     /// The sums Σᵢ Dᵢxᵢⱼ² of all columns.

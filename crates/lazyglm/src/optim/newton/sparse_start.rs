@@ -2,8 +2,9 @@
 //! rows. The view by columns, which costs more than that, is never created.
 
 use super::descend::{Ending, Memory};
+use super::halted::Course;
 use super::point::Point;
-use super::{Newton, NewtonProgress, NewtonStop, Options, Problem, Solution, largest_gradients};
+use super::{Bounds, Newton, NewtonProgress, NewtonStop, Options, Problem, Solution, largest_gradients};
 use crate::data::rows::{Examples, RowsRef, Value};
 use crate::optim::kernel::Columns;
 use crate::problem::penalty::WeightedPenalty;
@@ -160,11 +161,12 @@ impl<V: Value> Newton<'_, V> {
             values: &part.values,
             options: within,
             n: self.n,
-            bounds: self.bounds,
+            bounds: Bounds { unfinished: None, ..self.bounds }, // a few steps on a few columns
             scope: None,
         };
         let mut start = newton.point_at(of(&point.weights), point.bias, &part.columns);
-        let ending = newton.descend(&mut start, &part.columns, memory, 0, watch);
+        let ending =
+            newton.descend(&mut start, &part.columns, memory, Course::after(0, self.bounds.work), watch);
         start.solved(ending)
     }
 

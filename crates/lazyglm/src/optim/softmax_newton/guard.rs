@@ -17,9 +17,10 @@ use rayon::prelude::*;
 /// Minimum change of a score for its row to provide curvature information.
 const FAR: f64 = 0.3;
 
+#[derive(Clone)]
 pub(super) struct Guard {
-    theta: f64,
-    repair: Vec<Block<f32>>, // extra curvature, a vector per row; empty if there is none
+    pub theta: f64,
+    pub repair: Vec<Block<f32>>, // extra curvature, a vector per row; empty if there is none
 }
 
 /// The curvature of all rows: H̃ = diag(h) − ppᵀ, where p has the factor √ω and h the factor ω.

@@ -21,6 +21,7 @@ mod centred;
 mod dual_ascent;
 mod face;
 mod guard;
+mod halted;
 mod lanes;
 mod line;
 mod model;
@@ -38,11 +39,12 @@ use crate::data::rows::{RowsRef, Value, ValuesRef};
 use crate::optim::kernel::Columns;
 use crate::problem::heads::Head;
 use crate::problem::penalty::WeightedPenalty;
+use crate::util::checkpoint::Keeper;
 use centred::Centred;
 use guard::Guard;
+use halted::Halted;
 use lanes::{Block, WIDE};
 use model::{Effort, QuadraticModel};
-use point::Point;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -227,6 +229,10 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
             return self.solved(point, NewtonStop::Gap, 0, 0.0); // no weight leaves zero: this is the optimum
         }
         let columns = view.get_or_init(|| Columns::of(self.problem.rows, self.values));
+        if let Some(halted) = self.bounds.unfinished.and_then(|place| place.find(|halted| self.fits(halted)))
+        {
+            return self.descend(halted, columns, watch);
+        }
         let mut guard = Guard::new();
         match start {
             Some(heads) => {
@@ -245,7 +251,7 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
             None => (),
         }
         self.shift(&mut point);
-        self.descend(point, columns, &mut guard, watch)
+        self.descend(Halted::at(point, guard), columns, watch)
     }
 
     /// The weights of all heads, a vector per column.
@@ -259,67 +265,76 @@ impl<'a, V: Value> SoftmaxNewton<'a, V> {
         weights
     }
 
-    /// Runs Newton steps from a point.
+    /// Runs Newton steps from a point, or goes on with them.
     fn descend(
         &self,
-        mut point: Point,
+        from: Halted,
         columns: &Columns<V>,
-        guard: &mut Guard,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
-        let (mut decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
-        let mut size = f64::INFINITY; // the squared norm of the gradient before the last step
-        for step in 0..self.options.steps {
+        let Halted { mut course, mut point, mut guard } = from;
+        self.touched.fetch_max(course.touched, Ordering::Relaxed);
+        let mut keeper = Keeper::new(self.bounds.unfinished);
+        for step in course.step..self.options.steps {
+            (course.step, course.touched) = (step, self.touched.load(Ordering::Relaxed));
+            keeper.see(self.bounds.interrupted(), || Halted {
+                course: course.clone(),
+                point: point.clone(),
+                guard: guard.clone(),
+            });
             let most = self.largest_violation(&point);
             if !point.value.is_finite() || !most.is_finite() {
-                return self.solved(point, NewtonStop::Diverged, step, decrease);
+                return self.solved(point, NewtonStop::Diverged, step, course.decrease);
             }
             if self.is_separated(&point) {
-                return self.solved(point, NewtonStop::NoMinimum, step, decrease);
+                return self.solved(point, NewtonStop::NoMinimum, step, course.decrease);
             }
             let gap = self.relative_gap(&point);
             let nonzeros = point.weights.as_flattened().iter().filter(|w| **w != 0.0).count();
             let go_on =
                 watch(&NewtonProgress { steps: step, objective: point.value / self.n, nonzeros, gap });
             if gap <= self.options.tolerance && step >= self.bounds.least_steps {
-                return self.solved(point, NewtonStop::Gap, step, decrease);
+                return self.solved(point, NewtonStop::Gap, step, course.decrease);
             }
-            if step > 0 && decrease <= margin * self.options.tolerance && self.gap_is_loose() {
-                return self.solved(point, NewtonStop::PredictedDecrease, step, decrease);
+            if step > 0 && course.decrease <= course.margin * self.options.tolerance && self.gap_is_loose() {
+                return self.solved(point, NewtonStop::PredictedDecrease, step, course.decrease);
             }
             if !go_on {
-                return self.solved(point, NewtonStop::Interrupted, step, decrease);
+                keeper.cut_short();
+                return self.solved(point, NewtonStop::Interrupted, step, course.decrease);
             }
             if self.touched.load(Ordering::Relaxed) >= self.bounds.work {
-                return self.solved(point, NewtonStop::Steps, step, decrease);
+                return self.solved(point, NewtonStop::Steps, step, course.decrease);
             }
-            let mut model = QuadraticModel::build(self, &point, columns, guard, most);
-            let surely = self.gap_is_loose() && slow && decrease <= self.options.tolerance && model.whole;
-            model.solve(Effort { last: decrease, last_size: size, surely });
+            let mut model = QuadraticModel::build(self, &point, columns, &mut guard, most);
+            let near = course.slow && course.decrease <= self.options.tolerance;
+            let surely = self.gap_is_loose() && near && model.whole;
+            model.solve(Effort { last: course.decrease, last_size: course.size, surely });
             if self.bounds.interrupted() {
-                return self.solved(point, NewtonStop::Interrupted, step, decrease);
+                keeper.cut_short();
+                return self.solved(point, NewtonStop::Interrupted, step, course.decrease);
             }
             if !model.predicted.is_finite() {
                 // All rows are saturated, and steps without curvature overflow: this finite point is as far as it goes.
-                return self.solved(point, NewtonStop::Precision, step, decrease);
+                return self.solved(point, NewtonStop::Precision, step, course.decrease);
             }
-            let last = decrease;
-            decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
-            slow = decrease > SLOW * last;
+            let last = course.decrease;
+            course.decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
+            course.slow = course.decrease > SLOW * last;
             let before = point.value;
-            let alpha = self.line_search(&mut point, &model, columns, guard);
-            size = model.size;
-            margin = match surely {
+            let alpha = self.line_search(&mut point, &model, columns, &mut guard);
+            course.size = model.size;
+            course.margin = match surely {
                 _ if alpha < 1.0 || !model.whole || model.unsolved => 0.0,
                 true => MARGIN,
                 false => UNSURE,
             };
-            idle = if before - point.value > 1e-15 * before.abs() { 0 } else { idle + 1 };
-            if idle == 3 {
-                return self.solved(point, NewtonStop::Precision, step + 1, decrease);
+            course.idle = if before - point.value > 1e-15 * before.abs() { 0 } else { course.idle + 1 };
+            if course.idle == 3 {
+                return self.solved(point, NewtonStop::Precision, step + 1, course.decrease);
             }
         }
-        self.solved(point, NewtonStop::Steps, self.options.steps, decrease)
+        self.solved(point, NewtonStop::Steps, self.options.steps, course.decrease)
     }
 }
 

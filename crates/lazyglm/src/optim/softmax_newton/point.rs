@@ -21,6 +21,7 @@ const ABSENT: f64 = 40.0;
 
 /// A point (W, b) and its derived quantities. Sums over rows, not means. A vector of one number per class takes
 /// several blocks.
+#[derive(Clone, Default)]
 pub(super) struct Point {
     pub weights: Vec<Block<f64>>, // a vector per column
     pub biases: Vec<f64>,

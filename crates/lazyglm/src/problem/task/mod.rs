@@ -22,6 +22,7 @@ pub use targets::{HeadTargets, Targets, TargetsRef, targets_of};
 pub use unknown::{Unknown, sets_and_unknown, sets_of, signs_or_unknown};
 
 use crate::data::dataset::Dataset;
+use crate::data::features::Features;
 use crate::data::rows::Examples;
 use crate::data::scaling::CountScaling;
 use crate::problem::heads::HeadKind;
@@ -268,9 +269,9 @@ impl Task {
         Ok(Task { data, loss, targets, weights: self.weights.clone(), notes: self.notes.clone() })
     }
 
-    /// The task, whose rows are not scaled yet, scaled as another is.
-    pub(crate) fn scaled_as(self, other: &Task, precision: Precision) -> Task {
-        Task { data: self.data.scaled_as(&other.data, precision == Precision::F32), ..self }
+    /// The task, whose rows are not scaled yet, scaled as rows of these features are.
+    pub(crate) fn scaled_by(self, features: &Features, precision: Precision) -> Task {
+        Task { data: self.data.scaled_by(features, precision == Precision::F32), ..self }
     }
 
     /// The targets as numbers: ±1 for two classes. Empty for more than two classes and for labels.

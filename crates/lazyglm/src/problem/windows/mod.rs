@@ -192,6 +192,17 @@ impl Windows {
         rows <= 2 * self.window + self.held / self.bytes_of_value()
     }
 
+    /// Replaces counts by tf-idf from now on, in one pass over the rows. The rows must not be scaled.
+    pub(crate) fn scale_by_tf_idf(&mut self) -> Result<()> {
+        let (scale, columns) = Scale::tf_idf(self.reading());
+        let found = scaling(self.cache(), &self.features, scale, &columns)?;
+        self.features.scaling = Arc::new(found);
+        let bytes = self.window * self.bytes_of_value();
+        self.short = self.narrow; // the values are no longer whole numbers
+        self.window = bytes / self.bytes_of_value();
+        Ok(())
+    }
+
     /// Reads held-out rows from a file into memory.
     pub fn held_out(&self, path: &Path) -> Result<Task> {
         let data = Dataset::read_by(path, &self.features, &self.occurs, self.reading())?;
@@ -229,10 +240,9 @@ fn load_all(cache: &Cache, file: &Path, load: &Load) -> Result<(Dataset, Option<
     }
 }
 
-/// The scaling of values, computed by passes over all rows.
-fn scaling(cache: &Cache, features: &Features, scale: Scale) -> Result<Scaling> {
-    let recipe = &cache.meta.reading.recipe;
-    let terms = features.terms_of(recipe, &recipe.text_columns(true));
+/// The scaling of values, computed by passes over all rows, with idf for the terms of these columns of text.
+fn scaling(cache: &Cache, features: &Features, scale: Scale, columns: &[String]) -> Result<Scaling> {
+    let terms = features.terms_of(&cache.meta.reading.recipe, columns);
     Scaling::find(&cache.meta.reading, scale, terms, |scaling| {
         let mut columns = Columns::new(features.columns());
         loader::from_cache(cache, false, 2, &mut |block| {

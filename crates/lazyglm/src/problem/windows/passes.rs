@@ -208,6 +208,7 @@ impl Source for Windows {
         let key = self.cache().checksums().fold(Key::of("windows"), Key::and);
         let numbers = [self.mean_weight, self.window as f64, f64::from(u8::from(self.narrow))];
         let key = key.and(self.features.columns() as u64).and_numbers(&numbers);
+        let key = key.and_numbers(self.features.scaling.idf.as_deref().unwrap_or_default());
         Ok(key.and_numbers(self.of_class.as_deref().unwrap_or_default()))
     }
 }

@@ -67,7 +67,12 @@ impl Surveyed {
         }
         options.declared.check(&naming)?;
         let mut features = Features::surveyed(naming, order, span, options.declared, path, &survey.occurs)?;
-        features.scaling = Arc::new(scaling(&kept.cache, &features, options.scale)?);
+        features.scaling = Arc::new(scaling(
+            &kept.cache,
+            &features,
+            options.scale,
+            &meta.reading.recipe.text_columns(true),
+        )?);
         let room = room(options.memory, &features, &kept.cache, settings)?;
         let short = is_short(&features, &kept.cache, settings);
         let (file, copies) = (path.to_path_buf(), copies(settings));

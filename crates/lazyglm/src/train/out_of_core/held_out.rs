@@ -139,6 +139,7 @@ impl Copied {
         let labels = Labels::Numbers(self.targets.clone());
         let mut data = Dataset::made(self.rows, labels, problem.features().clone());
         data.offsets = problem.has_offsets().then_some(self.offsets);
+        data.reading = problem.reading().clone();
         let targets = match problem.targets().classes() {
             Some(classes) => Targets::Binary { classes: classes.clone(), signs: self.targets },
             None => Targets::Real(self.targets),

@@ -31,6 +31,9 @@ use std::sync::Arc;
 const LEAST: usize = 2000;
 /// Bytes per non-zero, per row and per column that the search on the sample needs.
 const SEARCH: [usize; 3] = [44, 200, 64];
+/// The same for a comparison of the counts with their tf-idf, and the most that it needs.
+const TWO_SCALES: [usize; 3] = [88, 400, 128];
+const MOST_FOR_SCALES: usize = 512 << 20;
 /// Bytes per non-zero and per row of the sample for the units of penalties.
 const UNITS: [usize; 3] = [12, 48, 0];
 /// Memory of the rows held out: one part in this many of what is spare, and at least so many bytes.
@@ -102,6 +105,12 @@ fn ray(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Option<Ra
         }
         penalty_search::How::FtrlCandidate(_) => None, // was not asked for
     })
+}
+
+/// A sample to compare two scales of its values on; `None` if it would be too small.
+pub(in crate::train) fn sample_for_scales(job: &Job) -> Result<Option<Task>> {
+    let task = sample(job, TWO_SCALES, job.problem.spare_memory().min(MOST_FOR_SCALES))?;
+    Ok(Some(task).filter(|task| task.len() >= LEAST.min(job.problem.rows() / 2)))
 }
 
 /// Rows from all over the file, as many as fit, at so many bytes per non-zero, row and column.

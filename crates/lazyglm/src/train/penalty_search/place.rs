@@ -73,7 +73,12 @@ impl Place {
             bias: settings.bias,
             start: self.heads.as_deref(),
             tolerance: TOLERANCE,
-            bounds: Bounds { work, least_steps: 1, interrupt: settings.interrupt.as_deref() },
+            bounds: Bounds {
+                work,
+                least_steps: 1,
+                interrupt: settings.interrupt.as_deref(),
+                unfinished: None,
+            },
             watch: &|_, _| !settings.interrupted(),
             checkpoint: settings.checkpoint.as_deref(),
         };

@@ -150,6 +150,7 @@ impl ExactPath<'_> {
         let see = || watch(&PathProgress { solved: done.fetch_add(1, Ordering::Relaxed) + 1, total });
         let rules = Rules {
             settings: self.settings,
+            watch: &|_, _| !self.settings.interrupted(),
             metric: self.metric,
             may_end: self.may_end,
             max_features: self.max_features,

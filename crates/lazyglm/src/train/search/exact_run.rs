@@ -10,7 +10,7 @@
 use crate::eval::held_out::{HeldOut, held_out, row_losses};
 use crate::eval::metrics::Metric;
 use crate::model::report::Stop;
-use crate::optim::newton::Bounds;
+use crate::optim::newton::{Bounds, NewtonProgress};
 use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::Settings;
@@ -39,6 +39,8 @@ const HALVINGS: usize = 8;
 pub(super) struct Rules<'a> {
     /// Tolerance, bias, penalty factors, bounds and interruption.
     pub settings: &'a Settings,
+    /// Called after every Newton step; returns false to stop.
+    pub watch: &'a (dyn Fn(usize, &NewtonProgress) -> bool + Sync),
     /// The metric on held-out rows.
     pub metric: Metric,
     /// Whether a path ends where weaker penalties fit noise alone.
@@ -156,12 +158,14 @@ impl<'a> Going<'a> {
     /// Solves the next penalty of the sequence. Returns whether another one follows.
     fn solve_next(&mut self, rules: &Rules, penalties: &[ElasticNet], see: &(dyn Fn() + Sync)) -> bool {
         let Some(&penalty) = penalties.get(self.run.solved.len()) else { return false };
-        if rules.is_late() && !self.run.solved.is_empty() {
+        let start = self.run.solved.last().map(|(last, _)| last.heads.as_slice());
+        let solve = rules.solve(penalty, start);
+        let is_known = || self.minimiser.is_known(self.rows.parts().0, &solve, &self.chain);
+        if rules.is_late() && !self.run.solved.is_empty() && !is_known() {
             self.run.cut = true;
             return false;
         }
-        let start = self.run.solved.last().map(|(last, _)| last.heads.as_slice());
-        let found = minimise(rules, penalty, start, &self.rows, &self.minimiser, &mut self.chain);
+        let found = minimise(&solve, &self.rows, &self.minimiser, &mut self.chain);
         self.run.cut = found.stop == Stop::Interrupted;
         if self.run.cut || found.diverged {
             return false;
@@ -208,10 +212,14 @@ impl<'a> Going<'a> {
     fn halve(&mut self, rules: &Rules) -> Option<bool> {
         let (between, most) = (self.between.as_mut()?, rules.max_features?);
         let (last, _) = self.run.solved.last()?;
-        let penalty = between.middle().filter(|_| !rules.is_late())?;
+        let penalty = between.middle()?;
         let start = between.best.as_ref().map_or(&last.heads, |(_, best)| &best.heads);
         let (least, chain) = (features(start), &mut Chain::of_one());
-        let found = minimise(rules, penalty, Some(start), &self.rows, &self.minimiser, chain);
+        let solve = rules.solve(penalty, Some(start));
+        if rules.is_late() && !self.minimiser.is_known(self.rows.parts().0, &solve, chain) {
+            return None;
+        }
+        let found = minimise(&solve, &self.rows, &self.minimiser, chain);
         self.run.cut = found.stop == Stop::Interrupted;
         if self.run.cut || found.diverged {
             return None;
@@ -265,7 +273,8 @@ pub(super) fn score_fold(
     penalty: ElasticNet,
     start: &[Head],
 ) -> Option<FoldAt> {
-    let found = minimise(rules, penalty, Some(start), rows, &Minimiser::default(), &mut Chain::of_one());
+    let solve = rules.solve(penalty, Some(start));
+    let found = minimise(&solve, rows, &Minimiser::default(), &mut Chain::of_one());
     let marks = rows.parts().1.map(|held| held_out(held, &found.heads, rules.metric));
     (found.stop != Stop::Interrupted && !found.diverged).then_some((found, marks))
 }
@@ -274,29 +283,26 @@ pub(super) fn score_fold(
 pub(super) type FoldAt = (Minimum, Option<HeldOut>);
 
 /// The minimiser of a penalty, from a place in the chain or from some heads.
-fn minimise(
-    rules: &Rules,
-    penalty: ElasticNet,
-    start: Option<&[Head]>,
-    rows: &PathRows,
-    minimiser: &Minimiser,
-    chain: &mut Chain,
-) -> Minimum {
-    let settings = rules.settings;
-    let solve = Solve {
-        weighted_penalty: WeightedPenalty { penalty, ..settings.weighted_penalty() },
-        bias: settings.bias,
-        start,
-        tolerance: settings.tolerance,
-        bounds: Bounds { work: usize::MAX, least_steps: 0, interrupt: settings.interrupt.as_deref() },
-        watch: &|_, _| !settings.interrupted(),
-        checkpoint: settings.checkpoint.as_deref(),
-    };
+fn minimise(solve: &Solve, rows: &PathRows, minimiser: &Minimiser, chain: &mut Chain) -> Minimum {
     let all_rows = matches!(rows, PathRows::All(..));
-    minimiser.minimise_next(rows.parts().0, &solve, chain, all_rows)
+    minimiser.minimise_next(rows.parts().0, solve, chain, all_rows)
 }
 
 impl Rules<'_> {
+    /// What to minimise for a penalty.
+    fn solve<'s>(&'s self, penalty: ElasticNet, start: Option<&'s [Head]>) -> Solve<'s> {
+        let settings = self.settings;
+        Solve {
+            weighted_penalty: WeightedPenalty { penalty, ..settings.weighted_penalty() },
+            bias: settings.bias,
+            start,
+            tolerance: settings.tolerance,
+            bounds: Bounds { interrupt: settings.interrupt.as_deref(), ..Bounds::none() },
+            watch: self.watch,
+            checkpoint: settings.checkpoint.as_deref(),
+        }
+    }
+
     /// Whether a model has as many features as allowed.
     fn is_full(&self, heads: &[Head]) -> bool {
         self.max_features == Some(features(heads))

@@ -7,12 +7,14 @@
 //! ```
 //!
 //! Runs are deterministic, so it does not matter which units are known: the result has the same bits. The result of an unfinished
-//! unit is never kept. The file is written in one step, every so often and when a run is interrupted.
+//! unit is never kept, but the state of a long solve between two of its steps is ([`Unfinished`]). The file is written in one step, every so often and when a run is interrupted.
 
 mod file;
 mod key;
+mod unfinished;
 
 pub use key::Key;
+pub use unfinished::{Keeper, Unfinished};
 
 use crate::util::error::{Error, Place, Result};
 use crate::util::files;
@@ -45,6 +47,8 @@ pub struct Checkpoint {
     columns: usize,
     settings: String,
     existed: bool,
+    begun: Instant,
+    spent: Duration, // by earlier runs
     on_failure: Option<OnFailure>,
     store: Mutex<Store>,
 }
@@ -95,6 +99,9 @@ impl Checkpoint {
             }
             units.extend(contents.units);
         }
+        let mut seconds = 0.0;
+        let known = units.get(&spent()).is_some_and(|bytes| Fields::read(bytes, &mut seconds));
+        let spent = Duration::try_from_secs_f64(seconds).ok().filter(|_| known).unwrap_or_default();
         let store = Mutex::new(Store { units, written: Instant::now(), failed: false });
         Ok(Checkpoint {
             path: path.into(),
@@ -103,6 +110,8 @@ impl Checkpoint {
             columns,
             settings: settings.to_string(),
             existed,
+            begun: Instant::now(),
+            spent,
             on_failure: None,
             store,
         })
@@ -122,6 +131,16 @@ impl Checkpoint {
     /// Whether there was a file to go on from.
     pub fn existed(&self) -> bool {
         self.existed
+    }
+
+    /// The time that this run and those before it have taken, as far as the file knows: for time limits.
+    pub fn spent(&self) -> Duration {
+        self.spent + self.begun.elapsed()
+    }
+
+    /// Whether the journal has a unit.
+    pub fn knows(&self, key: Key) -> bool {
+        self.store().units.contains_key(&key)
     }
 
     /// Reads a unit into `state`; false if the journal does not have it.
@@ -163,9 +182,17 @@ impl Checkpoint {
         }
     }
 
+    /// Keeps a state without writing the file, as at an interruption, after which the file is written anyway.
+    pub fn hold(&self, key: Key, state: &mut (impl State + ?Sized)) {
+        if let Some(bytes) = Fields::write(state) {
+            self.store().units.insert(key, bytes);
+        }
+    }
+
     /// The number of units in the journal.
     pub fn units(&self) -> usize {
-        self.store().units.len()
+        let store = self.store();
+        store.units.len() - usize::from(store.units.contains_key(&spent()))
     }
 
     /// Whether the file is older than the time between two writes.
@@ -193,7 +220,8 @@ impl Checkpoint {
     }
 
     fn write_store(&self, store: &mut Store) -> Result<()> {
-        let units = std::mem::take(&mut store.units);
+        let mut units = std::mem::take(&mut store.units);
+        units.insert(spent(), Fields::write(&mut self.spent().as_secs_f64()).unwrap_or_default());
         let mut contents =
             Contents { data: self.data, settings: self.settings.clone(), units: units.into_iter().collect() };
         let done = contents.write(&self.path);
@@ -201,6 +229,11 @@ impl Checkpoint {
         store.written = Instant::now();
         done
     }
+}
+
+/// The key of the time that all runs have taken.
+fn spent() -> Key {
+    Key::of("spent")
 }
 
 /// The first line in which two settings differ, as words.

@@ -1,5 +1,6 @@
 //! Access to the values of a column of any type: as numbers, as integers or as words.
 
+use crate::data::format::columns::written;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
@@ -150,6 +151,39 @@ pub(super) fn words<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
             let number = wholes(array)?;
             Some(Box::new(move |row| number(row).map(|x| x.to_string().into())))
         }
+    }
+}
+
+/// Access to a column of dates or times as text.
+pub(super) fn dates<'a>(array: &'a dyn Array) -> Option<Words<'a>> {
+    fn of<'a, T: ArrowPrimitiveType>(
+        array: &'a PrimitiveArray<T>,
+        per_second: Option<i64>,
+        in_utc: bool,
+    ) -> Option<Words<'a>>
+    where
+        T::Native: Into<i64>,
+    {
+        let text = move |row| written(array.value(row).into(), per_second, in_utc).into();
+        Some(Box::new(move |row| array.is_valid(row).then(|| text(row))))
+    }
+    let zone = matches!(array.data_type(), DataType::Timestamp(_, Some(_))); // values are in UTC then
+    match array.data_type() {
+        DataType::Date32 => of(array.as_primitive::<Date32Type>(), None, false),
+        DataType::Date64 => of(array.as_primitive::<Date64Type>(), Some(1000), false),
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            of(array.as_primitive::<TimestampSecondType>(), Some(1), zone)
+        }
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            of(array.as_primitive::<TimestampMillisecondType>(), Some(1000), zone)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            of(array.as_primitive::<TimestampMicrosecondType>(), Some(1_000_000), zone)
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            of(array.as_primitive::<TimestampNanosecondType>(), Some(1_000_000_000), zone)
+        }
+        _ => None,
     }
 }
 

@@ -82,6 +82,24 @@ impl When {
     }
 }
 
+/// A date, or a time in units of which a second has so many, as ISO 8601 writes it: `2024-07-31`, `2024-07-31T13:05:00.25`.
+#[cfg(feature = "parquet")]
+pub(in crate::data::format) fn written(ticks: i64, per_second: Option<i64>, in_utc: bool) -> String {
+    let Some(unit) = per_second else {
+        let (year, month, day) = civil(ticks);
+        return format!("{year:04}-{month:02}-{day:02}");
+    };
+    let (seconds, rest) = (ticks.div_euclid(unit), ticks.rem_euclid(unit));
+    let (date, of_day) = (written(seconds.div_euclid(86_400), None, false), seconds.rem_euclid(86_400));
+    let (hours, minutes, seconds) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    let digits = format!("{:0width$}", rest, width = unit.ilog10() as usize);
+    let fraction = match digits.trim_end_matches('0') {
+        "" => String::new(),
+        digits => format!(".{digits}"),
+    };
+    format!("{date}T{hours:02}:{minutes:02}:{seconds:02}{fraction}{}", if in_utc { "Z" } else { "" })
+}
+
 /// The number in some bytes that are all digits.
 fn digits(text: &str, from: usize, to: usize) -> Option<i64> {
     let part = text.get(from..to)?;
@@ -150,6 +168,24 @@ mod tests {
             assert_eq!(days(year, month, of_month), Some(day));
         }
         assert_eq!((days(2024, 2, 29).is_some(), days(2023, 2, 29), days(2024, 13, 1)), (true, None, None));
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn what_is_written_reads_back() {
+        for (ticks, unit, text) in [
+            (0, None, "1970-01-01"),
+            (-1, None, "1969-12-31"),
+            (47_101_500, Some(1000), "1970-01-01T13:05:01.5"),
+            (-1, Some(1_000_000_000), "1969-12-31T23:59:59.999999999"),
+            (86_400, Some(1), "1970-01-02T00:00:00"),
+        ] {
+            assert_eq!(written(ticks, unit, false), text);
+            let when = When::parse(text).unwrap();
+            let known = unit.map_or(ticks as f64 * DAY, |unit| ticks as f64 / unit as f64);
+            assert!((when.days as f64 * DAY + when.seconds - known).abs() < 1e-6, "{text}");
+        }
+        assert!(written(1, Some(1000), true).ends_with(".001Z"));
     }
 
     #[test]

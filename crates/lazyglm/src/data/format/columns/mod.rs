@@ -18,6 +18,8 @@ mod sample;
 
 pub(super) use cells::{NAN, is_missing, is_placeholder, is_silent, number};
 pub(super) use dates::When;
+#[cfg(feature = "parquet")]
+pub(super) use dates::written;
 pub use dirty::DirtyCells;
 pub(super) use known::{Known, is_inside};
 pub(super) use sample::Sample;
