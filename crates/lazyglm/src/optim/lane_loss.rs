@@ -11,6 +11,9 @@ pub trait LaneLoss {
     fn slopes(&mut self, i: usize, scores: &[f64], slopes: &mut [f64]);
     /// The losses of all lanes for row `i`, without the row's weight.
     fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]);
+
+    /// Prefetches what the losses of row `i` depend on besides the scores.
+    fn prefetch(&self, _i: usize) {}
 }
 
 /// A lane loss in which all lanes have the target of the row, as in a grid search.
@@ -44,6 +47,10 @@ impl LaneLoss for Same<'_> {
         let (target, offset) = (self.examples.targets[i], self.examples.offset(i));
         let of = |score: f64| self.loss.value(score + offset, target);
         losses.iter_mut().zip(scores).for_each(|(loss, &score)| *loss = of(score));
+    }
+
+    fn prefetch(&self, i: usize) {
+        self.examples.prefetch(i);
     }
 }
 
@@ -92,6 +99,10 @@ impl LaneLoss for OneVsRest<'_> {
     fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]) {
         self.each(i, scores, losses, |score, target| self.loss.value(score, target));
     }
+
+    fn prefetch(&self, i: usize) {
+        self.sets.prefetch(i);
+    }
 }
 
 /// A lane loss that also samples its values: every n-th row, before the step on it.
@@ -120,5 +131,9 @@ impl<A: LaneLoss> LaneLoss for Sampled<'_, A> {
 
     fn losses(&self, i: usize, scores: &[f64], losses: &mut [f64]) {
         self.lane_loss.losses(i, scores, losses);
+    }
+
+    fn prefetch(&self, i: usize) {
+        self.lane_loss.prefetch(i);
     }
 }

@@ -11,7 +11,7 @@
 //! the bits of [`super::sgd`] alone. A lane that diverges (NaN or infinity) is stopped, and the others go on.
 
 use super::lane_loss::LaneLoss;
-use super::row_loop::ask_ahead;
+use super::row_loop::{AHEAD, ask_ahead};
 use super::sgd::{Diverged, bias_rate};
 use crate::data::rows::{PrivateIds, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::{FrameState, Half, LaneVector, Lanes, Line, Weight, each};
@@ -300,6 +300,10 @@ impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Le
         for (k, &i) in order.iter().enumerate() {
             let i = i as usize;
             let soon = next_ids(rows, values, order, k);
+            if let Some(&later) = order.get(k + AHEAD) {
+                lane_loss.prefetch(later as usize);
+                weights.iter().for_each(|weights| simd::prefetch_one(weights, later as usize));
+            }
             let row = private.row(rows.row(values, i));
             let scores = block.kernel.score(row, soon);
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);

@@ -76,7 +76,7 @@ pub struct Diverged {
 }
 
 /// The prefetch distance, in rows.
-const AHEAD: usize = 4;
+pub(super) const AHEAD: usize = 4;
 
 /// Prefetches rows after the k-th: first the offsets of a row, then its values.
 #[inline(always)]
@@ -148,6 +148,9 @@ impl<S: Steps, V: Value> simd::Work for Rows<'_, S, V> {
         let mut sample = Sample::default();
         for (k, &i) in order.iter().enumerate() {
             ask_ahead(examples.rows, values, order, k);
+            if let Some(&soon) = order.get(k + AHEAD) {
+                examples.prefetch(soon as usize);
+            }
             if let Some(&next) = order.get(k + 1) {
                 model.prefetch(|| examples.rows.row(values, next as usize));
             }

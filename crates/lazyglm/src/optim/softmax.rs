@@ -10,6 +10,7 @@
 //! Classes are lanes, as in [`super::lanes`], of one kernel or several; the scores of all classes come first.
 
 use super::lanes::next_ids;
+use super::row_loop::AHEAD;
 use super::sgd::{Diverged, SAMPLED, Sample};
 use crate::data::rows::{Row, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::{Half, LaneVector, Lanes, Line, Weight};
@@ -95,6 +96,10 @@ impl Softmax {
         let mut sample = Sample::default();
         for (k, &i) in order.iter().enumerate() {
             let soon = soon(rows, order, k);
+            if let Some(&later) = order.get(k + AHEAD) {
+                simd::prefetch_one(classes, later as usize);
+                weights.iter().for_each(|weights| simd::prefetch_one(weights, later as usize));
+            }
             let (i, weight) = (i as usize, weights.map_or(1.0, |w| w[i as usize]));
             let class = classes[i] as usize;
             self.score_row(rows, i, soon);

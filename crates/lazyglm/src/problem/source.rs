@@ -264,9 +264,33 @@ pub(crate) fn pooled_by_target(examples: Examples) -> Vec<Pooled> {
         offset: examples.offset(i),
         weight: examples.weight(i),
     };
-    let mut pooled: Vec<Pooled> = (0..examples.len()).map(one).collect();
+    let mut pooled = match of_few_kinds((0..examples.len()).map(one)) {
+        Some(few) => few,
+        None => (0..examples.len()).map(one).collect(),
+    };
     pool(&mut pooled);
     pooled
+}
+
+/// The rows of each kind pooled in their order, without sorting all of them. `None` for more than a few kinds.
+fn of_few_kinds(rows: impl Iterator<Item = Pooled>) -> Option<Vec<Pooled>> {
+    const FEW: usize = 4;
+    let mut kinds: Vec<Pooled> = Vec::with_capacity(FEW);
+    for row in rows {
+        let of = |kind: &Pooled| (kind.target, kind.offset);
+        match kinds.iter().position(|kind| of(kind) == of(&row)) {
+            None if kinds.len() == FEW => return None,
+            None => kinds.push(row),
+            Some(k) => {
+                let bits = |(target, offset): (f64, f64)| (target.to_bits(), offset.to_bits());
+                if bits(of(&kinds[k])) != bits(of(&row)) {
+                    return None; // sorting tells 0 and −0 apart
+                }
+                kinds[k].weight += row.weight;
+            }
+        }
+    }
+    Some(kinds)
 }
 
 /// Sorts by target and offset, and sums the weights of equal ones.
@@ -277,4 +301,41 @@ pub(crate) fn pool(pooled: &mut Vec<Pooled>) {
         kept.weight += if same { next.weight } else { 0.0 };
         same
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn rows_of_few_kinds_are_pooled_as_sorting_pools_them(
+            kinds in prop::collection::vec((-2i32..3, -1i32..2, 0.1f64..3.0), 0..30),
+            minus in any::<bool>(),
+        ) {
+            let zero = if minus { -0.0 } else { 0.0 };
+            let one = |&(target, offset, weight): &(i32, i32, f64)| {
+                Pooled { target: f64::from(target), offset: if offset == 0 { zero } else { f64::from(offset) }, weight }
+            };
+            let rows: Vec<Pooled> = kinds.iter().map(one).collect();
+            let mut sorted = rows.clone();
+            pool(&mut sorted);
+            let few = of_few_kinds(rows.iter().copied());
+            prop_assert_eq!(few.is_some(), sorted.len() <= 4);
+            if let Some(mut few) = few {
+                pool(&mut few);
+                let bits = |rows: &[Pooled]| {
+                    rows.iter().map(|p| [p.target, p.offset, p.weight].map(f64::to_bits)).collect::<Vec<_>>()
+                };
+                prop_assert_eq!(bits(&few), bits(&sorted));
+            }
+        }
+    }
+
+    #[test]
+    fn a_zero_and_a_negative_zero_are_left_to_sorting() {
+        let rows = [0.0, -0.0].map(|offset| Pooled { target: 1.0, offset, weight: 1.0 });
+        assert!(of_few_kinds(rows.into_iter()).is_none());
+    }
 }

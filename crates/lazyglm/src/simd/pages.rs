@@ -9,7 +9,7 @@ pub(crate) fn advise_huge_pages(start: *const u8, bytes: usize) {
     {
         const PAGE: usize = 4096;
         const HUGE: usize = 1 << 21;
-        if bytes < 4 * HUGE {
+        if bytes < 2 * HUGE {
             return;
         }
         let first = (start as usize).next_multiple_of(PAGE);

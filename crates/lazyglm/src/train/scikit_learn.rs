@@ -212,6 +212,10 @@ impl LaneLoss for OneVsRest<'_, '_, '_> {
             *loss = self.loss.value(score + self.examples.offset(i), if own { 1.0 } else { -1.0 });
         }
     }
+
+    fn prefetch(&self, i: usize) {
+        self.examples.prefetch(i);
+    }
 }
 
 impl Fit for Lanes<'_, '_> {

@@ -71,7 +71,7 @@ pub(super) fn encode(block: &Parsed, rows: Range<usize>, words: &mut Vocabulary)
 /// Reusable buffers for decoding.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    counts: Vec<usize>,
+    counts: Vec<u32>,
     gaps: Vec<u32>,
     values: Vec<f64>,
 }
@@ -88,8 +88,8 @@ pub(super) fn decode(
     counts.clear();
     gaps.clear();
     values.clear();
-    from.wholes(|count| counts.push(count as usize))?;
-    from.wholes(|gap| gaps.push(gap))?;
+    from.wholes(counts)?;
+    from.wholes(gaps)?;
     from.reals(gaps.len(), values)?;
     if !values.iter().fold(true, |fine, x| fine & x.is_finite()) {
         return None;
@@ -105,7 +105,7 @@ pub(super) fn decode(
         }
         WORDS => {
             let mut codes = Vec::new();
-            from.wholes(|code| codes.push(code))?;
+            from.wholes(&mut codes)?;
             let known =
                 codes.len() <= counts.len() && codes.iter().all(|&code| (code as usize) < words.len());
             block.labels = known.then(|| Labels::of_words(&codes, words))?;
@@ -139,12 +139,11 @@ pub(super) fn decode(
 }
 
 /// Decodes ids from gaps, row by row.
-fn rows(counts: &[usize], gaps: &mut [u32], values: &[f64], into: &mut Rows) -> Option<()> {
-    let mut start = 0usize;
+fn rows(counts: &[u32], gaps: &mut [u32], values: &[f64], into: &mut Rows) -> Option<()> {
+    let mut rest = &mut *gaps;
     for &count in counts {
-        let end = start.checked_add(count).filter(|&end| end <= gaps.len())?;
-        let (ids, mut least) = (&mut gaps[start..end], 0u64);
-        for id in ids.iter_mut() {
+        let (ids, mut least) = (rest.split_off_mut(..count as usize)?, 0u64);
+        for id in ids {
             least += u64::from(*id);
             *id = least as u32;
             least += 1;
@@ -152,10 +151,12 @@ fn rows(counts: &[usize], gaps: &mut [u32], values: &[f64], into: &mut Rows) -> 
         if least > 1 << 32 {
             return None;
         }
-        into.push_known(ids, &values[start..end]);
-        start = end;
     }
-    (start == gaps.len()).then_some(())
+    if !rest.is_empty() {
+        return None;
+    }
+    into.push_all_known(counts, gaps, values);
+    Some(())
 }
 
 #[cfg(test)]

@@ -162,34 +162,34 @@ impl<'a> Reader<'a> {
         self.number()?.try_into().ok()
     }
 
-    /// Decodes an array of unsigned integers and calls `see` with each.
-    pub fn wholes(&mut self, mut see: impl FnMut(u32)) -> Option<()> {
-        let count = self.count()?;
+    /// Decodes an array of unsigned integers and appends them to `into`.
+    pub fn wholes(&mut self, into: &mut Vec<u32>) -> Option<()> {
+        let (count, before) = (self.count()?, into.len());
         let width = self.byte()?;
         let body = self.take(count.checked_mul(usize::from(width))?)?;
-        let rest_count = self.count()?;
-        let mut rest = self.take(rest_count.checked_mul(4)?)?.chunks_exact(4);
-        let mut next = || rest.next().and_then(|four| Some(u32::from_le_bytes(four.try_into().ok()?)));
-        match width {
+        let large = self.count()?;
+        let large = self.take(large.checked_mul(4)?)?.as_chunks::<4>().0;
+        let most = match width {
             1 => {
-                for &byte in body {
-                    see(if byte == 0xff { next()? } else { u32::from(byte) });
-                }
+                into.extend(body.iter().map(|&byte| u32::from(byte)));
+                0xff
             }
             2 => {
-                for two in body.chunks_exact(2) {
-                    let short = u16::from_le_bytes(two.try_into().ok()?);
-                    see(if short == 0xffff { next()? } else { u32::from(short) });
-                }
+                into.extend(body.as_chunks::<2>().0.iter().map(|two| u32::from(u16::from_le_bytes(*two))));
+                0xffff
             }
             4 => {
-                for four in body.chunks_exact(4) {
-                    see(u32::from_le_bytes(four.try_into().ok()?));
-                }
+                into.extend(body.as_chunks::<4>().0.iter().map(|four| u32::from_le_bytes(*four)));
+                return large.is_empty().then_some(());
             }
             _ => return None,
+        };
+        // The largest number of this width stands for the next of the numbers that do not fit.
+        let mut large = large.iter().map(|four| u32::from_le_bytes(*four));
+        for number in into[before..].iter_mut().filter(|number| **number == most) {
+            *number = large.next()?;
         }
-        rest.next().is_none().then_some(())
+        large.next().is_none().then_some(())
     }
 
     /// Decodes `count` real numbers and appends them to `into`.
@@ -247,7 +247,7 @@ mod tests {
         let mut to = Writer::default();
         to.wholes(numbers);
         let (mut back, mut from) = (Vec::new(), Reader { bytes: &to.bytes });
-        let fine = from.wholes(|number| back.push(number)).is_some() && from.bytes.is_empty();
+        let fine = from.wholes(&mut back).is_some() && from.bytes.is_empty();
         (to.bytes.clone(), fine.then_some(back))
     }
 
@@ -324,9 +324,9 @@ mod tests {
         ) {
             // Prepends a count and a kind that a writer would usually produce.
             bytes.splice(..0, count.to_le_bytes().into_iter().chain([kind]));
-            let mut seen = 0;
-            let _ = Reader { bytes: &bytes }.wholes(|_| seen += 1);
-            prop_assert!(seen <= bytes.len());
+            let mut seen = Vec::new();
+            let _ = Reader { bytes: &bytes }.wholes(&mut seen);
+            prop_assert!(seen.len() <= bytes.len() && seen.capacity() <= 2 * bytes.len().max(4));
             let mut numbers = Vec::new();
             let expected = count.min(300) as usize; // a caller knows the expected count
             let _ = Reader { bytes: &bytes }.reals(expected, &mut numbers);
@@ -341,7 +341,7 @@ mod tests {
             prop_assert_eq!(read, None);
             let wholes: Vec<u32> = numbers.iter().map(|x| x.to_bits() as u32).collect();
             let (bytes, _) = wholes_through(&wholes);
-            let read = Reader { bytes: &bytes[..cut % bytes.len()] }.wholes(|_| {});
+            let read = Reader { bytes: &bytes[..cut % bytes.len()] }.wholes(&mut Vec::new());
             prop_assert_eq!(read, None);
         }
     }

@@ -1,6 +1,7 @@
 //! Rows with their targets, sample weights and offsets.
 
 use super::{RowsRef, broken};
+use crate::simd::prefetch_one;
 use crate::util::error::Result;
 
 /// Training input of a solver: rows, one target per row, and optional sample weights and offsets.
@@ -76,6 +77,15 @@ impl<'a> Examples<'a> {
     #[inline(always)]
     pub fn offset(&self, i: usize) -> f64 {
         self.offsets.map_or(0.0, |offsets| offsets[i])
+    }
+
+    /// Prefetches the target, the weight and the offset of row `i`.
+    ///
+    /// A shuffled epoch reads them at random, the slope of a row waits for them, and the next row waits for the slope.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, i: usize) {
+        prefetch_one(self.targets, i);
+        [self.weights, self.offsets].into_iter().flatten().for_each(|numbers| prefetch_one(numbers, i));
     }
 
     /// The score w·x + b of row `i`, plus its offset.

@@ -15,13 +15,14 @@ mod examples;
 mod owned;
 mod products;
 mod shared;
+mod side_by_side;
 
 pub use borrowed::{Row, RowsRef, Value, ValuesRef};
 pub use changed::Changed;
 pub use examples::Examples;
 pub use owned::Rows;
-pub(crate) use products::zero_sums;
 pub(crate) use shared::PrivateIds;
+pub(crate) use side_by_side::SideBySide;
 
 use crate::util::error::{Error, Place};
 

@@ -1,6 +1,7 @@
 //! Sparse rows that own their arrays.
 
 mod ids;
+mod known;
 mod room;
 
 use super::{RowsRef, ValuesRef, broken};
@@ -108,32 +109,6 @@ impl Rows {
         if let Values::F64(values_f64) = &mut self.values {
             values_f64.extend(pairs.iter().map(|&(_, x)| x));
         }
-    }
-
-    /// Appends a row of ids and values. The caller guarantees that ids increase strictly and values are
-    /// finite.
-    #[inline]
-    pub(crate) fn push_known(&mut self, ids: &[u32], values: &[f64]) {
-        debug_assert!(ids.len() == values.len() && ids.windows(2).all(|two| two[0] < two[1]));
-        self.ids.extend_from_slice(ids);
-        if let Values::F32(values_f32) = &mut self.values {
-            // Without early exit, the compiler can vectorise this test.
-            let fits = match self.as_f32 {
-                true => values.iter().fold(true, |fits, &x| fits & rounds_well(x)),
-                false => values.iter().fold(true, |fits, &x| fits & (f64::from(x as f32) == x)),
-            };
-            match fits {
-                true => values_f32.extend(values.iter().map(|&x| x as f32)),
-                false => self.convert_to_f64(),
-            }
-        }
-        if let Values::F64(values_f64) = &mut self.values {
-            values_f64.extend_from_slice(values);
-        }
-        if let Some(&last) = ids.last() {
-            self.columns = self.columns.max(last as usize + 1);
-        }
-        self.offsets.push(self.ids.len());
     }
 
     /// Stores all values in `f64` from now on.

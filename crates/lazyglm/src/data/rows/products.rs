@@ -6,17 +6,10 @@
 //! ```
 
 use super::{PrivateIds, RowsRef, Value, ValuesRef};
-use crate::simd::{Work, advise_huge_pages, fastest, prefetch_one};
+use crate::simd::{Work, fastest, prefetch_one};
 
 /// Sums of more bytes than this do not stay in the second-level cache: those of the next row are prefetched.
 const CACHED: usize = 1 << 19;
-
-/// Sums that are zero, N per column, for [`RowsRef::scatter`].
-pub(crate) fn zero_sums<const N: usize>(columns: usize) -> Vec<[f64; N]> {
-    let sums = vec![[0.0; N]; columns];
-    advise_huge_pages(sums.as_ptr().cast(), size_of_val(&sums[..]));
-    sums
-}
 
 impl RowsRef<'_> {
     /// Adds the rows from `first` on, each times its numbers in `times`, to the sums of their columns.

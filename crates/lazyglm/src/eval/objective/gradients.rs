@@ -5,7 +5,7 @@
 //! ```
 
 use super::CHUNK;
-use crate::data::rows::{RowsRef, zero_sums};
+use crate::data::rows::{RowsRef, SideBySide};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -18,14 +18,14 @@ const BLOCK: usize = 128;
 
 /// Sums over parts of the rows. The parts do not depend on the number of threads, so the bits do not either.
 pub(crate) struct Gradients<const N: usize> {
-    parts: Vec<Vec<[f64; N]>>,
+    parts: Vec<SideBySide<N>>,
 }
 
 impl<const N: usize> Gradients<N> {
     /// Creates sums that are zero, for rows with this number of non-zeros in total.
     pub fn new(columns: usize, nonzeros: usize) -> Gradients<N> {
         let parts = 1 << (nonzeros / (LEAST * columns.max(1))).clamp(1, PARTS).ilog2();
-        Gradients { parts: (0..parts).map(|_| zero_sums(columns)).collect() }
+        Gradients { parts: (0..parts).map(|_| SideBySide::zeros(columns)).collect() }
     }
 
     /// Adds rows. `fill` writes the derivatives of some rows, and may add to sums of its own. Returns these sums for one chunk
@@ -62,14 +62,16 @@ impl<const N: usize> Gradients<N> {
 
     /// The sums over all rows, per column. One part is its own sum: with very many columns, a copy would need as much memory
     /// again.
-    pub fn total(mut self) -> Vec<[f64; N]> {
-        if self.parts.len() == 1 {
-            return self.parts.pop().unwrap_or_default();
+    pub fn total(mut self) -> SideBySide<N> {
+        let mut total = self.parts.swap_remove(0);
+        let others = &self.parts;
+        if !others.is_empty() {
+            total.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(j, total)| {
+                for part in others {
+                    *total = std::array::from_fn(|l| total[l] + part[j][l]);
+                }
+            });
         }
-        let one = |j: usize| {
-            let add = |sum: [f64; N], part: &Vec<[f64; N]>| std::array::from_fn(|l| sum[l] + part[j][l]);
-            self.parts.iter().fold([0.0; N], add)
-        };
-        (0..self.parts[0].len()).into_par_iter().with_min_len(CHUNK).map(one).collect()
+        total
     }
 }

@@ -10,7 +10,7 @@
 //! without and with k are a and b.
 
 use super::{NullModel, null_head};
-use crate::data::rows::RowsRef;
+use crate::data::rows::{RowsRef, SideBySide};
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
@@ -196,9 +196,9 @@ impl NullHeads {
     }
 }
 
-/// The weights of up to eight heads, interleaved by column.
-fn side_by_side(heads: &[Head], columns: usize) -> Vec<Wide> {
-    let mut weights = vec![[0.0; WIDE]; columns];
+/// The weights of up to N heads, interleaved by column.
+pub(crate) fn side_by_side<const N: usize>(heads: &[Head], columns: usize) -> SideBySide<N> {
+    let mut weights = SideBySide::zeros(columns);
     for (l, head) in heads.iter().enumerate() {
         head.columns.iter().zip(&head.weights).for_each(|(&column, &w)| weights[column as usize][l] = w);
     }
@@ -226,7 +226,7 @@ impl Group<'_> {
     fn evaluations(&self) -> Vec<super::Evaluation> {
         let (what, count) = (self.what, self.heads.len());
         let weights = side_by_side(self.heads, what.rows.columns());
-        let (mut gradient, mut own) = (vec![[0.0; WIDE]; weights.len()], vec![[0.0; WIDE]; weights.len()]);
+        let [mut gradient, mut own] = [(); 2].map(|()| SideBySide::zeros(weights.len()));
         let (mut losses, mut slope_sums) = ([0.0; WIDE], [0.0; WIDE]);
         for first in (0..what.sets.len()).step_by(BLOCK) {
             let rows = first..(first + BLOCK).min(what.sets.len());

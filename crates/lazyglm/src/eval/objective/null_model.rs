@@ -61,7 +61,7 @@ impl NullModel {
             rows.zip(out).for_each(|(i, out)| *out = [slope(i)]);
         });
         drop(slope);
-        let gradient = gradient.total().into_iter().map(|[sum]| sum).collect();
+        let gradient = gradient.total().iter().map(|[sum]| *sum).collect();
         null.with_gradient(gradient, examples, loss)
     }
 

@@ -19,8 +19,9 @@
 //! The certificate takes two passes over the rows: one for the scores, and one for both gradients.
 
 use super::gap::best_share;
+use super::heads::side_by_side;
 use super::{CHUNK, Certificate, Worst, larger, sum};
-use crate::data::rows::RowsRef;
+use crate::data::rows::{RowsRef, SideBySide};
 use crate::problem::heads::Head;
 use crate::problem::penalty::WeightedPenalty;
 use rayon::prelude::*;
@@ -91,7 +92,7 @@ struct Terms {
 impl Terms {
     fn of(problem: &SoftmaxProblem, heads: &[Head]) -> Terms {
         let (count, n) = (heads.len(), problem.classes.len());
-        let groups: Vec<Vec<Wide>> =
+        let groups: Vec<SideBySide<WIDE>> =
             heads.chunks(WIDE).map(|some| side_by_side(some, problem.rows.columns())).collect();
         let mut residuals = vec![0.0; n * count];
         let losses: Vec<f64> = residuals
@@ -148,10 +149,10 @@ impl Terms {
     }
 
     /// The gradient Xᵀ diag(ω)R/n, eight classes at a time.
-    fn gradient(&self, problem: &SoftmaxProblem, residuals: &[f64]) -> Vec<Vec<Wide>> {
+    fn gradient(&self, problem: &SoftmaxProblem, residuals: &[f64]) -> Vec<SideBySide<WIDE>> {
         let (count, n) = (self.count, problem.classes.len() as f64);
         let groups = (0..count.div_ceil(WIDE)).into_par_iter().map(|group| {
-            let mut sums = vec![[0.0; WIDE]; problem.rows.columns()];
+            let mut sums = SideBySide::zeros(problem.rows.columns());
             for (i, row) in residuals.chunks(count).enumerate() {
                 let (mut slopes, weight) = ([0.0; WIDE], problem.weight(i) / n);
                 row.iter().skip(group * WIDE).zip(&mut slopes).for_each(|(r, slope)| *slope = weight * r);
@@ -162,7 +163,12 @@ impl Terms {
         groups.collect()
     }
 
-    fn violation(&self, problem: &SoftmaxProblem, heads: &[Head], gradient: &[Vec<Wide>]) -> (f64, Worst) {
+    fn violation(
+        &self,
+        problem: &SoftmaxProblem,
+        heads: &[Head],
+        gradient: &[SideBySide<WIDE>],
+    ) -> (f64, Worst) {
         let n = problem.classes.len() as f64;
         let mut worst = (0.0, Worst::Nowhere);
         for (k, head) in heads.iter().enumerate() {
@@ -179,15 +185,6 @@ impl Terms {
         }
         worst
     }
-}
-
-/// The weights of up to eight heads, interleaved by column.
-fn side_by_side(heads: &[Head], columns: usize) -> Vec<Wide> {
-    let mut weights = vec![[0.0; WIDE]; columns];
-    for (l, head) in heads.iter().enumerate() {
-        head.columns.iter().zip(&head.weights).for_each(|(&column, &w)| weights[column as usize][l] = w);
-    }
-    weights
 }
 
 /// Turns the scores of a row into p − y, and returns the loss ln Σ e^s − s_y.
@@ -234,7 +231,7 @@ struct Dual<'a> {
     problem: &'a SoftmaxProblem<'a>,
     count: usize,
     residuals: &'a [f64],
-    gradient: &'a [Vec<Wide>],
+    gradient: &'a [SideBySide<WIDE>],
 }
 
 impl Dual<'_> {
@@ -253,7 +250,7 @@ impl Dual<'_> {
             self.problem.weight(i) * terms.map(entropy).sum::<f64>()
         });
         let penalty = &self.problem.weighted_penalty;
-        let of_weights = |group: &Vec<Wide>| {
+        let of_weights = |group: &SideBySide<WIDE>| {
             sum(group.len(), |j| group[j].iter().map(|g| penalty.one(j).conjugate(share * g)).sum::<f64>())
         };
         of_rows / self.problem.classes.len() as f64 - self.gradient.iter().map(of_weights).sum::<f64>()

@@ -2,6 +2,7 @@
 
 use crate::data::dataset::Dataset;
 use crate::data::labels::{Labels, boolean, is_of_class};
+use crate::simd::prefetch_one;
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
 use hashbrown::HashMap;
@@ -24,6 +25,15 @@ impl Sets {
     /// The classes or labels of row `i`.
     pub fn of(&self, i: usize) -> &[u32] {
         &self.ids[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    }
+
+    /// Prefetches the end of row `i`, and its class if each row has one.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, i: usize) {
+        prefetch_one(&self.ends, i);
+        if self.ids.len() == self.ends.len() {
+            prefetch_one(&self.ids, i);
+        }
     }
 
     /// The number of rows.

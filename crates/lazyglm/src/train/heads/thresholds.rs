@@ -12,6 +12,7 @@
 //! near c. If F on the held-out rows is not larger than with thresholds of zero, those are kept.
 
 use super::sets;
+use crate::eval::objective::side_by_side;
 use crate::model::trained::Trained;
 use crate::problem::heads::Head;
 use crate::problem::settings::Settings;
@@ -149,10 +150,7 @@ fn each<T: Send>(parts: &[Part], of: impl Fn(usize, &mut [(f64, bool)]) -> T + S
 
 /// The scores of all rows and whether they have the label, head by head.
 fn scores(heads: &[Head], rows: &Task, first: usize) -> Vec<Vec<(f64, bool)>> {
-    let (mut weights, sets) = (vec![[0.0; WIDE]; rows.data.rows.columns()], sets(rows));
-    for (l, head) in heads.iter().enumerate() {
-        head.columns.iter().zip(&head.weights).for_each(|(&column, &w)| weights[column as usize][l] = w);
-    }
+    let (weights, sets) = (side_by_side(heads, rows.data.rows.columns()), sets(rows));
     let mut all = vec![Vec::with_capacity(rows.len()); heads.len()];
     for i in 0..rows.len() {
         let mut sums = [[0.0; WIDE]];

@@ -2,6 +2,7 @@
 
 use super::Held;
 use super::grid::Point;
+use super::turns::{in_turns, piece};
 use crate::optim::lane_loss::Same;
 use crate::optim::lanes::{self, Block, Pass};
 use crate::optim::sgd::{Diverged, Sample};
@@ -45,12 +46,12 @@ impl Fit for LaneGrid<'_> {
             }
             Held::Rows(_) | Held::Nothing => Cow::Borrowed(order),
         };
-        let orders: Vec<Cow<[u32]>> = (0..held.folds()).map(without).collect();
+        let orders: Vec<Cow<[u32]>> = (0..held.folds()).into_par_iter().map(without).collect();
         let (rows, weights, examples) = (batch.rows, batch.weights, batch.examples());
-        blocks.par_iter_mut().for_each(|one| {
+        in_turns(blocks.iter_mut(), |one, number| {
             let mut lane_loss = Same { loss: &*task.loss, examples };
             let rates: Vec<&dyn Schedule> = one.rates.iter().map(|rate| &**rate).collect();
-            let order = &*orders[one.fold];
+            let order = piece(&orders[one.fold], number);
             one.block.learn(&mut lane_loss, &Pass { rates: &rates, rows, weights, order });
         });
         Ok(Sample::default())
@@ -120,21 +121,24 @@ impl<'a> LaneGrid<'a> {
     /// Evaluates each lane on the rows held out from it.
     pub fn marks(&mut self) -> Vec<FoldScore> {
         let (task, held) = (self.task, self.held);
-        let mark = |one: &mut LaneBlock| {
-            let (held_out, rows): (&Task, Vec<u32>) = match held {
-                Held::Folds(folds) => (task, folds.rows(one.fold)),
-                Held::Splits(splits) => (task, splits[one.fold].held.iter().map(|&i| i as u32).collect()),
-                Held::Rows(task) => (task, (0..task.len() as u32).collect()),
-                Held::Nothing => (task, Vec::new()),
+        let begin = |one: &mut LaneBlock| {
+            let rows: Vec<u32> = match held {
+                Held::Folds(folds) => folds.rows(one.fold),
+                Held::Splits(splits) => splits[one.fold].held.iter().map(|&i| i as u32).collect(),
+                Held::Rows(task) => (0..task.len() as u32).collect(),
+                Held::Nothing => Vec::new(),
             };
-            let mut marks: Vec<FoldScore> = (one.points.iter().enumerate())
-                .map(|(lane, &point)| {
-                    let nonzeros = one.block.weights(lane).filter(|w| *w != 0.0).count();
-                    FoldScore { point, fold: one.fold, rows: rows.len(), nonzeros, ..FoldScore::default() }
-                })
-                .collect();
-            let examples = held_out.examples();
-            one.block.score(examples.rows, &rows, &mut |i, scores| {
+            let mark = |(lane, &point)| {
+                let nonzeros = one.block.weights(lane).filter(|w| *w != 0.0).count();
+                FoldScore { point, fold: one.fold, rows: rows.len(), nonzeros, ..FoldScore::default() }
+            };
+            let marks: Vec<FoldScore> = one.points.iter().enumerate().map(mark).collect();
+            (rows, marks)
+        };
+        let mut marks: Vec<(Vec<u32>, Vec<FoldScore>)> = self.blocks.par_iter_mut().map(begin).collect();
+        let examples = if let Held::Rows(held_out) = held { held_out.examples() } else { task.examples() };
+        in_turns(self.blocks.iter_mut().zip(&mut marks), |(one, (rows, marks)), number| {
+            one.block.score(examples.rows, piece(rows, number), &mut |i, scores| {
                 let (target, offset) = (examples.targets[i], examples.offset(i));
                 for (mark, &score) in marks.iter_mut().zip(scores) {
                     let loss = task.loss.value(score + offset, target);
@@ -142,9 +146,8 @@ impl<'a> LaneGrid<'a> {
                     mark.squares += loss * loss;
                 }
             });
-            marks
-        };
-        self.blocks.par_iter_mut().flat_map_iter(mark).collect()
+        });
+        marks.into_iter().flat_map(|(_, marks)| marks).collect()
     }
 
     /// The lanes that diverged: point, fold, and the place.

@@ -8,6 +8,7 @@ mod grid;
 mod halving;
 mod lane_grid;
 mod path;
+mod turns;
 
 pub use exact::{ExactPath, ExactPaths, PathModel, PathProgress, strongest_l1};
 pub use folds::Folds;
