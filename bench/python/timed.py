@@ -1,11 +1,15 @@
 """One fit in a process of its own, which ends at a limit."""
 
+import contextlib
 import multiprocessing
+import os
+import signal
 import time
 import warnings
 
 
 def _child(work, args, answer):
+    os.setsid()  # its own processes end with it
     warnings.simplefilter("ignore")
     try:
         answer.send(work(*args))
@@ -20,7 +24,8 @@ def within(limit: float, work, *args):
     child = context.Process(target=_child, args=(work, args, there))
     child.start()
     found = here.recv() if here.poll(limit) else None
-    child.terminate()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM)
     child.join()
     if isinstance(found, Exception):
         raise found

@@ -22,7 +22,7 @@ SETS = {
 
 
 def judged(seconds, model, test, target):
-    return seconds, log_loss(target, model.predict_proba(test), labels=model.classes_), model.score(test, target)
+    return seconds, log_loss(target, model.predict_proba(test), labels=model.classes_), (model.predict(test) == target).mean()
 
 
 def ours(X, y, test, target):

@@ -13,7 +13,7 @@ SOLVERS = {0.5: ("saga",), 1.0: ("saga", "liblinear")}
 
 
 def judged(seconds, model, test, target):
-    return seconds, log_loss(target, model.predict_proba(test)), model.score(test, target)
+    return seconds, log_loss(target, model.predict_proba(test)), (model.predict(test) == target).mean()
 
 
 def ours(X, y, test, target, l1_ratio, alphas):
