@@ -3,7 +3,7 @@
 use crate::errors::{raised, warnings};
 use crate::matrix::{Changed, MatrixArrays};
 use crate::task::copied;
-use lazyglm::data::format::{Column, ColumnKind, Csv, DirtyCells, FormatSpec, ReadOptions};
+use lazyglm::data::format::{Column, ColumnKind, Csv, DirtyCells, Fill, FormatSpec, ReadOptions};
 use lazyglm::model::coefficients::Coefficients;
 use lazyglm::optim::scikit_learn_rate::Rate;
 use lazyglm::problem::heads::Heads;
@@ -41,6 +41,7 @@ pub struct Linear<'py> {
     classes: Option<Vec<String>>,
     kind: String, // ovr, softmax or labels
     names: Option<Vec<String>>,
+    means: Option<Vec<f64>>, // of the columns of a frame of numbers: what stands for an empty cell of a file
     index_base: u32,
     reading: Option<String>,
     tf_idf: Option<(bool, Vec<f64>)>, // of models of tf-idf values: whether counts have a logarithm, and the idf of each column
@@ -228,8 +229,15 @@ impl Linear<'_> {
         if let Some(text) = &self.reading {
             return read_config(text);
         }
-        let column = |name: &String| Column::new(name.as_str(), ColumnKind::Number);
-        let table = |names: &Vec<String>| Csv { delimiter: ',', columns: names.iter().map(column).collect() };
+        let fill = |j: usize| Some(Fill { value: *self.means.as_ref()?.get(j)?, indicator: false });
+        let column = |(j, name): (usize, &String)| Column {
+            missing: fill(j),
+            ..Column::new(name.as_str(), ColumnKind::Number)
+        };
+        let table = |names: &Vec<String>| Csv {
+            delimiter: ',',
+            columns: names.iter().enumerate().map(column).collect(),
+        };
         let recipe = self.names.as_ref().map(|names| FormatSpec::Csv(table(names)));
         Ok(ReadConfig { recipe: recipe.unwrap_or_default(), ..ReadConfig::default() })
     }
