@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params
 from lazyglm._core import Task
-from lazyglm._data import len_of, lent, validated, weights_of
+from lazyglm._data import len_of, lent, means_of, validated, weights_of
 from lazyglm._labels import LabelSets, check_learnable, label_sets
 from lazyglm._aim import Aim, shifted
 from lazyglm._solve import Found, warn_if_far
@@ -89,6 +89,7 @@ class Chosen(_params.Estimator):
         """Keeps what was found on all rows."""
         model, rows = self._model(**penalty), problem.X.shape[0]
         model.n_features_in_, model._reading = self.n_features_in_, problem.model._reading
+        model._means = None if model._reading else means_of(self, problem.X)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         model._trained = {"seed": asked["seed"], "rows": rows, "weighted": problem.aim.weighted, "schedule": asked["schedule"]}

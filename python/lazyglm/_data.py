@@ -97,6 +97,12 @@ def by_model(coef: Any) -> Any:
     return coef.toarray() if sp.issparse(coef) else np.atleast_2d(coef)
 
 
+def means_of(estimator: Any, X: Any) -> Any:
+    """The means of the columns of a frame of numbers, which stand for empty cells of a file; None for other data."""
+    frame = getattr(estimator, "_reading", None) is None and hasattr(estimator, "feature_names_in_")
+    return None if not frame or sp.issparse(X) else X.mean(axis=0, dtype=np.float64).tolist()
+
+
 def scaled(X: Any, factors: Any) -> Any:
     """X with its columns multiplied; its values are copied, where they lie is not."""
     if factors is None:

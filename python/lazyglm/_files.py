@@ -40,6 +40,8 @@ class ModelFile:
             if y is not None:
                 raise ValueError("y must be None when X is a file: the targets are in it")
             data = read(X, target=target)
+            if self._checks.get("y_numeric") and isinstance(data.y, np.ndarray) and data.y.dtype.kind in "UO":
+                raise ValueError(f"{X}: the targets are words, such as {str(data.y[0])!r}: name a column of numbers with target, or use a classifier")
             self._keep_reading(data, target)
             return data.X, data.y, data.sample_weight if sample_weight is None else sample_weight
         if target is not None:
@@ -148,6 +150,7 @@ class ModelFile:
             "loss": self._loss(),
             "classes": None if classes is None else [written(name) for name in classes],
             "names": None if names is None else [str(name) for name in names],
+            "means": self._means,
             "index_base": 0 if names is not None else reading["base"] if reading else index_base,
             "reading": reading["reading"] if reading else None,
             "tf_idf": None if self._tf_idf is None else (self._tf_idf[0], self._tf_idf[1].tolist()),

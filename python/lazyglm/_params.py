@@ -43,7 +43,7 @@ def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, 
             and (value < high if open_high else value <= high)
         )
 
-    return fits, f"a number in {'(' if open_low else '['}{low}, {high}{')' if open_high else ']'}"
+    return fits, f"a number in {'(' if open_low else '['}{low}, {high}{')' if open_high or high == np.inf else ']'}"
 
 
 def integer(low: int) -> Rule:
@@ -52,6 +52,10 @@ def integer(low: int) -> Rule:
 
 def or_none(rule: Rule) -> Rule:
     return (lambda value: value is None or rule[0](value)), f"{rule[1]}, or None"
+
+
+def or_text(text: str, rule: Rule) -> Rule:
+    return (lambda value: (isinstance(value, str) and value == text) or rule[0](value)), f"{rule[1]}, or {text!r}"
 
 
 def factors(value: Any) -> bool:
@@ -223,8 +227,14 @@ def check(estimator: Any, rules: dict[str, Rule]) -> None:
     if not by_rows and (estimator.early_stopping or estimator.average):
         raise InvalidParameterError(f"early_stopping and average are for {names_of(takes_rows)}, not for {estimator.solver!r}")
     if multinomial:
-        if estimator.loss != "log_loss" or not _takes_classes(estimator.solver):
-            raise InvalidParameterError(f"multi_class='multinomial' is for loss='log_loss' and {names_of(_takes_classes)}")
+        if not _takes_classes(estimator.solver):
+            raise InvalidParameterError(
+                f"solver={estimator.solver!r} trains one model at a time, and multi_class='multinomial' trains all classes together: use "
+                f"multi_class='ovr', or {names_of(lambda solver: takes_rows(solver) and _takes_classes(solver))}, which is nearest, or "
+                f"{names_of(lambda solver: finds_optimum(solver) and _takes_classes(solver))}"
+            )
+        if estimator.loss != "log_loss":
+            raise InvalidParameterError(f"multi_class='multinomial' is for loss='log_loss', and not for {estimator.loss!r}: use multi_class='ovr'")
         if estimator.early_stopping or estimator.average:
             raise InvalidParameterError("early_stopping and average are for multi_class='ovr'")
     warn_of_idle(estimator, _idle_of(estimator), f"solver={estimator.solver!r}" + (", multi_class='multinomial'" if multinomial and by_rows else ""))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazyglm import _params, _show
 from lazyglm._aim import LOSSES, Aim, Seen, looked_at, shifted
 from lazyglm._core import Learner, learn, score_rows, scores
-from lazyglm._data import by_model, is_path, lent, offsets_of, scaled, tf_idf, validated
+from lazyglm._data import by_model, is_path, lent, means_of, offsets_of, scaled, tf_idf, validated
 from lazyglm._files import ModelFile
 from lazyglm._plots import Plots
 from lazyglm._solve import Solving, warn_after_epochs
@@ -63,6 +63,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     _as_sets: bool = False  # whether labels are predicted as sets
     _thresholds: Any = 0.0  # the score above which a row has a label
     _limits: Any = None  # the least and the largest prediction of numbers
+    _means: Any = None  # of the columns of a frame of numbers: what stands for an empty cell of a file
     _file_bytes: bytes | None = None  # a model file that arrays do not hold: of tf-idf values
     _tf_idf: tuple[bool, Any] | None = None  # of a model of tf-idf values: whether counts have a logarithm, and the idf of each feature
     _zeroed: list[Any] | None = None  # the columns of each model that the zero test of `fit` sets to zero
@@ -170,6 +171,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         self._check_params()
         X, y, sample_weight = self._opened(X, y, sample_weight, target)
         X, y = validated(self, X, y, with_y=True, reset=True, columns=self._table_columns(), **self._checks)
+        self._means = means_of(self, X)
         aim = shifted(self._aim(X, y, sample_weight), offset)
         if self.warm_start and self.__sklearn_is_fitted__():
             coef_init = self.coef_ if coef_init is None else coef_init
@@ -350,6 +352,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     def _partial_fit(self, X: Any, aim: Aim, *, first: bool) -> Self:
         """Learns these rows once."""
         if first:
+            self._means = means_of(self, X)
             start = self._start(aim.models, X.shape[1], None, None)
             learners = self._new_learners(*start, self._single(X.dtype))
         else:

@@ -29,6 +29,7 @@ pub struct Linear<'py> {
     classes: Option<Vec<String>>,
     kind: Json<HeadKind>,
     names: Option<Vec<String>>,
+    means: Option<Vec<f64>>, // of the columns of a frame of numbers: what stands for an empty cell of a file
     index_base: u32,
     reading: Option<String>,
     tf_idf: Option<(bool, Vec<f64>)>, // of models of tf-idf values: whether counts have a logarithm, and the idf of each column
@@ -166,7 +167,8 @@ impl Linear<'_> {
         if let Some(text) = &self.reading {
             return read_config(text);
         }
-        Ok(self.names.as_ref().map_or_else(ReadConfig::default, |names| ReadConfig::table(names)))
+        let means = self.means.as_deref().unwrap_or_default();
+        Ok(self.names.as_ref().map_or_else(ReadConfig::default, |names| ReadConfig::table(names, means)))
     }
 }
 

@@ -144,7 +144,7 @@ impl Task {
                 let reading = match (reading, &slices) {
                     (Some(text), _) => read_config(text)?,
                     (None, Slices::Csr(_)) => ReadConfig::default(), // rows that list their features
-                    (None, _) => ReadConfig::table(&[]),
+                    (None, _) => ReadConfig::table(&[], &[]),
                 };
                 Arrays { rows, reading, targets, labels, weights, offsets, loss, heads, kind }
                     .task()

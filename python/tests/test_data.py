@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lazyglm import SGDClassifier, SGDRegressor, read
+from lazyglm import ElasticNetRegressor, SGDClassifier, SGDRegressor, read
 
 X = sp.csr_matrix(np.array([[1.0, 0, 2], [0, 3, 0], [0, 0, -1], [4, 0, 0]]))
 Y = np.array([1, 0, 0, 1])
@@ -180,3 +180,15 @@ def test_errors_name_parameters_as_python_spells_them(tmp_path):
         read(tmp_path / "three.svm", n_features=2)
     with pytest.raises(ValueError, match="invalid hash_bits '31': expected a whole number from 1 to 30"):
         read(tmp_path / "two.csv", target="city", hash_bits=31)
+
+
+def test_words_as_targets_of_a_regressor_are_refused_by_name(tmp_path):
+    (tmp_path / "data.csv").write_text("age,target\n1,old\n2,new\n3,old\n")
+    for estimator in (SGDRegressor(), ElasticNetRegressor()):
+        with pytest.raises(ValueError, match=r"data.csv: the targets are words, such as 'old': name a column of numbers with target"):
+            estimator.fit(tmp_path / "data.csv")
+
+
+def test_a_range_without_end_is_open():
+    with pytest.raises(ValueError, match=r"'alpha' parameter of SGDRegressor must be a number in \[0, inf\). Got -1"):
+        SGDRegressor(alpha=-1).fit([[1.0], [2.0]], [1.0, 2.0])

@@ -10,7 +10,7 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lazyglm import AutoClassifier, ElasticNetClassifier, ElasticNetClassifierCV, SGDClassifier
+from lazyglm import AutoClassifier, ElasticNetClassifier, ElasticNetClassifierCV, SGDClassifier, SGDRegressor
 
 CLASSIFIERS = [
     AutoClassifier(random_state=0),
@@ -63,3 +63,29 @@ def test_words_of_a_vectorizer():
     assert model.score(texts, y) == 1.0
     names = model[-1].get_feature_names_out(model[0].get_feature_names_out())
     assert set(names) == {"good", "nice", "bad", "awful"}
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tool itself
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda one: type(one).__name__)
+def test_shap_explains_scores(data, estimator):
+    """Σ φⱼ + E[s] = s, with φⱼ = wⱼ·(xⱼ − E[xⱼ])."""
+    import shap
+
+    X, y = data[0].to_numpy(), data[1]
+    model = estimator.fit(X, y)
+    explained = shap.LinearExplainer(model, shap.maskers.Independent(X, max_samples=len(X)))(X[:20])
+    np.testing.assert_allclose(explained.values, np.ravel(model.coef_) * (X[:20] - X.mean(axis=0)), atol=1e-9)
+    np.testing.assert_allclose(explained.values.sum(axis=1) + explained.base_values, model.decision_function(X[:20]), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_shap_explains_sparse_rows_and_numbers(data):
+    import scipy.sparse as sp
+    import shap
+
+    X = sp.random(100, 30, density=0.2, random_state=0, format="csr")
+    y = np.asarray(X[:, :3].sum(axis=1)).ravel()
+    model = SGDRegressor(random_state=0, eta0=0.1).fit(X, y)
+    explained = shap.LinearExplainer(model, X).shap_values(X[:10])
+    expected = X[:10].toarray() * model.coef_ - np.asarray(X.mean(axis=0)).ravel() * model.coef_
+    np.testing.assert_allclose(np.asarray(explained), expected, atol=1e-6)

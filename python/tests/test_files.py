@@ -364,3 +364,34 @@ def test_classes_of_bool_stay_bool(tmp_path):
     model.save(tmp_path / "m")
     back = lazyglm.load(tmp_path / "m")
     assert back.classes_.dtype == bool and back.predict(X).tolist() == model.predict(X).tolist()
+
+
+@needs_program
+@pytest.mark.parametrize("estimator", [SGDRegressor(random_state=0, eta0=1e-4), lazyglm.ElasticNetRegressor(alpha=1e-3), lazyglm.AutoRegressor(random_state=0)], ids=repr)
+def test_an_empty_cell_of_a_file_is_the_mean_of_its_column(tmp_path, estimator):
+    """For a model of a frame of numbers, in the program and here, also once it was loaded."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"age": rng.normal(40, 5, 60), "size": rng.normal(-3, 1, 60)})
+    model = estimator.fit(frame, frame["age"] / 10 + frame["size"])
+    model.save(tmp_path / "model")
+    (tmp_path / "new.csv").write_text("size,age\n,41.5\n-2.5,\n-2.5,NA\n")
+    filled = pandas.DataFrame({"age": [41.5, frame["age"].mean(), frame["age"].mean()], "size": [frame["size"].mean(), -2.5, -2.5]})
+    expected = model.predict(filled)
+    back = lazyglm.load(tmp_path / "model")
+    np.testing.assert_allclose(np.array(program("predict", tmp_path / "model", tmp_path / "new.csv"), dtype=float), expected, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(tmp_path / "new.csv"), expected, rtol=1e-9)
+    np.testing.assert_allclose(back.predict(tmp_path / "new.csv"), expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="NaN"):  # a frame in memory is an array
+        model.predict(filled.where(filled != -2.5))
+
+
+@needs_program
+def test_the_means_are_those_of_the_first_rows(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [1.0, 2.0, 3.0, 6.0]})
+    model = SGDRegressor(random_state=0).partial_fit(frame, [1.0, 2.0, 3.0, 6.0]).partial_fit(frame + 1, [1.0, 2.0, 3.0, 6.0])
+    pickle.loads(pickle.dumps(model)).save(tmp_path / "model")
+    (tmp_path / "new.csv").write_text("age,more\n,1\n")
+    found = np.array(program("predict", tmp_path / "model", tmp_path / "new.csv"), dtype=float)
+    np.testing.assert_allclose(found, model.predict(pandas.DataFrame({"age": [3.0]})), rtol=1e-9)

@@ -128,8 +128,19 @@ def test_every_solver_of_the_library_has_its_name_here():
         SGDClassifier(solver="newtom").fit(X, y)
 
 
+@pytest.mark.parametrize("solver", ["adagrad", "ftrl", "svrg"])
+def test_a_solver_of_one_model_learns_classes_one_by_one(solver):
+    X, three = data(classes=3)
+    with pytest.raises(ValueError, match="use multi_class='ovr', or solver='sgd', which is nearest, or solver='auto' or solver='newton'"):
+        SGDClassifier("log_loss", solver=solver, multi_class="multinomial").fit(X, three)
+    model = SGDClassifier("log_loss", solver=solver, alpha=1e-3, max_iter=20, random_state=0).fit(X, three)
+    assert model.coef_.shape == (3, 20) and model.score(X, three) > 0.6
+
+
 def test_what_does_not_go_together_is_refused():
     X, y = data()
+    with pytest.raises(ValueError, match="is for loss='log_loss', and not for 'hinge'"):
+        SGDClassifier("hinge", multi_class="multinomial").fit(X, y)
     for options in ({"early_stopping": True}, {"average": True}):
         with pytest.raises(ValueError, match="sgd"):
             SGDClassifier("log_loss", solver="newton", **options).fit(X, y)

@@ -3,7 +3,7 @@
 use crate::data::bytes::{Block, ByteSource, LONGEST, Spool, is_array, is_stream};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{
-    self, ANY, Column, ColumnKind, Copied, Csv, FormatSpec, Interact, Norm, Opening, Parsed, Parser,
+    self, ANY, Column, ColumnKind, Fill, Copied, Csv, FormatSpec, Interact, Norm, Opening, Parsed, Parser,
     ReadOptions, Text,
 };
 use crate::data::reader::{self, ParseBlock, Pipeline};
@@ -78,10 +78,14 @@ impl ReadConfig {
         matches!(self.recipe, FormatSpec::Text(_))
     }
 
-    /// How the rows of a table are read whose columns are numbers with these names.
-    pub fn table(names: &[String]) -> ReadConfig {
-        let column = |name: &String| Column::new(name.as_str(), ColumnKind::Number);
-        let columns = names.iter().map(column).collect();
+    /// How the rows of a table are read whose columns are numbers with these names. An empty cell of column j counts as
+    /// `means[j]`, and as 0 if no mean is given.
+    pub fn table(names: &[String], means: &[f64]) -> ReadConfig {
+        let column = |(j, name): (usize, &String)| Column {
+            missing: means.get(j).map(|&value| Fill { value, indicator: false }),
+            ..Column::new(name.as_str(), ColumnKind::Number)
+        };
+        let columns = names.iter().enumerate().map(column).collect();
         ReadConfig { recipe: FormatSpec::Csv(Csv { delimiter: ',', columns }), ..ReadConfig::default() }
     }
 

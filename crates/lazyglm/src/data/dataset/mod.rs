@@ -97,7 +97,7 @@ impl Dataset {
     /// let file = std::env::temp_dir().join("lazyglm-doc-names.csv");
     /// std::fs::write(&file, "length,width\n2,3\n").unwrap();
     /// let names = ["height", "width"].map(String::from);
-    /// let data = Dataset::read_by_names(&file, &ReadConfig::table(&names[1..]), &names).unwrap();
+    /// let data = Dataset::read_by_names(&file, &ReadConfig::table(&names[1..], &[]), &names).unwrap();
     /// assert_eq!((data.rows.ids(), data.rows.columns()), (&[1][..], 2));
     /// ```
     pub fn read_by_names(path: &Path, reading: &ReadConfig, names: &[String]) -> Result<Dataset> {

@@ -1,0 +1,1 @@
+"""The Python estimators against scikit-learn's: `python -m bench.python.run --help`."""
