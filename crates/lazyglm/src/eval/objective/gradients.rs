@@ -63,7 +63,7 @@ impl<const N: usize> Gradients<N> {
     /// The sums over all rows, per column. One part is its own sum: with very many columns, a copy would need as much memory
     /// again.
     pub fn total(mut self) -> SideBySide<N> {
-        let mut total = self.parts.swap_remove(0);
+        let mut total = self.parts.remove(0); // the others stay in order, on which the bits depend
         let others = &self.parts;
         if !others.is_empty() {
             total.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(j, total)| {
@@ -73,5 +73,23 @@ impl<const N: usize> Gradients<N> {
             });
         }
         total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_adds_parts_in_their_order() {
+        let mut gradients = Gradients::<2>::new(3, 1 << 12);
+        assert!(gradients.parts.len() > 2);
+        for (k, part) in gradients.parts.iter_mut().enumerate() {
+            part.iter_mut().for_each(|sums| *sums = [0.1 / (k + 1) as f64, 1e9 / (7 * k + 3) as f64]);
+        }
+        let in_order = [0, 1].map(|l| gradients.of(l));
+        for (j, sums) in gradients.total().iter().enumerate() {
+            assert_eq!(sums.map(f64::to_bits), [0, 1].map(|l: usize| in_order[l][j].to_bits()));
+        }
     }
 }
