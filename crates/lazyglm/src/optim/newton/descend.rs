@@ -27,6 +27,9 @@ const SURELY: f64 = 0.05;
 const SLOW: f64 = 0.3;
 /// Replaces `MARGIN` for a predicted decrease that is not reliable.
 const UNSURE: f64 = 0.01;
+/// Share of the curvature bound that remains where the loss is linear (Huber). Otherwise a weight whose rows are almost all
+/// there moves by steps that are far too long, and the line search ends at rounding before the optimum.
+const STRAIGHT: f64 = 0.01;
 
 /// Derivatives that sum to this share of their magnitudes are balanced well enough for a gap.
 const NEARLY: f64 = 1e-8;
@@ -265,9 +268,10 @@ impl<V: Value> Newton<'_, V> {
         let half = 0.5 * loss.gradient_bound();
         for i in 0..examples.len() {
             let (weight, second_derivative) = (examples.weight(i), point.second_derivatives[i]);
-            if memory.theta > 0.0 && point.slopes[i].abs() > half * weight {
+            let theta = if second_derivative == 0.0 { memory.theta.max(STRAIGHT) } else { memory.theta };
+            if theta > 0.0 && point.slopes[i].abs() > half * weight {
                 let bound = loss.majoriser(point.scores[i], examples.targets[i]).unwrap_or(0.0) * weight;
-                point.second_derivatives[i] += memory.theta * (bound - second_derivative).max(0.0);
+                point.second_derivatives[i] += theta * (bound - second_derivative).max(0.0);
             }
             point.second_derivatives[i] = point.second_derivatives[i].max(memory.repair[i]);
         }
