@@ -77,12 +77,14 @@ pub(super) struct Memory {
     pub too_curved: bool,
     /// Whether models need the curvature of all rows, since a model without faint rows was too curved.
     pub all_rows: bool,
+    /// The width of smoothing of a piecewise-linear loss; zero if there was none.
+    pub width: f64,
 }
 
 impl Memory {
     pub fn new(rows: usize) -> Memory {
         let (theta, repair, missed) = (1.0, vec![0.0; rows], f64::INFINITY);
-        Memory { theta, repair, missed, gram: None, too_curved: false, all_rows: false }
+        Memory { theta, repair, missed, gram: None, too_curved: false, all_rows: false, width: 0.0 }
     }
 }
 
@@ -96,9 +98,6 @@ impl<V: Value> Newton<'_, V> {
         steps: usize,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Ending {
-        if self.is_ridge(columns) {
-            return self.descend_ridge(point, columns, memory, steps, watch);
-        }
         let (mut predicted_decrease, mut margin, mut slow, mut idle) = (f64::INFINITY, 0.0, true, 0);
         let mut left = f64::INFINITY; // an estimate of n(F − F*)
         let mut work = self.bounds.work;
