@@ -225,12 +225,12 @@ mod tests {
             let (mut room, mut out) = (normal.room(), vec![f64::NAN; width as usize]);
             let (mut product, mut transposed, mut squares) =
                 (vec![0.0; out.len()], vec![0.0; out.len()], vec![0.0; out.len()]);
-            for i in 0..height {
+            for (i, d) in d.iter().enumerate() {
                 let score = rows.row(values, i).dot(&v);
                 rows.row(values, i).iter().for_each(|(j, x)| {
-                    product[j] += d[i] * (score + 0.3) * x;
-                    transposed[j] += d[i] * x;
-                    squares[j] += d[i] * x * x;
+                    product[j] += d * (score + 0.3) * x;
+                    transposed[j] += d * x;
+                    squares[j] += d * x * x;
                 });
             }
             let close = |out: &[f64], expected: &[f64]| {
