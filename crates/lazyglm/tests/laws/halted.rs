@@ -129,7 +129,7 @@ fn a_path_past_its_deadline_still_has_what_the_journal_knows() {
         let checkpoint = opened(&folder.path().join(k.to_string()), HOUR, task);
         let net = |l1: f64| ElasticNet { l1, l2: 0.1 * l1 };
         let most = match k {
-            0 => objective::l1_max(task.examples(), &*task.loss, true),
+            0 => objective::l1_max(task.examples(), &*task.loss, objective::Bias::Best),
             _ => 0.1,
         };
         let run = |deadline: Option<Instant>, length: i32| {
