@@ -3,7 +3,7 @@
 use crate::data::bytes::{Block, ByteSource, LONGEST, Spool, is_array, is_stream};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{
-    self, ANY, Column, ColumnKind, Fill, Copied, Csv, FormatSpec, Interact, Norm, Opening, Parsed, Parser,
+    self, ANY, Column, ColumnKind, Copied, Csv, Fill, FormatSpec, Interact, Norm, Opening, Parsed, Parser,
     ReadOptions, Text,
 };
 use crate::data::reader::{self, ParseBlock, Pipeline};

@@ -87,7 +87,9 @@ impl Minimiser {
         let Some(targets) = heads else {
             return self.minimise_one(task, solve, &mut |progress| (solve.watch)(0, progress));
         };
-        self.view.prepare(task.data.rows.borrow()); // not in parallel, where heads would wait for each other
+        let (examples, weighted_penalty) = (task.examples(), solve.weighted_penalty);
+        let problem = Problem { examples, loss: &*task.loss, weighted_penalty, bias: solve.bias };
+        self.view.prepare(&problem); // not in parallel, where heads would wait for each other
         let rows = self.rows_of_heads.get_or_init(|| targets.sets.rows_of(targets.names.len()));
         let mut order: Vec<usize> = (0..targets.names.len()).collect();
         order.sort_by_key(|&k| std::cmp::Reverse(rows[k].len())); // the longest solves first
@@ -169,7 +171,7 @@ impl Minimiser {
         }
         let within = Solve { bounds: solve.bounds_of(unit), ..*solve };
         let mut found = self.solve(k, examples, task, &within, &mut chain.reached, watch);
-        if let (true, Some(reached)) = (certified, &chain.reached) {
+        if let (true, Some(reached)) = (certified && !task.loss.has_kinks(), &chain.reached) {
             found.certificate = certificate(task, solve, reached);
         }
         if let Some(unit) = unit.filter(|_| !solve.is_interrupted(&found)) {

@@ -217,3 +217,55 @@ fn folds_end_where_the_path_of_all_rows_ends() {
     let means: Vec<f64> = paths.outcome.unwrap().scores.iter().map(|score| score.mean).collect();
     assert!(means.iter().all(|mean| mean.is_finite()), "{means:?}");
 }
+
+/// The steps of all models of a path, which are at their optimum.
+fn steps_of(task: &Task, sequence: &[ElasticNet], tolerance: f64) -> (usize, Vec<f64>) {
+    let settings = Settings { tolerance, ..Settings::default() };
+    let path = ExactPath {
+        task,
+        held: Held::Nothing,
+        settings: &settings,
+        sequences: vec![sequence.to_vec()],
+        metric: Metric::Loss,
+        may_end: false,
+        max_features: None,
+        refine: false,
+        deadline: None,
+        keep_folds: false,
+    };
+    let models = path.run(&|_| {}).unwrap().models;
+    assert_eq!(models.len(), sequence.len());
+    for model in &models {
+        let gap = model.certificate.relative_gap.unwrap();
+        assert!(gap <= 1.01 * tolerance, "{:?}: a gap of {gap:e}", model.penalty);
+    }
+    (
+        models.iter().map(|model| model.steps).sum(),
+        models.iter().map(|model| model.objective.total()).collect(),
+    )
+}
+
+#[test]
+fn on_kinks_a_solve_begins_with_the_dual_variables_of_the_last_one() {
+    let shape = synth::Shape { rows: 500, features: 60, ..Default::default() };
+    let task = Task { loss: lazyglm::loss::parse("hinge").unwrap(), ..synth::documents(&shape).task };
+    let both = |share: f64| ElasticNet { l1: 0.05 * share, l2: 0.05 * share };
+    let sequence: Vec<ElasticNet> = (0..12).map(|k| both(0.8f64.powi(k))).collect();
+    let (along, objectives) = steps_of(&task, &sequence, 1e-5);
+    let each = sequence.iter().map(|penalty| steps_of(&task, &[*penalty], 1e-5));
+    let (alone, others): (Vec<usize>, Vec<Vec<f64>>) = each.unzip();
+    let alone: usize = alone.iter().sum();
+    assert!(along < alone, "{along} steps, {alone} alone");
+    for (a, b) in objectives.iter().zip(others.iter().flatten()) {
+        assert!((a - b).abs() <= 2e-5 * a, "{a} {b}");
+    }
+}
+
+#[test]
+fn paths_without_l1_take_one_run_of_conjugate_gradients_per_penalty() {
+    let shape = synth::Shape { rows: 500, features: 2000, ..Default::default() };
+    let task = Task { loss: lazyglm::loss::parse("squared").unwrap(), ..synth::documents(&shape).task };
+    let sequence: Vec<ElasticNet> = (0..6).map(|k| ElasticNet { l1: 0.0, l2: 0.1f64.powi(k) }).collect();
+    let (steps, _) = steps_of(&task, &sequence, 1e-7);
+    assert!(steps <= sequence.len(), "{steps} steps");
+}

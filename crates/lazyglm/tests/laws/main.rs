@@ -62,6 +62,7 @@ mod softmax_newton;
 mod solvers;
 mod svrg;
 mod tables;
+mod tables_text;
 mod tf_idf;
 mod toy;
 mod tune;

@@ -26,6 +26,7 @@ mod lane_state;
 mod lane_vector;
 mod lanes;
 mod model_columns;
+mod normal_rows;
 mod penalty_factors;
 mod rebases;
 mod state;
@@ -37,6 +38,7 @@ pub(crate) use compact_columns::CompactColumns;
 pub(crate) use f32_columns::{F32Columns, F32Rows};
 pub(crate) use lane_vector::each;
 pub(crate) use model_columns::{DecodedColumns, ModelColumns};
+pub(crate) use normal_rows::{NormalRows, Sums};
 
 pub use averaged::Averaged;
 pub use folded::Folded;

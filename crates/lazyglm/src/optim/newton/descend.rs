@@ -82,12 +82,14 @@ pub(super) struct Memory {
     pub too_curved: bool,
     /// Whether models need the curvature of all rows, since a model without faint rows was too curved.
     pub all_rows: bool,
+    /// The width of smoothing of a piecewise-linear loss; zero if there was none.
+    pub width: f64,
 }
 
 impl Memory {
     pub fn new(rows: usize) -> Memory {
         let (theta, repair, missed) = (1.0, vec![0.0; rows], f64::INFINITY);
-        Memory { theta, repair, missed, gram: None, too_curved: false, all_rows: false }
+        Memory { theta, repair, missed, gram: None, too_curved: false, all_rows: false, width: 0.0 }
     }
 }
 
@@ -101,9 +103,6 @@ impl<V: Value> Newton<'_, V> {
         mut course: Course,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Ending {
-        if self.is_ridge(columns) {
-            return self.descend_ridge(point, columns, memory, course, watch);
-        }
         let mut keeper = Keeper::new(self.bounds.unfinished);
         for step in course.step..self.options.steps {
             course.step = step;

@@ -141,8 +141,14 @@ impl State for Reached {
             &mut memory.repair,
         ];
         arrays.into_iter().for_each(|array| array.fields(fields));
-        let numbers =
-            [&mut point.bias, &mut point.penalty, &mut point.value, &mut memory.theta, &mut memory.missed];
+        let numbers = [
+            &mut point.bias,
+            &mut point.penalty,
+            &mut point.value,
+            &mut memory.theta,
+            &mut memory.missed,
+            &mut memory.width,
+        ];
         numbers.into_iter().for_each(|number| number.fields(fields));
         memory.gram.fields(fields);
         memory.too_curved.fields(fields);

@@ -33,8 +33,8 @@ mod sparse_start;
 mod start;
 mod working_set;
 
-use crate::data::rows::{Examples, RowsRef, Value, ValuesRef};
-use crate::optim::kernel::Columns;
+use crate::data::rows::{Examples, Value, ValuesRef};
+use crate::optim::kernel::{Columns, NormalRows};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
 use crate::util::checkpoint::Unfinished;
@@ -45,6 +45,7 @@ pub(crate) use gains::Gains;
 pub(crate) use gram::solve_by_cholesky;
 use halted::{Course, Halted};
 pub(crate) use model::shrunk;
+use multipliers::Pieces;
 use sparse_start::SparseStart;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -187,20 +188,33 @@ impl Bounds<'_> {
     }
 }
 
-/// Rows by column. Created when a solve first needs it, and kept for other penalties on the same rows.
+/// Copies of the rows. Created when a solve first needs them, and kept for other penalties on the same rows.
 #[derive(Default)]
 pub(crate) struct View {
-    pub in_f32: OnceLock<Columns<f32>>,
-    pub in_f64: OnceLock<Columns<f64>>,
+    pub in_f32: Copies<f32>,
+    pub in_f64: Copies<f64>,
+}
+
+/// Copies of rows whose values are V.
+pub(crate) struct Copies<V> {
+    pub by_column: OnceLock<Columns<V>>,
+    by_row: OnceLock<NormalRows<V>>, // for problems without λ₁
+}
+
+impl<V> Default for Copies<V> {
+    fn default() -> Copies<V> {
+        Copies { by_column: OnceLock::new(), by_row: OnceLock::new() }
+    }
 }
 
 impl View {
-    /// Creates the view now. Solves that share it in parallel must not wait for each other to create it: rows are
-    /// copied by all threads.
-    pub(crate) fn prepare(&self, rows: RowsRef) {
-        match rows.values() {
-            ValuesRef::F32(values) => _ = self.in_f32.get_or_init(|| Columns::of(rows, values)),
-            ValuesRef::F64(values) => _ = self.in_f64.get_or_init(|| Columns::of(rows, values)),
+    /// Creates the copy that a problem needs now. Solves that share it in parallel must not wait for each other to
+    /// create it.
+    pub(crate) fn prepare(&self, problem: &Problem) {
+        let (options, bounds) = (Options { tolerance: 0.0, steps: 0 }, Bounds::none());
+        match problem.examples.rows.values() {
+            ValuesRef::F32(values) => Newton::new(problem, values, &options, bounds).prepare(&self.in_f32),
+            ValuesRef::F64(values) => Newton::new(problem, values, &options, bounds).prepare(&self.in_f64),
         }
     }
 }
@@ -251,34 +265,48 @@ impl<'a, V: Value> Newton<'a, V> {
         Newton { problem, values, options, n: problem.examples.len() as f64, bounds, scope: None }
     }
 
-    /// Runs the method that suits the loss.
+    /// Creates the copy of the rows that the method needs.
+    fn prepare(&self, view: &Copies<V>) {
+        if self.problem.loss.has_kinks() || self.ridge_rows(view).is_none() {
+            self.columns(&view.by_column);
+        }
+    }
+
+    /// The rows by column.
+    fn columns<'v>(&self, view: &'v OnceLock<Columns<V>>) -> &'v Columns<V> {
+        view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values))
+    }
+
+    /// Runs the method that suits the loss and the penalty.
     fn run_on_any(
         &self,
-        view: &OnceLock<Columns<V>>,
+        copies: &Copies<V>,
         from: From,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
     ) -> Solution {
-        let From { weights, reached } = from;
-        if let Some(solution) = self.run_on_kinks(view, weights, watch) {
-            return solution;
+        let (From { weights, reached }, view) = (from, &copies.by_column);
+        if let Some(pieces) = Pieces::of(self.problem.examples, self.problem.loss) {
+            return self.run_on_kinks(view, &pieces, From { weights, reached }, watch);
         }
         let rows = self.problem.examples.rows;
-        let columns = || view.get_or_init(|| Columns::of(rows, self.values));
         let halted = self.bounds.unfinished.and_then(|place| Halted::find(place, rows.len(), rows.columns()));
-        let (here, ending) = match (halted, reached.take(), weights) {
-            (Some(halted), ..) => self.go_on(halted, columns(), watch),
-            (None, Some(mut here), _) => {
-                let ending = self.follow(&mut here, columns(), watch);
+        let (here, ending) = match (self.ridge_rows(copies), halted, reached.take(), weights) {
+            (Some(rows), Some(halted), ..) => self.go_on_ridge(halted, rows, watch),
+            (Some(rows), None, reached, weights) => self.run_ridge(rows, reached, weights, watch),
+            (None, Some(halted), ..) => self.go_on(halted, self.columns(view), watch),
+            (None, None, Some(mut here), _) => {
+                let ending = self.follow(&mut here, self.columns(view), watch);
                 (here, ending)
             }
-            (None, None, Some((weights, bias))) => {
-                let point = self.point_at(weights.to_vec(), bias, columns());
+            (None, None, None, Some((weights, bias))) => {
+                let point = self.point_at(weights.to_vec(), bias, self.columns(view));
                 let mut here = Reached { point, memory: Memory::new(self.problem.examples.len()) };
                 let course = Course::after(0, self.bounds.work);
-                let ending = self.descend(&mut here.point, columns(), &mut here.memory, course, watch);
+                let ending =
+                    self.descend(&mut here.point, self.columns(view), &mut here.memory, course, watch);
                 (here, ending)
             }
-            (None, None, None) => self.run(view, watch),
+            (None, None, None, None) => self.run(view, watch),
         };
         let (weights, bias) = (here.point.weights.clone(), here.point.bias);
         let Ending { stop, steps, predicted_decrease } = ending;
@@ -305,7 +333,7 @@ impl<'a, V: Value> Newton<'a, V> {
                 SparseStart::NotSparse(made) => steps = made,
             }
         }
-        let columns = view.get_or_init(|| Columns::of(self.problem.examples.rows, self.values));
+        let columns = self.columns(view);
         if self.expects_many(most) {
             self.warm_start(point, most, columns);
         }

@@ -115,6 +115,13 @@ impl<V: Value> Newton<'_, V> {
 
     /// The point at these weights, with the bias moved to its best.
     pub(super) fn point_at(&self, weights: Vec<f64>, bias: f64, columns: &impl ColumnStore) -> Point {
+        let mut point = self.point_without_gradient(weights, bias);
+        columns.products(&point.slopes, &mut point.gradient);
+        point
+    }
+
+    /// The point at these weights, with the bias moved to its best and a gradient of zeros.
+    pub(super) fn point_without_gradient(&self, weights: Vec<f64>, bias: f64) -> Point {
         let examples = self.problem.examples;
         let bias = if self.problem.bias { bias } else { 0.0 };
         let one = |i: usize| examples.rows.row(self.values, i).dot(&weights) + bias + examples.offset(i);
@@ -124,7 +131,6 @@ impl<V: Value> Newton<'_, V> {
         let mut point =
             Point { weights, bias, scores, slopes, second_derivatives, gradient, penalty, value: 0.0 };
         self.settle(&mut point, 30, self.enough());
-        columns.products(&point.slopes, &mut point.gradient);
         point
     }
 

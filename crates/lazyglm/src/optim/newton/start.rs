@@ -27,11 +27,22 @@ impl<V: Value> Newton<'_, V> {
 
     /// Moves from the null model to the result of some passes, if that is better.
     pub(super) fn warm_start(&self, null: &mut Point, most: f64, columns: &Columns<V>) {
+        let Some((weights, bias)) = self.weights_of_passes(most) else { return };
+        let mut warm = self.point_at(weights, bias, columns);
+        if warm.value.is_nan() || warm.value >= null.value {
+            return;
+        }
+        self.zero_test(&mut warm, columns);
+        *null = warm;
+    }
+
+    /// The weights and the bias after some passes, if such passes suit the problem.
+    pub(super) fn weights_of_passes(&self, most: f64) -> Option<(Vec<f64>, f64)> {
         let problem = self.problem;
         let l1 = self.n * problem.weighted_penalty.penalty.l1;
         let plain = problem.weighted_penalty.factors.is_none() && !problem.weighted_penalty.is_bounded();
         if !plain || !problem.loss.gradient_bound().is_finite() || self.n < 2000.0 {
-            return;
+            return None;
         }
         let more = if l1 * VERY_MANY > most + l1 { 2 } else { 6 };
         let passes = (150_000 / problem.examples.len() + 1).clamp(2, more);
@@ -39,16 +50,11 @@ impl<V: Value> Newton<'_, V> {
         let mut ftrl = Ftrl::plain(columns_of_all, problem.weighted_penalty.penalty, ETA, S0, problem.bias);
         for pass in 0..passes {
             if self.bounds.interrupted() {
-                return;
+                return None;
             }
             ftrl.pass(problem.examples, problem.loss, pass as u64);
         }
-        let mut warm = self.point_at(ftrl.weights(), ftrl.bias(), columns);
-        if warm.value.is_nan() || warm.value >= null.value {
-            return;
-        }
-        self.zero_test(&mut warm, columns);
-        *null = warm;
+        Some((ftrl.weights(), ftrl.bias()))
     }
 
     /// Sets a weight to zero if a single step on it would set it to zero.

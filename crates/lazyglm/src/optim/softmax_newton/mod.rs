@@ -142,10 +142,10 @@ fn solve_as_it_is(
 ) -> Solution {
     match problem.rows.values() {
         ValuesRef::F32(values) => {
-            SoftmaxNewton::new(problem, values, options, bounds).run(&view.in_f32, start, watch)
+            SoftmaxNewton::new(problem, values, options, bounds).run(&view.in_f32.by_column, start, watch)
         }
         ValuesRef::F64(values) => {
-            SoftmaxNewton::new(problem, values, options, bounds).run(&view.in_f64, start, watch)
+            SoftmaxNewton::new(problem, values, options, bounds).run(&view.in_f64.by_column, start, watch)
         }
     }
 }

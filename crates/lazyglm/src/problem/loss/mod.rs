@@ -98,6 +98,11 @@ pub trait Loss: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Whether the second derivative is the same everywhere, so that a quadratic model of the loss is the loss.
+    fn is_quadratic(&self) -> bool {
+        false
+    }
+
     /// Whether the first derivative jumps.
     fn has_kinks(&self) -> bool {
         self.second_derivative(0.0, 1.0).is_none()

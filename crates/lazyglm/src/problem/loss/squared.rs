@@ -33,6 +33,10 @@ impl Loss for Squared {
         Some(1.0)
     }
 
+    fn is_quadratic(&self) -> bool {
+        true
+    }
+
     fn slide(&self, score: f64, target: f64, time: f64) -> Option<f64> {
         Some((score - target) * -(-time).exp_m1())
     }

@@ -106,6 +106,16 @@ impl Ascent {
         }
     }
 
+    /// Goes on from dual variables and a bias.
+    pub fn begin_at<V: Value>(&mut self, newton: &Newton<V>, duals: Vec<f64>, bias: f64) {
+        for (i, a) in duals.iter().enumerate().filter(|(_, a)| **a != 0.0) {
+            self.add(newton.problem.examples.rows.row(newton.values, i), *a);
+        }
+        self.sum = if newton.problem.bias { duals.iter().sum() } else { 0.0 };
+        (self.duals, self.held) = (duals, bias);
+        self.bias = self.held + self.beta * self.sum;
+    }
+
     /// Visits all active rows once, in random order. Returns the number of non-zeros visited.
     pub fn epoch<V: Value>(&mut self, newton: &Newton<V>, pieces: &Pieces) -> usize {
         let mut active = std::mem::take(&mut self.active);

@@ -18,13 +18,13 @@ mod bound;
 mod pieces;
 mod steps;
 
-use super::{Newton, NewtonProgress, NewtonStop, Solution};
+use super::{From, Newton, NewtonProgress, NewtonStop, Reached, Solution};
 use crate::data::rows::Value;
 use crate::optim::kernel::Columns;
 use crate::problem::penalty::ElasticNet;
 use ascent::Ascent;
 use bound::Best;
-use pieces::Pieces;
+pub(super) use pieces::Pieces;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 use steps::{Limits, Multipliers};
@@ -57,33 +57,33 @@ struct Patience {
 }
 
 impl<V: Value> Newton<'_, V> {
-    /// The minimiser of a problem with a piecewise-linear loss. `None` for other losses.
+    /// The minimiser of a problem with a piecewise-linear loss.
     pub(super) fn run_on_kinks(
         &self,
         view: &OnceLock<Columns<V>>,
-        start: Option<(&[f64], f64)>,
+        pieces: &Pieces,
+        from: From,
         watch: &mut dyn FnMut(&NewtonProgress) -> bool,
-    ) -> Option<Solution> {
-        let pieces = Pieces::of(self.problem.examples, self.problem.loss)?;
+    ) -> Solution {
         let width = self.problem.examples.rows.columns();
-        let mut best = Best::new(&pieces, width, self.problem.bias);
+        let mut best = Best::new(pieces, width, self.problem.bias);
         let mut limits = Limits { steps: 0, most_steps: self.options.steps, work: self.bounds.work };
         let mut look = |best: &Best, steps: usize| {
             let nonzeros = best.weights.iter().filter(|w| **w != 0.0).count();
             let (objective, gap) = (best.objective / self.n, best.relative_gap());
             watch(&NewtonProgress { steps, objective, nonzeros, gap })
         };
-        let stop = self.minimise(view, start, &pieces, &mut best, &mut limits, &mut look);
+        let stop = self.minimise(view, from, pieces, &mut best, &mut limits, &mut look);
         let dual = (!self.problem.weighted_penalty.penalty.is_none() && self.n > 0.0)
-            .then(|| best.verified_dual(self, &pieces) / self.n);
+            .then(|| best.verified_dual(self, pieces) / self.n);
         let (weights, bias, predicted_decrease) = (best.weights, best.bias, best.estimate);
-        Some(Solution { weights, bias, stop, steps: limits.steps, predicted_decrease, dual })
+        Solution { weights, bias, stop, steps: limits.steps, predicted_decrease, dual }
     }
 
     fn minimise(
         &self,
         view: &OnceLock<Columns<V>>,
-        start: Option<(&[f64], f64)>,
+        from: From,
         pieces: &Pieces,
         best: &mut Best,
         limits: &mut Limits,
@@ -96,10 +96,14 @@ impl<V: Value> Newton<'_, V> {
         let ElasticNet { l1, l2 } = penalty.penalty;
         let ridge = l1 == 0.0 && l2 > 0.0 && penalty.factors.is_none_or(|factors| !factors.contains(&0.0));
         let wide = rows.columns() * WIDE > rows.len();
-        let at = match start {
+        let From { weights: start, reached } = from;
+        let at = match (reached.take(), start) {
+            (Some(here), _) if !(ridge && wide) => here,
             // Dual coordinate ascent has no use for weights.
-            Some((weights, bias)) if !(ridge && wide) => ((weights.to_vec(), bias), vec![0.0; rows.len()]),
-            _ => {
+            (None, Some((weights, bias))) if !(ridge && wide) => {
+                Reached::on_kinks(weights.to_vec(), bias, vec![0.0; rows.len()])
+            }
+            (here, _) => {
                 let square = |i: usize| rows.row(self.values, i).iter().map(|(_, x)| x * x).sum::<f64>();
                 let squares: Vec<f64> = (0..rows.len()).map(square).collect();
                 let mean = squares.iter().sum::<f64>() / self.n;
@@ -110,14 +114,22 @@ impl<V: Value> Newton<'_, V> {
                 };
                 let least = patience.map_or(mean.clamp(f64::MIN_POSITIVE, f64::MAX), |_| 0.0);
                 let mut ascent = Ascent::new(self, squares, least, best.bias);
-                if let Some(stop) = self.ascend(&mut ascent, patience, pieces, best, limits, look) {
+                if let Some(here) = here {
+                    ascent.begin_at(self, here.duals(), here.point.bias);
+                }
+                let stop = self.ascend(&mut ascent, patience, pieces, best, limits, look);
+                let here = Reached::on_kinks(ascent.weights(), ascent.bias(), ascent.duals);
+                if let Some(stop) = stop {
+                    *reached = Some(here);
                     return stop;
                 }
-                ((ascent.weights(), ascent.bias()), ascent.duals)
+                here
             }
         };
-        let columns = view.get_or_init(|| Columns::of(rows, self.values));
-        Multipliers::new(self, pieces, columns, at.0, at.1).run(best, limits, look)
+        let mut multipliers = Multipliers::new(self, pieces, self.columns(view), at);
+        let stop = multipliers.run(best, limits, look);
+        *reached = (stop != NewtonStop::Diverged).then(|| multipliers.end());
+        stop
     }
 
     /// Runs dual coordinate ascent for a few epochs, or with patience until it ends or does not promise to. `None` if

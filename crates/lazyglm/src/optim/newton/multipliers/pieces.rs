@@ -11,7 +11,7 @@ use crate::problem::loss::Loss;
 
 /// Centres and boxes of all rows. The centres are those of scores without offsets, and the boxes include the row
 /// weights.
-pub(super) struct Pieces {
+pub(in crate::optim::newton) struct Pieces {
     pub centre: Vec<f64>,
     pub low: Vec<f64>,
     pub high: Vec<f64>,

@@ -9,7 +9,7 @@
 use super::super::descend::Memory;
 use super::super::model::{Accuracy, QuadraticModel};
 use super::super::point::Point;
-use super::super::{Bounds, Newton, NewtonStop};
+use super::super::{Bounds, Newton, NewtonStop, Reached};
 use super::bound::Best;
 use super::pieces::Pieces;
 use crate::data::rows::Value;
@@ -25,6 +25,10 @@ const QUICK: usize = 4;
 const LITTLE: f64 = 0.1;
 /// Range of the damping θ.
 const THETA: [f64; 2] = [1e-10, 1e3];
+/// Damping of the first step.
+const FIRST_THETA: f64 = 1e-3;
+/// A solve for another penalty begins with this multiple of the width of the last one, whose last multipliers were nearly exact.
+const WIDER: f64 = 4.0;
 /// Sums are computed anew after this many steps, because updates add rounding errors.
 const ANEW: usize = 40;
 /// Steps without a better objective or dual value, after which the precision is exhausted.
@@ -52,23 +56,22 @@ pub(super) struct Limits {
 }
 
 impl<'a, V: Value> Multipliers<'a, V> {
-    /// Starts at weights and a bias, with these multipliers.
+    /// Starts where another solve ended: at its weights and its bias, with its dual variables as multipliers. The width of
+    /// smoothing is its own, if it had one.
     pub fn new(
         newton: &'a Newton<'a, V>,
         pieces: &'a Pieces,
         columns: &'a Columns<V>,
-        (weights, bias): (Vec<f64>, f64),
-        multipliers: Vec<f64>,
+        from: Reached,
     ) -> Multipliers<'a, V> {
+        let (multipliers, Reached { point, memory }) = (from.duals(), from);
+        let Point { weights, bias, .. } = point;
         let mut scores = newton.scores(&weights);
         scores.iter_mut().for_each(|score| *score += bias);
-        let mut distances: Vec<f64> =
-            scores.iter().zip(&pieces.centre).map(|(score, centre)| (centre - score).abs()).collect();
-        let middle = distances.len() / 2;
-        let median = *distances.select_nth_unstable_by(middle, f64::total_cmp).1;
-        let largest = distances.iter().copied().fold(0.0, f64::max);
-        let mu =
-            [4.0 * median, largest, 1.0].into_iter().find(|mu| *mu > 0.0 && mu.is_finite()).unwrap_or(1.0);
+        let mu = match memory.width {
+            width if width > 0.0 => WIDER * width,
+            _ => first_width(&scores, pieces),
+        };
         let examples = newton.problem.examples;
         let mut squares = vec![0.0; weights.len()];
         for i in 0..examples.len() {
@@ -86,12 +89,18 @@ impl<'a, V: Value> Multipliers<'a, V> {
             penalty: 0.0,
             value: 0.0,
         };
-        Multipliers { newton, pieces, columns, point, multipliers, squares, mu, theta: 1e-3 }
+        Multipliers { newton, pieces, columns, point, multipliers, squares, mu, theta: FIRST_THETA }
+    }
+
+    /// The place for a solve of another penalty.
+    pub fn end(self) -> Reached {
+        let rows = self.point.scores.len();
+        Reached { point: self.point, memory: Memory { width: self.mu, ..Memory::new(rows) } }
     }
 
     /// Runs to the tolerance, or to a limit. `look` is called after each step, and returns false to stop.
     pub fn run(
-        mut self,
+        &mut self,
         best: &mut Best,
         limits: &mut Limits,
         look: &mut dyn FnMut(&Best, usize) -> bool,
@@ -337,5 +346,38 @@ impl<'a, V: Value> Multipliers<'a, V> {
             }
         }
         low
+    }
+}
+
+/// The width of smoothing at first: four times the median distance of scores from their centres.
+fn first_width(scores: &[f64], pieces: &Pieces) -> f64 {
+    let mut distances: Vec<f64> =
+        scores.iter().zip(&pieces.centre).map(|(score, centre)| (centre - score).abs()).collect();
+    let middle = distances.len() / 2;
+    let median = *distances.select_nth_unstable_by(middle, f64::total_cmp).1;
+    let largest = distances.iter().copied().fold(0.0, f64::max);
+    [4.0 * median, largest, 1.0].into_iter().find(|mu| *mu > 0.0 && mu.is_finite()).unwrap_or(1.0)
+}
+
+impl Reached {
+    /// A place of a piecewise-linear loss: weights, a bias and dual variables.
+    pub fn on_kinks(weights: Vec<f64>, bias: f64, duals: Vec<f64>) -> Reached {
+        let (rows, columns) = (duals.len(), weights.len());
+        let point = Point {
+            weights,
+            bias,
+            scores: vec![0.0; rows],
+            slopes: duals.iter().map(|a| -a).collect(),
+            second_derivatives: vec![0.0; rows],
+            gradient: vec![0.0; columns],
+            penalty: 0.0,
+            value: 0.0,
+        };
+        Reached { point, memory: Memory::new(rows) }
+    }
+
+    /// The dual variables of a piecewise-linear loss.
+    pub fn duals(&self) -> Vec<f64> {
+        self.point.slopes.iter().map(|slope| -slope).collect()
     }
 }
