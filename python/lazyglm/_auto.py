@@ -40,7 +40,8 @@ _PARAMETERS = """
         The loss, as in :class:`{sgd}`.
     scale : {{'auto', None}}, default='auto'
         'auto' replaces counts by their tf-idf if this lowers the held-out loss. Counts are texts, and sparse rows of whole
-        positive numbers that are not all one. The model also converts the rows that it predicts.
+        positive numbers. If these are all one, rows must have different numbers of them. The model also converts the
+        rows that it predicts.
     fit_intercept : bool, default=True
         Whether there is an intercept. It has no penalty.
     tol : float, default=1e-3

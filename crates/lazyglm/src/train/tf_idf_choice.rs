@@ -18,8 +18,8 @@ use crate::util::parameter::Parameter;
 
 /// The task with counts replaced by their tf-idf, and the held-out rows alike, if the held-out loss is lower then.
 ///
-/// It tries this where `auto` chooses the penalty and the values are counts: text without idf, and whole positive numbers
-/// that are not all one, of which a row has few. In a table with columns of text, it tries idf for their terms. All other
+/// It tries this where `auto` chooses the penalty and the values are counts: text without idf, and whole positive numbers of
+/// which a row has few. If they are all one, rows must have different numbers of them. In a table with columns of text, it tries idf for their terms. All other
 /// tasks are to be learnt as they are: `None`.
 ///
 /// ```

@@ -9,6 +9,7 @@
 //! assert_eq!(data.place(1).line, Some(4), "errors name the line in the file");
 //! ```
 
+mod counts;
 mod load;
 mod vanished;
 
@@ -248,41 +249,6 @@ impl Dataset {
         let recipe = &self.reading.recipe;
         let terms = self.features.terms_of(recipe, &recipe.text_columns(false));
         terms.is_some_and(|terms| terms.contains(&true))
-    }
-
-    /// Whether the values are counts, and not scaled: text without idf, a table with columns of text, or whole positive numbers
-    /// that are not all one. The columns of a table may be amounts of anything. Its numbers are counts if there are many such
-    /// columns, and a row has values in few of them, as a document has few of all words.
-    pub(crate) fn has_counts(&self) -> bool {
-        /// Least share of values above one: fewer are indicators with a few exceptions.
-        const REPEATED: f64 = 0.01;
-        /// In a table, the least number of columns with values above one, as a multiple of the mean number of values per row.
-        const SPREAD: usize = 3;
-        if *self.features.scaling != Scaling::default() {
-            return false;
-        }
-        if self.reading.is_text() {
-            return self.rows.nonzeros() > 0;
-        }
-        if self.has_terms() {
-            return true;
-        }
-        let (mut whole, mut repeated) = (true, 0usize);
-        let (rows, nonzeros) = (self.rows.borrow(), self.rows.nonzeros());
-        let mut repeats = vec![false; rows.columns()]; // whether a column has values above one
-        for i in 0..rows.len() {
-            rows.for_each(i, |j, x| {
-                whole &= x >= 1.0 && x.fract() == 0.0;
-                repeated += usize::from(x > 1.0);
-                repeats[j] |= x > 1.0;
-            });
-            if !whole {
-                return false;
-            }
-        }
-        let columns = repeats.iter().filter(|repeats| **repeats).count();
-        let spread = columns * rows.len() >= SPREAD * nonzeros;
-        repeated as f64 > REPEATED * nonzeros as f64 && (spread || self.reading.has_sparse_rows())
     }
 
     /// The same rows with their counts replaced by tf-idf. In a table, the terms of columns of text are weighted by idf,

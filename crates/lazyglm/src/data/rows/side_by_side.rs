@@ -47,10 +47,10 @@ mod tests {
     fn no_group_of_up_to_eight_numbers_crosses_a_cache_line() {
         for columns in [0, 1, 7, 100, 1 << 20] {
             let mut eight = SideBySide::<8>::zeros(columns);
-            assert!(eight.len() == columns && eight.as_ptr() as usize % 64 == 0);
+            assert!(eight.len() == columns && (eight.as_ptr() as usize).is_multiple_of(64));
             eight.iter_mut().for_each(|numbers| *numbers = [1.0; 8]);
             let four = SideBySide::<4>::zeros(columns);
-            assert!(four.len() == columns && four.as_ptr() as usize % 64 == 0);
+            assert!(four.len() == columns && (four.as_ptr() as usize).is_multiple_of(64));
             assert!(four.iter().all(|numbers| *numbers == [0.0; 4]));
         }
     }
