@@ -73,7 +73,7 @@ fn score(model: &Model) {
     let asked = ReadOptions::default();
     for first in SAMPLES {
         let opening =
-            Opening { first, file: Path::new("fuzz"), asked: &asked, known: Some(&model.reading.recipe) };
+            Opening { first, file: Path::new("fuzz"), asked: &asked, known: Some(&model.reading.spec) };
         let Ok(spec) = open(&opening) else { continue };
         let block = parse(&spec, first, 128);
         if scorer.set_block(&block).is_ok() {

@@ -66,7 +66,7 @@ pub fn read_file<'py>(py: Python<'py>, path: PathBuf, said: Said) -> PyResult<Bo
     };
     read.set_item("labels", labels)?;
     read.set_item("weights", data.weights.as_ref().map(|weights| PyArray1::from_slice(py, weights)))?;
-    let names: Option<Vec<&str>> = match &*features.naming {
+    let names: Option<Vec<&str>> = match &*features.feature_ids {
         FeatureIds::Words(words) => Some(words.iter().collect()),
         _ => None,
     };

@@ -63,12 +63,12 @@ fn input(format: &str, random: &mut Random) -> Vec<u8> {
 fn read(format: &str, bytes: &[u8], random: &mut Random) {
     let asked = ReadOptions { format: Some(format.to_string()), ..ReadOptions::default() };
     let file = Path::new("fuzz");
-    let Ok(recipe) = open(&Opening { first: bytes, file, asked: &asked, known: None }) else { return };
-    let header = recipe.header(bytes).min(bytes.len());
+    let Ok(spec) = open(&Opening { first: bytes, file, asked: &asked, known: None }) else { return };
+    let header = spec.header(bytes).min(bytes.len());
     let body = &bytes[header..];
-    let cut = recipe.whole(&body[..random.below(body.len() as u64 + 1) as usize]);
+    let cut = spec.whole(&body[..random.below(body.len() as u64 + 1) as usize]);
     assert!(cut <= body.len());
-    let (mut parser, mut parsed) = (recipe.parser(), Parsed::default());
+    let (mut parser, mut parsed) = (spec.parser(), Parsed::default());
     for block in [&body[..cut], &body[cut..]] {
         if parser.parse(block, file, &mut parsed).is_err() {
             break;

@@ -26,7 +26,7 @@ class At:
     objective: float
     gradient: Any
     bias_gradient: float
-    bend: float
+    second_derivative: float
     token: Any  # of the weights, where the partitions are, until the point is left
 
 
@@ -69,7 +69,7 @@ class Leader:
     def curvature(self, at: At) -> float:
         """A bound of the loss's second derivative; where there is none, twice its mean at the point."""
         bound = _core.loss_shape(self.problem.loss)[0]
-        return bound if bound is not None else 2.0 * max(at.bend, 1e-12)
+        return bound if bound is not None else 2.0 * max(at.second_derivative, 1e-12)
 
     def at(self, weights: Any, bias: float) -> At:
         """Loss and gradient at a point: one reduction, or none where a run begins. Its weights stay where the partitions are until it is left."""
@@ -79,12 +79,12 @@ class Leader:
         if not (known and bias == 0.0 and not weights.any()):  # asked with the statistics, where runs begin without a bias
             known = self._reduce(tasks.gradient, [token], {"bias": bias, "wire": self.wire}, vector=True)
         sums, gradient = known
-        loss, slope, bend = (float(number) / self.weight for number in sums)
+        loss, slope, second_derivative = (float(number) / self.weight for number in sums)
         gradient = owned(gradient)
         gradient /= self.weight
         objective = loss + self.problem.penalty(weights)
         slope = slope if self.problem.intercept else 0.0
-        return At(weights, bias, loss, objective, gradient, slope, bend, token)
+        return At(weights, bias, loss, objective, gradient, slope, second_derivative, token)
 
     def leave(self, at: At) -> None:
         """Nothing more is asked of a point."""

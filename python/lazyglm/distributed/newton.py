@@ -93,14 +93,14 @@ def _sweep(hessian: Any, slope: Any, v: Any, l1s: Any, l2s: Any, free: Any) -> f
     """Each free coordinate once; the largest decrease of the model."""
     largest = 0.0
     for j in free:
-        bend = hessian[j, j] + l2s[j]
+        second_derivative = hessian[j, j] + l2s[j]
         target = hessian[j, j] * v[j] - slope[j]
-        to = np.sign(target) * max(abs(target) - l1s[j], 0.0) / bend
+        to = np.sign(target) * max(abs(target) - l1s[j], 0.0) / second_derivative
         by = to - v[j]
         if by != 0.0:
             v[j] = to
             slope += by * hessian[:, j]
-            largest = max(largest, float(0.5 * bend * by * by))
+            largest = max(largest, float(0.5 * second_derivative * by * by))
     return largest if largest > 1e-18 * float(np.dot(np.abs(v), np.abs(slope) + l1s)) else 0.0
 
 

@@ -33,7 +33,7 @@ def statistics(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any
 
 
 def gradient(shard: Any, number: int, shared: Shared, told: Told) -> tuple[Any, ...]:
-    """Loss, slope of the bias and bend; the gradient."""
+    """Loss, slope of the bias and second_derivative; the gradient."""
     sums, gradient = _core.loss_gradient(lesson(shard, told), told["loss"], _point(shared, "weights", told["bias"]))
     return np.array(sums), gradient.astype(told["wire"], copy=False)
 

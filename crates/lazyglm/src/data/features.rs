@@ -29,7 +29,7 @@ pub struct Features {
     /// The columns, unless they are all features in ascending order.
     given: Option<Arc<Given>>,
     /// What the feature ids stand for.
-    pub naming: Arc<FeatureIds>,
+    pub feature_ids: Arc<FeatureIds>,
     /// The scaling of values.
     pub(crate) scaling: Arc<Scaling>,
 }
@@ -88,9 +88,9 @@ pub struct Declared {
 
 impl Declared {
     /// Rejects a declared base or count if features are not indices.
-    pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
+    pub(crate) fn check(&self, feature_ids: &FeatureIds) -> Result<()> {
         let given = self.base.map(|_| Parameter::IndexBase).or(self.count.map(|_| Parameter::Features));
-        match (naming, given) {
+        match (feature_ids, given) {
             (FeatureIds::Indices, _) | (_, None) => Ok(()),
             (_, Some(given)) => {
                 let what = format!("{given} is about indices, and these features have names or buckets");
@@ -102,13 +102,13 @@ impl Declared {
 
 impl Features {
     /// For each column, whether it is a term of one of these columns of a table. `None` if features have no names.
-    pub(crate) fn terms_of(&self, recipe: &FormatSpec, columns: &[String]) -> Option<Vec<bool>> {
+    pub(crate) fn terms_of(&self, spec: &FormatSpec, columns: &[String]) -> Option<Vec<bool>> {
         let is_term = |column: usize| {
             let name = self.name(column);
-            let space = recipe.namespace(&name);
+            let space = spec.namespace(&name);
             *space != *name && columns.iter().any(|column| *column == *space)
         };
-        let named = matches!(*self.naming, FeatureIds::Words(_)) && !columns.is_empty();
+        let named = matches!(*self.feature_ids, FeatureIds::Words(_)) && !columns.is_empty();
         named.then(|| (0..self.columns()).map(is_term).collect())
     }
 
@@ -119,7 +119,7 @@ impl Features {
     /// assert_eq!((features.columns(), features.index(4)), (5, 4));
     /// ```
     pub fn columns_from(base: u32, count: usize) -> Features {
-        Features { base, count, given: None, naming: Arc::default(), scaling: Arc::default() }
+        Features { base, count, given: None, feature_ids: Arc::default(), scaling: Arc::default() }
     }
 
     /// Determines the features of rows whose ids are indices as written, and replaces the ids by columns.
@@ -139,32 +139,32 @@ impl Features {
     /// `order`, ids are positions in that order.
     pub(crate) fn of(
         rows: &mut Rows,
-        naming: FeatureIds,
+        feature_ids: FeatureIds,
         order: Option<Vec<u32>>,
         span: Option<Span>,
         declared: Declared,
         file: &Path,
     ) -> Result<Features> {
-        let (base, count) = match &naming {
+        let (base, count) = match &feature_ids {
             FeatureIds::Indices => counting(span, declared, file)?,
             FeatureIds::Words(words) => (0, words.len()),
             FeatureIds::Buckets(buckets) => (0, 1 << buckets.bits()),
         };
-        let all = count <= DIRECT || matches!(naming, FeatureIds::Words(_)); // every word of the vocabulary occurs
+        let all = count <= DIRECT || matches!(feature_ids, FeatureIds::Words(_)); // every word of the vocabulary occurs
         let given = match order {
             Some(order) => Some(Given::in_order(order)),
             None if all => None,
             None => Some(distinct(rows.ids())).filter(|ids| ids.len() < count / 2).map(Given::rising),
         };
-        let (given, naming) = (given.map(Arc::new), Arc::new(naming));
-        let features = Features { base, count, given, naming, scaling: Arc::default() };
+        let (given, feature_ids) = (given.map(Arc::new), Arc::new(feature_ids));
+        let features = Features { base, count, given, feature_ids, scaling: Arc::default() };
         features.to_columns(rows)?;
         Ok(features)
     }
 
     /// The features of data that are not in memory. `occurs` marks the ids that occur.
     pub(crate) fn surveyed(
-        naming: FeatureIds,
+        feature_ids: FeatureIds,
         order: Option<Vec<u32>>,
         span: Option<Span>,
         declared: Declared,
@@ -177,7 +177,7 @@ impl Features {
             let ids: Vec<u32> = (0..occurs.len() as u32).filter(|&id| occurs[id as usize]).collect();
             rows.push_known(&ids, &vec![1.0; ids.len()]);
         }
-        Features::of(&mut rows, naming, order, span, declared, file)
+        Features::of(&mut rows, feature_ids, order, span, declared, file)
     }
 
     /// For each column, whether its feature occurs, given which ids occur.
@@ -200,11 +200,11 @@ impl Features {
     /// not occur, are dropped and counted in `dropped`.
     pub(crate) fn apply(&self, block: &Parsed, occurs: &[bool], dropped: &mut usize) -> Result<Rows> {
         let index_of_name: Option<Vec<Option<u32>>> =
-            block.names.as_ref().map(|names| names.iter().map(|name| self.naming.find(name)).collect());
+            block.names.as_ref().map(|names| names.iter().map(|name| self.feature_ids.find(name)).collect());
         let column = |id: u32| {
             let index = match &index_of_name {
                 Some(of_name) => of_name[id as usize],
-                None => self.naming.find_index(id),
+                None => self.feature_ids.find_index(id),
             };
             index.and_then(|index| self.column(index)).filter(|&column| occurs[column as usize])
         };
@@ -235,7 +235,7 @@ impl Features {
     /// assert_eq!(lazyglm::Features::columns_from(1, 3).name(2), "3");
     /// ```
     pub fn name(&self, column: usize) -> String {
-        self.naming.text(self.index(column))
+        self.feature_ids.text(self.index(column))
     }
 
     /// The feature index of a column: its index as written, the number of its word, or its bucket.

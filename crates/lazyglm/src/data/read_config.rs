@@ -23,7 +23,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadConfig {
     /// The format and its options.
-    pub recipe: FormatSpec,
+    #[serde(rename = "recipe")] // the key in model files and caches
+    pub spec: FormatSpec,
     /// Base-2 logarithm of the number of hash buckets for names, or `None` without hashing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash_bits: Option<u32>,
@@ -49,7 +50,7 @@ pub(crate) struct Input {
 impl ReadConfig {
     /// Rejects options that these data do not support: interactions of absent namespaces, and idf of hash
     /// buckets.
-    pub(crate) fn check(&self, naming: &FeatureIds) -> Result<()> {
+    pub(crate) fn check(&self, feature_ids: &FeatureIds) -> Result<()> {
         if self.has_idf() && self.hash_bits.is_some() {
             let what = format!("idf=yes needs to know the words, and {} forgets them", Parameter::HashBits);
             return Err(Error::call(
@@ -57,10 +58,10 @@ impl ReadConfig {
                 format!("leave {} out: the words are kept then", Parameter::HashBits),
             ));
         }
-        let FeatureIds::Words(words) = naming else { return Ok(()) };
+        let FeatureIds::Words(words) = feature_ids else { return Ok(()) };
         for space in self.interact.iter().flatten().filter(|space| *space != ANY) {
-            if !words.iter().any(|name| *self.recipe.namespace(name) == **space) {
-                let mut known: Vec<_> = words.iter().map(|name| self.recipe.namespace(name)).collect();
+            if !words.iter().any(|name| *self.spec.namespace(name) == **space) {
+                let mut known: Vec<_> = words.iter().map(|name| self.spec.namespace(name)).collect();
                 known.sort_unstable();
                 known.dedup();
                 known.truncate(20);
@@ -75,7 +76,7 @@ impl ReadConfig {
 
     /// Whether features are words and groups of letters in running text.
     pub(crate) fn is_text(&self) -> bool {
-        matches!(self.recipe, FormatSpec::Text(_))
+        matches!(self.spec, FormatSpec::Text(_))
     }
 
     /// How the rows of a table are read whose columns are numbers with these names. An empty cell of column j counts as
@@ -86,22 +87,22 @@ impl ReadConfig {
             ..Column::new(name.as_str(), ColumnKind::Number)
         };
         let columns = names.iter().enumerate().map(column).collect();
-        ReadConfig { recipe: FormatSpec::Csv(Csv { delimiter: ',', columns }), ..ReadConfig::default() }
+        ReadConfig { spec: FormatSpec::Csv(Csv { delimiter: ',', columns }), ..ReadConfig::default() }
     }
 
     /// Whether values are weighted by the idf of their words, which the model then keeps.
     pub fn has_idf(&self) -> bool {
-        self.idf().is_some() || !self.recipe.text_columns(true).is_empty()
+        self.idf().is_some() || !self.spec.text_columns(true).is_empty()
     }
 
     /// Whether rows list the features that they have, unlike a table, whose columns may be amounts of anything.
     pub(crate) fn has_sparse_rows(&self) -> bool {
-        matches!(self.recipe, FormatSpec::Svmlight | FormatSpec::Vw)
+        matches!(self.spec, FormatSpec::Svmlight | FormatSpec::Vw)
     }
 
     /// Whether rows are normalised after idf weighting, or `None` if the text has no idf weighting.
     pub(crate) fn idf(&self) -> Option<bool> {
-        match &self.recipe {
+        match &self.spec {
             FormatSpec::Text(Text { idf: true, norm, .. }) => Some(*norm == Norm::L2),
             _ => None,
         }
@@ -124,7 +125,7 @@ fn read_ahead(
     while !source.peeked_all() {
         let ahead = source.buffered();
         let first = source.first()?;
-        let opening = Opening { first, file, asked, known: known.map(|known| &known.recipe) };
+        let opening = Opening { first, file, asked, known: known.map(|known| &known.spec) };
         let Some(start) = format::unfinished(&opening) else { return Ok(()) };
         if ahead - start > longest {
             let line = 1 + memchr::memchr_iter(b'\n', &first[..start]).count() as u64;
@@ -155,7 +156,7 @@ impl Input {
         let mut source = ByteSource::open(path)?;
         source.refuse_longer(longest);
         let opening =
-            Opening { first: source.first()?, file: path, asked, known: known.map(|known| &known.recipe) };
+            Opening { first: source.first()?, file: path, asked, known: known.map(|known| &known.spec) };
         if format::is_json(&opening) && is_array(opening.first) {
             source.read_json_array()?;
         }
@@ -169,19 +170,19 @@ impl Input {
             let hint = "give the data that the cache was made from; a cache can be given to train, tune, path and stats";
             return Err(Error::data(Place::file(path), what, hint));
         }
-        let opening = Opening { first, file: path, asked, known: known.map(|known| &known.recipe) };
+        let opening = Opening { first, file: path, asked, known: known.map(|known| &known.spec) };
         if known.is_some_and(|known| known.hash_bits.is_none()) {
             format::check_compatible(&opening)?;
         }
-        let recipe = format::open(&opening)?;
-        format::check_options_apply(&recipe, asked)?;
-        let copied = Copied::find(&opening, &recipe)?;
-        let header = recipe.header(first);
+        let spec = format::open(&opening)?;
+        format::check_options_apply(&spec, asked)?;
+        let copied = Copied::find(&opening, &spec)?;
+        let header = spec.header(first);
         let lines = memchr::memchr_iter(b'\n', &first[..header]).count() as u64;
         source.skip(header);
         let reading = match known {
-            Some(known) => ReadConfig { recipe, ..known.clone() },
-            None => ReadConfig { recipe, hash_bits: asked.hash_bits, interact: asked.interact.clone() },
+            Some(known) => ReadConfig { spec, ..known.clone() },
+            None => ReadConfig { spec, hash_bits: asked.hash_bits, interact: asked.interact.clone() },
         };
         Ok(Input {
             reading,
@@ -198,7 +199,7 @@ impl Input {
     /// Calls `see` with the rows of each block. Ids are local to the block.
     pub fn for_each(self, absent: Vec<bool>, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
         let Input {
-            reading: ReadConfig { recipe, interact, .. },
+            reading: ReadConfig { spec, interact, .. },
             file,
             mut source,
             as_f32,
@@ -207,23 +208,23 @@ impl Input {
             copied,
             spool: _spool, // until all rows were read
         } = self;
-        let (recipe, file, copied) = (&recipe, file.as_path(), &copied);
-        if recipe.reads_files() {
-            let (mut products, mut cells) = (Interact::new(recipe, &interact), copied.open_file(file)?);
-            return recipe.for_each_batch(file, absent, &mut |block| {
+        let (spec, file, copied) = (&spec, file.as_path(), &copied);
+        if spec.reads_files() {
+            let (mut products, mut cells) = (Interact::new(spec, &interact), copied.open_file(file)?);
+            return spec.for_each_batch(file, absent, &mut |block| {
                 products.widen(file, block)?;
                 copied.copy_rows(&mut cells, file, block)?;
                 see(block)
             });
         }
         let new_parser = || -> Box<ParseBlock> {
-            let mut parser = Interact::new(recipe, &interact);
+            let mut parser = Interact::new(spec, &interact);
             Box::new(move |_, block, parsed| {
                 parser.parse(block.bytes(), file, parsed)?;
-                copied.copy_block(recipe, block.bytes(), file, parsed)
+                copied.copy_block(spec, block.bytes(), file, parsed)
             })
         };
-        let read = Box::new(move |block: &mut Block| source.next(block, &|bytes| recipe.whole(bytes)));
+        let read = Box::new(move |block: &mut Block| source.next(block, &|bytes| spec.whole(bytes)));
         reader::for_each(
             Pipeline { read, new_parser: &new_parser, lines_before: header, as_f32, threads },
             absent,
@@ -231,16 +232,17 @@ impl Input {
         )
     }
 
-    /// Calls `see` with the rows of each block. `naming` maps the ids to global ids.
+    /// Calls `see` with the rows of each block. `feature_ids` maps the ids to global ids.
     pub fn for_each_named(
         self,
         absent: Vec<bool>,
-        naming: &mut FeatureIds,
+        feature_ids: &mut FeatureIds,
         see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
     ) -> Result<()> {
         let file = self.file.clone();
         self.for_each(absent, &mut |block| {
-            let renamed = naming.add_block(block, |rename| rename.map(|rename| block.rows.renamed(rename)));
+            let renamed =
+                feature_ids.add_block(block, |rename| rename.map(|rename| block.rows.renamed(rename)));
             if let Some(rows) = renamed {
                 block.rows = rows.map_err(|row| {
                     let place = Place::file(&file).line(block.lines.of(row));

@@ -59,7 +59,7 @@ impl Scale {
 
     /// What replaces counts by tf-idf: this scale of all values, or idf for the terms of columns of text, if there are any.
     pub(crate) fn tf_idf(reading: &ReadConfig) -> (Scale, Vec<String>) {
-        let columns = reading.recipe.text_columns(false);
+        let columns = reading.spec.text_columns(false);
         (if columns.is_empty() { Scale::TfIdf } else { Scale::None }, columns)
     }
 }

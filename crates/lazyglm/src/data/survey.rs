@@ -30,7 +30,7 @@ pub(crate) struct Survey {
 
 impl Survey {
     pub fn of(cache: &Cache, file: &Path, threads: usize) -> Result<Survey> {
-        let ids = match &cache.naming {
+        let ids = match &cache.feature_ids {
             FeatureIds::Indices => cache.meta.span.map_or(0, |span| span.high.index as usize + 1),
             FeatureIds::Words(words) => words.len(),
             FeatureIds::Buckets(buckets) => 1 << buckets.bits(),

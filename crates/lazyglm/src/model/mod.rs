@@ -98,9 +98,9 @@ impl Model {
         let mut features: Vec<u32> = columns.into_iter().map(|column| names.index(column)).collect();
         let mut seen = Seen::of(names, &problem.occurring());
         let mut words = None;
-        let has_words = matches!(*names.naming, FeatureIds::Words(_));
+        let has_words = matches!(*names.feature_ids, FeatureIds::Words(_));
         let tf_idf = TfIdf::of(names, &seen, has_words);
-        if let FeatureIds::Words(all) = &*names.naming {
+        if let FeatureIds::Words(all) = &*names.feature_ids {
             words = Some(Words::of(names, all, &features));
             features = (0..features.len() as u32).collect();
             seen = Seen { runs: features.last().map(|&last| (0, last)).into_iter().collect() };

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// The column of a feature, by its name in `inspect`.
 pub(super) fn column(features: &Features, name: &str) -> Option<usize> {
-    let id = match &*features.naming {
+    let id = match &*features.feature_ids {
         FeatureIds::Words(words) => words.find(name),
         FeatureIds::Indices | FeatureIds::Buckets(_) => name.parse().ok(),
     };

@@ -118,8 +118,8 @@ pub fn block(
 /// let penalties = [0.1, 0.2].map(|l1| ElasticNet::new(l1, 0.0).unwrap());
 /// let mut alone = penalties.map(|penalty| Folded::<f64>::new(vec![1.0, -2.0], penalty, Method::Fobos));
 /// alone.iter_mut().for_each(|model| model.charge(0.5));
-/// let frozen = alone.each_ref().map(Folded::state);
-/// let joined = Joined::new(&frozen, &[0.0, 0.5], 1, &penalties, Method::Fobos, true).unwrap();
+/// let states = alone.each_ref().map(Folded::state);
+/// let joined = Joined::new(&states, &[0.0, 0.5], 1, &penalties, Method::Fobos, true).unwrap();
 /// let (back, bias) = joined.part(1);
 /// assert_eq!((Folded::<f64>::from_state(back, penalties[1], Method::Fobos).unwrap().weights(), bias), (alone[1].weights(), 0.5));
 /// ```
@@ -128,14 +128,14 @@ pub struct Joined(Together<f64, Line<f64, 8>, 8>);
 impl Joined {
     /// Joins models, given their state, biases, number of steps and penalties.
     pub fn new(
-        frozen: &[FrameState],
+        states: &[FrameState],
         biases: &[f64],
         t: u64,
         penalties: &[ElasticNet],
         method: Method,
         learns_bias: bool,
     ) -> Result<Joined> {
-        let kernel = Lanes::from_state(frozen, penalties, method)?;
+        let kernel = Lanes::from_state(states, penalties, method)?;
         let bias = each(|l| biases.get(l).copied().unwrap_or(0.0));
         let (count, dropped) = (penalties.len(), each(|l| l >= penalties.len()));
         let bias_rate = 1.0;

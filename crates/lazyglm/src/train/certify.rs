@@ -177,7 +177,7 @@ impl Certify {
             ..Load::default()
         };
         let (data, weights) = Dataset::load_as(path, &load, &model.reading)?;
-        let by_name = matches!(*data.features.naming, FeatureIds::Words(_));
+        let by_name = matches!(*data.features.feature_ids, FeatureIds::Words(_));
         let hashed = model.reading.hash_bits.is_some();
         if !hashed && by_name != model.words.is_some() && data.rows.nonzeros() > 0 {
             let [model, data] = if by_name { ["number", "name"] } else { ["name", "number"] };

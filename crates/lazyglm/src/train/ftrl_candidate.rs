@@ -75,8 +75,8 @@ pub(super) fn penalty(units: ElasticNet, share: f64) -> ElasticNet {
 /// The learning rate to begin with.
 pub(super) fn rate(fold: &Fold, units: ElasticNet, settings: &Settings) -> Option<f64> {
     let penalty = penalty(units, SHARES[1]);
-    let ladder = Settings { penalty, eta0: None, epochs: 2, ..base(settings) };
-    ftrl::rate(&Job { problem: &fold.learnt, validation: None, settings: &ladder }).ok()
+    let search = Settings { penalty, eta0: None, epochs: 2, ..base(settings) };
+    ftrl::rate(&Job { problem: &fold.learnt, validation: None, settings: &search }).ok()
 }
 
 /// The best run on these rows, from this learning rate downwards, and all that were tried; `None` if no run has a finite held-out

@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frozen_frame_goes_on_to_the_bit(seed in any::<u64>(), cut in 0usize..300) {
+    fn a_stored_frame_goes_on_to_the_bit(seed in any::<u64>(), cut in 0usize..300) {
         let mut random = Random::new(seed);
         let (task, penalty) = (task(seed % 20), penalty(&mut random, 0.1, 0.1));
         let method = METHODS[random.below(2) as usize];

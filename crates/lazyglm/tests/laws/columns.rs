@@ -1,7 +1,7 @@
 //! Laws of columns: what the first rows make of a column, what stands for a missing number, and that a model reads the
 //! same table alike in every format.
 
-use crate::common::reading::{Read, error, read, read_in_blocks, recipe};
+use crate::common::reading::{Read, error, read, read_in_blocks, spec};
 use lazyglm::data::format::{Column, ColumnKind, Fill, FormatSpec, Missing, Parsed, ReadOptions};
 use lazyglm::{CacheMode, Dataset, Load};
 
@@ -9,8 +9,8 @@ fn with(missing: Missing) -> ReadOptions {
     ReadOptions { missing: Some(missing), ..ReadOptions::default() }
 }
 
-fn columns(recipe: &FormatSpec) -> Vec<Column> {
-    match recipe {
+fn columns(spec: &FormatSpec) -> Vec<Column> {
+    match spec {
         FormatSpec::Csv(csv) => csv.columns.clone(),
         FormatSpec::Jsonl { columns, .. } => columns.clone(),
         other => panic!("{other:?}"),
@@ -20,8 +20,8 @@ fn columns(recipe: &FormatSpec) -> Vec<Column> {
 /// The kind of column `a` in a table of these cells.
 fn kind(cells: &[&str]) -> ColumnKind {
     let table: String = cells.iter().map(|cell| format!("1,{cell}\n")).collect();
-    let recipe = recipe(format!("y,a\n{table}").as_bytes(), "t.csv", &ReadOptions::default(), None).unwrap();
-    columns(&recipe)[1].kind
+    let spec = spec(format!("y,a\n{table}").as_bytes(), "t.csv", &ReadOptions::default(), None).unwrap();
+    columns(&spec)[1].kind
 }
 
 #[test]
@@ -29,12 +29,12 @@ fn words_for_unknown_leave_a_column_one_of_numbers() {
     for word in ["unknown", "-", "N/A", "?", "n/a", "none", "UNKNOWN", "--", "."] {
         let table = format!("y,a\n1,2\n1,{word}\n0,4\n1, {word}\n");
         let asked = ReadOptions::default();
-        let recipe = recipe(table.as_bytes(), "t.csv", &asked, None).unwrap();
-        let column = &columns(&recipe)[1];
+        let spec = spec(table.as_bytes(), "t.csv", &asked, None).unwrap();
+        let column = &columns(&spec)[1];
         let fill = Some(Fill { value: 3.0, indicator: true });
         assert_eq!((column.kind, column.missing), (ColumnKind::Number, fill), "{word}");
         let mut parsed = Parsed::default();
-        recipe.parser().parse(&table.as_bytes()[4..], "t.csv".as_ref(), &mut parsed).unwrap();
+        spec.parser().parse(&table.as_bytes()[4..], "t.csv".as_ref(), &mut parsed).unwrap();
         let dirty = &parsed.dirty[0];
         assert_eq!((dirty.count, dirty.line, dirty.at, &*dirty.value), (2, 2, 3, word), "the first of two");
         let note = dirty.note("t.csv".as_ref());
@@ -48,7 +48,7 @@ fn words_for_unknown_leave_a_column_one_of_numbers() {
 #[test]
 fn a_rare_word_of_the_columns_own_stands_for_missing_numbers_and_is_kept() {
     let mut table = "y,a\n".to_string() + &"1,2\n".repeat(40) + "0,withheld\n0,withheld\n";
-    let known = recipe(table.as_bytes(), "t.csv", &ReadOptions::default(), None).unwrap();
+    let known = spec(table.as_bytes(), "t.csv", &ReadOptions::default(), None).unwrap();
     assert_eq!(columns(&known)[1].placeholders, ["withheld"]);
     table += "1,other\n";
     let error = read_in_blocks(table.as_bytes(), "t.csv", &known, 50).unwrap_err().to_string();
@@ -135,21 +135,21 @@ fn a_model_reads_the_same_table_alike_in_every_format() {
     let asked = ReadOptions { categorical: vec!["code".into()], ..ReadOptions::default() };
     let files = [("t.csv", TABLE), ("t.jsonl", LINES)];
     for (trained_on, text) in files {
-        let known = recipe(text.as_bytes(), trained_on, &asked, None).unwrap();
+        let known = spec(text.as_bytes(), trained_on, &asked, None).unwrap();
         let expected = read_in_blocks(text.as_bytes(), trained_on, &known, 1000).unwrap();
         for (file, text) in files {
-            let opened = recipe(text.as_bytes(), file, &ReadOptions::default(), Some(&known)).unwrap();
+            let opened = spec(text.as_bytes(), file, &ReadOptions::default(), Some(&known)).unwrap();
             let read = read_in_blocks(text.as_bytes(), file, &opened, 1000).unwrap();
             assert_eq!(names_and_values(&read), names_and_values(&expected), "{trained_on} ▸ {file}");
             assert_eq!(read.labels, expected.labels, "{trained_on} ▸ {file}");
         }
     }
     // Other rows than those that decided: kinds and mean stay those of the model.
-    let known = recipe(TABLE.as_bytes(), "t.csv", &asked, None).unwrap();
+    let known = spec(TABLE.as_bytes(), "t.csv", &asked, None).unwrap();
     let csv = "code,flag,city,zip,age\n9,true,5,501,unknown\n7,,Oslo,x,\n";
     let lines = "{\"code\":9,\"flag\":true,\"city\":5,\"zip\":501,\"age\":\"unknown\"}\n{\"code\":7,\"city\":\"Oslo\",\"zip\":\"x\"}\n";
     let [csv, lines] = [("n.csv", csv), ("n.jsonl", lines)].map(|(file, text)| {
-        let opened = recipe(text.as_bytes(), file, &ReadOptions::default(), Some(&known)).unwrap();
+        let opened = spec(text.as_bytes(), file, &ReadOptions::default(), Some(&known)).unwrap();
         read_in_blocks(text.as_bytes(), file, &opened, 1000).unwrap()
     });
     let expected = [
@@ -206,7 +206,7 @@ fn dates_become_a_number_and_parts_in_every_format() {
     let table = "day,at,y\n2024-07-31,2024-07-31T13:05:00Z,1\n2000-01-01,1999-12-31 23:00:00-02:00,0\n,2000-01-01T00:00:00,1\n";
     let lines = "{\"day\":\"2024-07-31\",\"at\":\"2024-07-31T13:05:00Z\",\"y\":1}\n{\"day\":\"2000-01-01\",\"at\":\"1999-12-31 23:00:00-02:00\",\"y\":0}\n{\"day\":null,\"at\":\"2000-01-01T00:00:00\",\"y\":1}\n";
     let asked = ReadOptions::default();
-    let known = recipe(table.as_bytes(), "t.csv", &asked, None).unwrap();
+    let known = spec(table.as_bytes(), "t.csv", &asked, None).unwrap();
     assert_eq!(
         columns(&known).iter().map(|column| column.kind).collect::<Vec<_>>()[..2],
         [ColumnKind::Date, ColumnKind::Time]
@@ -221,7 +221,7 @@ fn dates_become_a_number_and_parts_in_every_format() {
     assert_eq!(missing, [("day", years / 2.0), ("day=missing", 1.0)]);
     let json = read(lines.as_bytes(), "t.jsonl", &asked).unwrap();
     assert_eq!(names_and_values(&json), names_and_values(&csv));
-    let opened = recipe(lines.as_bytes(), "t.jsonl", &asked, Some(&known)).unwrap();
+    let opened = spec(lines.as_bytes(), "t.jsonl", &asked, Some(&known)).unwrap();
     assert_eq!(
         names_and_values(&read_in_blocks(lines.as_bytes(), "t.jsonl", &opened, 1000).unwrap()),
         names_and_values(&csv)
@@ -260,7 +260,7 @@ const MAILS: &str = "id,text,city,y\n1,Free entry in a contest,Oslo,1\n2,See you
 #[test]
 fn a_column_of_sentences_is_tokenised_as_text_is() {
     let asked = ReadOptions::default();
-    let known = recipe(MAILS.as_bytes(), "t.csv", &asked, None).unwrap();
+    let known = spec(MAILS.as_bytes(), "t.csv", &asked, None).unwrap();
     let kinds: Vec<ColumnKind> = columns(&known).iter().map(|column| column.kind).collect();
     assert_eq!(kinds, [ColumnKind::Number, ColumnKind::Text, ColumnKind::Category, ColumnKind::Target]);
     let csv = read(MAILS.as_bytes(), "t.csv", &asked).unwrap();
@@ -280,7 +280,7 @@ fn a_column_of_sentences_is_tokenised_as_text_is() {
         .map(|c| format!("{{\"id\":{},\"text\":\"{}\",\"city\":\"{}\",\"y\":{}}}\n", c[0], c[1], c[2], c[3]))
         .collect();
     assert_eq!(names_and_values(&read(lines.as_bytes(), "t.jsonl", &asked).unwrap()), names_and_values(&csv));
-    let opened = recipe(lines.as_bytes(), "t.jsonl", &asked, Some(&known)).unwrap();
+    let opened = spec(lines.as_bytes(), "t.jsonl", &asked, Some(&known)).unwrap();
     let json = read_in_blocks(lines.as_bytes(), "t.jsonl", &opened, 1000).unwrap();
     assert_eq!(names_and_values(&json), names_and_values(&csv), "as the model has it");
     let json = serde_json::to_string(&known).unwrap();
@@ -315,8 +315,8 @@ fn text_columns_are_as_asked() {
 fn a_mark_inside_a_file_is_a_character() {
     // So the quote behind it is no first character of its cell, and text.
     let first = b"a,b,n,y\nx,x,1,1\n";
-    let recipe = recipe(first, "t.csv", &ReadOptions::default(), None).unwrap();
-    let read = |row: &str| read_in_blocks(&[first, row.as_bytes()].concat(), "t.csv", &recipe, 1);
+    let spec = spec(first, "t.csv", &ReadOptions::default(), None).unwrap();
+    let read = |row: &str| read_in_blocks(&[first, row.as_bytes()].concat(), "t.csv", &spec, 1);
     let marked = read("\u{feff}\"c,d\",7,1\n").unwrap();
     assert_eq!(marked.features(1), [("a=\u{feff}\"c", 1.0), ("b=d\"", 1.0), ("n", 7.0)]);
     let error = read("\u{feff}\"c,d\",seven,1\n").unwrap_err().to_string();

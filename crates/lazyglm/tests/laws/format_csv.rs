@@ -1,6 +1,6 @@
 //! Laws of tables: what is written reads back, in blocks of any size, and every error has its place and a next step.
 
-use crate::common::reading::{error, read, read_in_blocks, recipe};
+use crate::common::reading::{error, read, read_in_blocks, spec};
 use lazyglm::data::format::{ColumnKind, FormatSpec, Missing, Parsed, ReadOptions};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ fn with_target(target: &str) -> ReadOptions {
 }
 
 fn kinds(bytes: &[u8], file: &str, asked: &ReadOptions) -> Vec<ColumnKind> {
-    let FormatSpec::Csv(csv) = recipe(bytes, file, asked, None).unwrap() else { panic!("no table") };
+    let FormatSpec::Csv(csv) = spec(bytes, file, asked, None).unwrap() else { panic!("no table") };
     csv.columns.iter().map(|column| column.kind).collect()
 }
 
@@ -52,7 +52,7 @@ fn spaces_around_cells_are_no_part_of_them() {
 
 #[test]
 fn the_delimiter_is_the_most_frequent_one_outside_quotes() {
-    let delimiter = |bytes: &[u8], file: &str| match recipe(bytes, file, &asked(), None).unwrap() {
+    let delimiter = |bytes: &[u8], file: &str| match spec(bytes, file, &asked(), None).unwrap() {
         FormatSpec::Csv(csv) => csv.delimiter,
         other => panic!("{other:?}"),
     };
@@ -104,7 +104,7 @@ fn roles_of_columns() {
 #[test]
 fn roles_that_cannot_be_are_refused() {
     let call = |bytes: &[u8], asked: &ReadOptions| {
-        let error = recipe(bytes, "t.csv", asked, None).unwrap_err();
+        let error = spec(bytes, "t.csv", asked, None).unwrap_err();
         assert!(error.is_wrong_call(), "{error}");
         error.to_string()
     };
@@ -172,23 +172,23 @@ fn rows_that_cannot_be_are_refused_with_their_place() {
 #[test]
 fn a_word_in_a_number_column_names_its_cell_and_the_way_out() {
     let first = b"note,\"the age\",y\n\"one\ntwo\",3,1\n";
-    let recipe = recipe(first, "t.csv", &asked(), None).unwrap();
+    let spec = spec(first, "t.csv", &asked(), None).unwrap();
     let later = [&first[..], b"\"\"\"a\nb\n,\" , \"old\",0\n"].concat();
-    let error = read_in_blocks(&later, "t.csv", &recipe, later.len()).unwrap_err().to_string();
+    let error = read_in_blocks(&later, "t.csv", &spec, later.len()).unwrap_err().to_string();
     let hint = "mend or empty the cell, or train with categorical = the age";
     let what = "'\"old\"' in the number column 'the age' is not a finite number";
     assert_eq!(error, format!("t.csv:6:5: {what}; {hint}"), "a quote behind a space is text");
     for size in 1..later.len() {
-        assert_eq!(read_in_blocks(&later, "t.csv", &recipe, size).unwrap_err().to_string(), error);
+        assert_eq!(read_in_blocks(&later, "t.csv", &spec, size).unwrap_err().to_string(), error);
     }
 }
 
 #[test]
 fn a_model_s_columns_are_found_by_name() {
-    let trained = recipe(PEOPLE, "people.csv", &asked(), None).unwrap();
+    let trained = spec(PEOPLE, "people.csv", &asked(), None).unwrap();
     let predict = |bytes: &[u8]| {
-        let recipe = recipe(bytes, "new.tsv", &with_target("no such column"), Some(&trained))?;
-        read_in_blocks(bytes, "new.tsv", &recipe, 1000)
+        let spec = spec(bytes, "new.tsv", &with_target("no such column"), Some(&trained))?;
+        read_in_blocks(bytes, "new.tsv", &spec, 1000)
     };
     let other = predict(b"label\textra\tcity\tage\nyes\t7\tOslo\t4\n").unwrap();
     assert_eq!(
@@ -213,17 +213,13 @@ fn a_model_s_columns_are_found_by_name() {
     assert!(json.starts_with(&format!(r#"{{"format":"csv","delimiter":",","columns":[{age}"#)), "{json}");
     assert_eq!(serde_json::from_str::<FormatSpec>(&json).unwrap(), trained);
     let dropped = ReadOptions { drop: vec!["city".into()], ..asked() };
-    let trained = recipe(PEOPLE, "people.csv", &dropped, None).unwrap();
-    assert!(
-        recipe(b"age\n1\n", "new.csv", &asked(), Some(&trained)).is_ok(),
-        "a dropped column is not needed"
-    );
+    let trained = spec(PEOPLE, "people.csv", &dropped, None).unwrap();
+    assert!(spec(b"age\n1\n", "new.csv", &asked(), Some(&trained)).is_ok(), "a dropped column is not needed");
 }
 
 #[test]
 fn tables_are_recognised() {
-    let name =
-        |bytes: &[u8], file: &str| recipe(bytes, file, &with_target("y"), None).map(|recipe| recipe.name());
+    let name = |bytes: &[u8], file: &str| spec(bytes, file, &with_target("y"), None).map(|spec| spec.name());
     assert_eq!(name(b"y,a\n1,2\n1,3\n", "-").unwrap(), "csv");
     assert_eq!(name(b"y;a\n1;2", "data").unwrap(), "csv");
     assert_eq!(
@@ -235,9 +231,9 @@ fn tables_are_recognised() {
     assert_eq!(name(b"y\n1\n", "data.csv.zst").unwrap(), "csv", "by its ending");
     assert_eq!(name(b"1 1:0.5 2:1,5\n", "data").unwrap(), "svmlight");
     assert_eq!(name(b"y\ta\tb\n1\t2\t3\n", "data").unwrap(), "csv");
-    let trained = recipe(PEOPLE, "people.csv", &asked(), None).unwrap();
+    let trained = spec(PEOPLE, "people.csv", &asked(), None).unwrap();
     assert_eq!(
-        recipe(b"city,age\nOslo\n", "-", &asked(), Some(&trained)).unwrap().name(),
+        spec(b"city,age\nOslo\n", "-", &asked(), Some(&trained)).unwrap().name(),
         "csv",
         "as the model has it"
     );
@@ -245,7 +241,7 @@ fn tables_are_recognised() {
 
 #[test]
 fn the_header_is_no_data() {
-    let header = |bytes: &[u8]| recipe(bytes, "t.csv", &asked(), None).unwrap().header(bytes);
+    let header = |bytes: &[u8]| spec(bytes, "t.csv", &asked(), None).unwrap().header(bytes);
     assert_eq!(header(b"y,a\n1,2\n"), 4);
     assert_eq!(header(b"y,a\r\n1,2\r\n"), 5);
     assert_eq!(header("\u{feff}\n\"y\",\"a\nb\"\n1,2\n".as_bytes()), 3 + 1 + 10);
@@ -259,13 +255,13 @@ fn the_header_is_no_data() {
 #[test]
 fn rows_to_pass_over_are_not_looked_at() {
     let bytes = b"y,a\n1,2\n1,2,3\n4,\"5\n\"\n0,6\n";
-    let recipe = recipe(bytes, "t.csv", &asked(), None).unwrap();
+    let spec = spec(bytes, "t.csv", &asked(), None).unwrap();
     let mut parsed = Parsed { absent: vec![false, true, true], ..Parsed::default() };
-    recipe.parser().parse(&bytes[4..], Path::new("t.csv"), &mut parsed).unwrap();
+    spec.parser().parse(&bytes[4..], Path::new("t.csv"), &mut parsed).unwrap();
     assert_eq!((parsed.file_rows, parsed.rows.len(), parsed.lines.of(1)), (4, 2, 5));
     assert_eq!(parsed.labels.name(1), "0");
     let mut empty = Parsed::default();
-    let FormatSpec::Csv(mut csv) = recipe else { panic!("no table") };
+    let FormatSpec::Csv(mut csv) = spec else { panic!("no table") };
     csv.columns[1].missing = None;
     FormatSpec::Csv(csv).parser().parse(b"1,NA\n", Path::new("t.csv"), &mut empty).unwrap();
     assert!(
@@ -334,7 +330,7 @@ proptest! {
         names.iter_mut().for_each(|name| *name = name.replace([',', ';'], &own).trim_matches(['\t', ' ']).to_string());
         let bytes = written(&names, &rows, delimiter, crlf);
         let file = if delimiter == b'\t' { "t.tsv" } else { "t.csv" };
-        let opened = recipe(&bytes, file, &ReadOptions { target: Some(names[0].clone()), ..zero() }, None).unwrap();
+        let opened = spec(&bytes, file, &ReadOptions { target: Some(names[0].clone()), ..zero() }, None).unwrap();
         prop_assert!(matches!(&opened, FormatSpec::Csv(csv) if csv.delimiter == char::from(delimiter)));
         let read = read_in_blocks(&bytes, file, &opened, bytes.len()).unwrap();
         prop_assert_eq!(&read.labels, &rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>());
@@ -354,7 +350,7 @@ proptest! {
         rows.iter_mut().enumerate().filter(|(k, _)| k % 16 != 15).for_each(|(_, row)| row[0] = "1".into());
         let bytes = written(&names, &rows, b',', crlf);
         let asked = with_target(&names[0]);
-        let Ok(opened) = recipe(&bytes, "t.csv", &asked, None) else { return Ok(()) };
+        let Ok(opened) = spec(&bytes, "t.csv", &asked, None) else { return Ok(()) };
         let told = |read: lazyglm::Result<_>| read.map_err(|error| error.to_string());
         let whole = told(read_in_blocks(&bytes, "t.csv", &opened, bytes.len()));
         prop_assert_eq!(told(read_in_blocks(&bytes, "t.csv", &opened, size)), whole);
@@ -365,7 +361,7 @@ proptest! {
         text in "[ab1,\"\n\r\u{feff}é]{0,60}", size in 1usize..20,
     ) {
         let bytes = format!("y,a\n{text}").into_bytes();
-        let opened = recipe(&bytes, "t.csv", &asked(), None).unwrap();
+        let opened = spec(&bytes, "t.csv", &asked(), None).unwrap();
         let told = |read: lazyglm::Result<_>| read.map_err(|error| error.to_string());
         let whole = told(read_in_blocks(&bytes, "t.csv", &opened, bytes.len()));
         prop_assert_eq!(told(read_in_blocks(&bytes, "t.csv", &opened, size)), whole);
@@ -382,10 +378,10 @@ proptest! {
     ) {
         let file = if tsv { "t.tsv" } else { "t.csv" };
         let named = ReadOptions { format: Some("csv".into()), ..asked() };
-        let first = recipe(PEOPLE, "people.csv", &asked(), None).unwrap();
-        let _ = recipe(&bytes, file, &asked(), None);
-        let known = recipe(&bytes, file, &named, Some(&first)).unwrap_or(first);
-        for opened in [Ok(known), recipe(&bytes, file, &named, None)].into_iter().flatten() {
+        let first = spec(PEOPLE, "people.csv", &asked(), None).unwrap();
+        let _ = spec(&bytes, file, &asked(), None);
+        let known = spec(&bytes, file, &named, Some(&first)).unwrap_or(first);
+        for opened in [Ok(known), spec(&bytes, file, &named, None)].into_iter().flatten() {
             prop_assert!(opened.header(&bytes) <= bytes.len() && opened.whole(&bytes) <= bytes.len());
             let _ = opened.parser().parse(&bytes[cut.min(bytes.len())..], Path::new(file), &mut Parsed::default());
             let _ = read_in_blocks(&bytes, file, &opened, cut);

@@ -1,7 +1,7 @@
 //! Laws of hostile input: quotes that swallow rows, nesting without end, names that would be taken for one another,
 //! records of megabytes, values that would steer a terminal.
 
-use crate::common::reading::{error, read, read_in_blocks, recipe};
+use crate::common::reading::{error, read, read_in_blocks, spec};
 use lazyglm::data::dataset::for_each_block;
 use lazyglm::data::format::ReadOptions;
 use lazyglm::util::random::Random;
@@ -32,7 +32,7 @@ fn an_unclosed_quote_is_an_error_where_it_opens_in_any_blocks() {
             text += &row("\"");
             (0..after).for_each(|_| text += &row("").replace("red", "r\"\"d"));
             let place = format!("{file}:{line}:{}: the quote that opens here is not closed", [1, 5][column]);
-            let opened = recipe(text.as_bytes(), file, &ReadOptions::default(), None).expect("a table");
+            let opened = spec(text.as_bytes(), file, &ReadOptions::default(), None).expect("a table");
             let size = 1 + random.below(80) as usize;
             let told = read_in_blocks(text.as_bytes(), file, &opened, size).expect_err("refused").to_string();
             assert!(told.starts_with(&place), "case {case}: {told}\n{text}");

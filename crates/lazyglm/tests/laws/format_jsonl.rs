@@ -6,20 +6,20 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub fn recipe(target: &str, drop: &[&str], categorical: &[&str]) -> FormatSpec {
+pub fn spec(target: &str, drop: &[&str], categorical: &[&str]) -> FormatSpec {
     let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     let (target, offset) = (target.to_string(), None);
     let (drop, categorical, columns) = (owned(drop), owned(categorical), Vec::new());
     FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete: None, classes: false }
 }
 
-fn parse_as(recipe: &FormatSpec, text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {
+fn parse_as(spec: &FormatSpec, text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {
     let mut parsed = Parsed::default();
-    recipe.parser().parse(text.as_ref(), Path::new("a.jsonl"), &mut parsed).map(|()| parsed)
+    spec.parser().parse(text.as_ref(), Path::new("a.jsonl"), &mut parsed).map(|()| parsed)
 }
 
 fn parse(text: impl AsRef<[u8]>) -> lazyglm::Result<Parsed> {
-    parse_as(&recipe("y", &["dropped"], &["code"]), text)
+    parse_as(&spec("y", &["dropped"], &["code"]), text)
 }
 
 /// A target, if there is one, and features by name.
@@ -106,7 +106,7 @@ fn blank_lines_are_no_rows_and_rows_can_be_passed_over_unread() {
     let parsed = parse("\u{feff}{\"y\":1}\r\n\n \t\n{\"y\":0}").unwrap();
     assert_eq!((parsed.rows.len(), parsed.file_rows, parsed.lines.of(1)), (2, 2, 4));
     let mut parsed = Parsed { absent: vec![true], ..Parsed::default() };
-    recipe("y", &[], &[]).parser().parse(b"no JSON\n{\"y\":3}\n", "a".as_ref(), &mut parsed).unwrap();
+    spec("y", &[], &[]).parser().parse(b"no JSON\n{\"y\":3}\n", "a".as_ref(), &mut parsed).unwrap();
     assert_eq!((parsed.rows.len(), parsed.file_rows, parsed.labels.name(0)), (1, 2, "3".to_string()));
 }
 
@@ -122,7 +122,7 @@ fn objects_are_flattened_and_arrays_of_numbers_are_vectors() {
     );
     has(r#"{"dropped": {"y": 1}, "a": 1}"#, &[("a", 1.0)]);
     assert_eq!(
-        rows(&parse_as(&recipe("m.y", &[], &[]), r#"{"m": {"y": 3}}"#).unwrap())[0].0.as_deref(),
+        rows(&parse_as(&spec("m.y", &[], &[]), r#"{"m": {"y": 3}}"#).unwrap())[0].0.as_deref(),
         Some("3")
     );
 }
@@ -329,12 +329,12 @@ proptest! {
             }
             *blocks.last_mut().unwrap() += line;
         }
-        let recipe = recipe("y", &["dropped"], &["code"]);
-        let (mut parser, mut read) = (recipe.parser(), Vec::new());
+        let spec = spec("y", &["dropped"], &["code"]);
+        let (mut parser, mut read) = (spec.parser(), Vec::new());
         for block in blocks {
             let mut parsed = Parsed::default();
             if random.below(2) == 0 {
-                parser = recipe.parser();
+                parser = spec.parser();
             }
             parser.parse(block.as_bytes(), Path::new("a.jsonl"), &mut parsed).unwrap();
             read.extend(rows(&parsed));

@@ -1,19 +1,15 @@
 //! Laws of opening JSON Lines: the target, keys that never occur, and how the format is recognised.
 
-use crate::format_jsonl::{opened, recipe};
+use crate::format_jsonl::{opened, spec};
 use lazyglm::data::format::{ColumnKind, FormatSpec, Opening, ReadOptions, open};
 
 #[test]
 fn the_target_is_as_asked_or_the_first_usual_name() {
     let asked = ReadOptions::default();
     let target = |first: &str| opened(first, "a.jsonl", &asked, None);
-    assert_eq!(target("{\"y\": 1, \"label\": 2}").unwrap(), recipe("label", &[], &[]));
-    assert_eq!(
-        target("\n{\"y\": 1}\n{\"label\": 2}").unwrap(),
-        recipe("y", &[], &[]),
-        "the first row decides"
-    );
-    assert_eq!(target("{\"a\": 1}\n{\"class\": 2}").unwrap(), recipe("class", &[], &[]));
+    assert_eq!(target("{\"y\": 1, \"label\": 2}").unwrap(), spec("label", &[], &[]));
+    assert_eq!(target("\n{\"y\": 1}\n{\"label\": 2}").unwrap(), spec("y", &[], &[]), "the first row decides");
+    assert_eq!(target("{\"a\": 1}\n{\"class\": 2}").unwrap(), spec("class", &[], &[]));
     assert_eq!(
         target("{\"price\": 1, \"Label\": {\"deep\": 1}}").unwrap_err(),
         "a.jsonl: no key is called target, label, y, class; set target to the name of the target; there are: price, Label, Label.deep"
@@ -21,10 +17,7 @@ fn the_target_is_as_asked_or_the_first_usual_name() {
     assert!(target("").is_ok() && target("\n").is_ok(), "that there are no rows is said elsewhere");
     assert!(target("{\"y\": 1}\n{\"y\"").unwrap_err().starts_with("a.jsonl:2:5: no ':' follows"));
     let asked = ReadOptions { target: Some("price".into()), ..ReadOptions::default() };
-    assert_eq!(
-        opened("{\"y\": 1, \"price\": 2}", "a.jsonl", &asked, None).unwrap(),
-        recipe("price", &[], &[])
-    );
+    assert_eq!(opened("{\"y\": 1, \"price\": 2}", "a.jsonl", &asked, None).unwrap(), spec("price", &[], &[]));
 }
 
 #[test]
@@ -39,15 +32,15 @@ fn names_that_never_occur_are_refused_with_a_suggestion() {
         ReadOptions { categorical: name(), ..ReadOptions::default() },
     ] {
         assert_eq!(opened(first, "a.jsonl", &asked, None).unwrap_err(), unknown);
-        let known = recipe("other", &["gone"], &[]);
-        assert_eq!(opened(first, "a.jsonl", &asked, Some(&known)).unwrap(), known, "a model's recipe stands");
+        let known = spec("other", &["gone"], &[]);
+        assert_eq!(opened(first, "a.jsonl", &asked, Some(&known)).unwrap(), known, "a model's spec stands");
     }
     let asked = ReadOptions {
         drop: vec!["city".into()],
         categorical: vec!["price".into()],
         ..ReadOptions::default()
     };
-    assert_eq!(opened(first, "a.jsonl", &asked, None).unwrap(), recipe("y", &["city"], &["price"]));
+    assert_eq!(opened(first, "a.jsonl", &asked, None).unwrap(), spec("y", &["city"], &["price"]));
     let asked = ReadOptions { drop: vec!["y".into()], ..ReadOptions::default() };
     let both = "the key 'y' is the target and is to be left out; take it off drop, or name another target";
     assert_eq!(opened(first, "a.jsonl", &asked, None).unwrap_err(), both);
@@ -70,9 +63,9 @@ fn it_is_recognised_by_its_ending_or_its_first_byte() {
         assert_eq!(opened(first, file, &asked, None).unwrap().name(), "jsonl");
     }
     assert_ne!(opened("1 3:1", "mail", &asked, None).unwrap().name(), "jsonl");
-    let text = serde_json::to_string(&recipe("y", &["a"], &[])).unwrap();
+    let text = serde_json::to_string(&spec("y", &["a"], &[])).unwrap();
     assert_eq!(text, r#"{"format":"jsonl","target":"y","drop":["a"],"categorical":[]}"#);
-    assert_eq!(serde_json::from_str::<FormatSpec>(&text).unwrap(), recipe("y", &["a"], &[]));
+    assert_eq!(serde_json::from_str::<FormatSpec>(&text).unwrap(), spec("y", &["a"], &[]));
 }
 
 /// Remarks that one row in four has are text, as they are in a CSV file.

@@ -1,6 +1,6 @@
 //! Laws of labelled text: terms as a plain reference finds them, blocks of any size, errors with a place and a next step.
 
-use crate::common::reading::{error, read, read_in_blocks, recipe};
+use crate::common::reading::{error, read, read_in_blocks, spec};
 use lazyglm::data::format::{Case, FormatSpec, Grams, Norm, Opening, Parsed, ReadOptions, Text, Worth, open};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -118,7 +118,7 @@ fn lines_that_cannot_be_are_refused_with_their_place() {
 #[test]
 fn options_that_cannot_be_are_refused() {
     let call = |text: &str| {
-        let error = recipe(b"", "t.txt", &asked(text), None).unwrap_err();
+        let error = spec(b"", "t.txt", &asked(text), None).unwrap_err();
         assert!(error.is_wrong_call());
         error.to_string()
     };
@@ -146,7 +146,7 @@ fn options_that_cannot_be_are_refused() {
 #[test]
 fn a_model_s_options_are_kept_and_lines_may_be_text_alone() {
     let options = "words=1-3,chars=2-4,case=keep,value=tf,idf=yes,norm=none";
-    let trained = recipe(b"", "t.txt", &asked(options), None).unwrap();
+    let trained = spec(b"", "t.txt", &asked(options), None).unwrap();
     let data = Text {
         words: Some(Grams { from: 1, to: 3 }),
         skip: 0,
@@ -163,7 +163,7 @@ fn a_model_s_options_are_kept_and_lines_may_be_text_alone() {
     assert!(json.starts_with(r#"{"format":"text","words":{"from":1,"to":3},"#), "{json}");
     assert_eq!(serde_json::from_str::<FormatSpec>(&json).unwrap(), trained);
     let new = b"just words\nham\tand a label\n";
-    let opened = recipe(new, "-", &asked("words=1"), Some(&trained)).unwrap();
+    let opened = spec(new, "-", &asked("words=1"), Some(&trained)).unwrap();
     assert_eq!(opened, FormatSpec::Text(Text { bare: true, ..data }));
     let read = read_in_blocks(new, "-", &opened, 100).unwrap();
     assert_eq!((read.rows.len(), read.unlabelled, &read.labels[..]), (2, Some(0), &["ham".to_string()][..]));
@@ -173,8 +173,7 @@ fn a_model_s_options_are_kept_and_lines_may_be_text_alone() {
 fn text_is_recognised() {
     let name = |bytes: &[u8], file: &str| {
         let asked = ReadOptions { target: Some("y".into()), ..ReadOptions::default() };
-        recipe(bytes, file, &asked, None)
-            .map_or_else(|error| error.to_string(), |recipe| recipe.name().into())
+        spec(bytes, file, &asked, None).map_or_else(|error| error.to_string(), |spec| spec.name().into())
     };
     let sms = b"ham\tGo until jurong point, crazy..\nspam\tFree entry in 2 a wkly comp\nham\tOk\n";
     for file in ["SMSSpamCollection", "sms.tsv", "sms.csv", "sms.tsv.gz", "-", "sms.txt", "sms.ft"] {
@@ -217,12 +216,12 @@ fn words(text: &str, case: Case) -> Vec<String> {
 }
 
 /// How often each term occurs, told slowly.
-fn counts(text: &str, recipe: &Text) -> BTreeMap<String, f64> {
-    let words = words(text, recipe.case);
+fn counts(text: &str, spec: &Text) -> BTreeMap<String, f64> {
+    let words = words(text, spec.case);
     let mut terms = Vec::new();
-    for n in recipe.words.into_iter().flat_map(|grams| grams.from..=grams.to) {
+    for n in spec.words.into_iter().flat_map(|grams| grams.from..=grams.to) {
         terms.extend(words.windows(n).map(|window| window.join(" ")));
-        for left_out in (1..=recipe.skip).filter(|_| n > 1) {
+        for left_out in (1..=spec.skip).filter(|_| n > 1) {
             // The first and the last word of a window stay, and all choices of the others are tried.
             for window in words.windows(n + left_out) {
                 for mask in 0u32..1 << (window.len() - 2) {
@@ -236,7 +235,7 @@ fn counts(text: &str, recipe: &Text) -> BTreeMap<String, f64> {
     }
     for word in &words {
         let word: Vec<char> = format!(" {word} ").chars().collect();
-        for n in recipe.chars.into_iter().flat_map(|grams| grams.from..=grams.to) {
+        for n in spec.chars.into_iter().flat_map(|grams| grams.from..=grams.to) {
             terms.extend(
                 word.windows(n.min(word.len()))
                     .map(|window| format!("~{}", window.iter().collect::<String>())),
@@ -251,7 +250,7 @@ fn counts(text: &str, recipe: &Text) -> BTreeMap<String, f64> {
     counts
 }
 
-fn any_recipe() -> impl Strategy<Value = Text> {
+fn any_spec() -> impl Strategy<Value = Text> {
     let grams = |most: usize| {
         prop::option::of((1..=most, 0..3usize).prop_map(|(from, more)| Grams { from, to: from + more }))
     };
@@ -277,17 +276,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn terms_are_those_of_the_reference(text in "[abAÉéİß1 .,'’\u{301}東]{0,40}", recipe in any_recipe()) {
+    fn terms_are_those_of_the_reference(text in "[abAÉéİß1 .,'’\u{301}東]{0,40}", spec in any_spec()) {
         let line = format!("x\t{text}");
-        let read = read_in_blocks(line.as_bytes(), "t.txt", &FormatSpec::Text(recipe.clone()), 1000).unwrap();
-        let worth = |tf: f64| match recipe.value {
+        let read = read_in_blocks(line.as_bytes(), "t.txt", &FormatSpec::Text(spec.clone()), 1000).unwrap();
+        let worth = |tf: f64| match spec.value {
             Worth::Tf => tf,
             Worth::Binary => 1.0,
             Worth::Sublinear => 1.0 + tf.ln(),
         };
         let expected: Vec<(String, f64)> =
-            counts(&text, &recipe).into_iter().map(|(term, tf)| (term, worth(tf))).collect();
-        let scaled = recipe.norm == Norm::L2 && !recipe.idf;
+            counts(&text, &spec).into_iter().map(|(term, tf)| (term, worth(tf))).collect();
+        let scaled = spec.norm == Norm::L2 && !spec.idf;
         let length = if scaled { expected.iter().map(|(_, v)| v * v).sum::<f64>().sqrt() } else { 1.0 };
         let found = read.features(0);
         prop_assert_eq!(found.len(), expected.len(), "{:?} {:?}", found, expected);
@@ -301,11 +300,11 @@ proptest! {
     #[test]
     fn blocks_of_any_size_read_alike(
         lines in prop::collection::vec("(__label__[ab] |[ab]\t|\t|)[a-d ']{0,40}(\r|)", 0..20),
-        size in 1usize..200, recipe in any_recipe(),
+        size in 1usize..200, spec in any_spec(),
     ) {
-        let (bytes, recipe) = (lines.join("\n").into_bytes(), FormatSpec::Text(recipe));
-        let whole = read_in_blocks(&bytes, "t.txt", &recipe, bytes.len()).unwrap();
-        prop_assert_eq!(read_in_blocks(&bytes, "t.txt", &recipe, size).unwrap(), whole);
+        let (bytes, spec) = (lines.join("\n").into_bytes(), FormatSpec::Text(spec));
+        let whole = read_in_blocks(&bytes, "t.txt", &spec, bytes.len()).unwrap();
+        prop_assert_eq!(read_in_blocks(&bytes, "t.txt", &spec, size).unwrap(), whole);
     }
 
     #[test]
@@ -315,11 +314,11 @@ proptest! {
             "([a1 \t\n\r'’é\u{feff}\0]|__label__){0,100}".prop_map(String::into_bytes),
             "\\PC{0,100}".prop_map(String::into_bytes),
         ],
-        cut in 0usize..200, data in any_recipe(), options in "(words|chars|case|[a=,1-])*",
+        cut in 0usize..200, data in any_spec(), options in "(words|chars|case|[a=,1-])*",
     ) {
         let named = ReadOptions { format: Some("text".into()), ..asked(&options) };
-        let _ = recipe(&bytes, "t.txt", &named, None);
-        let _ = recipe(&bytes, "data", &ReadOptions::default(), None);
+        let _ = spec(&bytes, "t.txt", &named, None);
+        let _ = spec(&bytes, "data", &ReadOptions::default(), None);
         for bare in [true, false] {
             let opened = FormatSpec::Text(Text { bare, ..data.clone() });
             prop_assert!(opened.header(&bytes) <= bytes.len() && opened.whole(&bytes) <= bytes.len());

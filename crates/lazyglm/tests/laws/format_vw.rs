@@ -185,7 +185,7 @@ fn it_is_recognised_by_its_ending_or_its_first_line() {
     let format = |first: &str, file: &str| {
         let asked = ReadOptions { target: Some("x".into()), ..ReadOptions::default() };
         let opening = Opening { first: first.as_bytes(), file: file.as_ref(), asked: &asked, known: None };
-        open(&opening).map(|recipe| recipe.name())
+        open(&opening).map(|spec| spec.name())
     };
     assert_eq!(format("spam | a\n", "mail.vw.gz").unwrap(), "vw");
     for first in

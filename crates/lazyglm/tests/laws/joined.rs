@@ -40,9 +40,9 @@ proptest! {
                 prop_assert!(learn(&mut sometimes));
                 continue;
             }
-            let frozen: Vec<_> = sometimes.iter().map(|model| model.update.state()).collect();
+            let states: Vec<_> = sometimes.iter().map(|model| model.update.state()).collect();
             let biases: Vec<f64> = sometimes.iter().map(|model| model.bias).collect();
-            let mut joined = Joined::new(&frozen, &biases, sometimes[0].t, &penalties, method, true).unwrap();
+            let mut joined = Joined::new(&states, &biases, sometimes[0].t, &penalties, method, true).unwrap();
             let (now, later) = part.split_at(part.len() / 2);
             let (rows, weights) = (examples.rows, examples.weights);
             let mut lane_loss = Same { loss: &*loss, examples };
@@ -50,8 +50,8 @@ proptest! {
             let mut joined = joined.select(&(0..count).collect::<Vec<_>>());
             joined.block().learn(&mut lane_loss, &Pass { rates: &[&*schedule], rows, weights, order: later });
             for (l, model) in sometimes.iter_mut().enumerate() {
-                let (frozen, bias) = joined.part(l);
-                model.update = Folded::from_state(frozen, penalties[l], method).unwrap();
+                let (states, bias) = joined.part(l);
+                model.update = Folded::from_state(states, penalties[l], method).unwrap();
                 (model.bias, model.t) = (bias, model.t + part.len() as u64);
             }
         }

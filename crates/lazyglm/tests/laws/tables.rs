@@ -1,7 +1,7 @@
 //! Laws of tables that are scored in another format than the model learnt from: what was dropped stays dropped, booleans
 //! are the same classes, NaN is a missing number, and a row has the same score wherever it stands.
 
-use crate::common::reading::{Read, error, read, read_in_blocks, recipe};
+use crate::common::reading::{Read, error, read, read_in_blocks, spec};
 use lazyglm::data::dataset::for_each_block;
 use lazyglm::data::format::{FormatSpec, Parsed, ReadOptions};
 use lazyglm::problem::task::{Unknown, signs_or_unknown};
@@ -13,7 +13,7 @@ fn rows(read: &Read) -> Vec<Vec<(&str, f64)>> {
 }
 
 fn like(text: &str, file: &str, known: &FormatSpec) -> Read {
-    let opened = recipe(text.as_bytes(), file, &ReadOptions::default(), Some(known)).unwrap();
+    let opened = spec(text.as_bytes(), file, &ReadOptions::default(), Some(known)).unwrap();
     read_in_blocks(text.as_bytes(), file, &opened, 50).unwrap()
 }
 
@@ -24,7 +24,7 @@ fn columns_that_a_model_dropped_or_never_had_are_ignored_in_json_lines() {
 {"id":8,"in":{"a":2,"b":"z","more":{"x":1}},"out":7,"age":40,"y":0}
 "#;
     let asked = ReadOptions { drop: vec!["id".into(), "out.c".into()], ..ReadOptions::default() };
-    let known = recipe(csv.as_bytes(), "t.csv", &asked, None).unwrap();
+    let known = spec(csv.as_bytes(), "t.csv", &asked, None).unwrap();
     let (table, json) = (like(csv, "t.csv", &known), like(lines, "t.jsonl", &known));
     assert_eq!(table.features(0), [("age", 31.0), ("in.a", 1.0), ("in.b=x", 1.0)]);
     assert_eq!(rows(&json), rows(&table));
@@ -32,7 +32,7 @@ fn columns_that_a_model_dropped_or_never_had_are_ignored_in_json_lines() {
     // A model of JSON Lines has no complete list of keys: new ones count, and those inside a dropped key do not.
     let asked = ReadOptions { drop: vec!["in".into()], ..ReadOptions::default() };
     let lines = "{\"in\":{\"a\":1},\"age\":31,\"y\":1}\n";
-    let known = recipe(lines.as_bytes(), "t.jsonl", &asked, None).unwrap();
+    let known = spec(lines.as_bytes(), "t.jsonl", &asked, None).unwrap();
     assert_eq!(
         like("in.a,age,new,y\n1,31,5,1\n", "t.csv", &known).features(0),
         [("age", 31.0), ("new", 5.0)]
@@ -59,10 +59,9 @@ fn nan_is_a_missing_number_in_every_format_and_is_counted() {
     let json = read(lines.as_bytes(), "t.jsonl", &asked).unwrap();
     assert_eq!(rows(&json), rows(&table));
     for (text, file, place) in [(&csv[6..], "t.csv", (2, 1)), (lines, "t.jsonl", (2, 6))] {
-        let recipe =
-            recipe(if file == "t.csv" { csv } else { lines }.as_bytes(), file, &asked, None).unwrap();
+        let spec = spec(if file == "t.csv" { csv } else { lines }.as_bytes(), file, &asked, None).unwrap();
         let mut parsed = Parsed::default();
-        recipe.parser().parse(text.as_bytes(), file.as_ref(), &mut parsed).unwrap();
+        spec.parser().parse(text.as_bytes(), file.as_ref(), &mut parsed).unwrap();
         let dirty = &parsed.dirty;
         assert_eq!((dirty.len(), dirty[0].count, &*dirty[0].value), (1, 2, "NaN"), "{file}");
         assert_eq!((dirty[0].line, dirty[0].at), place, "{file}");

@@ -120,11 +120,11 @@ fn a_models_columns_are_found_by_name() {
     let odd = || Arc::new(BinaryArray::from(vec![&b"1"[..], b"2"])) as ArrayRef;
     let path =
         folder.parquet(vec![("a", whole()), ("b", words()), ("y", whole()), ("code", whole()), ("d", odd())]);
-    let recipe = opened(&path, &asked(None, &["d"], &["code"]), None).unwrap();
-    let text = serde_json::to_string(&recipe).unwrap();
-    assert_eq!(serde_json::from_str::<FormatSpec>(&text).unwrap(), recipe);
+    let spec = opened(&path, &asked(None, &["d"], &["code"]), None).unwrap();
+    let text = serde_json::to_string(&spec).unwrap();
+    assert_eq!(serde_json::from_str::<FormatSpec>(&text).unwrap(), spec);
     let trained = read(&path, &asked(None, &["d"], &["code"]), None).unwrap();
-    let known = |columns| read(&folder.arrow(columns), &ReadOptions::default(), Some(&recipe));
+    let known = |columns| read(&folder.arrow(columns), &ReadOptions::default(), Some(&spec));
     let unlabelled: Vec<Row> = trained.into_iter().map(|(_, features)| (None, features)).collect();
     let other = || vec![("code", decimal()), ("id", odd()), ("b", words()), ("a", decimal())];
     assert_eq!(known(other()).unwrap(), unlabelled, "no target, other order, other types, more columns");
@@ -178,8 +178,7 @@ fn a_table_is_read_like_the_csv_file_that_a_model_learnt_from_and_its_cells_are_
             copy: ["age", "id", "target"].map(String::from).to_vec(),
             ..ReadOptions::default()
         };
-        let (mut cells, reading) =
-            (Vec::new(), ReadConfig { recipe: known.clone(), ..ReadConfig::default() });
+        let (mut cells, reading) = (Vec::new(), ReadConfig { spec: known.clone(), ..ReadConfig::default() });
         for_each_block(&path, &asked, Some(&reading), |block| {
             cells.extend(block.copied.clone());
             Ok(())

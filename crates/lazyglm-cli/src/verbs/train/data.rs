@@ -162,7 +162,7 @@ impl TrainingData {
 
     /// A note for hashed features: how many buckets with a weight are shared by several names.
     pub fn collisions(&self, model: &Model) -> Option<String> {
-        let FeatureIds::Buckets(buckets) = &*self.problem().features().naming else { return None };
+        let FeatureIds::Buckets(buckets) = &*self.problem().features().feature_ids else { return None };
         let weights = model.features.len();
         let shared = model.features.iter().filter(|&&bucket| buckets.is_shared(bucket)).count();
         let rate = 100.0 * shared as f64 / weights.max(1) as f64;

@@ -132,11 +132,11 @@ impl<'a> CacheWriter<'a> {
 
     /// Writes the names, the order, the index and the footer. With an `order`, ids are positions in that
     /// order.
-    pub fn finish(mut self, naming: &FeatureIds, order: &[u32]) -> io::Result<()> {
+    pub fn finish(mut self, feature_ids: &FeatureIds, order: &[u32]) -> io::Result<()> {
         self.meta.words = self.words.iter().map(str::to_string).collect();
         let mut end: Vec<u8> = Vec::new();
         let number = |end: &mut Vec<u8>, number: u64| end.extend(number.to_le_bytes());
-        match naming {
+        match feature_ids {
             FeatureIds::Indices => {}
             FeatureIds::Buckets(buckets) => self.meta.shared = buckets.shared(),
             FeatureIds::Words(words) => {
@@ -170,7 +170,7 @@ impl<'a> CacheWriter<'a> {
 pub(crate) struct Cache {
     pub meta: Meta,
     pub parts: Vec<FragmentEntry>,
-    pub naming: FeatureIds,
+    pub feature_ids: FeatureIds,
     /// If features are renumbered by frequency: the original id of each new id.
     pub order: Option<Vec<u32>>,
     words: Vocabulary,
@@ -234,13 +234,13 @@ impl Cache {
         let broken = || damaged(path, "its parts do not fit together");
         let parts = parts(&end[index..meta], names).ok_or_else(broken)?;
         let meta: Meta = serde_json::from_slice(&end[meta..]).map_err(|_| broken())?;
-        let naming = naming(&end[..order], &meta).ok_or_else(broken)?;
-        let order = order_of(&end[order..index], &naming, &meta).ok_or_else(broken)?;
+        let feature_ids = feature_ids(&end[..order], &meta).ok_or_else(broken)?;
+        let order = order_of(&end[order..index], &feature_ids, &meta).ok_or_else(broken)?;
         let words: Vocabulary = meta.words.iter().map(String::as_str).collect();
         if !meta.fits(&parts) || words.len() != meta.words.len() {
             return Err(broken());
         }
-        Ok(Cache { meta, parts, naming, order, words, file, path: path.to_path_buf() })
+        Ok(Cache { meta, parts, feature_ids, order, words, file, path: path.to_path_buf() })
     }
 
     /// The file system metadata of the open file.
@@ -271,7 +271,7 @@ impl Cache {
     fn admits(&self, block: &Parsed) -> bool {
         let known = match &self.order {
             Some(order) => 0..order.len(),
-            None => ids(&self.naming, &self.meta),
+            None => ids(&self.feature_ids, &self.meta),
         };
         let meta = &self.meta;
         block.rows.ids_are_in(known)
@@ -316,8 +316,8 @@ fn parts(bytes: &[u8], names: u64) -> Option<Vec<FragmentEntry>> {
 }
 
 /// The range of valid ids. Indices as written lie within the span.
-fn ids(naming: &FeatureIds, meta: &Meta) -> Range<usize> {
-    match naming {
+fn ids(feature_ids: &FeatureIds, meta: &Meta) -> Range<usize> {
+    match feature_ids {
         FeatureIds::Indices => {
             meta.span.map_or(0..0, |span| span.low.index as usize..span.high.index as usize + 1)
         }
@@ -327,19 +327,19 @@ fn ids(naming: &FeatureIds, meta: &Meta) -> Range<usize> {
 }
 
 /// Parses the order of renumbered features, if there is one. Every entry must be a valid id and occur once.
-fn order_of(bytes: &[u8], naming: &FeatureIds, meta: &Meta) -> Option<Option<Vec<u32>>> {
+fn order_of(bytes: &[u8], feature_ids: &FeatureIds, meta: &Meta) -> Option<Option<Vec<u32>>> {
     let (fours, rest) = bytes.as_chunks::<4>();
     let order: Vec<u32> = fours.iter().map(|four| u32::from_le_bytes(*four)).collect();
     let mut sorted = order.clone();
     sorted.sort_unstable();
     let distinct = sorted.windows(2).all(|two| two[0] < two[1]);
-    let known = ids(naming, meta);
+    let known = ids(feature_ids, meta);
     let known = sorted.iter().all(|&id| known.contains(&(id as usize)));
     let fits = rest.is_empty() && distinct && known && (meta.asked.renumber || order.is_empty());
     fits.then(|| meta.asked.renumber.then_some(order))
 }
 
-fn naming(bytes: &[u8], meta: &Meta) -> Option<FeatureIds> {
+fn feature_ids(bytes: &[u8], meta: &Meta) -> Option<FeatureIds> {
     if let Some(bits) = meta.reading.hash_bits {
         let Ok(FeatureIds::Buckets(mut buckets)) = FeatureIds::hashed(bits) else { return None };
         return buckets.share(&meta.shared).then_some(FeatureIds::Buckets(buckets));

@@ -70,8 +70,8 @@ impl Conversion<'_> {
             return whole("there are no rows in it".into(), "give a file with data".into());
         }
         if seen.values == 0 && !seen.has_span {
-            let what = format!("no row has a feature: this does not look like {}", reading.recipe.name());
-            return whole(what, format!("write a row as: {}", reading.recipe.shape()));
+            let what = format!("no row has a feature: this does not look like {}", reading.spec.name());
+            return whole(what, format!("write a row as: {}", reading.spec.shape()));
         }
         let mut notes: Vec<String> = query_note(self.from, seen.with_query).into_iter().collect();
         notes.extend(seen.dirty.iter().map(|cells| cells.note(self.from)));

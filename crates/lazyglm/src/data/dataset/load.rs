@@ -117,7 +117,7 @@ impl Dataset {
             vanished.borrow_mut().clear();
         };
         let info = load_rows(absent, see, start_over)?;
-        let (LoadInfo { reading, naming, order, notes }, mut parsed) = (info, all.into_inner());
+        let (LoadInfo { reading, feature_ids, order, notes }, mut parsed) = (info, all.into_inner());
         parsed.labels.unify_booleans();
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;
         if let (Some(offsets), Some(present)) = (&load.offsets, present) {
@@ -125,17 +125,17 @@ impl Dataset {
             let own = |(i, offset)| parsed.offset(i) + offset;
             parsed.offsets = present.into_iter().enumerate().map(own).collect();
         }
-        reading.check(&naming)?;
-        load.declared.check(&naming)?;
+        reading.check(&feature_ids)?;
+        load.declared.check(&feature_ids)?;
         let (rows, span) = (&mut parsed.rows, parsed.span);
-        let mut features = Features::of(rows, naming, order, span, load.declared, path)?;
+        let mut features = Features::of(rows, feature_ids, order, span, load.declared, path)?;
         vanished.borrow().check(&parsed, &features, path)?;
-        let idf_columns = reading.recipe.text_columns(true);
+        let idf_columns = reading.spec.text_columns(true);
         let found = scaling(&parsed.rows, &features, &reading, load.scale, &idf_columns)?;
         features.scaling = Arc::new(found);
         features.scaling.apply(&mut parsed.rows, load.as_f32);
         let mut data = Dataset::labelled(parsed, features, reading, path, 0)?;
-        let roles = data.reading.recipe.roles_note();
+        let roles = data.reading.spec.roles_note();
         data.notes.splice(..0, notes.into_iter().chain(roles));
         Ok((data, kept))
     }

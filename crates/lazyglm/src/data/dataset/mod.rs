@@ -103,7 +103,7 @@ impl Dataset {
     /// ```
     pub fn read_by_names(path: &Path, reading: &ReadConfig, names: &[String]) -> Result<Dataset> {
         let mut features = Features::columns_from(0, names.len());
-        features.naming = Arc::new(FeatureIds::Words(names.iter().map(String::as_str).collect()));
+        features.feature_ids = Arc::new(FeatureIds::Words(names.iter().map(String::as_str).collect()));
         Dataset::read_by(path, &features, &vec![true; names.len()], reading)
     }
 
@@ -172,8 +172,8 @@ impl Dataset {
             return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
         }
         if rows.nonzeros() == 0 && span.is_none() && dropped == 0 {
-            let what = format!("no row has a feature: this does not look like {}", reading.recipe.name());
-            let hint = format!("write a row as: {}", reading.recipe.shape());
+            let what = format!("no row has a feature: this does not look like {}", reading.spec.name());
+            let hint = format!("write a row as: {}", reading.spec.shape());
             return Err(Error::data(Place::file(path), what, hint));
         }
         if let (Some(row), true) = (unlabelled, labels.len() != rows.len()) {
@@ -246,8 +246,8 @@ impl Dataset {
 
     /// Whether some features are terms of columns of text in a table.
     pub(crate) fn has_terms(&self) -> bool {
-        let recipe = &self.reading.recipe;
-        let terms = self.features.terms_of(recipe, &recipe.text_columns(false));
+        let spec = &self.reading.spec;
+        let terms = self.features.terms_of(spec, &spec.text_columns(false));
         terms.is_some_and(|terms| terms.contains(&true))
     }
 
@@ -325,7 +325,7 @@ fn scaling(
     scale: Scale,
     idf_columns: &[String],
 ) -> Result<Scaling> {
-    let terms = features.terms_of(&reading.recipe, idf_columns);
+    let terms = features.terms_of(&reading.spec, idf_columns);
     Scaling::find(reading, scale, terms, |scaling| {
         let mut rows = Cow::Borrowed(rows);
         if *scaling != Scaling::default() {

@@ -33,36 +33,30 @@ enum Source {
 
 impl Copied {
     /// Finds the named columns in a file that is being opened.
-    pub fn find(opening: &Opening, recipe: &FormatSpec) -> Result<Copied> {
+    pub fn find(opening: &Opening, spec: &FormatSpec) -> Result<Copied> {
         let names = &opening.asked.copy;
         if names.is_empty() {
             return Ok(Copied::default());
         }
-        let known: Vec<String> = match recipe {
+        let known: Vec<String> = match spec {
             FormatSpec::Csv(csv) => csv.columns.iter().map(|column| column.name.clone()).collect(),
             FormatSpec::Jsonl { .. } => jsonl_open::names(opening)?,
             FormatSpec::Parquet { .. } => columnar::names(opening.file)?,
             FormatSpec::Vw => vec!["tag".to_string()],
             _ => Vec::new(),
         };
-        let source = |name: &String| match (recipe, known.iter().position(|other| other == name)) {
+        let source = |name: &String| match (spec, known.iter().position(|other| other == name)) {
             (FormatSpec::Vw, Some(_)) => Ok(Source::Tag),
             (FormatSpec::Jsonl { .. }, Some(_)) => Ok(Source::Key(name.clone())),
             (_, Some(number)) => Ok(Source::Column(number)),
             (_, None) if name == "target" => Ok(Source::Target),
-            (_, None) => Err(unknown(opening.file, name, recipe, &known)),
+            (_, None) => Err(unknown(opening.file, name, spec, &known)),
         };
         Ok(Copied { columns: names.iter().map(source).collect::<Result<_>>()? })
     }
 
     /// Copies the cells of a block that has been parsed.
-    pub fn copy_block(
-        &self,
-        recipe: &FormatSpec,
-        block: &[u8],
-        file: &Path,
-        into: &mut Parsed,
-    ) -> Result<()> {
+    pub fn copy_block(&self, spec: &FormatSpec, block: &[u8], file: &Path, into: &mut Parsed) -> Result<()> {
         if self.columns.is_empty() {
             return Ok(());
         }
@@ -79,7 +73,7 @@ impl Copied {
             row += 1;
             Ok(())
         };
-        match recipe {
+        match spec {
             FormatSpec::Csv(csv) => csv.for_each_record(block, &mut |cells| {
                 let cell = |k: usize| cells.get(k).map_or(String::new(), |cell| cell.to_string());
                 push(&mut |source| Ok(if let Source::Column(k) = source { cell(*k) } else { String::new() }))
@@ -148,14 +142,14 @@ impl Copied {
 }
 
 #[cold]
-fn unknown(file: &Path, name: &str, recipe: &FormatSpec, known: &[String]) -> Error {
+fn unknown(file: &Path, name: &str, spec: &FormatSpec, known: &[String]) -> Error {
     let what = format!("{}: there is no column '{}' to copy", Place::file(file), excerpt(name));
     let mut names: Vec<&str> = known.iter().map(String::as_str).collect();
     if !names.contains(&"target") {
         names.push("target");
     }
     match names.len() {
-        1 => Error::call(what, format!("{} data have no columns: only target can be copied", recipe.name())),
+        1 => Error::call(what, format!("{} data have no columns: only target can be copied", spec.name())),
         _ => Error::call(what, suggest(name, &names)),
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn check_compatible(opening: &Opening) -> Result<()> {
 }
 
 /// Rejects options that have no meaning in this format, instead of ignoring them.
-pub(crate) fn check_options_apply(recipe: &FormatSpec, asked: &ReadOptions) -> Result<()> {
+pub(crate) fn check_options_apply(spec: &FormatSpec, asked: &ReadOptions) -> Result<()> {
     let columns = [
         (Parameter::Target, asked.target.is_some()),
         (Parameter::OffsetColumn, asked.offset.is_some()),
@@ -69,18 +69,18 @@ pub(crate) fn check_options_apply(recipe: &FormatSpec, asked: &ReadOptions) -> R
         (Parameter::Missing, asked.missing.is_some()),
         (Parameter::TextColumns, !asked.text_columns.is_empty()),
     ];
-    let idle = match recipe {
+    let idle = match spec {
         FormatSpec::Csv(_) | FormatSpec::Jsonl { .. } | FormatSpec::Parquet { .. } => None,
         _ => columns.iter().find(|(_, given)| *given).map(|(parameter, _)| *parameter),
     };
-    let has_text = matches!(recipe, FormatSpec::Text(_)) || recipe.has_text_columns();
+    let has_text = matches!(spec, FormatSpec::Text(_)) || spec.has_text_columns();
     let text = asked.text.is_some() && !has_text;
     let idle = idle.or(text.then_some(Parameter::Text));
-    let indices = matches!(recipe, FormatSpec::Svmlight | FormatSpec::Text(_));
+    let indices = matches!(spec, FormatSpec::Svmlight | FormatSpec::Text(_));
     match idle.or((indices && !asked.interact.is_empty()).then_some(Parameter::Interact)) {
         None => Ok(()),
         Some(parameter) => {
-            let what = format!("{parameter} has no meaning for {}", recipe.name());
+            let what = format!("{parameter} has no meaning for {}", spec.name());
             Err(Error::call(
                 what,
                 format!("leave {parameter} out, or name the format with {}", Parameter::Format),
@@ -112,7 +112,7 @@ fn recognised(opening: &Opening) -> &'static Entry {
         Some("csv") if !is_table && text::looks_like(opening.first) => named("text"),
         _ => by_ending,
     };
-    let as_known = || opening.known.and_then(|recipe| named(recipe.name()));
+    let as_known = || opening.known.and_then(|spec| named(spec.name()));
     let by_bytes = || TABLE.iter().find(|entry| (entry.looks_like)(opening.first));
     by_ending.or_else(as_known).or_else(by_bytes).unwrap_or(&TABLE[0])
 }

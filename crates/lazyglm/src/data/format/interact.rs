@@ -27,14 +27,14 @@ const MOST: usize = 3;
 /// Adds products of features to rows.
 pub(crate) struct Interact<'a> {
     inner: Box<dyn Parser>,
-    recipe: &'a FormatSpec,
+    spec: &'a FormatSpec,
     products: &'a [Vec<String>],
     row: Vec<(u32, f64)>,
 }
 
 impl<'a> Interact<'a> {
-    pub fn new(recipe: &'a FormatSpec, products: &'a [Vec<String>]) -> Interact<'a> {
-        Interact { inner: recipe.parser(), recipe, products, row: Vec::new() }
+    pub fn new(spec: &'a FormatSpec, products: &'a [Vec<String>]) -> Interact<'a> {
+        Interact { inner: spec.parser(), spec, products, row: Vec::new() }
     }
 }
 
@@ -59,10 +59,10 @@ impl Interact<'_> {
             if into.rows.nonzeros() == 0 {
                 return Ok(());
             }
-            let what = format!("{} needs names, and {} has indices", Parameter::Interact, self.recipe.name());
+            let what = format!("{} needs names, and {} has indices", Parameter::Interact, self.spec.name());
             return Err(Error::call(what, "give data with namespaces or columns"));
         };
-        let known = Known::of(&names, self.recipe, self.products);
+        let known = Known::of(&names, self.spec, self.products);
         let mut ids: HashMap<[u32; MOST], u32> = HashMap::new();
         let (mut wide, lent) = (Parsed::default(), into.rows.borrow());
         let mut plain = Vec::new();
@@ -102,9 +102,9 @@ struct Known {
 }
 
 impl Known {
-    fn of(names: &Vocabulary, recipe: &FormatSpec, products: &[Vec<String>]) -> Known {
+    fn of(names: &Vocabulary, spec: &FormatSpec, products: &[Vec<String>]) -> Known {
         let mut spaces = Vocabulary::default();
-        let space = names.iter().map(|name| spaces.id(&recipe.namespace(name))).collect();
+        let space = names.iter().map(|name| spaces.id(&spec.namespace(name))).collect();
         let mut order: Vec<u32> = (0..names.len() as u32).collect();
         order.sort_unstable_by_key(|&id| names.name(id));
         let mut rank = vec![0; names.len()];

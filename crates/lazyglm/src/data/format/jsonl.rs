@@ -77,7 +77,7 @@ impl Parser for Jsonl {
 
 impl Jsonl {
     /// A parser of JSON Lines. Other formats give one that reads values by their types.
-    pub fn new(recipe: &FormatSpec) -> Jsonl {
+    pub fn new(spec: &FormatSpec) -> Jsonl {
         let mut jsonl = Jsonl {
             target: String::new(),
             offset: None,
@@ -93,7 +93,7 @@ impl Jsonl {
             terms: Terms::default(),
             pairs: Vec::new(),
         };
-        let FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete, .. } = recipe else {
+        let FormatSpec::Jsonl { target, offset, drop, categorical, columns, complete, .. } = spec else {
             return jsonl;
         };
         (jsonl.target, jsonl.offset) = (target.clone(), offset.clone());

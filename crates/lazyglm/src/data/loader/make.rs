@@ -57,11 +57,11 @@ pub(crate) fn from_input(
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<LoadInfo> {
     let reading = input.reading.clone();
-    let mut naming = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
+    let mut feature_ids = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
     // The exact digits are not needed. But values in the same hash bucket are summed before they are rounded.
     input.as_f32 = as_f32 && reading.hash_bits.is_none();
-    input.for_each_named(absent, &mut naming, see)?;
-    Ok(LoadInfo { reading, naming, order: None, notes: Vec::new() })
+    input.for_each_named(absent, &mut feature_ids, see)?;
+    Ok(LoadInfo { reading, feature_ids, order: None, notes: Vec::new() })
 }
 
 pub(super) fn wrote(place: &Path) -> String {
@@ -176,13 +176,13 @@ pub(super) fn write(
     let mut input = Input::open_within(path, asked, None, reader.limits.longest)?;
     input.threads = reader.limits.threads;
     let reading = input.reading.clone();
-    let mut naming = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
+    let mut feature_ids = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;
     let (mut outcome, mut rows, mut unread) = (Ok(()), 0, Some((input, reader.absent)));
     let written = place.fill(|to| {
         let mut failed = None;
         let mut writer = CacheWriter::new(to, stamp.clone(), asked.clone(), reading.clone())?;
         let Some((input, absent)) = unread.take() else { return Ok(()) }; // it is called once
-        outcome = input.for_each_named(absent, &mut naming, &mut |block| {
+        outcome = input.for_each_named(absent, &mut feature_ids, &mut |block| {
             rows += block.rows.len() as u64;
             if failed.is_none()
                 && let Err(e) = writer.push(block)
@@ -196,7 +196,7 @@ pub(super) fn write(
         });
         match (failed, &outcome, rows) {
             (Some(e), ..) => Err(e),
-            (None, Ok(()), 1..) => writer.finish(&naming, &[]),
+            (None, Ok(()), 1..) => writer.finish(&feature_ids, &[]),
             _ => Err(io::Error::other("there is nothing to keep")),
         }
     });
@@ -204,7 +204,7 @@ pub(super) fn write(
         (Err(e), Some(_)) if reader.alone => return Err(e),
         // The cache could not even be begun, so no row was read yet.
         (written, Some((input, absent))) => {
-            outcome = input.for_each_named(absent, &mut naming, &mut |block| {
+            outcome = input.for_each_named(absent, &mut feature_ids, &mut |block| {
                 rows += block.rows.len() as u64;
                 see(block)
             });
@@ -223,6 +223,6 @@ pub(super) fn write(
             }
         }
     }
-    let info = LoadInfo { reading, naming, order: None, notes: Vec::new() };
+    let info = LoadInfo { reading, feature_ids, order: None, notes: Vec::new() };
     Ok(WrittenCache { info, rows, written, changed })
 }

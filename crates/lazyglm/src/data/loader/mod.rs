@@ -84,7 +84,7 @@ impl Limits {
 /// How rows were read, what their ids stand for, and notes for the user.
 pub(crate) struct LoadInfo {
     pub reading: ReadConfig,
-    pub naming: FeatureIds,
+    pub feature_ids: FeatureIds,
     /// If features are renumbered: the original id of each new id.
     pub order: Option<Vec<u32>>,
     pub notes: Vec<String>,
@@ -139,8 +139,8 @@ pub(crate) fn for_each(
 }
 
 fn load_info(cache: Cache, notes: Vec<String>) -> LoadInfo {
-    let Cache { meta, naming, order, .. } = cache;
-    LoadInfo { reading: meta.reading, naming, order, notes }
+    let Cache { meta, feature_ids, order, .. } = cache;
+    LoadInfo { reading: meta.reading, feature_ids, order, notes }
 }
 
 /// Reads rows from the source. Renumbered rows come from a cache, which is made first.
@@ -177,9 +177,9 @@ pub(crate) fn for_each_of(
     }
     send_metadata(cache, see)?;
     from_cache(cache, as_f32, usize::MAX, see)?;
-    let Cache { meta, naming, order, .. } = cache;
-    let (reading, naming, order) = (meta.reading.clone(), naming.clone(), order.clone());
-    Ok(LoadInfo { reading, naming, order, notes: Vec::new() })
+    let Cache { meta, feature_ids, order, .. } = cache;
+    let (reading, feature_ids, order) = (meta.reading.clone(), feature_ids.clone(), order.clone());
+    Ok(LoadInfo { reading, feature_ids, order, notes: Vec::new() })
 }
 
 /// Calls `see` with each block of a file in a single pass, without making a cache.

@@ -37,7 +37,7 @@ pub(super) fn renumbered(
     made.refuse_no_rows(path)?;
     made.refuse_change(path)?;
     let plain = made.written?;
-    let (mut notes, order) = (Vec::new(), counts.by_frequency(&plain.naming));
+    let (mut notes, order) = (Vec::new(), counts.by_frequency(&plain.feature_ids));
     let ranks = counts.replaced_by_places(&order);
     let rewrite = |to| rewrite(&plain, asked, &order, &ranks, limits.threads, to);
     if let Some(place) = place {
@@ -76,7 +76,7 @@ fn rewrite(
             from_cache_as(plain, false, threads, &|rows| rows.renumber(&|id| ranks.get(id)), &mut push)
         });
         match &outcome {
-            Ok(()) => writer.finish(&plain.naming, order),
+            Ok(()) => writer.finish(&plain.feature_ids, order),
             Err(e) => Err(io::Error::other(e.to_string())),
         }
     });
@@ -113,9 +113,9 @@ impl PerId {
     }
 
     /// The ids that occur, by descending frequency, then in ascending order.
-    fn by_frequency(&self, naming: &FeatureIds) -> Vec<u32> {
+    fn by_frequency(&self, feature_ids: &FeatureIds) -> Vec<u32> {
         let counted = (0..).zip(&self.low).filter(|(_, count)| **count > 0).map(|(id, _)| id);
-        let mut ids: Vec<u32> = match naming {
+        let mut ids: Vec<u32> = match feature_ids {
             FeatureIds::Words(words) => (0..words.len() as u32).collect(), // including words whose values are all 0
             _ => counted.chain(self.high.keys().copied()).collect(),
         };

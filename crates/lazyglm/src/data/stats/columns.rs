@@ -133,9 +133,9 @@ impl Columns {
         few.or_else(|| Some(vec![self.of(id)?.value])).unwrap_or_default()
     }
 
-    pub fn stats(&self, rows: u64, naming: &FeatureIds, span: Option<Span>) -> FeatureStats {
+    pub fn stats(&self, rows: u64, feature_ids: &FeatureIds, span: Option<Span>) -> FeatureStats {
         let count = |is: &dyn Fn(&Column) -> bool| self.all.iter().filter(|column| is(column)).count() as u64;
-        let (kind, span) = match naming {
+        let (kind, span) = match feature_ids {
             FeatureIds::Indices => ("indices", span),
             FeatureIds::Words(_) => ("names", None),
             FeatureIds::Buckets(_) => ("buckets", None),

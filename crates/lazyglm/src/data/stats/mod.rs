@@ -100,20 +100,20 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
     if shape.rows == 0 {
         return Err(Error::data(Place::file(path), "there are no rows in it", "give a file with data"));
     }
-    let recipe = &info.reading.recipe;
+    let spec = &info.reading.spec;
     if shape.nonzeros == 0 && span.is_none() {
-        let what = format!("no row has a feature: this does not look like {}", recipe.name());
-        return Err(Error::data(Place::file(path), what, format!("write a row as: {}", recipe.shape())));
+        let what = format!("no row has a feature: this does not look like {}", spec.name());
+        return Err(Error::data(Place::file(path), what, format!("write a row as: {}", spec.shape())));
     }
-    let features = columns.stats(shape.rows, &info.naming, span);
-    let (of_table, unlisted) = roles::columns(recipe, &info.naming, &columns, shape.rows);
+    let features = columns.stats(shape.rows, &info.feature_ids, span);
+    let (of_table, unlisted) = roles::columns(spec, &info.feature_ids, &columns, shape.rows);
     let cells = shape.rows as f64 * features.distinct as f64;
     let density = if cells > 0.0 { shape.nonzeros as f64 / cells } else { 0.0 };
     let mut notes = info.notes;
     notes.extend(query_note(path, with_query));
     notes.extend(dirty.iter().map(|cells| cells.note(path)));
     notes.extend(unlisted);
-    if info.reading.idf().is_some() || !recipe.text_columns(true).is_empty() {
+    if info.reading.idf().is_some() || !spec.text_columns(true).is_empty() {
         notes.push(
             "these are the values without the factors of idf=yes, which training applies: there, l1_max differs".into(),
         );
@@ -122,7 +122,7 @@ pub fn stats(path: &Path, asked: &ReadOptions) -> Result<Stats> {
         notes.push("rows have offsets: l1_max is that of the rows without them".into());
     }
     Ok(Stats {
-        format: recipe.name().to_string(),
+        format: spec.name().to_string(),
         rows: shape.rows,
         nonzeros: shape.nonzeros,
         density,

@@ -49,22 +49,22 @@ const RARE: usize = 50;
 
 /// The columns of a table, and a note if some are not listed. Hashed features do not tell their columns.
 pub(super) fn columns(
-    recipe: &FormatSpec,
-    naming: &FeatureIds,
+    spec: &FormatSpec,
+    feature_ids: &FeatureIds,
     features: &Columns,
     rows: u64,
 ) -> (Vec<ColumnStats>, Option<String>) {
-    let mut roles = recipe.roles();
-    let FeatureIds::Words(words) = naming else { return (Vec::new(), None) };
+    let mut roles = spec.roles();
+    let FeatureIds::Words(words) = feature_ids else { return (Vec::new(), None) };
     let (mut rare, mut note) = (Vec::new(), None);
-    if let FormatSpec::Jsonl { .. } = recipe {
+    if let FormatSpec::Jsonl { .. } = spec {
         let known: HashSet<&str> = roles.iter().map(|(name, _)| *name).collect();
         let mut vectors: Vec<&str> = words.iter().filter_map(vector).collect();
         vectors.dedup(); // the coordinates of a vector mostly come one after the other
         let mut seen = HashSet::new();
         vectors.retain(|name| !known.contains(name) && seen.insert(*name));
         let is_known = |name: &str| known.contains(name) || seen.contains(name);
-        rare = undecided(recipe, words.iter().zip(0..), features, &is_known);
+        rare = undecided(spec, words.iter().zip(0..), features, &is_known);
         roles.extend(vectors.into_iter().map(|name| (name, "list")));
         let more = rare.len().saturating_sub(RARE);
         note =
@@ -79,7 +79,7 @@ pub(super) fn columns(
         let is_map = |name: &&str| places.get(name).is_some_and(|&k| roles[k].1 == "map");
         let key = || name.match_indices('.').map(|(dot, _)| &name[..dot]).find(is_map);
         let coordinate = vector(name).filter(is_list).or_else(key);
-        let space = coordinate.map_or_else(|| recipe.namespace(name), Cow::Borrowed);
+        let space = coordinate.map_or_else(|| spec.namespace(name), Cow::Borrowed);
         let Some(&k) = places.get(&*space) else { continue };
         let (found, count) = (&mut found[k], features.of(id).map_or(0, |feature| feature.rows));
         match name.strip_suffix(MISSING) {
@@ -96,7 +96,7 @@ pub(super) fn columns(
         }
     }
     let column = |((name, kind), found): (&(&str, &'static str), Found)| {
-        let fill = recipe.fill(name).filter(|value| *value != 0.0);
+        let fill = spec.fill(name).filter(|value| *value != 0.0);
         described(name, kind, Found { fill, ..found }, features, rows)
     };
     (roles.iter().zip(found).map(column).collect(), note)
@@ -104,14 +104,14 @@ pub(super) fn columns(
 
 /// The keys of JSON Lines whose values are taken by their types, the most frequent first.
 fn undecided<'a>(
-    recipe: &FormatSpec,
+    spec: &FormatSpec,
     names: impl Iterator<Item = (&'a str, u32)>,
     features: &Columns,
     is_known: &dyn Fn(&str) -> bool,
 ) -> Vec<(String, &'static str)> {
     let mut keys: HashMap<Cow<str>, (u64, bool)> = HashMap::new();
     for (name, id) in names {
-        let key = recipe.namespace(name);
+        let key = spec.namespace(name);
         if !is_known(&key) && vector(name).is_none() {
             let (count, number) = (features.of(id).map_or(0, |feature| feature.rows), *key == *name);
             let known = keys.entry(key).or_default();

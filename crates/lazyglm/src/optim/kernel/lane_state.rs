@@ -24,20 +24,20 @@ impl<P: LaneVector<f64, L>, const L: usize> Lanes<f64, P, L> {
     }
 
     /// Creates one lane per state, each with its own penalty. Invalid numbers are an error.
-    pub fn from_state(frozen: &[FrameState], penalties: &[ElasticNet], method: Method) -> Result<Self> {
-        let columns = frozen.first().map_or(0, |one| one.stored.len());
-        let fits = frozen.len() == penalties.len() && frozen.len() <= L;
-        if !fits || frozen.iter().any(|one| one.stored.len() != columns) {
+    pub fn from_state(states: &[FrameState], penalties: &[ElasticNet], method: Method) -> Result<Self> {
+        let columns = states.first().map_or(0, |one| one.stored.len());
+        let fits = states.len() == penalties.len() && states.len() <= L;
+        if !fits || states.iter().any(|one| one.stored.len() != columns) {
             return Err(no_state());
         }
         let mut lanes = Lanes::new(columns, penalties, method);
-        for (lane, one) in frozen.iter().enumerate() {
+        for (lane, one) in states.iter().enumerate() {
             one.check()?;
             lanes.ledgers.set_totals(lane, one.totals);
             let [limit, largest, eta, _] = one.rebase;
             lanes.rebases.set(lane, [limit, largest, eta], one.touched as f64, one.alone.as_deref());
         }
-        let weight = |l: usize, j: usize| frozen.get(l).map_or(0.0, |one| one.stored[j]);
+        let weight = |l: usize, j: usize| states.get(l).map_or(0.0, |one| one.stored[j]);
         lanes.stored.iter_mut().enumerate().for_each(|(j, v)| *v = P::of(each(|l| weight(l, j))));
         lanes.debt = *lanes.ledgers.debt();
         lanes.scale = lanes.ledgers.stretch().map(|stretch| 1.0 / stretch);

@@ -19,10 +19,10 @@ use crate::util::state::{Fields, State};
 /// let penalty = ElasticNet::new(0.01, 0.1).unwrap();
 /// let mut whole = Folded::<f32>::new(vec![1.0, -2.0], penalty, Method::Fobos);
 /// (0..7).for_each(|_| whole.charge(0.3));
-/// let mut thawed = Folded::<f32>::from_state(whole.state(), penalty, Method::Fobos).unwrap();
+/// let mut restored = Folded::<f32>::from_state(whole.state(), penalty, Method::Fobos).unwrap();
 /// (0..7).for_each(|_| whole.charge(0.2));
-/// (0..7).for_each(|_| thawed.charge(0.2));
-/// assert_eq!(whole.weights(), thawed.weights());
+/// (0..7).for_each(|_| restored.charge(0.2));
+/// assert_eq!(whole.weights(), restored.weights());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrameState {
@@ -88,20 +88,20 @@ where
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::kernel::Folded};
     /// let penalty = ElasticNet::new(0.1, 0.0).unwrap();
-    /// let mut frozen = Folded::<f64>::new(vec![0.5], penalty, Method::Sgd).state();
-    /// frozen.alone = Some(vec![7]);
-    /// assert!(Folded::<f64>::from_state(frozen, penalty, Method::Sgd).is_err(), "there is no weight 7");
+    /// let mut state = Folded::<f64>::new(vec![0.5], penalty, Method::Sgd).state();
+    /// state.alone = Some(vec![7]);
+    /// assert!(Folded::<f64>::from_state(state, penalty, Method::Sgd).is_err(), "there is no weight 7");
     /// ```
-    pub fn from_state(frozen: FrameState, penalty: ElasticNet, method: Method) -> Result<Self> {
-        frozen.check()?;
-        let FrameState { stored, totals, rebase, touched, alone } = frozen;
-        let mut thawed = Self::new(stored, penalty, method);
-        thawed.ledger = Ledger::new(penalty, method).with_totals(totals);
-        thawed.debt = W::from_f64(thawed.ledger.debt());
-        thawed.scale = 1.0 / thawed.ledger.stretch();
+    pub fn from_state(state: FrameState, penalty: ElasticNet, method: Method) -> Result<Self> {
+        state.check()?;
+        let FrameState { stored, totals, rebase, touched, alone } = state;
+        let mut restored = Self::new(stored, penalty, method);
+        restored.ledger = Ledger::new(penalty, method).with_totals(totals);
+        restored.debt = W::from_f64(restored.ledger.debt());
+        restored.scale = 1.0 / restored.ledger.stretch();
         let [limit, largest, eta, eager] = rebase;
-        thawed.rebase = Rebase { limit, largest, eta, touched: touched as usize, alone, eager };
-        Ok(thawed)
+        restored.rebase = Rebase { limit, largest, eta, touched: touched as usize, alone, eager };
+        Ok(restored)
     }
 }
 
@@ -112,9 +112,9 @@ where
 /// let penalty = ElasticNet::new(0.25, 0.0).unwrap();
 /// let mut whole = Averaged::new(vec![1.0], penalty, Method::Fobos, 0);
 /// whole.charge(1.0);
-/// let mut thawed = Averaged::from_state(whole.state(), penalty, Method::Fobos).unwrap();
-/// [&mut whole, &mut thawed].map(|mean| mean.charge(1.0));
-/// assert_eq!(whole.weights(), thawed.weights());
+/// let mut restored = Averaged::from_state(whole.state(), penalty, Method::Fobos).unwrap();
+/// [&mut whole, &mut restored].map(|mean| mean.charge(1.0));
+/// assert_eq!(whole.weights(), restored.weights());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AverageState {
@@ -167,12 +167,12 @@ impl Averaged {
     /// ```
     /// use lazyglm::{ElasticNet, Method, optim::kernel::Averaged};
     /// let penalty = ElasticNet::new(0.25, 0.0).unwrap();
-    /// let mut frozen = Averaged::new(vec![1.0], penalty, Method::Fobos, 0).state();
-    /// frozen.sums.push(0.0);
-    /// assert!(Averaged::from_state(frozen, penalty, Method::Fobos).is_err(), "there is one weight");
+    /// let mut state = Averaged::new(vec![1.0], penalty, Method::Fobos, 0).state();
+    /// state.sums.push(0.0);
+    /// assert!(Averaged::from_state(state, penalty, Method::Fobos).is_err(), "there is one weight");
     /// ```
-    pub fn from_state(frozen: AverageState, penalty: ElasticNet, method: Method) -> Result<Averaged> {
-        let AverageState { stored, sums, lines, totals, since, steps, from } = frozen;
+    pub fn from_state(state: AverageState, penalty: ElasticNet, method: Method) -> Result<Averaged> {
+        let AverageState { stored, sums, lines, totals, since, steps, from } = state;
         let (lines, rest) = lines.as_chunks::<5>();
         let finite =
             stored.iter().chain(&sums).chain(&totals).chain(lines.as_flattened()).all(|x| x.is_finite());

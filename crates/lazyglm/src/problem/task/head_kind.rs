@@ -40,8 +40,8 @@ fn unasked(data: &Dataset, classify: bool, loss: Option<&dyn Loss>) -> Option<(H
         Labels::Words { words, .. } => words.iter().any(|word| word.contains(',')),
         Labels::Numbers(_) => false,
     };
-    let names = classify || data.reading.recipe.has_text_targets();
-    if data.reading.recipe.has_label_sets() && comma(&data.labels) && for_classes && !classify {
+    let names = classify || data.reading.spec.has_text_targets();
+    if data.reading.spec.has_label_sets() && comma(&data.labels) && for_classes && !classify {
         let flag = Parameter::Multilabel;
         let text =
             format!("targets have commas: each is read as a set of labels, one model per label ({flag})");

@@ -60,8 +60,8 @@ pub struct Windows {
     mean_weight: f64,
     pooled: Vec<Pooled>,
     first_rows: Vec<u64>,      // per fragment: the number of its first row in the data
-    narrow: bool,              // values are rounded to f32
-    short: bool,               // values take four bytes
+    as_f32: bool,              // values are rounded to f32
+    four_bytes: bool,          // values take four bytes
     window: usize,             // approximate number of non-zeros per window
     held: usize,               // bytes that the solver may hold beside the windows
     copies: usize,             // copies of the rows that the solver needs if all fit into memory
@@ -100,15 +100,16 @@ impl Windows {
 
     /// Rows on disk, after their survey.
     fn of_survey(surveyed: Surveyed, options: &WindowsOptions) -> Result<Windows> {
-        let Surveyed { kept, survey, features, file: path, room, narrow, short, copies, pool } = surveyed;
+        let Surveyed { kept, survey, features, file: path, room, as_f32, four_bytes, copies, pool } =
+            surveyed;
         let (path, meta) = (&path, &kept.cache.meta);
         let mut notes = kept.notes.clone();
-        notes.extend(meta.reading.recipe.roles_note());
+        notes.extend(meta.reading.spec.roles_note());
         notes.extend(meta.dirty.iter().map(|cells| cells.note(path)));
         let (labels, file) = (&survey.labels, Place::file(path));
         let loss = match &options.loss {
             Some(loss) => loss.clone(),
-            None if meta.reading.recipe.has_text_targets() => loss::parse("logistic")?,
+            None if meta.reading.spec.has_text_targets() => loss::parse("logistic")?,
             None => task::automatic(labels, file.clone(), &mut notes)?,
         };
         let targets = Targets::one(labels, &*loss, file.clone(), &|_| file.clone())?;
@@ -148,9 +149,9 @@ impl Windows {
             mean_weight,
             pooled,
             first_rows,
-            narrow,
-            short,
-            window: room.window / bytes_of_value(short),
+            as_f32,
+            four_bytes,
+            window: room.window / bytes_of_value(four_bytes),
             held: room.held,
             copies,
             pool,
@@ -188,7 +189,7 @@ impl Windows {
 
     /// Whether all rows fit into the memory limit, with the copies that the solver needs. Then a full shuffle is possible.
     pub fn fits(&self) -> bool {
-        let rows = rows_as_nonzeros(self.copies, self.cache(), self.short);
+        let rows = rows_as_nonzeros(self.copies, self.cache(), self.four_bytes);
         rows <= 2 * self.window + self.held / self.bytes_of_value()
     }
 
@@ -198,7 +199,7 @@ impl Windows {
         let found = scaling(self.cache(), &self.features, scale, &columns)?;
         self.features.scaling = Arc::new(found);
         let bytes = self.window * self.bytes_of_value();
-        self.short = self.narrow; // the values are no longer whole numbers
+        self.four_bytes = self.as_f32; // the values are no longer whole numbers
         self.window = bytes / self.bytes_of_value();
         Ok(())
     }
@@ -228,7 +229,7 @@ impl Windows {
     }
 
     fn bytes_of_value(&self) -> usize {
-        bytes_of_value(self.short)
+        bytes_of_value(self.four_bytes)
     }
 }
 
@@ -242,7 +243,7 @@ fn load_all(cache: &Cache, file: &Path, load: &Load) -> Result<(Dataset, Option<
 
 /// The scaling of values, computed by passes over all rows, with idf for the terms of these columns of text.
 fn scaling(cache: &Cache, features: &Features, scale: Scale, columns: &[String]) -> Result<Scaling> {
-    let terms = features.terms_of(&cache.meta.reading.recipe, columns);
+    let terms = features.terms_of(&cache.meta.reading.spec, columns);
     Scaling::find(&cache.meta.reading, scale, terms, |scaling| {
         let mut columns = Columns::new(features.columns());
         loader::from_cache(cache, false, 2, &mut |block| {

@@ -50,7 +50,7 @@ impl Windows {
         // a moment.
         let rows = (self.window * self.bytes_of_value() / bytes_of_row(self.cache())).min(self.rows());
         let nonzeros = self.window.min(self.cache().meta.nonzeros);
-        window.rows.reserve(rows, nonzeros, self.short);
+        window.rows.reserve(rows, nonzeros, self.four_bytes);
         window.targets.reserve_exact(rows);
         window.offsets.reserve_exact(if self.has_offsets() { rows } else { 0 });
         for some in parts.chunks(2 * self.pool.current_num_threads()) {
@@ -70,13 +70,13 @@ impl Windows {
 
     fn fragment(&self, part: usize, scratch: &mut Scratch) -> Result<Parsed> {
         let (mut block, mut parsed) = (Block::default(), Parsed::default());
-        if self.narrow {
+        if self.as_f32 {
             parsed.rows.round_to_f32();
         }
         self.cache().read(part, &mut block)?;
         self.cache().decode(part, block.bytes(), &mut parsed, scratch)?;
         self.features.to_columns(&mut parsed.rows)?;
-        self.features.scaling.apply(&mut parsed.rows, self.narrow);
+        self.features.scaling.apply(&mut parsed.rows, self.as_f32);
         Ok(parsed)
     }
 
@@ -97,7 +97,7 @@ impl Windows {
             check_offsets(&offsets, &place)?;
             window.offsets.extend(offsets);
         }
-        window.rows.append(&parsed.rows, self.narrow).map_err(|row| {
+        window.rows.append(&parsed.rows, self.as_f32).map_err(|row| {
             let what = "a value is too large for f32 (3.4e38)";
             let hint = format!("scale the feature down, or use {}", Parameter::Precision.set("f64"));
             Error::data(place(row), what, hint)
@@ -206,7 +206,7 @@ impl Source for Windows {
     /// The checksums of the cache, and how its rows are read: no pass is needed.
     fn fingerprint(&self) -> Result<Key> {
         let key = self.cache().checksums().fold(Key::of("windows"), Key::and);
-        let numbers = [self.mean_weight, self.window as f64, f64::from(u8::from(self.narrow))];
+        let numbers = [self.mean_weight, self.window as f64, f64::from(u8::from(self.as_f32))];
         let key = key.and(self.features.columns() as u64).and_numbers(&numbers);
         let key = key.and_numbers(self.features.scaling.idf.as_deref().unwrap_or_default());
         Ok(key.and_numbers(self.of_class.as_deref().unwrap_or_default()))

@@ -33,7 +33,7 @@ const POOLED: usize = 3 * 24;
 pub(super) const LEAST: usize = 1 << 20;
 
 /// Whether values are stored as f32 in memory.
-pub(super) fn is_short(features: &Features, cache: &Cache, settings: &Settings) -> bool {
+pub(super) fn fits_four_bytes(features: &Features, cache: &Cache, settings: &Settings) -> bool {
     let as_written = *features.scaling == Scaling::default();
     settings.precision == Precision::F32 || (cache.meta.exact_in_f32 && as_written)
 }
@@ -49,8 +49,8 @@ pub(super) fn longest_record(memory: usize, threads: usize) -> usize {
     (memory / (20 * (threads + 1))).clamp(1 << 20, LONGEST)
 }
 
-pub(super) fn bytes_of_value(narrow: bool) -> usize {
-    4 + if narrow { 4 } else { 8 }
+pub(super) fn bytes_of_value(four_bytes: bool) -> usize {
+    4 + if four_bytes { 4 } else { 8 }
 }
 
 /// Bytes per column with the solver of these settings.
@@ -80,8 +80,8 @@ pub(super) fn bytes_of_row(cache: &Cache) -> usize {
 }
 
 /// The memory of some copies of all rows, as a number of non-zeros.
-pub(super) fn rows_as_nonzeros(copies: usize, cache: &Cache, short: bool) -> usize {
-    copies * (cache.meta.nonzeros + cache.meta.rows * bytes_of_row(cache) / bytes_of_value(short))
+pub(super) fn rows_as_nonzeros(copies: usize, cache: &Cache, four_bytes: bool) -> usize {
+    copies * (cache.meta.nonzeros + cache.meta.rows * bytes_of_row(cache) / bytes_of_value(four_bytes))
 }
 
 /// The free memory, in bytes.
@@ -95,7 +95,7 @@ pub(super) struct Room {
 /// Shares the memory between two windows and the solver, after all other data.
 pub(super) fn room(memory: usize, features: &Features, cache: &Cache, settings: &Settings) -> Result<Room> {
     let order = cache.order.as_ref().map_or(0, |order| 4 * 4 * order.len()); // in the cache, in the features, and the inverse
-    let names = features.naming.bytes() + order;
+    let names = features.feature_ids.bytes() + order;
     let fixed = OWN
         + threads(memory) * THREAD
         + features.columns() * column(settings)

@@ -1,6 +1,8 @@
 //! A file and its survey, before it is known where its rows will be: in memory if they fit, else on disk.
 
-use super::sizes::{Room, bytes_of_value, copies, is_short, longest_record, room, rows_as_nonzeros, threads};
+use super::sizes::{
+    Room, bytes_of_value, copies, fits_four_bytes, longest_record, room, rows_as_nonzeros, threads,
+};
 use super::{Windows, WindowsOptions, load_all, scaling};
 use crate::data::cache::Cache;
 use crate::data::dataset::{Dataset, Load, vanishes};
@@ -34,8 +36,8 @@ pub struct Surveyed {
     pub(super) features: Features,
     pub(super) file: PathBuf,
     pub(super) room: Room,
-    pub(super) narrow: bool,
-    pub(super) short: bool,
+    pub(super) as_f32: bool,
+    pub(super) four_bytes: bool,
     pub(super) copies: usize,
     pub(super) pool: ThreadPool,
 }
@@ -59,30 +61,29 @@ impl Surveyed {
             let what = format!("row {} has no target", row + 1);
             return Err(Error::data(Place::file(path), what, "give each row its target"));
         }
-        let (naming, order, span) = (kept.cache.naming.clone(), kept.cache.order.clone(), meta.span);
-        meta.reading.check(&naming)?;
-        let narrow = settings.precision == Precision::F32;
-        if let Some(id) = survey.vanishing.filter(|_| narrow) {
-            return Err(vanishes(Place::file(path), &naming.text(id)));
+        let (feature_ids, order, span) =
+            (kept.cache.feature_ids.clone(), kept.cache.order.clone(), meta.span);
+        meta.reading.check(&feature_ids)?;
+        let as_f32 = settings.precision == Precision::F32;
+        if let Some(id) = survey.vanishing.filter(|_| as_f32) {
+            return Err(vanishes(Place::file(path), &feature_ids.text(id)));
         }
-        options.declared.check(&naming)?;
-        let mut features = Features::surveyed(naming, order, span, options.declared, path, &survey.occurs)?;
-        features.scaling = Arc::new(scaling(
-            &kept.cache,
-            &features,
-            options.scale,
-            &meta.reading.recipe.text_columns(true),
-        )?);
+        options.declared.check(&feature_ids)?;
+        let mut features =
+            Features::surveyed(feature_ids, order, span, options.declared, path, &survey.occurs)?;
+        features.scaling =
+            Arc::new(scaling(&kept.cache, &features, options.scale, &meta.reading.spec.text_columns(true))?);
         let room = room(options.memory, &features, &kept.cache, settings)?;
-        let short = is_short(&features, &kept.cache, settings);
+        let four_bytes = fits_four_bytes(&features, &kept.cache, settings);
         let (file, copies) = (path.to_path_buf(), copies(settings));
-        Ok(Surveyed { kept, survey, features, file, room, narrow, short, copies, pool })
+        Ok(Surveyed { kept, survey, features, file, room, as_f32, four_bytes, copies, pool })
     }
 
     /// Whether all rows fit into the memory limit, with the copies that the solver needs.
     pub fn fits(&self) -> bool {
-        let (bytes, Room { window, held }) = (bytes_of_value(self.short), &self.room);
-        rows_as_nonzeros(self.copies, &self.kept.cache, self.short) <= 2 * (window / bytes) + held / bytes
+        let (bytes, Room { window, held }) = (bytes_of_value(self.four_bytes), &self.room);
+        rows_as_nonzeros(self.copies, &self.kept.cache, self.four_bytes)
+            <= 2 * (window / bytes) + held / bytes
     }
 
     /// Loads all rows into memory: from the file, or from the cache of a pipe, which can be read only once.
@@ -101,14 +102,14 @@ impl Surveyed {
     fn has_many_classes(&self, options: &WindowsOptions) -> bool {
         let labels = &self.survey.labels;
         let words =
-            matches!(labels, Labels::Words { .. }) || self.kept.cache.meta.reading.recipe.has_text_targets();
+            matches!(labels, Labels::Words { .. }) || self.kept.cache.meta.reading.spec.has_text_targets();
         let for_classes = options.loss.as_ref().map_or(words, |loss| loss.admits() == Admits::Classes);
         for_classes && labels.distinct(3).len() > 2
     }
 
     fn many_classes(&self, memory: usize) -> Error {
-        let bytes = bytes_of_value(self.short);
-        let rows = rows_as_nonzeros(self.copies, &self.kept.cache, self.short) * bytes;
+        let bytes = bytes_of_value(self.four_bytes);
+        let rows = rows_as_nonzeros(self.copies, &self.kept.cache, self.four_bytes) * bytes;
         let others = memory.saturating_sub(2 * self.room.window + self.room.held);
         let least = (others + rows).div_ceil(1 << 20);
         let given = Parameter::Memory.set(format!("{}M", memory >> 20));

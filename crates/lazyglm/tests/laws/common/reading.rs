@@ -42,26 +42,21 @@ impl Read {
 }
 
 /// What a file of this name with these bytes is.
-pub fn recipe(
-    bytes: &[u8],
-    file: &str,
-    asked: &ReadOptions,
-    known: Option<&FormatSpec>,
-) -> Result<FormatSpec> {
+pub fn spec(bytes: &[u8], file: &str, asked: &ReadOptions, known: Option<&FormatSpec>) -> Result<FormatSpec> {
     open(&Opening { first: bytes, file: Path::new(file), asked, known })
 }
 
 /// Reads in blocks of about `size` bytes, each into a `Parsed` of its own; the rows by name.
-pub fn read_in_blocks(bytes: &[u8], file: &str, recipe: &FormatSpec, size: usize) -> Result<Read> {
-    let (mut read, mut parser) = (Read::default(), recipe.parser());
-    let mut at = recipe.header(bytes);
+pub fn read_in_blocks(bytes: &[u8], file: &str, spec: &FormatSpec, size: usize) -> Result<Read> {
+    let (mut read, mut parser) = (Read::default(), spec.parser());
+    let mut at = spec.header(bytes);
     while at < bytes.len() {
         let mut window = size.max(1);
         let end = loop {
             if at + window >= bytes.len() {
                 break bytes.len();
             }
-            match recipe.whole(&bytes[at..at + window]) {
+            match spec.whole(&bytes[at..at + window]) {
                 0 => window *= 2,
                 whole => break at + whole,
             }
@@ -82,7 +77,7 @@ pub fn read_in_blocks(bytes: &[u8], file: &str, recipe: &FormatSpec, size: usize
 
 /// Reads all in one block.
 pub fn read(bytes: &[u8], file: &str, asked: &ReadOptions) -> Result<Read> {
-    read_in_blocks(bytes, file, &recipe(bytes, file, asked, None)?, bytes.len())
+    read_in_blocks(bytes, file, &spec(bytes, file, asked, None)?, bytes.len())
 }
 
 /// The error that reading gives.

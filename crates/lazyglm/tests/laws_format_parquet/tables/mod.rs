@@ -120,7 +120,7 @@ fn folder(path: &Path) -> String {
 
 /// All rows of a file; the rows without a target come last, for labels do not say which row they are of.
 pub fn read(path: &Path, asked: &ReadOptions, known: Option<&FormatSpec>) -> Result<Vec<Row>, String> {
-    let known = known.map(|recipe| ReadConfig { recipe: recipe.clone(), ..ReadConfig::default() });
+    let known = known.map(|spec| ReadConfig { spec: spec.clone(), ..ReadConfig::default() });
     let mut rows = Vec::new();
     for_each_block(path, asked, known.as_ref(), |block| {
         rows.extend((0..block.rows.len()).map(|i| row(block, i)));

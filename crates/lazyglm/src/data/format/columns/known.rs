@@ -20,8 +20,8 @@ pub(in crate::data::format) struct Known<'a> {
 
 impl<'a> Known<'a> {
     /// The columns of these data, or `None` if their format has none.
-    pub fn of(recipe: &'a FormatSpec) -> Option<Known<'a>> {
-        match recipe {
+    pub fn of(spec: &'a FormatSpec) -> Option<Known<'a>> {
+        match spec {
             FormatSpec::Csv(csv) => {
                 let named = |kind| csv.columns.iter().find(move |column| column.kind == kind);
                 let name = |kind| named(kind).map(|column| column.name.as_str());

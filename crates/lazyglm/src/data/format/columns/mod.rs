@@ -62,8 +62,8 @@ pub struct Column {
 /// let kinds = [("y", ColumnKind::Target), ("age", ColumnKind::Number), ("city", ColumnKind::Category)];
 /// let columns = kinds.map(|(name, kind)| Column::new(name, kind)).into();
 /// let mut parsed = Parsed::default();
-/// let recipe = FormatSpec::Csv(Csv { delimiter: ',', columns });
-/// recipe.parser().parse(b"1,31,Oslo\n", "people.csv".as_ref(), &mut parsed).unwrap();
+/// let spec = FormatSpec::Csv(Csv { delimiter: ',', columns });
+/// spec.parser().parse(b"1,31,Oslo\n", "people.csv".as_ref(), &mut parsed).unwrap();
 /// assert_eq!(parsed.names.unwrap().iter().collect::<Vec<_>>(), ["age", "city=Oslo"]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -225,8 +225,8 @@ impl Column {
         pairs: &mut Vec<(u32, f64)>,
         into: &mut Parsed,
     ) {
-        if let Some(recipe) = &self.text {
-            terms.of_column(&self.name, cell, recipe, into, pairs);
+        if let Some(spec) = &self.text {
+            terms.of_column(&self.name, cell, spec, into, pairs);
         }
     }
 }

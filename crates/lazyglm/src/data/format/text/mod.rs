@@ -32,20 +32,15 @@ const LABEL: &str = "__label__";
 
 /// The text parser, with reusable buffers.
 pub(super) struct TextParser {
-    recipe: Text,
+    spec: Text,
     terms: Terms,
     label: String,
     pairs: Vec<(u32, f64)>,
 }
 
 impl TextParser {
-    pub fn new(recipe: &Text) -> TextParser {
-        TextParser {
-            recipe: recipe.clone(),
-            terms: Terms::default(),
-            label: String::new(),
-            pairs: Vec::new(),
-        }
+    pub fn new(spec: &Text) -> TextParser {
+        TextParser { spec: spec.clone(), terms: Terms::default(), label: String::new(), pairs: Vec::new() }
     }
 
     fn line(&mut self, line: &Line, into: &mut Parsed) -> Result<()> {
@@ -61,7 +56,7 @@ impl TextParser {
             target.map_err(|what| line.wrong(0, what, "labels are words or finite numbers"))?;
         }
         self.pairs.clear();
-        self.terms.of(text, &self.recipe, into, &mut self.pairs);
+        self.terms.of(text, &self.spec, into, &mut self.pairs);
         let pushed = into.push_row(&mut self.pairs);
         pushed.map_err(|_| line.wrong(0, "the document is too long", "split it"))
     }
@@ -87,7 +82,7 @@ impl TextParser {
                 self.label.push_str(label.trim());
                 Ok(behind)
             }
-            None if self.recipe.bare => Ok(text),
+            None if self.spec.bare => Ok(text),
             None => {
                 let hint = "write a line as label<TAB>text, or as __label__name text";
                 Err(line.wrong(0, "the line has no label", hint))

@@ -101,9 +101,9 @@ pub enum Case {
 ///
 /// ```
 /// use lazyglm::data::format::{Norm, Parsed, FormatSpec, Text, Worth};
-/// let recipe = Text { value: Worth::Sublinear, norm: Norm::None, ..Text::default() };
+/// let spec = Text { value: Worth::Sublinear, norm: Norm::None, ..Text::default() };
 /// let mut parsed = Parsed::default();
-/// FormatSpec::Text(recipe).parser().parse(b"x\tno no no\n", "x.txt".as_ref(), &mut parsed).unwrap();
+/// FormatSpec::Text(spec).parser().parse(b"x\tno no no\n", "x.txt".as_ref(), &mut parsed).unwrap();
 /// assert_eq!(parsed.rows.borrow().dot(0, &[1.0, 0.0]), 1.0 + 3f64.ln());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -27,30 +27,30 @@ impl Terms {
         &mut self,
         column: &str,
         text: &str,
-        recipe: &Text,
+        spec: &Text,
         into: &mut Parsed,
         pairs: &mut Vec<(u32, f64)>,
     ) {
         self.prefix.clear();
         push_part(&mut self.prefix, column, '=');
-        self.of(text, recipe, into, pairs);
+        self.of(text, spec, into, pairs);
         self.prefix.clear();
     }
 
     /// Appends each distinct term of a text, with its value, to `pairs`.
-    pub fn of(&mut self, text: &str, recipe: &Text, into: &mut Parsed, pairs: &mut Vec<(u32, f64)>) {
-        self.split(text, recipe.case);
+    pub fn of(&mut self, text: &str, spec: &Text, into: &mut Parsed, pairs: &mut Vec<(u32, f64)>) {
+        self.split(text, spec.case);
         self.ids.clear();
-        if let Some(grams) = recipe.words {
+        if let Some(grams) = spec.words {
             self.word_grams(grams, into);
-            if recipe.skip > 0 {
-                self.skip_grams(grams, recipe.skip, into);
+            if spec.skip > 0 {
+                self.skip_grams(grams, spec.skip, into);
             }
         }
-        if let Some(grams) = recipe.chars {
+        if let Some(grams) = spec.chars {
             self.char_grams(grams, into);
         }
-        self.count(recipe, pairs);
+        self.count(spec, pairs);
     }
 
     /// Fills the buffer. An apostrophe is part of a word if it stands between letters or digits.
@@ -164,13 +164,13 @@ impl Terms {
     ///
     /// Ids of terms differ between blocks. So the norm of the row is summed in an order that does not depend
     /// on ids: terms of value 1 first, then the others sorted by value.
-    fn count(&mut self, recipe: &Text, pairs: &mut Vec<(u32, f64)>) {
+    fn count(&mut self, spec: &Text, pairs: &mut Vec<(u32, f64)>) {
         let before = pairs.len();
         self.repeats.clear();
         self.ids.sort_unstable();
         for same in self.ids.chunk_by(|a, b| a == b) {
             let tf = same.len() as f64;
-            let worth = match recipe.value {
+            let worth = match spec.value {
                 _ if same.len() == 1 => 1.0,
                 Worth::Tf => tf,
                 Worth::Binary => 1.0,
@@ -182,8 +182,8 @@ impl Terms {
             pairs.push((same[0], worth));
         }
         let pairs = &mut pairs[before..];
-        let before_idf = !recipe.idf || !self.prefix.is_empty(); // other columns are no part of the norm
-        if recipe.norm == Norm::L2 && before_idf && !pairs.is_empty() {
+        let before_idf = !spec.idf || !self.prefix.is_empty(); // other columns are no part of the norm
+        if spec.norm == Norm::L2 && before_idf && !pairs.is_empty() {
             self.repeats.sort_unstable_by(f64::total_cmp);
             let ones = (pairs.len() - self.repeats.len()) as f64;
             let length = self.repeats.iter().fold(ones, |sum, worth| sum + worth * worth).sqrt();
