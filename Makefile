@@ -8,6 +8,8 @@ WHEEL_ENV = target/wheel-env
 WHEEL_TARGET = $(abspath $(TARGET))
 SPARK_ENV = target/spark-env
 BENCH_ENV = target/bench-env
+# target/debug/lazyglm. With an example, cargo resolves features as for the tests, so that nothing is compiled for both.
+PROGRAM = cargo build --locked --quiet --workspace --bins --example spam
 BENCH = $(BENCH_ENV)/bin/python -m bench.run --binary "$(TARGET)/release/lazyglm"
 
 demo:                   ## build, then show the main job on made data
@@ -19,8 +21,9 @@ test:                   ## everything the gate checks
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
-	cargo test --locked -p lazyglm --bench epoch --quiet
-	cargo run --locked -p lazyglm --example spam --quiet
+	cargo test --locked --workspace --bench epoch --quiet
+	$(PROGRAM)
+	"$(TARGET)/debug/examples/spam"
 	cargo test --locked --workspace --quiet
 	$(PYTHON) -m unittest bench.tests.test_instructions
 	$(MAKE) bench-instructions
@@ -31,15 +34,15 @@ test:                   ## everything the gate checks
 check: $(WHEEL_ENV)/ready               ## the inner loop: format, clippy, laws, and the fast Python tests; not the program's tests
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	cargo test --locked -p lazyglm --lib --test laws --quiet
-	cargo build --locked -p lazyglm-cli --quiet
+	cargo test --locked --workspace --lib --test laws --quiet
+	$(PROGRAM)
 	$(INSTALL_WHEEL)
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -m "not slow" -c python/pyproject.toml python/tests
 
 python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment of its own, and pytest on it
 	cd python && cargo fmt --check
 	cd python && CARGO_TARGET_DIR="$(WHEEL_TARGET)" cargo clippy --locked --quiet --no-default-features --features abi3 -- -D warnings
-	cargo build --locked -p lazyglm-cli --quiet
+	$(PROGRAM)
 	$(INSTALL_WHEEL)
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml python/tests
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-modules --ignore-glob='*/lazyglm/spark/*' --pyargs lazyglm
@@ -50,7 +53,7 @@ python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment 
 		--allowlist $(CURDIR)/python/tests/stubtest-allowlist.txt lazyglm
 
 docs: $(WHEEL_ENV)/ready                ## the documentation site, into target/docs
-	cargo build --locked -p lazyglm-cli --quiet
+	$(PROGRAM)
 	$(INSTALL_WHEEL)
 	$(BUILD_DOCS)
 
@@ -110,7 +113,7 @@ fuzz-coverage:          ## libFuzzer on every parser, the cache, the model, tabl
 	tools/fuzz-coverage $(or $(SECONDS),600) $(TARGETS)
 
 fuzz-seeds:             ## the first inputs of fuzz-coverage, made again into fuzz/work/corpus
-	cargo build --locked -p lazyglm-cli --quiet
+	$(PROGRAM)
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" SEEDS="$(abspath fuzz/work/corpus)" \
 		cargo test --locked -p lazyglm --test fuzz_corpora --quiet -- --ignored the_first_inputs
 
