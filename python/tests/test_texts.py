@@ -83,8 +83,16 @@ def test_tf_idf_is_part_of_the_model(tmp_path):
     assert exact._tf_idf is not None and (exact.solver == "ftrl" or exact.duality_gap(X, y) < 1e-2)
     with pytest.raises(AttributeError, match="partial_fit"):
         model.best_estimator_.set_params(solver="sgd").partial_fit(X, y)
-    assert not AutoClassifier(random_state=1).fit(X.toarray(), y).tf_idf_, "a table has amounts, not counts"
-    assert not AutoClassifier(random_state=1).fit((X > 0).astype(float), y).tf_idf_, "indicators are not counts"
+
+
+def test_counts_are_told_from_amounts():
+    X, y = counts()
+    assert AutoClassifier(random_state=1).fit(X.toarray(), y).tf_idf_, "many columns, of which a row has few: counts in a table, too"
+    rng = np.random.default_rng(0)
+    amounts = rng.poisson(3, (600, 20)).astype(np.float64)
+    assert not AutoClassifier(random_state=1).fit(amounts, amounts[:, 0] > amounts[:, 1]).tf_idf_, "a row has most columns of the table"
+    one_hot = np.eye(40)[rng.integers(0, 40, 600)]
+    assert not AutoClassifier(random_state=1).fit(one_hot, one_hot.argmax(axis=1) % 2).tf_idf_, "each row has one value"
 
 
 MAKES = [list, np.array, lambda all: np.array(all, dtype=object), pd.Series, pl.Series, pa.array]
