@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`.
 .PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet fuzz-coverage fuzz-seeds sanitize audit bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-default-time bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
-	bench-test kill-test soak planted-bugs clean
+	bench-test kill-test soak limits planted-bugs clean
 
 PYTHON ?= python3
 TARGET = $(or $(CARGO_TARGET_DIR),target)
@@ -29,7 +29,7 @@ test:                   ## everything the gate checks
 	$(PYTHON) -m unittest bench.tests.test_instructions
 	$(MAKE) bench-instructions
 	cargo clippy --locked -p lazyglm --features parquet --test laws_format_parquet --quiet -- -D warnings
-	cargo test --locked -p lazyglm --features parquet --test laws_format_parquet --quiet
+	TARGET=columnar cargo test --locked -p lazyglm --features parquet --test laws_format_parquet --test fuzz_corpora --quiet
 	$(MAKE) python-test
 
 check: $(WHEEL_ENV)/ready               ## the inner loop: format, clippy, laws, and the fast Python tests; not the program's tests
@@ -218,6 +218,9 @@ kill-test:              ## kill runs of every solver, search and source at rando
 
 soak: build             ## ROWS=1000000000 rows through standard input, in constant memory: hours on a busy machine
 	tools/soak $(or $(ROWS),1000000000) "$(TARGET)/release/lazyglm"
+
+limits: build           ## time and memory of extreme shapes: 10^8 features, 10^6 non-zeros per row, 10^5 classes; RECORD=FILE
+	tools/limits "$(TARGET)/release/lazyglm" $(if $(RECORD),| tee "$(RECORD)")
 
 planted-bugs:           ## break the code in many ways: a law must notice each (about an hour on two cores; ONLY=train/ for some)
 	./tools/planted-bugs
