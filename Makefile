@@ -1,6 +1,6 @@
 # Two commands for a newcomer: `make demo` and `make test`.
 .PHONY: demo test check docs docs-look wheel wheel-test test-spark python-test build fuzz fuzz-parquet fuzz-coverage fuzz-seeds sanitize audit bench bench-quick bench-python bench-paper bench-before-after bench-tune bench-rates bench-defaults bench-default-time bench-classes bench-optimum bench-exact bench-instructions bench-scaling bench-distributed bench-spark \
-	bench-test kill-test soak planted-bugs clean
+	bench-test kill-test soak limits planted-bugs clean
 
 PYTHON ?= python3
 TARGET = $(or $(CARGO_TARGET_DIR),target)
@@ -18,6 +18,7 @@ demo:                   ## build, then show the main job on made data
 test:                   ## everything the gate checks
 	$(PYTHON) tools/dependencies --check
 	$(PYTHON) tools/audit
+	CHECK=1 tools/planted-bugs
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
@@ -28,7 +29,7 @@ test:                   ## everything the gate checks
 	$(PYTHON) -m unittest bench.tests.test_instructions
 	$(MAKE) bench-instructions
 	cargo clippy --locked -p lazyglm --features parquet --test laws_format_parquet --quiet -- -D warnings
-	cargo test --locked -p lazyglm --features parquet --test laws_format_parquet --quiet
+	TARGET=columnar cargo test --locked -p lazyglm --features parquet --test laws_format_parquet --test fuzz_corpora --quiet
 	$(MAKE) python-test
 
 check: $(WHEEL_ENV)/ready               ## the inner loop: format, clippy, laws, and the fast Python tests; not the program's tests
@@ -48,6 +49,7 @@ python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment 
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-modules --ignore-glob='*/lazyglm/spark/*' --pyargs lazyglm
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-glob='*.md' --ignore=docs/python/spark.md --ignore=docs/project docs README.md
 	$(BUILD_DOCS)
+	$(WHEEL_ENV)/bin/python tools/workflows
 	cd $(WHEEL_ENV) && bin/mypy --config-file $(CURDIR)/python/pyproject.toml
 	cd $(WHEEL_ENV) && bin/stubtest --mypy-config-file $(CURDIR)/python/pyproject.toml \
 		--allowlist $(CURDIR)/python/tests/stubtest-allowlist.txt lazyglm
@@ -109,15 +111,16 @@ fuzz-parquet:           ## a million damaged Parquet and Arrow files; SEED=N for
 	CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) cargo test --locked --release -p lazyglm --features parquet \
 		--test laws_format_parquet -- damaged --nocapture
 
-fuzz-coverage:          ## libFuzzer on every parser, the cache, the model, tables and strings: SECONDS=N in all; needs nightly and cargo-fuzz
+fuzz-coverage:          ## libFuzzer on every parser, the cache, the model, tables and strings: SECONDS=N in all; needs a C++ compiler
 	tools/fuzz-coverage $(or $(SECONDS),600) $(TARGETS)
 
 fuzz-seeds:             ## the first inputs of fuzz-coverage, made again into fuzz/work/corpus
 	$(PROGRAM)
 	LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" SEEDS="$(abspath fuzz/work/corpus)" \
 		cargo test --locked -p lazyglm --test fuzz_corpora --quiet -- --ignored the_first_inputs
+	SEEDS="$(abspath fuzz/work/corpus)" cargo test --locked -p lazyglm --features parquet --test laws_format_parquet --quiet -- --ignored the_first_inputs
 
-sanitize:               ## AddressSanitizer and Miri on the kernel, columns, lanes and cache, valgrind on the program; needs nightly
+sanitize:               ## AddressSanitizer and Miri on the kernel, columns, lanes and cache, valgrind on the program and the wheel; SHORT=1 ONLY=asan
 	tools/sanitize
 
 audit:                  ## licences, sources and versions of all dependencies by deny.toml; with cargo-deny: advisories, too
@@ -215,6 +218,9 @@ kill-test:              ## kill runs of every solver, search and source at rando
 
 soak: build             ## ROWS=1000000000 rows through standard input, in constant memory: hours on a busy machine
 	tools/soak $(or $(ROWS),1000000000) "$(TARGET)/release/lazyglm"
+
+limits: build           ## time and memory of extreme shapes: 10^8 features, 10^6 non-zeros per row, 10^5 classes; RECORD=FILE
+	tools/limits "$(TARGET)/release/lazyglm" $(if $(RECORD),| tee "$(RECORD)")
 
 planted-bugs:           ## break the code in many ways: a law must notice each (about an hour on two cores; ONLY=train/ for some)
 	./tools/planted-bugs

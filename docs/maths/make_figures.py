@@ -31,7 +31,7 @@ def fobos(m: float, eta: float, l1: float = L1, l2: float = L2) -> float:
     return max(0.0, (m - eta * l1) / (1 + eta * l2))
 
 
-def orbit(m: float, rates: list[float], step=sgd) -> list[float]:
+def trajectory(m: float, rates: list[float], step=sgd) -> list[float]:
     """The magnitudes before the first step and after each step."""
     found = [m]
     for eta in rates:
@@ -114,7 +114,7 @@ def folded_frame():
         stretches.append(stretch)
         debts.append(debt)
         weights.append(max(0.0, start - debt) / stretch)
-    dense = orbit(start, [eta] * steps, lambda m, e: fobos(m, e, l1, l2))
+    dense = trajectory(start, [eta] * steps, lambda m, e: fobos(m, e, l1, l2))
     assert np.allclose(weights, dense, atol=1e-13)
     drawn, axes = figure(2, 7.6)
     axes[0].axhline(start, color=BLUE, lw=1.6, label="stored value v")
@@ -132,7 +132,7 @@ def folded_frame():
 def erratum():
     """Theorem 1 as printed, with λ₁ restored, and corrected, against step-by-step updates."""
     steps, eta = 40, 0.5
-    exact = orbit(1.0, [eta] * steps)
+    exact = trajectory(1.0, [eta] * steps)
     rates = [[eta] * k for k in range(steps + 1)]
     printed = [max(0.0, theorem_1(1.0, r, 1.0, False)) for r in rates]
     restored = [max(0.0, theorem_1(1.0, r, L1, False)) for r in rates]
@@ -213,15 +213,15 @@ def numbers() -> None:
     for name, rates in (("1 step", ten[:1]), ("10 steps", ten), ("10 steps, falling rate", falling)):
         found = [theorem_1(1.0, rates, *how) for how in ((1.0, False), (L1, False), (L1, True))]
         printed, restored, corrected = found
-        print(f"{name}: exact {orbit(1.0, rates)[-1]:.10f}, corrected {corrected:.10f}")
+        print(f"{name}: exact {trajectory(1.0, rates)[-1]:.10f}, corrected {corrected:.10f}")
         print(f"  printed {printed:.10f}, with λ₁ restored {restored:.10f}")
-    exact, restored = orbit(1.0, ten)[-1], theorem_1(1.0, ten, L1, False)
+    exact, restored = trajectory(1.0, ten)[-1], theorem_1(1.0, ten, L1, False)
     print(f"restored is too large by {100 * (restored / exact - 1):.2f} %; penalty {0.95**10 - exact:.7f}")
-    print(f"from 0.066: exact {orbit(0.066, ten)[-1]}, restored {theorem_1(0.066, ten, L1, False):.7f}")
+    print(f"from 0.066: exact {trajectory(0.066, ten)[-1]}, restored {theorem_1(0.066, ten, L1, False):.7f}")
     twice = 1.0
     for eta in ten:
         twice = sgd(max(0.0, twice - eta * (L1 + L2 * twice)), eta)
-    print(f"penalty paid twice: {twice:.4f}; one step short: {orbit(1.0, ten)[-2]:.4f}")
+    print(f"penalty paid twice: {twice:.4f}; one step short: {trajectory(1.0, ten)[-2]:.4f}")
     print(f"two steps at ηλ₂ = 2.4 multiply by {(1 - 1.2 * 2) ** 2:.2f}")
     last = rounding_errors()[-1]
     print(f"after {last[0]} steps: dense {last[1]:.1e}, ledger {last[2]:.1e}, tolerance {3 * last[0] * 2.0**-53:.1e}")

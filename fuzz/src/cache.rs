@@ -3,7 +3,7 @@
 //! The first byte of an input says what the rest is: a file as it is; a file whose checksums are put right; or the
 //! parts of a file, which is put together with offsets and checksums that fit.
 
-use super::allocation::{limited, limited_by};
+use super::limits::limited;
 use super::{Choices, in_file};
 use lazyglm::data::cache::read_through;
 use lazyglm::{Dataset, Load};
@@ -28,9 +28,8 @@ pub fn cache(bytes: &[u8]) {
     in_file(&file, |path| {
         let open = std::fs::File::open(path).expect("the file just written");
         let Ok(rows) = limited(file.len(), CONSTANT[0], || read_through(open, path)) else { return };
-        let limits = [16 * file.len() + CONSTANT[1], 64 * file.len() + CONSTANT[1]];
         let load = Load::default();
-        if let Ok((data, _)) = limited_by(limits, || Dataset::load(path, &load)) {
+        if let Ok((data, _)) = limited(file.len(), CONSTANT[1], || Dataset::load(path, &load)) {
             assert_eq!(data.rows.len(), rows);
         }
     });

@@ -4,7 +4,7 @@
 //! fits; or bytes that replace one unit of a checkpoint of a small run, in whole or in part. The run then goes on from
 //! that file: what it reads may be wrong, but it must end without a panic.
 
-use super::allocation::limited;
+use super::limits::limited;
 use super::{Choices, in_file};
 use lazyglm::util::checkpoint::Checkpoint;
 use lazyglm::{Dataset, Declared, ElasticNet, HeadKind, Settings, Solver, Source, Task, train};

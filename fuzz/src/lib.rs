@@ -1,11 +1,15 @@
 //! Functions that take any bytes as data, a cache, a model, a checkpoint, a table or a string: none may panic, hang or allocate much.
+//! `limits.rs` has the limits, each target its constant.
 //!
 //! libFuzzer calls them with inputs that reach new code (`make fuzz-coverage`), and the gate calls them with the
 //! inputs in `corpus/` (`crates/lazyglm/tests/fuzz_corpora.rs`).
 
-mod allocation;
 mod cache;
 mod checkpoint;
+#[cfg(feature = "parquet")]
+mod columnar;
+mod compressed;
+mod limits;
 mod model;
 pub mod seeds;
 mod stats;
@@ -15,6 +19,10 @@ mod text;
 
 pub use cache::cache;
 pub use checkpoint::checkpoint;
+#[cfg(feature = "parquet")]
+pub use columnar::columnar;
+pub use compressed::compressed;
+pub use limits::in_time;
 pub use model::model;
 pub use stats::stats;
 pub use strings::strings;
@@ -31,6 +39,9 @@ pub const TARGETS: &[Target] = &[
     ("jsonl", jsonl),
     ("csv", csv),
     ("text", text),
+    ("compressed", compressed),
+    #[cfg(feature = "parquet")]
+    ("columnar", columnar),
     ("cache", cache),
     ("model", model),
     ("checkpoint", checkpoint),

@@ -4,7 +4,7 @@
 //! a header, which are put together.
 
 use super::Choices;
-use super::allocation::limited;
+use super::limits::limited;
 use super::text::parse;
 use lazyglm::data::format::{Opening, open};
 use lazyglm::{Model, ReadOptions, Rows, Scorer};

@@ -1,8 +1,9 @@
 //! Strings of the command line: any text is a choice or an error.
 
-use super::Choices;
-use super::allocation::limited;
-use lazyglm::data::format::{Opening, open};
+use super::limits::limited;
+use super::{Choices, in_file};
+use lazyglm::data::dataset::for_each_block;
+use lazyglm::data::format::{Column, ColumnKind, Csv, FormatSpec, Missing, Opening, Parsed, open};
 use lazyglm::eval::metrics::Metric;
 use lazyglm::schedule::{Setting, Spec};
 use lazyglm::train::search::Numbers;
@@ -11,19 +12,36 @@ use lazyglm::{
 };
 use std::path::Path;
 
+#[allow(dead_code)]
+#[path = "../../crates/lazyglm-cli/src/args/values.rs"]
+mod values; // of the program: numbers with a unit
+
 /// Memory for messages, and for a range of up to 10,000 numbers.
 const CONSTANT: usize = 1 << 18;
+
+/// The same for a string that is tried on a file, which is read in blocks of a megabyte.
+const WITH_FILE: usize = 8 << 20;
 
 /// Any bytes as a loss, a schedule, a penalty, a range of numbers or another choice by name.
 pub fn strings(bytes: &[u8]) {
     let mut choices = Choices::of(bytes);
     let kind = choices.byte();
     let text = String::from_utf8_lossy(choices.rest);
-    limited(bytes.len(), CONSTANT, || one(kind, &text));
+    let constant = if kind == usize::from(b'i') { WITH_FILE } else { CONSTANT };
+    limited(bytes.len(), constant, || one(kind, &text));
 }
 
 fn one(kind: usize, text: &str) {
-    // '0' to '9' are 0 to 9.
+    // '0' to '9' are 0 to 9; a few letters are more.
+    match kind as u8 {
+        b'm' => return drop(Missing::parse(text)),
+        b'd' => return date(text),
+        b'i' => return product(text),
+        b's' => return drop(values::size(text).map(|bytes| assert!(bytes >= 1 << 20, "{text}"))),
+        b't' => return time(text),
+        b'g' => return drop(values::tolerance(text).map(|gap| assert!(gap > 0.0 && gap < 1.0, "{text}"))),
+        _ => {}
+    }
     match (kind + 2) % 10 {
         0 => loss(text),
         1 => schedule(text),
@@ -63,6 +81,34 @@ fn schedule(text: &str) {
         let rates = [0, 1, 1000, 1 << 40, u64::MAX].map(|t| schedule.eta(t));
         assert!(rates.iter().all(|rate| *rate >= 0.0), "{text}: {rates:?}"); // NaN is not
     }
+}
+
+/// A cell of a column of dates.
+fn date(text: &str) {
+    let columns = [("y", ColumnKind::Target), ("d", ColumnKind::Time), ("e", ColumnKind::Date)];
+    let columns = columns.map(|(name, kind)| Column::new(name, kind)).into();
+    let cell = text.replace('"', "\"\"");
+    let row = format!("1,\"{cell}\",\"{cell}\"\n");
+    let spec = FormatSpec::Csv(Csv { delimiter: ',', columns });
+    let _ = spec.parser().parse(row.as_bytes(), Path::new("a.csv"), &mut Parsed::default());
+}
+
+/// Products of namespaces, as `--interact` splits them.
+fn product(text: &str) {
+    let interact: Vec<Vec<String>> =
+        text.split(',').map(|product| product.split('*').map(str::to_string).collect()).collect();
+    let asked = ReadOptions { interact, ..ReadOptions::default() };
+    in_file(b"1 |a x y:2 |b z |a*b x\n", |path| {
+        let _ = for_each_block(path, &asked, None, |block| {
+            assert!(block.rows.nonzeros() < 1000, "{text}");
+            Ok(())
+        });
+    });
+}
+
+fn time(text: &str) {
+    let (duration, interval) = (values::duration(text), values::interval(text));
+    assert!(duration.is_err() || interval == duration, "a time above 0 is one that may be 0: {text}");
 }
 
 fn bounds(text: &str) {

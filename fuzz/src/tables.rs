@@ -1,6 +1,6 @@
 //! Tables by feature or row: bounds, penalty factors, weights, sample weights, offsets.
 
-use super::allocation::limited;
+use super::limits::limited;
 use super::{Choices, in_file};
 use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::{Features, Model, PenaltyFactors, SampleWeights, WeightBounds, with_weights_of};

@@ -3,7 +3,7 @@
 //! The first byte of an input chooses reading options, the second where the bytes are cut into two blocks.
 
 use super::Choices;
-use super::allocation::limited;
+use super::limits::limited;
 use lazyglm::ReadOptions;
 use lazyglm::data::format::{FormatSpec, Missing, Opening, Parsed, open};
 use std::path::Path;

@@ -4,7 +4,7 @@ use crate::errors::{keyword, raised};
 use crate::json::{plain, text};
 use crate::task::{Asked, Task};
 use lazyglm::eval::metrics::Metric;
-use lazyglm::search::{self as tune, Dropped, ExactPath, Held, Point, Score, Search, Split};
+use lazyglm::search::{self as tune, Dropped, ExactPath, HeldOutRows, Point, Score, Search, Split};
 use lazyglm::train::tf_idf_if_better;
 use lazyglm::util::memory::room;
 use lazyglm::{ElasticNet, Error, Head, Progress, Result, SOLVERS, Settings, Stage, spelled};
@@ -67,6 +67,7 @@ pub fn solve<'py>(
                     flag.store(true, Ordering::Relaxed); // what has been learnt so far is the model
                 }
             }
+            _ => {}
         })?;
         let why = task.notes.last().map_or(String::new(), |note| spelled(note, keyword));
         let tf_idf = scaled.as_ref().and_then(|(scaled, _)| scaled.tf_idf());
@@ -139,12 +140,12 @@ fn arrays(py: Python, heads: Vec<Head>) -> Vec<HeadArrays> {
     heads.into_iter().map(one).collect()
 }
 
-fn held(splits: &Splits) -> PyResult<Held<'static>> {
+fn held(splits: &Splits) -> PyResult<HeldOutRows<'static>> {
     let rows = |numbers: &PyReadonlyArray1<i64>| -> PyResult<Vec<usize>> {
         Ok(numbers.as_slice()?.iter().map(|&i| usize::try_from(i).unwrap_or(usize::MAX)).collect())
     };
     let split = |(learnt, out): &(_, _)| Ok(Split { learnt: rows(learnt)?, held: rows(out)? });
-    splits.iter().map(split).collect::<PyResult<_>>().map(Held::Splits)
+    splits.iter().map(split).collect::<PyResult<_>>().map(HeldOutRows::Splits)
 }
 
 /// Evaluates penalties on held-out rows, with all models as lanes of SGD: `eta0`, `mean`, `se`, `nonzeros`, `by_fold`, `epochs`,

@@ -12,7 +12,7 @@ use crate::verbs::common::use_threads;
 use crate::verbs::train::{TrainingData, TrainingRows};
 use crate::warm_start::warm_start;
 use lazyglm::eval::metrics::Metric;
-use lazyglm::train::search::{ExactPath, ExactPaths, Folds, Held, Numbers, strongest_l1};
+use lazyglm::train::search::{ExactPath, ExactPaths, Folds, HeldOutRows, Numbers, strongest_l1};
 use lazyglm::{
     ElasticNet, Error, Model, Parameter, Report, Result, Settings, Solver, Start, TargetKind, Task, train,
 };
@@ -118,9 +118,9 @@ impl Exact {
             },
         };
         let held = match (&held_out, folds) {
-            (Some(task), _) => Held::Rows(task),
-            (None, Some(folds)) => Held::Folds(Folds::new(&task, folds, args.seed())?),
-            (None, None) => Held::Nothing,
+            (Some(task), _) => HeldOutRows::Rows(task),
+            (None, Some(folds)) => HeldOutRows::Folds(Folds::new(&task, folds, args.seed())?),
+            (None, None) => HeldOutRows::None,
         };
         let sequences = match &alpha {
             Some(alpha) => sequences_of_alpha(alpha, &ratios),

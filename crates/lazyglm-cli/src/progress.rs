@@ -82,7 +82,7 @@ impl Display {
                         Stage::Learning => {
                             format!("{:>3}% · ", 100 * progress.learnt / progress.total.max(1))
                         }
-                        Stage::Minimising | Stage::Choosing => String::new(), // nobody knows of how many
+                        _ => String::new(), // nobody knows of how many
                     };
                     let _ = writeln!(stderr(), "{share}{}", words(progress, since(*started), label));
                 }
@@ -129,7 +129,7 @@ impl Bar {
         self.bar.finish_and_clear();
         self.bar = match stage {
             Stage::Learning => bar("{percent:>3}% {bar:20.cyan/blue} {eta} left · {wide_msg}"),
-            Stage::Minimising | Stage::Choosing => spinner(self.started),
+            _ => spinner(self.started),
         };
         self.stage = Some(stage);
     }
@@ -322,7 +322,7 @@ fn words(progress: &Progress, started: Instant, label: &str) -> String {
             let left = left(started.elapsed(), *epoch, ABOUT);
             format!("{label}penalty {epoch} of about {ABOUT}{left}")
         }
-        Stage::Choosing => format!("{label}penalty {epoch}"),
+        _ => format!("{label}penalty {epoch}"),
     };
     if let Some(nonzeros) = progress.nonzeros {
         text += &format!(" · {} non-zeros", count(nonzeros as u64));

@@ -50,10 +50,9 @@ pub use problem::windows::{Windows, WindowsOptions};
 pub use problem::heads::{Head, HeadKind};
 pub use problem::loss::{self, Loss};
 pub use problem::penalty::{ElasticNet, Method};
-pub use problem::request::Request;
 pub use problem::schedule;
 pub use problem::settings::{Order, Precision, Settings, Start, UpdateName};
-pub use problem::solvers::{Capabilities, Losses, SOLVERS, Solver, Steps, TargetKind};
+pub use problem::solvers::Solver;
 pub use problem::source::Problem;
 pub use problem::synth;
 pub use problem::task::{ClassWeight, Targets, Task, TaskBuilder};
@@ -75,7 +74,7 @@ pub use model::{Model, Output, Prediction};
 
 // Errors.
 pub use util::error::{Error, Kind, Place, Result};
-pub use util::parameter::{Parameter, Spelling, spelled};
+pub use util::parameter::Parameter;
 
 // For the program, the wheel and the laws: no promises are made about what follows. `unsafe` is possible in `simd` and
 // `optim::kernel` alone.
@@ -107,6 +106,10 @@ pub use data::{read_config::ReadConfig, rows::Row, rows::Value, scaling::Columns
 #[doc(hidden)]
 pub use model::{Counting, Seen, TfIdf, Training, Words};
 #[doc(hidden)]
-pub use problem::{heads::Heads, penalty::WeightedPenalty, source::Source, task::targets_of};
+pub use problem::solvers::{Capabilities, Losses, SOLVERS, Steps, TargetKind};
 #[doc(hidden)]
-pub use util::{error::escaped, error::excerpt, parameter::WARNING};
+pub use problem::{
+    heads::Heads, penalty::WeightedPenalty, request::Request, source::Source, task::targets_of,
+};
+#[doc(hidden)]
+pub use util::{error::escaped, error::excerpt, parameter::Spelling, parameter::WARNING, parameter::spelled};

@@ -104,7 +104,7 @@ impl<'a> Lines<'a> {
         match output {
             Output::Probability => "probability",
             Output::Score => "score",
-            Output::Target => "prediction",
+            _ => "prediction",
         }
     }
 
@@ -193,7 +193,7 @@ impl<'a> Lines<'a> {
                 Scorer::check_finite(scores, place)?;
                 Answer::All(scores)
             }
-            (Output::Score, _) => Answer::All(scores),
+            _ => Answer::All(scores),
         })
     }
 

@@ -6,7 +6,7 @@ use crate::print::{self, count, decimals, warning};
 use crate::stages::Stage;
 use crate::verbs::common::refuse_same;
 use crate::verbs::path::quoted;
-use lazyglm::train::search::{Stop, path};
+use lazyglm::train::search::{TrainedPoint, path};
 use lazyglm::{Error, Result, util::files};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -32,35 +32,35 @@ pub fn run(args: Path) -> Result<()> {
         chooses: false,
     };
     let mut grid = Grid::prepare(&args.train, &verb)?;
-    let stops = path(&grid.task, grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory);
-    let stops = grid.journal.told(stops, 0)?;
+    let points = path(&grid.task, grid.held_out.as_ref(), &grid.settings, &grid.points, grid.memory);
+    let points = grid.journal.told(points, 0)?;
     grid.stages.end(Stage::Train);
-    for stop in &stops {
-        if let Some(step) = stop.diverged {
-            let (l1, l2) = (stop.point.penalty.l1, stop.point.penalty.l2);
+    for point in &points {
+        if let Some(step) = point.diverged {
+            let (l1, l2) = (point.point.penalty.l1, point.point.penalty.l2);
             let text =
                 format!("l1 {l1:?}, l2 {l2:?} diverged (NaN or infinity) at step {step}, and has no weights");
             warning(&text);
         }
     }
     if let Some(file) = &args.coefficients {
-        files::write_whole(file, |out| coefficients(out, &grid, &stops))?;
+        files::write_whole(file, |out| coefficients(out, &grid, &points))?;
     }
     grid.journal.finish()?;
     grid.stages.end(Stage::Write);
     grid.stages.print(args.train.timings);
     print::result(|out| match (args.train.json, args.csv) {
-        (true, _) => writeln!(out, "{}", as_json(&grid, &stops)),
-        (_, true) => csv(out, &stops),
-        _ => human(out, &grid, &stops),
+        (true, _) => writeln!(out, "{}", as_json(&grid, &points)),
+        (_, true) => csv(out, &points),
+        _ => human(out, &grid, &points),
     })
 }
 
 /// The weights in the units of the data with the names of their features, in the order of features.
-fn weights(grid: &Grid, stop: &Stop) -> Vec<(String, f64)> {
+fn weights(grid: &Grid, point: &TrainedPoint) -> Vec<(String, f64)> {
     let features = &grid.task.data.features;
     let mut columns: Vec<(usize, f64)> =
-        stop.weights.iter().map(|&(column, w)| (column as usize, w)).collect();
+        point.weights.iter().map(|&(column, w)| (column as usize, w)).collect();
     columns.sort_by_key(|&(column, _)| features.index(column)); // columns may be renumbered
     columns
         .into_iter()
@@ -68,46 +68,46 @@ fn weights(grid: &Grid, stop: &Stop) -> Vec<(String, f64)> {
         .collect()
 }
 
-fn coefficients(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
+fn coefficients(out: &mut dyn Write, grid: &Grid, points: &[TrainedPoint]) -> io::Result<()> {
     writeln!(out, "l1,l2,feature,weight")?;
-    for stop in stops {
-        let penalty = stop.point.penalty;
-        writeln!(out, "{:?},{:?},(bias),{:?}", penalty.l1, penalty.l2, stop.bias)?;
-        for (name, weight) in weights(grid, stop) {
+    for point in points {
+        let penalty = point.point.penalty;
+        writeln!(out, "{:?},{:?},(bias),{:?}", penalty.l1, penalty.l2, point.bias)?;
+        for (name, weight) in weights(grid, point) {
             writeln!(out, "{:?},{:?},{},{weight:?}", penalty.l1, penalty.l2, quoted(&name))?;
         }
     }
     Ok(())
 }
 
-fn csv(out: &mut dyn Write, stops: &[Stop]) -> io::Result<()> {
+fn csv(out: &mut dyn Write, points: &[TrainedPoint]) -> io::Result<()> {
     writeln!(out, "l1,l2,nonzeros,loss,objective,validation_loss")?;
-    stops.iter().try_for_each(|stop| {
-        let penalty = stop.point.penalty;
-        let held_out = stop.validation_loss.map_or(String::new(), |loss| format!("{loss:?}"));
-        let (loss, objective) = (stop.objective.loss, stop.objective.total());
+    points.iter().try_for_each(|point| {
+        let penalty = point.point.penalty;
+        let held_out = point.validation_loss.map_or(String::new(), |loss| format!("{loss:?}"));
+        let (loss, objective) = (point.objective.loss, point.objective.total());
         writeln!(
             out,
             "{:?},{:?},{},{loss:?},{objective:?},{held_out}",
             penalty.l1,
             penalty.l2,
-            stop.weights.len()
+            point.weights.len()
         )
     })
 }
 
-fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
+fn human(out: &mut dyn Write, grid: &Grid, points: &[TrainedPoint]) -> io::Result<()> {
     let held_out = if grid.held_out.is_some() { "    held-out" } else { "" };
     writeln!(
         out,
         "{:>10} {:>10} {:>11} {:>12} {:>12}{held_out}",
         "l1", "l2", "non-zeros", "loss", "objective"
     )?;
-    for stop in stops {
-        let (penalty, f) = (stop.point.penalty, stop.objective);
-        let nonzeros = count(stop.weights.len() as u64);
+    for point in points {
+        let (penalty, f) = (point.point.penalty, point.objective);
+        let nonzeros = count(point.weights.len() as u64);
         let held_out =
-            stop.validation_loss.map_or(String::new(), |loss| format!(" {:>11}", decimals(loss, 6)));
+            point.validation_loss.map_or(String::new(), |loss| format!(" {:>11}", decimals(loss, 6)));
         writeln!(
             out,
             "{:>10.3e} {:>10.3e} {nonzeros:>11} {:>12} {:>12}{held_out}",
@@ -122,19 +122,19 @@ fn human(out: &mut dyn Write, grid: &Grid, stops: &[Stop]) -> io::Result<()> {
     writeln!(
         out,
         "\ntrained    {} models on {rows} rows in {seconds:.3} s (read in {read:.3} s)",
-        stops.len()
+        points.len()
     )
 }
 
-fn as_json(grid: &Grid, stops: &[Stop]) -> Value {
-    let point = |stop: &Stop| {
+fn as_json(grid: &Grid, points: &[TrainedPoint]) -> Value {
+    let point = |point: &TrainedPoint| {
         let weights: Vec<Value> =
-            weights(grid, stop).into_iter().map(|(name, w)| json!({"feature": name, "weight": w})).collect();
+            weights(grid, point).into_iter().map(|(name, w)| json!({"feature": name, "weight": w})).collect();
         json!({
-            "l1": stop.point.penalty.l1, "l2": stop.point.penalty.l2, "nonzeros": stop.weights.len(),
-            "loss": stop.objective.loss, "objective": stop.objective.total(),
-            "validation_loss": stop.validation_loss, "bias": stop.bias, "weights": weights,
+            "l1": point.point.penalty.l1, "l2": point.point.penalty.l2, "nonzeros": point.weights.len(),
+            "loss": point.objective.loss, "objective": point.objective.total(),
+            "validation_loss": point.validation_loss, "bias": point.bias, "weights": weights,
         })
     };
-    grid.stages.add_to(json!({ "points": stops.iter().map(point).collect::<Vec<_>>() }))
+    grid.stages.add_to(json!({ "points": points.iter().map(point).collect::<Vec<_>>() }))
 }

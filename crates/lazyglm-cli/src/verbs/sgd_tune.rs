@@ -8,7 +8,7 @@ use crate::signals;
 use crate::stages::Stage;
 use crate::verbs::common::writable;
 use indicatif::{ProgressBar, ProgressStyle};
-use lazyglm::train::search::{Dropped, Folds, Held, Outcome, Score, Search, search};
+use lazyglm::train::search::{Dropped, Folds, HeldOutRows, Outcome, Score, Search, search};
 use lazyglm::{Model, Place, Report, Result, Settings, Stop, train};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
@@ -33,8 +33,8 @@ pub fn run(args: Tune) -> Result<()> {
     };
     let mut grid = Grid::prepare(&args.train, &verb)?;
     let held = match &grid.held_out {
-        Some(task) => Held::Rows(task),
-        None => Held::Folds(Folds::new(&grid.task, folds, args.train.seed())?),
+        Some(task) => HeldOutRows::Rows(task),
+        None => HeldOutRows::Folds(Folds::new(&grid.task, folds, args.train.seed())?),
     };
     let deadline = args.budget.map(|budget| grid.started + budget);
     // A refit takes about a fifth of the time of a grid point: a tenth of the budget is reserved for it.

@@ -18,7 +18,7 @@ use crate::stages::{Stage, Stages};
 use crate::verbs::common::{refuse_same, use_threads, writable};
 use crate::warm_start::warm_start;
 use figures::human;
-use lazyglm::train::heads::Room;
+use lazyglm::train::heads::MemoryPlan;
 use lazyglm::{CacheMode, ElasticNet, Model, Progress, Result, Stage as Searching, Stop, TargetKind, train};
 use notes::comment;
 
@@ -60,8 +60,8 @@ pub fn run(args: Train) -> Result<()> {
     settings.interrupt = interrupt();
     let journal = Journal::open(&args, "train", &mut settings, (problem, data.held_out.as_ref()), "")?;
     if let (Some(heads), Some(task)) = (heads, problem.in_memory()) {
-        let room = Room::plan(task, &settings)?;
-        note(args.quiet, &room.words(heads.kind, heads.names.len()));
+        let memory = MemoryPlan::plan(task, &settings)?;
+        note(args.quiet, &memory.words(heads.kind, heads.names.len()));
     }
     let (mut display, mut tried) = (Display::new(args.progress()), 0);
     let penalties = |progress: &Progress| u64::from(progress.stage == Searching::Choosing);

@@ -137,7 +137,11 @@ fn bad_offsets_are_refused_with_their_place() {
     folder.refuses("train data.svm --offset w --validation data.svm", 2, &["--offset", "--offset-column"]);
     folder.refuses("train data.svm --offset-column o", 2, &["--offset-column has no meaning for svmlight"]);
     folder.write("classes.svm", "a 1:1\nb 2:1\nc 3:1\n");
-    folder.refuses("train classes.svm --offset w", 2, &["--offset is not for more than two classes"]);
+    folder.refuses(
+        "train classes.svm --offset w",
+        2,
+        &["--offset is not for more than two classes", "changes no probability"],
+    );
     folder.write("classes.vw", "a 1 0.5 | x\nb 1 0.5 | y\nc 1 0.5 | z\n");
     for verb in ["train", "path"] {
         folder.refuses(&format!("{verb} classes.vw"), 2, &["--offset is not for more than two classes"]);
@@ -164,6 +168,13 @@ fn rows_on_disk_have_the_offsets_of_the_data() {
         2,
         &["--offset with more rows than --memory holds", "--offset-column"],
     );
+    // Two million rows do not fit, whatever is in them: that is said before the data are read, which have a mistake.
+    folder.write("long", "0.5\n".repeat(2_000_000));
+    folder.write("bad.svm", "1 1:x\n");
+    for (flag, more) in [("--offset", "--offset-column"), ("--sample-weights", "Vowpal Wabbit")] {
+        let expected = format!("{flag} with more rows than --memory holds");
+        folder.refuses(&format!("train bad.svm --memory 30M {flag} long"), 2, &[&expected, more]);
+    }
     let flags = "--solver sgd --epochs 1 --eta0 0.0001 --order sequential --l1 1e-4";
     let [disk, memory] = ["30M", "400M"]
         .map(|room| folder.json(&format!("train a.vw --memory {room} {flags} -o m{room} --json")));

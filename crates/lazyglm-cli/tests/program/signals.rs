@@ -244,3 +244,15 @@ fn an_interrupted_search_over_labels_ends_soon_and_says_what_it_has() {
         assert!(said.contains("there is no model yet") && said.contains("penalties tried so far:"), "{said}");
     }
 }
+
+#[test]
+fn a_softmax_of_many_classes_says_how_long_it_takes_and_ends_at_a_signal() {
+    let rows: String = (0..5_000).map(|i| format!("c{} {}:1 9:1\n", i % 4_000, 1 + i % 7)).collect();
+    let folder = Folder::with("data.svm", rows);
+    let line = "train data.svm --multiclass softmax --solver sgd --epochs 1000 -o m";
+    let (code, told) = interrupted_after(&folder, line, "4000 classes");
+    // Steps on 15,000 non-zeros and biases × 4,000 classes × 1,000 epochs, 3·10⁸ of them per second.
+    assert!(told.contains("; the epochs take about 3 min"), "{told}");
+    assert_eq!(code, Some(130), "in the search for a learning rate: {told}");
+    assert!(!folder.path("m").exists(), "nothing was learnt");
+}

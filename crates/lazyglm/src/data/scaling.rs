@@ -27,6 +27,7 @@ use crate::util::registry::suggest;
 /// assert!(Scale::parse("minmax").unwrap_err().to_string().contains("none, maxabs, std, tfidf"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scale {
     /// Values stay as they are.
     #[default]

@@ -17,6 +17,7 @@ use crate::util::parameter::Parameter;
 /// assert!(hinge.predict(1.0, Output::Probability).is_err(), "the hinge loss knows of none");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Output {
     /// The probability of the positive class.
     Probability,

@@ -157,6 +157,7 @@ fn is_one(runs: &u64) -> bool {
 /// assert_eq!(report.nonzeros, heads.heads.iter().map(|head| head.nonzeros).sum::<usize>());
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HeadsReport {
     /// `ovr`, `softmax` or `labels`.
     pub kind: String,
@@ -168,6 +169,7 @@ pub struct HeadsReport {
 
 /// Results of one head.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HeadReport {
     /// Name of the class or label.
     pub name: String,
@@ -242,6 +244,7 @@ mod measured {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Stop {
     /// All requested epochs were run.
     Epochs,

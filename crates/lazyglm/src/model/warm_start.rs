@@ -167,6 +167,14 @@ impl PenaltyFactors {
         (factors, strangers)
     }
 
+    /// The penalty factors on the columns of a data set, and on a column more for each of these features, which the data do
+    /// not have.
+    pub(crate) fn on_with(&self, features: &Features, more: &[String]) -> Vec<f64> {
+        let (mut factors, _) = self.on(features);
+        factors.extend(more.iter().map(|name| self.of(name)));
+        factors
+    }
+
     /// The file that the factors were read from.
     pub fn file(&self) -> &Path {
         &self.file

@@ -68,28 +68,43 @@ impl WeightBounds {
     /// The bounds on the columns of a data set, in the units of these columns, and the number of names in files that
     /// have no column. A name that was given to be excluded, and has no column, is an error.
     pub fn on(&self, features: &Features) -> Result<(Vec<[f64; 2]>, usize)> {
+        let (bounds, strangers) = self.on_columns(features);
+        match strangers.iter().find(|name| self.listed && self.excluded.contains(**name)) {
+            Some(name) => Err(unknown(name, features)),
+            None => Ok((bounds, strangers.len())),
+        }
+    }
+
+    /// The bounds on the columns of a data set, and on a column more for each of these features, which the data do not have.
+    pub(crate) fn on_with(&self, features: &Features, more: &[String]) -> Vec<[f64; 2]> {
+        let (mut bounds, _) = self.on_columns(features);
+        bounds.extend(more.iter().map(|name| self.of(name)));
+        bounds
+    }
+
+    /// The bounds on the columns, in the units of these columns, and the names without a column.
+    fn on_columns(&self, features: &Features) -> (Vec<[f64; 2]>, Vec<&str>) {
         let (low, high) = (self.lower.of_all(f64::NEG_INFINITY), self.upper.of_all(f64::INFINITY));
-        let (mut bounds, mut strangers) = (vec![[low, high]; features.columns()], 0);
+        let (mut bounds, mut strangers) = (vec![[low, high]; features.columns()], Vec::new());
         for (side, limit) in [&self.lower, &self.upper].into_iter().enumerate() {
             let Limit::ByName(by_name) = limit else { continue };
             for (name, bound) in by_name {
                 match column(features, name) {
                     Some(column) => bounds[column][side] = *bound,
-                    None => strangers += 1,
+                    None => strangers.push(name.as_str()),
                 }
             }
         }
         for name in &self.excluded {
             match column(features, name) {
                 Some(column) => bounds[column] = [0.0, 0.0],
-                None if self.listed => return Err(unknown(name, features)),
-                None => strangers += 1,
+                None => strangers.push(name),
             }
         }
         for (column, bounds) in bounds.iter_mut().enumerate() {
             *bounds = bounds.map(|bound| bound / features.scaling.factor(column));
         }
-        Ok((bounds, strangers))
+        (bounds, strangers)
     }
 }
 

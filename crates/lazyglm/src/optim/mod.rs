@@ -21,7 +21,8 @@
 //! let Settings { penalty, method, schedule, epochs, bias, .. } = Settings::default();
 //! let (examples, order, loss) = (task.examples(), &random::permutation(500, 1, 0)[..], &*task.loss);
 //! let (rows, extent, schedule) = (500, starting_rate::Extent::of(examples), &schedule);
-//! let trial = starting_rate::Trial { examples, order, rows, extent, loss, penalty, method, schedule, epochs, bias };
+//! let go_on = &|| true;
+//! let trial = starting_rate::Trial { examples, order, rows, extent, loss, penalty, method, schedule, epochs, bias, go_on };
 //! assert!(starting_rate::find(&trial).unwrap().eta0 > 0.0);
 //! ```
 

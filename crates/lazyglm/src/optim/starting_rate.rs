@@ -31,7 +31,7 @@ use crate::problem::loss::Loss;
 use crate::problem::penalty::{ElasticNet, Method};
 use crate::problem::schedule::{Schedule, Setting, Spec};
 use crate::problem::settings::Precision;
-use crate::util::error::Result;
+use crate::util::error::{Kind, Result};
 use crate::util::random::Random;
 use rayon::prelude::*;
 
@@ -49,6 +49,8 @@ const FEWEST_JUDGED: usize = 5;
 const FEWEST_STEPS: u64 = 1_000;
 /// Number of lanes per block. Each thread trains a block.
 const ABREAST: usize = 8;
+/// Non-zeros between two looks for a signal: some hundredths of a second.
+const STRIDE: usize = 1 << 21;
 
 /// Properties of the run that a rehearsal needs.
 ///
@@ -59,7 +61,7 @@ const ABREAST: usize = 8;
 /// let (penalty, method, epochs, bias) = (*penalty, *method, *epochs, *bias);
 /// let (examples, order, loss) = (task.examples(), &(0..500).collect::<Vec<_>>()[..], &*task.loss);
 /// let (rows, extent) = (500, Extent::of(task.examples()));
-/// let trial = Trial { examples, order, rows, extent, loss, penalty, method, schedule, epochs, bias };
+/// let trial = Trial { examples, order, rows, extent, loss, penalty, method, schedule, epochs, bias, go_on: &|| true };
 /// let strong = Trial { penalty: ElasticNet { l2: 100.0, ..penalty }, method: Method::Sgd, ..trial };
 /// assert!(find(&strong).unwrap().eta0 <= 0.005, "SGD needs ηλ₂ < 1");
 /// assert!(find(&trial).unwrap().eta0 > 0.005);
@@ -86,6 +88,8 @@ pub struct Trial<'a> {
     pub epochs: u64,
     /// Whether there is a bias.
     pub bias: bool,
+    /// Whether to go on. It is asked after every two million non-zeros; if not, the search ends with an error.
+    pub go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// Magnitudes of rows and targets.
@@ -154,8 +158,10 @@ pub struct Rate {
 /// let (loss, schedule) = (&*loss::parse("squared").unwrap(), &Spec::parse("constant").unwrap());
 /// let (order, method, epochs, bias) = (&[0, 1, 2][..], Method::Fobos, 5, false);
 /// let (rows, extent) = (3, Extent::of(examples));
-/// let rate = find(&Trial { examples, order, rows, extent, loss, penalty, method, schedule, epochs, bias }).unwrap();
+/// let trial = Trial { examples, order, rows, extent, loss, penalty, method, schedule, epochs, bias, go_on: &|| true };
+/// let rate = find(&trial).unwrap();
 /// assert!(rate.eta0 <= 0.2, "above 2/(3² + 1) the longest row would be thrown about");
+/// assert!(find(&Trial { go_on: &|| false, ..trial }).is_err(), "the caller ended the search");
 /// ```
 pub fn find(trial: &Trial) -> Result<Rate> {
     let (natural, safe) = scale(trial)?;
@@ -164,8 +170,9 @@ pub fn find(trial: &Trial) -> Result<Rate> {
         Method::Fobos => safe,
     };
     let mut best = natural;
-    for (size, rungs, base) in [(SAMPLES[0], COARSE, 2f64), (SAMPLES[1], FINE, 2f64.sqrt())] {
-        let mut rates: Vec<f64> = rungs.map(|candidate| (best * base.powi(candidate)).min(most)).collect();
+    for (size, exponents, base) in [(SAMPLES[0], COARSE, 2f64), (SAMPLES[1], FINE, 2f64.sqrt())] {
+        let mut rates: Vec<f64> =
+            exponents.map(|candidate| (best * base.powi(candidate)).min(most)).collect();
         rates.dedup(); // several may equal the limit
         // If the rows do not fit into memory, both samples have the size of the first.
         let size = if (trial.order.len() as u64) < trial.rows { SAMPLES[0] } else { size };
@@ -241,6 +248,12 @@ impl RowSample {
         RowSample { rows, targets, weights, offsets, columns, learnt, judged }
     }
 
+    /// Some of the rows, in pieces after which a signal is looked for. All of them are one piece, unless they are long.
+    pub fn pieces<'a>(&self, order: &'a [u32]) -> std::slice::Chunks<'a, u32> {
+        let per_row = self.rows.nonzeros() / self.rows.len().max(1);
+        order.chunks((STRIDE / per_row.max(1)).max(1))
+    }
+
     pub fn examples(&self) -> Examples<'_> {
         let (weights, offsets) = (Some(&self.weights[..]), self.offsets.as_deref());
         Examples { rows: self.rows.borrow(), targets: &self.targets, weights, offsets }
@@ -273,6 +286,10 @@ impl Trial<'_> {
         (rows, held_out)
     }
 
+    fn check_signal(&self) -> Result<()> {
+        if (self.go_on)() { Ok(()) } else { Err(Kind::Interrupted.into()) }
+    }
+
     /// The objective on the held-out rows after training at each rate, or infinity on divergence.
     fn rehearse(&self, rates: &[f64], sample: &RowSample) -> Result<Vec<f64>> {
         let few = FEWEST_STEPS.div_ceil(sample.learnt.len() as u64).min(self.epochs);
@@ -290,18 +307,21 @@ impl Trial<'_> {
             let mut block = lanes::block(columns, &penalties, self.method, self.bias, Precision::F32);
             let mut lane_loss = Same { loss: self.loss, examples };
             let (rows, weights) = (examples.rows, examples.weights);
-            for _ in 0..epochs {
-                let pass = Pass { rates: &schedules, rows, weights, order: &sample.learnt };
-                block.learn(&mut lane_loss, &pass);
+            for order in (0..epochs).flat_map(|_| sample.pieces(&sample.learnt)) {
+                self.check_signal()?;
+                block.learn(&mut lane_loss, &Pass { rates: &schedules, rows, weights, order });
             }
             let (mut sums, mut weights) = (vec![0.0; rates.len()], 0.0);
-            block.score(examples.rows, &sample.judged, &mut |i, scores| {
-                let (weight, offset) = (examples.weight(i), examples.offset(i));
-                weights += weight;
-                for (sum, &score) in sums.iter_mut().zip(scores) {
-                    *sum += weight * self.loss.value(score + offset, examples.targets[i]);
-                }
-            });
+            for judged in sample.pieces(&sample.judged) {
+                self.check_signal()?;
+                block.score(examples.rows, judged, &mut |i, scores| {
+                    let (weight, offset) = (examples.weight(i), examples.offset(i));
+                    weights += weight;
+                    for (sum, &score) in sums.iter_mut().zip(scores) {
+                        *sum += weight * self.loss.value(score + offset, examples.targets[i]);
+                    }
+                });
+            }
             let mean = |(lane, sum): (usize, &f64)| match block.diverged(lane) {
                 None if sum.is_finite() => {
                     sum / weights + self.penalty.value(&block.weights(lane).collect::<Vec<f64>>())

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum HeadKind {
     /// One-vs-rest: a row has one class, and each head separates its class from all others.
     Ovr,

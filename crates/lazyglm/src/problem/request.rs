@@ -154,6 +154,14 @@ impl Capabilities {
                 let whose = kind.unwrap_or(&solver);
                 (format!("all rows must be in memory for {whose}, and they do not fit into {what}"), None)
             }
+            (Parameter::Offset, Some(kind)) => {
+                // Each of independent heads could have the offset, but they are learnt, evaluated and certified without.
+                let why = match wanted.targets {
+                    Some(TargetKind::Labels) => "it is the offset of one model, and each label has its own",
+                    _ => "the same number for all classes of a row changes no probability of a softmax",
+                };
+                (format!("{what} is not for {kind}: {why}"), Some(what))
+            }
             (_, Some(kind)) => (format!("{what} is not for {kind}"), Some(what)),
             _ => {
                 let why = reason(what).map_or(String::new(), |why| format!(": {why}"));

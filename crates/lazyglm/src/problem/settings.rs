@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum UpdateName {
     /// Lazy updates in constant time per non-zero (the folded frame).
     Lazy,
@@ -44,6 +45,7 @@ pub enum UpdateName {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Precision {
     /// Four bytes per weight.
     F32,
@@ -65,6 +67,7 @@ pub enum Precision {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Order {
     /// A new random order per epoch, determined by the seed.
     Shuffled,

@@ -92,7 +92,8 @@ pub(super) fn climb<L: Learner>(
     }
     job.problem.beginning(job.sequence(), &mut |batch| {
         let (examples, order, epochs) = (batch.examples(), batch.order, job.settings.epochs);
-        best = LearningRateSearch { examples, order, loss: job.loss(), kinds, epochs }.best(&make);
+        let go_on = &|| !job.settings.interrupted();
+        best = LearningRateSearch { examples, order, loss: job.loss(), kinds, epochs, go_on }.best(&make)?;
         Ok(())
     })?;
     if let Some(unit) = unit {

@@ -24,7 +24,7 @@ use crate::problem::settings::{Precision, Settings, Start};
 use crate::problem::solvers::Solver;
 use crate::problem::source::{Pooled, Problem};
 use crate::problem::task::Task;
-use crate::train::search::{Folds, Held, Score, Search, points, search};
+use crate::train::search::{Folds, HeldOutRows, Score, Search, points, search};
 use crate::util::error::Result;
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ fn search_lanes(task: &Task, settings: &Settings) -> Result<Option<(Score, Vec<T
     let found = search(
         &Search {
             task: &learnt,
-            held: Held::Rows(&held),
+            held: HeldOutRows::Rows(&held),
             settings: &settings,
             points,
             memory: MEMORY,

@@ -77,6 +77,7 @@ impl Default for Certify {
 
 /// The certificate of a model.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Proved {
     /// The objective, its lower bound, and the optimality violation; sums and the largest violation over all heads.
     pub certificate: Certificate,
@@ -117,17 +118,10 @@ impl Certify {
             true => task.data.features.name(column),
             false => strangers[column - known].clone(),
         };
-        let factors = self.factors.as_ref().map(|factors| {
-            let (mut on_columns, _) = factors.on(&task.data.features);
-            on_columns.extend(strangers.iter().map(|name| factors.of(name)));
-            on_columns
-        });
-        let unit =
-            |column: usize| if column < known { task.data.features.scaling.factor(column) } else { 1.0 };
-        let bounds: Option<Vec<[f64; 2]>> = self.bounds.as_ref().map(|bounds| {
-            let one = |column: usize| bounds.of(&name(column)).map(|bound| bound / unit(column));
-            (0..known + strangers.len()).map(one).collect()
-        });
+        let features = &task.data.features;
+        let factors = self.factors.as_ref().map(|factors| factors.on_with(features, &strangers));
+        let bounds = self.bounds.as_ref().map(|bounds| bounds.on_with(features, &strangers));
+        let unit = |column: usize| if column < known { features.scaling.factor(column) } else { 1.0 };
         let weighted_penalty = WeightedPenalty {
             penalty: self.penalty,
             factors: factors.as_deref(),

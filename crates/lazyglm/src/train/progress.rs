@@ -11,6 +11,7 @@
 /// assert_eq!(shares, [0.2, 0.4, 0.6, 0.8, 1.0]);
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Progress {
     /// The epoch, from 1.
     pub epoch: u64,
@@ -34,6 +35,7 @@ pub struct Progress {
 
 /// The stage of a training run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stage {
     /// Stochastic steps: an epoch is a pass over the rows.
     Learning,

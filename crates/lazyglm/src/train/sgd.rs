@@ -177,6 +177,7 @@ fn starting_rate(job: &Job) -> Result<(f64, Option<Place>)> {
             schedule: &settings.schedule,
             epochs: settings.epochs,
             bias: settings.bias,
+            go_on: &|| !settings.interrupted(),
         })?;
         rate = Some((found.eta0, found.held_down));
         Ok(())

@@ -37,7 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What a thread sends that works apart.
 enum Message<T, R> {
-    Told(T),
+    Progress(T),
     Done(Result<R>),
 }
 
@@ -60,7 +60,7 @@ pub fn apart<T: Send + 'static, R: Send + 'static, E>(
 ) -> std::result::Result<Result<R>, E> {
     let (send, receive) = channel();
     std::thread::spawn(move || {
-        let tell = |what| drop(send.send(Message::Told(what)));
+        let tell = |what| drop(send.send(Message::Progress(what)));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
         let pool = pool.map_err(|e| Error::call(format!("no threads: {e}"), "ask for fewer"));
         let done = pool.and_then(|pool| pool.install(|| work(&tell)));
@@ -69,7 +69,7 @@ pub fn apart<T: Send + 'static, R: Send + 'static, E>(
     loop {
         let told = match receive.recv_timeout(LOOK_EVERY) {
             Ok(Message::Done(done)) => return Ok(done),
-            Ok(Message::Told(what)) => Some(what),
+            Ok(Message::Progress(what)) => Some(what),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
                 return Ok(Err(Error::call("the solver broke off", "report this")));

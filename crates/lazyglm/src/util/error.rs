@@ -28,6 +28,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// assert_eq!(place.to_string(), "train.svm:7:12");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// The file, or `-` for standard input.
     pub file: Option<PathBuf>,
@@ -129,7 +130,7 @@ pub enum Kind {
         /// The parameter whose value is wrong, if one alone is.
         parameter: Option<Parameter>,
     },
-    /// Training left the finite numbers.
+    /// Training diverged (NaN or infinity).
     Diverged {
         /// The row that was being learnt.
         place: Place,

@@ -1,7 +1,7 @@
 //! Laws of exact paths with held-out rows: any splits, weights of held-out rows, and the models of the folds.
 
 use lazyglm::eval::metrics::Metric;
-use lazyglm::search::{ExactPath, ExactPaths, Folds, Held, PathProgress, Split};
+use lazyglm::search::{ExactPath, ExactPaths, Folds, HeldOutRows, PathProgress, Split};
 use lazyglm::{ElasticNet, Settings, Targets, Task, objective, synth};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ fn task() -> Task {
     synth::documents(&synth::Shape { rows: 400, features: 60, ..Default::default() }).task
 }
 
-fn found(task: &Task, held: Held, settings: &Settings) -> lazyglm::Result<ExactPaths> {
+fn found(task: &Task, held: HeldOutRows, settings: &Settings) -> lazyglm::Result<ExactPaths> {
     let net = |l1: f64| ElasticNet { l1, l2: 0.1 * l1 };
     let path = ExactPath {
         task,
@@ -45,8 +45,8 @@ fn settings() -> Settings {
 fn splits_that_hold_out_each_row_once_are_folds() {
     let (task, settings) = (task(), settings());
     let folds = Folds::given((0..400).map(|i| i % 3).collect()).unwrap();
-    let folds = found(&task, Held::Folds(folds), &settings).unwrap();
-    let splits = found(&task, Held::Splits(thirds(400)), &settings).unwrap();
+    let folds = found(&task, HeldOutRows::Folds(folds), &settings).unwrap();
+    let splits = found(&task, HeldOutRows::Splits(thirds(400)), &settings).unwrap();
     assert_eq!(folds.outcome.unwrap().by_fold, splits.outcome.unwrap().by_fold);
     assert_eq!(folds.of_folds, splits.of_folds);
     let sequences: Vec<usize> = splits.models.iter().map(|model| model.sequence).collect();
@@ -62,7 +62,7 @@ fn a_fold_has_the_minimiser_of_its_rows_and_its_held_out_loss() {
         Split { learnt, held }
     };
     let splits = vec![apart(50..150), apart(100..250)];
-    let paths = found(&task, Held::Splits(splits.clone()), &settings).unwrap();
+    let paths = found(&task, HeldOutRows::Splits(splits.clone()), &settings).unwrap();
     let by_fold = paths.outcome.unwrap().by_fold;
     for ((model, folds), losses) in paths.models.iter().zip(&paths.of_folds).zip(&by_fold) {
         for ((split, heads), loss) in splits.iter().zip(folds).zip(losses) {
@@ -91,8 +91,9 @@ fn a_row_of_weight_two_is_two_rows_also_where_it_is_held_out() {
     };
     let both = |split: &Split| Split { learnt: of_rows(&split.learnt), held: of_rows(&split.held) };
     let other = splits.iter().map(both).collect();
-    let [one, two] = [(&weighted, splits), (&twice, other)]
-        .map(|(task, splits)| found(task, Held::Splits(splits), &settings).unwrap().outcome.unwrap().by_fold);
+    let [one, two] = [(&weighted, splits), (&twice, other)].map(|(task, splits)| {
+        found(task, HeldOutRows::Splits(splits), &settings).unwrap().outcome.unwrap().by_fold
+    });
     for (one, two) in one.iter().flatten().zip(two.iter().flatten()) {
         assert!((one - two).abs() < 1e-6 * two, "{one} {two}");
     }
@@ -103,7 +104,7 @@ fn splits_without_rows_or_with_unknown_rows_are_refused() {
     let (task, settings) = (task(), settings());
     let split = |learnt: &[usize], held: &[usize]| Split { learnt: learnt.to_vec(), held: held.to_vec() };
     for wrong in [vec![], vec![split(&[], &[1])], vec![split(&[1], &[])], vec![split(&[1], &[400])]] {
-        let error = found(&task, Held::Splits(wrong), &settings).err().unwrap().to_string();
+        let error = found(&task, HeldOutRows::Splits(wrong), &settings).err().unwrap().to_string();
         assert!(error.contains("a split has no training rows"), "{error}");
     }
 }
@@ -114,7 +115,7 @@ fn a_path_with_a_limit_ends_with_as_many_features_as_allowed() {
     let found = |most: usize, refine: bool| {
         let path = ExactPath {
             task: &task,
-            held: Held::Folds(Folds::new(&task, 3, 1).unwrap()),
+            held: HeldOutRows::Folds(Folds::new(&task, 3, 1).unwrap()),
             settings: &settings,
             sequences: vec![(0..6).map(|k| ElasticNet { l1: 0.1 * 0.3f64.powi(k), l2: 0.0 }).collect()],
             metric: Metric::Loss,
@@ -152,7 +153,7 @@ fn cut_after(solves: usize) -> ExactPaths {
     let settings = Settings { interrupt: Some(flag.clone()), ..Settings::default() };
     let path = ExactPath {
         task: &task,
-        held: Held::Folds(Folds::new(&task, 3, 1).unwrap()),
+        held: HeldOutRows::Folds(Folds::new(&task, 3, 1).unwrap()),
         settings: &settings,
         sequences: vec![(0..10).map(|k| ElasticNet { l1: 0.1 * 0.6f64.powi(k), l2: 0.0 }).collect()],
         metric: Metric::Loss,
@@ -196,7 +197,7 @@ fn folds_end_where_the_path_of_all_rows_ends() {
     let (settings, solves) = (Settings::default(), AtomicUsize::new(0));
     let path = ExactPath {
         task: &task,
-        held: Held::Folds(Folds::new(&task, 3, 1).unwrap()),
+        held: HeldOutRows::Folds(Folds::new(&task, 3, 1).unwrap()),
         settings: &settings,
         sequences: vec![(0..40).map(down).collect()],
         metric: Metric::Loss,
@@ -223,7 +224,7 @@ fn steps_of(task: &Task, sequence: &[ElasticNet], tolerance: f64) -> (usize, Vec
     let settings = Settings { tolerance, ..Settings::default() };
     let path = ExactPath {
         task,
-        held: Held::Nothing,
+        held: HeldOutRows::None,
         settings: &settings,
         sequences: vec![sequence.to_vec()],
         metric: Metric::Loss,

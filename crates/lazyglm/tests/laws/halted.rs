@@ -1,7 +1,7 @@
 //! Laws of solves that are cut short between two Newton steps: they go on from there, and end in the same bits.
 
 use lazyglm::eval::metrics::Metric;
-use lazyglm::search::{ExactPath, Held};
+use lazyglm::search::{ExactPath, HeldOutRows};
 use lazyglm::util::checkpoint::Checkpoint;
 use lazyglm::{
     ElasticNet, HeadKind, Labels, Settings, Solver, Source, Stop, Task, Trained, objective, synth, train,
@@ -136,7 +136,7 @@ fn a_path_past_its_deadline_still_has_what_the_journal_knows() {
             let settings = Settings { checkpoint: Some(checkpoint.clone()), ..Settings::default() };
             let path = ExactPath {
                 task,
-                held: Held::Nothing,
+                held: HeldOutRows::None,
                 settings: &settings,
                 sequences: vec![(1..=length).map(|k| net(most * 0.5f64.powi(k))).collect()],
                 metric: Metric::Loss,

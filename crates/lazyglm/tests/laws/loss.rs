@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn slopes_rise_no_faster_than_the_curvature_and_stay_below_the_steepest(seed in any::<u64>()) {
+    fn slopes_rise_no_faster_than_the_curvature_and_stay_below_the_gradient_bound(seed in any::<u64>()) {
         let mut random = Random::new(seed);
         for loss in losses() {
             let y = target(&*loss, &mut random);
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn bend_is_the_derivative_of_slope_and_the_majoriser_is_above(seed in any::<u64>()) {
+    fn the_second_derivative_is_that_of_slope_and_the_majoriser_is_above(seed in any::<u64>()) {
         let mut random = Random::new(seed);
         for loss in losses() {
             let (s, y) = (score(&mut random), target(&*loss, &mut random));

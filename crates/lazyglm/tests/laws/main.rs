@@ -50,7 +50,7 @@ mod paper;
 mod parameters;
 mod passive_aggressive;
 mod path;
-mod priced;
+mod penalty_factors;
 mod public_names;
 mod renumber;
 mod ridge;

@@ -7,7 +7,7 @@ use lazyglm::data::format::ReadOptions;
 use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::loss;
 use lazyglm::optim::scales::Scales;
-use lazyglm::train::search::{Folds, Held, Outcome, Search, path, points, search};
+use lazyglm::train::search::{Folds, HeldOutRows, Outcome, Search, path, points, search};
 use lazyglm::util::random::Random;
 use lazyglm::{
     CacheMode, Dataset, ElasticNet, Features, HeadKind, Labels, Load, Loss, Precision, Request, Rows,
@@ -91,16 +91,16 @@ fn lanes_of_a_search_and_of_a_path_have_offsets_too() {
     let [with, without] = pair(&mut Random::new(7), 400);
     let settings = Settings { precision: Precision::F64, epochs: 3, ..Settings::default() };
     let grid = points(&[0.01, 0.1], &[0.0, 0.1], &[0.01]);
-    let searched = |task: &Task, held: Held| -> Outcome {
+    let searched = |task: &Task, held: HeldOutRows| -> Outcome {
         let (points, memory) = (grid.clone(), 1 << 30);
         let job = Search { task, held, settings: &settings, points, memory, deadline: None, halving: false };
         search(&job, &mut |_| {}).unwrap()
     };
     let folds: Vec<u16> = (0..400).map(|i| i % 4).collect();
-    let of_folds =
-        [&with, &without].map(|task| searched(task, Held::Folds(Folds::given(folds.clone()).unwrap())));
+    let of_folds = [&with, &without]
+        .map(|task| searched(task, HeldOutRows::Folds(Folds::given(folds.clone()).unwrap())));
     let some: Vec<usize> = (0..50).collect();
-    let of_rows = [&with, &without].map(|task| searched(task, Held::Rows(&task.select(&some))));
+    let of_rows = [&with, &without].map(|task| searched(task, HeldOutRows::Rows(&task.select(&some))));
     for [a, b] in [of_folds, of_rows] {
         assert_eq!(a.best, b.best);
         assert!(a.scores.iter().zip(&b.scores).all(|(a, b)| near(a.mean, b.mean, 1e-9)));
@@ -168,9 +168,9 @@ proptest! {
                     objective::mean_loss(shorter, &*loss, &w, bias)
                 };
                 let slopes = (0..COLUMNS + 1).map(|j| ((moved(j, step) - moved(j, -step)) / (2.0 * step)).abs());
-                let steepest = slopes.fold(0.0, f64::max);
+                let largest = slopes.fold(0.0, f64::max);
                 let violation = objective::violation(shorter, &*loss, none, &w, Some(0.3));
-                prop_assert!((violation - steepest).abs() < 1e-5 * (1.0 + violation), "{}: {violation} {steepest}", loss.spec());
+                prop_assert!((violation - largest).abs() < 1e-5 * (1.0 + violation), "{}: {violation} {largest}", loss.spec());
             }
         }
     }

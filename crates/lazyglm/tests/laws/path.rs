@@ -7,7 +7,7 @@ use lazyglm::eval::metrics::Metric;
 use lazyglm::loss::Loss;
 use lazyglm::objective::{Bias, certify, l1_max, objective};
 use lazyglm::optim::newton;
-use lazyglm::train::search::{ExactPath, Held, PathModel};
+use lazyglm::train::search::{ExactPath, HeldOutRows, PathModel};
 use lazyglm::util::random::Random;
 use lazyglm::{Dataset, ElasticNet, Features, Labels, Rows, Settings, Task, WeightedPenalty};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn path(task: &Task, ratio: f64, tolerance: f64) -> Vec<PathModel> {
     let settings = Settings { tolerance, ..Settings::default() };
     let path = ExactPath {
         task,
-        held: Held::Nothing,
+        held: HeldOutRows::None,
         settings: &settings,
         sequences: vec![(0..30).map(at).collect()],
         metric: Metric::Loss,

@@ -4,7 +4,9 @@ use lazyglm::optim::kernel::Folded;
 use lazyglm::optim::sgd::{Online, Rule};
 use lazyglm::optim::update::Update;
 use lazyglm::schedule::Setting;
-use lazyglm::train::search::{Dropped, Folds, Held, Numbers, Outcome, Point, Search, path, points, search};
+use lazyglm::train::search::{
+    Dropped, Folds, HeldOutRows, Numbers, Outcome, Point, Search, path, points, search,
+};
 use lazyglm::util::random::permutation;
 use lazyglm::{ElasticNet, Precision, Settings, Task, objective, synth};
 use std::time::{Duration, Instant};
@@ -20,7 +22,7 @@ fn settings() -> Settings {
 }
 
 fn run(task: &Task, settings: &Settings, points: &[Point], memory: usize, halving: bool) -> Outcome {
-    let held = Held::Folds(Folds::new(task, 4, 7).unwrap());
+    let held = HeldOutRows::Folds(Folds::new(task, 4, 7).unwrap());
     let job = Search { task, held, settings, points: points.to_vec(), memory, deadline: None, halving };
     search(&job, &mut |_| {}).unwrap()
 }
@@ -111,7 +113,7 @@ fn a_point_that_diverges_is_named_and_the_others_go_on() {
     assert!(matches!(outcome.scores[1].dropped, Some(Dropped::Diverged { at: Some(_), .. })));
     assert_eq!((outcome.best, outcome.one_se), (0, 0));
     let grid = points(&[1e-4], &[0.0], &[1e6]);
-    let held = Held::Folds(Folds::new(&task, 4, 7).unwrap());
+    let held = HeldOutRows::Folds(Folds::new(&task, 4, 7).unwrap());
     let settings = settings();
     let job = Search {
         task: &task,
@@ -128,7 +130,7 @@ fn a_point_that_diverges_is_named_and_the_others_go_on() {
 #[test]
 fn a_deadline_ends_a_search_with_all_points_equally_far() {
     let (task, settings) = (task(20_000), Settings { epochs: 10_000, ..settings() });
-    let held = Held::Folds(Folds::new(&task, 4, 7).unwrap());
+    let held = HeldOutRows::Folds(Folds::new(&task, 4, 7).unwrap());
     let points = points(&[1e-4, 1e-3], &[0.0], &[0.1]);
     let deadline = Some(Instant::now() + Duration::from_millis(500));
     let outcome = search(
@@ -151,7 +153,7 @@ fn held_out_rows_of_their_own_give_one_lane_a_point_and_an_error_over_rows() {
     let points = points(&[1e-3], &[0.0], &[0.1]);
     let job = Search {
         task: &kept,
-        held: Held::Rows(&held),
+        held: HeldOutRows::Rows(&held),
         settings: &settings,
         points: points.clone(),
         memory: 1 << 30,

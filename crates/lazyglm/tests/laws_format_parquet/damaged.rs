@@ -5,6 +5,7 @@ use super::tables::drawn::{WAYS, damage, draw, written};
 use super::tables::*;
 use lazyglm::util::random::Random;
 use std::cell::Cell;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 thread_local! { static QUIET: Cell<bool> = const { Cell::new(false) } }
@@ -73,4 +74,18 @@ fn a_damaged_file_is_rows_or_an_error() {
     );
     assert!(fine < cases / 2, "most damage shows");
     assert!(peak_memory() < 1000, "{} MB", peak_memory());
+}
+
+/// Writes the first inputs of the fuzz target `columnar`, as `make fuzz-seeds` asks: small files, written in every way.
+#[test]
+#[ignore = "writes files: make fuzz-seeds"]
+fn the_first_inputs() {
+    let folder = PathBuf::from(std::env::var_os("SEEDS").expect("SEEDS is not set")).join("columnar");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut random = Random::new(1);
+    for way in 0..WAYS {
+        let mut tables = std::iter::repeat_with(|| draw(&mut random).0);
+        let bytes = tables.by_ref().map(|table| written(&table, way)).find(|bytes| bytes.len() < 6000);
+        std::fs::write(folder.join(format!("seed-{way}")), [b"1", &bytes.unwrap()[..]].concat()).unwrap();
+    }
 }

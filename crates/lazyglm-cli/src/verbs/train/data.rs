@@ -49,6 +49,15 @@ impl TrainingData {
                 "put offsets into both files (--offset-column), or give --validation a fraction of the rows";
             return Err(Error::call(what, hint));
         }
+        // Read first, so that what is wrong with them is said before all rows are read for their survey.
+        let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
+        let offsets = args.offset.as_deref().map(RowOffsets::read).transpose()?;
+        let counts =
+            [weights.as_ref().map(|all| all.values.len()), offsets.as_ref().map(|all| all.values.len())];
+        let rows = counts.into_iter().flatten().max().unwrap_or(0);
+        if args.memory.is_some_and(|memory| rows > memory / LEAST_PER_ROW) {
+            not_on_disk(args)?;
+        }
         let mut surveyed = None;
         if let Some(memory) = args.memory.filter(|_| plan.heads.is_none()) {
             let classes = || match args.task {
@@ -64,8 +73,6 @@ impl TrainingData {
             }
             surveyed = Some(file);
         }
-        let weights = args.sample_weights.as_deref().map(SampleWeights::read).transpose()?;
-        let offsets = args.offset.as_deref().map(RowOffsets::read).transpose()?;
         let as_f32 = plan.settings.precision == Precision::F32;
         let load = Load { asked, declared, weights, offsets, as_f32, cache, scale };
         let (data, weights) = match &surveyed {
@@ -133,14 +140,7 @@ impl TrainingData {
     }
 
     fn on_disk(args: &Train, plan: &Plan, windows: Windows) -> Result<TrainingData> {
-        if args.sample_weights.is_some() {
-            let hint = "put them into the data, as Vowpal Wabbit text has them, or raise --memory";
-            return Err(Error::call("--sample-weights with more rows than --memory holds", hint));
-        }
-        if args.offset.is_some() {
-            let hint = "put the offsets into the data (--offset-column, or the base of Vowpal Wabbit text), or raise --memory";
-            return Err(Error::call("--offset with more rows than --memory holds", hint));
-        }
+        not_on_disk(args)?;
         windows.notes.iter().for_each(|text| note(args.quiet, text));
         let count = windows.count();
         let text = format!(
@@ -172,4 +172,20 @@ impl TrainingData {
             count(weights as u64)
         ))
     }
+}
+
+/// Bytes that a row takes in memory at least: a target and where its non-zeros end.
+const LEAST_PER_ROW: usize = 16;
+
+/// Rejects weights and offsets in files of their own, for rows that do not fit into memory.
+fn not_on_disk(args: &Train) -> Result<()> {
+    if args.sample_weights.is_some() {
+        let hint = "put them into the data, as Vowpal Wabbit text has them, or raise --memory";
+        return Err(Error::call("--sample-weights with more rows than --memory holds", hint));
+    }
+    if args.offset.is_some() {
+        let hint = "put the offsets into the data (--offset-column, or the base of Vowpal Wabbit text), or raise --memory";
+        return Err(Error::call("--offset with more rows than --memory holds", hint));
+    }
+    Ok(())
 }

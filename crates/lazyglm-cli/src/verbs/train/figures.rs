@@ -125,7 +125,7 @@ fn table(out: &mut dyn Write, kind: HeadKind, heads: &[HeadReport]) -> io::Resul
     }
     let width = shown.iter().map(|head| one_line(&head.name).chars().count()).max().unwrap_or(0).clamp(5, 40);
     writeln!(out, "{:>width$}  {:>10}  {:>10}  {:>10}", kind.noun(), "rows", "non-zeros", "loss")?;
-    for HeadReport { name, rows, nonzeros, loss } in &shown {
+    for HeadReport { name, rows, nonzeros, loss, .. } in &shown {
         let (rows, nonzeros) = (count(*rows as u64), count(*nonzeros as u64));
         let loss = print::decimals(*loss, 6);
         writeln!(out, "{:>width$}  {rows:>10}  {nonzeros:>10}  {loss:>10}", one_line(name))?;

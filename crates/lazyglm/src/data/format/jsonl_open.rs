@@ -1,6 +1,6 @@
 //! Recognises JSON Lines and finds the key of the target.
 
-use super::columns::{Column, ColumnKind, Known, Sample, Wanted, is_inside};
+use super::columns::{Column, ColumnKind, FirstCells, Known, Wanted, is_inside};
 use super::json::{Scanner, Value};
 use super::jsonl::flattened;
 use super::{BYTE_ORDER_MARK, FormatSpec, Opening, Parsed, ReadOptions, for_each_line, two_roles};
@@ -94,7 +94,7 @@ struct FirstKeys {
     in_first: usize,
     rows: usize,
     /// For each key, the number of rows that have it, and its values.
-    seen: Vec<(usize, Sample)>,
+    seen: Vec<(usize, FirstCells)>,
 }
 
 impl FirstKeys {
@@ -102,7 +102,7 @@ impl FirstKeys {
     fn columns(&self, asked: &ReadOptions, is_feature: impl Fn(&str) -> bool) -> Result<Vec<Column>> {
         let wanted = Wanted::of(asked)?;
         let is_in = |list: &[String], name: &str| list.iter().any(|known| known == name);
-        let of_key = |(name, (rows, sample)): (&str, &(usize, Sample))| match () {
+        let of_key = |(name, (rows, sample)): (&str, &(usize, FirstCells))| match () {
             _ if !is_feature(name) => None,
             _ if is_in(&asked.categorical, name) => Some(Column::new(name, ColumnKind::Category)),
             _ if wanted.text_column(name).is_some() => Some(wanted.column(name, ColumnKind::Text)),

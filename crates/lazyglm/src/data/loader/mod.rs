@@ -30,6 +30,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// assert_eq!(CacheMode::parse("mail.cache"), CacheMode::File("mail.cache".into()));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum CacheMode {
     /// Use a cache beside the source, and make or update it as needed. If it cannot be written, use none.
     Auto,

@@ -144,14 +144,14 @@ impl<'c> QuadraticModel<'c> {
             let [l1, l2] = [newton.n * l1 * unit, newton.n * l2 * unit * unit].map(|l| l.min(f64::MAX));
             ElasticNet { l1, l2 }
         };
-        let prices_of_set = set.iter().zip(&units).map(times_n).collect();
+        let penalties = set.iter().zip(&units).map(times_n).collect();
         let range = |(&j, unit): (&u32, &f64)| weighted_penalty.range(j as usize).map(|bound| bound / unit);
         let ranges = set.iter().zip(&units).map(range).collect();
         let mut model = QuadraticModel {
             to: from.clone(),
             from,
             gradient,
-            weighted_penalty: prices_of_set,
+            weighted_penalty: penalties,
             units,
             stuck: false,
             stiff: false,

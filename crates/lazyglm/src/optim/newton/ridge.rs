@@ -12,8 +12,8 @@
 //! the gap is within the tolerance ([`cg`]).
 
 use super::descend::{Ending, Memory};
-use super::follow::Reached;
 use super::halted::{Course, Halted};
+use super::path::Reached;
 use super::point::{Look, Point};
 use super::{Copies, Newton, NewtonProgress, NewtonStop};
 use crate::data::rows::Value;

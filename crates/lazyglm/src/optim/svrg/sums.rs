@@ -48,9 +48,9 @@ impl Sums {
             sums.lengths += weight * length;
             let (slope, second_derivative) = (weight * slope, weight * second_derivative);
             examples.rows.for_each(i, |j, x| {
-                let [of_slope, of_bend] = &mut sums.gradient[j];
+                let [of_slope, of_curvature] = &mut sums.gradient[j];
                 *of_slope += slope * x;
-                *of_bend += second_derivative * x;
+                *of_curvature += second_derivative * x;
             });
             sums.rows += 1;
         }

@@ -19,6 +19,7 @@ use crate::util::registry::suggest;
 /// assert_eq!(weights, [2.5, 0.625, 0.625, 0.625, 0.625], "one row weighs as much as the other four");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ClassWeight {
     /// Weight n/(K·nₖ) for class k of K, with nₖ of n rows: all classes have the same total weight.
     Balanced,

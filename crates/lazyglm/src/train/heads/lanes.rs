@@ -95,14 +95,14 @@ impl Evaluated for Lanes<'_> {
 }
 
 /// A trained block.
-struct Done {
+struct FittedBlock {
     fitted: Fitted,
     diverged: Vec<(usize, Diverged)>,
     untouched: usize,
 }
 
 /// A progress message of a block: an epoch has ended, or the block is done.
-enum Told {
+enum BlockProgress {
     Epoch(Progress),
     Done { nonzeros: usize },
 }
@@ -121,10 +121,10 @@ pub(super) fn fit(
         let fitted = scope.spawn(move || fit_blocks(job, rate, tell));
         for told in told {
             match told {
-                Told::Done { nonzeros } => {
+                BlockProgress::Done { nonzeros } => {
                     progress.nonzeros = Some(progress.nonzeros.unwrap_or(0) + nonzeros)
                 }
-                Told::Epoch(at) => {
+                BlockProgress::Epoch(at) => {
                     progress.learnt += rows;
                     (progress.epoch, progress.running_loss) = (at.epoch, at.running_loss);
                 }
@@ -136,11 +136,11 @@ pub(super) fn fit(
 }
 
 /// Trains the blocks, as many at once as fit into memory.
-fn fit_blocks(job: &Job, rate: &dyn Schedule, tell: Sender<Told>) -> Result<FittedHeads> {
+fn fit_blocks(job: &Job, rate: &dyn Schedule, tell: Sender<BlockProgress>) -> Result<FittedHeads> {
     let heads = job.targets.names.len();
     let starts: Vec<usize> = (0..heads).step_by(job.room.lanes).collect();
     let (next, weights) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let worker = |tell: Sender<Told>| {
+    let worker = |tell: Sender<BlockProgress>| {
         let mut done = Vec::new();
         loop {
             let k = next.fetch_add(1, Ordering::Relaxed);
@@ -156,12 +156,13 @@ fn fit_blocks(job: &Job, rate: &dyn Schedule, tell: Sender<Told>) -> Result<Fitt
             done.push((k, block));
         }
     };
-    let tells: Vec<Sender<Told>> = (0..job.room.at_once).map(|_| tell.clone()).collect();
+    let tells: Vec<Sender<BlockProgress>> = (0..job.room.at_once).map(|_| tell.clone()).collect();
     drop(tell);
-    let done: Result<Vec<Vec<(usize, Done)>>> = tells.into_par_iter().with_max_len(1).map(worker).collect();
-    let mut done: Vec<(usize, Done)> = done?.into_iter().flatten().collect();
+    let done: Result<Vec<Vec<(usize, FittedBlock)>>> =
+        tells.into_par_iter().with_max_len(1).map(worker).collect();
+    let mut done: Vec<(usize, FittedBlock)> = done?.into_iter().flatten().collect();
     done.sort_by_key(|(k, _)| *k);
-    let all = together(done.into_iter().map(|(_, block)| block).collect(), job);
+    let all = merge_blocks(done.into_iter().map(|(_, block)| block).collect(), job);
     match all.untouched == heads {
         true => Err(Kind::Interrupted.into()), // no head made a step
         false => Ok(all),
@@ -169,13 +170,18 @@ fn fit_blocks(job: &Job, rate: &dyn Schedule, tell: Sender<Told>) -> Result<Fitt
 }
 
 /// Trains one block, from the first epoch to the last.
-fn fit_block(job: &Job, rate: &dyn Schedule, heads: Range<usize>, tell: &Sender<Told>) -> Result<Done> {
+fn fit_block(
+    job: &Job,
+    rate: &dyn Schedule,
+    heads: Range<usize>,
+    tell: &Sender<BlockProgress>,
+) -> Result<FittedBlock> {
     let (Job { task, settings, validation, .. }, first, count) = (*job, heads.start, heads.len());
     let null = |head: usize| null_head(job, first + head);
     if settings.interrupted() {
         let (heads, stop) = ((0..count).map(null).collect(), Stop::Interrupted);
         let fitted = Fitted { heads, stop, ..Fitted::default() };
-        return Ok(Done { fitted, diverged: Vec::new(), untouched: count });
+        return Ok(FittedBlock { fitted, diverged: Vec::new(), untouched: count });
     }
     let (columns, penalties) = (task.data.rows.columns(), vec![settings.penalty; count]);
     let block = block(columns, &penalties, settings.method, settings.bias, settings.precision);
@@ -183,7 +189,7 @@ fn fit_block(job: &Job, rate: &dyn Schedule, heads: Range<usize>, tell: &Sender<
     let mut lanes = Lanes { block, loss: &*task.loss, rate, first: first as u32, one_in, t: 0 };
     let watch = &mut |at: &Progress| {
         if at.epoch_ends {
-            let _ = tell.send(Told::Epoch(*at)); // nobody may be listening
+            let _ = tell.send(BlockProgress::Epoch(*at)); // nobody may be listening
         }
     };
     let rule = Holdout { settings, validation, slower: job.slower(), spent: 0.0, watch };
@@ -200,8 +206,8 @@ fn fit_block(job: &Job, rate: &dyn Schedule, heads: Range<usize>, tell: &Sender<
     }
     drop(lanes);
     let nonzeros = fitted.heads.iter().map(|head| head.weights.len()).sum();
-    let _ = tell.send(Told::Done { nonzeros });
-    Ok(Done { fitted, diverged, untouched: 0 })
+    let _ = tell.send(BlockProgress::Done { nonzeros });
+    Ok(FittedBlock { fitted, diverged, untouched: 0 })
 }
 
 /// The head that replaces an untrained one: no weights, and the best bias.
@@ -212,10 +218,10 @@ fn null_head(job: &Job, head: usize) -> Head {
 }
 
 /// Merges the heads and the histories of all blocks.
-fn together(blocks: Vec<Done>, job: &Job) -> FittedHeads {
+fn merge_blocks(blocks: Vec<FittedBlock>, job: &Job) -> FittedHeads {
     let epochs = blocks.iter().map(|block| block.fitted.history.len()).max().unwrap_or(0);
     let sum = |epoch: usize, of: fn(&Epoch) -> Option<f64>| {
-        let of_block = |block: &Done| {
+        let of_block = |block: &FittedBlock| {
             // A block whose lanes have all stopped keeps its last values.
             let history = &block.fitted.history;
             history.get(epoch).or(history.last()).map_or(Some(0.0), of)

@@ -1,4 +1,4 @@
-//! The memory plan for many heads, made before anything is allocated.
+//! The memory plan for many heads, made before anything is allocated, and the time that a softmax takes.
 //!
 //! Independent heads are trained in blocks of lanes, at most one block per thread. A finished block keeps its non-zero
 //! weights only. A softmax needs all of its classes at once, and Newton's method on it needs some numbers per row and class.
@@ -16,12 +16,16 @@ use crate::util::parameter::Parameter;
 
 /// The available memory to assume if the operating system does not tell it, in bytes.
 const UNKNOWN: usize = 4 << 30;
+/// Steps on a softmax change the weights of all classes: so many of them per second, of one core (`docs/limits.md`).
+const UPDATES_PER_SECOND: f64 = 3e8;
+/// Time in seconds above which it is worth a word.
+const LONG: f64 = 60.0;
 /// Number of lanes of half a block.
 const NARROW: usize = 8;
 
 /// The memory plan for training many heads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryPlan {
     /// The memory limit, in bytes.
     pub limit: usize,
     /// Bytes of the rows, which are already in memory.
@@ -36,11 +40,13 @@ pub struct Room {
     pub learnt_at_most: usize,
     /// Number of groups of heads evaluated at once.
     pub judged_at_once: usize,
+    /// Estimate of the seconds that stochastic steps on a softmax take, in all epochs; 0 for other runs.
+    pub seconds: f64,
 }
 
-impl Room {
+impl MemoryPlan {
     /// Plans the memory within a limit in bytes; by default, the limit is nine tenths of the available memory.
-    pub fn plan(task: &Task, settings: &Settings) -> Result<Room> {
+    pub fn plan(task: &Task, settings: &Settings) -> Result<MemoryPlan> {
         let (precision, limit) = (settings.precision, settings.memory);
         let Some(targets) = task.targets.heads() else {
             return Err(Error::call("the task has no heads", "give targets of classes or labels"));
@@ -73,7 +79,11 @@ impl Room {
         let at_once = (left / block.max(1)).clamp(1, threads.min(groups));
         let judged_at_once = (left / HeadsEvaluation::bytes(columns).max(1)).clamp(1, threads);
         let learnt_at_most = columns.saturating_mul(heads).saturating_mul(Head::WEIGHT);
-        Ok(Room { limit, rows, lanes, at_once, learning: at_once * block, learnt_at_most, judged_at_once })
+        let by_steps = kind == HeadKind::Softmax && !is_exact(settings.solver);
+        let updates = (task.data.rows.nonzeros() + task.len()) as f64 * heads as f64;
+        let seconds = if by_steps { updates * settings.epochs as f64 / UPDATES_PER_SECOND } else { 0.0 };
+        let learning = at_once * block;
+        Ok(MemoryPlan { limit, rows, lanes, at_once, learning, learnt_at_most, judged_at_once, seconds })
     }
 
     /// The plan as text.
@@ -83,10 +93,22 @@ impl Room {
             HeadKind::Softmax => "all at once".to_string(),
             _ => format!("{} at a time", heads.min(self.at_once * self.lanes)),
         };
-        format!(
-            "{heads} {}, {how}: memory for rows {rows}, for training {learning}, for the model {most} if no weight is zero",
-            kind.nouns()
-        )
+        let nouns = kind.nouns();
+        let text = format!(
+            "{heads} {nouns}, {how}: memory for rows {rows}, for training {learning}, for the model {most} if no weight is zero"
+        );
+        match self.seconds > LONG {
+            true => format!("{text}; the epochs take about {}", time(self.seconds)),
+            false => text,
+        }
+    }
+}
+
+/// A time as text, in minutes or hours.
+fn time(seconds: f64) -> String {
+    match seconds / 60.0 {
+        minutes @ ..100.0 => format!("{minutes:.0} min"),
+        minutes => format!("{:.0} h", minutes / 60.0),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Training of one head per class or label. Independent heads are trained as lanes; a `softmax` couples them.
-//! [`Room`] plans the memory.
+//! [`MemoryPlan`] plans the memory.
 //!
 //! ```
 //! use lazyglm::{Dataset, Declared, Settings, Task, train};
@@ -19,7 +19,7 @@ mod report;
 mod softmax;
 mod thresholds;
 
-pub use memory::Room;
+pub use memory::MemoryPlan;
 
 use super::evaluate::lower_eta0;
 use super::holdout::Fitted;
@@ -52,7 +52,7 @@ struct Job<'a> {
     settings: &'a Settings,
     /// The starting learning rate; 0 for a solver without one.
     eta0: f64,
-    room: Room,
+    room: MemoryPlan,
     /// The summed weights of the rows of each head, once a head without weights needs them.
     weights: &'a OnceLock<Vec<f64>>,
 }
@@ -103,7 +103,7 @@ pub(super) fn train(
     let Some(targets) = task.targets.heads() else {
         return Err(Error::call("the task has no heads", "give targets of classes or labels"));
     };
-    let room = Room::plan(task, settings)?;
+    let room = MemoryPlan::plan(task, settings)?;
     // With kinks, a penalty cannot be chosen by minimisers in reasonable time: SGD with a weak one then.
     let plain = settings.start.is_none() && settings.has_one_penalty();
     let by_sgd = targets_have_kinks(task) && settings.choose_penalty && plain;

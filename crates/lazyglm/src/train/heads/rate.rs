@@ -24,7 +24,7 @@ const HELD_OUT: usize = 4;
 /// Smallest number of steps per candidate, if the run has as many.
 const FEWEST_STEPS: u64 = 1_000;
 /// Number of candidates below and above the middle.
-const RUNGS: i32 = 8;
+const REACH: i32 = 8;
 
 /// A small training run that tries one candidate.
 #[derive(Clone, Copy)]
@@ -72,7 +72,7 @@ pub(super) fn find(task: &Task, targets: HeadTargets, settings: &Settings) -> Re
 /// candidate.
 fn climb(mark: &(impl Fn(i32) -> Result<f64> + Sync), middle: f64, step: i32) -> Result<(f64, i32)> {
     let mut best = (middle, 0);
-    for first in (1..=RUNGS).step_by(2) {
+    for first in (1..=REACH).step_by(2) {
         let (one, two) = rayon::join(|| mark(step * first), || mark(step * (first + 1)));
         for (mark, candidate) in [(one?, first), (two?, first + 1)] {
             if mark >= best.0 {
@@ -91,9 +91,13 @@ pub(super) fn schedule(task: &Task, settings: &Settings, eta0: f64) -> Result<Bo
 }
 
 /// The rows of some passes, in pieces after which a signal is looked for: with 10⁵ classes, a row takes milliseconds.
-fn rehearsal(learnt: &[u32], classes: usize, passes: u64) -> impl Iterator<Item = &[u32]> {
+fn rehearsal(rows: &[u32], classes: usize, passes: u64) -> impl Iterator<Item = &[u32]> {
     let piece = (STRIDE / classes.max(1)).max(1);
-    (0..passes).flat_map(move |_| learnt.chunks(piece))
+    (0..passes).flat_map(move |_| rows.chunks(piece))
+}
+
+fn check_signal(settings: &Settings) -> Result<()> {
+    if settings.interrupted() { Err(Kind::Interrupted.into()) } else { Ok(()) }
 }
 
 /// Runs one candidate to the end of its schedule and returns its mean held-out loss; infinite if it diverges.
@@ -109,32 +113,34 @@ fn loss_at(trial: &Trial, eta0: f64) -> Result<f64> {
         let classes = targets.names.len();
         let mut model = Softmax::new(columns, classes, penalty, method, settings.bias, Precision::F32);
         for rows_now in rehearsal(learnt, classes, passes) {
-            if settings.interrupted() {
-                return Err(Kind::Interrupted.into());
-            }
+            check_signal(settings)?;
             if model.learn(&*rate, (rows, weights), &sets.ids, rows_now).is_err() {
                 return Ok(f64::INFINITY);
             }
         }
-        model.score(rows, held_out, &mut |i, scores| sum += log_loss(scores, sets.ids[i] as usize));
+        for judged in rehearsal(held_out, classes, 1) {
+            check_signal(settings)?;
+            model.score(rows, judged, &mut |i, scores| sum += log_loss(scores, sets.ids[i] as usize));
+        }
     } else {
         let mut lane_loss = MostFrequent::new(targets, &*task.loss, Precision::F32.most_lanes());
         let lanes = lane_loss.count;
         let mut losses = vec![0.0; lanes];
         let mut block = block(columns, &vec![penalty; lanes], method, settings.bias, Precision::F32);
         for order in rehearsal(learnt, lanes, passes) {
-            if settings.interrupted() {
-                return Err(Kind::Interrupted.into());
-            }
+            check_signal(settings)?;
             block.learn(&mut lane_loss, &Pass { rates: &[&*rate], rows, weights, order });
         }
         if (0..lanes).any(|lane| block.diverged(lane).is_some()) {
             return Ok(f64::INFINITY);
         }
-        block.score(rows, held_out, &mut |i, scores| {
-            lane_loss.losses(i, scores, &mut losses);
-            sum += losses.iter().sum::<f64>();
-        });
+        for judged in rehearsal(held_out, lanes, 1) {
+            check_signal(settings)?;
+            block.score(rows, judged, &mut |i, scores| {
+                lane_loss.losses(i, scores, &mut losses);
+                sum += losses.iter().sum::<f64>();
+            });
+        }
     }
     Ok(if sum.is_finite() { sum } else { f64::INFINITY })
 }

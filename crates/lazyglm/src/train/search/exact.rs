@@ -11,7 +11,7 @@
 use super::abreast::abreast;
 use super::exact_run::{Going, PathRows, Rules, Run, features, score_fold};
 use super::halving::{Dropped, Outcome, Score, choose};
-use super::{Held, Point};
+use super::{HeldOutRows, Point};
 use crate::eval::held_out::HeldOut;
 use crate::eval::metrics::Metric;
 use crate::eval::objective::{self, Certificate, HeadsEvaluation, Objective};
@@ -38,7 +38,7 @@ pub struct ExactPath<'a> {
     /// The rows.
     pub task: &'a Task,
     /// The held-out rows.
-    pub held: Held<'a>,
+    pub held: HeldOutRows<'a>,
     /// Tolerance, bias, penalty factors, bounds and interruption.
     pub settings: &'a Settings,
     /// One or more sequences of penalties, each from strong to weak.
@@ -113,12 +113,12 @@ impl ExactPath<'_> {
     /// Computes the paths.
     ///
     /// ```
-    /// use lazyglm::{ElasticNet, Settings, synth, train::search::{ExactPath, Folds, Held}, eval::metrics::Metric};
+    /// use lazyglm::{ElasticNet, Settings, synth, train::search::{ExactPath, Folds, HeldOutRows}, eval::metrics::Metric};
     /// let task = synth::documents(&synth::Shape { rows: 500, features: 100, ..Default::default() }).task;
     /// let sequence = [1e-1, 1e-2, 1e-3].map(|l1| ElasticNet { l1, l2: 0.0 }).to_vec();
     /// let path = ExactPath {
     ///     task: &task,
-    ///     held: Held::Folds(Folds::new(&task, 3, 1).unwrap()),
+    ///     held: HeldOutRows::Folds(Folds::new(&task, 3, 1).unwrap()),
     ///     settings: &Settings::default(),
     ///     sequences: vec![sequence],
     ///     metric: Metric::Auc,
@@ -142,7 +142,7 @@ impl ExactPath<'_> {
         let (targets, offsets) = (Some(TargetKind::of(kind)), self.task.has_offsets());
         Solver::Newton.check(&Request { targets, offsets, ..Request::default() })?;
         let folds = match &self.held {
-            Held::Rows(_) | Held::Nothing => 0,
+            HeldOutRows::Rows(_) | HeldOutRows::None => 0,
             held => held.folds(),
         };
         let points: usize = self.sequences.iter().map(Vec::len).sum();
@@ -194,7 +194,7 @@ impl ExactPath<'_> {
     /// All paths before their first penalty; those of all rows come first, because they take longest.
     fn paths(&self, folds: usize) -> Vec<Going<'_>> {
         let held = match self.held {
-            Held::Rows(held) => Some(held),
+            HeldOutRows::Rows(held) => Some(held),
             _ => None,
         };
         let fold = |fold: usize| Some((Some(fold), self.rows_of(fold)?));

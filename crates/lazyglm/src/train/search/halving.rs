@@ -12,7 +12,7 @@ mod state;
 
 use super::grid::Point;
 use super::lane_grid::{FoldScore, LaneGrid};
-use super::{Held, lost};
+use super::{HeldOutRows, lost};
 use crate::eval::objective;
 use crate::model::report::Stop;
 use crate::optim::sgd::Diverged;
@@ -31,7 +31,7 @@ pub struct Search<'a> {
     /// The task.
     pub task: &'a Task,
     /// The held-out rows.
-    pub held: Held<'a>,
+    pub held: HeldOutRows<'a>,
     /// The settings, without the penalty and the starting learning rate.
     pub settings: &'a Settings,
     /// The grid points.
@@ -118,7 +118,7 @@ const EARLY: usize = 10_000;
 /// let outcome = search(
 ///     &Search {
 ///         task: &task,
-///         held: Held::Folds(Folds::new(&task, 4, 1).unwrap()),
+///         held: HeldOutRows::Folds(Folds::new(&task, 4, 1).unwrap()),
 ///         settings: &settings,
 ///         points: Numbers::parse(Parameter::L1, "1e-5..1:6").unwrap().values().iter().map(point).collect(),
 ///         memory: 1 << 30,
@@ -146,9 +146,9 @@ pub fn search(search: &Search, watch: &mut dyn FnMut(&Stage)) -> Result<Outcome>
     };
     let mut stopped = false;
     for (k, group) in groups.iter().enumerate() {
-        let alive = |team: &(usize, Vec<usize>)| {
-            let points: Vec<usize> = team.1.iter().copied().filter(|&p| race.out[p].is_none()).collect();
-            (!points.is_empty()).then_some((team.0, points))
+        let alive = |block: &(usize, Vec<usize>)| {
+            let points: Vec<usize> = block.1.iter().copied().filter(|&p| race.out[p].is_none()).collect();
+            (!points.is_empty()).then_some((block.0, points))
         };
         let group: Vec<_> = group.iter().filter_map(alive).collect();
         let share = |within: f64| (k as f64 + within) / groups.len() as f64;

@@ -1,6 +1,6 @@
 //! The lanes of a grid search in training: each block skips the rows that its fold holds out.
 
-use super::Held;
+use super::HeldOutRows;
 use super::grid::Point;
 use super::turns::{in_turns, piece};
 use crate::optim::lane_loss::Same;
@@ -27,7 +27,7 @@ struct LaneBlock {
 /// All blocks of a grid, trained in parallel.
 pub(super) struct LaneGrid<'a> {
     task: &'a Task,
-    held: &'a Held<'a>,
+    held: &'a HeldOutRows<'a>,
     blocks: Vec<LaneBlock>,
 }
 
@@ -36,15 +36,15 @@ impl Fit for LaneGrid<'_> {
     fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
         let (task, held, blocks) = (self.task, self.held, &mut self.blocks);
         let without = |fold: usize| match held {
-            Held::Folds(folds) => {
+            HeldOutRows::Folds(folds) => {
                 Cow::Owned(order.iter().copied().filter(|&i| folds.of(i as usize) != fold).collect())
             }
-            Held::Splits(splits) => {
+            HeldOutRows::Splits(splits) => {
                 let mut learnt = vec![false; task.len()];
                 splits[fold].learnt.iter().for_each(|&i| learnt[i] = true);
                 Cow::Owned(order.iter().copied().filter(|&i| learnt[i as usize]).collect())
             }
-            Held::Rows(_) | Held::Nothing => Cow::Borrowed(order),
+            HeldOutRows::Rows(_) | HeldOutRows::None => Cow::Borrowed(order),
         };
         let orders: Vec<Cow<[u32]>> = (0..held.folds()).into_par_iter().map(without).collect();
         let (rows, weights, examples) = (batch.rows, batch.weights, batch.examples());
@@ -87,7 +87,7 @@ impl<'a> LaneGrid<'a> {
     /// Makes the blocks: the points of each fold, split by the number of lanes per block.
     pub fn new(
         task: &'a Task,
-        held: &'a Held<'a>,
+        held: &'a HeldOutRows<'a>,
         settings: &Settings,
         points: &[Point],
         which: &[(usize, Vec<usize>)],
@@ -123,10 +123,10 @@ impl<'a> LaneGrid<'a> {
         let (task, held) = (self.task, self.held);
         let begin = |one: &mut LaneBlock| {
             let rows: Vec<u32> = match held {
-                Held::Folds(folds) => folds.rows(one.fold),
-                Held::Splits(splits) => splits[one.fold].held.iter().map(|&i| i as u32).collect(),
-                Held::Rows(task) => (0..task.len() as u32).collect(),
-                Held::Nothing => Vec::new(),
+                HeldOutRows::Folds(folds) => folds.rows(one.fold),
+                HeldOutRows::Splits(splits) => splits[one.fold].held.iter().map(|&i| i as u32).collect(),
+                HeldOutRows::Rows(task) => (0..task.len() as u32).collect(),
+                HeldOutRows::None => Vec::new(),
             };
             let mark = |(lane, &point)| {
                 let nonzeros = one.block.weights(lane).filter(|w| *w != 0.0).count();
@@ -136,7 +136,8 @@ impl<'a> LaneGrid<'a> {
             (rows, marks)
         };
         let mut marks: Vec<(Vec<u32>, Vec<FoldScore>)> = self.blocks.par_iter_mut().map(begin).collect();
-        let examples = if let Held::Rows(held_out) = held { held_out.examples() } else { task.examples() };
+        let examples =
+            if let HeldOutRows::Rows(held_out) = held { held_out.examples() } else { task.examples() };
         in_turns(self.blocks.iter_mut().zip(&mut marks), |(one, (rows, marks)), number| {
             one.block.score(examples.rows, piece(rows, number), &mut |i, scores| {
                 let (target, offset) = (examples.targets[i], examples.offset(i));

@@ -14,7 +14,7 @@ pub use exact::{ExactPath, ExactPaths, PathModel, PathProgress, strongest_l1};
 pub use folds::Folds;
 pub use grid::{Numbers, Point, points};
 pub use halving::{Dropped, Outcome, Score, Search, Stage, choose, search, summed};
-pub use path::{Stop, path};
+pub use path::{TrainedPoint, path};
 
 use crate::optim::sgd::Diverged;
 use crate::problem::source::Source;
@@ -25,7 +25,7 @@ use crate::util::parameter::Parameter;
 
 /// The held-out rows of a grid search.
 #[derive(Clone, Debug)]
-pub enum Held<'a> {
+pub enum HeldOutRows<'a> {
     /// Cross-validation: each row is held out from the models of its fold.
     Folds(Folds),
     /// Cross-validation with any training rows and held-out rows.
@@ -33,7 +33,7 @@ pub enum Held<'a> {
     /// Separate rows.
     Rows(&'a Task),
     /// No held-out rows.
-    Nothing,
+    None,
 }
 
 /// The numbers of the training rows and of the held-out rows of one split.
@@ -45,10 +45,10 @@ pub struct Split {
     pub held: Vec<usize>,
 }
 
-impl Held<'_> {
+impl HeldOutRows<'_> {
     /// Refuses splits without rows, and row numbers from `rows` up.
     fn check(&self, rows: usize) -> Result<()> {
-        let Held::Splits(splits) = self else { return Ok(()) };
+        let HeldOutRows::Splits(splits) = self else { return Ok(()) };
         let wrong = |part: &Vec<usize>| part.is_empty() || part.iter().any(|&i| i >= rows);
         match splits.iter().any(|split| wrong(&split.learnt) || wrong(&split.held)) || splits.is_empty() {
             false => Ok(()),
@@ -64,12 +64,12 @@ impl Held<'_> {
     /// The rows to train on and the rows to evaluate on for one fold; `None` if all rows are trained on.
     fn split(&self, fold: usize, rows: usize) -> Option<Split> {
         match self {
-            Held::Folds(folds) => {
+            HeldOutRows::Folds(folds) => {
                 let (held, learnt) = (0..rows).partition(|&i| folds.of(i) == fold);
                 Some(Split { learnt, held })
             }
-            Held::Splits(splits) => splits.get(fold).cloned(),
-            Held::Rows(_) | Held::Nothing => None,
+            HeldOutRows::Splits(splits) => splits.get(fold).cloned(),
+            HeldOutRows::Rows(_) | HeldOutRows::None => None,
         }
     }
 
@@ -77,30 +77,32 @@ impl Held<'_> {
     fn key(&self, rows: usize) -> Result<Key> {
         let key = Key::of("held");
         Ok(match self {
-            Held::Folds(folds) => key.and_positions(&(0..rows).map(|i| folds.of(i)).collect::<Vec<_>>()),
-            Held::Splits(splits) => splits
+            HeldOutRows::Folds(folds) => {
+                key.and_positions(&(0..rows).map(|i| folds.of(i)).collect::<Vec<_>>())
+            }
+            HeldOutRows::Splits(splits) => splits
                 .iter()
                 .fold(key, |key, split| key.and_positions(&split.learnt).and_positions(&split.held)),
-            Held::Rows(task) => key.and_key(task.fingerprint()?),
-            Held::Nothing => key,
+            HeldOutRows::Rows(task) => key.and_key(task.fingerprint()?),
+            HeldOutRows::None => key,
         })
     }
 
     /// The number of models per grid point.
     fn folds(&self) -> usize {
         match self {
-            Held::Folds(folds) => folds.count(),
-            Held::Splits(splits) => splits.len(),
-            Held::Rows(_) | Held::Nothing => 1,
+            HeldOutRows::Folds(folds) => folds.count(),
+            HeldOutRows::Splits(splits) => splits.len(),
+            HeldOutRows::Rows(_) | HeldOutRows::None => 1,
         }
     }
 
     /// The number of training rows for the models of a fold.
     fn learnt(&self, fold: usize, rows: usize) -> usize {
         match self {
-            Held::Folds(folds) => rows - folds.rows(fold).len(),
-            Held::Splits(splits) => splits[fold].learnt.len(),
-            Held::Rows(_) | Held::Nothing => rows,
+            HeldOutRows::Folds(folds) => rows - folds.rows(fold).len(),
+            HeldOutRows::Splits(splits) => splits[fold].learnt.len(),
+            HeldOutRows::Rows(_) | HeldOutRows::None => rows,
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::grid::Point;
 use super::lane_grid::LaneGrid;
-use super::{Held, lost};
+use super::{HeldOutRows, lost};
 use crate::eval::objective::{self, Objective};
-use crate::model::report;
+use crate::model::report::Stop;
 use crate::optim::sgd::Diverged;
 use crate::problem::settings::Settings;
 use crate::problem::source::Sequence;
@@ -16,7 +16,7 @@ use crate::util::state::Fields;
 
 /// The model at one point of a path.
 #[derive(Clone, Debug)]
-pub struct Stop {
+pub struct TrainedPoint {
     /// The penalty and the starting learning rate.
     pub point: Point,
     /// The objective on the training rows.
@@ -38,11 +38,11 @@ struct AllEpochs<'a> {
 }
 
 impl StopRule<LaneGrid<'_>> for AllEpochs<'_> {
-    fn after_part(&mut self, _: &mut LaneGrid, _: &Position) -> Result<Option<report::Stop>> {
-        Ok(self.settings.interrupted().then_some(report::Stop::Interrupted))
+    fn after_part(&mut self, _: &mut LaneGrid, _: &Position) -> Result<Option<Stop>> {
+        Ok(self.settings.interrupted().then_some(Stop::Interrupted))
     }
 
-    fn after_epoch(&mut self, _: &mut LaneGrid, _: &Position) -> Result<Option<report::Stop>> {
+    fn after_epoch(&mut self, _: &mut LaneGrid, _: &Position) -> Result<Option<Stop>> {
         Ok(None)
     }
 
@@ -66,8 +66,8 @@ const SLICES: usize = 16;
 /// use lazyglm::{Settings, synth, train::search::{path, points}};
 /// let task = synth::documents(&synth::Shape { rows: 1_000, features: 200, ..Default::default() }).task;
 /// let settings = Settings { eta0: Some(0.5), ..Settings::default() };
-/// let stops = path(&task, None, &settings, &points(&[1e-4, 1e-2, 1.0], &[0.0], &[0.5]), 1 << 30).unwrap();
-/// let nonzeros: Vec<usize> = stops.iter().map(|stop| stop.weights.len()).collect();
+/// let trained = path(&task, None, &settings, &points(&[1e-4, 1e-2, 1.0], &[0.0], &[0.5]), 1 << 30).unwrap();
+/// let nonzeros: Vec<usize> = trained.iter().map(|one| one.weights.len()).collect();
 /// assert!(nonzeros[0] == 0 && nonzeros[0] < nonzeros[1] && nonzeros[1] < nonzeros[2], "λ₁ falls along a path");
 /// ```
 pub fn path(
@@ -76,15 +76,15 @@ pub fn path(
     settings: &Settings,
     points: &[Point],
     memory: usize,
-) -> Result<Vec<Stop>> {
+) -> Result<Vec<TrainedPoint>> {
     let width = settings.precision;
-    let team = width.most_lanes();
-    let teams = (memory / (task.data.rows.columns() * width.lane_bytes(team)).max(1)).max(1);
+    let lanes = width.most_lanes();
+    let blocks = (memory / (task.data.rows.columns() * width.lane_bytes(lanes)).max(1)).max(1);
     let all: Vec<usize> = (0..points.len()).collect();
-    let mut stops = Vec::with_capacity(points.len());
-    for group in all.chunks(team * teams) {
-        let which: Vec<(usize, Vec<usize>)> = group.chunks(team).map(|some| (0, some.to_vec())).collect();
-        let mut grid = LaneGrid::new(task, &Held::Nothing, settings, points, &which)?;
+    let mut trained = Vec::with_capacity(points.len());
+    for group in all.chunks(lanes * blocks) {
+        let which: Vec<(usize, Vec<usize>)> = group.chunks(lanes).map(|some| (0, some.to_vec())).collect();
+        let mut grid = LaneGrid::new(task, &HeldOutRows::None, settings, points, &which)?;
         let (epochs, stride) = (settings.epochs, task.len().div_ceil(SLICES));
         let epochs = Epochs { before: 0, most: epochs, sequence: Sequence::of(settings), stride };
         let unit = Unit::of(settings, "path", task, None)?.map(|unit| {
@@ -92,14 +92,14 @@ pub fn path(
             let numbers: Vec<f64> = group.iter().flat_map(numbers).collect();
             Unit { key: unit.key.and_numbers(&numbers), ..unit }
         });
-        if fit(&mut grid, task, &epochs, &mut AllEpochs { settings, unit })? == report::Stop::Interrupted {
+        if fit(&mut grid, task, &epochs, &mut AllEpochs { settings, unit })? == Stop::Interrupted {
             return Err(Kind::Interrupted.into());
         }
         let lost = grid.diverged();
         grid.weights(&mut |p, weights, bias| {
             let point = points[p];
             let held_out = |task: &Task| objective::mean_loss(task.examples(), &*task.loss, &weights, bias);
-            stops.push(Stop {
+            trained.push(TrainedPoint {
                 point,
                 objective: objective::objective(task.examples(), &*task.loss, point.penalty, &weights, bias),
                 validation_loss: validation.map(held_out),
@@ -109,5 +109,5 @@ pub fn path(
             });
         });
     }
-    Ok(stops)
+    Ok(trained)
 }

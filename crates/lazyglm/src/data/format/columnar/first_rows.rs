@@ -4,7 +4,7 @@ use super::batches::{Table, read_some};
 use super::flat::{self, Leaf};
 use super::values::{numbers, seconds, wholes, words};
 use super::{Holds, ParquetColumn};
-use crate::data::format::columns::{ColumnKind, Sample, Wanted, When};
+use crate::data::format::columns::{ColumnKind, FirstCells, Wanted, When};
 use arrow_array::Array;
 use arrow_schema::DataType;
 use std::path::Path;
@@ -40,8 +40,8 @@ pub(super) fn decide(
     }
 }
 
-fn samples(file: &Path, columns: &[ParquetColumn]) -> Vec<Sample> {
-    let (mut samples, mut rows) = (vec![Sample::default(); columns.len()], 0);
+fn samples(file: &Path, columns: &[ParquetColumn]) -> Vec<FirstCells> {
+    let (mut samples, mut rows) = (vec![FirstCells::default(); columns.len()], 0);
     let Ok(table) = Table::open(file) else { return samples };
     let leaves = flat::leaves(&table.schema);
     let used = |leaf: &&Leaf| columns.iter().any(|column| column.name == *leaf.field.name());
@@ -63,7 +63,7 @@ fn samples(file: &Path, columns: &[ParquetColumn]) -> Vec<Sample> {
 }
 
 /// Looks at the first values of a column.
-fn see(sample: &mut Sample, array: &dyn Array, most: usize) {
+fn see(sample: &mut FirstCells, array: &dyn Array, most: usize) {
     if matches!(array.data_type(), DataType::Dictionary(..)) {
         return; // the writer says that these are names
     }

@@ -96,7 +96,8 @@ impl ChunkReader for Chunk {
     }
 }
 
-/// Reads a page header, and fails if the header claims a page larger than its compressed bytes can yield.
+/// Reads a page header, and fails if the header claims a page larger than its compressed bytes can yield. It also fails at
+/// the end of the file: third-party code skips a list of two billion numbers there one by one, all of them missing.
 struct Watched {
     bytes: BufReader<File>,
     head: Head,
@@ -106,6 +107,9 @@ struct Watched {
 impl Read for Watched {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.bytes.read(into)?;
+        if count == 0 && !into.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends inside a page header"));
+        }
         match self.head.sizes(&into[..count]) {
             Some((plain, packed)) if plain > packed.saturating_mul(self.growth).saturating_add(1024) => {
                 Err(io::Error::new(io::ErrorKind::InvalidData, "a page says it is larger than it can be"))

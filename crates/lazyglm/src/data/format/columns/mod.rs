@@ -1,7 +1,7 @@
 //! The columns of CSV, JSON Lines and columnar tables: what each is taken for, and what stands for a missing number.
 //!
 //! ```text
-//! first rows ─Sample─▶ kind, and the mean m of its numbers        decided once, kept in the model
+//! first rows ─FirstCells─▶ kind, and the mean m of its numbers        decided once, kept in the model
 //! missing number    zero:       nothing
 //!                   mean:       column · m
 //!                   indicator:  column · m, column=missing · 1
@@ -22,7 +22,7 @@ pub(super) use dates::When;
 pub(super) use dates::written;
 pub use dirty::DirtyCells;
 pub(super) use known::{Known, is_inside};
-pub(super) use sample::Sample;
+pub(super) use sample::FirstCells;
 
 use super::names::push_part;
 use super::text::{self, Terms};

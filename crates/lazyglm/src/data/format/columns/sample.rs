@@ -20,7 +20,7 @@ const WORDS_PER_CELL: usize = 3;
 
 /// What the first cells of a column hold.
 #[derive(Clone, Debug, Default)]
-pub(in crate::data::format) struct Sample {
+pub(in crate::data::format) struct FirstCells {
     numbers: usize,
     sum: f64,
     codes: usize,
@@ -34,7 +34,7 @@ pub(in crate::data::format) struct Sample {
     structures: bool,       // whether there are arrays or objects
 }
 
-impl Sample {
+impl FirstCells {
     /// Looks at a cell of a table in which all cells are text.
     pub fn see_cell(&mut self, cell: &str) {
         match cell {

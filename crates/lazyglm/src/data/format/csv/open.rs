@@ -3,7 +3,7 @@
 use super::parser::Spot;
 use super::records::{Records, cut};
 use super::{Csv, delimiter_of, last_record_end, trimmed, without_mark};
-use crate::data::format::columns::{Column, ColumnKind, Known, MISSING, Sample, Wanted};
+use crate::data::format::columns::{Column, ColumnKind, FirstCells, Known, MISSING, Wanted};
 use crate::data::format::text::of_column;
 use crate::data::format::{FormatSpec, Opening, ReadOptions, detect::ending};
 use crate::util::error::{Error, Place, Result, excerpt};
@@ -107,7 +107,7 @@ fn match_columns(
     opening: &Opening,
     names: &[String],
     known: &Known,
-    samples: Vec<Sample>,
+    samples: Vec<FirstCells>,
 ) -> Result<Vec<Column>> {
     let here: HashSet<&str> = names.iter().map(String::as_str).collect();
     let features = known.columns.iter().filter(|column| column.kind.is_feature());
@@ -124,7 +124,7 @@ fn match_columns(
         return Err(Error::data(place, what, hint));
     }
     let wanted = Wanted::of(opening.asked)?;
-    let column = |(name, sample): (&String, Sample)| match known.column(name) {
+    let column = |(name, sample): (&String, FirstCells)| match known.column(name) {
         _ if *name == known.target => Column::new(name.as_str(), ColumnKind::Target),
         _ if known.offset == Some(name) => Column::new(name.as_str(), ColumnKind::Offset),
         Some(column) => column.clone(),
@@ -170,7 +170,7 @@ fn decide_columns(
     opening: &Opening,
     names: &[String],
     index: bool,
-    samples: Vec<Sample>,
+    samples: Vec<FirstCells>,
 ) -> Result<Vec<Column>> {
     let ReadOptions { target, offset, drop, categorical, text_columns, .. } = opening.asked;
     let mut kinds = vec![None; names.len()];
@@ -205,7 +205,7 @@ fn decide_columns(
         kinds[usual] = Some(ColumnKind::Target);
     }
     let wanted = Wanted::of(opening.asked)?;
-    let column = |((name, kind), sample): ((&String, Option<ColumnKind>), Sample)| match kind {
+    let column = |((name, kind), sample): ((&String, Option<ColumnKind>), FirstCells)| match kind {
         Some(kind) => wanted.column(name, kind),
         None => sample.decide(name, &wanted),
     };
@@ -245,9 +245,9 @@ fn default_target(opening: &Opening, names: &[String], kinds: &[Option<ColumnKin
 }
 
 /// The cells of each column in these records.
-fn samples(columns: usize, bytes: &[u8], records: &mut Records) -> Vec<Sample> {
+fn samples(columns: usize, bytes: &[u8], records: &mut Records) -> Vec<FirstCells> {
     let bytes = &bytes[..last_record_end(records.delimiter(), bytes)];
-    let mut samples = vec![Sample::default(); columns];
+    let mut samples = vec![FirstCells::default(); columns];
     while let Some(record) = records.next(bytes) {
         let mut start = 0;
         for (sample, &end) in samples.iter_mut().zip(record.ends) {

@@ -1,8 +1,9 @@
-//! An allocator that counts: the largest allocation and the most memory at once, between two moments.
+//! What an input may cost: the largest allocation and the most memory at once, which an allocator counts, and time.
 #![allow(unsafe_code)] // an allocator is an unsafe trait; this one calls the system's and counts
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 struct Counting;
 
@@ -48,13 +49,17 @@ const ONE: usize = 16;
 /// byte of the input, some of them with room to grow.
 const ALL: usize = 64;
 
+/// The processor time that an input may take.
+pub const TIME: Duration = Duration::from_secs(1);
+
 /// Runs `work` on an input of `length` bytes and panics if it allocates out of proportion.
 pub fn limited<T>(length: usize, constant: usize, work: impl FnOnce() -> T) -> T {
-    limited_by([ONE * length + constant, ALL * length + constant], work)
+    limited_by(ALL, length, constant, work)
 }
 
-/// Runs `work` and panics if one allocation, or all memory at once, exceeds these numbers of bytes.
-pub fn limited_by<T>([one, all]: [usize; 2], work: impl FnOnce() -> T) -> T {
+/// The same for work that may have `all` bytes per byte of the input in use at once.
+pub fn limited_by<T>(all: usize, length: usize, constant: usize, work: impl FnOnce() -> T) -> T {
+    let (one, all) = (ONE * length + constant, all * length + constant);
     let before = LIVE.load(Relaxed);
     LARGEST.store(0, Relaxed);
     PEAK.store(before, Relaxed);
@@ -63,4 +68,26 @@ pub fn limited_by<T>([one, all]: [usize; 2], work: impl FnOnce() -> T) -> T {
     assert!(largest <= one, "an allocation of {largest} bytes; allowed are {one}");
     assert!(peak <= all as isize, "{peak} bytes in use at once; allowed are {all}");
     done
+}
+
+/// Runs a target on an input and panics if that takes more processor time than [`TIME`]. Another process may hold the
+/// processor, so an input that seems slow runs again, by the processor's clock.
+pub fn in_time(target: fn(&[u8]), bytes: &[u8]) {
+    let begun = Instant::now();
+    target(bytes);
+    if begun.elapsed() < TIME {
+        return;
+    }
+    let (begun, busy) = (Instant::now(), busy());
+    target(bytes);
+    let took = busy.and_then(|before| Some(self::busy()? - before)).unwrap_or(begun.elapsed());
+    assert!(took < TIME, "{took:?} of processor time; allowed are {TIME:?}");
+}
+
+/// Processor time of all threads of this process. `None` where the system has no `/proc`.
+fn busy() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let fields = stat.rsplit_once(')')?.1.split_whitespace(); // the third field is the first of these
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    Some(Duration::from_millis(10 * ticks)) // a hundred per second, whatever the kernel counts with
 }

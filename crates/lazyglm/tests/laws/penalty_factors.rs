@@ -39,16 +39,16 @@ proptest! {
     }
 
     #[test]
-    fn a_price_of_one_for_all_is_the_plain_penalty(seed in any::<u64>(), steps in 1usize..200) {
+    fn a_factor_of_one_for_all_is_the_plain_penalty(seed in any::<u64>(), steps in 1usize..200) {
         let mut random = Random::new(seed);
         let method = METHODS[random.below(2) as usize];
         let run = OpenLoop::draw(&mut random, steps, method, false);
         let plain = run.run(Folded::<f64>::new(run.start.clone(), run.penalty, method));
         let ones = vec![1.0; run.start.len()];
         let weighted_penalty = WeightedPenalty { factors: Some(&ones), ..WeightedPenalty::of(run.penalty) };
-        let priced = run.run(FactoredWeights::new(run.start.clone(), &weighted_penalty, method).unwrap());
+        let weighted = run.run(FactoredWeights::new(run.start.clone(), &weighted_penalty, method).unwrap());
         let scale = run.largest(Dense::<true>::new(run.start.clone(), run.penalty, method));
-        let found = difference(&priced, &plain, scale);
+        let found = difference(&weighted, &plain, scale);
         prop_assert!(found.worst <= tolerance(steps) && found.worst_zero <= tolerance(steps), "{found:?}");
     }
 }
@@ -82,7 +82,7 @@ fn whole_runs_agree_and_free_weights_are_free() {
 }
 
 #[test]
-fn too_many_prices_are_refused_in_words() {
+fn too_many_penalty_factors_are_an_error() {
     let factors: Vec<f64> = (0..5000).map(f64::from).collect();
     let of =
         |l2| WeightedPenalty { factors: Some(&factors), ..WeightedPenalty::of(ElasticNet { l1: 1.0, l2 }) };
