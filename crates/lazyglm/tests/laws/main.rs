@@ -50,6 +50,7 @@ mod paper;
 mod parameters;
 mod passive_aggressive;
 mod path;
+mod polish;
 mod priced;
 mod public_names;
 mod renumber;
