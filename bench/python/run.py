@@ -13,7 +13,7 @@ import platform
 import warnings
 from pathlib import Path
 
-PARTS = ("epoch", "call", "imports", "memory", "exact", "cv", "auto")
+PARTS = ("epoch", "call", "imports", "memory", "exact", "cv", "auto", "sgd")
 
 
 def main():
@@ -23,7 +23,7 @@ def main():
     parser.add_argument("--rows", type=int, help="of epoch and memory: the first so many")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--limit", type=float, default=120, help="seconds for each contender of exact, cv and auto")
-    parser.add_argument("--sets", help="of exact, cv and auto")
+    parser.add_argument("--sets", help="of exact, cv, auto and sgd")
     parser.add_argument("--record", type=Path, help="a file for what is printed")
     parser.add_argument("--scratch", type=Path, default=Path("target/bench-data"))
     asked = parser.parse_args()

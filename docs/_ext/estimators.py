@@ -59,6 +59,8 @@ PARAMETERS = {
     "positive": "Whether weights must not be negative.",
     "lower": "Lowest value of each weight, at most 0.",
     "upper": "Highest value of each weight, at least 0.",
+    "exclude": "Features whose weight is zero: names, numbers, or a mask.",
+    "limit_predictions": "Whether predictions stay within the range of the training targets; 'auto' if the held-out loss is lower then.",
     "multi_class": "More than two classes as one model per class ('ovr') or as one 'multinomial' model.",
     # Spark
     "featuresCol": "Column of the feature vectors.",

@@ -11,10 +11,15 @@ from lazyglm._chosen import ChosenClassifier, WithBest
 from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
 from lazyglm._cv import MULTI_CLASS
 from lazyglm._regressor import REGRESSOR_RULES, LinearRegressor, SGDRegressor
-from lazyglm._solve import threads, trained
+from lazyglm._solve import limits_of, threads, trained
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
     from typing_extensions import Self
+
+    from lazyglm._types import Labels, RandomState, Rows
 
 #: Parameters that the estimator of one penalty has as well.
 SHARED = ("fit_intercept", "epsilon", "precision", "tol")
@@ -25,6 +30,7 @@ RULES: dict[str, _params.Rule] = {
     "n_jobs": _params.N_JOBS,
     "scale": _params.one_of("auto", None),
     **{name: _params.COMMON[name] for name in ("verbose", "progress")},
+    **_params.LIMITS,
 }
 
 _PARAMETERS = """
@@ -49,6 +55,14 @@ _PARAMETERS = """
     epsilon : float, default=0.1
         The width of huber and of both epsilon-insensitive losses.
     {more}
+    penalty_factor : array-like of shape (n_features,) or None, default=None
+        A factor of the penalty for each feature; 0 removes it.
+    positive : bool, default=False
+        Whether weights must not be negative.
+    lower, upper : float, array-like of shape (n_features,) or None, default=None
+        The lowest value (at most 0) and the highest value (at least 0) of each weight. If ``tf_idf_``, of the weights of tf-idf values.
+    exclude : list of str or int, array-like of bool of shape (n_features,), or None, default=None
+        Features whose weight is zero: names, numbers from 0, or a mask. A name is that of a feature, such as ``city=Rome``.
     precision : {{'f32', 'f64'}} or None, default=None
         The precision of the weights; None is that of the data. The program's default is 'f32'.
     n_jobs : int or None, default=None
@@ -84,6 +98,12 @@ _PARAMETERS = """
         The objective after each Newton step, or the mean loss of each epoch; empty for one model per class.
     n_iter_ : int
         The Newton steps, or epochs, of the chosen model.
+    stop_reason_ : str
+        The rule that ended the solver of the chosen model, such as 'gap' or 'predicted_decrease'.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str objects
+        The columns of the frame that was learnt; only there if X was a frame with names.
     dual_gap_ : float or None
         An upper bound on the relative distance of the chosen model from the optimum. None for 'ftrl' and 'sgd', which
         stop early on purpose.
@@ -96,13 +116,26 @@ class Auto(WithBest):
     """Base class of AutoClassifier and AutoRegressor; not part of the public API."""
 
     scale: str | None
+    penalty_factor: ArrayLike | None
+    positive: bool
+    lower: ArrayLike | None
+    upper: ArrayLike | None
+    exclude: Sequence[str | int] | ArrayLike | None
     quantile: float
     power: float
+
+    search_: list[dict[str, Any]]
+    reason_: str
+    solver_: str
+    alpha_: float
+    l1_ratio_: float
+    best_index_: int | None
+    best_score_: float
 
     _rules: dict[str, _params.Rule]
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, target: str | None = None
+        self, X: Rows, y: Labels | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None, target: str | None = None
     ) -> Self:
         """Chooses a penalty and a solver on held-out rows, and trains on all rows with them.
 
@@ -129,7 +162,7 @@ class Auto(WithBest):
         _params.check_alone(self, self._rules)
         problem = self._problem(X, y, sample_weight, offset, target)
         asked = problem.model._asked(problem.task, problem.X.shape[1], l1=1e-6, l2=1e-6, choose=True, solver="auto")
-        asked["scales"] = self.scale == "auto"
+        asked |= limits_of(self, problem) | {"scales": self.scale == "auto", "limit_predictions": self._limiting()}
         asked |= {"seed": problem.model._seed(), "single": problem.model._single(problem.X.dtype), "threads": threads(self.n_jobs)}
         asked |= {"tolerance": float(self.tol), "epochs": 5}  # the program's
         with _show.watching(self, None, _show.candidates()) as watch:
@@ -146,8 +179,12 @@ class Auto(WithBest):
         self.best_score_ = -self.search_[chosen[0]]["loss"] if chosen else np.nan
         penalty = {"alpha": self.alpha_, "l1_ratio": self.l1_ratio_, "solver": self.solver_}
         self._keep_model(problem, [found], {**asked, "solver": self.solver_}, **penalty)
-        self.reason_ = "; ".join(text for text in (self._reason(), found.note) if text)
+        self.reason_ = "; ".join(text for text in (self._reason(), *found.notes) if text)
         return self
+
+    def _limiting(self) -> bool | None:
+        """Whether predictions are limited; None if the held-out loss decides."""
+        return False
 
     @staticmethod
     def _record(tried: dict[str, Any], units: float) -> dict[str, Any]:
@@ -237,11 +274,16 @@ class AutoClassifier(LinearClassifier, Auto, ChosenClassifier):
         epsilon: float = 0.1,
         class_weight: dict[Any, float] | str | None = None,
         multi_class: str = "auto",
+        penalty_factor: ArrayLike | None = None,
+        positive: bool = False,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        exclude: Sequence[str | int] | ArrayLike | None = None,
         precision: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         progress: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._keep(locals())
 
@@ -255,9 +297,14 @@ class AutoRegressor(LinearRegressor, Auto):
             more="""quantile : float, default=0.5
         The quantile that loss='quantile' learns.
     power : float, default=1.5
-        The power of the variance of loss='tweedie', between 1 and 2.""",
+        The power of the variance of loss='tweedie', between 1 and 2.
+    limit_predictions : {'auto', True, False}, default='auto'
+        Whether predictions are limited to the range of the training targets. 'auto' limits them if that lowers the held-out loss by more than
+        1 %. There are no limits with offsets.""",
         )
-        + """
+        + """    limits_ : tuple of float, or None
+        The least and the largest prediction; None without limits.
+
     Examples
     --------
     >>> import numpy as np
@@ -269,8 +316,13 @@ class AutoRegressor(LinearRegressor, Auto):
     True
     """
     )
+    limit_predictions: str | bool
     _sgd = SGDRegressor
-    _rules = {**REGRESSOR_RULES, **RULES}
+    _rules = {
+        **REGRESSOR_RULES,
+        **RULES,
+        "limit_predictions": _params.or_text("auto", (_params.BOOLEAN[0], "True, False")),
+    }
     _shared = (*SHARED, "quantile", "power", "n_jobs")
 
     def __init__(
@@ -283,10 +335,24 @@ class AutoRegressor(LinearRegressor, Auto):
         epsilon: float = 0.1,
         quantile: float = 0.5,
         power: float = 1.5,
+        limit_predictions: str | bool = "auto",
+        penalty_factor: ArrayLike | None = None,
+        positive: bool = False,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        exclude: Sequence[str | int] | ArrayLike | None = None,
         precision: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         progress: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._keep(locals())
+
+    def _limiting(self) -> bool | None:
+        return None if self.limit_predictions == "auto" else bool(self.limit_predictions)
+
+    @property
+    def limits_(self) -> tuple[float, float] | None:
+        """The least and the largest prediction; None without limits."""
+        return self._of_best("_limits")

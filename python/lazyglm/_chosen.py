@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,8 +12,13 @@ from lazyglm import _params
 from lazyglm._core import Task
 from lazyglm._data import len_of, lent, means_of, validated, weights_of
 from lazyglm._labels import LabelSets, check_learnable, label_sets
-from lazyglm._aim import Aim, shifted
 from lazyglm._solve import Found, warn_if_far
+from lazyglm._targets import Targets, label_targets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lazyglm._types import Floats, Gap, Path, PerModel, RandomState, Weights
 
 
 class Problem(NamedTuple):
@@ -22,7 +27,7 @@ class Problem(NamedTuple):
     model: Any
     X: Any
     y: Any
-    aim: Aim
+    targets: Targets
     weights: Any
     task: Task
     kind: str
@@ -39,12 +44,12 @@ class Chosen(_params.Estimator):
     n_jobs: int | None
     verbose: int
     progress: bool
-    random_state: Any
+    random_state: RandomState
     class_weight: dict[Any, float] | str | None
     multi_class: str
 
     n_features_in_: int
-    feature_names_in_: Any
+    feature_names_in_: NDArray[np.object_]
     _sgd: type[Any]
     _shared: tuple[str, ...]
     _takes_labels = False  # whether a row may have any number of labels
@@ -65,25 +70,23 @@ class Chosen(_params.Estimator):
         labels = label_sets(y) if self._takes_labels and y is not None else None
         X, y = validated(self, X, np.zeros(len_of(y)) if labels else y, with_y=True, reset=True, columns=model._table_columns(), **model._checks)
         if labels is not None:
-            aim = self._aim_at(labels, X, sample_weight)
+            targets = self._label_targets(labels, X, sample_weight)
         else:
-            aim = model._aim(X, y, sample_weight)
-        aim = shifted(aim, offset)
-        weights = aim.weights
-        if aim.class_weights is not None:  # a row counts alike for all classes
-            weights = np.array(aim.class_weights)[aim.targets.astype(int)] * (1.0 if weights is None else weights)
-        kind = "labels" if labels else "softmax" if aim.models > 1 and self._couples() else "ovr"
+            targets = model._targets(X, y, sample_weight)
+        targets = targets.with_offsets(offset)
+        weights = targets.row_weights()  # a row counts alike for all classes
+        kind = "labels" if labels else "softmax" if targets.models > 1 and self._couples() else "ovr"
         arrays = None if labels is None else labels.arrays
-        task = Task(lent(X), aim.targets, weights, aim.offsets, model._loss(), aim.models, kind, arrays, (model._reading or {}).get("reading"))
-        return Problem(model, X, y, aim, weights, task, kind)
+        task = Task(lent(X), targets.values, weights, targets.offsets, model._loss(), targets.models, kind, arrays, (model._reading or {}).get("reading"))
+        return Problem(model, X, y, targets, weights, task, kind)
 
-    def _aim_at(self, labels: LabelSets, X: Any, sample_weight: Any) -> Aim:
+    def _label_targets(self, labels: LabelSets, X: Any, sample_weight: Any) -> Targets:
         """What is to be learnt of labels: a model for each."""
         if self.class_weight is not None or self.multi_class == "multinomial":
             raise ValueError("class_weight and multi_class='multinomial' are for rows with one class each, not for labels")
         weights = weights_of(sample_weight, X.shape[0], may_be_zero=False)
         check_learnable(labels, weights)
-        return Aim(len(labels.classes), np.zeros(X.shape[0]), weights, None, labels.classes, None, labels)
+        return label_targets(labels, weights)
 
     def _keep_model(self, problem: Problem, found: Sequence[Found], asked: dict[str, Any], **penalty: Any) -> None:
         """Keeps what was found on all rows."""
@@ -92,23 +95,23 @@ class Chosen(_params.Estimator):
         model._means = None if model._reading else means_of(self, problem.X)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        model._trained = {"seed": asked["seed"], "rows": rows, "weighted": problem.aim.weighted, "schedule": asked["schedule"]}
-        model._trained |= {"offsets": problem.aim.offsets is not None, "solver": asked["solver"]}
+        model._trained = {"seed": asked["seed"], "rows": rows, "weighted": problem.targets.weighted, "schedule": asked["schedule"]}
+        model._trained |= {"offsets": problem.targets.offsets is not None, "solver": asked["solver"]}
         model._adopt(found, rows, asked["single"])
         model._kind = problem.kind
-        model._as_sets = problem.aim.labels is not None and problem.aim.labels.as_sets
-        if problem.aim.classes is not None:
-            model.classes_ = problem.aim.classes
+        model._as_sets = problem.targets.labels is not None and problem.targets.labels.as_sets
+        if problem.targets.classes is not None:
+            model.classes_ = problem.targets.classes
         self._found_model = model
         warn_if_far(found, asked["tolerance"])
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Weights:
         """The weights of the model."""
         return self._of_best("coef_")
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> Floats:
         """The intercept of the model."""
         return self._of_best("intercept_")
 
@@ -118,12 +121,12 @@ class Chosen(_params.Estimator):
         return self._of_best("n_iter_")
 
     @property
-    def dual_gap_(self) -> Any:
+    def dual_gap_(self) -> Gap:
         """The relative duality gap of the model."""
         return self._of_best("dual_gap_")
 
     @property
-    def loss_history_(self) -> Any:
+    def loss_history_(self) -> PerModel:
         """The objective after each Newton step, or the mean loss of each epoch; empty for one model per class."""
         return self._of_best("loss_history_")
 
@@ -167,11 +170,16 @@ class Chosen(_params.Estimator):
         """The non-zero weights with the names of their features, as a pandas Series, the largest first.
 
         With more than two classes, or with labels, it is a frame with one column for each.
+
+        Returns
+        -------
+        pandas Series or DataFrame
+            The weights, indexed by feature.
         """
         check_is_fitted(self)
         return self._found_model.weights_frame()
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Sequence[str] | NDArray[Any] | None = None) -> NDArray[np.object_]:
         """The names of the columns of ``coef_``, such as ``city=Rome`` for a table.
 
         Parameters
@@ -182,6 +190,7 @@ class Chosen(_params.Estimator):
         Returns
         -------
         ndarray of str objects
+            One name per column.
         """
         check_is_fitted(self)
         return self._found_model.get_feature_names_out(input_features)
@@ -189,8 +198,16 @@ class Chosen(_params.Estimator):
     def _names(self) -> Any:
         return self._found_model._names()
 
-    def save(self, path: Any, *, index_base: int = 1) -> None:
-        """Writes a model file that the program reads. Without feature names, column j is feature j + ``index_base``."""
+    def save(self, path: Path, *, index_base: int = 1) -> None:
+        """Writes a model file that the program reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which is replaced.
+        index_base : {0, 1}, default=1
+            The number of the first column, for models without feature names.
+        """
         check_is_fitted(self)
         self._found_model.save(path, index_base=index_base)
 
@@ -210,6 +227,6 @@ class ChosenClassifier(Chosen):
     """The same for classes: not for use."""
 
     @property
-    def classes_(self) -> Any:
+    def classes_(self) -> NDArray[Any]:
         """The classes."""
         return self._of_best("classes_")

@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from lazyglm import _params
+from lazyglm._attributes import Seen
 from lazyglm._bases import ClassifierMixin, available_if
-from lazyglm._data import is_path, validated, weights_of
-from lazyglm._labels import label_sets
-from lazyglm._aim import LOG_LINK, LOSSES, Aim, Seen
+from lazyglm._data import is_path, weights_of
 from lazyglm._docs import SHARED
+from lazyglm._labels import LabelSets, label_sets
+from lazyglm._losses import LOG_LINK, LOSSES
 from lazyglm._sgd import LinearSGD
+from lazyglm._targets import Targets, label_targets, offset_keyword, warn_if_without_offsets
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Self
+
+    from lazyglm._types import Labels, RandomState, Rows
 
 CLASSIFIER_LOSSES = {name: LOSSES[name] for name in LOSSES if name not in ("quantile", "absolute_error", *LOG_LINK)}
 #: The losses whose scores say how probable a class is.
@@ -36,15 +40,10 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
-def _given(offset: Any) -> dict[str, Any]:
-    """The offset as a keyword, if there is one: a subclass whose ``decision_function`` takes X alone works as before."""
-    return {} if offset is None else {"offset": offset}
-
-
 class LinearClassifier(ClassifierMixin):
     """Base class of classifiers: predictions from ``_scores``, which has one column per model. Not part of the public API."""
 
-    def decision_function(self: Any, X: Any, offset: Any = None) -> NDArray[np.float64]:
+    def decision_function(self: Any, X: Rows, offset: ArrayLike | None = None) -> NDArray[np.float64]:
         """The score of each row: its signed distance from the boundary.
 
         Parameters
@@ -62,7 +61,7 @@ class LinearClassifier(ClassifierMixin):
         scores = self._scores(X, offset)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self: Any, X: Any, offset: Any = None) -> NDArray[Any]:
+    def predict(self: Any, X: Rows, offset: ArrayLike | None = None) -> NDArray[Any]:
         """The class of each row.
 
         Parameters
@@ -77,7 +76,7 @@ class LinearClassifier(ClassifierMixin):
         ndarray of shape (n_rows,)
             The classes. Labels are predicted as they were given: as an indicator matrix, or as a list of sets.
         """
-        scores = self.decision_function(X, **_given(offset))
+        scores = self.decision_function(X, **offset_keyword(offset))
         if self._kind == "labels":
             return self._labels_of(scores)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
@@ -87,7 +86,7 @@ class LinearClassifier(ClassifierMixin):
         marks = scores.reshape(-1, len(self.classes_)) > self._thresholds
         return [set(self.classes_[row].tolist()) for row in marks] if self._as_sets else marks.astype(int)
 
-    def score(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self: Any, X: Rows, y: Labels | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> float:
         """The accuracy: the share of rows whose class is predicted. With labels, all labels of the row must be predicted.
 
         Parameters
@@ -98,24 +97,30 @@ class LinearClassifier(ClassifierMixin):
             The classes. None if X is the path of a file, which has them.
         sample_weight : array-like of shape (n_rows,) or None, default=None
             The weight of each row.
+        offset : array-like of shape (n_rows,) or None, default=None
+            Numbers that are added to the scores, for a model that was trained with offsets.
 
         Returns
         -------
         float
             The accuracy.
         """
+        warn_if_without_offsets(self, offset)
         if is_path(X) and y is None:
             y = self._targets_of(X)
         if self._kind != "labels":
-            return float(super().score(X, y, sample_weight))
-        marks = self.decision_function(X).reshape(-1, len(self.classes_)) > self._thresholds
+            from sklearn.metrics import accuracy_score  # takes long to import, and is needed here alone
+
+            return float(accuracy_score(y, self.predict(X, **offset_keyword(offset)), sample_weight=sample_weight))
+        rows_weights: Any = sample_weight
+        marks = self.decision_function(X, **offset_keyword(offset)).reshape(-1, len(self.classes_)) > self._thresholds
         given = label_sets(y, None if not self._as_sets else self.classes_)
         if given is None:
             raise ValueError("y must be a label indicator matrix or a list of label sets, as in fit")
-        return float(np.average(np.all(marks == given.indicator.toarray().astype(bool), axis=1), weights=sample_weight))
+        return float(np.average(np.all(marks == given.indicator.toarray().astype(bool), axis=1), weights=rows_weights))
 
     @available_if(_gives_probabilities)
-    def predict_proba(self: Any, X: Any, offset: Any = None) -> NDArray[np.float64]:
+    def predict_proba(self: Any, X: Rows, offset: ArrayLike | None = None) -> NDArray[np.float64]:
         """The probability of each class, or of each label.
 
         Parameters
@@ -130,7 +135,7 @@ class LinearClassifier(ClassifierMixin):
         ndarray of shape (n_rows, n_classes)
             The probabilities. With one model per class, they are normalised to sum to one.
         """
-        scores = self.decision_function(X, **_given(offset))
+        scores = self.decision_function(X, **offset_keyword(offset))
         if self._kind == "softmax":
             return softmax(scores, axis=1)
         positive = expit(scores) if self.loss == "log_loss" else (np.clip(scores, -1, 1) + 1) / 2
@@ -143,15 +148,22 @@ class LinearClassifier(ClassifierMixin):
         return positive / positive.sum(axis=1, keepdims=True)
 
     @available_if(_gives_probabilities)
-    def predict_log_proba(self: Any, X: Any, offset: Any = None) -> NDArray[np.float64]:
-        """The logarithm of :meth:`predict_proba`, with its parameters.
+    def predict_log_proba(self: Any, X: Rows, offset: ArrayLike | None = None) -> NDArray[np.float64]:
+        """The logarithm of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows.
+        offset : array-like of shape (n_rows,) or None, default=None
+            Numbers that are added to the scores, for a model that was trained with offsets.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
             The logarithms of the probabilities.
         """
-        return np.log(self.predict_proba(X, **_given(offset)))
+        return np.log(self.predict_proba(X, **offset_keyword(offset)))
 
 
 class SGDClassifier(LinearClassifier, LinearSGD):
@@ -167,7 +179,8 @@ class SGDClassifier(LinearClassifier, LinearSGD):
 """
         + SHARED
         + """    learning_rate : {'optimal', 'constant', 'invscaling', 'adaptive', 'pa1', 'pa2'}, default='optimal'
-        The learning-rate schedule of solver='sgd', with scikit-learn's formulas.
+        The learning-rate schedule of solver='sgd', with scikit-learn's formulas. 'optimal' starts lower for losses whose slope may exceed one,
+        such as squared_hinge.
     power_t : float, default=0.5
         The exponent of 'invscaling'.
     class_weight : dict, 'balanced' or None, default=None
@@ -205,8 +218,15 @@ class SGDClassifier(LinearClassifier, LinearSGD):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights; a sparse matrix after :meth:`sparsify`.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept of each row of ``coef_``.
     classes_ : ndarray of shape (n_classes,)
+        The classes, or the labels.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str objects
+        The columns of the frame that was learnt; only there if X was a frame with names.
     n_iter_ : int
         The number of epochs; with several classes, the largest of any class.
     t_ : float
@@ -216,6 +236,8 @@ class SGDClassifier(LinearClassifier, LinearSGD):
     dual_gap_ : float, one per class, or None
         The relative duality gap, an upper bound on the relative distance from the optimum. None with solver='sgd', which
         does not compute it (see :meth:`duality_gap`), and if no bound is known.
+    stop_reason_ : str or None
+        The rule that ended a solver other than 'sgd'; 'interrupted' after Ctrl-C; else None.
     validation_history_ : ndarray, one per class, or None
         With early stopping: the score on the rows held out, after each epoch.
 
@@ -233,9 +255,10 @@ class SGDClassifier(LinearClassifier, LinearSGD):
 
     loss_functions = CLASSIFIER_LOSSES
     _splitter = "StratifiedShuffleSplit"
+    _takes_labels = True
     class_weight: dict[Any, float] | str | None
     multi_class: str
-    classes_: Any
+    classes_: NDArray[Any]
     _rules = {**CLASSIFIER_RULES, "n_jobs": _params.N_JOBS, **_params.COMMON, "multi_class": _params.one_of("ovr", "multinomial")}
 
     def __init__(
@@ -252,7 +275,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         verbose: int = 0,
         epsilon: float = 0.1,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         learning_rate: str = "optimal",
         eta0: float = 0.01,
         power_t: float = 0.5,
@@ -267,14 +290,16 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         progress: bool = False,
         solver: str = "sgd",
         scale: str | None = None,
-        penalty_factor: Any = None,
+        penalty_factor: ArrayLike | None = None,
         intercept_rate: float = 1.0,
         multi_class: str = "ovr",
     ) -> None:
         self._keep(locals())
 
     @available_if(_params.goes_on)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Rows, y: Labels | None = None, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None, target: str | None = None
+    ) -> Self:
         """Learns these rows once. Calls with chunks of rows give exactly the model of one pass over all rows.
 
         Parameters
@@ -282,11 +307,15 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
             The rows. Frames, texts and files after the first have the features of the first.
         y : array-like of shape (n_rows,) or None, default=None
-            The classes. None if X is the path of a file, which has them.
+            The classes, or labels: an indicator matrix, or a list of sets. None if X is the path of a file, which has them.
         classes : array-like of shape (n_classes,) or None, default=None
-            All classes, at the first call. A later call may add some: a new class begins without weights, and those of the others stay.
+            All classes or labels, at the first call. A later call may add classes: a new class begins without weights, and those of the others stay.
         sample_weight : array-like of shape (n_rows,) or None, default=None
             The weight of each row.
+        offset : array-like of shape (n_rows,) or None, default=None
+            A number per row, which is added to the score of the row, as in ``fit``.
+        target : str or None, default=None
+            The target column, if X is the path of a table. Needed at the first call alone.
 
         Returns
         -------
@@ -302,8 +331,10 @@ class SGDClassifier(LinearClassifier, LinearSGD):
                 "sample of the full training set target to properly estimate the class frequency distributions. Pass "
                 "the resulting weights as the class_weight parameter."
             )
-        X, y, sample_weight = self._opened_again(X, y, sample_weight)
-        X, y = validated(self, X, y, with_y=True, reset=first, columns=self._table_columns())
+        X, y, sample_weight = self._opened_again(X, y, sample_weight, target)
+        if (not first and self._kind == "labels") or (y is not None and label_sets(y) is not None):
+            return self._partial_fit_labels(X, y, classes, sample_weight, offset, first)
+        X, y, _ = self._validated(X, y, reset=first)
         check_classification_targets(y)
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -315,7 +346,20 @@ class SGDClassifier(LinearClassifier, LinearSGD):
             known = declared
         if len(known) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(known)} class")
-        return self._partial_fit(X, self._aim(X, y, sample_weight, known), first=first)
+        return self._partial_fit(X, self._targets(X, y, sample_weight, known).with_offsets(offset), first=first)
+
+    def _partial_fit_labels(self, X: Any, y: Any, classes: Any, sample_weight: Any, offset: Any, first: bool) -> Self:
+        """The same for rows with any number of labels each."""
+        known = None if classes is None else unique_labels(classes)
+        known = known if first else self.classes_
+        X, y, labels = self._validated(X, y, reset=first, classes=known)
+        if labels is None or (not first and self._kind != "labels"):
+            raise ValueError("rows of all calls have one class each, or any number of labels each: y is of another kind than before")
+        if first and known is None and labels.as_sets:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if labels.indicator.shape[1] != len(labels.classes) or (classes is not None and not np.array_equal(unique_labels(classes), labels.classes)):
+            raise ValueError(f"the labels are {labels.classes!r}, and these rows have others")
+        return self._partial_fit(X, self._targets(X, labels, sample_weight).with_offsets(offset), first=first)
 
     def _grow(self, classes: Any) -> None:
         """Adds classes, with a model without weights for each. The single model of two classes becomes one model per class."""
@@ -328,9 +372,13 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         coef[places], intercept[places] = weights, biases
         first = learners[0]
         self._learners = self._new_learners(coef, intercept, first.made_with[3], t=first.t, epochs=first.epochs)
-        self._looked, self._zeroed, self.classes_ = Seen(), None, classes
+        self._looked, self._polished, self.classes_ = Seen(), None, classes
 
-    def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
+    def _targets(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Targets:
+        if isinstance(y, LabelSets):
+            if self.class_weight is not None or self.multi_class == "multinomial":
+                raise ValueError("class_weight and multi_class='multinomial' are for rows with one class each, not for labels")
+            return label_targets(y, weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping))
         if classes is None:
             check_classification_targets(y)
             classes = np.unique(y)
@@ -346,7 +394,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
         weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)
         if len(classes) > 2:
             class_weights = None if of_class is None else [float(weight) for weight in of_class]
-            return Aim(len(classes), codes.astype(np.float64), weights, class_weights, classes)
+            return Targets(len(classes), codes.astype(np.float64), weights, class_weights, classes)
         if of_class is not None:
             weights = of_class[codes] * (1.0 if weights is None else weights)
-        return Aim(1, np.where(codes == 1, 1.0, -1.0), weights, None, classes)
+        return Targets(1, np.where(codes == 1, 1.0, -1.0), weights, None, classes)

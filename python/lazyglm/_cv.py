@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,13 @@ from lazyglm._chosen import ChosenClassifier
 from lazyglm._classifier import CLASSIFIER_RULES, LinearClassifier, SGDClassifier
 from lazyglm._regressor import REGRESSOR_RULES, LinearRegressor, SGDRegressor
 from lazyglm._search import RULES, SHARED, ElasticNetCV
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from lazyglm._types import Floats, RandomState, Scoring, Splits
 
 MULTI_CLASS = _params.one_of("auto", "multinomial", "ovr")
 
@@ -50,6 +57,8 @@ _PARAMETERS = """
         Whether weights must not be negative.
     lower, upper : float, array-like of shape (n_features,) or None, default=None
         The lowest value (at most 0) and the highest value (at least 0) of each weight.
+    exclude : list of str or int, array-like of bool of shape (n_features,), or None, default=None
+        Features whose weight is zero: names, numbers from 0, or a mask. A name is that of a feature, such as ``city=Rome``.
     fit_intercept, epsilon, precision, n_jobs, random_state
         As in :class:`{sgd}`.
     verbose : int, default=0
@@ -65,6 +74,14 @@ _PARAMETERS = """
         The chosen model, trained on all rows.
     n_iter_ : int
         The Newton steps, or epochs, of the chosen model.
+    loss_history_ : ndarray
+        The mean loss of each epoch with solver='sgd'; else empty.
+    stop_reason_ : str
+        The rule that ended the solver of the chosen model, such as 'gap' or 'predicted_decrease'.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str objects
+        The columns of the frame that was learnt; only there if X was a frame with names.
     dual_gap_ : float or None
         An upper bound on the relative distance of the chosen model from the optimum. It may exceed ``tol`` for l1_ratio=1,
         where the bound is loose and the solver stops by its predicted decrease.
@@ -112,7 +129,9 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV, ChosenClassifier):
     :class:`sklearn.linear_model.LogisticRegressionCV`, with alpha = 1/(C·n_rows).
 """
         + _PARAMETERS.format(sgd="SGDClassifier", more=_CLASSES, scores="")
-        + """
+        + """    classes_ : ndarray of shape (n_classes,)
+        The classes, or the labels.
+
     Examples
     --------
     >>> import numpy as np
@@ -128,16 +147,17 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV, ChosenClassifier):
     _sgd = SGDClassifier
     _rules = {**CLASSIFIER_RULES, **RULES, "multi_class": MULTI_CLASS}
     _shared = (*SHARED, "class_weight", "n_jobs")
+    _takes_labels = True
 
     def __init__(
         self,
         loss: str = "log_loss",
         *,
-        l1_ratio: Any = 0.5,
-        alphas: Any = 20,
+        l1_ratio: float | Sequence[float] = 0.5,
+        alphas: int | ArrayLike = 20,
         eps: float = 1e-5,
-        cv: Any = 5,
-        scoring: Any = None,
+        cv: Splits = 5,
+        scoring: Scoring = None,
         choose: str = "best",
         max_features: int | None = None,
         halving: bool = False,
@@ -153,14 +173,15 @@ class ElasticNetClassifierCV(LinearClassifier, ElasticNetCV, ChosenClassifier):
         precision: str | None = None,
         solver: str = "newton",
         tol: float | None = 1e-3,
-        penalty_factor: Any = None,
+        penalty_factor: ArrayLike | None = None,
         positive: bool = False,
-        lower: Any = None,
-        upper: Any = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        exclude: Sequence[str | int] | ArrayLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         progress: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._keep(locals())
 
@@ -185,6 +206,7 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
     True
     """
     )
+    mse_path_: Floats
     _sgd = SGDRegressor
     _rules = {**REGRESSOR_RULES, **RULES}
     _shared = (*SHARED, "quantile", "power", "n_jobs")
@@ -193,11 +215,11 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
         self,
         loss: str = "squared_error",
         *,
-        l1_ratio: Any = 0.5,
-        alphas: Any = 20,
+        l1_ratio: float | Sequence[float] = 0.5,
+        alphas: int | ArrayLike = 20,
         eps: float = 1e-5,
-        cv: Any = 5,
-        scoring: Any = None,
+        cv: Splits = 5,
+        scoring: Scoring = None,
         choose: str = "best",
         max_features: int | None = None,
         halving: bool = False,
@@ -213,14 +235,15 @@ class ElasticNetRegressorCV(LinearRegressor, ElasticNetCV):
         precision: str | None = None,
         solver: str = "newton",
         tol: float | None = 1e-3,
-        penalty_factor: Any = None,
+        penalty_factor: ArrayLike | None = None,
         positive: bool = False,
-        lower: Any = None,
-        upper: Any = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        exclude: Sequence[str | int] | ArrayLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         progress: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._keep(locals())
 

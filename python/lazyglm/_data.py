@@ -38,7 +38,7 @@ def validated(
         options["ensure_all_finite"] = False
     if with_y:
         if isinstance(y, (list, tuple)) and len(y) > 0 and isinstance(y[0], (set, frozenset)):
-            raise ValueError(f"y has a set of labels per row, which {type(estimator).__name__} does not learn: use ElasticNetClassifier or AutoClassifier")
+            raise ValueError(f"y has a set of labels per row, which {type(estimator).__name__} does not learn: use SGDClassifier, ElasticNetClassifier or AutoClassifier")
         options["y"] = y
     options |= {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": [np.float64, np.float32]}
     if columns is None:

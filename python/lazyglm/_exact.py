@@ -15,7 +15,12 @@ from lazyglm._regressor import REGRESSOR_RULES, LinearRegressor, SGDRegressor
 from lazyglm._solve import limits_of, threads, trained
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
     from typing_extensions import Self
+
+    from lazyglm._types import Labels, Rows
 
 #: Parameters that the SGD estimators have as well.
 SHARED = ("fit_intercept", "epsilon", "precision", "tol", "n_jobs")
@@ -53,6 +58,8 @@ _PARAMETERS = """
         Whether weights must not be negative.
     lower, upper : float, array-like of shape (n_features,) or None, default=None
         The lowest value (at most 0) and the highest value (at least 0) of each weight.
+    exclude : list of str or int, array-like of bool of shape (n_features,), or None, default=None
+        Features whose weight is zero: names, numbers from 0, or a mask. A name is that of a feature, such as ``city=Rome``.
     warm_start : bool, default=False
         Whether ``fit`` starts from the weights of the previous fit.
     precision : {{'f32', 'f64'}} or None, default=None
@@ -82,6 +89,8 @@ _PARAMETERS = """
         The objective after each Newton step; empty for one model per class.
     n_features_in_ : int
         The number of features.
+    feature_names_in_ : ndarray of str objects
+        The columns of the frame that was learnt; only there if X was a frame with names.
 """
 
 
@@ -90,10 +99,11 @@ class Exact(Chosen):
 
     alpha: float
     l1_ratio: float
-    penalty_factor: Any
+    penalty_factor: ArrayLike | None
     positive: bool
-    lower: Any
-    upper: Any
+    lower: ArrayLike | None
+    upper: ArrayLike | None
+    exclude: Sequence[str | int] | ArrayLike | None
     warm_start: bool
     quantile: float
     power: float
@@ -102,7 +112,7 @@ class Exact(Chosen):
     random_state = None  # nothing here is random
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, target: str | None = None
+        self, X: Rows, y: Labels | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None, target: str | None = None
     ) -> Self:
         """Finds the optimum for X and y.
 
@@ -133,7 +143,7 @@ class Exact(Chosen):
         l1, l2 = float(self.alpha * self.l1_ratio), float(self.alpha * (1 - self.l1_ratio))
         asked = problem.model._asked(problem.task, columns, l1=l1, l2=l2, solver="newton", start=self._start(before, problem))
         asked |= {"tolerance": float(self.tol), "single": problem.model._single(problem.X.dtype), "threads": threads(self.n_jobs)}
-        asked |= limits_of(self, columns)
+        asked |= limits_of(self, problem)
         with _show.watching(self, 1, _show.steps_of()) as watch:
             found = trained(problem.task, None, columns, asked, watch)
         if problem.kind == "softmax":  # a number that is added to all intercepts changes nothing: their mean is zero
@@ -146,7 +156,7 @@ class Exact(Chosen):
         if before is None:
             return None
         coef, intercept = by_model(before[0]), np.ravel(before[1])
-        if coef.shape != (problem.aim.models, problem.X.shape[1]):
+        if coef.shape != (problem.targets.models, problem.X.shape[1]):
             return None
         return [(weights.tolist(), float(bias)) for weights, bias in zip(coef, intercept, strict=True)]
 
@@ -201,10 +211,11 @@ class ElasticNetClassifier(LinearClassifier, Exact, ChosenClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-4,
         epsilon: float = 0.1,
-        penalty_factor: Any = None,
+        penalty_factor: ArrayLike | None = None,
         positive: bool = False,
-        lower: Any = None,
-        upper: Any = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        exclude: Sequence[str | int] | ArrayLike | None = None,
         warm_start: bool = False,
         precision: str | None = None,
         n_jobs: int | None = None,
@@ -260,10 +271,11 @@ class ElasticNetRegressor(LinearRegressor, Exact):
         fit_intercept: bool = True,
         tol: float = 1e-4,
         epsilon: float = 0.1,
-        penalty_factor: Any = None,
+        penalty_factor: ArrayLike | None = None,
         positive: bool = False,
-        lower: Any = None,
-        upper: Any = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        exclude: Sequence[str | int] | ArrayLike | None = None,
         warm_start: bool = False,
         precision: str | None = None,
         n_jobs: int | None = None,

@@ -20,14 +20,21 @@ from lazyglm._frames import TARGET, arrow_file, columns_of, is_frame, is_table, 
 from lazyglm._read import Data, as_numbers, pass_on, read, read_as, written
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from lazyglm._classifier import SGDClassifier
     from lazyglm._regressor import SGDRegressor
+    from lazyglm._types import Path, Weights
 
 #: Weights of a file of features by number are put into an array of this many at most.
 MOST = 1 << 28
 
 #: Settings of a run that no model file has.
-NOT_KEPT = {"tolerance": 0.0, "threads": 1} | dict.fromkeys(("eta0", "plateau", "factors", "bounds", "start"))
+NOT_KEPT = {"tolerance": 0.0, "threads": 1} | dict.fromkeys(("eta0", "plateau", "factors", "bounds", "start", "limit_predictions"))
+
+TARGET_OF_FILES = "target names a column of a file: give it if X is the path of one; a frame has its targets in y"
 
 
 class ModelFile:
@@ -45,7 +52,7 @@ class ModelFile:
             self._keep_reading(data, target)
             return data.X, data.y, data.sample_weight if sample_weight is None else sample_weight
         if target is not None:
-            raise ValueError("target names a column of a file: give it if X is the path of one; a frame has its targets in y")
+            raise ValueError(TARGET_OF_FILES)
         table = is_table(X)
         texts = None if table else texts_of(X)
         if not table and texts is None:
@@ -65,11 +72,13 @@ class ModelFile:
     def _keep_reading(self: Any, data: Data, target: str | None, columns: list[str] | None = None) -> None:
         self._reading = {"reading": data.reading, "base": data.index_base, "names": data.feature_names, "target": target, "columns": columns}
 
-    def _opened_again(self: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    def _opened_again(self: Any, X: Any, y: Any, sample_weight: Any, target: str | None = None) -> tuple[Any, Any, Any]:
         """The same for more rows: they have the columns of the first ones, and what is new in them is left out."""
         known = getattr(self, "_reading", None)
         if not self.__sklearn_is_fitted__():
-            return self._opened(X, y, sample_weight)
+            return self._opened(X, y, sample_weight, target)
+        if target is not None:
+            _check_target(target, X, known)
         if not (is_path(X) or self._reads(X)):
             return X, y, sample_weight
         if is_path(X) and y is not None:
@@ -153,6 +162,8 @@ class ModelFile:
             "means": self._means,
             "index_base": 0 if names is not None else reading["base"] if reading else index_base,
             "reading": reading["reading"] if reading else None,
+            "limits": self._limits,
+            "thresholds": np.asarray(self._thresholds, dtype=np.float64).tolist() if np.any(self._thresholds != 0.0) else None,
             "tf_idf": None if self._tf_idf is None else (self._tf_idf[0], self._tf_idf[1].tolist()),
             "training": {
                 "settings": {
@@ -175,16 +186,22 @@ class ModelFile:
             },
         }
 
-    def save(self: Any, path: Any, *, index_base: int = 1) -> None:
-        """Writes a model file that the program reads. Without feature names, column j is feature j + ``index_base``."""
+    def save(self: Any, path: Path, *, index_base: int = 1) -> None:
+        """Writes a model file that the program reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which is replaced.
+        index_base : {0, 1}, default=1
+            The number of the first column, for models without feature names.
+        """
         if index_base not in (0, 1):
             raise ValueError(f"index_base must be 0 or 1, not {index_base!r}")
         check_is_fitted(self)
         if self._file_bytes is not None:
             pathlib.Path(path).write_bytes(self._file_bytes)
             return
-        if self._limits is not None or np.any(self._thresholds != 0.0):
-            raise ValueError("a model with limits of predictions or thresholds of labels is written by the program alone: copy its file")
         save_model(os.fspath(path), self._linear(index_base))
 
     def _names(self: Any) -> Any:
@@ -192,7 +209,7 @@ class ModelFile:
         reading = getattr(self, "_reading", None)
         return reading["names"] if reading else getattr(self, "feature_names_in_", None)
 
-    def get_feature_names_out(self: Any, input_features: Any = None) -> Any:
+    def get_feature_names_out(self: Any, input_features: Sequence[str] | NDArray[Any] | None = None) -> NDArray[np.object_]:
         """The names of the columns of ``coef_``, such as ``city=Rome`` for a table.
 
         Parameters
@@ -203,6 +220,7 @@ class ModelFile:
         Returns
         -------
         ndarray of str objects
+            One name per column.
         """
         check_is_fitted(self)
         names, columns = self._names(), by_model(self.coef_).shape[1]
@@ -216,6 +234,11 @@ class ModelFile:
         """The non-zero weights with the names of their features, as a pandas Series, the largest first.
 
         With more than two classes, or with labels, it is a frame with one column for each.
+
+        Returns
+        -------
+        pandas Series or DataFrame
+            The weights, indexed by feature.
         """
         import pandas as pd
 
@@ -238,6 +261,15 @@ class ModelFile:
         return scores.reshape(-1, np.size(self.intercept_))
 
 
+def _check_target(target: str, X: Any, known: dict[str, Any] | None) -> None:
+    """Refuses a target column for rows that have none, or another one than that of the first rows."""
+    if not is_path(X):
+        raise ValueError(TARGET_OF_FILES)
+    first = (known or {}).get("target")
+    if first is not None and target != first:
+        raise ValueError(f"target={target!r} is not the target column of the rows that were learnt before, {first!r}: leave it out")
+
+
 def _is_plain(reading: dict[str, Any] | None) -> bool:
     """Whether data were read as arrays: a model has no reading then or, once it was saved, that of a table without a target."""
     if reading is None:
@@ -249,11 +281,32 @@ def _or_none(names: Any) -> Any:
     return [] if names is None else names
 
 
-def load(path: Any) -> SGDClassifier | SGDRegressor:
-    """Reads a model file, of the program or of :meth:`save`: a classifier or a regressor, ready to predict."""
+def load(path: Path) -> SGDClassifier | SGDRegressor:
+    """Reads a model file, of the program or of :meth:`save`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    SGDClassifier or SGDRegressor
+        An estimator that is ready to predict.
+
+    Examples
+    --------
+    >>> import tempfile, os, lazyglm
+    >>> model = lazyglm.SGDRegressor(random_state=0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "my.model"))
+    ...     back = lazyglm.load(os.path.join(folder, "my.model"))
+    >>> bool((back.predict([[1.5]]) == model.predict([[1.5]])).all())
+    True
+    """
     from lazyglm._classifier import SGDClassifier
     from lazyglm._regressor import SGDRegressor
-    from lazyglm._aim import LOSSES
+    from lazyglm._losses import LOSSES
 
     found = load_model(os.fspath(path))
     name, _, keys = found["loss"].partition(":")

@@ -16,6 +16,12 @@ class LabelSets(NamedTuple):
     as_sets: bool  # whether they were given as sets, and not as an indicator matrix
 
     @property
+    def rows(self) -> tuple[Any, Any]:
+        """Where the rows of each label begin, and these rows by number, as the SGD estimators take them."""
+        columns = sp.csc_matrix(self.indicator)
+        return columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
+
+    @property
     def arrays(self) -> tuple[Any, Any]:
         """Where the labels of each row begin, and the labels by number, as the compiled part takes them."""
         return self.indicator.indptr.astype(np.int64), self.indicator.indices.astype(np.int64)

@@ -1,9 +1,11 @@
 """Parameters of estimators: what each may be, one line per parameter, checked before anything is learnt."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils._param_validation import InvalidParameterError
@@ -11,6 +13,9 @@ from sklearn.utils._param_validation import InvalidParameterError
 from lazyglm._bases import BaseEstimator
 from lazyglm._core import solvers
 from lazyglm._warn import warn
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Rule = tuple[Callable[[Any], bool], str]
 
@@ -120,6 +125,7 @@ LIMITS: dict[str, Rule] = {
     "positive": BOOLEAN,
     "lower": (_bound, "a number, one number per feature, or None"),
     "upper": (_bound, "a number, one number per feature, or None"),
+    "exclude": (factors, "a list of features, or None"),
 }
 
 COMMON: dict[str, Rule] = {
@@ -254,6 +260,15 @@ class Estimator(BaseEstimator):
         for name, value in given.items():
             if name != "self":
                 setattr(self, name, value)
+
+    if TYPE_CHECKING:  # scikit-learn makes these methods for the parameters of fit, score, ...
+
+        def set_fit_request(self, **requested: bool | str | None) -> Self: ...
+        def set_partial_fit_request(self, **requested: bool | str | None) -> Self: ...
+        def set_score_request(self, **requested: bool | str | None) -> Self: ...
+        def set_predict_request(self, **requested: bool | str | None) -> Self: ...
+        def set_predict_proba_request(self, **requested: bool | str | None) -> Self: ...
+        def set_decision_function_request(self, **requested: bool | str | None) -> Self: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -27,7 +27,18 @@ class Plots:
     """Pictures of a fitted model."""
 
     def plot_loss(self: Any, ax: Any = None) -> Any:
-        """Plots the running loss of each epoch, with one line per model. Returns the axes."""
+        """Plots the running loss of each epoch, with one line per model; the objective after each step of a solver that finds the optimum.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; None makes new axes.
+
+        Returns
+        -------
+        matplotlib axes
+            The axes.
+        """
         check_is_fitted(self)
         ax = _axes(ax)
         names = [None] if len(self._losses) == 1 else [str(name) for name in self.classes_]
@@ -112,7 +123,18 @@ class PathPlots:
         return ax
 
     def plot_cv(self: Any, ax: Any = None) -> Any:
-        """The held-out loss, or the score of ``scoring``, over alpha with its standard error; one line per l1_ratio. Returns the axes."""
+        """The held-out loss, or the score of ``scoring``, over alpha with its standard error; one line per l1_ratio.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; None makes new axes.
+
+        Returns
+        -------
+        matplotlib axes
+            The axes.
+        """
         check_is_fitted(self)
         ax = _axes(ax)
         found, scoring = self.cv_results_, self.scoring

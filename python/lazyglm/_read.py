@@ -81,6 +81,17 @@ def read(
     -----
     UserWarning
         If cells of a number column are not numbers, and count as missing.
+
+    Examples
+    --------
+    >>> import tempfile, os, lazyglm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "people.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("age,city,target\\n30,Rome,1\\n40,Oslo,0\\n")
+    ...     data = lazyglm.read(path)
+    >>> data.X.shape, data.feature_names.tolist(), data.y.tolist()
+    ((2, 3), ['age', 'city=Rome', 'city=Oslo'], [1.0, 0.0])
     """
     options = {**locals()}
     options |= {name: [value] if isinstance(value, str) else list(value) for name, value in options.items() if name in COLUMNS}

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from lazyglm import _params
 from lazyglm._bases import RegressorMixin, available_if
-from lazyglm._data import is_path, validated, weights_of
-from lazyglm._aim import LOG_LINK, LOSSES, Aim
+from lazyglm._data import is_path, weights_of
 from lazyglm._docs import SHARED
+from lazyglm._losses import LOG_LINK, LOSSES
 from lazyglm._sgd import LinearSGD
+from lazyglm._targets import Targets, offset_keyword, warn_if_without_offsets
 from lazyglm._warn import warn
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Self
+
+    from lazyglm._types import RandomState, Rows, Target
 
 REGRESSOR_LOSSES = {
     name: LOSSES[name]
@@ -45,15 +48,15 @@ REGRESSOR_RULES: dict[str, _params.Rule] = {
 }
 
 
-def _mean_square(aim: Aim) -> float:
+def _mean_square(targets: Targets) -> float:
     """The mean squared loss of a model without weights."""
-    return float(np.average(aim.targets**2, weights=aim.weights)) / 2
+    return float(np.average(targets.values**2, weights=targets.weights)) / 2
 
 
 class LinearRegressor(RegressorMixin):
     """Base class of regressors: predictions from scores. Not part of the public API."""
 
-    def predict(self: Any, X: Any, offset: Any = None) -> NDArray[np.float64]:
+    def predict(self: Any, X: Rows, offset: ArrayLike | None = None) -> NDArray[np.float64]:
         """The prediction for each row: its score; the exponential of it for poisson, gamma and tweedie.
 
         Parameters
@@ -72,7 +75,7 @@ class LinearRegressor(RegressorMixin):
         numbers = np.exp(scores) if self.loss in LOG_LINK else scores
         return numbers if self._limits is None else np.clip(numbers, *self._limits)
 
-    def score(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self: Any, X: Rows, y: Target | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> float:
         """R² of the predictions.
 
         Parameters
@@ -83,15 +86,20 @@ class LinearRegressor(RegressorMixin):
             The targets. None if X is the path of a file, which has them.
         sample_weight : array-like of shape (n_rows,) or None, default=None
             The weight of each row.
+        offset : array-like of shape (n_rows,) or None, default=None
+            Numbers that are added to the scores, for a model that was trained with offsets.
 
         Returns
         -------
         float
             R².
         """
+        warn_if_without_offsets(self, offset)
         if is_path(X) and y is None:
             y = self._targets_of(X)
-        return float(super().score(X, y, sample_weight))
+        from sklearn.metrics import r2_score  # takes long to import, and is needed here alone
+
+        return float(r2_score(y, self.predict(X, **offset_keyword(offset)), sample_weight=sample_weight))
 
 
 class SGDRegressor(LinearRegressor, LinearSGD):
@@ -108,7 +116,8 @@ class SGDRegressor(LinearRegressor, LinearSGD):
 """
         + SHARED
         + """    learning_rate : {'optimal', 'constant', 'invscaling', 'adaptive', 'pa1', 'pa2'}, default='invscaling'
-        The learning-rate schedule of solver='sgd', with scikit-learn's formulas.
+        The learning-rate schedule of solver='sgd', with scikit-learn's formulas. 'optimal' starts lower for losses whose slope may exceed one,
+        such as squared_hinge.
     power_t : float, default=0.25
         The exponent of 'invscaling'.
     quantile : float, default=0.5
@@ -145,7 +154,13 @@ class SGDRegressor(LinearRegressor, LinearSGD):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        The weights; a sparse matrix after :meth:`sparsify`.
     intercept_ : ndarray of shape (1,)
+        The intercept.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str objects
+        The columns of the frame that was learnt; only there if X was a frame with names.
     n_iter_ : int
         The number of epochs.
     t_ : float
@@ -155,6 +170,8 @@ class SGDRegressor(LinearRegressor, LinearSGD):
     dual_gap_ : float or None
         The relative duality gap, an upper bound on the relative distance from the optimum. None with solver='sgd', which
         does not compute it (see :meth:`duality_gap`), and if no bound is known.
+    stop_reason_ : str or None
+        The rule that ended a solver other than 'sgd'; 'interrupted' after Ctrl-C; else None.
     validation_history_ : ndarray or None
         With early stopping: R² on the rows held out, after each epoch.
 
@@ -190,7 +207,7 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         shuffle: bool = True,
         verbose: int = 0,
         epsilon: float = 0.1,
-        random_state: Any = None,
+        random_state: RandomState = None,
         learning_rate: str = "invscaling",
         eta0: float = 0.01,
         power_t: float = 0.25,
@@ -207,13 +224,15 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         progress: bool = False,
         solver: str = "sgd",
         scale: str | None = None,
-        penalty_factor: Any = None,
+        penalty_factor: ArrayLike | None = None,
         intercept_rate: float = 1.0,
     ) -> None:
         self._keep(locals())
 
     @available_if(_params.goes_on)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Rows, y: Target | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None, target: str | None = None
+    ) -> Self:
         """Learns these rows once. Calls with chunks of rows give exactly the model of one pass over all rows.
 
         Parameters
@@ -224,6 +243,10 @@ class SGDRegressor(LinearRegressor, LinearSGD):
             The targets. None if X is the path of a file, which has them.
         sample_weight : array-like of shape (n_rows,) or None, default=None
             The weight of each row.
+        offset : array-like of shape (n_rows,) or None, default=None
+            A number per row, which is added to the score of the row, as in ``fit``.
+        target : str or None, default=None
+            The target column, if X is the path of a table. Needed at the first call alone.
 
         Returns
         -------
@@ -232,18 +255,18 @@ class SGDRegressor(LinearRegressor, LinearSGD):
         """
         first = not self.__sklearn_is_fitted__()
         self._check_params(for_partial_fit=True)
-        X, y, sample_weight = self._opened_again(X, y, sample_weight)
-        X, y = validated(self, X, y, with_y=True, reset=first, columns=self._table_columns(), y_numeric=True)
-        aim = self._aim(X, y, sample_weight)
-        self._partial_fit(X, aim, first=first)
-        self._warn_if_diverged(aim, first)
+        X, y, sample_weight = self._opened_again(X, y, sample_weight, target)
+        X, y, _ = self._validated(X, y, reset=first)
+        targets = self._targets(X, y, sample_weight).with_offsets(offset)
+        self._partial_fit(X, targets, first=first)
+        self._warn_if_diverged(targets, first)
         return self
 
-    def _warn_if_diverged(self, aim: Aim, first: bool) -> None:
+    def _warn_if_diverged(self, targets: Targets, first: bool) -> None:
         """Warns if the rows of a call of ``partial_fit`` have a loss far above that of no weights, in this call and all before it."""
         if self.loss not in SQUARED:
             return
-        square, loss = _mean_square(aim), float(self.loss_history_[-1])
+        square, loss = _mean_square(targets), float(self.loss_history_[-1])
         before = 0.0 if first else loss if self._largest_square is None else self._largest_square
         self._largest_square = max(square, before)
         if not loss <= DIVERGED_ROWS * self._largest_square:
@@ -253,13 +276,13 @@ class SGDRegressor(LinearRegressor, LinearSGD):
                 ConvergenceWarning,
             )
 
-    def _fit_online(self, X: Any, y: Any, aim: Aim, coef: Any, intercept: Any) -> None:
+    def _fit_online(self, X: Any, targets: Targets, coef: Any, intercept: Any) -> None:
         """The same at a rate that does not diverge: a tenth of ``eta0`` and so on, if it does."""
-        super()._fit_online(X, y, aim, coef, intercept)
-        self._largest_square = _mean_square(aim)
+        super()._fit_online(X, targets, coef, intercept)
+        self._largest_square = _mean_square(targets)
         if self.loss not in SQUARED:
             return
-        known = float(np.average((aim.targets - np.average(aim.targets, weights=aim.weights)) ** 2, weights=aim.weights)) / 2
+        known = float(np.average((targets.values - np.average(targets.values, weights=targets.weights)) ** 2, weights=targets.weights)) / 2
         first, most = self.loss_history_[-1], max(DIVERGED * known, self._largest_square)  # few epochs may not reach the mean of the targets
         if self.learning_rate not in ("constant", "invscaling", "adaptive"):
             if not first <= most:
@@ -274,7 +297,7 @@ class SGDRegressor(LinearRegressor, LinearSGD):
                 if self.loss_history_[-1] <= most:
                     break
                 self._rate = float(self.eta0) / 10**power
-                super()._fit_online(X, y, aim, coef, intercept)
+                super()._fit_online(X, targets, coef, intercept)
             used = self._rate
         finally:
             self._rate = None
@@ -285,9 +308,9 @@ class SGDRegressor(LinearRegressor, LinearSGD):
                 ConvergenceWarning,
             )
 
-    def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
+    def _targets(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Targets:
         weights = weights_of(sample_weight, X.shape[0], may_be_zero=self.early_stopping)
-        return Aim(1, np.ascontiguousarray(y, dtype=np.float64), weights)
+        return Targets(1, np.ascontiguousarray(y, dtype=np.float64), weights)
 
     def _shaped(self, coef: Any) -> Any:
         return coef.ravel()

@@ -17,7 +17,12 @@ from lazyglm._scoring import in_units, scorer_of, scores_of_splits
 from lazyglm._solve import Found, limits_of, threads, trained
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
     from typing_extensions import Self
+
+    from lazyglm._types import Floats, Labels, Rows, Scoring, Splits
 
 #: The smallest l1_ratio that counts for the largest alpha of an automatic grid, as in glmnet.
 LEAST_RATIO = 1e-3
@@ -46,11 +51,11 @@ RULES: dict[str, _params.Rule] = {
 class ElasticNetCV(PathPlots, WithBest):
     """Base class of both cross-validating estimators; not part of the public API."""
 
-    l1_ratio: Any
-    alphas: Any
+    l1_ratio: float | Sequence[float]
+    alphas: int | ArrayLike
     eps: float
-    cv: Any
-    scoring: Any
+    cv: Splits
+    scoring: Scoring
     choose: str
     max_features: int | None
     halving: bool
@@ -60,28 +65,35 @@ class ElasticNetCV(PathPlots, WithBest):
     shuffle: bool
     method: str
     solver: str
-    penalty_factor: Any
+    penalty_factor: ArrayLike | None
     positive: bool
-    lower: Any
-    upper: Any
+    lower: ArrayLike | None
+    upper: ArrayLike | None
+    exclude: Sequence[str | int] | ArrayLike | None
     quantile: float
     power: float
 
     n_splits_: int
+    alpha_: float
+    l1_ratio_: float
+    alphas_: Floats
+    scores_: Floats
+    cv_results_: dict[str, Any]
     best_index_: int
     one_se_index_: int
     best_score_: float
-    alpha_: float
-    l1_ratio_: float
+    eta0_: float
+    path_alphas_: Floats
+    path_coef_: Any  # a sparse matrix of scipy, or a list of them
     _rules: dict[str, _params.Rule]
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
-        groups: Any = None,
+        X: Rows,
+        y: Labels | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         target: str | None = None,
     ) -> Self:
         """Tries every penalty on held-out rows, chooses one, and trains on all rows with it.
@@ -91,7 +103,8 @@ class ElasticNetCV(PathPlots, WithBest):
         X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
             The rows, or the path of a file with rows and targets.
         y : array-like of shape (n_rows,) or None, default=None
-            The targets. None if X is the path of a file, which has them.
+            The targets. A classifier also takes several labels per row: an indicator matrix, or a list of sets.
+            None if X is the path of a file, which has them.
         sample_weight : array-like of shape (n_rows,) or None, default=None
             The weight of each row.
         offset : array-like of shape (n_rows,) or None, default=None
@@ -116,7 +129,7 @@ class ElasticNetCV(PathPlots, WithBest):
         problem = self._problem(X, y, sample_weight, offset, target)
         splits = self._splits(problem, groups)
         asked = problem.model._asked(problem.task, problem.X.shape[1], l1=0.0, l2=0.0, schedule=self.schedule)
-        asked |= {"seed": problem.model._seed(), "threads": threads(self.n_jobs)} | limits_of(self, problem.X.shape[1])
+        asked |= {"seed": problem.model._seed(), "threads": threads(self.n_jobs)} | limits_of(self, problem)
         alphas = self._grid(problem.task, ratios, asked)
         try_all = self._lanes if by_rows else self._minimisers
         try_all(problem, splits, ratios, alphas, asked)
@@ -127,25 +140,27 @@ class ElasticNetCV(PathPlots, WithBest):
 
     def _ratios(self) -> list[float]:
         fits, words = _params.real(0, 1)
-        ratios = [self.l1_ratio] if np.ndim(self.l1_ratio) == 0 else list(self.l1_ratio)
+        given: Any = self.l1_ratio
+        ratios = [given] if np.ndim(given) == 0 else list(given)
         if not ratios or not all(fits(ratio) for ratio in ratios):
             raise _params.refused(self, "l1_ratio", f"{words}, or a list of such numbers")
         return [float(ratio) for ratio in ratios]
 
     def _grid(self, task: Any, ratios: list[float], asked: dict[str, Any]) -> Any:
         """The alphas for each l1_ratio, falling."""
-        if np.ndim(self.alphas) > 0:
-            alphas = np.sort(np.asarray(self.alphas, dtype=np.float64).ravel())[::-1]
+        given: Any = self.alphas
+        if np.ndim(given) > 0:
+            alphas = np.sort(np.asarray(given, dtype=np.float64).ravel())[::-1]
             if len(alphas) == 0 or not np.all(np.isfinite(alphas) & (alphas >= 0)):
                 raise _params.refused(self, "alphas", "numbers from 0 up")
             return np.tile(alphas, (len(ratios), 1))
-        if not _params._is_int(self.alphas) or self.alphas < 1:
+        if not _params._is_int(given) or given < 1:
             raise _params.refused(self, "alphas", "the number of penalties to try, or a list of penalties")
         most = task.l1_max(asked)
         if not most > 0:  # no feature has a gradient
-            return np.full((len(ratios), self.alphas), np.finfo(np.float64).resolution)
+            return np.full((len(ratios), given), np.finfo(np.float64).resolution)
         tops = [most / max(ratio, LEAST_RATIO) for ratio in ratios]
-        return np.array([np.geomspace(top, most * self.eps, self.alphas) for top in tops])
+        return np.array([np.geomspace(top, most * self.eps, given) for top in tops])
 
     def _splits(self, problem: Problem, groups: Any) -> list[tuple[Any, Any]]:
         """The training rows and the held-out rows of each split; rows of weight zero are as if absent."""
@@ -198,7 +213,7 @@ class ElasticNetCV(PathPlots, WithBest):
             raise ValueError("scoring and max_features are for solver='newton'")
         if asked["factors"] is not None or asked["bounds"] is not None:
             raise ValueError("penalty_factor, positive, lower and upper are for solver='newton'")
-        task, heads, columns = problem.task, problem.aim.models, problem.X.shape[1]
+        task, heads, columns = problem.task, problem.targets.models, problem.X.shape[1]
         asked |= {"single": problem.model._single(problem.X.dtype), "eta0": self.eta0}
         nets = [_net(ratio, alpha) for ratio, row in zip(ratios, alphas, strict=True) for alpha in row]
         given = [tuple(_places(part, problem.weights) for part in split) for split in splits]

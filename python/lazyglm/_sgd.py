@@ -8,21 +8,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
-from lazyglm._aim import LOSSES, Aim, Seen, looked_at, shifted
-from lazyglm._core import Learner, learn, score_rows, scores
-from lazyglm._data import by_model, is_path, lent, means_of, offsets_of, scaled, tf_idf, validated
+from lazyglm._attributes import Seen, looked_at
+from lazyglm._core import Learner, learn
+from lazyglm._data import by_model, lent, means_of, scaled, validated
 from lazyglm._files import ModelFile
+from lazyglm._labels import label_sets
+from lazyglm._losses import LOSSES
 from lazyglm._plots import Plots
+from lazyglm._predict import Predicting
 from lazyglm._solve import Solving, warn_after_epochs
+from lazyglm._sparsify import Sparsifying
+from lazyglm._targets import Targets
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Self
 
+    from lazyglm._types import Floats, Gap, Labels, PerModel, RandomState, Rows, SparseMatrix, Weights
 
-class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
+
+class LinearSGD(Solving, Sparsifying, Predicting, ModelFile, Plots, _params.Estimator):
     """Base class of SGDClassifier and SGDRegressor; not part of the public API."""
 
     loss: str
@@ -35,7 +42,7 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     shuffle: bool
     verbose: int
     epsilon: float
-    random_state: Any
+    random_state: RandomState
     learning_rate: str
     eta0: float
     power_t: float
@@ -50,13 +57,21 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     progress: bool
     solver: str
     scale: str | None
-    penalty_factor: Any
+    penalty_factor: ArrayLike | None
     intercept_rate: float
 
     n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    n_iter_: int
+    t_: float
+    loss_history_: PerModel
+    validation_history_: PerModel | None
+    dual_gap_: Gap
+    stop_reason_: str | None
     _rules: dict[str, _params.Rule]
     _checks: dict[str, Any] = {}
     _splitter: str
+    _takes_labels = False  # whether a row may have any number of labels
     _learners: list[Learner]
     _rate: float | None = None  # instead of ``eta0``, where that diverges
     _kind: str = "ovr"  # how several models belong together: 'ovr', 'softmax' or 'labels'
@@ -66,61 +81,36 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
     _means: Any = None  # of the columns of a frame of numbers: what stands for an empty cell of a file
     _file_bytes: bytes | None = None  # a model file that arrays do not hold: of tf-idf values
     _tf_idf: tuple[bool, Any] | None = None  # of a model of tf-idf values: whether counts have a logarithm, and the idf of each feature
-    _zeroed: list[Any] | None = None  # the columns of each model that the zero test of `fit` sets to zero
+    _polished: list[Any] | None = None  # columns, weights and intercept of each model after the last steps of `fit` with penalty='l1'
     _losses: list[Any]
     _looked: Seen
 
     # Attributes that are read from the learners when asked for. Looking changes nothing: the learners keep the exact
     # state. What a user puts in their place is noticed at the next `partial_fit`.
 
-    coef_, intercept_ = looked_at("coef"), looked_at("intercept")
+    if TYPE_CHECKING:
+        coef_: Weights
+        intercept_: Floats
+    else:
+        coef_, intercept_ = looked_at("coef"), looked_at("intercept")
 
     def _read_coef(self, learners: list[Learner] | None = None) -> Any:
         learners = learners or self._learners
         dtype = np.float32 if learners[0].made_with[3] else np.float64
         rows = [learner.weights() for learner in learners]
-        for weights, zeros in zip(rows, self._zeroed or [], strict=False):
-            weights[zeros] = 0.0
+        for weights, (columns, polished, _) in zip(rows, self._polished or [], strict=False):
+            weights[:] = 0.0
+            weights[columns] = polished
         stacked = rows[0].reshape(1, -1) if len(rows) == 1 else np.stack(rows)
         return self._shaped(stacked.astype(dtype, copy=False))
 
     def _read_intercept(self, learners: list[Learner] | None = None) -> Any:
+        if self._polished is not None:
+            return np.array([bias for _, _, bias in self._polished])
         return np.array([learner.bias for learner in learners or self._learners])
 
     def _shaped(self, coef: Any) -> Any:
         return coef
-
-    def sparsify(self) -> Self:
-        """Turns ``coef_`` into a sparse matrix, for models whose weights are mostly zero.
-
-        A pickle then contains only the sparse weights. After loading it, ``partial_fit`` continues from these weights and ``t_``.
-        """
-        check_is_fitted(self)
-        self.coef_ = sp.csr_matrix(self.coef_)
-        return self
-
-    def densify(self) -> Self:
-        """Turns ``coef_`` back into an array."""
-        check_is_fitted(self)
-        if sp.issparse(self.coef_):
-            self.coef_ = self._shaped(self.coef_.toarray())
-        return self
-
-    def __getstate__(self) -> Any:
-        """For pickle: of learners and weights, the learners; of a sparsified model, the weights."""
-        state = dict(super().__getstate__())
-        looked = state.get("_looked")
-        if looked is None or looked.coef is None or "_learners" not in state:
-            return state
-        kept = Seen()
-        if sp.issparse(looked.coef):
-            del state["_learners"]
-            kept.coef, kept.intercept = looked.coef, self.intercept_
-            state["_looked"] = kept
-        elif np.array_equal(looked.coef, self._read_coef()):
-            kept.intercept = looked.intercept
-            state["_looked"] = kept
-        return state
 
     # Learning
 
@@ -133,12 +123,12 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
+        X: Rows,
+        y: Labels | None = None,
+        coef_init: ArrayLike | SparseMatrix | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
         target: str | None = None,
     ) -> Self:
         """Trains on X and y. With ``solver="sgd"``, until ``tol`` stops it or after ``max_iter`` epochs.
@@ -150,7 +140,8 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
             The rows, or the path of a file with rows and targets.
         y : array-like of shape (n_rows,) or None, default=None
-            The targets. None if X is the path of a file, which has them.
+            The targets. A classifier also takes several labels per row: an indicator matrix, or a list of sets.
+            None if X is the path of a file, which has them.
         coef_init : array-like of shape (n_features,) or (n_classes, n_features), or None, default=None
             The weights to start from.
         intercept_init : array-like of shape (1,) or (n_classes,), or None, default=None
@@ -169,39 +160,52 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             This estimator.
         """
         self._check_params()
-        X, y, sample_weight = self._opened(X, y, sample_weight, target)
-        X, y = validated(self, X, y, with_y=True, reset=True, columns=self._table_columns(), **self._checks)
+        rows, y, sample_weight = self._opened(X, y, sample_weight, target)
+        return self._fit_rows(rows, y, coef_init, intercept_init, sample_weight, offset)
+
+    def _fit_rows(self, X: Any, y: Any, coef_init: Any, intercept_init: Any, sample_weight: Any, offset: Any) -> Self:
+        """The same for rows that have been read, if they were in a file."""
+        X, y, labels = self._validated(X, y, reset=True)
         self._means = means_of(self, X)
-        aim = shifted(self._aim(X, y, sample_weight), offset)
+        targets = self._targets(X, labels or y, sample_weight).with_offsets(offset)
         if self.warm_start and self.__sklearn_is_fitted__():
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
-        start = self._start(aim.models, X.shape[1], coef_init, intercept_init)
-        if _params.takes_rows(self.solver) and not (aim.models > 1 and _params.is_multinomial(self)):
-            self._fit_online(X, y, aim, *start)
+        start = self._start(targets.models, X.shape[1], coef_init, intercept_init)
+        if _params.takes_rows(self.solver) and not (targets.models > 1 and _params.is_multinomial(self)):
+            self._fit_online(X, targets, *start)
         else:
-            self._fit_solver(X, aim, None if coef_init is None and intercept_init is None else start)
-        if aim.classes is not None:
-            self.classes_ = aim.classes
+            self._fit_solver(X, targets, None if coef_init is None and intercept_init is None else start)
+        if targets.classes is not None:
+            self.classes_ = targets.classes
         self._limits, self._thresholds = None, 0.0  # of a model file that was loaded
         self._warn_after_fit()
         return self
 
-    def _fit_online(self, X: Any, y: Any, aim: Aim, coef: Any, intercept: Any) -> None:
+    def _validated(self, X: Any, y: Any, *, reset: bool, classes: Any = None) -> tuple[Any, Any, Any]:
+        """X and y after scikit-learn's checks; and the labels, if rows may have any number of them."""
+        labels = label_sets(y, classes) if self._takes_labels and y is not None else None
+        y = y if labels is None else np.zeros(labels.indicator.shape[0])
+        X, y = validated(self, X, y, with_y=True, reset=reset, columns=self._table_columns(), **self._checks)
+        return X, y, labels
+
+    def _fit_online(self, X: Any, targets: Targets, coef: Any, intercept: Any) -> None:
         factors = self._factors(X)
         learners = self._new_learners(coef if factors is None else coef / factors, intercept, self._single(X.dtype))
-        held_out = self._held_out(y, aim.weights)
-        zero_test = self.penalty == "l1" and self.alpha > 0 and not self.average and self.learning_rate not in ("pa1", "pa2")
+        held_out = self._held_out(targets)
+        polish = self.penalty == "l1" and self.alpha > 0 and not self.average and self.learning_rate not in ("pa1", "pa2")
         try:
-            self._learn(learners, scaled(X, factors), aim, held_out=held_out, epochs=self.max_iter, zero_test=zero_test)
+            self._learn(learners, scaled(X, factors), targets, held_out=held_out, epochs=self.max_iter, polish=polish)
         finally:
             if factors is not None and getattr(self, "_learners", None) is learners:  # from here on in units of the data
                 coef = np.stack([learner.weights() for learner in learners]) * factors
                 steps, epochs = learners[0].t, learners[0].epochs
-                intercept = self._read_intercept()
+                intercept = np.array([learner.bias for learner in learners])
+                if self._polished is not None:
+                    self._polished = [(columns, weights * factors[columns], bias) for columns, weights, bias in self._polished]
                 self._learners = self._new_learners(coef, intercept, learners[0].made_with[3], t=steps, epochs=epochs)
 
-    def _aim(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Aim:
+    def _targets(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Targets:
         raise NotImplementedError
 
     def _net(self) -> tuple[float, float]:
@@ -271,13 +275,15 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _held_out(self, y: Any, sample_weight: Any) -> Any:
+    def _held_out(self, targets: Targets) -> Any:
         """The rows that judge each epoch, for early stopping."""
         if not self.early_stopping:
             return None
         from sklearn import model_selection  # takes long to import, and is needed here alone
 
-        split = getattr(model_selection, self._splitter)(test_size=self.validation_fraction, random_state=self.random_state)
+        y, sample_weight = targets.values, targets.weights
+        splitter = getattr(model_selection, self._splitter if targets.labels is None else "ShuffleSplit")
+        split = splitter(test_size=self.validation_fraction, random_state=self.random_state)
         train, held = next(split.split(np.zeros((len(y), 1)), y))
         if len(train) == 0 or len(held) == 0:
             raise ValueError(
@@ -291,10 +297,11 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
         return mask
 
     def _learn(
-        self, learners: list[Learner], X: Any, aim: Aim, *, held_out: Any = None, epochs: int, zero_test: bool = False
+        self, learners: list[Learner], X: Any, targets: Targets, *, held_out: Any = None, epochs: int, polish: bool = False
     ) -> None:
         """Goes through the rows, and takes over what was learnt: all of it, what was learnt until Ctrl-C or, if it fails, nothing."""
-        self._kind = "ovr"
+        self._kind, labels = targets.kind, None if targets.labels is None or targets.models == 1 else targets.labels.rows
+        self._as_sets = targets.labels is not None and targets.labels.as_sets
         options = {
             "loss": self._loss(),
             "learning_rate": self.learning_rate,
@@ -308,32 +315,32 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             "seed": (seed := self._seed()),
             "threads": self._threads(),
             "intercept_rate": float(self.intercept_rate),
-            "zero_test": zero_test,
+            "polish": polish,
         }
         before = max(learner.t for learner in learners)
         try:
             with _show.watching(self, len(learners) * epochs, _show.epochs_of(len(learners))) as watch:
-                outcomes = learn(lent(X), aim.targets, aim.weights, aim.offsets, held_out, learners, aim.class_weights, options, watch)
+                outcomes = learn(lent(X), targets.values, targets.weights, targets.offsets, held_out, learners, labels, targets.class_weights, options, watch)
         except KeyboardInterrupt:
             if max(learner.t for learner in learners) > before:  # what was learnt so far is the model
-                self._take_over(learners, aim, X.shape[0], seed, [([], [], []) for _ in learners], "interrupted")
+                self._take_over(learners, targets, X.shape[0], seed, [([], [], []) for _ in learners], "interrupted")
             raise
-        self._take_over(learners, aim, X.shape[0], seed, outcomes, None, restart=epochs > 1 or learners[0].epochs == 1)
-        if zero_test:
-            self._zeroed = [np.array(zeros, dtype=np.intp) for _, _, zeros in outcomes]
+        self._take_over(learners, targets, X.shape[0], seed, outcomes, None, restart=epochs > 1 or learners[0].epochs == 1)
+        if polish:
+            self._polished = [polished for _, _, polished in outcomes]
 
     def _take_over(
-        self, learners: list[Learner], aim: Aim, rows: int, seed: int, outcomes: Any, reason: str | None, *, restart: bool = True
+        self, learners: list[Learner], targets: Targets, rows: int, seed: int, outcomes: Any, reason: str | None, *, restart: bool = True
     ) -> None:
         """Takes over learners, with the course of each."""
         self._learners, self._looked, self.dual_gap_, self.stop_reason_ = learners, Seen(), None, reason
-        self._zeroed, self._tf_idf, self._file_bytes = None, None, None
-        self._trained = {"seed": seed, "rows": rows, "weighted": aim.weighted, "offsets": aim.offsets is not None}
+        self._polished, self._tf_idf, self._file_bytes = None, None, None
+        self._trained = {"seed": seed, "rows": rows, "weighted": targets.weighted, "offsets": targets.offsets is not None}
         self.n_iter_ = max(len(losses) for losses, _, _ in outcomes) or learners[0].epochs
         self.t_ = 1.0 + max(learner.t for learner in learners)
         self._history([(losses, held) for losses, held, _ in outcomes], restart=restart)
-        if aim.classes is not None:
-            self.classes_ = aim.classes
+        if targets.classes is not None:
+            self.classes_ = targets.classes
 
     def _history(self, outcomes: list[tuple[list[float], list[float]]], *, restart: bool) -> None:
         losses = [np.array(losses) for losses, _ in outcomes]
@@ -349,42 +356,16 @@ class LinearSGD(Solving, ModelFile, Plots, _params.Estimator):
             return
         warn_after_epochs(self)
 
-    def _partial_fit(self, X: Any, aim: Aim, *, first: bool) -> Self:
+    def _partial_fit(self, X: Any, targets: Targets, *, first: bool) -> Self:
         """Learns these rows once."""
         if first:
             self._means = means_of(self, X)
-            start = self._start(aim.models, X.shape[1], None, None)
+            start = self._start(targets.models, X.shape[1], None, None)
             learners = self._new_learners(*start, self._single(X.dtype))
         else:
             learners = self._go_on()
-        self._learn(learners, X, aim, epochs=1)
+        self._learn(learners, X, targets, epochs=1)
         return self
-
-    # Predicting
-
-    def _scores(self, X: Any, offset: Any = None, whose: Any = None) -> Any:
-        """One row per row of X and one column per model, with the offsets added. Errors name the estimator ``whose`` model this is, if given."""
-        found = self._bare_scores(X, whose)
-        offsets = offsets_of(offset, len(found))
-        if offsets is not None and found.shape[1] > 1:
-            raise ValueError("offset is for numbers and for two classes: more classes have no common offset")
-        return found if offsets is None else found + offsets[:, None]
-
-    def _bare_scores(self, X: Any, whose: Any = None) -> Any:
-        check_is_fitted(self)
-        if is_path(X) or self._reads(X):
-            return self._score_file(X)
-        X = validated(whose or self, X, with_y=False, reset=False, columns=self._table_columns())
-        coef, rows = self.coef_, lent(X)
-        if self._tf_idf is not None:
-            rows = lent(tf_idf(X, *self._tf_idf))
-        if self._file_bytes is not None:
-            return score_rows(rows, self._file_bytes).reshape(X.shape[0], -1)
-        intercept = np.ascontiguousarray(np.ravel(self.intercept_), dtype=np.float64)
-        if sp.issparse(coef):  # one model at a time is laid out, and the sums are those of a dense one
-            each = (np.ascontiguousarray(coef[[k]].toarray(), dtype=np.float64) for k in range(coef.shape[0]))
-            return np.hstack([scores(rows, weights, intercept[[k]], self._threads()) for k, weights in enumerate(each)])
-        return scores(rows, np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64), intercept, self._threads())
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_looked" in self.__dict__

@@ -10,9 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazyglm import _params, _show
-from lazyglm._aim import Seen, shifted
+from lazyglm._attributes import Seen
 from lazyglm._core import Task, scale_factors, solve
-from lazyglm._data import by_model, dense, lent, scaled, tf_idf, validated
+from lazyglm._data import by_model, dense, lent, scaled, tf_idf
+from lazyglm._labels import check_learnable
 from lazyglm._params import refused, relative_gap
 from lazyglm._warn import warn
 
@@ -33,9 +34,9 @@ def factors_of(estimator: Any, columns: int) -> Any:
     return factors
 
 
-def bounds_of(estimator: Any, columns: int) -> Any:
-    """The lowest and the highest value of each weight by ``lower``, ``upper`` and ``positive``, or None without any."""
-    if estimator.lower is None and estimator.upper is None and not estimator.positive:
+def bounds_of(estimator: Any, columns: int, names: Any) -> Any:
+    """The lowest and the highest value of each weight by ``lower``, ``upper``, ``positive`` and ``exclude``, or None without any."""
+    if estimator.lower is None and estimator.upper is None and not estimator.positive and estimator.exclude is None:
         return None
     sides = []
     for name, infinity in (("lower", -np.inf), ("upper", np.inf)):
@@ -47,13 +48,37 @@ def bounds_of(estimator: Any, columns: int) -> Any:
             side = "at most" if name == "lower" else "at least"
             raise refused(estimator, name, f"{side} 0 for each feature, because 0 must lie between the bounds of a weight")
         sides.append(np.broadcast_to(given, (columns,)))
+    kept = ~excluded(estimator, columns, names)
     lower = np.zeros(columns) if estimator.positive else sides[0]
-    return lower.tolist(), sides[1].tolist()
+    return np.where(kept, lower, 0.0).tolist(), np.where(kept, sides[1], 0.0).tolist()
 
 
-def limits_of(estimator: Any, columns: int) -> dict[str, Any]:
+def excluded(estimator: Any, columns: int, names: Any) -> Any:
+    """Which features ``exclude`` leaves out: it has their names or numbers, or is a mask."""
+    mask = np.zeros(columns, dtype=bool)
+    if estimator.exclude is None:
+        return mask
+    given = np.asarray(estimator.exclude)
+    if given.dtype == bool and given.shape == (columns,):
+        return given
+    places = None if names is None else {str(name): column for column, name in enumerate(names)}
+    for one in given.tolist():
+        if isinstance(one, str):
+            column = (places or {}).get(one)
+        else:
+            column = one if not isinstance(one, bool) and isinstance(one, int) and 0 <= one < columns else None
+        if column is None:
+            known = f"one of {columns} features by number, from 0" + ("; the features of X have no names" if places is None else " or name")
+            raise refused(estimator, "exclude", f"{known}; {one!r} is none")
+        mask[column] = True
+    return mask
+
+
+def limits_of(estimator: Any, problem: Any) -> dict[str, Any]:
     """The factors of the penalty and the bounds of the weights, as a solver takes them."""
-    return {"factors": factors_of(estimator, columns), "bounds": bounds_of(estimator, columns)}
+    columns, reading = problem.X.shape[1], problem.model._reading
+    names = reading["names"] if reading else getattr(estimator, "feature_names_in_", None)
+    return {"factors": factors_of(estimator, columns), "bounds": bounds_of(estimator, columns, names)}
 
 
 class Found(NamedTuple):
@@ -67,7 +92,8 @@ class Found(NamedTuple):
     losses: list[float]
     report: dict[str, Any]
     tf_idf: tuple[bool, Any] | None = None  # if counts were replaced by their tf-idf: whether they have a logarithm, and the idf
-    note: str = ""
+    limits: tuple[float, float] | None = None  # the least and the largest prediction
+    notes: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -104,11 +130,13 @@ def warn_if_far(found: Sequence[Found], tolerance: float) -> None:
 
 def trained(task: Task, head: int | None, columns: int, asked: dict[str, Any], watch: Any = None) -> Found:
     """Trains one model of several, or all of them together."""
-    heads, text, objectives, tf_idf = solve(task, head, asked, watch)
+    heads, text, objectives, tf_idf, limits = solve(task, head, asked, watch)
     report = json.loads(text)
     losses = [epoch["running_loss"] for epoch in report["history"] if epoch["running_loss"] is not None]
     found = Found(*dense(heads, columns), report["epochs"], report["relative_gap"], report["stop"], losses or objectives, report)
-    return found if tf_idf is None else found._replace(tf_idf=tf_idf[:2], note=tf_idf[2])
+    if tf_idf is not None:
+        found = found._replace(tf_idf=tf_idf[:2], notes=(tf_idf[2],))
+    return found if limits is None else found._replace(limits=(limits[0][0], limits[0][1]), notes=(*found.notes, limits[1]))
 
 
 class Solving:
@@ -143,34 +171,37 @@ class Solving:
             "factors": factors_of(self, columns),
             "bounds": None,
             "start": None,
+            "limit_predictions": False,
             "threads": self._threads(),
             **more,
         }
 
-    def _tasks(self: Any, X: Any, aim: Any) -> Any:
+    def _tasks(self: Any, X: Any, targets: Any) -> Any:
         """A task for each model, and the number of the model in it: one for all, unless classes have weights of their own."""
         loss, rows = self._loss(), lent(X)
-        if aim.models > 1 and _params.is_multinomial(self):
-            weights = aim.weights
-            if aim.class_weights is not None:
-                weights = np.array(aim.class_weights)[aim.targets.astype(int)] * (1.0 if weights is None else weights)
-            yield Task(rows, aim.targets, weights, aim.offsets, loss, aim.models, "softmax", None, None), None
+        if targets.labels is not None:
+            check_learnable(targets.labels, targets.weights)
+            task = Task(rows, targets.values, targets.weights, None, loss, targets.models, "labels", targets.labels.arrays, None)
+            yield from ((task, k) for k in range(targets.models))
             return
-        if aim.class_weights is None:
-            task = Task(rows, aim.targets, aim.weights, aim.offsets, loss, aim.models, "ovr", None, None)
-            yield from ((task, k) for k in range(aim.models))
+        if targets.models > 1 and _params.is_multinomial(self):
+            yield Task(rows, targets.values, targets.row_weights(), targets.offsets, loss, targets.models, "softmax", None, None), None
             return
-        for k, weight in enumerate(aim.class_weights):
-            weights = np.where(aim.targets == k, weight, 1.0) * (1.0 if aim.weights is None else aim.weights)
-            yield Task(rows, np.where(aim.targets == k, 1.0, -1.0), weights, None, loss, 1, "ovr", None, None), 0
+        if targets.class_weights is None:
+            task = Task(rows, targets.values, targets.weights, targets.offsets, loss, targets.models, "ovr", None, None)
+            yield from ((task, k) for k in range(targets.models))
+            return
+        for k in range(targets.models):
+            signs, weights = targets.against_rest(k)
+            yield Task(rows, signs, weights, None, loss, 1, "ovr", None, None), 0
 
-    def _fit_solver(self: Any, X: Any, aim: Any, start: Any) -> None:
+    def _fit_solver(self: Any, X: Any, targets: Any, start: Any) -> None:
         factors, seed, columns = self._factors(X), self._seed(), X.shape[1]
         found = []
-        for k, (task, head) in enumerate(self._tasks(scaled(X, factors), aim)):
+        for k, (task, head) in enumerate(self._tasks(scaled(X, factors), targets)):
             begin = None
             if start is not None:
-                whose = [k] if head is not None else range(aim.models)
+                whose = [k] if head is not None else range(targets.models)
                 begin = [(start[0][j] if factors is None else start[0][j] / factors, float(start[1][j])) for j in whose]
             asked = self._asked(task, columns, seed=seed, start=begin)
             asked["eta0"] = _params.given(self, "eta0")  # the default is for scikit-learn's schedules: these solvers search for a rate
@@ -181,10 +212,11 @@ class Solving:
             with _show.watching(self, 1, _show.steps_of()) as watch:
                 found.append(trained(task, head, columns, asked, watch))
         warn_if_far(found, relative_gap(self.tol))
-        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": aim.weighted, "schedule": asked["schedule"], "solver": self.solver}
-        self._trained["offsets"] = aim.offsets is not None
+        self._trained = {"seed": seed, "rows": X.shape[0], "weighted": targets.weighted, "schedule": asked["schedule"], "solver": self.solver}
+        self._trained["offsets"] = targets.offsets is not None
         self._adopt(found, X.shape[0], self.precision == "f32", factors)
-        self._kind = "softmax" if aim.models > 1 and _params.is_multinomial(self) else "ovr"
+        self._kind = "softmax" if targets.models > 1 and _params.is_multinomial(self) else targets.kind
+        self._as_sets = targets.labels is not None and targets.labels.as_sets
 
     def _adopt(self: Any, found: Sequence[Found], rows: int, single: bool, factors: Any = None) -> None:
         """Takes over models that a solver has trained, one by one or all together."""
@@ -194,8 +226,8 @@ class Solving:
         self.n_iter_ = max(each.steps for each in found)
         self._learners = self._new_learners(coef, intercept, single, t=self.n_iter_ * rows, epochs=self.n_iter_)
         self._looked = Seen()
-        self._zeroed: list[Any] | None = None
-        self._tf_idf = found[0].tf_idf
+        self._polished: list[Any] | None = None
+        self._tf_idf, self._limits = found[0].tf_idf, found[0].limits
         self._file_bytes: bytes | None = None
         self.t_ = 1.0 + self.n_iter_ * rows
         self._history([(each.losses, []) for each in found], restart=True)
@@ -206,22 +238,38 @@ class Solving:
     def duality_gap(self: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
         """The relative duality gap of the model on these rows, an upper bound on its relative distance from the optimum.
 
-        One number, or one per class if there are more than two; None without a penalty. Takes about as long as an epoch, and a
-        copy of the rows.
+        It takes about as long as an epoch, and a copy of the rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, texts or path of shape (n_rows, n_features)
+            The rows of the objective: those that were learnt.
+        y : array-like of shape (n_rows,) or None, default=None
+            The targets. None if X is the path of a file, which has them.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row.
+        offset : array-like of shape (n_rows,) or None, default=None
+            Numbers that are added to the scores, for a model that was trained with offsets.
+
+        Returns
+        -------
+        float, ndarray of shape (n_classes,), or None
+            One gap, or one per class if there are more than two; None without a penalty.
         """
         check_is_fitted(self)
         X, y, sample_weight = self._opened_again(X, y, sample_weight)
         if self._kind == "softmax":
             raise ValueError("duality_gap is for one model per class: a multinomial model has its gap from fit, as dual_gap_")
-        X, y = validated(self, X, y, with_y=True, reset=False, columns=self._table_columns(), **self._checks)
-        aim = shifted(self._aim(X, y, sample_weight, getattr(self, "classes_", None)), offset)
+        classes = getattr(self, "classes_", None)
+        X, y, labels = self._validated(X, y, reset=False, classes=classes if self._kind == "labels" else None)
+        targets = self._targets(X, labels or y, sample_weight, classes).with_offsets(offset)
         factors = self._factors(X)
         coef = by_model(self.coef_)
         coef = np.ascontiguousarray(coef if factors is None else coef / factors, dtype=np.float64)
         intercept = np.ravel(self.intercept_)
         X = X if self._tf_idf is None else tf_idf(X, *self._tf_idf)
         gaps = []
-        for k, (task, head) in enumerate(self._tasks(scaled(X, factors), aim)):
+        for k, (task, head) in enumerate(self._tasks(scaled(X, factors), targets)):
             gaps.append(task.gap(head, coef[k], float(intercept[k]), self._asked(task, X.shape[1])))
         return _together(gaps)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lazyglm._aim import LOG_LINK
+from lazyglm._losses import LOG_LINK
 from lazyglm._auto import AutoClassifier, AutoRegressor
 from lazyglm._classifier import PROBABLE, SGDClassifier
 from lazyglm._cv import ElasticNetClassifierCV, ElasticNetRegressorCV

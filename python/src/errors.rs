@@ -73,6 +73,7 @@ const KEYWORDS: &[(Parameter, &str)] = &[
     (Parameter::Drop, "drop"),
     (Parameter::Epochs, "max_iter"),
     (Parameter::Eta0, "eta0"),
+    (Parameter::Exclude, "exclude"),
     (Parameter::Features, "n_features"),
     (Parameter::Folds, "cv"),
     (Parameter::Format, "format"),
@@ -111,6 +112,8 @@ pub fn keyword(parameter: Parameter, value: Option<&str>) -> String {
         (Parameter::L1, Some("0")) => return "l1_ratio=0".to_string(),
         (Parameter::L2, Some("0")) => return "l1_ratio=1".to_string(), // l2 = alpha·(1 − l1_ratio)
         (Parameter::Multiclass, Some("softmax")) => return "multi_class='multinomial'".to_string(),
+        (Parameter::LimitPredictions, None) => return "limit_predictions".to_string(),
+        (Parameter::LimitPredictions, Some("no")) => return "limit_predictions=False".to_string(),
         (Parameter::Scale, Some("none")) => return "scale=None".to_string(),
         (Parameter::Loss, Some("logistic")) => return "loss='log_loss'".to_string(),
         _ => {}

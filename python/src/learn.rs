@@ -12,7 +12,8 @@ use lazyglm::problem::source::Sequence;
 use lazyglm::problem::task::check_targets;
 use lazyglm::train::estimator::Call;
 use lazyglm::train::plateau::EpochFigures;
-use numpy::PyReadonlyArray1;
+use lazyglm::train::polish::Polished;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 /// What a call of `learn` depends on besides the data.
@@ -31,28 +32,34 @@ pub struct Options {
     seed: u64,
     threads: usize,
     intercept_rate: f64, // as a multiple of the rate of the weights
-    zero_test: bool,
+    polish: bool,
 }
 
-/// Running losses, held-out scores, and columns whose weights are to be zero.
-type Outcome = (Vec<f64>, Vec<f64>, Vec<u32>);
+/// Columns, their weights and the bias of a model that is polished: other weights are zero.
+type PolishedArrays<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, f64);
 
-/// Learns a matrix. `y` are targets for one learner, or numbers of classes for several, one class each. Returns the running
-/// losses and held-out scores of each learner, one entry per epoch, and the columns whose weights the zero test sets to zero.
+/// Running losses, held-out scores, and the polished model, if it was asked for.
+type Outcome<'py> = (Vec<f64>, Vec<f64>, Option<PolishedArrays<'py>>);
+
+/// Learns a matrix. `y` are targets for one learner, or numbers of classes for several, one class each. With `labels`, learner k learns a label
+/// instead, whose rows are `labels[1][labels[0][k]..labels[0][k + 1]]`. Returns the running
+/// losses and held-out scores of each learner, one entry per epoch, and its weights and bias after the last coordinate steps. The learner keeps
+/// its own.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "called from one place, by name")]
-pub fn learn(
-    py: Python,
+pub fn learn<'py>(
+    py: Python<'py>,
     x: MatrixArrays,
     y: PyReadonlyArray1<f64>,
     weights: Option<PyReadonlyArray1<f64>>,
     offsets: Option<PyReadonlyArray1<f64>>,
     held_out: Option<PyReadonlyArray1<bool>>,
     learners: Vec<Bound<Learner>>,
+    labels: Option<(Vec<usize>, Vec<usize>)>,
     class_weights: Option<Vec<f64>>,
     options: Options,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Outcome>> {
+) -> PyResult<Vec<Outcome<'py>>> {
     let (changed, pythons) = (Changed::default(), Pythons::default());
     let slices = x.slices()?;
     let targets = y.as_slice()?;
@@ -86,6 +93,7 @@ pub fn learn(
                     rate: Rate { name: &options.learning_rate, eta0, alpha, power_t },
                     lent: Lent { subset: subset.as_deref(), ..lent },
                     held_rows: held_rows.as_deref(),
+                    labels: labels.as_ref().map(|(ends, rows)| (&ends[..], &rows[..])),
                     class_weights: class_weights.as_deref(),
                     sequence: Sequence { order: order(options.shuffle), seed: options.seed },
                     epochs,
@@ -96,14 +104,21 @@ pub fn learn(
                     look: &look,
                 };
                 let courses = call.fit(&mut models)?;
-                let zeros = match options.zero_test {
-                    true => call.zeros(&models)?,
-                    false => vec![Vec::new(); models.len()],
+                let polished = match options.polish {
+                    true => call.polished(&models)?.into_iter().map(Some).collect(),
+                    false => vec![None; models.len()],
                 };
-                let each = courses.into_iter().zip(zeros);
-                Ok(each.map(|(course, zeros)| (course.losses, course.scores, zeros)).collect())
+                Ok(courses.into_iter().zip(polished).collect::<Vec<_>>())
             })
         })
     });
-    outcomes.map_err(|error| pythons.or(error))
+    let arrays = |polished: Polished| {
+        let Polished { columns, weights, bias } = polished;
+        (PyArray1::from_vec(py, columns), PyArray1::from_vec(py, weights), bias)
+    };
+    let outcomes = outcomes.map_err(|error| pythons.or(error))?;
+    Ok(outcomes
+        .into_iter()
+        .map(|(course, polished)| (course.losses, course.scores, polished.map(arrays)))
+        .collect())
 }

@@ -33,6 +33,8 @@ pub struct Linear<'py> {
     index_base: u32,
     reading: Option<String>,
     tf_idf: Option<(bool, Vec<f64>)>, // of models of tf-idf values: whether counts have a logarithm, and the idf of each column
+    limits: Option<[f64; 2]>,         // the least and the largest prediction
+    thresholds: Option<Vec<f64>>,     // the score above which a row has a label
     training: Trained,
 }
 
@@ -159,7 +161,12 @@ impl Linear<'_> {
             index_base: self.index_base,
             tf_idf: self.tf_idf.as_ref().map(|(log, idf)| CountScaling { log: *log, idf }),
         };
-        coefficients.model(loss, self.reading()?, training)
+        let mut model = coefficients.model(loss, self.reading()?, training)?;
+        model.limits = self.limits;
+        if let Some(heads) = &mut model.heads {
+            heads.thresholds = self.thresholds.clone();
+        }
+        Ok(model)
     }
 
     /// As the training data were read; named columns of a table in memory as those of a CSV file.

@@ -28,11 +28,12 @@ pub fn solvers(py: Python) -> PyResult<Bound<PyAny>> {
 /// The conversion of counts to tf-idf values: whether counts have a logarithm, the idf of each column, and the reason.
 type TfIdfArrays<'py> = (bool, Bound<'py, PyArray1<f64>>, String);
 
-/// The heads, the report, the objectives and the conversion of counts.
-type Solved<'py> = (Vec<HeadArrays<'py>>, String, Vec<f64>, Option<TfIdfArrays<'py>>);
+/// The heads, the report, the objectives, the conversion of counts, and the limits of predictions with their reason.
+type Solved<'py> =
+    (Vec<HeadArrays<'py>>, String, Vec<f64>, Option<TfIdfArrays<'py>>, Option<([f64; 2], String)>);
 
 /// Trains one head, or all of them together: the heads, the report as JSON, the objective after each Newton step, and the conversion
-/// of counts to tf-idf values, if the penalty is chosen and they predict held-out rows better.
+/// of counts to tf-idf values, if the penalty is chosen and they predict held-out rows better; and the limits of predictions, if there are any.
 #[pyfunction]
 pub fn solve<'py>(
     py: Python<'py>,
@@ -73,12 +74,16 @@ pub fn solve<'py>(
         let tf_idf = scaled.as_ref().and_then(|(scaled, _)| scaled.tf_idf());
         Ok((trained, objectives, tf_idf.map(|scaling| (scaling.log, scaling.idf.to_vec(), why))))
     })?;
+    let limits = trained.limits.map(|limits| {
+        let why = trained.notes.iter().rfind(|note| note.starts_with("predictions are limited"));
+        (limits, why.map_or(String::new(), |why| spelled(why, keyword)))
+    });
     let heads = match trained.heads.is_empty() {
         true => vec![Head::of(trained.weights.into_iter(), trained.bias)],
         false => trained.heads,
     };
     let tf_idf = tf_idf.map(|(log, idf, why)| (log, PyArray1::from_vec(py, idf), why));
-    Ok((arrays(py, heads), text(&trained.report)?, objectives, tf_idf))
+    Ok((arrays(py, heads), text(&trained.report)?, objectives, tf_idf, limits))
 }
 
 /// The minimiser for each penalty of each sequence, from strong to weak: a list of `sequence`, `heads`, `gap`, `steps`,

@@ -58,6 +58,7 @@ pub struct Asked {
     factors: Option<Vec<f64>>,
     bounds: Option<(Vec<f64>, Vec<f64>)>, // lower and upper, one number per column
     start: Option<Vec<(Vec<f64>, f64)>>,  // weights and bias of each head
+    limit_predictions: Option<bool>,      // None: where that lowers the held-out loss
     threads: usize,
 }
 
@@ -87,6 +88,7 @@ impl Asked {
             seed: self.seed,
             precision: precision(self.single),
             bias: self.intercept,
+            limit_predictions: self.limit_predictions,
             ..Settings::default()
         };
         if let Some(schedule) = &self.schedule {

@@ -124,8 +124,6 @@ def test_what_is_refused():
         ElasticNetClassifierCV(solver="sgd", scoring="roc_auc").fit(X, y)
     with pytest.raises(ValueError, match="a split in which no row"):
         ElasticNetClassifierCV(cv=[(np.arange(100), np.arange(0))]).fit(X, y)
-    with pytest.raises(ValueError, match="scoring is not for rows with an offset"):
-        ElasticNetClassifierCV(scoring="roc_auc").fit(X, y, offset=np.zeros(len(y)))
     with pytest.raises(ValueError, match="more than 1 features; begin with a larger alpha"):
         ElasticNetClassifierCV(alphas=[1e-4], max_features=1).fit(X, y)
     with pytest.raises(ValueError, match="multi_class"):

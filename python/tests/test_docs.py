@@ -62,6 +62,41 @@ def test_every_parameter_of_fit_and_partial_fit_is_described():
             assert names == set(inspect.signature(call).parameters) - {"self"}, (name, method)
 
 
+def attributes_of(kind):
+    """The public attributes of a class that fitting sets: annotated, or properties."""
+    bases = [base for base in kind.__mro__ if base.__module__.startswith("lazyglm")]
+    names = {name for base in bases for name in (*vars(base), *vars(base).get("__annotations__", ()))}
+    return {name for name in names if name.endswith("_") and not name.startswith("_")}
+
+
+def entries_of(section):
+    """The names that a section of a docstring describes, and those without words."""
+    lines = section.splitlines()
+    heads = [(line.partition(" : ")[0], after) for line, after in zip(lines, [*lines, ""][1:], strict=True) if " : " in line and line[0] != " "]
+    names = {name.strip() for head, _ in heads for name in head.split(",")}
+    return names, [head for head, after in heads if not after.startswith(" ")]
+
+
+@pytest.mark.parametrize("name", lazyglm.__all__)
+def test_every_public_name_has_an_example_and_words_for_what_it_gives(name):
+    thing = getattr(lazyglm, name)
+    text = inspect.getdoc(thing)
+    assert ">>> " in text.partition("Examples\n--------\n")[2]
+    if not inspect.isclass(thing):
+        assert "Parameters\n----------\n" in text and "Returns\n-------\n" in text
+        return
+    described, wordless = entries_of(text.partition("Attributes\n----------\n")[2].partition("\n\n")[0])
+    assert described == attributes_of(thing) and not wordless
+    for method in dir(thing):
+        call = inspect.getattr_static(thing, method)
+        call = getattr(call, "fn", call)  # what available_if wraps
+        if method.startswith("_") or not inspect.isfunction(call) or not call.__module__.startswith("lazyglm"):
+            continue
+        words, given = inspect.getdoc(call), set(inspect.signature(call).parameters) - {"self"}
+        assert entries_of(words.partition("Parameters\n----------\n")[2].partition("\nReturns\n")[0])[0] == given, method
+        assert method == "save" or "Returns\n-------\n" in words, method
+
+
 @pytest.mark.parametrize("script", sorted(path.name for path in (HERE / "examples").glob("*.py")))
 def test_examples_run(script, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script, "--rows", "4000"])

@@ -130,7 +130,8 @@ def test_offsets_are_routed_and_shift_scores():
     exposure = rng.uniform(0.5, 3, size=len(mean))
     counts = rng.poisson(exposure * np.exp(mean))
     with sklearn.config_context(enable_metadata_routing=True):
-        model = ElasticNetRegressor("poisson", alpha=0.01).set_fit_request(offset=True, sample_weight=True).set_score_request(sample_weight=True)
+        model = ElasticNetRegressor("poisson", alpha=0.01).set_fit_request(offset=True, sample_weight=True)
+        model.set_score_request(sample_weight=True, offset=True)
         found = cross_validate(model, X, counts, params={"offset": np.log(exposure)}, cv=3)
     assert len(found["test_score"]) == 3
     ours = ElasticNetRegressor("poisson", alpha=0.01, l1_ratio=0.0, tol=1e-12).fit(X, counts, offset=np.log(exposure))

@@ -230,8 +230,8 @@ def test_targets_with_several_labels_are_sets_as_in_the_program(tmp_path, name, 
         program("train", tmp_path / name, "-o", tmp_path / "model", "--quiet")
         program("predict", tmp_path / "model", tmp_path / name, "-o", tmp_path / "out", "--quiet")
         assert all(set(line.split(",")) - {""} <= {"a", "b", "c"} for line in (tmp_path / "out").read_text().splitlines())
-    with pytest.raises(ValueError, match="use ElasticNetClassifier or AutoClassifier"):
-        SGDClassifier().fit(tmp_path / name)
+    with pytest.raises(ValueError, match="use SGDClassifier, ElasticNetClassifier or AutoClassifier"):
+        SGDRegressor().fit(tmp_path / name)
     one = tmp_path / f"one-{name}"  # one label per line: classes
     one.write_text("".join(line for line in (lines * 10).splitlines(True) if not line.startswith(("a,b", "__label__a __label__b"))))
     classes = SGDClassifier("log_loss", random_state=0).fit(one)
@@ -288,6 +288,28 @@ def test_a_column_is_the_target_and_chunks_are_files(tmp_path):
         chunks.partial_fit(tmp_path / f"{k}.csv", classes=[0, 1])
     alone = SGDClassifier(shuffle=False).partial_fit(whole.X, whole.y, classes=[0, 1])
     np.testing.assert_array_equal(chunks.coef_, alone.coef_)
+
+
+@pytest.mark.parametrize("kind", [SGDClassifier, SGDRegressor])
+def test_chunks_are_files_with_a_named_target(tmp_path, kind):
+    rows = [f"{k % 7},{k % 2},{'Oslo' if k % 2 else 'Rome'}\n" for k in range(60)]
+    for name, part in [("all", rows), *((str(k), rows[20 * k : 20 * k + 20]) for k in range(3))]:
+        (tmp_path / f"{name}.csv").write_text("age,here,city\n" + "".join(part))
+    more = {"classes": [0, 1]} if kind is SGDClassifier else {}
+    whole = lazyglm.read(tmp_path / "all.csv", target="here")
+    alone = kind(shuffle=False).partial_fit(whole.X, whole.y, **more)
+    chunks, named = kind(shuffle=False), kind(shuffle=False)
+    for k in range(3):
+        chunks.partial_fit(tmp_path / f"{k}.csv", target="here" if k == 0 else None, **more)
+        named.partial_fit(tmp_path / f"{k}.csv", target="here", **more)
+    np.testing.assert_array_equal(chunks.coef_, alone.coef_)
+    np.testing.assert_array_equal(named.coef_, alone.coef_)
+    assert chunks.score(tmp_path / "all.csv") == alone.score(whole.X, whole.y)
+    with pytest.raises(ValueError, match="target='age' is not the target column .* 'here'"):
+        chunks.partial_fit(tmp_path / "1.csv", target="age")
+    for model in (chunks, kind()):
+        with pytest.raises(ValueError, match="target names a column of a file"):
+            model.partial_fit(np.eye(2), [0, 1], target="here", **more)
 
 
 FORMATS = {  # the same four rows, in the other formats the program reads

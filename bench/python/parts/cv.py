@@ -7,7 +7,13 @@ from sklearn.metrics import log_loss
 from bench.python import matrices
 from bench.python.timed import clock, within
 
-SETS = {"a9a": ("a9a.svm", "a9a.t.svm"), "rcv1": ("rcv1_small.svm", "rcv1_small_test.svm"), "sms": ("sms_spam.tsv", None), "w8a": ("w8a.svm", None)}
+SETS = {
+    "a9a": ("a9a.svm", "a9a.t.svm"),
+    "rcv1": ("rcv1_small.svm", "rcv1_small_test.svm"),
+    "sms": ("sms_spam.tsv", None),
+    "w8a": ("w8a.svm", None),
+    "imdb": ("imdb_train.svm", "imdb_test.svm"),
+}
 POINTS, SHARE = 20, 1000
 SOLVERS = {0.5: ("saga",), 1.0: ("saga", "liblinear")}
 

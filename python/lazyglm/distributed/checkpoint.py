@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lazyglm.distributed.rounds import State
+from lazyglm.distributed.solver import Solver
 
 VERSION = 3
 PLAIN = ("bias", "round", "rate", "rejected", "stayed", "solver", "history", "step_bias", "dual", "proof_due")
@@ -86,6 +87,7 @@ def _which(theirs: Any, ours: Any) -> str:
 def _state(file: Any, k: int, model: dict[str, Any]) -> State:
     pairs = [(file[f"s_{k}_{p}"], file[f"y_{k}_{p}"]) for p in range(model.pop("pairs"))]
     step = file[f"step_{k}"] if model.pop("step") else None
+    model["solver"] = Solver(model["solver"])
     state = State(weights=file[f"weights_{k}"], step=step, pairs=pairs, **model)
     _check(state)
     state.dual = None  # a bound is proved anew: nothing is believed because a file says so
@@ -104,7 +106,5 @@ def _check(state: State) -> None:
     numbers = [state.bias, state.rate, state.step_bias, state.proof_due, *state.history, *([] if state.dual is None else [state.dual])]
     if not all(isinstance(number, (int, float)) and math.isfinite(number) for number in numbers):
         raise ValueError("it holds what is not a number")
-    if state.solver not in ("rounds", "owlqn", "newton"):
-        raise ValueError(f"{state.solver!r} is not a solver")
     if type(state.round) is not int or not 0 <= state.round < 2**63:
         raise ValueError(f"{state.round!r} is not a number of rounds")

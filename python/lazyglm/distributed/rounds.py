@@ -16,6 +16,7 @@ import numpy as np
 
 from lazyglm.distributed.leader import At, Leader, Lines
 from lazyglm.distributed.plane import Way
+from lazyglm.distributed.solver import Solver
 
 #: How far a step throws an average row across its own error, on one partition; more partitions go through fewer rows each.
 PULL = 0.4
@@ -39,7 +40,7 @@ class State:
     rate: float = 1.0  # a factor, corrected after each round
     rejected: int = 0  # rounds that stayed where they were
     stayed: bool = False  # whether the last one did
-    solver: str = "rounds"
+    solver: Solver = Solver.ROUNDS
     history: list[float] = field(default_factory=list)
     step: Any = None  # the last one, and of the bias
     step_bias: float = 0.0

@@ -15,16 +15,16 @@ from lazyglm.distributed.engine import Engine
 from lazyglm.distributed.leader import At, Leader
 from lazyglm.distributed.problem import Problem
 from lazyglm.distributed.rounds import PATIENCE, State, one_round
+from lazyglm.distributed.solver import SOLVERS, Solver
 
-SOLVERS = ("rounds", "owlqn")
 #: The share of tol below which what seems to be left is worth a proof.
 SAFE = 1 / 3
 #: Rounds whose gains shrink by less than this factor give way to other steps once they seem to have settled and a proof has failed.
 SLOW = 0.5
 #: From this round on, rounds whose gains shrink by less than the second factor give way to OWL-QN.
 WARM, CRAWL = 12, 0.8
-#: One step of each solver; Newton's is only for the end of a run.
-STEPS = {"rounds": one_round, "owlqn": owlqn.one_iteration, "newton": newton.one_iteration}
+#: One step of each solver.
+STEPS = {Solver.ROUNDS: one_round, Solver.OWLQN: owlqn.one_iteration, Solver.NEWTON: newton.one_iteration}
 Watch = Callable[[dict[str, Any]], None]
 
 
@@ -72,7 +72,7 @@ def fit(
     leader = Leader(engine, problem, wire)
     try:
         if state is None:
-            state = State(np.zeros(leader.columns), 0.0, rate=rate, solver=solver)
+            state = State(np.zeros(leader.columns), 0.0, rate=rate, solver=Solver(solver))
             state.bias = _first_bias(leader, state.weights)
         elif len(state.weights) != leader.columns:
             raise ValueError(f"the state has {len(state.weights)} weights, and the data {leader.columns} columns")
@@ -137,10 +137,10 @@ def _run(
             _after_failed_proof(leader, state, at)
         if state.round >= max_rounds:
             return _end(leader, state, at, tol, prove, last=True)
-        if state.solver == "rounds" and (state.rejected >= PATIENCE or (tol is not None and _is_crawling(state))):
-            state.solver = "owlqn"
-        if state.solver == "newton" and newton.active(leader, at) is None:
-            state.solver = "owlqn"
+        if state.solver is Solver.ROUNDS and (state.rejected >= PATIENCE or (tol is not None and _is_crawling(state))):
+            state.solver = Solver.OWLQN
+        if state.solver is Solver.NEWTON and newton.active(leader, at) is None:
+            state.solver = Solver.OWLQN
         at = STEPS[state.solver](leader, state, at, seed)
         state.round += 1
         state.history.append(at.objective)
@@ -153,7 +153,7 @@ def _run(
                     "objective": at.objective,
                     "loss": at.loss,
                     "nonzeros": int(np.count_nonzero(at.weights)),
-                    "solver": state.solver,
+                    "solver": state.solver.value,
                     "rejected": state.rejected,
                     "reductions": leader.reductions,
                 }
@@ -166,27 +166,23 @@ def _settled(state: State, tol: float | None) -> bool:
     What the last two rounds gained (OWL-QN: five iterations) over what those before gained, r, is what the next will over
     them: r + r² + … = r/(1 − r) of the last gain is left. Gains that shrink ever more slowly make the guess too small.
     """
-    back = _back(state)
-    if tol is None or len(state.history) <= back or (state.solver == "rounds" and state.stayed):
+    back = state.solver.gains_over
+    if tol is None or len(state.history) <= back or (state.solver is Solver.ROUNDS and state.stayed):
         return False
     earlier, gained = _gains(state)
     now = state.history[-1]
     if gained > tol * abs(now):
         return False
-    if state.solver == "newton":  # gains that shrink faster than any factor
+    if state.solver.gains_vanish:
         return True
     if gained <= 0 or len(state.history) <= 2 * back:
         return gained <= 0
     return gained < earlier and gained * gained / (earlier - gained) <= SAFE * tol * abs(now)
 
 
-def _back(state: State) -> int:
-    return {"rounds": 2, "owlqn": 5, "newton": 1}[state.solver]
-
-
 def _gains(state: State) -> tuple[float, float]:
     """What the objective fell by in the last rounds but some, and in the last ones."""
-    back = _back(state)
+    back = state.solver.gains_over
     first, before, now = state.history[max(-1 - 2 * back, -len(state.history))], state.history[-1 - back], state.history[-1]
     return first - before, before - now
 
@@ -199,7 +195,7 @@ def _is_crawling(state: State) -> bool:
 
 def _is_stuck(state: State) -> bool:
     """Whether two iterations of OWL-QN, the second without its memory, found no way down: numbers are too coarse for more."""
-    return state.solver == "owlqn" and len(state.history) > 2 and state.history[-3] == state.history[-1]
+    return state.solver is Solver.OWLQN and len(state.history) > 2 and state.history[-3] == state.history[-1]
 
 
 def _after_failed_proof(leader: Leader, state: State, at: At) -> None:
@@ -208,11 +204,11 @@ def _after_failed_proof(leader: Leader, state: State, at: At) -> None:
     Proofs cost passes, so the next one waits for some rounds.
     """
     earlier, gained = _gains(state)
-    if state.solver == "newton":
-        state.solver = "newton" if gained > 0 else "owlqn"
-    elif state.solver == "owlqn" or gained > SLOW * earlier:
-        state.solver = "owlqn" if newton.active(leader, at) is None else "newton"
-    state.proof_due = state.round + (1 if state.solver == "newton" else max(_back(state), state.round // 8))
+    if state.solver is Solver.NEWTON:
+        state.solver = Solver.NEWTON if gained > 0 else Solver.OWLQN
+    elif state.solver is Solver.OWLQN or gained > SLOW * earlier:
+        state.solver = Solver.OWLQN if newton.active(leader, at) is None else Solver.NEWTON
+    state.proof_due = state.round + (1 if state.solver is Solver.NEWTON else max(state.solver.gains_over, state.round // 8))
 
 
 def _end(leader: Leader, state: State, at: At, tol: float | None, prove: bool, *, last: bool) -> Found:
@@ -243,7 +239,7 @@ def _end(leader: Leader, state: State, at: At, tol: float | None, prove: bool, *
         bias=at.bias,
         rounds=state.round,
         converged=tol is not None and certificate.proves(tol),
-        solver=state.solver,
+        solver=state.solver.value,
         rejected=state.rejected,
         history=list(state.history),
         reductions=leader.reductions,

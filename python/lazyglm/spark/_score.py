@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from lazyglm._classifier import PROBABLE
-from lazyglm._aim import LOG_LINK
+from lazyglm._losses import LOG_LINK
 from lazyglm.spark._solve import Head
 from lazyglm.spark._vectors import csr
 

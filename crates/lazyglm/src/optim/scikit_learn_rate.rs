@@ -3,9 +3,13 @@
 //! ```text
 //! constant, adaptive   η = η₀                        (adaptive: η₀ falls to a fifth when learning stalls)
 //! invscaling           η = η₀/(t + 1)^power_t
-//! optimal              η = 1/(α(t₀ + t)),  t₀ = 1/(α·e),  e = typw/max(1, ∂ℓ(−typw, 1)),  typw = α^(−¼)
+//! optimal              η = 1/(α(t₀ + t)),  t₀ = 1/(α·e),  e = typw/max(1, |∂ℓ(−typw, 1)|),  typw = α^(−¼)
 //! pa1, pa2             as far as the row asks, η₀ being the aggressiveness C; penalty steps at rate η₀
 //! ```
+//!
+//! One formula differs: scikit-learn has ∂ℓ(−typw, 1) without its magnitude, which is negative for every loss, so that e = typw. The formula is
+//! Bottou's, whose ∂ℓ has the other sign. Without the magnitude, losses whose slope has no bound overshoot at first: squared hinge needs
+//! thousands of epochs to forget these steps. For hinge and logistic loss, both are the same.
 //!
 //! All are schedules of the table, so a model file can name them.
 
@@ -35,7 +39,7 @@ impl Rate<'_> {
             "invscaling" => Spec::parse(&format!("power:p={},t0=1", self.power_t)),
             "optimal" => {
                 let typical = self.alpha.powf(-0.25);
-                let first = typical / loss.slope(-typical, 1.0).max(1.0);
+                let first = typical / loss.slope(-typical, 1.0).abs().max(1.0);
                 Spec::parse(&format!("bottou:t0={}", 1.0 / (first * self.alpha)))
             }
             other => Err(Error::call(

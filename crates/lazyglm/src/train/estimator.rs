@@ -5,7 +5,8 @@
 
 use super::epoch_loop::Epochs;
 use super::plateau::{Course, EpochFigures, Plateau};
-use super::scikit_learn::{Class, against_rest, can_join, fit_classes, fit_one, score};
+use super::polish::{Polished, polish};
+use super::scikit_learn::{Class, can_join, fit_classes, fit_one, score, with_signs};
 use super::side_by_side::{Look, side_by_side};
 use super::zeros::zeros;
 use crate::optim::resumable::Resumable;
@@ -14,7 +15,7 @@ use crate::problem::lent::Lent;
 use crate::problem::loss::Loss;
 use crate::problem::settings::Precision;
 use crate::problem::source::Sequence;
-use crate::util::error::Result;
+use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 
 /// Called with the number of a model and the figures of its epoch, on any thread.
@@ -30,6 +31,8 @@ pub struct Call<'a> {
     pub lent: Lent<'a>,
     /// The rows that score each epoch, if there are any.
     pub held_rows: Option<&'a [u32]>,
+    /// The rows of each label, if models learn one label each: those of label k are `rows[ends[k]..ends[k + 1]]` of (ends, rows).
+    pub labels: Option<(&'a [usize], &'a [usize])>,
     /// The weight of the rows of each class; 1 if not given.
     pub class_weights: Option<&'a [f64]>,
     /// The order of rows.
@@ -54,8 +57,10 @@ type Unit<'m> = Vec<(usize, &'m mut Resumable)>;
 impl Call<'_> {
     /// Trains the models, one or one per class. Models that are interrupted keep what they have learnt.
     pub fn fit(&self, models: &mut [&mut Resumable]) -> Result<Vec<Course>> {
+        self.check_labels(models.len())?;
         let (threads, several) = (self.threads.max(1), models.len() > 1);
-        let joins = self.held_rows.is_none() && self.rate.passive_aggressive().is_none();
+        let joins =
+            self.held_rows.is_none() && self.labels.is_none() && self.rate.passive_aggressive().is_none();
         let size = match joins && can_join(models) {
             true => models.len().div_ceil(threads).min(Precision::F64.most_lanes()),
             false => 1,
@@ -69,20 +74,51 @@ impl Call<'_> {
         Ok(side_by_side(units, threads, self.look, fit)?.into_iter().flatten().collect())
     }
 
-    /// The columns of each model whose weights are zero at their own optimum: see [`zeros`].
-    pub fn zeros(&self, models: &[&mut Resumable]) -> Result<Vec<Vec<u32>>> {
+    /// What each model is with an ℓ₁ penalty at the end of `fit`: without the weights that are zero at their own optimum (see [`zeros`]), and
+    /// after some coordinate steps on the others (see [`polish`]).
+    pub fn polished(&self, models: &[&mut Resumable]) -> Result<Vec<Polished>> {
         let each = (0..models.len()).collect();
         side_by_side(each, self.threads, self.look, |k: usize, look| {
-            let model = &models[k];
-            let (weights, check) = (model.latest(), &|| (self.lent.check)());
-            let test =
-                |lent: &Lent| zeros(self.loss, lent, model.manner.penalty, &weights, model.bias(), look);
+            let (model, check) = (&models[k], &|| (self.lent.check)());
             let lent = Lent { check, ..self.lent };
             match models.len() > 1 {
-                true => against_rest(&lent, k, self.class_weight(k), test),
-                false => test(&lent),
+                true => with_signs(&lent, &self.signs(k), self.class_weight(k), |lent| {
+                    self.polish_one(model, lent, look)
+                }),
+                false => self.polish_one(model, &lent, look),
             }
         })
+    }
+
+    fn polish_one(&self, model: &Resumable, lent: &Lent, look: Look) -> Result<Polished> {
+        let (penalty, bias) = (model.manner.penalty, model.bias());
+        let mut weights = model.latest();
+        for j in zeros(self.loss, lent, penalty, &weights, bias, look)? {
+            weights[j as usize] = 0.0;
+        }
+        polish(self.loss, lent, penalty, (&weights, bias, model.manner.bias), look)
+    }
+
+    /// The targets of one of several models: +1 for the rows of its class or label, −1 for the rest.
+    fn signs(&self, k: usize) -> Vec<f64> {
+        let own = |&y: &f64| if y == k as f64 { 1.0 } else { -1.0 };
+        let Some((ends, rows)) = self.labels else { return self.lent.targets.iter().map(own).collect() };
+        let mut signs = vec![-1.0; self.lent.targets.len()];
+        rows[ends[k]..ends[k + 1]].iter().for_each(|&row| signs[row] = 1.0);
+        signs
+    }
+
+    /// Whether the rows of labels are rows of the matrix, and there are as many labels as models.
+    fn check_labels(&self, models: usize) -> Result<()> {
+        let fits = self.labels.is_none_or(|(ends, rows)| {
+            ends.len() == models + 1
+                && ends[0] == 0
+                && ends.is_sorted()
+                && ends[models] == rows.len()
+                && rows.iter().all(|&row| row < self.lent.targets.len())
+        });
+        let wrong = || Error::call("the labels are not those of these rows", "give the labels of each row");
+        if fits { Ok(()) } else { Err(wrong()) }
     }
 
     fn class_weight(&self, k: usize) -> f64 {
@@ -93,9 +129,7 @@ impl Call<'_> {
         let numbers: Vec<usize> = unit.iter().map(|(k, _)| *k).collect();
         let score = |weights: &[f64], bias: f64| {
             self.held_rows.map_or(Ok(f64::NAN), |rows| {
-                // Of several models, each scores its own class.
-                let own = |&y: &f64| if y == numbers[0] as f64 { 1.0 } else { -1.0 };
-                let signs: Option<Vec<f64>> = several.then(|| self.lent.targets.iter().map(own).collect());
+                let signs = several.then(|| self.signs(numbers[0])); // each scores its own class
                 let targets = signs.as_deref().unwrap_or(self.lent.targets);
                 score(self.loss, &Lent { targets, ..self.lent }, rows, weights, bias)
             })
@@ -116,6 +150,12 @@ impl Call<'_> {
         let how = (self.loss, self.rate);
         if !several && let Some((_, model)) = unit.pop() {
             return fit_one(model, how, &self.lent, &rule, &epochs);
+        }
+        if self.labels.is_some()
+            && let Some((label, model)) = unit.pop()
+        {
+            let fit = |lent: &Lent| fit_one(model, how, lent, &rule, &epochs);
+            return with_signs(&self.lent, &self.signs(label), 1.0, fit);
         }
         let class = |(code, model)| Class { code, weight: self.class_weight(code), model };
         fit_classes(unit.into_iter().map(class).collect(), how, &self.lent, &rule, &epochs)

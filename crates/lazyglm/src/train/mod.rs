@@ -22,6 +22,7 @@ mod newton;
 mod out_of_core;
 mod penalty_search;
 pub mod plateau;
+pub mod polish;
 mod progress;
 mod retry;
 pub mod scikit_learn;

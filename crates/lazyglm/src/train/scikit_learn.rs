@@ -73,11 +73,16 @@ pub fn fit_classes(
 /// Does something with the rows as one class has them: +1 for its own, which have a weight, and −1 for the rest.
 pub fn against_rest<T>(lent: &Lent, code: usize, weight: f64, work: impl FnOnce(&Lent) -> T) -> T {
     let signs: Vec<f64> = lent.targets.iter().map(|&y| if y == code as f64 { 1.0 } else { -1.0 }).collect();
+    with_signs(lent, &signs, weight, work)
+}
+
+/// The same with targets of ±1 that are given.
+pub fn with_signs<T>(lent: &Lent, signs: &[f64], weight: f64, work: impl FnOnce(&Lent) -> T) -> T {
     let given = |row: usize| lent.weights.map_or(1.0, |weights| weights[row]);
     let times = |(row, &y): (usize, &f64)| given(row) * if y > 0.0 { weight } else { 1.0 };
     let weights: Option<Vec<f64>> = (weight != 1.0).then(|| signs.iter().enumerate().map(times).collect());
     let weights = weights.as_deref().or(lent.weights);
-    work(&Lent { targets: &signs, weights, ..*lent })
+    work(&Lent { targets: signs, weights, ..*lent })
 }
 
 /// One model with its rate.

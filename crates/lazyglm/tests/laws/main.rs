@@ -51,6 +51,7 @@ mod parameters;
 mod passive_aggressive;
 mod path;
 mod penalty_factors;
+mod polish;
 mod public_names;
 mod renumber;
 mod ridge;

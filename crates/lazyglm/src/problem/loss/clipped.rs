@@ -27,6 +27,10 @@ impl Loss for Clipped {
         self.0.slope(score, target).clamp(-STEEPEST, STEEPEST)
     }
 
+    fn second_derivative(&self, score: f64, target: f64) -> Option<f64> {
+        self.0.second_derivative(score, target)
+    }
+
     fn conjugate(&self, slope: f64, target: f64) -> f64 {
         self.0.conjugate(slope, target)
     }
