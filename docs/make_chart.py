@@ -28,7 +28,7 @@ PANELS = [
     ("Seconds to a certified gap of 1e-6, with l2 = l1", 3, True, ["imdb_train", "elife_methods"]),
     ("Seconds to within 1e-3 of the optimum, with ℓ₁ alone", 0, False, ["imdb_train", "w8a"]),
 ]
-HEAD = re.compile(r"^(\w+): \d+ rows, \d+ non-zeros")
+HEAD = re.compile(r"^(\w+): (\d+) rows, (\d+) non-zeros", re.M)
 LINE = re.compile(r"^\s+(\S+)\s+(\S+)  (\S.*?)\s{2,}(\S+)\s+(\S+)((?:\s+\S+)+)$")
 WIDTH, PANEL, LEFT, BAR = 800, 250, 46, 19
 
@@ -113,15 +113,24 @@ def faster(found: dict[Problem, Times]) -> list[tuple[Problem, int, str, float, 
     return ahead
 
 
+def sizes(text: str) -> str:
+    """The sizes of the sets in the picture: `imdb has 20,000 rows with 136 non-zeros each`."""
+    rows = {found[1]: (int(found[2]), int(found[3])) for found in HEAD.finditer(text)}
+    names = [name for name in dict.fromkeys(name for _, _, _, sets in PANELS for name in sets) if name in rows]
+    words = [f"{NAMES.get(name, name)} has {rows[name][0]:,} rows with {rows[name][1] / rows[name][0]:.0f} non-zeros each" for name in names]
+    return listed(words) if words else ""
+
+
 def listed(words: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def paragraph(found: dict[Problem, Times], date: str) -> str:
+def paragraph(found: dict[Problem, Times], date: str, rows: str = "") -> str:
     """What the README says below the chart: where the record is, how often lazyglm is first, and where a peer is."""
     link = linked(f"{date}/optimum.txt").replace(" ", "\0")  # textwrap does not break it
     text = f"All solvers in the chart minimise the same objective, and the same code judges them (`make bench-optimum`, {link})."
+    text += f" Of the data, {rows}." if rows else ""
     columns = {title: (column, both, sets) for title, column, both, sets in PANELS}
     for place, (title, shown) in zip(("upper", "lower"), panels(found)):
         column, both, sets = columns[title]
@@ -174,7 +183,7 @@ def pages() -> dict[Path, str]:
 
     return {
         HERE / "time-to-optimum.svg": draw(found, date),
-        ROOT / "README.md": aged(between(readme, paragraph(found, date))),
+        ROOT / "README.md": aged(between(readme, paragraph(found, date, sizes(RECORD.read_text())))),
         HERE / "speed.md": newest(between(speed, table(found, date))),
         HERE / "index.md": newest(index),
     }
