@@ -321,7 +321,7 @@ fn words(progress: &Progress, started: Instant, label: &str) -> String {
             format!("{} rows/s · epoch {epoch}/{epochs} · loss {loss}", count(speed as u64))
         }
         Stage::Minimising => format!("step {epoch} · objective {}", decimals(*running_loss, 8)),
-        Stage::Choosing => {
+        _ => {
             let about = ABOUT.max(epoch + MORE);
             let left = left(started.elapsed(), *epoch, about);
             format!("{label}penalty {epoch} of about {about}{left}")
