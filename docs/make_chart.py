@@ -72,7 +72,8 @@ def draw(found: dict[Problem, Times], date: str) -> str:
     style = "text{font:12px sans-serif;fill:#424a53}.t{font-weight:bold}.s{font-size:10px}.g{stroke:#d0d7de}"
     inside, height = "\n".join(parts), 60 + PANEL * len(rows)
     back = f'<rect width="{WIDTH}" height="{height}" rx="6" fill="#fff"/>'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"><style>{style}</style>\n{back}\n{inside}\n</svg>\n'
+    size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{style}</style>\n{back}\n{inside}\n</svg>\n'
 
 
 def panel(title: str, shown: dict[Problem, dict[str, float | None]], top: int) -> list[str]:
