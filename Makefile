@@ -50,6 +50,7 @@ python-test: $(WHEEL_ENV)/ready         ## the wheel, built into an environment 
 	$(WHEEL_ENV)/bin/pytest -q -c python/pyproject.toml --doctest-glob='*.md' --ignore=docs/python/spark.md --ignore=docs/project docs README.md
 	$(BUILD_DOCS)
 	$(WHEEL_ENV)/bin/python tools/workflows
+	$(PYTHON) docs/look.py target/docs
 	cd $(WHEEL_ENV) && bin/mypy --config-file $(CURDIR)/python/pyproject.toml
 	cd $(WHEEL_ENV) && bin/stubtest --mypy-config-file $(CURDIR)/python/pyproject.toml \
 		--allowlist $(CURDIR)/python/tests/stubtest-allowlist.txt lazyglm
@@ -59,8 +60,8 @@ docs: $(WHEEL_ENV)/ready                ## the documentation site, into target/d
 	$(INSTALL_WHEEL)
 	$(BUILD_DOCS)
 
-docs-look: docs                         ## opens every page of the site in a headless Chromium; pictures of some in target/docs-shots
-	$(PYTHON) docs/look.py target/docs --shots target/docs-shots
+docs-look: docs                         ## opens every page of the site in a headless Chromium; pictures of some in target/docs-shots; RECORD=FILE
+	$(PYTHON) docs/look.py target/docs --shots target/docs-shots $(if $(RECORD),--record $(RECORD))
 
 test-spark: $(SPARK_ENV)/ready          ## the wheel on Spark: two executors; brings pyspark and a Java runtime along
 	$(SPARK_WHEEL)
@@ -71,9 +72,12 @@ PATH="$(abspath $(WHEEL_ENV))/bin:$$PATH" CARGO_TARGET_DIR="$(WHEEL_TARGET)" $(W
 	--no-build-isolation --no-deps --force-reinstall ./python
 endef
 
-# Warnings are errors: a link that leads nowhere, a formula that cannot be shown, an example that fails.
+# Warnings are errors: a link that leads nowhere, a formula that cannot be shown, an example that fails. The reference of the Rust library is part
+# of the site; after `make test`, cargo has it already.
 define BUILD_DOCS
 LAZYGLM="$(abspath $(TARGET))/debug/lazyglm" $(WHEEL_ENV)/bin/sphinx-build -q -W --keep-going -d target/doctrees docs target/docs
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+rm -rf target/docs/rust && cp -R "$(TARGET)/doc" target/docs/rust
 endef
 
 define SPARK_WHEEL

@@ -25,3 +25,15 @@ def test_a_page_shows_the_output_of_its_command(tmp_path):
 def test_the_reference_asks_the_program():
     asked = {page.stem: DIRECTIVE.findall(page.read_text()) for page in (DOCS / "reference").glob("*.md")}
     assert len(asked["program"]) > 10 and len(asked["tables"]) == 4 and asked["messages"] == ["list messages"]
+
+
+def test_the_reference_has_every_verb_and_every_name():
+    source = (DOCS.parent / "crates/lazyglm-cli/src/args/mod.rs").read_text()
+    verbs = re.findall(r"^    ([A-Z][a-z]+)[ (,{]", source.split("pub enum Verb {")[1].split("\n}\n")[0], re.M)
+    page = (DOCS / "reference/program.md").read_text()
+    assert len(verbs) > 10 and [verb for verb in verbs if f"{{lazyglm-output}} {verb.lower()} --help" not in page] == []
+    python = (DOCS / "reference/python.md").read_text()
+    for package in ("lazyglm", "lazyglm/distributed", "lazyglm/dask", "lazyglm/spark"):
+        listed = re.search(r"__all__ = \[(.*?)\]", (DOCS.parent / f"python/{package}/__init__.py").read_text(), re.S)
+        names = re.findall(r'"(\w+)"', listed[1]) if listed else []
+        assert [name for name in names if not name.startswith("_") and not re.search(rf"\b{name}\b", python)] == [], package

@@ -11,6 +11,7 @@ that near (λ₂ > 0; a peer's weights are certified like ours).
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -129,6 +130,17 @@ def best(runs: list[list[dict]], enough) -> float | None:
     return min((r["seconds"] for run in runs for r in run if enough(r)), default=None)
 
 
+def versions(binary: str) -> str:
+    """The versions of lazyglm, with its commit, and of the peers in Python."""
+    found = [subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout.strip()]
+    for package in ("numpy", "scikit-learn", "liblinear-official", "skglm", "celer"):
+        try:
+            found.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return "; ".join(found)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", required=True)
@@ -144,6 +156,7 @@ def main() -> None:
     known, missing = peers.find()
     known = {n: p for n, p in known.items() if any(part in n.lower() for part in args.only.lower().split(","))}
     missing and print("missing:", "; ".join(missing))
+    print(f"{args.repeats} turns, {args.limit:g} seconds per contender and problem; {versions(args.binary)}", flush=True)
     record = []
     for name in args.sets.split(","):
         with tempfile.TemporaryDirectory() as folder:

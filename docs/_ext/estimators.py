@@ -91,7 +91,7 @@ def missing(thing, lines: list[str]) -> list[inspect.Parameter]:
 
 def complete(app, what, name, thing, options, lines):
     """Adds the missing parameters to the section Parameters of a class, or makes that section."""
-    if what != "class" or not lines or name.endswith("Model"):  # Spark makes its models itself
+    if what != "class" or not lines or name.endswith("Model") or ".distributed." in name:  # these are not estimators
         return
     added = []
     for parameter in missing(thing, lines):

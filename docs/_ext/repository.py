@@ -49,7 +49,8 @@ def rewrite(app, docname, source):
         if inside in PROJECT:
             target = f"/{_page(inside)}.md"
         elif inside.startswith("bench/records/") and path.is_file():
-            return f"{words}: {{record}}`{inside.removeprefix('bench/records/')}`"
+            said = "" if words.startswith("record") else f"{words}: "  # the role says that it is a record, and its age
+            return f"{said}{{record}}`{inside.removeprefix('bench/records/')}`"
         elif inside.startswith("docs/"):
             target = f"/{inside.removeprefix('docs/')}" + ("/index.md" if path.is_dir() else "")
         else:

@@ -181,7 +181,12 @@ const MESSAGES: &[Message] = &[
         "rows have weights or offsets",
         &["rows are weighted", "in training: if they are not"],
     ),
-    message(Note, "tf-idf", "counts are replaced by tf-idf", &["by their tf-idf", "by their idf"]),
+    message(
+        Note,
+        "tf-idf",
+        "counts, or values that are all one, are replaced by tf-idf",
+        &["by their tf-idf", "by their idf"],
+    ),
     message(Note, "thresholds-tuned", "how thresholds of labels were tuned", &["thresholds tuned"]),
     message(
         Note,

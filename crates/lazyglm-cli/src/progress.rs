@@ -21,6 +21,9 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 /// Number of penalties that a search usually tries. It ends by itself, so that nobody knows the number before.
 const ABOUT: u64 = 24;
 
+/// Number of penalties that a search counts on at any time: the next steps of its last rays.
+const MORE: u64 = 3;
+
 /// Files of fewer bytes are read in far less than a second. Their progress needs no thread, which would reserve memory.
 const SMALL: u64 = 1 << 20;
 
@@ -318,11 +321,11 @@ fn words(progress: &Progress, started: Instant, label: &str) -> String {
             format!("{} rows/s · epoch {epoch}/{epochs} · loss {loss}", count(speed as u64))
         }
         Stage::Minimising => format!("step {epoch} · objective {}", decimals(*running_loss, 8)),
-        Stage::Choosing if *epoch < ABOUT => {
-            let left = left(started.elapsed(), *epoch, ABOUT);
-            format!("{label}penalty {epoch} of about {ABOUT}{left}")
+        _ => {
+            let about = ABOUT.max(epoch + MORE);
+            let left = left(started.elapsed(), *epoch, about);
+            format!("{label}penalty {epoch} of about {about}{left}")
         }
-        _ => format!("{label}penalty {epoch}"),
     };
     if let Some(nonzeros) = progress.nonzeros {
         text += &format!(" · {} non-zeros", count(nonzeros as u64));
@@ -331,4 +334,19 @@ fn words(progress: &Progress, started: Instant, label: &str) -> String {
         text += &format!(" · held-out {}", decimals(loss, 5));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_parts_left_at_the_speed_so_far() {
+        let after = |seconds, done, total| left(Duration::from_secs(seconds), done, total);
+        assert_eq!(after(10, 5, 10), " · about 10 s left");
+        assert_eq!(after(600, 1, 3), " · about 20 min left");
+        assert_eq!(after(10, 0, 10), "", "nobody knows before the first part is done");
+        assert_eq!(after(10, 10, 10), "");
+        assert_eq!(after(1, 9, 10), "", "less than a second");
+    }
 }

@@ -23,7 +23,7 @@ SMOOTH = {
 
 @dataclass(frozen=True)
 class Problem:
-    """The mean loss of all rows, weighted, plus ``l1`` |w| + ``l2``/2 w².
+    """The weighted mean loss of all rows, plus the penalty ``l1·‖w‖₁ + ½·l2·‖w‖²``.
 
     ``loss`` is the library's name (``logistic``, ``squared``, ``huber:delta=1.35``, ...). With ``aim`` targets are the
     numbers of classes, and the problem is that class against the rest; ``class_weight`` then weighs the rest and the class.

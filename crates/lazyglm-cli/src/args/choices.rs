@@ -38,9 +38,9 @@ pub enum Task {
 pub enum Missing {
     /// Zero.
     Zero,
-    /// The mean of its column.
+    /// The mean of its column in the first rows.
     Mean,
-    /// The mean of its column, and a feature that says that the number is missing.
+    /// The mean of its column in the first rows, and a feature that says that the number is missing.
     Indicator,
 }
 
@@ -59,7 +59,7 @@ impl From<Missing> for lazyglm::data::format::Missing {
 pub enum Thresholds {
     /// Zero for every label.
     Zero,
-    /// Tuned per label for the largest F1.
+    /// Tuned per label for the largest micro-F1.
     Tuned,
 }
 

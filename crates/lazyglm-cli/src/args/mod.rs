@@ -44,6 +44,7 @@ The flags of a verb: lazyglm train -h (the most common) or lazyglm train --help 
 /// Minimises  (Σ ωᵢ·loss(w·xᵢ + b, yᵢ))/n + l1·‖w‖₁ + ½·l2·‖w‖²  over the weights w and the bias b. ωᵢ is the weight of row i, with mean one.
 #[derive(Parser)]
 #[command(name = "lazyglm", version = VERSION, styles = STYLES, max_term_width = 110, after_help = EXAMPLES)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
 pub struct Args {
     /// The verb to run.
     #[command(subcommand)]
@@ -107,7 +108,7 @@ pub enum Verb {
         folder: std::path::PathBuf,
     },
     /// Run a benchmark
-    #[command(subcommand)]
+    #[command(subcommand, subcommand_value_name = "BENCHMARK", subcommand_help_heading = "Benchmarks")]
     Bench(Bench),
 }
 

@@ -21,7 +21,7 @@ Examples:
 ";
 
 /// The flags that `-h` of a search shows. `--help` shows all.
-const COMMON: [&str; 18] = [
+const COMMON: [&str; 17] = [
     "data",
     "target",
     "loss",
@@ -34,7 +34,6 @@ const COMMON: [&str; 18] = [
     "metric",
     "max_features",
     "budget",
-    "threads",
     "output",
     "quiet",
     "json",
@@ -42,14 +41,27 @@ const COMMON: [&str; 18] = [
     "coefficients",
 ];
 
-/// Flags of `train` that no search supports.
-const REFUSED: [&str; 7] =
-    ["adaptive", "update", "early_stop", "average", "runs", "table_budget", "no_certificate"];
+/// Flags of `train` that no search supports, and one that has an effect only where SGD trains the chosen model again.
+const HIDDEN: [&str; 8] = [
+    "adaptive",
+    "update",
+    "early_stop",
+    "average",
+    "runs",
+    "table_budget",
+    "no_certificate",
+    "on_divergence",
+];
 
-/// The argument with this help, in `-h` and in `--help`.
+/// The argument with this help in `--help`. `-h` shows it, too, unless `brief` gives fewer words.
 fn told(arg: Arg, text: impl Into<String>) -> Arg {
     let text = text.into();
     arg.help(text.clone()).long_help(text)
+}
+
+/// The argument with few words in `-h`, so that it fits into one line, and all words in `--help`.
+fn brief(arg: Arg, short: &'static str, long: impl Into<String>) -> Arg {
+    arg.help(short).long_help(long.into())
 }
 
 /// Replaces the help of arguments whose default differs from that of `train`, and hides those that no search supports.
@@ -58,12 +70,19 @@ fn for_search(arg: Arg) -> Arg {
     let id = arg.get_id().to_string();
     let arg = arg.hide_short_help(!COMMON.contains(&id.as_str()));
     match id.as_str() {
-        "l1" => told(
+        "target" => brief(
+            arg,
+            "Column that holds the target",
+            "Column that holds the target (csv, jsonl, parquet) [default: target, label, y or class]",
+        ),
+        "l1" => brief(
             arg.value_name("NUMBERS"),
+            "Weights of the ℓ₁ penalty: A,B,C or LOW..HIGH:N",
             format!("Weights of the ℓ₁ penalty ‖w‖₁: {several} [default: from λ₁_max down to 1e-5·λ₁_max]"),
         ),
-        "l2" => told(
+        "l2" => brief(
             arg.value_name("NUMBERS"),
+            "Weights of the ℓ₂ penalty: A,B,C or LOW..HIGH:N",
             format!(
                 "Weights of the ℓ₂ penalty ½‖w‖²: {several} [default: by --l1-ratio; 1e-6 for --solver sgd]"
             ),
@@ -90,7 +109,15 @@ fn for_search(arg: Arg) -> Arg {
             ),
         ),
         "epochs" => told(arg, "Number of passes of --solver sgd over the rows [default: 5]"),
-        refused if REFUSED.contains(&refused) => arg.hide(true),
+        "validation" => brief(
+            arg.help_heading("Search"),
+            "Held-out rows: a file, or a fraction",
+            "Held-out rows that each model is measured on, instead of folds: a file, or a fraction (0.1)",
+        ),
+        "memory" => {
+            told(arg, "Memory limit, as in 2G or 500M; the rows and the weights of all models must fit")
+        }
+        hidden if HIDDEN.contains(&hidden) => arg.hide(true),
         _ => arg,
     }
 }
@@ -98,11 +125,14 @@ fn for_search(arg: Arg) -> Arg {
 /// The help of `tune`, with its own defaults.
 fn for_tune(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
-        "l1_ratio" => told(for_search(arg), "Shares of ℓ₁ in the penalty, as in 0.1,0.5,1 [default: 0.1,1]")
-            .value_name("RATIOS"),
-        "folds" => {
-            told(for_search(arg), "Number of cross-validation folds [default: 5; none with --validation]")
+        "l1_ratio" => {
+            told(for_search(arg), "Shares of ℓ₁, as in 0.1,0.5,1 [default: 0.1,1]").value_name("RATIOS")
         }
+        "folds" => brief(
+            for_search(arg),
+            "Cross-validation folds [default: 5]",
+            "Number of cross-validation folds [default: 5; none with --validation]",
+        ),
         _ => for_search(arg),
     }
 }
@@ -110,9 +140,10 @@ fn for_tune(arg: Arg) -> Arg {
 /// The help of `path`, with its own defaults.
 fn for_path(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
-        "l1_ratio" => told(for_search(arg), "Shares of ℓ₁ in the penalty, as in 0.1,0.5,1 [default: 1]")
-            .value_name("RATIOS"),
-        "folds" => told(for_search(arg), "Number of cross-validation folds [default: none]"),
+        "l1_ratio" => {
+            told(for_search(arg), "Shares of ℓ₁, as in 0.1,0.5,1 [default: 1]").value_name("RATIOS")
+        }
+        "folds" => told(for_search(arg), "Cross-validation folds [default: none]"),
         _ => for_search(arg),
     }
 }
@@ -125,10 +156,7 @@ fn for_path(arg: Arg) -> Arg {
     mut_args(for_tune)
 )]
 pub struct Tune {
-    /// The arguments of `train`.
-    #[command(flatten)]
-    pub train: Train,
-    /// The arguments that `path` has as well.
+    /// The arguments that `path` has as well. They come first, so that the help shows their group first.
     #[command(flatten)]
     pub search: Search,
     /// Time limit of the search: 60s, 5m, 1h
@@ -136,9 +164,12 @@ pub struct Tune {
     /// When the time is over, tune takes the best penalty among those that every fold has seen.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Search")]
     pub budget: Option<Duration>,
-    /// Train all models of the grid to the end, also those that are far worse than the best, with --solver sgd
+    /// Search to the end, also where models are far worse than the best; of no effect if --solver newton is given penalties
     #[arg(long, help_heading = "Search")]
     pub no_halving: bool,
+    /// The arguments of `train`.
+    #[command(flatten)]
+    pub train: Train,
 }
 
 /// Arguments of a search along penalties.
@@ -147,10 +178,12 @@ pub struct Search {
     /// Number of cross-validation folds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65535), help_heading = "Search", conflicts_with = "validation")]
     pub folds: Option<u32>,
-    /// Model that -o writes: best, or one-se, the strongest penalty within one standard error [default: best]
+    /// Model of -o: best or one-se [default: best]
+    ///
+    /// best has the best score on held-out rows. one-se has the strongest penalty whose score is within one standard error of the best.
     #[arg(long, value_enum, value_name = "WHICH", hide_possible_values = true, help_heading = "Search")]
     pub choose: Option<Choose>,
-    /// Metric on held-out rows, such as loss, accuracy, auc, f1, rmse or r2 [default: loss]
+    /// Held-out metric, as auc [default: loss]
     ///
     /// One of loss, log-loss, accuracy, auc, pr-auc, f1, macro-f1, rmse, mae and r2.
     #[arg(long, value_name = "METRIC", help_heading = "Search")]
@@ -189,18 +222,20 @@ pub enum Choose {
     mut_args(for_path)
 )]
 pub struct Path {
+    /// The arguments that `tune` has as well. They come first, so that the help shows their group first.
+    #[command(flatten)]
+    pub search: Search,
     /// The arguments of `train`.
     #[command(flatten)]
     pub train: Train,
-    /// The arguments that `tune` has as well.
-    #[command(flatten)]
-    pub search: Search,
     /// Print one line per penalty as CSV
     ///
     /// The columns are l1,l2,features,nonzeros,loss,objective,gap,held_out,se (with --solver sgd: l1,l2,nonzeros,loss,objective,validation_loss).
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub csv: bool,
-    /// File to write every non-zero weight to, as CSV: l1,l2,feature,weight
+    /// File for all non-zero weights, as CSV
+    ///
+    /// The columns are l1,l2,feature,weight.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub coefficients: Option<PathBuf>,
 }

@@ -69,8 +69,8 @@ pub struct Train {
     pub reading: ReadConfig,
     /// How to scale values: auto, none, maxabs, std or tfidf
     ///
-    /// maxabs and std divide each feature by its largest magnitude or its standard deviation. tfidf is for counts. auto takes tfidf if the
-    /// default solver predicts held-out rows better with it, else none.
+    /// maxabs and std divide each feature by its largest magnitude or its standard deviation. tfidf is for counts and
+    /// for values that are all one. auto takes tfidf if the default solver predicts held-out rows better with it, else none.
     #[arg(long, default_value = "auto", value_name = "SCALE", help_heading = "Input")]
     pub scale: String,
     /// File with one weight per row; lazyglm divides the weights by their mean
@@ -119,9 +119,9 @@ pub struct Train {
     /// This is the default if a target of svmlight data has a comma, or a line of fastText data several labels.
     #[arg(long, help_heading = "Model", conflicts_with = "multiclass")]
     pub multilabel: bool,
-    /// Threshold of each label: zero, or tuned for micro-F1 on held-out rows
+    /// Score above which a label is predicted: zero (a probability of 0.5), or tuned
     ///
-    /// The held-out rows are those of --validation, or a fifth of the rows; the final model then uses all rows.
+    /// tuned finds a threshold per label, for the largest micro-F1 on held-out rows. These rows are those of --validation, or a fifth of the rows; the final model then uses all rows.
     #[arg(long, value_enum, default_value_t = Thresholds::Zero, value_name = "HOW", help_heading = "Model")]
     pub thresholds: Thresholds,
     /// Limit predicted numbers to the range of the training targets
@@ -200,8 +200,8 @@ pub struct Train {
 
     /// Memory limit, as in 2G or 500M: rows that do not fit are read one window at a time
     ///
-    /// Units are powers of 1024. With this limit, held-out rows come from a file, and need memory of their own. All rows must fit into
-    /// memory if there are more than two classes, or labels.
+    /// Units are powers of 1024. If rows do not fit, --validation must be a file, whose rows need memory of their own; auto holds out rows
+    /// of the data. All rows must fit into memory if there are more than two classes, or labels.
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Performance")]
     pub memory: Option<usize>,
     /// Number of threads [default: all cores]

@@ -2,7 +2,7 @@
 
 use crate::args::Path;
 use crate::grid::{Grid, Verb, refuse};
-use crate::print::{self, count, decimals, warning};
+use crate::print::{self, count, counted, decimals, warning};
 use crate::stages::Stage;
 use crate::verbs::common::refuse_same;
 use crate::verbs::path::quoted;
@@ -121,8 +121,8 @@ fn human(out: &mut dyn Write, grid: &Grid, points: &[TrainedPoint]) -> io::Resul
     let seconds = grid.stages.of(Stage::Search) + grid.stages.of(Stage::Train);
     writeln!(
         out,
-        "\ntrained    {} models on {rows} rows in {seconds:.3} s (read in {read:.3} s)",
-        points.len()
+        "\ntrained    {} on {rows} rows in {seconds:.3} s (read in {read:.3} s)",
+        counted(points.len() as u64, "model")
     )
 }
 

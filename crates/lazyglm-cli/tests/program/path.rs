@@ -160,3 +160,13 @@ fn numbers_are_tuned_by_their_error() {
     let first = number(&points(&found)[0]["mean"]);
     assert!(number(&found["best"]["mean"]) < first, "better than no weights");
 }
+
+#[test]
+fn one_model_is_not_called_models() {
+    let folder = Folder::with("train.svm", text(&classes(60, 20, 1)));
+    let said = |line: &str| folder.ok(line).stdout;
+    assert!(said("path train.svm --solver sgd --l1 0.01 --quiet").contains("trained    1 model on 60 rows"));
+    assert!(
+        said("path train.svm --solver sgd --l1 0.01,0.1 --quiet").contains("trained    2 models on 60 rows")
+    );
+}

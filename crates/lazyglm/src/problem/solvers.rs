@@ -184,7 +184,7 @@ const NEWTON_HEADS_WITH: &[Parameter] = &[
 pub static SOLVERS: &[Capabilities] = &[
     Capabilities {
         solver: Solver::Auto,
-        about: "newton; svrg, or sgd for a loss with kinks, if rows on disk and their columns do not fit into memory; if no penalty is given, auto chooses one by held-out loss, and takes ftrl if its held-out loss is lower",
+        about: "newton; svrg, or sgd for a loss with kinks, if rows on disk and their columns do not fit into memory; if no penalty is given, auto chooses one by held-out loss, and takes ftrl if its held-out loss is at least 0.5 % lower",
         losses: Losses::Any,
         targets: &[Single, Classes, Labels],
         on_disk: true,

@@ -94,8 +94,13 @@ fn tried(report: &Report) -> Option<String> {
         }
     }
     let each: Vec<String> = solvers.iter().map(|(solver, count)| format!("{count} by {solver}")).collect();
-    (!each.is_empty())
-        .then(|| format!("{} models on held-out rows ({})", report.tried.len(), each.join(", ")))
+    (!each.is_empty()).then(|| {
+        format!(
+            "{} on held-out rows ({})",
+            print::counted(report.tried.len() as u64, "model"),
+            each.join(", ")
+        )
+    })
 }
 
 /// The reason why the run stopped, unless all epochs were run.
