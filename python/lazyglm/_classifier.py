@@ -179,7 +179,7 @@ class SGDClassifier(LinearClassifier, LinearSGD):
 """
         + SHARED
         + """    learning_rate : {'optimal', 'constant', 'invscaling', 'adaptive', 'pa1', 'pa2'}, default='optimal'
-        The learning-rate schedule of solver='sgd', with scikit-learn's formulas. 'optimal' starts lower for losses whose slope may exceed one,
+        The learning-rate schedule of solver='sgd', with scikit-learn's formulas. 'optimal' starts lower for losses whose slope has no bound,
         such as squared_hinge.
     power_t : float, default=0.5
         The exponent of 'invscaling'.

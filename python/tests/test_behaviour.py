@@ -308,3 +308,18 @@ def test_softmax_is_trained_by_steps_and_to_the_optimum():
         assert not hasattr(model, "partial_fit")
     with pytest.raises(ValueError, match="multinomial.*log_loss"):
         SGDClassifier("hinge", multi_class="multinomial").fit(X, y)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_squared_hinge_stops_as_soon_as_scikit_learns(intercept):
+    X, y = words()
+    X = sp.csr_matrix(X.multiply(1 / np.maximum(np.sqrt(X.multiply(X).sum(axis=1)), 1e-9)))
+    options = dict(loss="squared_hinge", fit_intercept=intercept, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        theirs = TheirClassifier(**options).fit(X, y)
+    ours = SGDClassifier(**options).fit(X, y)
+    assert ours.n_iter_ <= 2 * theirs.n_iter_ and ours.n_iter_ < 100
+    squares = [np.maximum(0, 1 - np.where(y > 0, 1, -1) * model.decision_function(X)) ** 2 for model in (ours, theirs)]
+    penalties = [0.5e-4 * np.sum(model.coef_**2) for model in (ours, theirs)]
+    assert squares[0].mean() + penalties[0] <= squares[1].mean() + penalties[1]

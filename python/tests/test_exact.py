@@ -42,7 +42,8 @@ def slowly(
     w, b, t = np.zeros(X.shape[1]), 0.0, 0
     seen = []
     typical = alpha**-0.25
-    t0 = 1 / (alpha * typical / max(1.0, abs(slope(-typical, 1.0))))
+    steep = abs(slope(-typical, 1.0)) if loss.startswith("squared") or loss == "poisson" else 1.0
+    t0 = 1 / (alpha * typical / max(1.0, steep))
     for _ in range(epochs):
         for i in range(len(y)):
             eta = {"optimal": 1 / (alpha * (t0 + t)), "invscaling": eta0 / (t + 1) ** power_t}.get(rate, eta0)

@@ -121,7 +121,7 @@ def test_the_program_limits_the_same_predictions(tmp_path):
     X, y = far()
     np.savetxt(tmp_path / "data.csv", np.column_stack([y, np.round(X, 4)]), delimiter=",", fmt="%g", header="target,a,b,c", comments="")
     model = AutoRegressor(random_state=1, precision="f32").fit(tmp_path / "data.csv")
-    subprocess.run([PROGRAM, "train", tmp_path / "data.csv", "-o", tmp_path / "model", "--quiet"], check=True)
+    subprocess.run([PROGRAM, "train", tmp_path / "data.csv", "-o", tmp_path / "model", "--loss", "squared", "--quiet"], check=True)
     theirs = lazyglm.load(tmp_path / "model")
     assert model.limits_ == tuple(theirs._limits)
     theirs.save(tmp_path / "again")

@@ -3,13 +3,13 @@
 //! ```text
 //! constant, adaptive   η = η₀                        (adaptive: η₀ falls to a fifth when learning stalls)
 //! invscaling           η = η₀/(t + 1)^power_t
-//! optimal              η = 1/(α(t₀ + t)),  t₀ = 1/(α·e),  e = typw/max(1, |∂ℓ(−typw, 1)|),  typw = α^(−¼)
+//! optimal              η = 1/(α(t₀ + t)),  t₀ = 1/(α·e),  e = typw/max(1, ∂ℓ(−typw, 1)),  typw = α^(−¼)
 //! pa1, pa2             as far as the row asks, η₀ being the aggressiveness C; penalty steps at rate η₀
 //! ```
 //!
-//! One formula differs: scikit-learn has ∂ℓ(−typw, 1) without its magnitude, which is negative for every loss, so that e = typw. The formula is
-//! Bottou's, whose ∂ℓ has the other sign. Without the magnitude, losses whose slope has no bound overshoot at first: squared hinge needs
-//! thousands of epochs to forget these steps. For hinge and logistic loss, both are the same.
+//! One formula differs: for losses whose slope has no bound, such as squared hinge, e = typw/max(1, |∂ℓ(−typw, 1)|). The formula is Bottou's, whose
+//! ∂ℓ has the other sign; that of scikit-learn is negative for every loss, so that e = typw. A slope without a bound then overshoots at first,
+//! and squared hinge needs a thousand epochs to forget these steps.
 //!
 //! All are schedules of the table, so a model file can name them.
 
@@ -39,7 +39,9 @@ impl Rate<'_> {
             "invscaling" => Spec::parse(&format!("power:p={},t0=1", self.power_t)),
             "optimal" => {
                 let typical = self.alpha.powf(-0.25);
-                let first = typical / loss.slope(-typical, 1.0).abs().max(1.0);
+                let slope = loss.slope(-typical, 1.0);
+                let steep = if loss.gradient_bound().is_finite() { slope } else { slope.abs() };
+                let first = typical / steep.max(1.0);
                 Spec::parse(&format!("bottou:t0={}", 1.0 / (first * self.alpha)))
             }
             other => Err(Error::call(
