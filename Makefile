@@ -203,7 +203,7 @@ bench-distributed: $(WHEEL_ENV)/ready    ## rounds over partitions: quality, two
 bench-before-after: build               ## two builds of the program in one run: BEFORE=OLD/lazyglm, DATA=DIR ROUNDS=5
 	$(PYTHON) -m bench.before_after --before "$(BEFORE)" --after "$(TARGET)/release/lazyglm" $(if $(DATA),--data "$(DATA)") $(if $(ROUNDS),--rounds $(ROUNDS))
 
-bench-instructions:     ## instructions of the parser, the kernel, the lanes and the judge: fails above those of bench/instructions.json by 5 %; RECORD=1 writes them
+bench-instructions:     ## instructions of the parser, the cache, the kernel, the lanes and the judge: fails above those of bench/instructions.json by 5 %; RECORD=1 writes them
 	$(PYTHON) -m bench.instructions $(if $(RECORD),--record)
 
 bench-paper:            ## the paper's table, and one epoch of each update
