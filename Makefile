@@ -166,8 +166,9 @@ bench-default-time: build $(BENCH_ENV)/ready  ## seconds and held-out loss of no
 bench-scaling: build $(BENCH_ENV)/ready ## how cost grows with rows, non-zeros, features, classes, penalties, folds and threads; ONLY=NAME REPEATS=N
 	$(BENCH_ENV)/bin/python -m bench.scaling --binary "$(TARGET)/release/lazyglm" $(if $(ONLY),--only "$(ONLY)") $(if $(REPEATS),--repeats $(REPEATS))
 
-bench-tune: build $(BENCH_ENV)/ready    ## a cross-validated grid against scikit-learn's; DATA=FILE.svm with two classes
-	$(BENCH_ENV)/bin/python -m bench.tune --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)"
+bench-tune: build $(BENCH_ENV)/ready    ## a cross-validated grid against scikit-learn's; DATA=FILE.svm with two classes; POINTS=16 FOLDS=5 EPOCHS=5 TURNS=1
+	$(BENCH_ENV)/bin/python -m bench.tune --binary "$(or $(CARGO_TARGET_DIR),target)/release/lazyglm" --data "$(DATA)" \
+		$(if $(POINTS),--points $(POINTS)) $(if $(FOLDS),--folds $(FOLDS)) $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(TURNS),--turns $(TURNS))
 
 OPTIMUM_ENV = target/bench-optimum-env
 
@@ -209,7 +210,7 @@ bench-distributed: $(WHEEL_ENV)/ready    ## rounds over partitions: quality, two
 bench-before-after: build               ## two builds of the program in one run: BEFORE=OLD/lazyglm, DATA=DIR ROUNDS=5
 	$(PYTHON) -m bench.before_after --before "$(BEFORE)" --after "$(TARGET)/release/lazyglm" $(if $(DATA),--data "$(DATA)") $(if $(ROUNDS),--rounds $(ROUNDS))
 
-bench-instructions:     ## instructions of the parser, the kernel, the lanes and the judge: fails above those of bench/instructions.json by 5 %; RECORD=1 writes them
+bench-instructions:     ## instructions of the parser, the cache, the kernel, the lanes and the judge: fails above those of bench/instructions.json by 5 %; RECORD=1 writes them
 	$(PYTHON) -m bench.instructions $(if $(RECORD),--record)
 
 bench-paper:            ## the paper's table, and one epoch of each update

@@ -1,4 +1,4 @@
-"""Instructions of the parser, the kernel, the lanes and the judge on made data, compared with those in the repository.
+"""Instructions of the parser, the cache, the kernel, the lanes and the judge on made data, compared with those in the repository.
 
     python3 -m bench.instructions            compare with bench/instructions.json; fails if a part needs 5 % more
     python3 -m bench.instructions --record   write bench/instructions.json
@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 RECORD = Path(__file__).parent / "instructions.json"
-PARTS = ["parser_counts", "parser_decimals", "reader_vw", "kernel", "lanes", "judge"]
+PARTS = ["parser_counts", "parser_decimals", "reader_vw", "cache", "kernel", "lanes", "judge"]
 MOST = 1.05  # times the count of the record
 
 

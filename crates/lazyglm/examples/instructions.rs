@@ -11,7 +11,7 @@ use lazyglm::optim::sgd::{Online, Rule};
 use lazyglm::optim::update::Update;
 use lazyglm::schedule::{Schedule, Setting, Spec};
 use lazyglm::synth::{Shape, documents};
-use lazyglm::{Dataset, Declared, ElasticNet, Method, Precision, Task, objective};
+use lazyglm::{CacheMode, Dataset, Declared, ElasticNet, Load, Method, Precision, Task, objective};
 use std::fmt::Write;
 
 const ROWS: usize = 4_000;
@@ -26,6 +26,7 @@ fn main() {
         "parser_counts" => parser(text(&task, "", |k| (1 + k % 9).to_string())),
         "parser_decimals" => parser(text(&task, "", |k| format!("0.{:04}", 1 + k % 9_000))),
         "reader_vw" => reader(&text(&task, "| ", |k| (1 + k % 9).to_string())),
+        "cache" => cache(&text(&task, "", |k| (1 + k % 9).to_string())),
         "kernel" => Box::new(move || kernel(&task)),
         "lanes" => Box::new(move || lanes(&task)),
         "judge" => Box::new(move || judge(&task)),
@@ -65,6 +66,18 @@ fn reader(text: &[u8]) -> Box<dyn Fn() -> f64> {
     Box::new(move || {
         let _kept = &folder;
         Dataset::read(&file, Declared::default()).expect("good lines").rows.nonzeros() as f64
+    })
+}
+
+fn cache(text: &[u8]) -> Box<dyn Fn() -> f64> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, cache] = ["made.svm", "made.cache"].map(|name| folder.path().join(name));
+    std::fs::write(&file, text).expect("a file");
+    let making = Load { cache: CacheMode::File(cache.clone()), ..Load::default() };
+    Dataset::load(&file, &making).expect("good lines");
+    Box::new(move || {
+        let _kept = &folder;
+        Dataset::read(&cache, Declared::default()).expect("a good cache").rows.nonzeros() as f64
     })
 }
 

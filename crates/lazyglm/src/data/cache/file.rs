@@ -13,6 +13,8 @@
 //! All numbers are little-endian. Numbers take eight bytes, except in the order. Opening a cache reads and
 //! checks its end. Reading a fragment checks that fragment.
 
+mod whole;
+
 use super::fragment::{self, Scratch};
 use super::stamp::Stamp;
 use crate::data::bytes::Block;
@@ -257,28 +259,33 @@ impl Cache {
     /// Verifies the checksum of a fragment and decodes its rows.
     pub fn decode(&self, part: usize, bytes: &[u8], block: &mut Parsed, scratch: &mut Scratch) -> Result<()> {
         let FragmentEntry { rows, nonzeros, check, .. } = self.parts[part];
-        if XxHash3_64::oneshot(bytes) != check {
-            return Err(damaged(&self.path, "the checksum of a block does not fit"));
-        }
-        let decoded = fragment::decode(bytes, &self.words, block, scratch);
+        let decoded = fragment::decode(checked(bytes, check, &self.path)?, &self.words, block, scratch);
         let fits = block.rows.len() == rows && block.rows.nonzeros() == nonzeros && self.admits(block);
-        decoded.filter(|()| fits).ok_or_else(|| damaged(&self.path, "a block breaks the rules of the format"))
+        decoded.filter(|()| fits).ok_or_else(|| broken_fragment(&self.path))
     }
 
     /// Whether a decoded fragment agrees with the metadata and the index.
     ///
     /// A checksum detects damage but not malice, and other code indexes arrays by these ids.
     fn admits(&self, block: &Parsed) -> bool {
-        let known = match &self.order {
+        block.rows.ids_are_in(self.known_ids())
+            && (block.rows.is_f32() || !self.meta.exact_in_f32)
+            && self.admits_besides_rows(block, block.rows.len())
+    }
+
+    /// The range of valid ids.
+    fn known_ids(&self) -> Range<usize> {
+        match &self.order {
             Some(order) => 0..order.len(),
             None => ids(&self.feature_ids, &self.meta),
-        };
+        }
+    }
+
+    fn admits_besides_rows(&self, block: &Parsed, rows: usize) -> bool {
         let meta = &self.meta;
-        block.rows.ids_are_in(known)
-            && (block.labels.len() == block.rows.len() || meta.unlabelled.is_some())
+        (block.labels.len() == rows || meta.unlabelled.is_some())
             && (block.weights.is_empty() || meta.weighted)
             && (block.offsets.is_empty() || meta.offsets)
-            && (block.rows.is_f32() || !meta.exact_in_f32)
     }
 }
 
@@ -358,6 +365,18 @@ fn feature_ids(bytes: &[u8], meta: &Meta) -> Option<FeatureIds> {
         start = end;
     }
     (start == text.len() && words.len() == count).then_some(FeatureIds::Words(words))
+}
+
+/// The bytes of a fragment, if they have this checksum.
+fn checked<'a>(bytes: &'a [u8], check: u64, path: &Path) -> Result<&'a [u8]> {
+    match XxHash3_64::oneshot(bytes) == check {
+        true => Ok(bytes),
+        false => Err(damaged(path, "the checksum of a block does not fit")),
+    }
+}
+
+fn broken_fragment(path: &Path) -> Error {
+    damaged(path, "a block breaks the rules of the format")
 }
 
 fn damaged(path: &Path, what: &str) -> Error {

@@ -13,7 +13,6 @@
 use super::numbers::{Reader, Writer};
 use crate::data::format::{Lines, Parsed};
 use crate::data::labels::Labels;
-use crate::data::rows::Rows;
 use crate::data::vocabulary::Vocabulary;
 use std::ops::Range;
 
@@ -83,6 +82,47 @@ pub(super) fn decode(
     block: &mut Parsed,
     scratch: &mut Scratch,
 ) -> Option<()> {
+    let rest = arrays(bytes, scratch)?;
+    let Scratch { counts, gaps: ids, values } = scratch;
+    block.rows.push_all_known(counts, ids, values);
+    besides_rows(rest, words, counts.len(), block)
+}
+
+/// Where the ids and values of a fragment belong.
+pub(super) struct Place<'a> {
+    pub ids: &'a mut [u32],
+    pub values: &'a mut [f32],
+}
+
+/// Decodes ids and values to their place, and all else into an empty block. Returns the number of non-zeros per row, or `None` if
+/// the bytes are invalid, have another number of non-zeros, an id that is not known, or a value that is not exact in f32.
+pub(super) fn decode_to(
+    bytes: &[u8],
+    words: &Vocabulary,
+    known: Range<usize>,
+    place: Place,
+    block: &mut Parsed,
+    scratch: &mut Scratch,
+) -> Option<Vec<u32>> {
+    let rest = arrays(bytes, scratch)?;
+    let Scratch { counts, gaps: ids, values } = scratch;
+    if ids.len() != place.ids.len() || values.len() != place.values.len() {
+        return None;
+    }
+    // Without early exits, the compiler can vectorise these tests.
+    let inside = ids.iter().fold(true, |fine, &id| fine & known.contains(&(id as usize)));
+    let exact = values.iter().fold(true, |exact, &x| exact & (f64::from(x as f32) == x));
+    if !inside || !exact {
+        return None;
+    }
+    place.ids.copy_from_slice(ids);
+    place.values.iter_mut().zip(values).for_each(|(to, x)| *to = *x as f32);
+    besides_rows(rest, words, counts.len(), block)?;
+    Some(counts.clone())
+}
+
+/// Decodes counts, ids and values. Returns the bytes after them.
+fn arrays<'a>(bytes: &'a [u8], scratch: &mut Scratch) -> Option<Reader<'a>> {
     let mut from = Reader { bytes };
     let Scratch { counts, gaps, values } = scratch;
     counts.clear();
@@ -94,11 +134,16 @@ pub(super) fn decode(
     if !values.iter().fold(true, |fine, x| fine & x.is_finite()) {
         return None;
     }
-    rows(counts, gaps, values, &mut block.rows)?;
-    block.file_rows = counts.len();
+    to_ids(counts, gaps)?;
+    Some(from)
+}
+
+/// Decodes what a block of so many rows has besides its rows.
+fn besides_rows(mut from: Reader, words: &Vocabulary, rows: usize, block: &mut Parsed) -> Option<()> {
+    block.file_rows = rows;
     match from.byte()? {
         NUMBERS => {
-            let count = usize::try_from(from.number()?).ok().filter(|&count| count <= counts.len())?;
+            let count = usize::try_from(from.number()?).ok().filter(|&count| count <= rows)?;
             let mut numbers = Vec::new();
             from.reals(count, &mut numbers)?;
             block.labels = numbers.iter().all(|y| y.is_finite()).then_some(Labels::Numbers(numbers))?;
@@ -106,15 +151,13 @@ pub(super) fn decode(
         WORDS => {
             let mut codes = Vec::new();
             from.wholes(&mut codes)?;
-            let known =
-                codes.len() <= counts.len() && codes.iter().all(|&code| (code as usize) < words.len());
+            let known = codes.len() <= rows && codes.iter().all(|&code| (code as usize) < words.len());
             block.labels = known.then(|| Labels::of_words(&codes, words))?;
         }
         _ => return None,
     }
     for list in [&mut block.weights, &mut block.offsets] {
-        let count =
-            usize::try_from(from.number()?).ok().filter(|&count| count == 0 || count == counts.len())?;
+        let count = usize::try_from(from.number()?).ok().filter(|&count| count == 0 || count == rows)?;
         from.reals(count, list)?;
     }
     let weights = block.weights.iter().all(|w| w.is_finite() && *w >= 0.0);
@@ -126,11 +169,8 @@ pub(super) fn decode(
         runs.push((from.number()?.try_into().ok()?, from.number()?));
     }
     let rising = runs.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 < two[1].1);
-    let small = runs.last().is_none_or(|run| run.0 < counts.len() && run.1 < LINES);
-    if !rising
-        || !small
-        || (runs.first().is_none_or(|run| run.0 != 0) && !counts.is_empty())
-        || !from.bytes.is_empty()
+    let small = runs.last().is_none_or(|run| run.0 < rows && run.1 < LINES);
+    if !rising || !small || (runs.first().is_none_or(|run| run.0 != 0) && rows > 0) || !from.bytes.is_empty()
     {
         return None;
     }
@@ -138,8 +178,8 @@ pub(super) fn decode(
     Some(())
 }
 
-/// Decodes ids from gaps, row by row.
-fn rows(counts: &[u32], gaps: &mut [u32], values: &[f64], into: &mut Rows) -> Option<()> {
+/// Turns gaps into ids, row by row.
+fn to_ids(counts: &[u32], gaps: &mut [u32]) -> Option<()> {
     let mut rest = &mut *gaps;
     for &count in counts {
         let (ids, mut least) = (rest.split_off_mut(..count as usize)?, 0u64);
@@ -152,11 +192,7 @@ fn rows(counts: &[u32], gaps: &mut [u32], values: &[f64], into: &mut Rows) -> Op
             return None;
         }
     }
-    if !rest.is_empty() {
-        return None;
-    }
-    into.push_all_known(counts, gaps, values);
-    Some(())
+    rest.is_empty().then_some(())
 }
 
 #[cfg(test)]
@@ -257,6 +293,28 @@ mod tests {
             let words: Vocabulary = ["a", "b"].into_iter().collect();
             prop_assert!(decode(&bytes, &words, &mut Parsed::default(), &mut Scratch::default()).is_none());
         }
+    }
+
+    #[test]
+    fn rows_decoded_to_their_place_are_those_of_a_block_and_others_are_refused() {
+        let rows = |x: f64| {
+            [(1, 1.0, 1.0, vec![(3, x), (7, 2.0)]), (1, 0.0, 1.0, vec![]), (1, 1.0, 1.0, vec![(5, 1.0)])]
+        };
+        let words = Vocabulary::default();
+        let to = |bytes: &[u8], known: Range<usize>, nonzeros: usize| {
+            let (mut ids, mut values, mut block) =
+                (vec![0; nonzeros], vec![0.0; nonzeros], Parsed::default());
+            let place = Place { ids: &mut ids, values: &mut values };
+            let counts = decode_to(bytes, &words, known, place, &mut block, &mut Scratch::default())?;
+            Some((counts, ids, values, block.labels.len()))
+        };
+        let encoded = |x: f64| encode(&block(&rows(x), false, false, 3), 0..3, &mut Vocabulary::default());
+        let bytes = encoded(0.5);
+        assert_eq!(to(&bytes, 3..8, 3), Some((vec![2, 0, 1], vec![3, 7, 5], vec![0.5, 2.0, 1.0], 3)));
+        assert_eq!([to(&bytes, 3..8, 2), to(&bytes, 3..8, 4)], [None, None], "another number of non-zeros");
+        assert_eq!([to(&bytes, 4..8, 3), to(&bytes, 3..7, 3)], [None, None], "an unknown id");
+        assert_eq!(to(&encoded(0.1), 3..8, 3), None, "a value that f32 does not have");
+        assert_eq!(to(&bytes[..bytes.len() - 1], 3..8, 3), None, "cut short");
     }
 
     #[test]

@@ -5,14 +5,14 @@ use super::{Dataset, LEAST_PAIR, MOST_EXPECTED, scaling, too_large};
 use crate::data::cache::Cache;
 use crate::data::features::{Declared, Features};
 use crate::data::format::{Parsed, ReadOptions};
-use crate::data::loader::{self, CacheMode, LoadInfo};
+use crate::data::loader::{self, CacheMode, Gather, LoadInfo};
 use crate::data::read_config::{Input, ReadConfig};
 use crate::data::sample_weights::{RowOffsets, SampleWeights};
 use crate::data::scaling::Scale;
 use crate::simd;
 use crate::util::error::{Place, Result};
 use crate::util::memory::{self, Left};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,9 +43,6 @@ pub struct Load {
     pub scale: Scale,
 }
 
-/// Callback that receives each block of rows.
-type See<'a> = dyn FnMut(&mut Parsed) -> Result<()> + 'a;
-
 impl Dataset {
     /// Loads a file of training data.
     ///
@@ -62,15 +59,15 @@ impl Dataset {
     /// assert_eq!((data.rows.len(), data.features.count, kept.unwrap()), (2, 2, vec![1.0, 2.0]));
     /// ```
     pub fn load(path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
-        Dataset::gather(path, load, |absent, see, start_over| {
-            loader::for_each(path, &load.asked, &load.cache, absent, load.as_f32, see, start_over)
+        Dataset::gather(path, load, |absent, gather| {
+            loader::for_each(path, &load.asked, &load.cache, absent, load.as_f32, gather)
         })
     }
 
     /// Loads training data from an open cache of the file `path`, made with the options in `load`.
     pub(crate) fn of_cache(cache: &Cache, path: &Path, load: &Load) -> Result<(Dataset, Option<Vec<f64>>)> {
-        Dataset::gather(path, load, |absent, see, _| {
-            loader::for_each_of(cache, path, &absent, load.as_f32, see)
+        Dataset::gather(path, load, |absent, gather| {
+            loader::for_each_of(cache, path, &absent, load.as_f32, gather)
         })
     }
 
@@ -80,15 +77,15 @@ impl Dataset {
         load: &Load,
         known: &ReadConfig,
     ) -> Result<(Dataset, Option<Vec<f64>>)> {
-        Dataset::gather(path, load, |absent, see, _| {
-            loader::from_input(Input::open(path, &load.asked, Some(known))?, absent, load.as_f32, see)
+        Dataset::gather(path, load, |absent, gather| {
+            loader::from_input(Input::open(path, &load.asked, Some(known))?, absent, load.as_f32, gather.see)
         })
     }
 
     fn gather(
         path: &Path,
         load: &Load,
-        load_rows: impl FnOnce(Vec<bool>, &mut See, &mut dyn FnMut()) -> Result<LoadInfo>,
+        load_rows: impl FnOnce(Vec<bool>, Gather) -> Result<LoadInfo>,
     ) -> Result<(Dataset, Option<Vec<f64>>)> {
         let absent = load.weights.as_ref().map(SampleWeights::absent).unwrap_or_default();
         let present = load.offsets.as_ref().map(|offsets| offsets.of_present(&absent));
@@ -101,8 +98,19 @@ impl Dataset {
         let likely = memory::most_addresses().map_or(likely, |most| likely.min(most / 32));
         all.borrow_mut().rows.expect(likely, &simd::advise_huge_pages);
         let left = Left::now();
+        let at_once = Cell::new(false); // whether all rows come in one block
+        let announce = |bytes: usize| {
+            left.check(bytes).and_then(|()| memory::ask_for(bytes, "the rows"))?;
+            at_once.set(true);
+            Ok(())
+        };
         let see = &mut |block: &mut Parsed| {
             let mut all = all.borrow_mut();
+            if at_once.get() && all.rows.is_empty() && !block.rows.is_empty() {
+                all.append_besides_rows(block, [0, block.rows.len()]);
+                std::mem::swap(&mut all.rows, &mut block.rows);
+                return Ok(());
+            }
             left.check(all.rows.bytes() + block.rows.bytes())?;
             if !all.rows.make_room(&block.rows, load.as_f32) {
                 return Err(memory::out_of_memory("the rows"));
@@ -114,9 +122,10 @@ impl Dataset {
         };
         let start_over = &mut || {
             all.borrow_mut().clear_all();
+            at_once.set(false);
             vanished.borrow_mut().clear();
         };
-        let info = load_rows(absent, see, start_over)?;
+        let info = load_rows(absent, Gather { see, start_over, announce: Some(&announce) })?;
         let (LoadInfo { reading, feature_ids, order, notes }, mut parsed) = (info, all.into_inner());
         parsed.labels.unify_booleans();
         let kept = load.weights.as_ref().map(|weights| weights.of_rows(&parsed, path)).transpose()?;

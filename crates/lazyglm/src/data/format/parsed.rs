@@ -252,17 +252,21 @@ impl Parsed {
     /// a row with a value too large for `f32`.
     pub(crate) fn append(&mut self, more: &Parsed, as_f32: bool) -> std::result::Result<(), usize> {
         let rows = self.rows.len();
+        self.append_besides_rows(more, [rows, more.rows.len()]);
+        self.rows.append(&more.rows, as_f32).map_err(|row| rows + row)
+    }
+
+    /// Appends what the next block has besides its rows, given the numbers of rows of both.
+    pub(crate) fn append_besides_rows(&mut self, more: &Parsed, [rows, more_rows]: [usize; 2]) {
         self.unlabelled = self.unlabelled.or(more.unlabelled.map(|row| rows + row));
         self.lines.append(rows, &more.lines);
-        let count = [rows, more.rows.len()];
-        join(&mut self.weights, &more.weights, count, 1.0);
-        join(&mut self.offsets, &more.offsets, count, 0.0);
+        join(&mut self.weights, &more.weights, [rows, more_rows], 1.0);
+        join(&mut self.offsets, &more.offsets, [rows, more_rows], 0.0);
         self.labels.append(&more.labels);
         self.with_query += more.with_query;
         DirtyCells::join(&mut self.dirty, &more.dirty);
         self.file_rows += more.file_rows;
         self.span = Span::of_both(self.span, more.span);
-        self.rows.append(&more.rows, as_f32).map_err(|row| rows + row)
     }
 }
 

@@ -1,26 +1,28 @@
 //! Loads rows from a cache, or from the source while writing a cache.
 
+mod cached;
 mod file_cache;
 mod make;
 mod renumber;
 
+pub(crate) use cached::from_cache;
 pub(crate) use file_cache::{FileCache, open_or_make};
 pub(crate) use make::{from_input, keep};
 
-use crate::data::bytes::{Block, LONGEST, is_stream};
-use crate::data::cache::{Cache, Meta, Scratch, Stamp};
+use crate::data::bytes::{LONGEST, is_stream};
+use crate::data::cache::{Cache, Stamp};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Parsed, ReadOptions};
 use crate::data::read_config::ReadConfig;
-use crate::data::reader::{self, ParseBlock, Pipeline};
 use crate::data::rows::Rows;
 use crate::util::error::{Error, Kind, Place, Result};
 use crate::util::files;
 use crate::util::parameter::Parameter;
+use cached::{all_of_cache, from_cache_as, send_metadata};
 use make::{ValueOptions, from_source};
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// When to use a cache.
 ///
@@ -82,6 +84,15 @@ impl Limits {
     pub const NONE: Limits = Limits { threads: usize::MAX, longest: LONGEST };
 }
 
+/// Receives rows that go into memory, block by block.
+pub(crate) struct Gather<'a> {
+    pub see: &'a mut dyn FnMut(&mut Parsed) -> Result<()>,
+    /// Called when the blocks seen so far must be forgotten, because a cache proved to be damaged.
+    pub start_over: &'a mut dyn FnMut(),
+    /// Announces the bytes of rows that come in one block, or fails if they do not fit. Without it, blocks are small.
+    pub announce: Option<&'a dyn Fn(usize) -> Result<()>>,
+}
+
 /// How rows were read, what their ids stand for, and notes for the user.
 pub(crate) struct LoadInfo {
     pub reading: ReadConfig,
@@ -91,19 +102,16 @@ pub(crate) struct LoadInfo {
     pub notes: Vec<String>,
 }
 
-/// Calls `see` with each block of a file, with global ids, from its cache if possible.
-///
-/// `start_over` is called when the blocks seen so far must be forgotten, because a cache proved to be
-/// damaged.
+/// Sees each block of a file, with global ids, from its cache if possible.
 pub(crate) fn for_each(
     path: &Path,
     asked: &ReadOptions,
     mode: &CacheMode,
     absent: Vec<bool>,
     as_f32: bool,
-    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-    start_over: &mut dyn FnMut(),
+    gather: Gather,
 ) -> Result<LoadInfo> {
+    let Gather { see, start_over, announce } = gather;
     if asked.renumber && !absent.is_empty() {
         let renumber = Parameter::Renumber;
         let what = format!("{renumber} does not go with sample weights of 0, which leave rows out");
@@ -113,18 +121,19 @@ pub(crate) fn for_each(
     let place = match found {
         RowSource::GivenCache(cache) => {
             send_metadata(&cache, see)?;
-            from_cache(&cache, as_f32, usize::MAX, see)?;
+            all_of_cache(&cache, as_f32, announce, see)?;
             return Ok(load_info(cache, notes));
         }
         RowSource::FreshCache(cache, place) => {
             send_metadata(&cache, see)?;
-            let mut stopped_by_seer = false;
-            let done = from_cache(&cache, as_f32, usize::MAX, &mut |block| {
-                see(block).inspect_err(|_| stopped_by_seer = true)
-            });
+            let stopped_by_seer = Cell::new(false);
+            let stopped = |_: &Error| stopped_by_seer.set(true);
+            let announce = announce.map(|announce| move |bytes| announce(bytes).inspect_err(stopped));
+            let announce = announce.as_ref().map(|announce| announce as &dyn Fn(usize) -> Result<()>);
+            let done = all_of_cache(&cache, as_f32, announce, &mut |block| see(block).inspect_err(stopped));
             match done {
                 Ok(()) => return Ok(load_info(cache, notes)),
-                Err(e) if stopped_by_seer || *mode == CacheMode::Only => return Err(e),
+                Err(e) if stopped_by_seer.get() || *mode == CacheMode::Only => return Err(e),
                 Err(e) => {
                     start_over();
                     notes.push(again(&e));
@@ -164,20 +173,21 @@ fn load_from_source(
     Ok(load_info(cache, notes))
 }
 
-/// Calls `see` with each block of an open cache, which stands for a source that can be read only once.
+/// Sees the rows of an open cache, which stands for a source that can be read only once.
 pub(crate) fn for_each_of(
     cache: &Cache,
     path: &Path,
     absent: &[bool],
     as_f32: bool,
-    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
+    gather: Gather,
 ) -> Result<LoadInfo> {
+    let Gather { see, announce, .. } = gather;
     if !absent.is_empty() {
         let what = format!("sample weights of 0, which leave rows out, with {}", Place::file(path));
         return Err(Error::call(what, "put the data into a file, or leave the rows themselves out"));
     }
     send_metadata(cache, see)?;
-    from_cache(cache, as_f32, usize::MAX, see)?;
+    all_of_cache(cache, as_f32, announce, see)?;
     let Cache { meta, feature_ids, order, .. } = cache;
     let (reading, feature_ids, order) = (meta.reading.clone(), feature_ids.clone(), order.clone());
     Ok(LoadInfo { reading, feature_ids, order, notes: Vec::new() })
@@ -200,7 +210,8 @@ pub(crate) fn for_each_once(
             return Ok(LoadInfo { order: None, ..load_info(cache, Vec::new()) });
         }
     }
-    for_each(path, asked, &CacheMode::Off, Vec::new(), false, see, &mut || {})
+    let gather = Gather { see, start_over: &mut || {}, announce: None };
+    for_each(path, asked, &CacheMode::Off, Vec::new(), false, gather)
 }
 
 /// Where to load rows from.
@@ -287,13 +298,6 @@ fn of_cache(path: &Path, asked: &ReadOptions, absent: &[bool]) -> Result<Cache> 
     Ok(cache)
 }
 
-/// Passes data to `see` that the fragments do not contain.
-fn send_metadata(cache: &Cache, see: &mut dyn FnMut(&mut Parsed) -> Result<()>) -> Result<()> {
-    let Meta { span, with_query, unlabelled, .. } = cache.meta;
-    let dirty = cache.meta.dirty.clone();
-    see(&mut Parsed { span, with_query, unlabelled, dirty, ..Parsed::default() })
-}
-
 fn again(e: &Error) -> String {
     let what = match e.kind() {
         Kind::Data { place, what, .. } => format!("{place}: {what}"),
@@ -346,44 +350,4 @@ fn fresh(place: &Path, source: &Path, asked: &ReadOptions, mode: &CacheMode) -> 
         return Err(stale("it was made with other settings for reading"));
     }
     Ok(Some(cache))
-}
-
-/// Reads rows from a cache and decodes them on all cores.
-pub(crate) fn from_cache(
-    cache: &Cache,
-    as_f32: bool,
-    threads: usize,
-    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<()> {
-    from_cache_as(cache, as_f32, threads, &|_| Ok(()), see)
-}
-
-/// Reads rows from a cache and applies `change` to each block on the thread that decodes it.
-fn from_cache_as(
-    cache: &Cache,
-    as_f32: bool,
-    threads: usize,
-    change: &(dyn Fn(&mut Rows) -> Result<()> + Sync),
-    see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
-) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let read = Box::new(|block: &mut Block| {
-        let part = next.fetch_add(1, Ordering::Relaxed);
-        if part >= cache.parts.len() {
-            return Ok(false);
-        }
-        cache.read(part, block).map(|()| true)
-    });
-    let new_parser = || -> Box<ParseBlock> {
-        let mut scratch = Scratch::default();
-        Box::new(move |part, block, parsed| {
-            cache.decode(part, block.bytes(), parsed, &mut scratch)?;
-            change(&mut parsed.rows)
-        })
-    };
-    reader::for_each(
-        Pipeline { read, new_parser: &new_parser, lines_before: 0, as_f32, threads },
-        Vec::new(),
-        see,
-    )
 }

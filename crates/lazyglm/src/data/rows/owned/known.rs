@@ -36,6 +36,14 @@ impl Rows {
         self.extend_values(values);
     }
 
+    /// Rows whose invariants the caller guarantees: where each ends, after a 0, and ids and values of all.
+    pub(crate) fn of_known(offsets: Vec<usize>, ids: Vec<u32>, values: Vec<f32>) -> Rows {
+        debug_assert!(offsets.last() == Some(&ids.len()) && ids.len() == values.len());
+        let lasts = offsets.windows(2).filter_map(|two| ids[two[0]..two[1]].last());
+        let columns = lasts.map(|&last| last as usize + 1).fold(0, usize::max);
+        Rows { offsets, ids, values: Values::F32(values), columns, ..Rows::new() }
+    }
+
     /// Whether the present type of values can hold these.
     #[inline]
     fn hold(&self, values: &[f64]) -> bool {
