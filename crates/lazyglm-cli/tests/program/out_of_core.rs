@@ -67,3 +67,20 @@ fn the_default_chooses_a_penalty_for_rows_on_disk_with_any_memory() {
         assert!(windows < 1.05 * whole, "{memory}: {windows} {whole}");
     }
 }
+
+#[test]
+fn a_model_of_any_solver_has_a_certificate_for_rows_on_disk() {
+    let folder = Folder::with("data.svm", text(&many(false)));
+    for flags in ["--l1 1e-3 --l2 1e-3", "--l1 1e-3 --l2 0", "--l1 1e-3 --l2 1e-3 --class-weight balanced"] {
+        for solver in ["sgd", "ftrl", "svrg"] {
+            let line = format!("train data.svm -o m --solver {solver} {flags} --epochs 2 {LITTLE}");
+            let report = folder.json(&format!("{line} --json --quiet"));
+            let proved = folder.json(&format!("certify m data.svm --json {flags}"));
+            let (f, gap) = (figure(&report, "objective"), figure(&report, "relative_gap"));
+            assert!(close(figure(&proved, "objective") / f, 1.0, 1e-6), "{solver} {flags}: {proved}");
+            let whole = figure(&proved, "relative_gap");
+            assert!(gap > 0.0 && gap <= 8.0 * whole + 1e-6, "{solver} {flags}: {gap} {whole}");
+            assert!(folder.ok(&line).stdout.contains("lower bound") || gap > 0.09, "{solver} {flags}");
+        }
+    }
+}

@@ -33,7 +33,7 @@ pub struct Report {
     #[serde(with = "measured")]
     pub violation: f64,
     /// The dual value, a lower bound on the objective: see [`crate::eval::objective::Certificate`]. `None`
-    /// without a penalty, and for stochastic solvers on rows that were not kept in memory.
+    /// without a penalty, and if no certificate was asked for.
     #[serde(default)]
     pub dual: Option<f64>,
     /// The relative duality gap (F − dual)/|F|.

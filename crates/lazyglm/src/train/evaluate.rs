@@ -2,7 +2,7 @@
 
 use super::holdout::Fitted;
 use super::job::Job;
-use crate::eval::objective::{self, Certificate, Evaluation, Evaluator, Judge, NullModel};
+use crate::eval::objective::{self, Certificate, Evaluation, Evaluator, Judge, NullModel, StreamedGap};
 use crate::model::report::Report;
 use crate::model::trained::Trained;
 use crate::util::error::{Kind, Result};
@@ -18,7 +18,7 @@ pub(super) fn lower_eta0(eta0: f64) -> String {
     )
 }
 
-/// Evaluates one trained model on all rows, certifies it if they are in memory, and makes its report. `known` is a lower bound on
+/// Evaluates one trained model on all rows, certifies it, and makes its report. `known` is a lower bound on
 /// the objective that the solver found, if any.
 pub(super) fn evaluate(job: &Job, eta0: f64, mut fitted: Fitted, known: Option<f64>) -> Result<Trained> {
     let started = Instant::now();
@@ -36,20 +36,40 @@ pub(super) fn evaluate(job: &Job, eta0: f64, mut fitted: Fitted, known: Option<f
                 false => (judge.evaluate(), Certificate::default()),
             }
         }
-        None => {
-            let null = NullModel::new(&problem.pooled(), loss, settings.bias);
-            let mut evaluator = Evaluator::new(loss, &weights, given, problem.nonzeros()).with_null(null);
-            problem.pass(&mut |batch| {
-                evaluator.add(batch.examples());
-                Ok(())
-            })?;
-            (evaluator.finish(weighted_penalty), Certificate::default())
-        }
+        None => on_disk(job, &weights, given, known)?,
     };
     let mut trained = reported(job, eta0, fitted, (weights, bias), evaluation)?;
     (trained.report.dual, trained.report.relative_gap) = (proof.dual, proof.relative_gap);
     trained.report.seconds_evaluate = started.elapsed().as_secs_f64();
     Ok(trained)
+}
+
+/// The evaluation and the certificate of weights, in one pass over rows that are not in memory.
+fn on_disk(
+    job: &Job,
+    weights: &[f64],
+    bias: Option<f64>,
+    known: Option<f64>,
+) -> Result<(Evaluation, Certificate)> {
+    let (problem, settings, loss) = (job.problem, job.settings, job.loss());
+    let (weighted_penalty, nonzeros) = (settings.weighted_penalty(), problem.nonzeros());
+    let null = NullModel::new(&problem.pooled(), loss, settings.bias);
+    if !settings.certificate {
+        let mut sums = Evaluator::new(loss, weights, bias, nonzeros).with_null(null);
+        problem.pass(&mut |batch| {
+            sums.add(batch.examples());
+            Ok(())
+        })?;
+        return Ok((sums.finish(weighted_penalty), Certificate::default()));
+    }
+    let mut sums = StreamedGap::new(loss, weights, bias, nonzeros).with_null(null);
+    problem.pass(&mut |batch| {
+        sums.add(batch.examples());
+        Ok(())
+    })?;
+    let (evaluation, worst, dual) = sums.finish(weighted_penalty);
+    let proof = dual.certify(&evaluation, worst, weighted_penalty);
+    Ok((evaluation, known.map_or(proof, |known| proof.at_least(known))))
 }
 
 /// The trained model and its report, from its evaluation on all rows.

@@ -46,6 +46,7 @@ mod offsets;
 mod offsets_on_disk;
 mod out_of_core;
 mod out_of_core_choice;
+mod out_of_core_memory;
 mod paper;
 mod parameters;
 mod passive_aggressive;

@@ -103,8 +103,8 @@ impl Problem for OnDisk {
     }
 }
 
-const ROWS: usize = 4000;
-const COLUMNS: usize = 600;
+pub(crate) const ROWS: usize = 4000;
+pub(crate) const COLUMNS: usize = 600;
 
 /// Rows whose columns are frequent and rare, with targets that some columns explain.
 pub(crate) fn made(random: &mut Random, loss: &str, weighted: bool) -> Task {
@@ -264,7 +264,7 @@ fn too_little_memory_is_another_solver_and_a_note_says_so() {
     assert!(none.solver == Solver::Svrg && none.objective < 1.002 * optimum, "{none:?}");
     // From enough for the rows alone to enough for all columns: the columns of the first pass, of the second, …
     let mut solvers = Vec::new();
-    for spare in (0..8).map(|k| 96 * ROWS + (k << 14)) {
+    for spare in (0..8).map(|k| 17 * ROWS + (k << 15)) {
         let report = learn(spare);
         assert!(report.objective < 1.002 * optimum, "{spare}: {} {optimum}", report.objective);
         solvers.push(report.solver);
@@ -272,7 +272,7 @@ fn too_little_memory_is_another_solver_and_a_note_says_so() {
     assert!(solvers.is_sorted_by_key(|solver| *solver == Solver::Newton), "{solvers:?}");
     assert!(solvers[0] == Solver::Svrg && solvers[7] == Solver::Newton, "{solvers:?}");
     let bounded = Settings { nonnegative: true, ..settings.clone() };
-    let trained = train(&on_disk(&task, 100 * ROWS), None, &bounded, &mut |_| {}).unwrap();
+    let trained = train(&on_disk(&task, 17 * ROWS), None, &bounded, &mut |_| {}).unwrap();
     assert_eq!(trained.report.solver, Solver::Svrg);
     assert!(trained.weights.iter().all(|w| *w >= 0.0));
 }

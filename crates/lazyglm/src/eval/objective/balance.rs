@@ -46,11 +46,6 @@ fn shifted_slopes(kept: &[ScoredRow], loss: &dyn Loss, shift: f64, slopes: &mut 
     }
 }
 
-/// The shift of the bias at which the weighted loss derivatives sum to zero, or 0 if there is none.
-pub(crate) fn balancing_shift(kept: &[ScoredRow], loss: &dyn Loss) -> f64 {
-    balance(kept, loss).map_or(0.0, |(low, high, share)| low + share * (high - low))
-}
-
 /// Two shifts of the bias that bracket the best one, and the mixing share of the second at which derivatives
 /// sum to zero.
 ///

@@ -196,7 +196,7 @@ impl Certificate {
     }
 
     /// Takes another lower bound if it is higher, and not above F by more than rounding.
-    pub(super) fn at_least(self, bound: f64) -> Certificate {
+    pub(crate) fn at_least(self, bound: f64) -> Certificate {
         let higher = self.dual.is_none_or(|dual| bound > dual);
         if !(higher && bound <= self.objective + 1e-9 * self.objective.abs()) {
             return self;

@@ -24,8 +24,8 @@ mod judge;
 mod near_kinks;
 mod null_model;
 mod softmax_gap;
+mod streamed_gap;
 
-pub(crate) use balance::{balanced_slopes, balancing_shift};
 pub(crate) use evaluator::Evaluator;
 use evaluator::larger;
 pub use gap::{Certificate, Worst, certify};
@@ -36,6 +36,7 @@ pub(crate) use heads_gap::{certify_each_head, certify_heads, certify_heads_while
 pub(crate) use judge::Judge;
 pub(crate) use null_model::{NullFigures, NullModel, null_head, starting_bias};
 pub use softmax_gap::{SoftmaxProblem, certify_softmax};
+pub(crate) use streamed_gap::{StreamedDual, StreamedGap};
 
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;

@@ -3,6 +3,7 @@
 use super::column_store::ColumnStore;
 use super::{CompactColumns, F32Columns, F32Rows};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// The columns of a quadratic model.
 pub(crate) enum ModelColumns<'a> {
@@ -16,7 +17,7 @@ pub(crate) enum ModelColumns<'a> {
 pub(crate) struct DecodedColumns<'a> {
     columns: &'a CompactColumns,
     set: Vec<u32>,
-    roots: Vec<f32>, // √a of each row
+    roots: Arc<Vec<f32>>, // √a of each row
 }
 
 impl<'a> DecodedColumns<'a> {
@@ -24,22 +25,24 @@ impl<'a> DecodedColumns<'a> {
     pub fn new(
         columns: &'a CompactColumns,
         set: &[u32],
-        roots: &[f32],
-        a: &[f64],
+        roots: &Arc<Vec<f32>>,
     ) -> (DecodedColumns<'a>, Vec<[f64; 2]>) {
         let square = |&j: &u32| {
             let (unit, mut sum) = (columns.unit(j as usize), 0.0);
-            columns.for_each(j as usize, |i, x| sum += unit * x * (unit * x) * a[i]);
+            columns.for_each(j as usize, |i, x| {
+                let scaled = unit * x * f64::from(roots[i]);
+                sum += scaled * scaled;
+            });
             [sum, 0.0]
         };
         let squares = set.par_iter().map(square).collect();
-        (DecodedColumns { columns, set: set.to_vec(), roots: roots.to_vec() }, squares)
+        (DecodedColumns { columns, set: set.to_vec(), roots: roots.clone() }, squares)
     }
 
     fn product(&self, k: usize, vector: &[f32]) -> f64 {
-        let (j, mut sum) = (self.set[k] as usize, 0.0f32);
-        self.columns.for_each(j, |i, x| sum += x as f32 * (self.roots[i] * vector[i]));
-        self.columns.unit(j) * f64::from(sum)
+        let (j, mut sum) = (self.set[k] as usize, 0.0); // in f64: a column may have millions of rows
+        self.columns.for_each(j, |i, x| sum += x * f64::from(self.roots[i] * vector[i]));
+        self.columns.unit(j) * sum
     }
 
     fn add(&self, k: usize, a: f32, vector: &mut [f32]) {
@@ -122,7 +125,7 @@ mod tests {
         let place: Vec<u32> = (0..ROWS as u32).collect();
         let set = [4, 0, 2];
         let (copied, squares) = columns.to_f32(&set, &place, &roots, &a);
-        let (decoded, others) = DecodedColumns::new(&columns, &set, &roots, &a);
+        let (decoded, others) = DecodedColumns::new(&columns, &set, &Arc::new(roots));
         let (copied, decoded) = (ModelColumns::Copied(copied), ModelColumns::Decoded(decoded));
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-5 * (1.0 + a.abs());
         assert_eq!(copied.nonzeros(), decoded.nonzeros());

@@ -7,7 +7,7 @@ use super::point::{Look, Point};
 use super::{Bounds, Newton, NewtonProgress, NewtonStop, Problem};
 use crate::data::rows::Value;
 use crate::optim::kernel::ColumnStore;
-use crate::problem::loss::Admits;
+use crate::problem::loss::{Admits, Loss};
 use crate::problem::penalty::WeightedPenalty;
 use crate::util::checkpoint::Keeper;
 
@@ -29,7 +29,7 @@ const SLOW: f64 = 0.3;
 const UNSURE: f64 = 0.01;
 /// Share of the curvature bound that remains where the loss is linear (Huber). Otherwise a weight whose rows are almost all
 /// there moves by steps that are far too long, and the line search ends at rounding before the optimum.
-const STRAIGHT: f64 = 0.01;
+pub(super) const STRAIGHT: f64 = 0.01;
 
 /// Derivatives that sum to this share of their magnitudes are balanced well enough for a gap.
 const NEARLY: f64 = 1e-8;
@@ -48,10 +48,12 @@ const FOR_THE_GAP_SHARE: usize = 4;
 
 /// F falls by this multiple of the predicted decrease if the model is far too curved along the step: rows that were omitted count
 /// in its diagonal, which damps directions in which nearly dependent columns have little curvature.
-const TOO_CURVED: f64 = 1.3;
+pub(super) const TOO_CURVED: f64 = 1.3;
+/// The blend of D with the curvature bound far from the optimum.
+pub(super) const FAR_THETA: f64 = 0.1;
 
 /// Least margin of all rows at which a problem without a penalty counts as separable: it has no minimum.
-const WIDE: f64 = 10.0;
+pub(super) const WIDE: f64 = 10.0;
 
 /// Why and where the steps ended.
 pub(super) struct Ending {
@@ -84,6 +86,29 @@ pub(super) struct Memory {
     pub all_rows: bool,
     /// The width of smoothing of a piecewise-linear loss; zero if there was none.
     pub width: f64,
+}
+
+/// Whether predicted decreases fall slowly.
+pub(super) fn is_slow(predicted_decrease: f64, last: f64) -> bool {
+    predicted_decrease > SLOW * last
+}
+
+/// The share of the tolerance at which the predicted decrease of a step may end the steps.
+pub(super) fn margin_after(doubtful: bool, surely: bool) -> f64 {
+    match surely {
+        _ if doubtful => 0.0,
+        true => MARGIN,
+        false => UNSURE,
+    }
+}
+
+/// The sign of scores at which the loss of a target falls without end, or 0 if there is none.
+pub(super) fn side(loss: &dyn Loss, target: f64) -> f64 {
+    match loss.admits() {
+        Admits::Classes => target,
+        Admits::NonNegative if target == 0.0 => -1.0,
+        _ => 0.0,
+    }
 }
 
 impl Memory {
@@ -138,17 +163,11 @@ impl<V: Value> Newton<'_, V> {
             }
             self.guard_curvature(point, memory, most, course.predicted_decrease);
             let mut model = QuadraticModel::build(self, point, columns, most, memory);
-            let near = course.slow && course.predicted_decrease <= self.options.tolerance;
-            let surely = self.gap_is_loose() && model.whole && (near || course.for_the_gap.is_some());
-            let share = match surely {
-                true => SURELY,
-                false if course.predicted_decrease > FAR => FAR_LITTLE,
-                false => LITTLE,
-            };
             let tells = model.gram.is_some() || self.options.tolerance >= COARSE;
             let may_end = self.gap_is_loose() && model.whole && self.scope.is_some() && tells;
             let missed = if may_end { memory.missed } else { f64::INFINITY };
-            let accuracy = Accuracy { share, surely, enough: LAST * self.allowed_decrease(point), missed };
+            let accuracy = self.accuracy(point, &course, model.whole, missed);
+            let surely = accuracy.surely;
             let touched = model.solve(accuracy, Bounds { work: course.work, ..self.bounds });
             if !model.predicted.is_finite() {
                 return course.ended(NewtonStop::Diverged);
@@ -158,7 +177,7 @@ impl<V: Value> Newton<'_, V> {
             course.for_the_gap = course.for_the_gap.map(|left| left.saturating_sub(of_step));
             let last = course.predicted_decrease;
             course.predicted_decrease = model.predicted / point.value.abs().max(f64::MIN_POSITIVE);
-            course.slow = course.predicted_decrease > SLOW * last;
+            course.slow = is_slow(course.predicted_decrease, last);
             let before = point.value;
             let taken = self.line_search(point, &model, columns, memory);
             memory.too_curved = taken.alpha == 1.0 && before - point.value > TOO_CURVED * model.predicted;
@@ -166,11 +185,7 @@ impl<V: Value> Newton<'_, V> {
             memory.missed = taken.left / model.predicted;
             memory.gram = model.gram.take().filter(|_| taken.left <= STALE * model.predicted);
             let doubtful = taken.alpha < 1.0 || !model.whole || model.stuck || model.unsolved;
-            course.margin = match surely {
-                _ if doubtful => 0.0,
-                true => MARGIN,
-                false => UNSURE,
-            };
+            course.margin = margin_after(doubtful, surely);
             course.left = match model.left {
                 _ if doubtful || !may_end => f64::INFINITY,
                 of_model => taken.left + of_model + self.decrease_from_zero(point, columns),
@@ -185,6 +200,25 @@ impl<V: Value> Newton<'_, V> {
             }
         }
         Ending { steps: self.options.steps, ..course.ended(NewtonStop::Steps) }
+    }
+
+    /// How accurately to minimise the next model.
+    pub(super) fn accuracy(&self, point: &Point, course: &Course, whole: bool, missed: f64) -> Accuracy {
+        let near = course.slow && course.predicted_decrease <= self.options.tolerance;
+        let surely = self.gap_is_loose() && whole && (near || course.for_the_gap.is_some());
+        let share = match surely {
+            true => SURELY,
+            false if course.predicted_decrease > FAR => FAR_LITTLE,
+            false => LITTLE,
+        };
+        Accuracy { share, surely, enough: LAST * self.allowed_decrease(point), missed }
+    }
+
+    /// Whether the optimum is far, given the largest violation. A column of large values has a large gradient close to the
+    /// optimum as well.
+    pub(super) fn is_far(&self, most: f64, predicted_decrease: f64) -> bool {
+        let steep = most >= 2.0 * self.n * self.problem.weighted_penalty.penalty.l1;
+        steep && predicted_decrease > FAR
     }
 
     /// Work for a certificate, after steps whose predicted decrease is small enough. If λ₂ = 0, the gap is of first order in the
@@ -230,16 +264,17 @@ impl<V: Value> Newton<'_, V> {
     /// Whether the point shows that F has no minimum: without a penalty, every row is on its side of the boundary by a
     /// wide margin, and the loss still falls. The side of a count is that of zero, if it is zero.
     fn is_separated(&self, point: &Point) -> bool {
-        let Problem { examples, loss, weighted_penalty, .. } = self.problem;
-        let side = |i: usize| match loss.admits() {
-            Admits::Classes => examples.targets[i],
-            Admits::NonNegative if examples.targets[i] == 0.0 => -1.0,
-            _ => 0.0,
-        };
+        let Problem { examples, loss, .. } = self.problem;
+        let side = |i: usize| side(*loss, examples.targets[i]);
         let apart = |i: usize| point.scores[i] * side(i) > WIDE || examples.weight(i) == 0.0;
         let falls = point.slopes.iter().any(|slope| *slope != 0.0);
-        let free = weighted_penalty.penalty.is_none() && weighted_penalty.bounds.is_none();
-        free && falls && (0..examples.len()).all(apart)
+        self.is_free() && falls && (0..examples.len()).all(apart)
+    }
+
+    /// Whether there is neither a penalty nor a bound.
+    pub(super) fn is_free(&self) -> bool {
+        let weighted_penalty = &self.problem.weighted_penalty;
+        weighted_penalty.penalty.is_none() && weighted_penalty.bounds.is_none()
     }
 
     /// Whether the duality gap is loose. If λ₂ = 0, the gap is of first order in the violation, and the
@@ -258,10 +293,8 @@ impl<V: Value> Newton<'_, V> {
         most: f64,
         predicted_decrease: f64,
     ) {
-        // A column of large values has a large gradient close to the optimum as well.
-        let steep = most >= 2.0 * self.n * self.problem.weighted_penalty.penalty.l1;
-        let is_far = steep && predicted_decrease > FAR && !memory.too_curved;
-        let floor = if is_far { 0.1 } else { 0.0 };
+        let is_far = !memory.too_curved && self.is_far(most, predicted_decrease);
+        let floor = if is_far { FAR_THETA } else { 0.0 };
         memory.theta = memory.theta.max(floor);
         let Problem { examples, loss, .. } = self.problem;
         let half = 0.5 * loss.gradient_bound();

@@ -5,6 +5,7 @@ use super::kept_gram::KeptGram;
 use super::point::{Point, total};
 use crate::data::rows::Value;
 use crate::optim::kernel::{ColumnStore, CompactColumns, DecodedColumns, F32Columns, ModelColumns};
+use std::sync::Arc;
 
 /// Rows whose curvature, divided by their sample weight, is below this share of the largest may be omitted,
 const FAINT: f64 = 4e-3;
@@ -17,7 +18,7 @@ const FAINT_COLUMN: f64 = 0.3;
 pub(super) struct KeptRows<'c> {
     pub columns: ModelColumns<'c>,
     pub squares: Vec<[f64; 2]>,
-    pub roots: Vec<f32>,
+    pub roots: Arc<Vec<f32>>,
     pub of_bias: [f64; 3],
     /// Whether each row is kept; `None` if all are.
     pub keep: Option<Vec<bool>>,
@@ -64,7 +65,8 @@ impl<'c> KeptRows<'c> {
             }
         }
         let (copied, squares) = columns.to_f32(set, &place, &roots, &point.second_derivatives);
-        KeptRows { columns: ModelColumns::Copied(copied), squares, roots, of_bias, keep: Some(keep) }
+        let columns = ModelColumns::Copied(copied);
+        KeptRows { columns, squares, roots: Arc::new(roots), of_bias, keep: Some(keep) }
     }
 
     /// No rows, for a model with a matrix instead.
@@ -74,7 +76,7 @@ impl<'c> KeptRows<'c> {
         KeptRows {
             columns: ModelColumns::Copied(F32Columns::default()),
             squares,
-            roots: Vec::new(),
+            roots: Arc::default(),
             of_bias,
             keep: None,
         }
@@ -83,10 +85,22 @@ impl<'c> KeptRows<'c> {
     /// All rows, of columns that are decoded at each use.
     fn all_rows(point: &Point, columns: &'c CompactColumns, set: &[u32]) -> KeptRows<'c> {
         let curvature = &point.second_derivatives;
-        let roots: Vec<f32> =
-            curvature.iter().map(|second_derivative| second_derivative.sqrt() as f32).collect();
-        let of_bias = [total(&point.slopes), total(curvature), 0.0];
-        let (columns, squares) = DecodedColumns::new(columns, set, &roots, curvature);
+        let roots = curvature.iter().map(|second_derivative| second_derivative.sqrt() as f32).collect();
+        KeptRows::decoded(columns, set, roots, [total(&point.slopes), total(curvature)])
+    }
+}
+
+impl<'c> KeptRows<'c> {
+    /// All rows with these √D, of columns that are decoded at each use. The sums are those of the derivatives and of D.
+    pub fn decoded(
+        columns: &'c CompactColumns,
+        set: &[u32],
+        roots: Vec<f32>,
+        sums: [f64; 2],
+    ) -> KeptRows<'c> {
+        let roots = Arc::new(roots);
+        let (columns, squares) = DecodedColumns::new(columns, set, &roots);
+        let of_bias = [sums[0], sums[1], 0.0];
         KeptRows { columns: ModelColumns::Decoded(columns), squares, roots, of_bias, keep: None }
     }
 }

@@ -23,6 +23,7 @@ use crate::problem::penalty::ElasticNet;
 use crate::problem::penalty::one::clip;
 use crate::util::number::positive_part;
 use crate::util::random::Random;
+use std::sync::Arc;
 
 /// Ratio of successive decreases above which conjugate gradients on the face are worth their passes.
 const SLOW: f64 = 0.5;
@@ -74,6 +75,8 @@ pub(super) struct QuadraticModel<'c> {
     pub stuck: bool,
     /// Whether curvatures differ by many orders of magnitude, as those of a loss smoothed on a narrow width do.
     pub stiff: bool,
+    /// Whether there is memory for conjugate gradients on the face.
+    pub on_face: bool,
     /// Whether the minimisation gave up early, so that the predicted decrease is meaningless.
     pub unsolved: bool,
     /// The initial weights, in the model's units.
@@ -93,7 +96,7 @@ pub(super) struct QuadraticModel<'c> {
     pub(super) of_bias: [f64; 3], // Σ of derivatives, Σ of second derivatives of rows kept, and of the others
     pub(super) columns: ModelColumns<'c>,
     pub(super) squares: Vec<[f64; 2]>, // Σ D·x² over rows kept, and over the others
-    pub(super) roots: Vec<f32>,        // √D
+    pub(super) roots: Arc<Vec<f32>>,   // √D
     pub(super) tilt: Vec<f32>,         // t
     pub(super) keep: Option<Vec<bool>>, // the rows that the sums by column contain; `None` for all
     pub(super) gram: Option<KeptGram>, // replaces the columns
@@ -124,7 +127,7 @@ impl<'c> QuadraticModel<'c> {
     }
 
     /// The model of a working set on some of the rows.
-    fn on_rows<V: Value>(
+    pub(super) fn on_rows<V: Value>(
         newton: &Newton<V>,
         point: &Point,
         columns: &impl ColumnStore,
@@ -155,6 +158,7 @@ impl<'c> QuadraticModel<'c> {
             units,
             stuck: false,
             stiff: false,
+            on_face: true,
             unsolved: false,
             set,
             whole,
@@ -210,7 +214,7 @@ impl<'c> QuadraticModel<'c> {
 
     /// The product √Dᵀt.
     pub(super) fn tilt_of_bias(&self, tilt: &[f32]) -> f64 {
-        tilt.iter().zip(&self.roots).map(|(t, root)| f64::from(t * root)).sum()
+        tilt.iter().zip(self.roots.iter()).map(|(t, root)| f64::from(t * root)).sum()
     }
 
     /// Minimises Q to some accuracy. Ends early within `bounds`, and returns how many numbers it touched.
@@ -231,7 +235,8 @@ impl<'c> QuadraticModel<'c> {
             let (least, surely) = accuracy.for_decrease(gains.all);
             let settled = left <= least;
             touched += self.columns.nonzeros() + self.tilt.len();
-            if !surely && (settled || sweep == FEW_SWEEPS) {
+            let sweeps_alone = !surely || !self.on_face;
+            if sweeps_alone && (settled || sweep == FEW_SWEEPS) {
                 break;
             }
             if touched >= bounds.work || bounds.interrupted() {
@@ -239,7 +244,7 @@ impl<'c> QuadraticModel<'c> {
                 break;
             }
             since += 1;
-            if settled || (since >= 3 && gains.ratio() > SLOW) {
+            if self.on_face && (settled || (since >= 3 && gains.ratio() > SLOW)) {
                 let rows = rows.get_or_insert_with(|| self.columns.by_rows());
                 let gain = self.minimise_on_face(rows.as_ref(), bounds);
                 gains.add_jump(gain);
@@ -297,7 +302,7 @@ impl<'c> QuadraticModel<'c> {
         let step = -slope / (kept + rest);
         self.bias += step;
         let rounded = step as f32;
-        self.tilt.iter_mut().zip(&self.roots).for_each(|(t, root)| *t += root * rounded);
+        self.tilt.iter_mut().zip(self.roots.iter()).for_each(|(t, root)| *t += root * rounded);
         -0.5 * slope * step
     }
 

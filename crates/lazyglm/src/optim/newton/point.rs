@@ -212,6 +212,11 @@ impl<V: Value> Newton<'_, V> {
     /// The bias is at its best, so the derivatives nearly sum to zero. The bound of `eval::objective` is the
     /// rigorous one; this one needs no pass.
     pub(super) fn look(&self, point: &Point) -> Look {
+        self.look_with(point, |share| self.conjugates(&point.slopes, share))
+    }
+
+    /// Like [`Newton::look`], with a function for the conjugates of the rows' derivatives times a share.
+    pub(super) fn look_with(&self, point: &Point, conjugates: impl Fn(f64) -> f64) -> Look {
         let weighted_penalty = &self.problem.weighted_penalty;
         let (mut gap, mut along, mut share) = (0.0, 0.0, 1.0f64);
         let (mut most, mut nonzeros) = (0.0, 0);
@@ -230,7 +235,7 @@ impl<V: Value> Newton<'_, V> {
                 along -= g * w;
             }
         });
-        let gap = self.relative_gap(point, gap, along, share);
+        let gap = self.relative_gap(point, [gap, along, share], conjugates);
         Look { gap, most: most * self.n, nonzeros }
     }
 
@@ -251,7 +256,12 @@ impl<V: Value> Newton<'_, V> {
 
     /// The relative gap, for derivatives that shrink by `share` to satisfy the constraints of the dual problem. `gap`
     /// is the gap without shrinking, and `along` is −Σ gⱼwⱼ.
-    fn relative_gap(&self, point: &Point, gap: f64, along: f64, share: f64) -> f64 {
+    fn relative_gap(
+        &self,
+        point: &Point,
+        [gap, along, share]: [f64; 3],
+        conjugates: impl Fn(f64) -> f64,
+    ) -> f64 {
         let weighted_penalty = &self.problem.weighted_penalty;
         if weighted_penalty.penalty.is_none() {
             return f64::INFINITY;
@@ -265,7 +275,7 @@ impl<V: Value> Newton<'_, V> {
         if least > self.options.tolerance {
             return least;
         }
-        let conjugates = self.conjugates(&point.slopes, share);
+        let conjugates = conjugates(share);
         let beyond: f64 = (0..point.weights.len())
             .map(|j| weighted_penalty.one(j).conjugate(share * point.gradient[j] / self.n))
             .sum();

@@ -21,8 +21,8 @@ const RATES: usize = 32 + 36;
 const SNAPSHOTS: usize = 5 * 16;
 /// Additional bytes per column for the optimum of rows on disk: gradients, and the place of the column in memory.
 const WORKING_SET: usize = 24;
-/// Share of the free memory for both windows, if the solver holds columns as well.
-const WINDOWS: usize = 4;
+/// Share of the free memory for both windows, if the solver holds columns as well: one part in this many.
+const WINDOWS: usize = 8;
 /// Bytes per row, without its non-zeros.
 pub(super) const ROW: usize = 24;
 /// Additional bytes per row with an offset.

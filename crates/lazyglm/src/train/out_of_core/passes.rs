@@ -1,9 +1,9 @@
-//! One pass over rows on disk: objective and gradient at a point, and the columns that are wanted.
+//! One pass over rows on disk: objective, gradient and lower bound at a point, and the columns that are wanted.
 
-use super::working_set::WorkingSet;
+use super::working_set::{Evaluated, WorkingSet};
 use crate::data::rows::Examples;
-use crate::eval::objective::{self, Evaluation, Evaluator, NullModel};
-use crate::optim::kernel::CompactColumns;
+use crate::eval::objective::{NullModel, StreamedGap};
+use crate::optim::kernel::{CompactColumns, CompactNumbers};
 use crate::problem::source::Batch;
 use crate::util::error::{Kind, Result};
 
@@ -45,57 +45,61 @@ pub(super) enum Seen {
     Interrupted,
 }
 
-impl WorkingSet<'_> {
-    /// The first pass: evaluates the starting point and the null model, and keeps targets, weights and offsets.
-    pub(super) fn first_pass(&mut self, watch: &mut dyn FnMut(u64)) -> Result<(Seen, Option<Evaluation>)> {
-        let (job, settings) = (self.job, self.job.settings);
-        let (weights, bias) = (std::mem::take(&mut self.weights), settings.bias.then_some(self.bias));
-        let null = NullModel::new(&job.problem.pooled(), job.loss(), settings.bias);
-        let mut evaluator =
-            Evaluator::new(job.loss(), &weights, bias, job.problem.nonzeros()).with_null(null);
-        let (mut targets, mut row_weights) = (Vec::with_capacity(self.rows), Vec::new());
-        let mut offsets = Vec::new();
-        let seen = self.pass(watch, &mut |batch, extraction, from| {
-            let examples = batch.examples();
-            rayon::join(|| extraction.add(examples, from), || evaluator.add(examples));
-            targets.extend_from_slice(examples.targets);
-            row_weights.extend_from_slice(examples.weights.unwrap_or_default());
-            offsets.extend_from_slice(examples.offsets.unwrap_or_default());
-        })?;
-        let evaluation = (seen == Seen::All).then(|| {
-            self.gradient = evaluator.total_gradient();
-            evaluator.finish(settings.weighted_penalty())
-        });
-        (self.weights, self.targets) = (weights, targets);
-        self.row_weights = job.problem.is_weighted().then_some(row_weights);
-        self.offsets = job.problem.has_offsets().then_some(offsets);
-        Ok((seen, evaluation))
+/// Targets, weights and offsets of all rows, in few bytes.
+pub(super) struct Numbers {
+    pub targets: CompactNumbers,
+    pub weights: Option<CompactNumbers>,
+    pub offsets: Option<CompactNumbers>,
+}
+
+impl Numbers {
+    /// No numbers, for so many rows.
+    pub fn none(rows: usize, weighted: bool, with_offsets: bool) -> Numbers {
+        let empty = || CompactNumbers::with_capacity(rows);
+        Numbers { targets: empty(), weights: weighted.then(empty), offsets: with_offsets.then(empty) }
     }
 
-    /// A later pass: the mean loss at the weights, and the gradient of the given loss derivatives.
-    pub(super) fn fused_pass(
-        &mut self,
-        slopes: &[f64],
-        watch: &mut dyn FnMut(u64),
-    ) -> Result<(Seen, f64, Vec<f64>)> {
-        let (loss, bias) = (self.job.loss(), self.bias);
-        let weights = std::mem::take(&mut self.weights);
-        let mut evaluator = Evaluator::new(loss, &weights, None, self.job.problem.nonzeros());
-        let mut losses = 0.0;
+    fn extend(&mut self, examples: Examples) {
+        let Numbers { targets, weights, offsets } = self;
+        targets.extend(examples.targets);
+        let both = [(weights, examples.weights), (offsets, examples.offsets)];
+        for (own, more) in both {
+            own.iter_mut().for_each(|own| own.extend(more.unwrap_or_default()));
+        }
+    }
+
+    /// Memory of the numbers, in bytes.
+    pub fn bytes(&self) -> usize {
+        let extras = self.weights.iter().chain(&self.offsets).map(CompactNumbers::bytes);
+        self.targets.bytes() + extras.sum::<usize>()
+    }
+}
+
+impl WorkingSet<'_> {
+    /// A pass at the current point. The first pass also evaluates the null model, and keeps the numbers of the rows.
+    pub(super) fn evaluate(&mut self, watch: &mut dyn FnMut(u64)) -> Result<(Seen, Option<Evaluated>)> {
+        let (job, settings, first) = (self.job, self.job.settings, self.numbers.targets.len() == 0);
+        let (weights, bias) = (std::mem::take(&mut self.weights), settings.bias.then_some(self.bias));
+        let mut sums = StreamedGap::new(job.loss(), &weights, bias, job.problem.nonzeros());
+        if first {
+            sums = sums.with_null(NullModel::new(&job.problem.pooled(), job.loss(), settings.bias));
+        }
+        let none = Numbers::none(0, false, false);
+        let mut numbers = std::mem::replace(&mut self.numbers, none);
         let seen = self.pass(watch, &mut |batch, extraction, from| {
             let examples = batch.examples();
-            rayon::join(
-                || extraction.add(examples, from),
-                || {
-                    losses += examples.len() as f64 * objective::mean_loss(examples, loss, &weights, bias);
-                    evaluator.add_derivatives(examples, |i| examples.weight(i) * slopes[from + i]);
-                },
-            );
+            rayon::join(|| extraction.add(examples, from), || sums.add(examples));
+            if first {
+                numbers.extend(examples);
+            }
         })?;
-        let gradient = evaluator.total_gradient();
-        drop(evaluator);
-        self.weights = weights;
-        Ok((seen, losses / self.rows as f64, gradient))
+        let found = (seen == Seen::All).then(|| {
+            let (evaluation, worst, dual) = sums.finish(settings.weighted_penalty());
+            Evaluated { evaluation, worst, dual }
+        });
+        self.room.numbers = numbers.bytes();
+        (self.weights, self.numbers) = (weights, numbers);
+        Ok((seen, found))
     }
 
     /// Goes through all rows in the order of the file, unless the columns outgrow the memory.

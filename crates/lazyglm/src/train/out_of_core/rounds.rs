@@ -95,23 +95,20 @@ impl<'a, 'w> Rounds<'a, 'w> {
         for round in 0..PASSES {
             let (fine, mut stop) = (missing * FEW <= self.set.nonzeros(), NewtonStop::Steps);
             let arriving = self.set.columns.len() - self.set.complete;
-            let seen = if round == 0 {
-                self.first_pass()?
-            } else {
-                let scores;
-                (stop, scores) = self.solve(fine, finer);
+            if round > 0 {
+                stop = self.solve(fine, finer);
                 match stop {
                     _ if settings.interrupted() => return self.done(Stop::Interrupted),
                     NewtonStop::Diverged => return Err(self.diverged()),
-                    _ => self.pass(scores)?,
+                    _ => {}
                 }
-            };
-            match seen {
+            }
+            match self.pass()? {
                 Seen::All => {}
                 Seen::TooLarge => return Ok(self.too_large()),
                 Seen::Interrupted => return self.done(Stop::Interrupted),
             }
-            if round > 0 && self.gap().is_some_and(|gap| gap <= settings.tolerance) {
+            if self.gap().is_some_and(|gap| gap <= settings.tolerance) {
                 return self.done(Stop::Gap);
             }
             let Some(wanted) = self.set.add_wanted() else { return Ok(self.too_large()) };
@@ -152,16 +149,6 @@ impl<'a, 'w> Rounds<'a, 'w> {
         watch(progress);
     }
 
-    fn first_pass(&mut self) -> Result<Seen> {
-        let (progress, watch, rows) = (&mut self.progress, &mut *self.watch, self.set.rows as u64);
-        let (seen, evaluation) = self.set.first_pass(&mut |row| Self::tell(progress, watch, 0, row, rows))?;
-        if let Some(Evaluation { objective, violation, l1_max, baseline }) = evaluation {
-            self.null = [l1_max, baseline];
-            self.enter(objective, violation)?;
-        }
-        Ok(seen)
-    }
-
     /// Keeps the current point if it is the best so far. An objective or a violation that is infinite or NaN is an error.
     fn enter(&mut self, objective: Objective, violation: f64) -> Result<()> {
         if !objective.total().is_finite() || !violation.is_finite() {
@@ -176,8 +163,8 @@ impl<'a, 'w> Rounds<'a, 'w> {
         Ok(())
     }
 
-    /// Solves the restricted problem, roughly or to a share of the tolerance; returns why it stopped, and the scores.
-    fn solve(&mut self, fine: bool, finer: f64) -> (NewtonStop, Vec<f64>) {
+    /// Solves the restricted problem, roughly or to a share of the tolerance; returns why it stopped.
+    fn solve(&mut self, fine: bool, finer: f64) -> NewtonStop {
         let settings = self.job.settings;
         let target = match fine {
             true => SHARE * settings.tolerance * finer,
@@ -188,33 +175,29 @@ impl<'a, 'w> Rounds<'a, 'w> {
         let tolerance = if fine && loose { (target * target).max(FINEST) } else { target };
         let (progress, watch) = (&mut self.progress, &mut *self.watch);
         let options = Options { tolerance, steps: STEPS };
-        let (found, scores) = self.set.solve(&options, &mut |look: &NewtonProgress| {
+        let found = self.set.solve(&options, &mut |look: &NewtonProgress| {
             (progress.running_loss, progress.nonzeros) = (look.objective, Some(look.nonzeros));
             progress.epoch_ends = false;
             watch(progress);
             !(settings.interrupted() || (fine && loose && look.gap <= target))
         });
         self.predicted_decrease = found.predicted_decrease;
-        (found.stop, scores)
+        found.stop
     }
 
     /// One pass at the current point: its objective, a lower bound, and the columns that were missing.
-    fn pass(&mut self, scores: Vec<f64>) -> Result<Seen> {
-        let kept = self.set.scored(scores);
-        let slopes = self.set.balanced(&kept);
+    fn pass(&mut self) -> Result<Seen> {
         let (passes, rows) = (self.set.passes, self.set.rows as u64);
         let (progress, watch) = (&mut self.progress, &mut *self.watch);
-        let (seen, loss, gradient) =
-            self.set.fused_pass(&slopes, &mut |row| Self::tell(progress, watch, passes, row, rows))?;
-        if seen != Seen::All {
-            return Ok(seen);
+        let (seen, found) = self.set.evaluate(&mut |row| Self::tell(progress, watch, passes, row, rows))?;
+        let Some(found) = found else { return Ok(seen) };
+        let Evaluation { objective, violation, l1_max, baseline } = found.evaluation;
+        if self.best.is_none() {
+            self.null = [l1_max, baseline]; // of the first pass
         }
-        let penalty = self.job.settings.weighted_penalty().value(&self.set.weights);
-        let objective = Objective { loss, penalty };
-        self.enter(objective, self.set.violation(&kept, &gradient))?;
-        let bound = self.set.bound(&kept, &slopes, &gradient, objective.total());
-        self.bound = self.bound.into_iter().chain(bound.filter(|bound| !bound.is_nan())).reduce(f64::max);
-        (self.set.slopes, self.set.gradient) = (slopes, gradient);
+        self.enter(objective, violation)?;
+        self.bound = self.bound.into_iter().chain(self.set.bound(&found)).reduce(f64::max);
+        self.set.dual = Some(found.dual);
         Ok(seen)
     }
 

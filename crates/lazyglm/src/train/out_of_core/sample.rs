@@ -1,6 +1,6 @@
 //! A sample of the rows, which fits into memory: how frequent each column is, and where to start.
 
-use super::room::Room;
+use super::room::{Room, of_target};
 use crate::data::rows::{Examples, RowsRef, ValuesRef};
 use crate::optim::newton::{self, Options, Problem};
 use crate::train::job::Job;
@@ -24,10 +24,9 @@ pub(super) fn look(job: &Job) -> Result<(Vec<f64>, f64, Room)> {
     let (mut weights, mut bias) = (vec![0.0; job.columns()], 0.0);
     let bytes = job.problem.spare_memory();
     let extras = usize::from(job.problem.is_weighted()) + usize::from(job.problem.has_offsets());
-    let mut room = Room { bytes, rows, extras, counts: vec![0; job.columns()], ratio: 1.0 };
+    let mut room = Room::new(bytes, rows, [of_target(job.problem.targets()), extras], job.columns());
     job.problem.beginning(job.sequence(), &mut |batch| {
-        batch.rows.ids().iter().for_each(|&j| room.counts[j as usize] += 1);
-        room.ratio = rows as f64 / batch.rows.len().max(1) as f64;
+        room.see(batch.rows);
         if settings.start.is_none() {
             let examples = first_rows(batch.examples(), (rows / ONE_IN).max(LEAST), room.bytes);
             if examples.is_empty() {
