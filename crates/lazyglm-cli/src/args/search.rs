@@ -65,7 +65,7 @@ fn for_search(arg: Arg) -> Arg {
         "l2" => told(
             arg.value_name("NUMBERS"),
             format!(
-                "Weights of the ℓ₂ penalty ½‖w‖²: {several} [default: by --l1-ratio; 1e-6 for --solver sgd]"
+                "Weights of the ℓ₂ penalty ½‖w‖²: {several} [default: by --l1-ratio; for --solver sgd 1e-6, or 0 if --l1 is given]"
             ),
         ),
         "alpha" => told(
