@@ -3,6 +3,7 @@
 use crate::args::Path;
 use crate::grid::{Grid, Verb, refuse};
 use crate::print::{self, count, decimals, warning};
+use crate::signals;
 use crate::stages::Stage;
 use crate::verbs::common::refuse_same;
 use crate::verbs::path::quoted;
@@ -46,14 +47,43 @@ pub fn run(args: Path) -> Result<()> {
     if let Some(file) = &args.coefficients {
         files::write_whole(file, |out| coefficients(out, &grid, &stops))?;
     }
-    grid.journal.finish()?;
+    let interrupted = is_short(&grid, &stops);
+    match interrupted {
+        true => grid.journal.interrupted()?,
+        false => grid.journal.finish()?,
+    }
     grid.stages.end(Stage::Write);
     grid.stages.print(args.train.timings);
     print::result(|out| match (args.train.json, args.csv) {
         (true, _) => writeln!(out, "{}", as_json(&grid, &stops)),
         (_, true) => csv(out, &stops),
         _ => human(out, &grid, &stops),
-    })
+    })?;
+    match interrupted {
+        true => std::process::exit(signals::exit_code()), // results are printed, and scripts should know what they are
+        false => Ok(()),
+    }
+}
+
+/// Whether the run was interrupted, with a warning about the models that are missing and those with fewer epochs.
+fn is_short(grid: &Grid, stops: &[Stop]) -> bool {
+    let (all, most) = (grid.points.len(), grid.settings.epochs);
+    let few = stops.last().map_or(0, |stop| stop.epochs);
+    if stops.len() == all && few == most {
+        return false;
+    }
+    let whole = stops.iter().filter(|stop| stop.epochs == most).count();
+    let models = |n: usize| print::counted(n as u64, "model");
+    let parts = match stops.len() - whole {
+        0 => String::new(),
+        part => format!(", {} with {few} of {} epochs", models(part), count(most)),
+    };
+    let missing = match all - stops.len() {
+        0 => String::new(),
+        missing => format!(", {} missing", models(missing)),
+    };
+    warning(&format!("interrupted: {} finished{parts}{missing}", models(whole)));
+    true
 }
 
 /// The weights in the units of the data with the names of their features, in the order of features.
@@ -133,7 +163,7 @@ fn as_json(grid: &Grid, stops: &[Stop]) -> Value {
         json!({
             "l1": stop.point.penalty.l1, "l2": stop.point.penalty.l2, "nonzeros": stop.weights.len(),
             "loss": stop.objective.loss, "objective": stop.objective.total(),
-            "validation_loss": stop.validation_loss, "bias": stop.bias, "weights": weights,
+            "validation_loss": stop.validation_loss, "epochs": stop.epochs, "bias": stop.bias, "weights": weights,
         })
     };
     grid.stages.add_to(json!({ "points": stops.iter().map(point).collect::<Vec<_>>() }))
