@@ -43,8 +43,8 @@ const COMMON: [&str; 18] = [
 ];
 
 /// Flags of `train` that no search supports.
-const REFUSED: [&str; 7] =
-    ["adaptive", "update", "early_stop", "average", "runs", "table_budget", "no_certificate"];
+const REFUSED: [&str; 8] =
+    ["adaptive", "update", "early_stop", "average", "runs", "table_budget", "no_certificate", "passes"];
 
 /// The argument with this help, in `-h` and in `--help`.
 fn told(arg: Arg, text: impl Into<String>) -> Arg {
