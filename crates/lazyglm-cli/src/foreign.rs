@@ -14,7 +14,6 @@ const FOREIGN: &[(&str, &str)] = &[
     ("--penalty", "use --l1 for an ℓ₁ penalty, --l2 for an ℓ₂ penalty, or both"),
     ("--max-iter", "use --epochs for sgd, or --tolerance for solvers that find the optimum"),
     ("--max_iter", "use --epochs for sgd, or --tolerance for solvers that find the optimum"),
-    ("--passes", "use --epochs"),
     ("--tol", "use --tolerance"),
     ("--n-jobs", "use --threads"),
     ("--n_jobs", "use --threads"),

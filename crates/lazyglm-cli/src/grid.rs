@@ -64,7 +64,11 @@ impl Grid {
             text.as_deref().map(|text| Numbers::parse(parameter, text)).transpose()
         };
         let (l1, l2) = (numbers(Parameter::L1, &args.l1)?, numbers(Parameter::L2, &args.l2)?);
-        let l2 = l2.map_or(vec![Settings::default().penalty.l2], |numbers| numbers.values().to_vec());
+        let l2 = match (&l2, &l1) {
+            (Some(numbers), _) => numbers.values().to_vec(),
+            (None, Some(_)) => vec![0.0], // as for `train`: a penalty that is not given is zero if the other one is
+            (None, None) => vec![Settings::default().penalty.l2],
+        };
         let rates = rates(args.eta0())?;
         let most = |numbers: &[f64]| numbers.iter().copied().fold(0.0, f64::max);
         let strongest = ElasticNet { l1: l1.as_ref().map_or(0.0, |l1| most(l1.values())), l2: most(&l2) };
@@ -179,6 +183,7 @@ fn refuse_idle(args: &Train) -> Result<()> {
         Train { solver: Some(named), .. } if !matches!(named.solver, Solver::Auto | Solver::Sgd) => {
             Some(("--solver", "all models of a grid are trained by sgd"))
         }
+        Train { passes: Some(_), .. } => Some(("--passes", "all models go through the rows several times")),
         Train { start: Some(_), .. } => Some(("--start", "all models start from zero")),
         Train { penalty_factor: Some(_), .. } => Some(("--penalty-factor", "a model has one penalty")),
         Train { nonnegative: true, .. } => Some(("--nonnegative", "weights may have any sign")),

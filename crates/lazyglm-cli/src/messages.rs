@@ -173,6 +173,7 @@ const MESSAGES: &[Message] = &[
         &["l1_max"],
     ),
     message(Note, "memory", "the memory that many models need", &[" weights: ", "memory for rows"]),
+    message(Note, "one-pass", "what a single pass over the rows cannot give", &["^one pass "]),
     message(Note, "penalty", "the penalty, if none was given", &["^penalty "]),
     message(Note, "query-ids", "query ids are ignored", &["was ignored"]),
     message(

@@ -42,7 +42,7 @@ const COMMON: [&str; 17] = [
 ];
 
 /// Flags of `train` that no search supports, and one that has an effect only where SGD trains the chosen model again.
-const HIDDEN: [&str; 8] = [
+const HIDDEN: [&str; 9] = [
     "adaptive",
     "update",
     "early_stop",
@@ -51,6 +51,7 @@ const HIDDEN: [&str; 8] = [
     "table_budget",
     "no_certificate",
     "on_divergence",
+    "passes",
 ];
 
 /// The argument with this help in `--help`. `-h` shows it, too, unless `brief` gives fewer words.
@@ -84,7 +85,7 @@ fn for_search(arg: Arg) -> Arg {
             arg.value_name("NUMBERS"),
             "Weights of the ℓ₂ penalty: A,B,C or LOW..HIGH:N",
             format!(
-                "Weights of the ℓ₂ penalty ½‖w‖²: {several} [default: by --l1-ratio; 1e-6 for --solver sgd]"
+                "Weights of the ℓ₂ penalty ½‖w‖²: {several} [default: by --l1-ratio; for --solver sgd 1e-6, or 0 if --l1 is given]"
             ),
         ),
         "alpha" => told(

@@ -4,7 +4,7 @@ use super::choices::{
     Limit, Method, Multiclass, OnDivergence, Order, Precision, ShowProgress, Task, Thresholds, Update,
 };
 use super::data::ReadConfig;
-use super::values::{NamedSolver, interval, size, tolerance};
+use super::values::{NamedSolver, interval, one_pass, size, tolerance};
 use clap::{Arg, Args as ClapArgs};
 use lazyglm::{Error, Parameter, Result, Solver, excerpt};
 use std::ffi::OsString;
@@ -157,7 +157,7 @@ pub struct Train {
 
     /// Solver: auto, newton, sgd, adagrad, ftrl or svrg [default: auto]
     ///
-    /// The default is sgd if --update, --method, --schedule, --eta0, --epochs, --order, --average or --early-stop is given.
+    /// The default is sgd if --update, --method, --schedule, --eta0, --epochs, --passes, --order, --average or --early-stop is given.
     #[arg(long, value_name = "SOLVER", help_heading = "Solver")]
     pub solver: Option<NamedSolver>,
     /// Start from the weights of this model instead of zero
@@ -189,6 +189,12 @@ pub struct Train {
     /// For sgd, adagrad, ftrl and svrg. The default is up to 100 for svrg, which stops at --tolerance.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Stopping")]
     pub epochs: Option<u64>,
+    /// Train by sgd in one pass over the rows, for standard input: constant memory, no files on disk, no certificate
+    ///
+    /// The only value is 1. The first 10,000 rows determine the loss, the bias and the learning rate. Memory grows with the
+    /// features, or not at all with --hash-bits.
+    #[arg(long, value_name = "1", value_parser = one_pass, help_heading = "Stopping")]
+    pub passes: Option<u64>,
     /// Held-out rows: a file, or a fraction (0.1)
     ///
     /// lazyglm measures their mean unweighted loss after each epoch.
@@ -347,9 +353,10 @@ impl Train {
         flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect()
     }
 
-    /// The solver: the one given, else sgd if settings of stochastic steps are given, else auto.
+    /// The solver: the one given, else sgd if settings of stochastic steps or one pass are given, else auto.
     pub fn solver(&self) -> Solver {
-        let silent = if self.of_steps().is_empty() { Solver::Auto } else { Solver::Sgd };
+        let stochastic = !self.of_steps().is_empty() || self.passes.is_some();
+        let silent = if stochastic { Solver::Sgd } else { Solver::Auto };
         self.solver.map_or(silent, |named| named.solver)
     }
 

@@ -68,3 +68,11 @@ pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse().unwrap_or(f64::NAN);
     (number > 0.0 && number < 1.0).then_some(number).ok_or("expected a number above 0 and below 1".into())
 }
+
+/// Parses the number of passes over rows that are read once.
+pub(super) fn one_pass(text: &str) -> Result<u64, String> {
+    match text {
+        "1" => Ok(1),
+        _ => Err("expected 1, a single pass in constant memory; for several passes, use --epochs".into()),
+    }
+}

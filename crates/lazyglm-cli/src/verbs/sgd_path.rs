@@ -3,6 +3,7 @@
 use crate::args::Path;
 use crate::grid::{Grid, Verb, refuse};
 use crate::print::{self, count, counted, decimals, warning};
+use crate::signals;
 use crate::stages::Stage;
 use crate::verbs::common::refuse_same;
 use crate::verbs::path::quoted;
@@ -46,14 +47,43 @@ pub fn run(args: Path) -> Result<()> {
     if let Some(file) = &args.coefficients {
         files::write_whole(file, |out| coefficients(out, &grid, &points))?;
     }
-    grid.journal.finish()?;
+    let interrupted = is_short(&grid, &points);
+    match interrupted {
+        true => grid.journal.interrupted()?,
+        false => grid.journal.finish()?,
+    }
     grid.stages.end(Stage::Write);
     grid.stages.print(args.train.timings);
     print::result(|out| match (args.train.json, args.csv) {
         (true, _) => writeln!(out, "{}", as_json(&grid, &points)),
         (_, true) => csv(out, &points),
         _ => human(out, &grid, &points),
-    })
+    })?;
+    match interrupted {
+        true => std::process::exit(signals::exit_code()), // results are printed, and scripts should know what they are
+        false => Ok(()),
+    }
+}
+
+/// Whether the run was interrupted, with a warning about the models that are missing and those with fewer epochs.
+fn is_short(grid: &Grid, points: &[TrainedPoint]) -> bool {
+    let (all, most) = (grid.points.len(), grid.settings.epochs);
+    let few = points.last().map_or(0, |point| point.epochs);
+    if points.len() == all && few == most {
+        return false;
+    }
+    let whole = points.iter().filter(|point| point.epochs == most).count();
+    let models = |n: usize| print::counted(n as u64, "model");
+    let parts = match points.len() - whole {
+        0 => String::new(),
+        part => format!(", {} with {few} of {} epochs", models(part), count(most)),
+    };
+    let missing = match all - points.len() {
+        0 => String::new(),
+        missing => format!(", {} missing", models(missing)),
+    };
+    warning(&format!("interrupted: {} finished{parts}{missing}", models(whole)));
+    true
 }
 
 /// The weights in the units of the data with the names of their features, in the order of features.
@@ -133,7 +163,7 @@ fn as_json(grid: &Grid, points: &[TrainedPoint]) -> Value {
         json!({
             "l1": point.point.penalty.l1, "l2": point.point.penalty.l2, "nonzeros": point.weights.len(),
             "loss": point.objective.loss, "objective": point.objective.total(),
-            "validation_loss": point.validation_loss, "bias": point.bias, "weights": weights,
+            "validation_loss": point.validation_loss, "epochs": point.epochs, "bias": point.bias, "weights": weights,
         })
     };
     grid.stages.add_to(json!({ "points": points.iter().map(point).collect::<Vec<_>>() }))

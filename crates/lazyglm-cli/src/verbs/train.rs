@@ -3,6 +3,7 @@
 mod data;
 mod figures;
 mod notes;
+mod one_pass;
 mod split;
 
 pub use data::{TrainingData, TrainingRows};
@@ -26,6 +27,9 @@ use notes::comment;
 pub fn run(args: Train) -> Result<()> {
     let mut stages = Stages::new();
     let args = args.with_one_alpha()?;
+    if args.passes.is_some() {
+        return one_pass::run(&args, stages);
+    }
     let plan = plan::plan(&args, plan::one(&args)?)?;
     if let Some(path) = &args.output {
         writable(path, &args.data)?;

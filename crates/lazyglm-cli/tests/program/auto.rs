@@ -205,7 +205,7 @@ fn the_help_of_a_search_has_the_defaults_of_a_search() {
             folds,
             ratios,
             "from λ₁_max down to 1e-5·λ₁_max",
-            "by --l1-ratio; 1e-6 for --solver sgd",
+            "by --l1-ratio; for --solver sgd 1e-6, or 0 if --l1 is given",
             "[default: newton; sgd if",
         ] {
             assert!(words.contains(own), "{verb} {own}: {help}");

@@ -28,6 +28,7 @@ mod names;
 mod newton;
 mod no_effect;
 mod offsets;
+mod one_pass;
 mod out_of_core;
 mod pages;
 mod path;

@@ -4,6 +4,7 @@ use crate::common::{Dice, Folder, Output, classes, finish, in_format, numbers, t
 use crate::memory::many;
 use crate::scaling::counts;
 use crate::thresholds::made;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -43,10 +44,35 @@ const RUNS: &[(&str, &str)] = &[
     ("train large.svm", "--solver sgd --epochs 2 --memory 27M"),
     ("train large.svm", "--solver newton --l1 1e-3 --tolerance 1e-3 --memory 60M"),
     ("train large.svm", "--solver svrg --epochs 2 --memory 60M"),
+    ("train large.svm", "--memory 60M"),
+    ("train large.svm", "--loss hinge --epochs 2 --memory 60M"),
+    ("train large.svm", "--solver adagrad --epochs 2 --memory 60M"),
+    ("train large.svm", "--solver ftrl --epochs 2 --memory 60M"),
+    ("train two.cache", "--solver sgd --epochs 6"),
+    ("train two.cache", "--l1 1e-4"),
+    ("train missing.csv", "--missing indicator --l1 1e-3"),
+    ("train missing.csv", "--missing mean --solver sgd --epochs 6"),
+    ("train exposed.csv", "--offset-column exposure --loss poisson --l1 1e-3"),
+    ("train exposed.csv", "--offset-column exposure --loss poisson --solver sgd --epochs 6"),
+    ("train two.svm", "--start first --l1 1e-4"),
+    ("train two.svm", "--start first --solver sgd --epochs 6"),
+    ("train two.svm", "--solver newton --lower -0.5 --upper 0.5 --l1 1e-4"),
+    ("train two.svm", "--solver newton --nonnegative --l1 1e-4"),
     ("tune two.svm", "--folds 3"),
     ("tune two.svm", "--solver sgd --epochs 3 --folds 3"),
+    ("tune many.svm", "--multiclass softmax --l1 1e-3,1e-2 --folds 2"),
+    ("tune many.svm", "--multiclass ovr --loss logistic --l1 1e-3..1e-1:4 --folds 2"),
     ("path two.svm", "--folds 3"),
+    ("path two.svm", "--solver sgd --epochs 3 --l1 1e-4..1e-1:6 --coefficients m"),
+    ("path many.svm", "--multiclass ovr --loss logistic --l1 1e-3..1e-1:6 --folds 2"),
+    ("path labels.svm", "--multilabel --l1 1e-3..1e-1:6 --coefficients m"),
 ];
+
+/// The command line of a run that writes its result to `m`: a model, or the weights of a path.
+fn line_of((verb, flags): (&str, &str)) -> String {
+    let output = if flags.contains("--coefficients") { "" } else { "-o m" };
+    format!("{verb} {flags} {output}")
+}
 
 fn folder() -> Folder {
     let folder = Folder::with("two.svm", text(&classes(800, 120, 1)));
@@ -62,6 +88,20 @@ fn folder() -> Folder {
         format!("{} {}:1 {}:{}\n", words[class as usize], class + 1, 12 + dice.below(20), dice.value().abs())
     };
     folder.write("many.svm", (0..500).map(row).collect::<String>());
+    let row = |dice: &mut Dice| {
+        let (a, b) = (dice.value(), dice.value());
+        let cell = if dice.below(5) == 0 { String::new() } else { format!("{a}") };
+        (format!("{},{cell},{b}\n", if a + b > 0.0 { 1 } else { -1 }), [a, b])
+    };
+    let rows: Vec<(String, [f64; 2])> = (0..600).map(|_| row(&mut dice)).collect();
+    let csv: String = rows.iter().map(|(line, _)| line.as_str()).collect();
+    folder.write("missing.csv", format!("target,a,b\n{csv}"));
+    let counted =
+        |(_, [a, b]): &(String, [f64; 2])| format!("{},{},{a},{b}\n", (4.0 + 3.0 * a).round(), 0.5 + b);
+    let csv: String = rows.iter().map(counted).collect();
+    folder.write("exposed.csv", format!("target,exposure,a,b\n{csv}"));
+    folder.ok("convert two.svm two.cache --to cache");
+    folder.ok("train two.svm --l1 1e-2 -o first --cache off");
     folder
 }
 
@@ -89,12 +129,15 @@ fn start(folder: &Folder, line: &str) -> Child {
     command(folder, line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Kills a run after some time. Returns whether it was still running.
-fn kill_after(mut child: Child, wait: Duration) -> bool {
-    let started = Instant::now();
+/// Kills a run after some time, which begins once this file is there. Returns whether it was still running.
+fn kill_after(mut child: Child, wait: Duration, once: Option<&Path>) -> bool {
+    let mut started = Instant::now();
     while started.elapsed() < wait {
         if child.try_wait().unwrap().is_some() {
             return false;
+        }
+        if once.is_some_and(|file| !file.exists()) {
+            started = Instant::now();
         }
         sleep(Duration::from_millis(1));
     }
@@ -103,14 +146,15 @@ fn kill_after(mut child: Child, wait: Duration) -> bool {
     true
 }
 
-/// Kills runs at random moments, each as often as it takes to be done, until there were so many kills. Returns how many runs were resumed.
-fn kill(kills: usize, seed: u64) -> usize {
+/// Kills runs at random moments, each as often as it takes to be done, until there were so many kills. Three of four moments
+/// are counted from the first checkpoint on. Returns how many kills left a checkpoint, and how many runs were resumed.
+fn kill(kills: usize, seed: u64) -> (usize, usize) {
     let (folder, mut dice) = (folder(), Dice(seed));
-    let (mut done, mut resumed, mut next) = (0, 0, dice.below(RUNS.len() as u64) as usize);
+    let (mut done, mut left, mut resumed) = (0, 0, 0);
+    let mut next = dice.below(RUNS.len() as u64) as usize;
     while done < kills {
-        let (verb, flags) = RUNS[next % RUNS.len()];
+        let line = line_of(RUNS[next % RUNS.len()]);
         next += 1;
-        let line = format!("{verb} {flags} -o m");
         let began = Instant::now();
         ok(&folder, &line);
         let (took, whole) = (began.elapsed(), model(&folder));
@@ -118,14 +162,17 @@ fn kill(kills: usize, seed: u64) -> usize {
         let line = format!("{line} --checkpoint c --every 0s --resume");
         let mut of_run = 0;
         let ended = loop {
-            let wait = took.mul_f64(0.02 + dice.below(1000) as f64 / 1000.0);
+            let share = dice.below(1000) as f64 / 1000.0;
+            let once = Some(folder.path("c")).filter(|_| dice.below(4) > 0);
+            let wait = took.mul_f64(if once.is_some() { 0.5 * share } else { 0.02 + share });
             if of_run == 4 {
                 break false;
             }
-            if !kill_after(start(&folder, &line), wait) {
+            if !kill_after(start(&folder, &line), wait, once.as_deref()) {
                 break true;
             }
             of_run += 1;
+            left += usize::from(folder.path("c").exists());
         };
         if !ended {
             // The last one goes to its end, also where a kill came between the model and the end of its checkpoint.
@@ -138,12 +185,12 @@ fn kill(kills: usize, seed: u64) -> usize {
         assert!(model(&folder) == whole, "{line}, after {of_run} kills: another model");
         assert!(!folder.path("c").exists(), "{line}: a run that is done removes its checkpoint");
         std::fs::remove_file(folder.path("m")).unwrap();
-        let left: Vec<String> = folder.names().into_iter().filter(|name| name.starts_with('.')).collect();
-        assert!(left.len() <= of_run, "{left:?}");
-        left.iter().for_each(|name| std::fs::remove_file(folder.path(name)).unwrap());
+        let hidden: Vec<String> = folder.names().into_iter().filter(|name| name.starts_with('.')).collect();
+        assert!(hidden.len() <= of_run, "{hidden:?}");
+        hidden.iter().for_each(|name| std::fs::remove_file(folder.path(name)).unwrap());
         done += of_run;
     }
-    resumed
+    (left, resumed)
 }
 
 #[test]
@@ -151,9 +198,10 @@ fn a_run_that_is_killed_at_random_moments_ends_in_the_same_model() {
     let number =
         |name: &str, default: u64| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
     let kills = number("KILLS", 10) as usize;
-    let resumed = kill(kills, number("SEED", 5));
+    let (left, resumed) = kill(kills, number("SEED", 5));
     assert!(resumed > 0, "no run was resumed from its checkpoint");
-    println!("{kills} kills, {resumed} runs resumed from a checkpoint");
+    assert!(2 * left > kills, "{left} of {kills} kills left a checkpoint");
+    println!("{kills} kills, {left} of runs with a checkpoint, {resumed} runs resumed from one");
 }
 
 fn send(signal: &str, child: &Child) {
@@ -164,8 +212,8 @@ fn send(signal: &str, child: &Child) {
 #[test]
 fn a_signal_saves_the_checkpoint_and_tells_how_to_resume() {
     let folder = folder();
-    for (k, (verb, flags)) in RUNS.iter().enumerate().filter(|(k, _)| k % 4 == 0) {
-        let line = format!("{verb} {flags} -o m");
+    for (k, run) in RUNS.iter().enumerate().filter(|(k, _)| k % 4 == 0) {
+        let line = line_of(*run);
         let began = Instant::now();
         ok(&folder, &line);
         let (took, whole) = (began.elapsed(), model(&folder));
@@ -208,7 +256,7 @@ fn a_signal_saves_the_checkpoint_and_tells_how_to_resume() {
 fn a_checkpoint_of_other_data_or_settings_is_refused_and_so_is_a_damaged_one() {
     let folder = folder();
     let line = "train two.svm --solver sgd --epochs 200000 --checkpoint c --every 0s";
-    assert!(kill_after(start(&folder, line), Duration::from_millis(600)), "it takes longer");
+    assert!(kill_after(start(&folder, line), Duration::from_millis(600), None), "it takes longer");
     assert!(folder.path("c").exists());
     let kept = folder.read("c");
     let resume = |line: &str| format!("{line} --resume");

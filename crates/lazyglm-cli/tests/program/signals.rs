@@ -158,6 +158,28 @@ fn an_interrupted_run_of_many_classes_or_labels_keeps_what_it_has_learnt() {
     }
 }
 
+#[test]
+fn an_interrupted_path_by_sgd_prints_the_models_that_it_has() {
+    let folder = Folder::with("data.svm", text(&classes(400, 60, 1)));
+    let line = "path data.svm --solver sgd --l1 1e-4..1e-1:4 --eta0 0.1 --epochs 10000000 --csv --coefficients w.csv \
+                --checkpoint c --every 1h";
+    let mut command = folder.command(line);
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while told.read_line(&mut said).unwrap() > 0 && !said.contains(" models × ") {}
+    sleep(Duration::from_millis(800)); // some epochs
+    send("-INT", &child);
+    told.read_to_string(&mut said).unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130), "{said}");
+    assert!(said.contains("warning: interrupted: 0 models finished, 4 models with "), "{said}");
+    assert!(said.contains("of 10,000,000 epochs") && said.contains("--resume"), "{said}");
+    let shown = String::from_utf8(done.stdout).unwrap();
+    assert!(shown.starts_with("l1,l2,nonzeros,") && shown.lines().count() == 5, "{shown}");
+    assert!(folder.read("w.csv").len() > 100);
+}
+
 /// A mask of signals of a process, as the system reports it: signal k is bit k − 1.
 fn mask(process: &str, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();

@@ -37,6 +37,20 @@ fn one_se_saves_the_stronger_penalty() {
 }
 
 #[test]
+fn a_penalty_that_is_not_given_is_zero_if_the_other_one_is() {
+    let folder = folder();
+    for (line, l2) in [
+        ("tune train.svm --l1 1e-4,1e-3", 0.0),
+        ("path train.svm --l1 1e-4,1e-3", 0.0),
+        ("path train.svm --l2 1e-2", 1e-2),
+        ("path train.svm", 1e-6),
+    ] {
+        let found = folder.json(&format!("{line} --solver sgd --quiet --json"));
+        assert!(points(&found).iter().all(|point| number(&point["l2"]) == l2), "{line}: {found}");
+    }
+}
+
+#[test]
 fn a_validation_file_gives_the_loss_of_the_model_trained_alone() {
     let folder = folder();
     let flags = "--l1 1e-3 --l2 1e-4 --eta0 0.1 --precision f64 --quiet --json";
@@ -140,7 +154,7 @@ fn a_diverging_lane_is_named_and_the_others_go_on() {
     let folder = Folder::with("train.svm", "1.5 1:1 2:3\n-2 1:2\n0.5 2:1\n".repeat(50));
     let run = folder.ok("tune train.svm --solver sgd --loss squared --l1 1e-4 --eta0 1e-3,1e9 --json");
     assert!(
-        run.stderr.contains("warning: l1 0.0001, l2 1e-6, eta0 1000000000.0 diverged")
+        run.stderr.contains("warning: l1 0.0001, l2 0.0, eta0 1000000000.0 diverged")
             && run.stderr.contains("train.svm:"),
         "{}",
         run.stderr

@@ -70,6 +70,8 @@ pub mod softmax_newton;
 #[forbid(unsafe_code)]
 pub mod starting_rate;
 #[forbid(unsafe_code)]
+pub(crate) mod stream;
+#[forbid(unsafe_code)]
 pub mod svrg;
 #[forbid(unsafe_code)]
 pub mod update;

@@ -1,13 +1,15 @@
-//! Chains of solves of one model, for one penalty after another, and their places in a checkpoint.
+//! Chains of solves of one model or one head, for one penalty after another, and their places in a checkpoint.
 //!
 //! ```text
 //! solve k     begins where solve k − 1 ended: weights, scores, slopes and curvatures
 //! key k       the hash of the rows, the penalty and key k − 1
 //! journal     the minimum of every solve, and the place of the last one
+//! heads       one chain each, if all places fit into 64 MB
 //! ```
 
 use crate::data::rows::Examples;
 use crate::optim::newton::Reached;
+use crate::problem::task::Task;
 use crate::util::checkpoint::{Checkpoint, Key, Unfinished};
 use crate::util::state::{Fields, State};
 
@@ -80,6 +82,54 @@ impl Chain {
         let mut kept = [(unit.key, Fields::write(found)), (place_of(unit.key), place)];
         unit.checkpoint.replace(&mut kept, &dropped);
         (self.key, self.branched) = (Some(unit.key), false);
+    }
+}
+
+/// The largest count of numbers in the places of all heads of a path: 64 MB. Heads with more begin at their last weights, so
+/// that paths of several folds side by side fit into memory.
+const MOST: usize = 1 << 23;
+
+/// The chains of a path: one for one model or for a softmax, and one per head for heads that are solved alone.
+#[derive(Default)]
+pub(super) struct Chains {
+    each: Vec<Chain>,
+    alone: bool, // whether no solve follows the first one
+}
+
+impl Chains {
+    /// Chains of one solve.
+    pub fn of_one() -> Chains {
+        Chains { alone: true, ..Chains::default() }
+    }
+
+    /// The chain of one model.
+    pub fn of_one_model(&mut self) -> &mut Chain {
+        self.grow(1);
+        &mut self.each[0]
+    }
+
+    /// One chain per head; `None` if their places do not fit into memory.
+    pub fn of_heads(&mut self, heads: usize, task: &Task) -> Option<&mut [Chain]> {
+        let numbers = 4 * task.len() + 2 * task.data.rows.columns();
+        (heads.saturating_mul(numbers) <= MOST).then(|| {
+            self.grow(heads);
+            &mut self.each[..]
+        })
+    }
+
+    fn grow(&mut self, count: usize) {
+        let chain = if self.alone { Chain::of_one() } else { Chain::default() };
+        self.each.resize(count, chain);
+    }
+
+    /// The key of the last solve of a head, if there is a checkpoint.
+    pub fn key(&self, head: usize) -> Option<Key> {
+        self.each.get(head).and_then(Chain::key)
+    }
+
+    /// Drops all places, which no solve needs any more.
+    pub fn end(self, checkpoint: Option<&Checkpoint>) {
+        self.each.into_iter().for_each(|chain| chain.end(checkpoint));
     }
 }
 

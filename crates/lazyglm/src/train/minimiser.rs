@@ -8,7 +8,7 @@
 //!
 //! All solves share one copy of the rows by column.
 
-use super::chain::{Chain, SolveUnit};
+use super::chain::{Chain, Chains, SolveUnit};
 use crate::data::rows::Examples;
 use crate::eval::objective::{Certificate, Known, certify_known, null_head};
 use crate::model::report::Stop;
@@ -87,24 +87,53 @@ impl Minimiser {
         let Some(targets) = heads else {
             return self.minimise_one(task, solve, &mut |progress| (solve.watch)(0, progress));
         };
+        self.minimise_heads(task, targets, solve, &mut vec![Chain::of_one(); targets.names.len()])
+    }
+
+    /// Minimises F of independent heads, each of which goes on from where its last solve ended, as its chain holds it.
+    fn minimise_heads(
+        &self,
+        task: &Task,
+        targets: HeadTargets,
+        solve: &Solve,
+        chains: &mut [Chain],
+    ) -> Minimum {
         let (examples, weighted_penalty) = (task.examples(), solve.weighted_penalty);
         let problem = Problem { examples, loss: &*task.loss, weighted_penalty, bias: solve.bias };
         self.view.prepare(&problem); // not in parallel, where heads would wait for each other
         let rows = self.rows_of_heads.get_or_init(|| targets.sets.rows_of(targets.names.len()));
-        let mut order: Vec<usize> = (0..targets.names.len()).collect();
-        order.sort_by_key(|&k| std::cmp::Reverse(rows[k].len())); // the longest solves first
-        let one = |&k: &usize| {
+        let mut order: Vec<(usize, &mut Chain)> = chains.iter_mut().enumerate().collect();
+        order.sort_by_key(|&(k, _)| std::cmp::Reverse(rows[k].len())); // the longest solves first
+        let one = |(k, chain): (usize, &mut Chain)| {
             if solve.bounds.interrupted() {
                 return (k, not_begun(k, &rows[k], task, solve));
             }
             let targets = targets.sets.signs(&rows[k]);
             let examples = Examples { targets: &targets, ..task.examples() };
             let watch = &mut |progress: &NewtonProgress| (solve.watch)(k, progress);
-            (k, self.head(k, examples, task, solve, &mut Chain::of_one(), false, watch))
+            (k, self.head(k, examples, task, solve, chain, false, watch))
         };
-        let mut solved: Vec<(usize, Minimum)> = order.par_iter().with_max_len(1).map(one).collect();
+        let mut solved: Vec<(usize, Minimum)> = order.into_par_iter().with_max_len(1).map(one).collect();
         solved.sort_by_key(|(k, _)| *k);
         solved.into_iter().map(|(_, one)| one).reduce(Minimum::and).unwrap_or_else(Minimum::nothing)
+    }
+
+    /// Minimises F for the next penalty of a path. One model and independent heads go on from where the last solve ended,
+    /// as `chains` holds it, if these places fit there. One model has a certificate if `certified`.
+    pub fn minimise_along(
+        &self,
+        task: &Task,
+        solve: &Solve,
+        chains: &mut Chains,
+        certified: bool,
+    ) -> Minimum {
+        match task.targets.heads().filter(|heads| heads.kind != HeadKind::Softmax) {
+            None => self.minimise_next(task, solve, chains.of_one_model(), certified),
+            Some(targets) => match chains.of_heads(targets.names.len(), task) {
+                Some(chains) => self.minimise_heads(task, targets, solve, chains),
+                None => self.minimise(task, solve),
+            },
+        }
     }
 
     /// Minimises F for the next penalty of a path. One model goes on from where the last solve ended, as `chain`
@@ -120,14 +149,12 @@ impl Minimiser {
     }
 
     /// Whether the checkpoint has the minimum for the next penalty of a path.
-    pub fn is_known(&self, task: &Task, solve: &Solve, chain: &Chain) -> bool {
+    pub fn is_known(&self, task: &Task, solve: &Solve, chains: &Chains) -> bool {
         let Some(checkpoint) = solve.checkpoint else { return false };
-        let keys = match task.targets.heads().map(|heads| heads.kind) {
-            None => self.unit(0, task, solve, chain.key()).map(|unit| vec![unit.key]),
-            Some(HeadKind::Softmax) => self.unit(0, task, solve, None).map(|unit| vec![unit.key]),
-            Some(_) => Some(self.keys_of_heads(task, solve)),
-        };
-        keys.is_some_and(|keys| keys.iter().all(|key| checkpoint.knows(*key)))
+        let heads = task.targets.heads().filter(|heads| heads.kind != HeadKind::Softmax);
+        let count = heads.map_or(1, |heads| heads.names.len());
+        let knows = |unit: Option<SolveUnit>| unit.is_some_and(|unit| checkpoint.knows(unit.key));
+        (0..count).all(|k| knows(self.unit(k, task, solve, chains.key(k))))
     }
 
     /// Minimises F of one model or of a softmax, and calls `watch` on this thread after every Newton step.

@@ -19,6 +19,7 @@ mod job;
 mod limits;
 mod minimiser;
 mod newton;
+mod one_pass;
 mod out_of_core;
 mod penalty_search;
 pub mod plateau;
@@ -38,6 +39,7 @@ pub mod units;
 mod zero_test;
 pub mod zeros;
 
+pub use one_pass::{OnePass, Passed, Streamed};
 pub use progress::{Progress, Stage};
 pub use sgd::rate;
 pub use solvers::train;

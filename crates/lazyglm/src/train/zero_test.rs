@@ -19,7 +19,7 @@ use crate::util::error::Result;
 use std::time::Instant;
 
 /// The factors of the curvature, tried in this order.
-const TIMES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+pub(super) const TIMES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 /// Trains by SGD, followed by the zero test if the loss is smooth.
 pub(super) fn train(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {

@@ -76,6 +76,7 @@ parameters! {
     Offset "offset" "The number that is added to the score of each row."
     OffsetColumn "offset_column" "The column that holds the offset of each row."
     OutputFormat "output_format" "The format that data are converted to."
+    Passes "passes" "The number of passes over rows that are read once: 1."
     PenaltyFactor "penalty_factor" "The factor of the penalty for each feature."
     Precision "precision" "The precision of the weights."
     Prediction "prediction" "The kind of prediction: probability, score or target."

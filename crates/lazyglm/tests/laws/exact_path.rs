@@ -2,7 +2,7 @@
 
 use lazyglm::eval::metrics::Metric;
 use lazyglm::search::{ExactPath, ExactPaths, Folds, HeldOutRows, PathProgress, Split};
-use lazyglm::{ElasticNet, Settings, Targets, Task, objective, synth};
+use lazyglm::{ElasticNet, HeadKind, Labels, Settings, Targets, Task, objective, synth};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -260,6 +260,34 @@ fn on_kinks_a_solve_begins_with_the_dual_variables_of_the_last_one() {
     for (a, b) in objectives.iter().zip(others.iter().flatten()) {
         assert!((a - b).abs() <= 2e-5 * a, "{a} {b}");
     }
+}
+
+/// Rows of five classes that depend on the features, with one model per class.
+fn classes() -> Task {
+    let mut data = task().data;
+    let mut labels = Labels::default();
+    for i in 0..400 {
+        let mut class = 0;
+        data.rows.borrow().for_each(i, |j, _| class = (class + j * j) % 5);
+        labels.push(["a", "b", "c", "d", "e"][class].as_bytes()).unwrap();
+    }
+    data.labels = labels;
+    Task::builder(data).heads(HeadKind::Ovr).build().unwrap()
+}
+
+#[test]
+fn the_path_of_each_class_goes_on_from_its_last_optimum() {
+    let task = classes();
+    let sequence: Vec<ElasticNet> =
+        (0..20).map(|k| ElasticNet { l1: 0.1 * 0.8f64.powi(k), l2: 1e-3 }).collect();
+    let (along, objectives) = steps_of(&task, &sequence, 1e-7);
+    let each = sequence.iter().map(|penalty| steps_of(&task, &[*penalty], 1e-7));
+    let (alone, others): (Vec<usize>, Vec<Vec<f64>>) = each.unzip();
+    for (a, b) in objectives.iter().zip(others.iter().flatten()) {
+        assert!((a - b).abs() <= 5.0 * 2e-7 * a, "{a} {b}");
+    }
+    let alone: usize = alone.iter().sum();
+    assert!(along < alone, "{along} steps, {alone} alone");
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod ftrl;
 mod gap;
 mod halted;
 mod house;
+mod interrupts;
 mod joined;
 mod kinks;
 mod lanes;

@@ -35,6 +35,7 @@ fn python_has_a_keyword_for_every_parameter_but_those_of_the_program_alone() {
         Multilabel,
         OffsetColumn,
         OutputFormat,
+        Passes,
         Prediction,
         Renumber,
         Runs,

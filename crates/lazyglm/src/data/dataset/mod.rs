@@ -149,6 +149,16 @@ impl Dataset {
         self.rows.ids().par_chunks(at_once).map(of_some).reduce(|| vec![false; columns], either)
     }
 
+    /// The rows of some blocks, whose ids are columns already.
+    pub(crate) fn of_blocks(
+        parsed: Parsed,
+        features: Features,
+        reading: ReadConfig,
+        path: &Path,
+    ) -> Result<Dataset> {
+        Dataset::labelled(parsed, features, reading, path, 0)
+    }
+
     fn labelled(
         parsed: Parsed,
         features: Features,

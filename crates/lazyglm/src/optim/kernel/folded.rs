@@ -107,6 +107,16 @@ impl<W: Weight, const PENALTY: bool> Folded<W, PENALTY> {
         self
     }
 
+    /// Adds columns whose weights are zero.
+    pub(crate) fn grow(&mut self, columns: usize) {
+        self.stored.resize(columns.max(self.stored.len()), W::default());
+    }
+
+    /// The weight of the k-th feature of the last scored row, before the step on it.
+    pub(crate) fn weight_in_row(&self, k: usize) -> f64 {
+        self.settled[k].to_f64() * self.scale
+    }
+
     #[inline(always)]
     fn must_rebase(&self, eta: f64) -> bool {
         let (debt, rebase) = (self.ledger.debt(), &self.rebase);

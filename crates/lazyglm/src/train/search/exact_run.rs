@@ -15,7 +15,7 @@ use crate::problem::heads::Head;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
 use crate::problem::settings::Settings;
 use crate::problem::task::Task;
-use crate::train::chain::Chain;
+use crate::train::chain::Chains;
 use crate::train::minimiser::{Minimiser, Minimum, Solve};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -125,7 +125,7 @@ pub(super) struct Going<'a> {
     pub run: Run,
     rows: PathRows<'a>,
     minimiser: Minimiser,
-    chain: Chain,
+    chains: Chains,
     losses: Vec<f64>,
     best: f64,
     between: Option<Between>,
@@ -135,8 +135,8 @@ impl<'a> Going<'a> {
     /// A path before its first penalty.
     pub fn new(fold: Option<usize>, sequence: usize, rows: PathRows<'a>) -> Going<'a> {
         let run = Run { fold, sequence, solved: Vec::new(), cut: false, refined: None };
-        let (minimiser, chain) = Default::default();
-        Going { run, rows, minimiser, chain, losses: Vec::new(), best: f64::INFINITY, between: None }
+        let (minimiser, chains) = Default::default();
+        Going { run, rows, minimiser, chains, losses: Vec::new(), best: f64::INFINITY, between: None }
     }
 
     /// Solves the next penalty. Returns whether another one follows.
@@ -160,12 +160,12 @@ impl<'a> Going<'a> {
         let Some(&penalty) = penalties.get(self.run.solved.len()) else { return false };
         let start = self.run.solved.last().map(|(last, _)| last.heads.as_slice());
         let solve = rules.solve(penalty, start);
-        let is_known = || self.minimiser.is_known(self.rows.parts().0, &solve, &self.chain);
+        let is_known = || self.minimiser.is_known(self.rows.parts().0, &solve, &self.chains);
         if rules.is_late() && !self.run.solved.is_empty() && !is_known() {
             self.run.cut = true;
             return false;
         }
-        let found = minimise(&solve, &self.rows, &self.minimiser, &mut self.chain);
+        let found = minimise(&solve, &self.rows, &self.minimiser, &mut self.chains);
         self.run.cut = found.stop == Stop::Interrupted;
         if self.run.cut || found.diverged {
             return false;
@@ -185,7 +185,7 @@ impl<'a> Going<'a> {
     /// Ends the path, and drops all but the minimisers.
     pub fn end(self, settings: &Settings) -> Run {
         if !settings.interrupted() {
-            self.chain.end(settings.checkpoint.as_deref());
+            self.chains.end(settings.checkpoint.as_deref());
         }
         self.run
     }
@@ -214,12 +214,12 @@ impl<'a> Going<'a> {
         let (last, _) = self.run.solved.last()?;
         let penalty = between.middle()?;
         let start = between.best.as_ref().map_or(&last.heads, |(_, best)| &best.heads);
-        let (least, chain) = (features(start), &mut Chain::of_one());
+        let (least, chains) = (features(start), &mut Chains::of_one());
         let solve = rules.solve(penalty, Some(start));
-        if rules.is_late() && !self.minimiser.is_known(self.rows.parts().0, &solve, chain) {
+        if rules.is_late() && !self.minimiser.is_known(self.rows.parts().0, &solve, chains) {
             return None;
         }
-        let found = minimise(&solve, &self.rows, &self.minimiser, chain);
+        let found = minimise(&solve, &self.rows, &self.minimiser, chains);
         self.run.cut = found.stop == Stop::Interrupted;
         if self.run.cut || found.diverged {
             return None;
@@ -274,7 +274,7 @@ pub(super) fn score_fold(
     start: &[Head],
 ) -> Option<FoldAt> {
     let solve = rules.solve(penalty, Some(start));
-    let found = minimise(&solve, rows, &Minimiser::default(), &mut Chain::of_one());
+    let found = minimise(&solve, rows, &Minimiser::default(), &mut Chains::of_one());
     let marks = rows.parts().1.map(|held| held_out(held, &found.heads, rules.metric));
     (found.stop != Stop::Interrupted && !found.diverged).then_some((found, marks))
 }
@@ -282,10 +282,10 @@ pub(super) fn score_fold(
 /// The minimiser of a fold, and its figures on held-out rows.
 pub(super) type FoldAt = (Minimum, Option<HeldOut>);
 
-/// The minimiser of a penalty, from a place in the chain or from some heads.
-fn minimise(solve: &Solve, rows: &PathRows, minimiser: &Minimiser, chain: &mut Chain) -> Minimum {
+/// The minimiser of a penalty, from a place in its chain or from some heads.
+fn minimise(solve: &Solve, rows: &PathRows, minimiser: &Minimiser, chains: &mut Chains) -> Minimum {
     let all_rows = matches!(rows, PathRows::All(..));
-    minimiser.minimise_next(rows.parts().0, solve, chain, all_rows)
+    minimiser.minimise_along(rows.parts().0, solve, chains, all_rows)
 }
 
 impl Rules<'_> {

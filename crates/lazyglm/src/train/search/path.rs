@@ -29,12 +29,15 @@ pub struct TrainedPoint {
     pub bias: f64,
     /// The step at which the model diverged (NaN or infinity), if it did; it then has no weights.
     pub diverged: Option<u64>,
+    /// Number of finished epochs. It is below that of the settings if the run was interrupted.
+    pub epochs: u64,
 }
 
 /// A stop rule that runs all epochs, unless the run is interrupted.
 struct AllEpochs<'a> {
     settings: &'a Settings,
     unit: Option<Unit>,
+    finished: u64, // epochs
 }
 
 impl StopRule<LaneGrid<'_>> for AllEpochs<'_> {
@@ -42,7 +45,8 @@ impl StopRule<LaneGrid<'_>> for AllEpochs<'_> {
         Ok(self.settings.interrupted().then_some(Stop::Interrupted))
     }
 
-    fn after_epoch(&mut self, _: &mut LaneGrid, _: &Position) -> Result<Option<Stop>> {
+    fn after_epoch(&mut self, _: &mut LaneGrid, at: &Position) -> Result<Option<Stop>> {
+        self.finished = at.epoch - u64::from(at.stop.is_some());
         Ok(None)
     }
 
@@ -61,6 +65,9 @@ impl StopRule<LaneGrid<'_>> for AllEpochs<'_> {
 const SLICES: usize = 16;
 
 /// Trains one model per point, as many at once as `memory` bytes of weights allow.
+///
+/// If the run is interrupted, the result has the models that have finished an epoch, as they are then; without any, it is
+/// [`Kind::Interrupted`].
 ///
 /// ```
 /// use lazyglm::{Settings, synth, train::search::{path, points}};
@@ -92,8 +99,10 @@ pub fn path(
             let numbers: Vec<f64> = group.iter().flat_map(numbers).collect();
             Unit { key: unit.key.and_numbers(&numbers), ..unit }
         });
-        if fit(&mut grid, task, &epochs, &mut AllEpochs { settings, unit })? == Stop::Interrupted {
-            return Err(Kind::Interrupted.into());
+        let mut rule = AllEpochs { settings, unit, finished: 0 };
+        let interrupted = fit(&mut grid, task, &epochs, &mut rule)? == Stop::Interrupted;
+        if interrupted && rule.finished == 0 {
+            break;
         }
         let lost = grid.diverged();
         grid.weights(&mut |p, weights, bias| {
@@ -106,8 +115,15 @@ pub fn path(
                 weights: (0u32..).zip(weights.iter().copied()).filter(|(_, w)| *w != 0.0).collect(),
                 bias,
                 diverged: lost.iter().find(|(lost, ..)| *lost == p).map(|(.., at)| at.t),
+                epochs: rule.finished,
             });
         });
+        if interrupted {
+            break;
+        }
     }
-    Ok(trained)
+    match trained.is_empty() && settings.interrupted() {
+        true => Err(Kind::Interrupted.into()),
+        false => Ok(trained),
+    }
 }

@@ -1,5 +1,6 @@
 //! What the laws draw from: adversarial numbers and rows.
 
+pub mod alarm;
 pub mod problem;
 pub mod reading;
 
