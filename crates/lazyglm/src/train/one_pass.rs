@@ -394,6 +394,7 @@ fn rate(first: &Task, settings: &Settings) -> Result<f64> {
         schedule: &settings.schedule,
         epochs: 1,
         bias: settings.bias,
+        go_on: &|| !settings.interrupted(),
     };
     starting_rate::find(&trial).map(|found| found.eta0)
 }
