@@ -22,17 +22,19 @@ use crate::util::error::Result;
 /// Values of columns that are gathered together, or an eighth of all of them if that is more.
 const BLOCK: usize = 1 << 20;
 /// The most visits of a block of columns.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 6;
 /// The most steps of each weight in a visit.
-const SWEEPS: usize = 5;
+const SWEEPS: usize = 8;
 /// The steps end after a round that lowers the objective by a smaller share.
-const LITTLE: f64 = 1e-3;
-/// The steps end after looking at so many times the values of all rows.
-const WORK: u64 = 8;
+const LITTLE: f64 = 1e-4;
+/// The steps for one δ end after looking at so many times the values of all rows,
+const WORK: u64 = 6;
+/// or at so many values, if that is more: some milliseconds.
+const LEAST_WORK: u64 = 4_000_000;
 /// The most slopes that a step looks at.
-const SLOPES: usize = 4;
+const SLOPES: usize = 5;
 /// The values of δ for losses with kinks.
-const WIDTHS: [f64; 2] = [0.3, 0.0];
+const WIDTHS: [f64; 3] = [0.5, 0.15, 0.0];
 
 /// Weights that are not zero, by column, and the bias.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +75,7 @@ pub fn polish(
     let widths = if loss.has_kinks() { &WIDTHS[..] } else { &WIDTHS[WIDTHS.len() - 1..] };
     for &width in widths {
         (rows.width, rows.seen) = (width, 0);
-        rows.rounds(&plan, &mut model, WORK * values, look)?;
+        rows.rounds(&plan, &mut model, LEAST_WORK.max(WORK * values), look)?;
         rows.width = 0.0;
         let objective = rows.objective(&model);
         if objective <= best.0 {

@@ -17,7 +17,7 @@ fn documents(loss: &str, rows: usize, features: usize) -> Task {
 fn a_flag_set_within_a_newton_step_or_a_line_search_ends_the_solve_within_a_few_passes() {
     const ROWS: usize = 300;
     let penalties = [(1e-3, 1e-4), (1e-5, 0.0), (0.0, 1e-6)].map(|(l1, l2)| ElasticNet { l1, l2 });
-    for loss in ["logistic", "squared_hinge", "huber"] {
+    for loss in ["logistic", "squared-hinge", "huber"] {
         let task = documents(loss, ROWS, 500);
         for penalty in penalties {
             let whole = Alarm::of(&task, usize::MAX, false);

@@ -28,7 +28,6 @@ fn python_has_a_keyword_for_every_parameter_but_those_of_the_program_alone() {
     let program_alone = [
         Adaptive,
         Cache,
-        Exclude,
         Interact,
         LimitPredictions,
         Memory,
