@@ -223,15 +223,15 @@ pub fn path<'py>(
 ) -> PyResult<Vec<HeadArrays<'py>>> {
     task.0.select_head(Some(head));
     let nets = nets(&penalties).map_err(raised)?;
-    let stops = task.run(py, &asked, None, move |task, settings, _| {
+    let trained = task.run(py, &asked, None, move |task, settings, _| {
         let points = points(nets, settings.eta0.unwrap_or(f64::NAN));
         tune::path(task, None, settings, &points, room())
     })?;
-    let head = |stop: tune::Stop| {
-        let (columns, weights) = stop.weights.into_iter().unzip();
-        Head { columns, weights, bias: stop.bias }
+    let head = |point: tune::TrainedPoint| {
+        let (columns, weights) = point.weights.into_iter().unzip();
+        Head { columns, weights, bias: point.bias }
     };
-    Ok(arrays(py, stops.into_iter().map(head).collect()))
+    Ok(arrays(py, trained.into_iter().map(head).collect()))
 }
 
 fn nets(penalties: &[(f64, f64)]) -> Result<Vec<ElasticNet>> {
