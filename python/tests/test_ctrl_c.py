@@ -63,7 +63,7 @@ def seconds_to_end(code):
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
         try:
             assert child.stdout.readline() == "ready\n"
-            time.sleep(0.7)
+            time.sleep(0.25)  # a search without tuning takes half a second
             child.send_signal(signal.SIGINT)
             started = time.monotonic()
             assert child.stdout.readline() == "ended\n"
