@@ -7,29 +7,18 @@
 //!     w_c ← penalty step
 //! ```
 //!
-//! Classes are lanes, as in [`super::lanes`], of one kernel or several; the scores of all classes come first. Several kernels
-//! learn on several threads, which exchange the scores of each row. Every thread computes all probabilities, in the same order,
-//! so the bits do not depend on the number of threads.
-
-mod exchange;
-mod part;
+//! Classes are lanes, as in [`super::lanes`], of one kernel or several; the scores of all classes come first.
 
 use super::lanes::next_ids;
 use super::row_loop::AHEAD;
 use super::sgd::{Diverged, SAMPLED, Sample};
-use crate::data::rows::{RowsRef, ValuesRef};
+use crate::data::rows::{Row, RowsRef, Value, ValuesRef};
+use crate::optim::kernel::{Half, LaneVector, Lanes, Line, Weight};
 use crate::problem::penalty::{ElasticNet, Method};
 use crate::problem::schedule::Schedule;
 use crate::problem::settings::Precision;
 use crate::simd;
 use crate::util::state::{Fields, State};
-use exchange::{Exchange, Seat};
-use part::{Part, part};
-
-/// Least number of changes of weights in a call for which several threads pay.
-const WORTH: usize = 1 << 16;
-/// Number of calls on one thread after the threads had to wait for each other, at first and at most.
-const ALONE: [u32; 2] = [8, 256];
 
 /// A softmax model in training: the heads of all classes.
 ///
@@ -53,15 +42,8 @@ pub struct Softmax {
     learns_bias: bool,
     t: u64,
     scores: Vec<f64>,
+    amounts: Vec<f64>,
     sampled: u64,
-    busy: Busy,
-}
-
-/// How long to learn on one thread, because the machine is busy.
-#[derive(Default)]
-struct Busy {
-    calls: u32, // on one thread, from now on
-    last: u32,
 }
 
 impl Softmax {
@@ -85,8 +67,8 @@ impl Softmax {
             learns_bias,
             t: 0,
             scores: vec![0.0; classes],
+            amounts: vec![0.0; classes],
             sampled: SAMPLED,
-            busy: Busy::default(),
         }
     }
 
@@ -111,72 +93,38 @@ impl Softmax {
         classes: &[u32],
         order: &[u32],
     ) -> Result<Sample, Diverged> {
-        let pass =
-            Pass { rate, rows, weights, classes, sampled: self.sampled, learns_bias: self.learns_bias };
-        let (done, sample) = match self.threads(rows, order.len()) {
-            0..=1 => (0, Sample::default()),
-            threads => self.learn_together(&pass, order, threads)?,
-        };
-        let from = Start { t: self.t, sample };
-        let group = Group { parts: &mut self.parts, bias: &mut self.bias, first: 0, width: self.width };
-        let (more, sample) = group.learn(&pass, from, &order[done..], None)?;
-        self.t += more as u64;
+        let mut sample = Sample::default();
+        for (k, &i) in order.iter().enumerate() {
+            let soon = soon(rows, order, k);
+            if let Some(&later) = order.get(k + AHEAD) {
+                simd::prefetch_one(classes, later as usize);
+                weights.iter().for_each(|weights| simd::prefetch_one(weights, later as usize));
+            }
+            let (i, weight) = (i as usize, weights.map_or(1.0, |w| w[i as usize]));
+            let class = classes[i] as usize;
+            self.score_row(rows, i, soon);
+            if let Some(&score) = self.scores.iter().find(|score| !score.is_finite()) {
+                return Err(Diverged { row: i, t: self.t, score, slope: f64::NAN });
+            }
+            let own = self.scores[class];
+            let log_sum = to_probabilities(&mut self.scores);
+            if self.t.is_multiple_of(self.sampled) {
+                sample = sample.and(Sample { sum: weight * (log_sum - own), weight });
+            }
+            let eta = rate.eta(self.t);
+            self.scores[class] -= 1.0;
+            for (amount, slope) in self.amounts.iter_mut().zip(&self.scores) {
+                *amount = eta * (weight * slope);
+            }
+            if self.learns_bias {
+                self.bias.iter_mut().zip(&self.amounts).for_each(|(b, amount)| *b -= amount);
+            }
+            for (part, amounts) in self.parts.iter_mut().zip(self.amounts.chunks(self.width)) {
+                part.step(rows, i, amounts, eta);
+            }
+            self.t += 1;
+        }
         Ok(sample)
-    }
-
-    /// The number of threads to learn on. A thread of a pool learns alone: the others have work of their own.
-    fn threads(&mut self, rows: RowsRef, count: usize) -> usize {
-        let threads = rayon::current_num_threads().min(self.parts.len());
-        let changes = rows.nonzeros() / rows.len().max(1) * count * self.bias.len();
-        if threads < 2 || changes < WORTH || rayon::current_thread_index().is_some() {
-            return 1;
-        }
-        match self.busy.calls {
-            0 => threads,
-            _ => {
-                self.busy.calls -= 1;
-                1
-            }
-        }
-    }
-
-    /// Trains on several threads, each with some of the classes. Returns the number of rows after which they stopped.
-    fn learn_together(
-        &mut self,
-        pass: &Pass,
-        order: &[u32],
-        threads: usize,
-    ) -> Result<(usize, Sample), Diverged> {
-        let (width, all) = (self.width, self.parts.len());
-        let from = Start { t: self.t, sample: Sample::default() };
-        let (mut groups, mut first) = (Vec::new(), 0);
-        let (mut parts, mut bias) = (&mut self.parts[..], &mut self.bias[..]);
-        for k in 0..threads {
-            let (own, other_parts) = parts.split_at_mut((k + 1) * all / threads - k * all / threads);
-            let (own_bias, other_bias) = bias.split_at_mut((own.len() * width).min(bias.len()));
-            (parts, bias) = (other_parts, other_bias);
-            groups.push(Group { first, width, parts: own, bias: own_bias });
-            first += groups[k].bias.len();
-        }
-        let exchange = Exchange::new(groups.iter().map(|group| group.bias.len()));
-        let seated = groups.into_iter().enumerate().map(|(k, group)| (group, exchange.seat(k)));
-        let found = std::thread::scope(|scope| {
-            let mut work = seated.map(|(group, seat)| move || group.learn(pass, from, order, Some(seat)));
-            let here = work.next();
-            let others: Vec<_> = work.map(|work| scope.spawn(work)).collect();
-            let found = here.map_or(Ok((0, Sample::default())), |work| work());
-            for other in others {
-                if let Err(panic) = other.join() {
-                    std::panic::resume_unwind(panic);
-                }
-            }
-            found // that of the others is the same
-        })?;
-        self.t += found.0 as u64;
-        let waited = found.0 < order.len();
-        self.busy.last = if waited { (4 * self.busy.last).clamp(ALONE[0], ALONE[1]) } else { 0 };
-        self.busy.calls = self.busy.last;
-        Ok(found)
     }
 
     /// Calls back with the scores of these rows, without training.
@@ -188,7 +136,10 @@ impl Softmax {
     }
 
     fn score_row(&mut self, rows: RowsRef, i: usize, soon: &[u32]) {
-        score_row(&mut self.parts, &self.bias, self.width, (rows, i, soon), &mut self.scores);
+        for (part, scores) in self.parts.iter_mut().zip(self.scores.chunks_mut(self.width)) {
+            part.score(rows, i, soon, scores);
+        }
+        self.scores.iter_mut().zip(&self.bias).for_each(|(score, bias)| *score += bias);
     }
 
     /// The settled weights of a class.
@@ -214,123 +165,13 @@ impl Softmax {
     }
 }
 
-/// What all groups of classes learn from.
-struct Pass<'a> {
-    rate: &'a dyn Schedule,
-    rows: RowsRef<'a>,
-    weights: Option<&'a [f64]>,
-    classes: &'a [u32],
-    sampled: u64,
-    learns_bias: bool,
-}
-
-/// The first step of some rows, and the sampled losses before them: in whatever calls rows come, their sum has the same order.
-#[derive(Clone, Copy)]
-struct Start {
-    t: u64,
-    sample: Sample,
-}
-
-/// Some of the classes, or all.
-struct Group<'a> {
-    parts: &'a mut [Box<dyn Part>],
-    bias: &'a mut [f64],
-    first: usize, // class
-    width: usize,
-}
-
-impl Group<'_> {
-    /// Trains on these rows. At a seat, the scores of the other classes come from other threads, and all stop before the same row.
-    /// Returns the number of rows, and the sampled losses.
-    fn learn(
-        self,
-        pass: &Pass,
-        from: Start,
-        order: &[u32],
-        mut seat: Option<Seat>,
-    ) -> Result<(usize, Sample), Diverged> {
-        let Pass { rate, rows, weights, classes, .. } = *pass;
-        let (mut sample, own) = (from.sample, self.first..self.first + self.bias.len());
-        let all = seat.as_ref().map_or(own.end, Seat::classes);
-        let (mut scores, mut amounts) = (vec![0.0; all], vec![0.0; own.len()]);
-        let mut size = 0; // non-zeros of the row
-        for (k, &i) in order.iter().enumerate() {
-            let (t, soon) = (from.t + k as u64, soon(rows, order, k));
-            if let Some(&later) = order.get(k + AHEAD) {
-                simd::prefetch_one(classes, later as usize);
-                weights.iter().for_each(|weights| simd::prefetch_one(weights, later as usize));
-            }
-            let (i, weight) = (i as usize, weights.map_or(1.0, |w| w[i as usize]));
-            score_row(self.parts, self.bias, self.width, (rows, i, soon), &mut scores[own.clone()]);
-            if let Some(seat) = &mut seat
-                && !seat.swap(&mut scores, std::mem::replace(&mut size, soon.len()))
-            {
-                return Ok((k, sample));
-            }
-            if let Some(&score) = scores.iter().find(|score| !score.is_finite()) {
-                return Err(Diverged { row: i, t, score, slope: f64::NAN });
-            }
-            let (class, score) = (classes[i] as usize, scores[classes[i] as usize]);
-            let (most, sum) = simd::fastest(Probabilities(&mut scores));
-            if t.is_multiple_of(pass.sampled) {
-                sample = sample.and(Sample { sum: weight * (most + sum.ln() - score), weight });
-            }
-            let eta = rate.eta(t);
-            scores[class] -= 1.0;
-            for (amount, slope) in amounts.iter_mut().zip(&scores[own.clone()]) {
-                *amount = eta * (weight * slope);
-            }
-            if pass.learns_bias {
-                self.bias.iter_mut().zip(&amounts).for_each(|(b, amount)| *b -= amount);
-            }
-            for (part, amounts) in self.parts.iter_mut().zip(amounts.chunks(self.width)) {
-                part.step(rows, i, amounts, eta);
-            }
-        }
-        Ok((order.len(), sample))
-    }
-}
-
-/// The scores of row `i`; meanwhile, the weights of the features `soon` are fetched.
-fn score_row(
-    parts: &mut [Box<dyn Part>],
-    bias: &[f64],
-    width: usize,
-    (rows, i, soon): (RowsRef, usize, &[u32]),
-    scores: &mut [f64],
-) {
-    for (part, scores) in parts.iter_mut().zip(scores.chunks_mut(width)) {
-        part.score(rows, i, soon, scores);
-    }
-    scores.iter_mut().zip(bias).for_each(|(score, bias)| *score += bias);
-}
-
-/// Converts scores to probabilities. Returns the largest score, which is subtracted first so that nothing overflows, and the sum
-/// Σ e^(s − largest).
-struct Probabilities<'a>(&'a mut [f64]);
-
-impl simd::Work for Probabilities<'_> {
-    type Answer = (f64, f64);
-    const WIDE: bool = true;
-
-    #[inline(always)]
-    fn run(self) -> (f64, f64) {
-        let (scores, mut most, mut sum) = (self.0, f64::NEG_INFINITY, 0.0);
-        // Plain loops, because iterator code would not be compiled for the selected instruction set.
-        for &score in &*scores {
-            most = if score > most { score } else { most };
-        }
-        for score in &mut *scores {
-            *score = simd::exp_of_nonpositive(*score - most);
-        }
-        for part in &*scores {
-            sum += part;
-        }
-        for part in scores {
-            *part /= sum;
-        }
-        (most, sum)
-    }
+/// Converts scores to probabilities and returns ln Σ e^s. The largest score is subtracted first, so that nothing overflows.
+fn to_probabilities(scores: &mut [f64]) -> f64 {
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    scores.iter_mut().for_each(|score| *score = (*score - most).exp());
+    let sum: f64 = scores.iter().sum();
+    scores.iter_mut().for_each(|part| *part /= sum);
+    most + sum.ln()
 }
 
 /// Prefetches rows ahead; returns the feature ids of the next row.
@@ -338,5 +179,93 @@ fn soon<'a>(rows: RowsRef<'a>, order: &[u32], k: usize) -> &'a [u32] {
     match rows.values() {
         ValuesRef::F32(values) => next_ids(rows, values, order, k),
         ValuesRef::F64(values) => next_ids(rows, values, order, k),
+    }
+}
+
+/// Some of the classes, as lanes of one kernel.
+trait Part: Send {
+    fn score(&mut self, rows: RowsRef, i: usize, soon: &[u32], into: &mut [f64]);
+    fn step(&mut self, rows: RowsRef, i: usize, amounts: &[f64], eta: f64);
+    fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_>;
+    fn fields(&mut self, fields: &mut Fields);
+}
+
+fn part(columns: usize, penalties: &[ElasticNet], method: Method, width: Precision) -> Box<dyn Part> {
+    match (width, penalties.len()) {
+        (Precision::F32, ..=8) => Box::new(Lanes::<f32, Half<f32, 8>, 8>::new(columns, penalties, method)),
+        (Precision::F32, _) => Box::new(Lanes::<f32, Line<f32, 16>, 16>::new(columns, penalties, method)),
+        (Precision::F64, _) => Box::new(Lanes::<f64, Line<f64, 8>, 8>::new(columns, penalties, method)),
+    }
+}
+
+impl<W: Weight, P: LaneVector<W, L>, const L: usize> Part for Lanes<W, P, L> {
+    fn score(&mut self, rows: RowsRef, i: usize, soon: &[u32], into: &mut [f64]) {
+        match rows.values() {
+            ValuesRef::F32(values) => {
+                simd::fastest(Score { lanes: self, row: rows.row(values, i), soon, into });
+            }
+            ValuesRef::F64(values) => {
+                simd::fastest(Score { lanes: self, row: rows.row(values, i), soon, into });
+            }
+        }
+    }
+
+    fn step(&mut self, rows: RowsRef, i: usize, amounts: &[f64], eta: f64) {
+        match rows.values() {
+            ValuesRef::F32(values) => {
+                simd::fastest(Step { lanes: self, row: rows.row(values, i), amounts, eta });
+            }
+            ValuesRef::F64(values) => {
+                simd::fastest(Step { lanes: self, row: rows.row(values, i), amounts, eta });
+            }
+        }
+    }
+
+    fn weights(&self, lane: usize) -> Box<dyn Iterator<Item = f64> + '_> {
+        Box::new(self.weights_with(lane))
+    }
+
+    fn fields(&mut self, fields: &mut Fields) {
+        State::fields(self, fields);
+    }
+}
+
+struct Score<'a, W, P, V, const L: usize> {
+    lanes: &'a mut Lanes<W, P, L>,
+    row: Row<'a, V>,
+    soon: &'a [u32],
+    into: &'a mut [f64],
+}
+
+impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Score<'_, W, P, V, L> {
+    type Answer = ();
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn run(self) {
+        let scores = self.lanes.score(self.row, self.soon);
+        self.into.copy_from_slice(&scores[..self.into.len()]);
+    }
+}
+
+struct Step<'a, W, P, V, const L: usize> {
+    lanes: &'a mut Lanes<W, P, L>,
+    row: Row<'a, V>,
+    amounts: &'a [f64],
+    eta: f64,
+}
+
+impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Step<'_, W, P, V, L> {
+    type Answer = ();
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn run(self) {
+        let mut amounts = [0.0; L];
+        amounts[..self.amounts.len()].copy_from_slice(self.amounts);
+        if amounts != [0.0; L] {
+            self.lanes.pull(self.row, &amounts, &amounts.map(|amount| amount == 0.0));
+        }
+        self.lanes.charge([self.eta; L], self.row.ids.len());
     }
 }

@@ -375,22 +375,3 @@ fn what_breaks_a_rule_of_heads_is_no_model() {
         assert!(refusal.0.contains("breaks a rule"), "{what}: {}", refusal.0);
     }
 }
-
-#[test]
-fn a_softmax_has_the_same_bits_on_one_thread_and_on_several() {
-    let (mut random, n, count) = (Random::new(5), 3_000, 40);
-    let (rows, penalty) = (rows(&mut random, n, COLUMNS), ElasticNet { l1: 1e-4, l2: 1e-4 });
-    let classes: Vec<u32> = (0..n).map(|_| random.below(count as u64) as u32).collect();
-    let (rate, order) = (rate(&mut random, penalty, n), permutation(n, 1, 0));
-    let learn = || {
-        let mut model = Softmax::new(COLUMNS, count, penalty, Method::Fobos, true, Precision::F32);
-        let mut one = |some| model.learn(&*rate, (rows.borrow(), None), &classes, some).unwrap().sum;
-        let mut numbers: Vec<f64> = order.chunks(1_000).map(&mut one).collect();
-        numbers.extend((0..count).flat_map(|c| model.weights(c)));
-        numbers.extend(model.biases());
-        numbers.into_iter().map(f64::to_bits).collect::<Vec<u64>>()
-    };
-    // A thread of a pool learns alone; outside of one, several do.
-    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(learn);
-    assert!(learn() == alone);
-}
