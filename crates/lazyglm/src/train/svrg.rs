@@ -6,6 +6,7 @@ use super::holdout::{Holdout, One, sampled};
 use super::job::Job;
 use super::progress::Progress;
 use super::units::Unit;
+use crate::model::report::Stop;
 use crate::model::trained::Trained;
 use crate::optim::adagrad::{Adagrad, AdagradOptions};
 use crate::optim::learner::Learner;
@@ -21,7 +22,13 @@ const FIRST: f64 = 0.1;
 
 /// Trains one model by prox-SVRG, on rows in memory or on disk.
 pub(super) fn train(job: &Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
-    with_gap(job, false, watch).map(|(trained, _)| trained)
+    let (mut trained, _) = with_gap(job, false, watch)?;
+    let report = &mut trained.report;
+    // The solver ends at its estimate of the gap. The certificate says whether that is a proof.
+    if report.stop == Stop::Gap && report.relative_gap.is_some_and(|gap| gap > job.settings.tolerance) {
+        report.stop = Stop::PredictedDecrease;
+    }
+    Ok(trained)
 }
 
 /// Trains one model by prox-SVRG, with less memory per column if `lean`. Also returns the estimate of the relative duality
