@@ -28,9 +28,9 @@ const SWEEPS: usize = 8;
 /// The steps end after a round that lowers the objective by a smaller share.
 const LITTLE: f64 = 1e-4;
 /// The steps for one δ end after looking at so many times the values of all rows,
-const WORK: u64 = 6;
+const WORK: u64 = 2;
 /// or at so many values, if that is more: some milliseconds.
-const LEAST_WORK: u64 = 4_000_000;
+const LEAST_WORK: u64 = 1_000_000;
 /// The most slopes that a step looks at.
 const SLOPES: usize = 5;
 /// The values of δ for losses with kinks.
@@ -71,7 +71,7 @@ pub fn polish(
     let (counts, values) = rows.score(&kept, weights, bias, look)?;
     let mut model = Model { weights: weights.to_vec(), bias, has_bias, penalty };
     let mut best = (rows.objective(&model), model.clone());
-    let plan = Plan { blocks: blocks(&counts), kept: &kept, counts: &counts };
+    let plan = Plan { blocks: blocks(&counts), kept: &kept, counts: &counts, values };
     let widths = if loss.has_kinks() { &WIDTHS[..] } else { &WIDTHS[WIDTHS.len() - 1..] };
     for &width in widths {
         (rows.width, rows.seen) = (width, 0);
@@ -102,6 +102,7 @@ struct Plan<'a> {
     blocks: Vec<std::ops::Range<usize>>,
     kept: &'a [u32],
     counts: &'a [usize],
+    values: u64, // of all rows
 }
 
 /// Which columns are gathered together, by the number of their values.
@@ -171,6 +172,7 @@ impl Rows<'_> {
                 if plan.blocks.len() > 1 || block.ids.is_empty() {
                     let (kept, counts) = (&plan.kept[part.clone()], &plan.counts[part.clone()]);
                     block = self.gather(kept, counts, model.weights.len(), look)?;
+                    self.seen += plan.values;
                 }
                 for _ in 0..SWEEPS {
                     look()?;
