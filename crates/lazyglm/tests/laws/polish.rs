@@ -77,12 +77,14 @@ proptest! {
                 let at = |weights: &[f64], bias| objective(&*loss, &lent, &data, penalty, weights, bias);
                 let (before, after) = (at(&start, 0.3), at(&weights, polished.bias));
                 prop_assert!(after <= before + 1e-12 * before.abs(), "{name}: {before} to {after}");
+                // Few steps from far away: a quarter of what they gained may be left.
+                let left = 5e-3 * after.abs() + 0.25 * (before - after);
                 if !loss.has_kinks() {
                     for j in (0..COLUMNS).filter(|&j| start[j] != 0.0) {
                         for step in [-0.05, 0.05] {
                             let mut other = weights.clone();
                             other[j] += step;
-                            prop_assert!(at(&other, polished.bias) >= after - 2e-3 * after.abs(), "{name}, {j}");
+                            prop_assert!(at(&other, polished.bias) >= after - left, "{name}, {j}");
                         }
                     }
                 }
