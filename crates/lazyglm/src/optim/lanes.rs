@@ -11,7 +11,7 @@
 //! the bits of [`super::sgd`] alone. A lane that diverges (NaN or infinity) is stopped, and the others go on.
 
 use super::lane_loss::LaneLoss;
-use super::row_loop::{AHEAD, ask_ahead};
+use super::row_loop::{At, walk};
 use super::sgd::{Diverged, bias_rate};
 use crate::data::rows::{PrivateIds, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::{FrameState, Half, LaneVector, Lanes, Line, Weight, each};
@@ -297,15 +297,13 @@ impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Le
         let Learn { block, lane_loss, pass, values } = self;
         let Pass { rates, rows, weights, order } = *pass;
         let mut private = PrivateIds::of(rows);
-        for (k, &i) in order.iter().enumerate() {
-            let i = i as usize;
-            let soon = next_ids(rows, values, order, k);
-            if let Some(&later) = order.get(k + AHEAD) {
-                lane_loss.prefetch(later as usize);
-                weights.iter().for_each(|weights| simd::prefetch_one(weights, later as usize));
+        for At { i, next, soon } in walk(rows, values, order) {
+            if let Some(soon) = soon {
+                lane_loss.prefetch(soon);
+                weights.iter().for_each(|weights| simd::prefetch_one(weights, soon));
             }
             let row = private.row(rows.row(values, i));
-            let scores = block.kernel.score(row, soon);
+            let scores = block.kernel.score(row, next.map_or(&[], |next| rows.row(values, next).ids));
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
             let (weight, mut slopes) = (weights.map_or(1.0, |w| w[i]), [0.0; L]);
             lane_loss.slopes(i, &scores[..block.count], &mut slopes[..block.count]);
@@ -332,18 +330,6 @@ impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Le
     }
 }
 
-/// Prefetches rows ahead; returns the feature ids of the next row, whose weights are prefetched next.
-#[inline(always)]
-pub(super) fn next_ids<'a, V: Value>(
-    rows: RowsRef<'a>,
-    values: &'a [V],
-    order: &[u32],
-    k: usize,
-) -> &'a [u32] {
-    ask_ahead(rows, values, order, k);
-    order.get(k + 1).map_or(&[], |&next| rows.row(values, next as usize).ids)
-}
-
 struct Score<'a, 'b, W, P, V, const L: usize> {
     block: &'a mut Together<W, P, L>,
     rows: RowsRef<'a>,
@@ -360,11 +346,11 @@ impl<W: Weight, P: LaneVector<W, L>, V: Value, const L: usize> simd::Work for Sc
     fn run(self) {
         let Score { block, rows, values, order, see } = self;
         let mut private = PrivateIds::of(rows);
-        for (k, &i) in order.iter().enumerate() {
-            let soon = next_ids(rows, values, order, k);
-            let scores = block.kernel.score(private.row(rows.row(values, i as usize)), soon);
+        for At { i, next, .. } in walk(rows, values, order) {
+            let row = private.row(rows.row(values, i));
+            let scores = block.kernel.score(row, next.map_or(&[], |next| rows.row(values, next).ids));
             let scores: [f64; L] = each(|l| scores[l] + block.bias[l]);
-            see(i as usize, &scores[..block.count]);
+            see(i, &scores[..block.count]);
         }
     }
 }

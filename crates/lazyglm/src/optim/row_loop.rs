@@ -1,5 +1,5 @@
-//! The loop over rows of all stochastic algorithms: prefetches memory, samples losses, and ends at the first step that
-//! diverges (NaN or infinity).
+//! The loop over rows of all stochastic algorithms, which prefetches memory: [`walk`]. Models that are trained alone
+//! share its body as well, [`learn`]: it samples losses and ends at the first step that diverges (NaN or infinity).
 
 use crate::data::rows::{Examples, Row, RowsRef, Value, ValuesRef};
 use crate::problem::loss::Loss;
@@ -76,18 +76,50 @@ pub struct Diverged {
 }
 
 /// The prefetch distance, in rows.
-pub(super) const AHEAD: usize = 4;
+const AHEAD: usize = 4;
 
-/// Prefetches rows after the k-th: first the offsets of a row, then its values.
+/// The way through the rows, for one model, lanes and classes alike: prefetches the rows ahead, first their offsets, then
+/// their values. (An iterator: a closure for the step would be compiled without the instruction set of its caller.)
+pub(super) struct Walk<'a, V> {
+    rows: RowsRef<'a>,
+    values: &'a [V],
+    order: &'a [u32],
+    k: usize,
+}
+
+/// A row on the way, and rows to prefetch for, all by number.
+pub(super) struct At {
+    pub i: usize,
+    /// The row after this one, whose weights a model may prefetch.
+    pub next: Option<usize>,
+    /// A row further ahead, whose target and weight the caller may prefetch.
+    pub soon: Option<usize>,
+}
+
+/// Walks through the rows in this order.
 #[inline(always)]
-pub(super) fn ask_ahead<V: Value>(rows: RowsRef, values: &[V], order: &[u32], k: usize) {
-    if let Some(&later) = order.get(k + 2 * AHEAD) {
-        rows.prefetch_span(later as usize, simd::prefetch);
-    }
-    if let Some(&soon) = order.get(k + AHEAD) {
-        let row = rows.row(values, soon as usize);
-        simd::prefetch(row.ids);
-        simd::prefetch(row.values);
+pub(super) fn walk<'a, V: Value>(rows: RowsRef<'a>, values: &'a [V], order: &'a [u32]) -> Walk<'a, V> {
+    Walk { rows, values, order, k: 0 }
+}
+
+impl<V: Value> Iterator for Walk<'_, V> {
+    type Item = At;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<At> {
+        let from = |k: usize| self.order.get(k).map(|&row| row as usize);
+        let (i, soon) = (from(self.k)?, from(self.k + AHEAD));
+        if let Some(later) = from(self.k + 2 * AHEAD) {
+            self.rows.prefetch_span(later, simd::prefetch);
+        }
+        if let Some(soon) = soon {
+            let row = self.rows.row(self.values, soon);
+            simd::prefetch(row.ids);
+            simd::prefetch(row.values);
+        }
+        let next = from(self.k + 1);
+        self.k += 1;
+        Some(At { i, next, soon })
     }
 }
 
@@ -146,15 +178,13 @@ impl<S: Steps, V: Value> simd::Work for Rows<'_, S, V> {
     fn run(self) -> Result<Sample, Diverged> {
         let Rows { model, loss, examples, values, order } = self;
         let mut sample = Sample::default();
-        for (k, &i) in order.iter().enumerate() {
-            ask_ahead(examples.rows, values, order, k);
-            if let Some(&soon) = order.get(k + AHEAD) {
-                examples.prefetch(soon as usize);
+        for At { i, next, soon } in walk(examples.rows, values, order) {
+            if let Some(soon) = soon {
+                examples.prefetch(soon);
             }
-            if let Some(&next) = order.get(k + 1) {
-                model.prefetch(|| examples.rows.row(values, next as usize));
+            if let Some(next) = next {
+                model.prefetch(|| examples.rows.row(values, next));
             }
-            let i = i as usize;
             let (target, weight, offset) = (examples.targets[i], examples.weight(i), examples.offset(i));
             let row = examples.rows.in_range(examples.rows.row(values, i));
             let (score, slope) = model.row(loss, row, Known { target, weight, offset });

@@ -9,8 +9,7 @@
 //!
 //! Classes are lanes, as in [`super::lanes`], of one kernel or several; the scores of all classes come first.
 
-use super::lanes::next_ids;
-use super::row_loop::AHEAD;
+use super::row_loop::{At, walk};
 use super::sgd::{Diverged, SAMPLED, Sample};
 use crate::data::rows::{Row, RowsRef, Value, ValuesRef};
 use crate::optim::kernel::{Half, LaneVector, Lanes, Line, Weight};
@@ -93,16 +92,28 @@ impl Softmax {
         classes: &[u32],
         order: &[u32],
     ) -> Result<Sample, Diverged> {
+        match rows.values() {
+            ValuesRef::F32(values) => self.steps(rate, (rows, values, weights), classes, order),
+            ValuesRef::F64(values) => self.steps(rate, (rows, values, weights), classes, order),
+        }
+    }
+
+    fn steps<V: Value>(
+        &mut self,
+        rate: &dyn Schedule,
+        (rows, values, weights): (RowsRef, &[V], Option<&[f64]>),
+        classes: &[u32],
+        order: &[u32],
+    ) -> Result<Sample, Diverged> {
         let mut sample = Sample::default();
-        for (k, &i) in order.iter().enumerate() {
-            let soon = soon(rows, order, k);
-            if let Some(&later) = order.get(k + AHEAD) {
-                simd::prefetch_one(classes, later as usize);
-                weights.iter().for_each(|weights| simd::prefetch_one(weights, later as usize));
+        for At { i, next, soon } in walk(rows, values, order) {
+            if let Some(soon) = soon {
+                simd::prefetch_one(classes, soon);
+                weights.iter().for_each(|weights| simd::prefetch_one(weights, soon));
             }
-            let (i, weight) = (i as usize, weights.map_or(1.0, |w| w[i as usize]));
+            let weight = weights.map_or(1.0, |w| w[i]);
             let class = classes[i] as usize;
-            self.score_row(rows, i, soon);
+            self.score_row(rows, i, next.map_or(&[], |next| rows.row(values, next).ids));
             if let Some(&score) = self.scores.iter().find(|score| !score.is_finite()) {
                 return Err(Diverged { row: i, t: self.t, score, slope: f64::NAN });
             }
@@ -129,9 +140,22 @@ impl Softmax {
 
     /// Calls back with the scores of these rows, without training.
     pub fn score(&mut self, rows: RowsRef, order: &[u32], see: &mut dyn FnMut(usize, &[f64])) {
-        for (k, &i) in order.iter().enumerate() {
-            self.score_row(rows, i as usize, soon(rows, order, k));
-            see(i as usize, &self.scores);
+        match rows.values() {
+            ValuesRef::F32(values) => self.score_all(rows, values, order, see),
+            ValuesRef::F64(values) => self.score_all(rows, values, order, see),
+        }
+    }
+
+    fn score_all<V: Value>(
+        &mut self,
+        rows: RowsRef,
+        values: &[V],
+        order: &[u32],
+        see: &mut dyn FnMut(usize, &[f64]),
+    ) {
+        for At { i, next, .. } in walk(rows, values, order) {
+            self.score_row(rows, i, next.map_or(&[], |next| rows.row(values, next).ids));
+            see(i, &self.scores);
         }
     }
 
@@ -172,14 +196,6 @@ fn to_probabilities(scores: &mut [f64]) -> f64 {
     let sum: f64 = scores.iter().sum();
     scores.iter_mut().for_each(|part| *part /= sum);
     most + sum.ln()
-}
-
-/// Prefetches rows ahead; returns the feature ids of the next row.
-fn soon<'a>(rows: RowsRef<'a>, order: &[u32], k: usize) -> &'a [u32] {
-    match rows.values() {
-        ValuesRef::F32(values) => next_ids(rows, values, order, k),
-        ValuesRef::F64(values) => next_ids(rows, values, order, k),
-    }
 }
 
 /// Some of the classes, as lanes of one kernel.
