@@ -95,7 +95,8 @@ fn head(out: &mut dyn Write, model: &Model, width: usize) -> io::Result<()> {
     }
     match report.objective {
         f if f.is_finite() => writeln!(out, "objective  {f:.8}")?,
-        _ => writeln!(out, "objective  not measured")?, // the model was saved without its rows
+        // Python saves a model without its rows.
+        _ => writeln!(out, "objective  not measured ('lazyglm certify MODEL DATA' measures it)")?,
     }
     writeln!(out, "bias       {:+.6}", model.bias)?;
     writeln!(out, "\n{:>width$}  {:>14}", "feature", "weight")

@@ -14,7 +14,8 @@ use std::ops::Range;
 
 /// Number of rows whose terms are computed together. Sums run over such chunks, so they do not depend on the number of threads.
 const CHUNK: usize = 1024;
-/// Change of a score from which on its row tells of the curvature along a move.
+/// Smallest change of a score for which `learn_curvature` computes the curvature of the row along a move. For smaller changes, the
+/// second derivative at the score is close, and the quotient of differences loses digits.
 const FAR: f64 = 0.3;
 
 /// Targets, weights and offsets of all rows.
