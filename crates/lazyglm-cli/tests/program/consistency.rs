@@ -1,7 +1,7 @@
 //! The same rows give the same model, bit for bit, however they are read.
 
 use crate::common::{FORMATS, Folder, classes, in_format, numbers, text};
-use crate::memory::{LITTLE, many};
+use crate::memory::{LITTLE, figure, many};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 
@@ -69,7 +69,7 @@ fn numbers_classes_and_labels_are_read_alike_in_every_way() {
 }
 
 #[test]
-fn classes_that_nobody_named_are_trained_within_memory_if_the_rows_fit_and_else_refused_with_an_estimate() {
+fn classes_that_nobody_named_are_trained_within_memory_and_on_disk() {
     for (name, flags) in [("a", "--l1 0.001"), ("1", "--task classify --l1 0.001"), ("1", "--loss hinge")] {
         let rows = "a 1:1\nb 2:1 1:0.1\nc 3:1\nc 1:1\nb 3:1\na 2:1\n".repeat(20);
         let rows =
@@ -80,14 +80,21 @@ fn classes_that_nobody_named_are_trained_within_memory_if_the_rows_fit_and_else_
     rows.iter_mut().enumerate().for_each(|(i, row)| row.0 = (i % 3) as f64);
     let folder = Folder::with("d.svm", text(&rows));
     let line = format!("train d.svm --task classify --l1 0.001 {LITTLE} -o m");
-    folder.refuses(
-        &format!("{line} --cache off"),
-        1,
-        &["d.svm", "more than two classes", " MB", "--memory 27M"],
-    );
-    let told = folder.run(&line).stderr;
-    let least = told.split("give --memory ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-    folder.ok(&format!("train d.svm --task classify --l1 0.001 --tolerance 0.1 --memory {least} -o m"));
+    for flags in ["--cache off", "--multiclass ovr", "--validation d.svm --early-stop 1"] {
+        let report = folder.json(&format!("{line} {flags} --json"));
+        assert_eq!(report["relative_gap"].is_null(), !flags.contains("ovr"), "{report}");
+        let found = folder.json("evaluate m d.svm --json");
+        assert!(figure(&found, "accuracy") > 0.3, "{found}");
+    }
+    let told = folder.ok(&line).stderr;
+    assert!(told.contains("do not fit into --memory"), "{told}");
+    assert!(told.contains("epochs of SGD") && !told.contains("0 epochs"), "{told}");
+    for (flags, parts) in [
+        ("--solver newton", ["all rows must be in memory", "--solver auto or --solver sgd"]),
+        ("--nonnegative", ["--nonnegative", "do not fit into memory"]),
+    ] {
+        folder.refuses(&format!("{line} {flags}"), 2, &parts);
+    }
 }
 
 #[test]

@@ -42,6 +42,8 @@ const RUNS: &[(&str, &str)] = &[
     ("train words.txt", "--hash-bits 6 --l1 1e-4"),
     ("train words.txt", "--hash-bits 6 --solver ftrl --epochs 3"),
     ("train large.svm", "--solver sgd --epochs 2 --memory 27M"),
+    ("train large.svm", "--multiclass softmax --solver sgd --epochs 2 --memory 27M"),
+    ("train large.svm", "--multiclass ovr --epochs 2 --memory 27M"),
     ("train large.svm", "--solver newton --l1 1e-3 --tolerance 1e-3 --memory 60M"),
     ("train large.svm", "--solver svrg --epochs 2 --memory 60M"),
     ("train large.svm", "--memory 60M"),

@@ -1,7 +1,7 @@
 //! Targets as written: numbers, or words if at least one target is not a number.
 
 use crate::data::vocabulary::Vocabulary;
-use crate::util::error::excerpt;
+use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::number::parse_number;
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ impl Labels {
     /// assert_eq!(labels.push(b"nan"), Err("the target 'nan' is not finite".to_string()));
     /// assert_eq!((labels.len(), labels.name(0)), (1, "2.5".to_string()));
     /// ```
-    pub fn push(&mut self, text: &[u8]) -> Result<(), String> {
+    pub fn push(&mut self, text: &[u8]) -> std::result::Result<(), String> {
         if text.iter().any(u8::is_ascii_control) {
             return Err(format!("the target '{}' has a control character in it", excerpt(text)));
         }
@@ -102,6 +102,11 @@ impl Labels {
                 codes.iter().position(|&code| code == absent)
             }
         }
+    }
+
+    /// Whether a target has a comma, as a set of labels has.
+    pub(crate) fn has_commas(&self) -> bool {
+        matches!(self, Labels::Words { words, .. } if words.iter().any(|word| word.contains(',')))
     }
 
     /// Whether any row has a target.
@@ -258,6 +263,29 @@ impl Labels {
             },
         }
     }
+}
+
+/// The classes that a target names: one, or `many` labels with commas between them.
+pub(crate) fn parts(word: &str, many: bool, place: impl Fn() -> Place) -> Result<Vec<String>> {
+    if !many {
+        return Ok(vec![word.to_string()]);
+    }
+    if word.is_empty() {
+        return Ok(Vec::new());
+    }
+    let part = |part: &str| match (part.trim(), parse_number(part.trim().as_bytes())) {
+        ("", _) => {
+            let what = format!("the labels '{}' have an empty one among them", excerpt(word));
+            Err(Error::data(place(), what, "write them with one comma between two, as in 3,17"))
+        }
+        (_, Some(number)) if !number.is_finite() => {
+            let what = format!("the label '{}' is not finite", excerpt(part));
+            Err(Error::data(place(), what, "labels are finite numbers or words"))
+        }
+        (_, Some(number)) => Ok((number + 0.0).to_string()),
+        (text, None) => Ok(text.to_string()),
+    };
+    word.split(',').map(part).collect()
 }
 
 /// The canonical form of a target: numbers in their shortest form, words unchanged.

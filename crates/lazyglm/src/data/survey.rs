@@ -2,7 +2,7 @@
 
 use crate::data::cache::Cache;
 use crate::data::feature_ids::FeatureIds;
-use crate::data::labels::{Labels, boolean};
+use crate::data::labels::{Labels, boolean, parts};
 use crate::data::loader;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
@@ -16,12 +16,16 @@ const INDICES: usize = 1 << 28;
 
 /// Distinct targets and occurring features of a data set.
 pub(crate) struct Survey {
-    /// Each distinct target once.
+    /// Each distinct target once; of sets of labels, each label.
     pub labels: Labels,
+    /// Whether a target was a set of labels with commas between them.
+    pub commas: bool,
     /// Number of rows per distinct target.
     pub counts: Vec<usize>,
     /// Sum of sample weights per distinct target.
     pub weights: Vec<f64>,
+    /// Sum of the sample weights of all rows.
+    pub weight: f64,
     /// For each id (index as written, word or bucket), whether it occurs.
     pub occurs: Vec<bool>,
     /// An id whose values would all round to zero in f32, if there is one.
@@ -29,7 +33,8 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    pub fn of(cache: &Cache, file: &Path, threads: usize) -> Result<Survey> {
+    /// Goes through all rows; `split` takes targets with commas for sets of labels.
+    pub fn of(cache: &Cache, file: &Path, threads: usize, split: bool) -> Result<Survey> {
         let ids = match &cache.feature_ids {
             FeatureIds::Indices => cache.meta.span.map_or(0, |span| span.high.index as usize + 1),
             FeatureIds::Words(words) => words.len(),
@@ -43,6 +48,7 @@ impl Survey {
         let (mut occurs, exact_in_f32) = (vec![false; ids], cache.meta.exact_in_f32);
         let mut survives = if exact_in_f32 { Vec::new() } else { vec![false; ids] };
         let (mut numbers, mut words) = (Sums::default(), BTreeMap::<String, (usize, f64)>::new());
+        let (mut commas, mut all) = (false, 0.0);
         loader::from_cache(cache, exact_in_f32, threads, &mut |block| {
             let order = cache.order.as_deref();
             let id_of = |id: u32| order.map_or(id, |order| order[id as usize]);
@@ -53,14 +59,31 @@ impl Survey {
                 (0..rows.len()).for_each(|i| rows.for_each(i, &mut see));
             }
             let weight = |i: usize| block.weights.get(i).copied().unwrap_or(1.0);
+            all += (0..block.rows.len()).map(weight).sum::<f64>();
             match &block.labels {
                 Labels::Numbers(targets) => {
                     targets.iter().enumerate().for_each(|(i, &y)| numbers.add(y, 1, weight(i)));
                 }
-                Labels::Words { .. } => {
-                    for i in 0..block.labels.len() {
-                        let sum = words.entry(block.labels.name(i)).or_default();
-                        *sum = (sum.0 + 1, sum.1 + weight(i));
+                Labels::Words { codes, words: written, .. } => {
+                    commas |= split && block.labels.has_commas();
+                    let mut used = vec![false; written.len()];
+                    codes.iter().for_each(|&code| used[code as usize] = true);
+                    let names = written.iter().zip(used).map(|(word, used)| {
+                        let mut names =
+                            if used { parts(word, split, || Place::file(file))? } else { Vec::new() };
+                        names.sort_unstable();
+                        names.dedup();
+                        Ok(names)
+                    });
+                    let names = names.collect::<Result<Vec<_>>>()?;
+                    for (i, &code) in codes.iter().enumerate() {
+                        for name in &names[code as usize] {
+                            let sum = words.entry(name.clone()).or_default();
+                            *sum = (sum.0 + 1, sum.1 + weight(i));
+                        }
+                    }
+                    if words.len() > DISTINCT {
+                        return Err(too_many_words(file));
                     }
                 }
             }
@@ -69,8 +92,15 @@ impl Survey {
         let lost =
             |(id, (occurs, survives)): (usize, (&bool, &bool))| (*occurs && !survives).then_some(id as u32);
         let vanishing = occurs.iter().zip(&survives).enumerate().find_map(lost);
-        let mut survey =
-            Survey { vanishing, labels: Labels::default(), counts: Vec::new(), weights: Vec::new(), occurs };
+        let mut survey = Survey {
+            vanishing,
+            commas,
+            labels: Labels::default(),
+            counts: Vec::new(),
+            weights: Vec::new(),
+            weight: all,
+            occurs,
+        };
         if words.is_empty() {
             survey.labels = Labels::Numbers(numbers.sums.values().map(|sum| sum.0).collect());
             (survey.counts, survey.weights) = numbers.sums.values().map(|sum| (sum.1, sum.2)).unzip();
@@ -95,6 +125,13 @@ impl Survey {
         }
         Ok(survey)
     }
+}
+
+fn too_many_words(file: &Path) -> Error {
+    let what = format!("there are more than {DISTINCT} distinct targets that are words");
+    let hint =
+        format!("give numbers to predict, fewer classes or labels, or leave {} out", Parameter::Memory);
+    Error::data(Place::file(file), what, hint)
 }
 
 /// A bounded number of distinct numbers, each with its count and its total weight.

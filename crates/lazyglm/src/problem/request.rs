@@ -83,6 +83,10 @@ impl Solver {
                 format!("leave it out, or use {labels}"),
             ));
         }
+        if wanted.thresholds && wanted.on_disk {
+            let what = format!("{} needs all rows in memory", Parameter::Thresholds);
+            return Err(Error::call(what, "leave it out, or raise the memory"));
+        }
         let Some((what, unsupported)) = self.capabilities().lacks(wanted) else { return Ok(()) };
         let of_steps = wanted.parameters().any(|parameter| reason(parameter).is_some());
         let able = SOLVERS.iter().filter(|row| row.lacks(wanted).is_none());
@@ -128,7 +132,18 @@ impl Capabilities {
             Parameter::Tolerance => self.tolerance,
             other => reason(other).is_none() || self.steps != Steps::OwnRates,
         };
-        ever && (!heads || self.heads_with.contains(&parameter))
+        ever && match (heads, parameter) {
+            (false, _) => true,
+            (true, Parameter::Memory) => !self.heads_on_disk_with.is_empty(),
+            (true, other) => self.heads_with.contains(&other),
+        }
+    }
+
+    /// Whether the solver supports a parameter for such targets and rows.
+    fn supports_in(&self, parameter: Parameter, wanted: &Request) -> bool {
+        let heads = wanted.targets.is_some_and(|kind| kind != TargetKind::Single);
+        let on_disk = heads && wanted.on_disk && parameter != Parameter::Memory;
+        self.supports(parameter, wanted.targets) && (!on_disk || self.heads_on_disk_with.contains(&parameter))
     }
 
     /// A description of the first requirement that the solver does not support, and the parameter to leave out.
@@ -147,8 +162,17 @@ impl Capabilities {
             let what = format!("all rows must be in memory for {solver} and the loss '{}'", loss.spec());
             return Some((format!("{what}, and they do not fit into {}", Parameter::Memory), None));
         }
-        let what = wanted.parameters().find(|&parameter| !self.supports(parameter, wanted.targets))?;
+        let what = wanted.parameters().find(|&parameter| !self.supports_in(parameter, wanted))?;
         let kind = wanted.targets.filter(|_| self.supports(what, None)).map(TargetKind::text);
+        let in_memory = Request { on_disk: false, ..*wanted };
+        if let (true, Some(kind)) =
+            (self.supports_in(what, &in_memory), kind.filter(|_| what != Parameter::Memory))
+        {
+            return Some((
+                format!("{what} is not for {kind} if the rows do not fit into memory"),
+                Some(what),
+            ));
+        }
         Some(match (what, kind) {
             (Parameter::Memory, _) => {
                 let whose = kind.unwrap_or(&solver);

@@ -153,14 +153,15 @@ pub struct Capabilities {
     pub tolerance: bool,
     /// The supported settings of stochastic steps.
     pub steps: Steps,
-    /// The parameters that the solver also supports for more than two classes and for labels. `Memory` stands
-    /// for rows that are not kept in memory.
+    /// The parameters that the solver also supports for more than two classes and for labels.
     pub heads_with: &'static [Parameter],
+    /// The same for rows that are not kept in memory; none if the solver needs all rows in memory for them.
+    pub heads_on_disk_with: &'static [Parameter],
 }
 
 use TargetKind::{Classes, Labels, Single};
 
-/// What the training of one model per class or label supports.
+/// What the training of one model per class or label by SGD supports.
 const HEADS_WITH: &[Parameter] = &[Parameter::Method, Parameter::Schedule];
 
 /// What Newton's method supports for each class or label: all that it supports for one model.
@@ -196,6 +197,7 @@ pub static SOLVERS: &[Capabilities] = &[
         tolerance: true,
         steps: Steps::None,
         heads_with: NEWTON_HEADS_WITH,
+        heads_on_disk_with: HEADS_WITH,
     },
     Capabilities {
         solver: Solver::Sgd,
@@ -211,6 +213,7 @@ pub static SOLVERS: &[Capabilities] = &[
         tolerance: false,
         steps: Steps::AsTold,
         heads_with: HEADS_WITH,
+        heads_on_disk_with: HEADS_WITH,
     },
     Capabilities {
         solver: Solver::Newton,
@@ -226,6 +229,7 @@ pub static SOLVERS: &[Capabilities] = &[
         tolerance: true,
         steps: Steps::None,
         heads_with: NEWTON_HEADS_WITH,
+        heads_on_disk_with: &[],
     },
     Capabilities {
         solver: Solver::Adagrad,
@@ -241,6 +245,7 @@ pub static SOLVERS: &[Capabilities] = &[
         tolerance: false,
         steps: Steps::OwnRates,
         heads_with: &[],
+        heads_on_disk_with: &[],
     },
     Capabilities {
         solver: Solver::Ftrl,
@@ -256,6 +261,7 @@ pub static SOLVERS: &[Capabilities] = &[
         tolerance: false,
         steps: Steps::OwnRates,
         heads_with: &[],
+        heads_on_disk_with: &[],
     },
     Capabilities {
         solver: Solver::Svrg,
@@ -271,6 +277,7 @@ pub static SOLVERS: &[Capabilities] = &[
         tolerance: true,
         steps: Steps::OwnRates,
         heads_with: &[],
+        heads_on_disk_with: &[],
     },
 ];
 

@@ -68,6 +68,14 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// The number of rows of each class or label, and the sum of their weights.
+pub struct HeadSums {
+    /// Number of rows.
+    pub rows: Vec<usize>,
+    /// Sum of row weights.
+    pub weights: Vec<f64>,
+}
+
 /// A callback that is called with one batch after the other.
 pub type See<'s> = dyn FnMut(&Batch) -> Result<()> + 's;
 
@@ -154,6 +162,20 @@ pub trait Problem: Source {
 
     /// The file of the data.
     fn file(&self) -> Place;
+
+    /// The number of rows of each class or label, and their weights.
+    fn head_sums(&self) -> Result<HeadSums> {
+        let heads = self.targets().heads().map_or(0, |heads| heads.names.len());
+        let mut sums = HeadSums { rows: vec![0; heads], weights: vec![0.0; heads] };
+        self.pass(&mut |batch| {
+            let Some(sets) = batch.sets() else { return Ok(()) };
+            let weights = sets.weights(heads, |i| batch.weights.map_or(1.0, |weights| weights[i]));
+            sums.rows.iter_mut().zip(sets.counts(heads)).for_each(|(sum, count)| *sum += count);
+            sums.weights.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
+            Ok(())
+        })?;
+        Ok(sums)
+    }
 
     /// The memory in bytes that a solver may use beside batches and weights.
     fn spare_memory(&self) -> usize {

@@ -6,6 +6,7 @@ mod adaptive;
 mod auto;
 pub mod certify;
 mod chain;
+mod copied;
 pub mod epoch_loop;
 pub mod estimator;
 mod evaluate;

@@ -93,6 +93,9 @@ fn on_disk(
     settings: &Settings,
     watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
+    if problem.targets().heads().is_some() {
+        return heads::train_on_disk(problem, validation, settings, watch);
+    }
     let job = Job { problem, validation, settings };
     match settings.solver {
         Solver::Newton => out_of_core::train(&job, watch),

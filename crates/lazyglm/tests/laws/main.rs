@@ -28,6 +28,7 @@ mod format_vw;
 mod ftrl;
 mod gap;
 mod halted;
+mod heads_on_disk;
 mod house;
 mod interrupts;
 mod joined;

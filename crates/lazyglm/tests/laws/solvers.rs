@@ -3,8 +3,8 @@
 use lazyglm::data::format::ReadOptions;
 use lazyglm::loss::{self, Admits};
 use lazyglm::{
-    CacheMode, Dataset, Declared, Head, HeadKind, Kind, Losses, Method, Request, Result, SOLVERS, Settings,
-    Solver, Start, TargetKind, Task, UpdateName, Windows, WindowsOptions, train,
+    CacheMode, Dataset, Declared, Head, HeadKind, Kind, Losses, Method, Problem, Request, Result, SOLVERS,
+    Settings, Solver, Start, TargetKind, Task, UpdateName, Windows, WindowsOptions, train,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -114,29 +114,37 @@ fn each_setting_is_learnt_or_refused_for_each_kind_of_targets_as_the_table_says(
         (Some(HeadKind::Softmax), ["a", "b", "c"]),
         (Some(HeadKind::Labels), ["1", "2", "1,2"]),
     ];
-    let mut refused = 0;
+    let mut refused = [0; 2];
     for (heads, targets) in kinds {
         let path = folder.path().join("a.svm");
         let row = |k: usize| format!("{} {}:1 9:{}\n", targets[k % 3], 1 + k % 4, 1 + k % 2);
         std::fs::write(&path, (0..120).map(row).collect::<String>()).unwrap();
         let data = Dataset::read(&path, Declared::default()).unwrap();
         let task = Task::builder(data).heads(heads).build().unwrap();
-        for (row, (name, ask, set)) in SOLVERS.iter().flat_map(|row| SWITCHES.map(|switch| (row, switch))) {
-            let mut wanted = Request { targets: Some(TargetKind::of(heads)), ..Request::default() };
+        let options = WindowsOptions { memory: 64 << 20, heads, ..Default::default() };
+        let windows = Windows::open(&path, &options, &Settings::default()).unwrap();
+        let problems: [(bool, &dyn Problem); 2] = [(false, &task), (true, &windows)];
+        let switches = || SWITCHES.into_iter().flat_map(|switch| problems.map(|problem| (switch, problem)));
+        for (row, ((name, ask, set), (on_disk, problem))) in
+            SOLVERS.iter().flat_map(|row| switches().map(move |cell| (row, cell)))
+        {
+            let targets = Some(TargetKind::of(heads));
+            let mut wanted =
+                Request { targets, on_disk, loss: on_disk.then_some(&*task.loss), ..Request::default() };
             let mut settings = Settings { solver: row.solver, epochs: 2, ..Settings::default() };
             ask(&mut wanted);
             set(&mut settings);
             let allowed = row.solver.check(&wanted).map_err(|error| error.to_string());
-            let done = train(&task, None, &settings, &mut |_| {}).map_err(|error| error.to_string());
-            assert_eq!(done.map(|_| ()), allowed, "{} {heads:?} {name}", row.solver);
-            refused += usize::from(allowed.is_err());
+            let done = train(problem, None, &settings, &mut |_| {}).map_err(|error| error.to_string());
+            assert_eq!(done.map(|_| ()), allowed, "{} {heads:?} {name} on disk: {on_disk}", row.solver);
+            refused[usize::from(on_disk)] += usize::from(allowed.is_err());
         }
-        let wanted = Request { targets: Some(TargetKind::of(heads)), on_disk: true, ..Request::default() };
-        assert_eq!(Solver::Sgd.check(&wanted).is_ok(), heads.is_none(), "rows on disk");
     }
     // One model: thresholds 6, runs 4, steps 3 each of 3. Heads: all of 3 solvers, 9 of sgd, and runs and thresholds
     // of auto and newton; labels have thresholds.
-    assert_eq!(refused, (6 + 4 + 3 * 3) + 2 * (3 * 11 + 9 + 2 * 2) + (3 * 11 + 8 + 2));
+    assert_eq!(refused[0], (6 + 4 + 3 * 3) + 2 * (3 * 11 + 9 + 2 * 2) + (3 * 11 + 8 + 2));
+    // On disk, newton has no heads, auto what sgd has, and labels have no thresholds.
+    assert_eq!(refused[1], (6 + 4 + 3 * 3) + 3 * (4 * 11 + 2 * 9));
 }
 
 #[test]

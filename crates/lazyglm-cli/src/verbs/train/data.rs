@@ -11,7 +11,7 @@ use lazyglm::data::sample_weights::RowOffsets;
 use lazyglm::problem::windows::Surveyed;
 use lazyglm::{
     CacheMode, Dataset, Declared, Error, Load, Model, Precision, Problem, Progress, Result, SampleWeights,
-    Scale, Settings, Task, Windows, WindowsOptions, loss,
+    Scale, Settings, Task, Windows, WindowsOptions,
     train::{tf_idf_if_better, tf_idf_on_disk_if_better},
 };
 
@@ -59,14 +59,12 @@ impl TrainingData {
             not_on_disk(args)?;
         }
         let mut surveyed = None;
-        if let Some(memory) = args.memory.filter(|_| plan.heads.is_none()) {
-            let classes = || match args.task {
-                Some(crate::args::Task::Classify) => loss::parse("logistic").ok(), // more than two need all rows in memory
-                _ => None,
-            };
-            let (loss, class_weight) = (plan.loss.clone().or_else(classes), plan.class_weight.clone());
+        if let Some(memory) = args.memory {
+            let (loss, class_weight) = (plan.loss.clone(), plan.class_weight.clone());
+            let (heads, classify) = (plan.heads, args.task == Some(crate::args::Task::Classify));
             let (asked, cache) = (asked.clone(), cache.clone());
-            let options = WindowsOptions { asked, declared, cache, loss, class_weight, scale, memory };
+            let options =
+                WindowsOptions { asked, declared, cache, loss, heads, classify, class_weight, scale, memory };
             let file = Surveyed::open(&args.data, &options, &plan.settings)?;
             if !file.fits() {
                 return TrainingData::on_disk(args, plan, file.windows(&options)?);

@@ -14,8 +14,9 @@ use crate::data::rows::{RowsRef, SideBySide};
 use crate::problem::heads::{Head, HeadKind};
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
-use crate::problem::source::Pooled;
+use crate::problem::source::{Pooled, Source};
 use crate::problem::task::{HeadTargets, Sets, Task};
+use crate::util::error::Result;
 use crate::util::number::larger_or_nan;
 use rayon::prelude::*;
 use std::sync::OnceLock;
@@ -51,30 +52,53 @@ pub struct HeadsEvaluation<'a> {
 pub fn of_heads(what: &HeadsEvaluation, heads: &[Head]) -> Vec<super::Evaluation> {
     let log_sums = (what.kind == HeadKind::Softmax).then(|| what.log_sums(heads));
     let (total, shares) = what.total_and_shares(heads.len());
+    let nulls = Nulls { what, rows: what.sets.len(), total: &total, shares: &shares };
     let independent = what.kind != HeadKind::Softmax;
     let rows_of = OnceLock::new();
     let (groups, at_once) = (heads.len().div_ceil(WIDE), what.at_once.max(1));
     let mut evaluations = Vec::with_capacity(heads.len());
     for start in (0..groups).step_by(at_once) {
         let some = (start..(start + at_once).min(groups)).into_par_iter().map(|group| {
-            let first = group * WIDE;
-            let some = &heads[first..heads.len().min(first + WIDE)];
-            let group = Group {
-                what,
-                first,
-                heads: some,
-                log_sums: log_sums.as_deref(),
-                total: &total,
-                shares: &shares,
-            };
-            match independent && some.iter().all(|head| head.weights.is_empty()) {
-                true => group.evaluations_of_biases(rows_of.get_or_init(|| what.sets.rows_of(heads.len()))),
-                false => group.evaluations(),
+            let mut group = Group::new(heads, group, what.rows.columns());
+            match independent && group.heads.iter().all(|head| head.weights.is_empty()) {
+                true => group.see_biases(&nulls, rows_of.get_or_init(|| what.sets.rows_of(heads.len()))),
+                false => group.see(what, log_sums.as_deref()),
             }
+            group.evaluations(&nulls)
         });
         evaluations.extend(some.collect::<Vec<_>>().into_iter().flatten());
     }
     evaluations
+}
+
+/// Like [`of_heads`], for the classes of a softmax on rows that are not in memory: `like` has everything but the rows, and
+/// `shares` are the weighted shares of the rows of each class. It takes a pass for each `at_once` groups.
+pub(crate) fn of_softmax_on(
+    source: &dyn Source,
+    columns: usize,
+    like: &HeadsEvaluation,
+    shares: &[f64],
+    heads: &[Head],
+) -> Result<Vec<super::Evaluation>> {
+    let (groups, at_once) = (heads.len().div_ceil(WIDE), like.at_once.max(1));
+    let (mut total, mut evaluations) = (vec![0.0; columns], Vec::with_capacity(heads.len()));
+    for start in (0..groups).step_by(at_once) {
+        let some = start..(start + at_once).min(groups);
+        let mut some: Vec<Group> = some.map(|group| Group::new(heads, group, columns)).collect();
+        source.pass(&mut |batch| {
+            let Some(sets) = batch.sets() else { return Ok(()) };
+            let what = HeadsEvaluation { rows: batch.rows, weights: batch.weights, sets, ..*like };
+            let log_sums = what.log_sums(heads);
+            some.par_iter_mut().for_each(|group| group.see(&what, Some(&log_sums)));
+            if start == 0 {
+                what.add_to(&mut total);
+            }
+            Ok(())
+        })?;
+        let nulls = Nulls { what: like, rows: source.rows(), total: &total, shares };
+        evaluations.extend(some.iter().flat_map(|group| group.evaluations(&nulls)));
+    }
+    Ok(evaluations)
 }
 
 impl<'a> HeadsEvaluation<'a> {
@@ -98,11 +122,16 @@ impl<'a> HeadsEvaluation<'a> {
     /// The weighted sum of all rows, and the weighted share of the rows of each head.
     fn total_and_shares(&self, heads: usize) -> (Vec<f64>, Vec<f64>) {
         let (rows, mut total) = (self.sets.len(), vec![0.0; self.rows.columns()]);
-        for i in 0..rows {
+        self.add_to(&mut total);
+        (total, self.sets.weights(heads, |i| self.weight(i) / rows as f64))
+    }
+
+    /// Adds the weighted sum of all rows.
+    fn add_to(&self, total: &mut [f64]) {
+        for i in 0..self.sets.len() {
             let weight = self.weight(i);
             self.rows.for_each(i, |j, x| total[j] += weight * x);
         }
-        (total, self.sets.weights(heads, |i| self.weight(i) / rows as f64))
     }
 
     /// The best head without weights, for this share of the rows.
@@ -129,6 +158,18 @@ impl<'a> HeadsEvaluation<'a> {
 
     fn weight(&self, i: usize) -> f64 {
         self.weights.map_or(1.0, |w| w[i])
+    }
+
+    /// Loss and loss derivative of a row for a head, given ln Σ e^s of a softmax.
+    fn loss_of(&self, log_sum: Option<f64>, score: f64, has: bool) -> (f64, f64) {
+        match log_sum {
+            None => {
+                let target = if has { 1.0 } else { -1.0 };
+                (self.loss.value(score, target), self.loss.slope(score, target))
+            }
+            Some(sum) if has => (sum - score, (score - sum).exp() - 1.0),
+            Some(sum) => (0.0, (score - sum).exp()),
+        }
     }
 
     /// ln Σ e^s per row, one group of heads after another: the largest score so far, and the sum of e^(s −
@@ -168,23 +209,20 @@ pub(crate) struct NullHeads {
 impl NullHeads {
     /// Evaluates the null model of so many heads. A class without rows keeps the bias 0.
     pub fn of(what: &HeadsEvaluation, count: usize) -> NullHeads {
-        let none = vec![Head::default(); count];
         let (total, shares) = what.total_and_shares(count);
         let rows = what.sets.rows_of(count);
-        let n = what.sets.len() as f64;
-        let group = Group { what, first: 0, heads: &none, log_sums: None, total: &total, shares: &shares };
+        let nulls = Nulls { what, rows: what.sets.len(), total: &total, shares: &shares };
         let one = |k: usize| {
-            let (baseline, others, these) = group.null(k);
+            let null = nulls.of(k);
             let mut own = vec![0.0; total.len()];
             for &i in &rows[k] {
                 let weight = what.weight(i as usize);
                 what.rows.for_each(i as usize, |j, x| own[j] += weight * x);
             }
-            let gradient =
-                own.iter().zip(&total).map(|(own, all)| (others * all + (these - others) * own) / n);
+            let gradient = (0..own.len()).map(|j| nulls.gradient(null, j, own[j]));
             let (most, squares) = gradient
                 .fold((0.0, 0.0), |(most, squares), g: f64| (larger_or_nan(most, g.abs()), squares + g * g));
-            (most, squares, baseline)
+            (most, squares, null.0)
         };
         let all: Vec<(f64, f64, f64)> = (0..count).into_par_iter().map(one).collect();
         NullHeads {
@@ -213,25 +251,62 @@ fn scores_of(rows: RowsRef, first: usize, weights: &[Wide], heads: &[Head], scor
     }
 }
 
-struct Group<'a> {
+/// The null models of all heads on all rows.
+struct Nulls<'a> {
     what: &'a HeadsEvaluation<'a>,
-    first: usize,
-    heads: &'a [Head],
-    log_sums: Option<&'a [f64]>,
-    total: &'a [f64],
+    rows: usize,
+    total: &'a [f64],  // the weighted sum of all rows
     shares: &'a [f64], // weighted share of rows, for every head
 }
 
-impl Group<'_> {
-    fn evaluations(&self) -> Vec<super::Evaluation> {
-        let (what, count) = (self.what, self.heads.len());
-        let weights = side_by_side(self.heads, what.rows.columns());
-        let [mut gradient, mut own] = [(); 2].map(|()| SideBySide::zeros(weights.len()));
-        let (mut losses, mut slope_sums) = ([0.0; WIDE], [0.0; WIDE]);
+impl Nulls<'_> {
+    /// The null model of a head: its part of F, and the loss derivatives of rows without and with the head.
+    fn of(&self, k: usize) -> (f64, f64, f64) {
+        let (what, share, heads) = (self.what, self.shares[k], self.shares.len() as f64);
+        if what.kind == HeadKind::Softmax {
+            let p = if what.with_bias { share } else { 1.0 / heads };
+            return (if share > 0.0 { -share * p.ln() } else { 0.0 }, p, p - 1.0);
+        }
+        let mut pooled = vec![Pooled::new(-1.0, 1.0 - share), Pooled::new(1.0, share)];
+        pooled.retain(|rows| rows.weight > 0.0);
+        let null = NullModel::new(&pooled, what.loss, what.with_bias);
+        (null.baseline, null.slope(what.loss, -1.0, 0.0), null.slope(what.loss, 1.0, 0.0))
+    }
+
+    /// A component of the gradient of a null model, given the weighted sum of the rows with the head.
+    fn gradient(&self, (_, others, these): (f64, f64, f64), j: usize, own: f64) -> f64 {
+        (others * self.total[j] + (these - others) * own) / self.rows as f64
+    }
+}
+
+/// Sums over rows for up to eight heads.
+struct Group<'a> {
+    first: usize,
+    heads: &'a [Head],
+    weights: SideBySide<WIDE>,
+    gradient: SideBySide<WIDE>,
+    own: SideBySide<WIDE>, // of the rows with the head
+    losses: Wide,
+    slopes: Wide,
+}
+
+impl<'a> Group<'a> {
+    /// The group with this number, before any row.
+    fn new(heads: &'a [Head], group: usize, columns: usize) -> Group<'a> {
+        let first = group * WIDE;
+        let heads = &heads[first..heads.len().min(first + WIDE)];
+        let weights = side_by_side(heads, columns);
+        let [gradient, own] = [(); 2].map(|()| SideBySide::zeros(columns));
+        Group { first, heads, weights, gradient, own, losses: [0.0; WIDE], slopes: [0.0; WIDE] }
+    }
+
+    /// Adds the rows of `what`, whose ln Σ e^s are `log_sums` if heads are those of a softmax.
+    fn see(&mut self, what: &HeadsEvaluation, log_sums: Option<&[f64]>) {
+        let count = self.heads.len();
         for first in (0..what.sets.len()).step_by(BLOCK) {
             let rows = first..(first + BLOCK).min(what.sets.len());
             let block = &mut [[0.0; WIDE]; BLOCK][..rows.len()];
-            scores_of(what.rows, first, &weights, self.heads, block);
+            scores_of(what.rows, first, &self.weights, self.heads, block);
             for (i, numbers) in rows.zip(&mut *block) {
                 let (scores, weight) = (std::mem::take(numbers), what.weight(i));
                 let mut has = [false; WIDE];
@@ -242,95 +317,63 @@ impl Group<'_> {
                     }
                 }
                 for l in 0..count {
-                    let (loss, slope) = self.loss(i, scores[l], has[l]);
-                    losses[l] += weight * loss;
+                    let (loss, slope) = what.loss_of(log_sums.map(|sums| sums[i]), scores[l], has[l]);
+                    self.losses[l] += weight * loss;
                     numbers[l] = weight * slope;
-                    slope_sums[l] += numbers[l];
+                    self.slopes[l] += numbers[l];
                 }
                 if has != [false; WIDE] {
-                    what.rows.scatter(i, &[has.map(|has| if has { weight } else { 0.0 })], &mut own);
+                    what.rows.scatter(i, &[has.map(|has| if has { weight } else { 0.0 })], &mut self.own);
                 }
             }
-            what.rows.scatter(first, block, &mut gradient);
+            what.rows.scatter(first, block, &mut self.gradient);
         }
-        (0..count).map(|l| self.evaluation(l, &gradient, &own, losses[l], slope_sums[l])).collect()
     }
 
-    /// Evaluates heads without weights from the rows of the heads alone. An interrupted run may have 10⁵ such heads.
-    fn evaluations_of_biases(&self, rows_of: &[Vec<u32>]) -> Vec<super::Evaluation> {
-        let (what, count, n) = (self.what, self.heads.len(), self.what.sets.len() as f64);
-        let mut own = vec![[0.0; WIDE]; what.rows.columns()];
-        let [mut others, mut these, mut losses, mut slope_sums] = [[0.0; WIDE]; 4];
-        for l in 0..count {
+    /// Adds all rows, for heads without weights, from the rows of the heads alone. An interrupted run may have 10⁵ such heads.
+    fn see_biases(&mut self, nulls: &Nulls, rows_of: &[Vec<u32>]) {
+        let (what, n) = (nulls.what, nulls.rows as f64);
+        let [mut others, mut these] = [[0.0; WIDE]; 2];
+        for l in 0..self.heads.len() {
             for &i in &rows_of[self.first + l] {
                 let weight = what.weight(i as usize);
-                what.rows.for_each(i as usize, |j, x| own[j][l] += weight * x);
+                what.rows.for_each(i as usize, |j, x| self.own[j][l] += weight * x);
             }
-            let (bias, share) = (self.heads[l].bias, self.shares[self.first + l]);
+            let (bias, share) = (self.heads[l].bias, nulls.shares[self.first + l]);
             let [without, with] = [-1.0, 1.0].map(|y| (what.loss.value(bias, y), what.loss.slope(bias, y)));
             (others[l], these[l]) = (without.1, with.1);
-            losses[l] = n * ((1.0 - share) * without.0 + share * with.0);
-            slope_sums[l] = n * ((1.0 - share) * without.1 + share * with.1);
+            self.losses[l] = n * ((1.0 - share) * without.0 + share * with.0);
+            self.slopes[l] = n * ((1.0 - share) * without.1 + share * with.1);
         }
-        let of_column = |(own, total): (&Wide, &f64)| {
-            let mut gradient = [0.0; WIDE];
-            (0..count).for_each(|l| gradient[l] = others[l] * total + (these[l] - others[l]) * own[l]);
-            gradient
-        };
-        let gradient: Vec<Wide> = own.iter().zip(self.total).map(of_column).collect();
-        (0..count).map(|l| self.evaluation(l, &gradient, &own, losses[l], slope_sums[l])).collect()
-    }
-
-    /// Loss and loss derivative of a row for a head.
-    fn loss(&self, i: usize, score: f64, has: bool) -> (f64, f64) {
-        match self.log_sums {
-            None => {
-                let target = if has { 1.0 } else { -1.0 };
-                (self.what.loss.value(score, target), self.what.loss.slope(score, target))
+        for ((gradient, own), total) in self.gradient.iter_mut().zip(self.own.iter()).zip(nulls.total) {
+            for l in 0..self.heads.len() {
+                gradient[l] = others[l] * total + (these[l] - others[l]) * own[l];
             }
-            Some(sums) if has => (sums[i] - score, (score - sums[i]).exp() - 1.0),
-            Some(sums) => (0.0, (score - sums[i]).exp()),
         }
     }
 
-    fn evaluation(
-        &self,
-        l: usize,
-        gradient: &[Wide],
-        own: &[Wide],
-        losses: f64,
-        slopes: f64,
-    ) -> super::Evaluation {
-        let (n, penalty, head) = (self.what.sets.len() as f64, self.what.weighted_penalty, &self.heads[l]);
-        let distance = |j: usize, w: f64| penalty.violation(j, w, gradient[j][l] / n);
+    /// The evaluations of the heads, after all rows.
+    fn evaluations(&self, nulls: &Nulls) -> Vec<super::Evaluation> {
+        (0..self.heads.len()).map(|l| self.evaluation(l, nulls)).collect()
+    }
+
+    fn evaluation(&self, l: usize, nulls: &Nulls) -> super::Evaluation {
+        let (n, what, head) = (nulls.rows as f64, nulls.what, &self.heads[l]);
+        let distance = |j: usize, w: f64| what.weighted_penalty.violation(j, w, self.gradient[j][l] / n);
         let mut weights =
             head.columns.iter().map(|&j| j as usize).zip(head.weights.iter().copied()).peekable();
-        let violation = (0..gradient.len()).map(|j| match weights.next_if(|(column, _)| *column == j) {
+        let violation = (0..self.gradient.len()).map(|j| match weights.next_if(|(column, _)| *column == j) {
             Some((_, w)) => distance(j, w),
             None => distance(j, 0.0),
         });
-        let of_bias = if self.what.with_bias { (slopes / n).abs() } else { 0.0 };
-        let (baseline, others, these) = self.null(l);
-        let without = |j: usize| (others * self.total[j] + (these - others) * own[j][l]) / n;
+        let of_bias = if what.with_bias { (self.slopes[l] / n).abs() } else { 0.0 };
+        let null = nulls.of(self.first + l);
         super::Evaluation {
-            objective: super::Objective { loss: losses / n, penalty: self.what.penalty_of(head) },
+            objective: super::Objective { loss: self.losses[l] / n, penalty: what.penalty_of(head) },
             violation: larger_or_nan(greatest(violation), of_bias),
-            l1_max: greatest((0..own.len()).map(|j| without(j).abs())),
-            baseline,
+            l1_max: greatest((0..self.own.len()).map(|j| nulls.gradient(null, j, self.own[j][l]).abs())),
+            baseline: null.0,
         }
-    }
-
-    /// The null model of a head: its part of F, and the loss derivatives of rows without and with the head.
-    fn null(&self, l: usize) -> (f64, f64, f64) {
-        let (share, heads) = (self.shares[self.first + l], self.shares.len() as f64);
-        if self.what.kind == HeadKind::Softmax {
-            let p = if self.what.with_bias { share } else { 1.0 / heads };
-            return (if share > 0.0 { -share * p.ln() } else { 0.0 }, p, p - 1.0);
-        }
-        let mut pooled = vec![Pooled::new(-1.0, 1.0 - share), Pooled::new(1.0, share)];
-        pooled.retain(|rows| rows.weight > 0.0);
-        let null = NullModel::new(&pooled, self.what.loss, self.what.with_bias);
-        (null.baseline, null.slope(self.what.loss, -1.0, 0.0), null.slope(self.what.loss, 1.0, 0.0))
     }
 }
 

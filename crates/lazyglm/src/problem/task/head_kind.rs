@@ -1,21 +1,45 @@
 //! Choice between one model, classes and labels, for the targets of a data set.
 
-use crate::data::dataset::Dataset;
+use crate::data::format::FormatSpec;
 use crate::data::labels::Labels;
 use crate::problem::heads::HeadKind;
 use crate::problem::loss::{Admits, Loss};
 use crate::util::error::{Error, Result};
 use crate::util::parameter::Parameter;
 
-/// The kind of heads for these data, with a note if the caller did not choose it; `None` for one model, of two classes or of
-/// numbers.
-pub(super) fn head_kind(
-    data: &Dataset,
-    asked: Option<HeadKind>,
-    classify: bool,
-    loss: Option<&dyn Loss>,
+/// What the caller said of the targets.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub heads: Option<HeadKind>,
+    /// Whether numbers are classes.
+    pub classify: bool,
+    pub loss: Option<&'a dyn Loss>,
+}
+
+impl Asked<'_> {
+    fn is_for_classes(&self) -> bool {
+        self.loss.is_none_or(|loss| loss.admits() == Admits::Classes)
+    }
+
+    /// Whether a target with commas is a set of labels.
+    pub fn splits(&self, spec: &FormatSpec) -> bool {
+        match self.heads {
+            Some(kind) => kind == HeadKind::Labels,
+            None => spec.has_label_sets() && self.is_for_classes() && !self.classify,
+        }
+    }
+}
+
+/// The kind of heads for these targets, with a note if the caller did not choose it; `None` for one model, of two classes or
+/// of numbers. `commas` tells whether a target has one.
+pub(crate) fn head_kind(
+    labels: &Labels,
+    commas: bool,
+    spec: &FormatSpec,
+    asked: &Asked,
 ) -> Result<Option<(HeadKind, Option<String>)>> {
-    let kind = asked.map(|kind| (kind, None)).or_else(|| unasked(data, classify, loss));
+    let loss = asked.loss;
+    let kind = asked.heads.map(|kind| (kind, None)).or_else(|| unasked(labels, commas, spec, asked));
     match (kind.as_ref().map(|(kind, _)| kind), loss) {
         (Some(HeadKind::Softmax), Some(loss)) if loss.spec() != "logistic" => Err(Error::call(
             format!(
@@ -34,21 +58,21 @@ pub(super) fn head_kind(
 }
 
 /// The kind of heads that the targets and the loss suggest.
-fn unasked(data: &Dataset, classify: bool, loss: Option<&dyn Loss>) -> Option<(HeadKind, Option<String>)> {
-    let for_classes = loss.is_none_or(|loss| loss.admits() == Admits::Classes);
-    let comma = |labels: &Labels| match labels {
-        Labels::Words { words, .. } => words.iter().any(|word| word.contains(',')),
-        Labels::Numbers(_) => false,
-    };
-    let names = classify || data.reading.spec.has_text_targets();
-    if data.reading.spec.has_label_sets() && comma(&data.labels) && for_classes && !classify {
+fn unasked(
+    labels: &Labels,
+    commas: bool,
+    spec: &FormatSpec,
+    asked: &Asked,
+) -> Option<(HeadKind, Option<String>)> {
+    let names = asked.classify || spec.has_text_targets();
+    if commas && asked.splits(spec) {
         let flag = Parameter::Multilabel;
         let text =
             format!("targets have commas: each is read as a set of labels, one model per label ({flag})");
         return Some((HeadKind::Labels, Some(text)));
     }
-    let many = data.labels.distinct(3).len() > 2;
-    match (many && for_classes, loss, &data.labels) {
+    let many = labels.distinct(3).len() > 2;
+    match (many && asked.is_for_classes(), asked.loss, labels) {
         (true, Some(_), _) => {
             let ovr = Parameter::Multiclass.set("ovr");
             let text = format!("more than two classes: one model per class, against all others ({ovr})");

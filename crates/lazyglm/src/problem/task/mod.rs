@@ -18,7 +18,9 @@ pub(crate) use automatic::automatic;
 pub use class_weight::ClassWeight;
 pub(crate) use class_weight::class_names;
 pub use sets::Sets;
+pub(crate) use sets::sorted;
 pub use targets::{HeadTargets, Targets, TargetsRef, targets_of};
+pub(crate) use targets::{odd_counts, too_few};
 pub use unknown::{Unknown, sets_and_unknown, sets_of, signs_or_unknown};
 
 use crate::data::dataset::Dataset;
@@ -29,7 +31,7 @@ use crate::problem::heads::HeadKind;
 use crate::problem::loss::{self, Loss};
 use crate::problem::settings::Precision;
 use crate::util::error::Result;
-use head_kind::head_kind;
+pub(crate) use head_kind::{Asked, head_kind};
 pub(crate) use offsets::check_offsets;
 use offsets::shifted;
 pub(crate) use row_weights::no_weight;
@@ -148,7 +150,11 @@ impl TaskBuilder {
     pub fn build(self) -> Result<Task> {
         let kind = match &self.like {
             Some(like) => like.heads().map(|heads| (heads.kind, None)),
-            None => head_kind(&self.data, self.heads, self.classify, self.loss.as_deref())?,
+            None => {
+                let asked = Asked { heads: self.heads, classify: self.classify, loss: self.loss.as_deref() };
+                let (labels, spec) = (&self.data.labels, &self.data.reading.spec);
+                head_kind(labels, labels.has_commas(), spec, &asked)?
+            }
         };
         if kind.as_ref().is_none_or(|(kind, _)| *kind != HeadKind::Labels) {
             self.data.check_targets()?; // a row may have no labels, but needs a class or a number

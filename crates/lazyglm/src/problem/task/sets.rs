@@ -1,9 +1,9 @@
 //! Targets as sets: the classes or labels of each row, by number, and their names.
 
 use crate::data::dataset::Dataset;
-use crate::data::labels::{Labels, boolean, is_of_class};
+use crate::data::labels::{Labels, boolean, is_of_class, parts};
 use crate::simd::prefetch_one;
-use crate::util::error::{Error, Place, Result, excerpt};
+use crate::util::error::{Place, Result};
 use crate::util::number::parse_number;
 use hashbrown::HashMap;
 
@@ -49,6 +49,19 @@ impl Sets {
     /// Whether row `i` has this class or label.
     pub fn has(&self, i: usize, id: usize) -> bool {
         self.of(i).contains(&(id as u32))
+    }
+
+    /// Removes all rows, and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        self.ends.clear();
+        self.ids.clear();
+    }
+
+    /// Appends the rows of other sets.
+    pub(crate) fn append(&mut self, more: &Sets) {
+        let first = self.ids.len();
+        self.ends.extend(more.ends.iter().map(|end| first + end));
+        self.ids.extend_from_slice(&more.ids);
     }
 
     /// Appends a row.
@@ -119,8 +132,7 @@ pub(crate) fn find(data: &Dataset, many: bool) -> Result<Found> {
         };
         parts_of.push(texts.into_iter().map(&mut number).collect::<Vec<u32>>());
     }
-    let mut names: Vec<(String, u32)> = numbers.into_iter().collect();
-    sort(&mut names);
+    let names = sorted(numbers.into_iter().collect());
     let mut rank = vec![0; names.len()];
     names.iter().zip(0..).for_each(|((_, number), k)| rank[*number as usize] = k);
     let mut twice = vec![false; words.len()];
@@ -179,36 +191,14 @@ fn by_word(labels: &Labels) -> (Vec<u32>, Vec<String>) {
     }
 }
 
-/// The labels in a target, separated by commas.
-fn parts(word: &str, many: bool, place: impl Fn() -> Place) -> Result<Vec<String>> {
-    if !many {
-        return Ok(vec![word.to_string()]);
-    }
-    if word.is_empty() {
-        return Ok(Vec::new());
-    }
-    let part = |part: &str| match (part.trim(), parse_number(part.trim().as_bytes())) {
-        ("", _) => {
-            let what = format!("the labels '{}' have an empty one among them", excerpt(word));
-            Err(Error::data(place(), what, "write them with one comma between two, as in 3,17"))
-        }
-        (_, Some(number)) if !number.is_finite() => {
-            let what = format!("the label '{}' is not finite", excerpt(part));
-            Err(Error::data(place(), what, "labels are finite numbers or words"))
-        }
-        (_, Some(number)) => Ok((number + 0.0).to_string()),
-        (text, None) => Ok(text.to_string()),
-    };
-    word.split(',').map(part).collect()
-}
-
 /// Sorts names by value if all are numbers, else alphabetically.
-fn sort(names: &mut [(String, u32)]) {
+pub(crate) fn sorted<T>(mut names: Vec<(String, T)>) -> Vec<(String, T)> {
     let number = |name: &str| parse_number(name.as_bytes());
     match names.iter().all(|(name, _)| number(name).is_some()) {
         true => {
             names.sort_by(|a, b| f64::total_cmp(&number(&a.0).unwrap_or(0.0), &number(&b.0).unwrap_or(0.0)))
         }
-        false => names.sort(),
+        false => names.sort_by(|a, b| a.0.cmp(&b.0)),
     }
+    names
 }

@@ -89,12 +89,12 @@ impl Targets {
     pub(super) fn many(data: &Dataset, kind: HeadKind, notes: &mut Vec<String>) -> Result<Targets> {
         let Found { sets, names, twice } = sets::find(data, kind == HeadKind::Labels)?;
         if names.len() < if kind == HeadKind::Labels { 1 } else { 2 } {
-            return Err(too_few(data, kind, &names));
+            return Err(too_few(data.file(), kind, &names));
         }
         if twice > 0 {
             notes.push(format!("{twice} rows name a label twice: it counts once"));
         }
-        notes.extend(odd_counts(kind, &names, &sets));
+        notes.extend(odd_counts(kind, &names, &sets.counts(names.len()), sets.len()));
         Ok(Targets::of_sets(kind, names, sets))
     }
 
@@ -299,7 +299,7 @@ fn stranger(labels: &Labels, i: usize, classes: &[String; 2], place: &dyn Fn(usi
     Error::data(place(i), what, "give it one of these classes, or remove the row")
 }
 
-fn too_few(data: &Dataset, kind: HeadKind, names: &[String]) -> Error {
+pub(crate) fn too_few(file: Place, kind: HeadKind, names: &[String]) -> Error {
     let (what, hint) = match (kind, names.first()) {
         (HeadKind::Labels, _) => {
             ("no row has a label: there is nothing to learn".to_string(), "give rows labels")
@@ -309,14 +309,14 @@ fn too_few(data: &Dataset, kind: HeadKind, names: &[String]) -> Error {
             "give rows of two classes or more",
         ),
     };
-    Error::data(data.file(), what, hint)
+    Error::data(file, what, hint)
 }
 
 /// Notes about classes with one row, and about too many classes for the number of rows.
-fn odd_counts(kind: HeadKind, names: &[String], sets: &Sets) -> Vec<String> {
+pub(crate) fn odd_counts(kind: HeadKind, names: &[String], counts: &[usize], rows: usize) -> Vec<String> {
     let mut notes = Vec::new();
     let single: Vec<&String> =
-        names.iter().zip(sets.counts(names.len())).filter(|(_, n)| *n == 1).map(|(name, _)| name).collect();
+        names.iter().zip(counts).filter(|(_, n)| **n == 1).map(|(name, _)| name).collect();
     if let Some(first) = single.first() {
         let (count, nouns) = (single.len(), kind.nouns());
         notes.push(format!(
@@ -325,8 +325,8 @@ fn odd_counts(kind: HeadKind, names: &[String], sets: &Sets) -> Vec<String> {
             excerpt(first)
         ));
     }
-    if kind != HeadKind::Labels && 2 * names.len() > sets.ends.len() {
-        let (count, rows, nouns) = (names.len(), sets.ends.len(), kind.nouns());
+    if kind != HeadKind::Labels && 2 * names.len() > rows {
+        let (count, nouns) = (names.len(), kind.nouns());
         notes.push(format!("{count} {nouns} in {rows} rows: are these {nouns}, or numbers to predict?"));
     }
     notes

@@ -19,10 +19,14 @@ use crate::data::features::{Declared, Features};
 use crate::data::format::ReadOptions;
 use crate::data::loader::{self, CacheMode, FileCache};
 use crate::data::scaling::{Columns, Scale, Scaling};
+use crate::data::survey::Survey;
+use crate::problem::heads::HeadKind;
 use crate::problem::loss::{self, Loss};
 use crate::problem::settings::Settings;
 use crate::problem::source::{self, Pooled, Problem, Source};
-use crate::problem::task::{self, ClassWeight, Targets, Task, class_names};
+use crate::problem::task::{
+    self, Asked, ClassWeight, Sets, Targets, Task, class_names, odd_counts, sorted, too_few,
+};
 use crate::util::error::{Place, Result};
 use passes::Window;
 use rayon::ThreadPool;
@@ -56,12 +60,13 @@ pub struct Windows {
     kept: FileCache,
     file: PathBuf,
     weighted: bool,
-    of_class: Option<Vec<f64>>, // the weights of the classes −1 and +1
+    of_class: Option<Vec<f64>>, // the weights of the classes, −1 and +1 if there are two
     mean_weight: f64,
     pooled: Vec<Pooled>,
     first_rows: Vec<u64>,      // per fragment: the number of its first row in the data
     as_f32: bool,              // values are rounded to f32
     four_bytes: bool,          // values take four bytes
+    of_row: usize,             // bytes per row without its non-zeros
     window: usize,             // approximate number of non-zeros per window
     held: usize,               // bytes that the solver may hold beside the windows
     copies: usize,             // copies of the rows that the solver needs if all fit into memory
@@ -84,12 +89,22 @@ pub struct WindowsOptions {
     pub cache: CacheMode,
     /// The loss; chosen automatically if `None`.
     pub loss: Option<Arc<dyn Loss>>,
+    /// How heads are trained if there is one per class or label; the targets and the loss decide if `None`.
+    pub heads: Option<HeadKind>,
+    /// Whether numbers are classes.
+    pub classify: bool,
     /// The weight of each class.
     pub class_weight: Option<ClassWeight>,
     /// The scaling of features.
     pub scale: Scale,
     /// The memory limit of the process, in bytes.
     pub memory: usize,
+}
+
+impl WindowsOptions {
+    fn targets(&self) -> Asked<'_> {
+        Asked { heads: self.heads, classify: self.classify, loss: self.loss.as_deref() }
+    }
 }
 
 impl Windows {
@@ -100,35 +115,61 @@ impl Windows {
 
     /// Rows on disk, after their survey.
     fn of_survey(surveyed: Surveyed, options: &WindowsOptions) -> Result<Windows> {
-        let Surveyed { kept, survey, features, file: path, room, as_f32, four_bytes, copies, pool } =
-            surveyed;
+        let Surveyed {
+            kept,
+            survey,
+            features,
+            file: path,
+            room,
+            as_f32,
+            four_bytes,
+            of_row,
+            copies,
+            pool,
+            ..
+        } = surveyed;
+        let heads = surveyed.heads;
         let (path, meta) = (&path, &kept.cache.meta);
         let mut notes = kept.notes.clone();
         notes.extend(meta.reading.spec.roles_note());
         notes.extend(meta.dirty.iter().map(|cells| cells.note(path)));
         let (labels, file) = (&survey.labels, Place::file(path));
+        let classes = options.classify || heads.is_some() || meta.reading.spec.has_text_targets();
         let loss = match &options.loss {
             Some(loss) => loss.clone(),
-            None if meta.reading.spec.has_text_targets() => loss::parse("logistic")?,
+            None if classes => loss::parse("logistic")?,
             None => task::automatic(labels, file.clone(), &mut notes)?,
         };
-        let targets = Targets::one(labels, &*loss, file.clone(), &|_| file.clone())?;
+        let (targets, class_of) = match heads {
+            Some((kind, note)) => {
+                notes.extend(note);
+                targets_of_survey(&survey, kind, meta.rows, &file, &mut notes)?
+            }
+            None => {
+                let targets = Targets::one(labels, &*loss, file.clone(), &|_| file.clone())?;
+                let class_of = targets.numbers().iter().map(|y| usize::from(*y > 0.0)).collect();
+                (targets, class_of)
+            }
+        };
         let of_class = match &options.class_weight {
             Some(class_weight) => {
-                let mut counts = [0, 0];
-                for (y, count) in targets.numbers().iter().zip(&survey.counts) {
-                    counts[usize::from(*y > 0.0)] += count;
-                }
-                Some(class_weight.of_classes(class_names(&targets, &*loss)?, &counts)?)
+                let names = class_names(&targets, &*loss)?;
+                let mut counts = vec![0; names.len()];
+                class_of.iter().zip(&survey.counts).for_each(|(&class, count)| counts[class] += count);
+                Some(class_weight.of_classes(names, &counts)?)
             }
             None => None,
         };
-        let of = |y: f64| of_class.as_ref().map_or(1.0, |of_class| of_class[usize::from(y > 0.0)]);
-        let mut pooled: Vec<Pooled> = (targets.numbers().iter().zip(&survey.weights))
-            .map(|(&y, weight)| Pooled::new(y, weight * of(y)))
-            .collect();
+        let of = |class: usize| of_class.as_ref().map_or(1.0, |of_class| of_class[class]);
+        let weighed = || survey.weights.iter().zip(&class_of).map(|(weight, &class)| weight * of(class));
+        let mut pooled: Vec<Pooled> =
+            targets.numbers().iter().zip(weighed()).map(|(&y, weight)| Pooled::new(y, weight)).collect();
         let rows = meta.rows;
-        let mean_weight = pooled.iter().map(|rows| rows.weight).sum::<f64>() / rows as f64;
+        let all = match &targets {
+            Targets::Labels { .. } => survey.weight,
+            _ => weighed().sum(),
+        };
+        let mean_weight = all / rows as f64;
         if mean_weight == 0.0 {
             return Err(task::no_weight(file));
         }
@@ -151,6 +192,7 @@ impl Windows {
             first_rows,
             as_f32,
             four_bytes,
+            of_row,
             window: room.window / bytes_of_value(four_bytes),
             held: room.held,
             copies,
@@ -189,7 +231,7 @@ impl Windows {
 
     /// Whether all rows fit into the memory limit, with the copies that the solver needs. Then a full shuffle is possible.
     pub fn fits(&self) -> bool {
-        let rows = rows_as_nonzeros(self.copies, self.cache(), self.four_bytes);
+        let rows = rows_as_nonzeros(self.copies, self.cache(), self.of_row, self.four_bytes);
         rows <= 2 * self.window + self.held / self.bytes_of_value()
     }
 
@@ -231,6 +273,28 @@ impl Windows {
     fn bytes_of_value(&self) -> usize {
         bytes_of_value(self.four_bytes)
     }
+}
+
+/// The classes or labels of a survey, without the rows, and the class of each of its targets.
+fn targets_of_survey(
+    survey: &Survey,
+    kind: HeadKind,
+    rows: usize,
+    file: &Place,
+    notes: &mut Vec<String>,
+) -> Result<(Targets, Vec<usize>)> {
+    let labels = &survey.labels;
+    let names =
+        sorted((0..labels.len()).map(|i| (labels.name(i), i)).filter(|(name, _)| !name.is_empty()).collect());
+    let mut class_of = vec![0; labels.len()];
+    names.iter().enumerate().for_each(|(class, (_, i))| class_of[*i] = class);
+    let counts: Vec<usize> = names.iter().map(|(_, i)| survey.counts[*i]).collect();
+    let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+    if names.len() < if kind == HeadKind::Labels { 1 } else { 2 } {
+        return Err(too_few(file.clone(), kind, &names));
+    }
+    notes.extend(odd_counts(kind, &names, &counts, rows));
+    Ok((Targets::of_sets(kind, names, Sets::default()), class_of))
 }
 
 /// All rows of a file in memory: from the file, or from the cache of a pipe, which can be read only once.

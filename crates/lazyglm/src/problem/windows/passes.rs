@@ -1,7 +1,6 @@
 //! Passes over rows on disk: groups fragments into windows, and reads the next window while the current one is in use.
 
 use super::Windows;
-use super::sizes::bytes_of_row;
 use crate::data::bytes::Block;
 use crate::data::cache::Scratch;
 use crate::data::features::Features;
@@ -10,7 +9,7 @@ use crate::data::read_config::ReadConfig;
 use crate::data::rows::Rows;
 use crate::problem::loss::Loss;
 use crate::problem::source::{Batch, Pooled, Problem, See, Sequence, Source};
-use crate::problem::task::{Targets, TargetsRef, Task, check_offsets, targets_of};
+use crate::problem::task::{HeadTargets, Sets, Targets, TargetsRef, Task, Unknown, check_offsets};
 use crate::util::checkpoint::Key;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
@@ -30,7 +29,7 @@ impl Windows {
         let (mut groups, mut filled) = (vec![Vec::new()], 0);
         for &part in fragments {
             let of_part = &self.cache().parts[part as usize];
-            let size = of_part.nonzeros + of_part.rows * bytes_of_row(self.cache()) / self.bytes_of_value();
+            let size = of_part.nonzeros + of_part.rows * self.of_row / self.bytes_of_value();
             if filled > 0 && filled + size > self.window {
                 groups.push(Vec::new());
                 filled = 0;
@@ -48,10 +47,10 @@ impl Windows {
         window.clear();
         // Reserves the largest possible window once: untouched pages take no memory, and arrays that grow would exist twice for
         // a moment.
-        let rows = (self.window * self.bytes_of_value() / bytes_of_row(self.cache())).min(self.rows());
+        let rows = (self.window * self.bytes_of_value() / self.of_row).min(self.rows());
         let nonzeros = self.window.min(self.cache().meta.nonzeros);
         window.rows.reserve(rows, nonzeros, self.four_bytes);
-        window.targets.reserve_exact(rows);
+        window.targets.reserve_exact(if self.targets.heads().is_none() { rows } else { 0 });
         window.offsets.reserve_exact(if self.has_offsets() { rows } else { 0 });
         for some in parts.chunks(2 * self.pool.current_num_threads()) {
             let decode = || {
@@ -83,17 +82,21 @@ impl Windows {
     /// Appends the rows of a fragment, the first of which has this number in the data.
     fn append(&self, parsed: Parsed, number: u64, window: &mut Window) -> Result<()> {
         let place = |i: usize| Place::file(&self.file).line(parsed.lines.of(i));
-        let targets = targets_of(&parsed.labels, &*self.loss, self.targets.classes(), &place)?;
+        let (first, rows) = (window.rows.len(), parsed.rows.len());
+        let targets = self.targets_of(&parsed, &place)?;
         if self.weighted {
+            let class = |i: usize| match &targets.heads() {
+                Some(heads) => heads.sets.of(i)[0] as usize, // there are class weights: a row has one class
+                None => usize::from(targets.numbers()[i] > 0.0),
+            };
             let weight = |i: usize| {
                 let own = parsed.weights.get(i).copied().unwrap_or(1.0);
-                own * self.of_class.as_ref().map_or(1.0, |of| of[usize::from(targets[i] > 0.0)])
-                    / self.mean_weight
+                own * self.of_class.as_ref().map_or(1.0, |of| of[class(i)]) / self.mean_weight
             };
-            window.weights.extend((0..targets.len()).map(weight));
+            window.weights.extend((0..rows).map(weight));
         }
         if self.has_offsets() {
-            let offsets: Vec<f64> = (0..targets.len()).map(|i| parsed.offset(i)).collect();
+            let offsets: Vec<f64> = (0..rows).map(|i| parsed.offset(i)).collect();
             check_offsets(&offsets, &place)?;
             window.offsets.extend(offsets);
         }
@@ -102,9 +105,25 @@ impl Windows {
             let hint = format!("scale the feature down, or use {}", Parameter::Precision.set("f64"));
             Error::data(place(row), what, hint)
         })?;
-        window.lines.push((window.targets.len(), parsed.lines, number));
-        window.targets.extend(targets);
+        window.lines.push((first, parsed.lines, number));
+        match targets.heads() {
+            Some(HeadTargets { sets, .. }) => window.sets.append(sets),
+            None => window.targets.extend(targets.numbers()),
+        }
         Ok(())
+    }
+
+    /// The targets of the rows of a fragment, of the kind that the survey found.
+    fn targets_of(&self, parsed: &Parsed, place: &dyn Fn(usize) -> Place) -> Result<Targets> {
+        let mut unknown = Unknown::default();
+        let targets = self.targets.like(&parsed.labels, &*self.loss, place, &mut unknown)?;
+        match unknown.rows.first() {
+            None => Ok(targets),
+            Some(&row) => {
+                let what = "the row has a label that it did not have before: the file has changed";
+                Err(Error::data(place(row), what, "run the command again"))
+            }
+        }
     }
 
     /// Calls `see` with one window after the other, and reads the next window in the meantime.
@@ -145,7 +164,10 @@ impl Windows {
         };
         see(&Batch {
             rows: window.rows.borrow(),
-            targets: TargetsRef::Numbers(&window.targets),
+            targets: match self.targets.heads() {
+                Some(_) => TargetsRef::Sets(&window.sets),
+                None => TargetsRef::Numbers(&window.targets),
+            },
             weights: self.weighted.then_some(window.weights.as_slice()),
             offsets: self.has_offsets().then_some(window.offsets.as_slice()),
             order,
@@ -157,7 +179,7 @@ impl Windows {
     /// The order of rows in the window with this number.
     fn order_in(&self, window: &Window, number: usize, sequence: Sequence, epoch: u64) -> Vec<u32> {
         let seed = sequence.seed ^ (number as u64 + 1).rotate_left(32);
-        Sequence { seed, ..sequence }.rows(window.targets.len(), epoch)
+        Sequence { seed, ..sequence }.rows(window.rows.len(), epoch)
     }
 }
 
@@ -166,6 +188,7 @@ impl Windows {
 pub(super) struct Window {
     rows: Rows,
     targets: Vec<f64>,
+    sets: Sets, // instead of targets, if there are classes or labels
     weights: Vec<f64>,
     offsets: Vec<f64>,
     lines: Vec<(usize, Lines, u64)>, // per fragment: its first row in the window, the lines of its rows, the number of its first row
@@ -180,6 +203,7 @@ impl Window {
     fn clear(&mut self) {
         self.rows.clear();
         self.targets.clear();
+        self.sets.clear();
         self.weights.clear();
         self.offsets.clear();
         self.lines.clear();

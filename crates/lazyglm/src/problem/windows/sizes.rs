@@ -4,6 +4,7 @@ use crate::data::bytes::LONGEST;
 use crate::data::cache::Cache;
 use crate::data::features::Features;
 use crate::data::scaling::Scaling;
+use crate::problem::heads::HeadKind;
 use crate::problem::settings::{Precision, Settings};
 use crate::problem::solvers::Solver;
 use crate::util::error::{Error, Result};
@@ -25,6 +26,12 @@ const WORKING_SET: usize = 24;
 const WINDOWS: usize = 8;
 /// Bytes per row, without its non-zeros.
 pub(super) const ROW: usize = 24;
+/// Additional bytes per column to evaluate eight heads at once.
+const HEADS: usize = 3 * 64;
+/// Number of independent heads whose weights must be in memory together.
+const LANES: usize = 16;
+/// Additional bytes per row for where its classes or labels end, and per class or label.
+const SET: (usize, usize) = (8, 4);
 /// Additional bytes per row with an offset.
 const OFFSET: usize = 8;
 /// Bytes per row for its target and offset, of which the bias of a model without weights depends: a list, and copies of it.
@@ -74,14 +81,15 @@ pub(super) fn copies(settings: &Settings) -> usize {
     }
 }
 
-/// Bytes per row, without its non-zeros.
-pub(super) fn bytes_of_row(cache: &Cache) -> usize {
-    ROW + if cache.meta.offsets { OFFSET } else { 0 }
+/// Bytes per row, without its non-zeros, for this number of classes or labels of all rows if there are heads.
+pub(super) fn bytes_of_row(cache: &Cache, in_sets: Option<usize>) -> usize {
+    let sets = in_sets.map_or(0, |ids| SET.0 + SET.1 * ids.div_ceil(cache.meta.rows.max(1)));
+    ROW + sets + if cache.meta.offsets { OFFSET } else { 0 }
 }
 
 /// The memory of some copies of all rows, as a number of non-zeros.
-pub(super) fn rows_as_nonzeros(copies: usize, cache: &Cache, four_bytes: bool) -> usize {
-    copies * (cache.meta.nonzeros + cache.meta.rows * bytes_of_row(cache) / bytes_of_value(four_bytes))
+pub(super) fn rows_as_nonzeros(copies: usize, cache: &Cache, of_row: usize, four_bytes: bool) -> usize {
+    copies * (cache.meta.nonzeros + cache.meta.rows * of_row / bytes_of_value(four_bytes))
 }
 
 /// The free memory, in bytes.
@@ -92,33 +100,55 @@ pub(super) struct Room {
     pub held: usize,
 }
 
+/// Bytes per column of the weights that must be in memory together: of all classes of a softmax, of some independent heads.
+fn weights_of_heads((kind, heads): (HeadKind, usize), precision: Precision) -> usize {
+    let (value, line) = if precision == Precision::F32 { (4, 32) } else { (8, 64) };
+    let together = if kind == HeadKind::Softmax { heads } else { heads.min(LANES) };
+    (together * value).next_multiple_of(line)
+}
+
 /// Shares the memory between two windows and the solver, after all other data.
-pub(super) fn room(memory: usize, features: &Features, cache: &Cache, settings: &Settings) -> Result<Room> {
+pub(super) fn room(
+    memory: usize,
+    features: &Features,
+    cache: &Cache,
+    settings: &Settings,
+    heads: Option<(HeadKind, usize)>,
+) -> Result<Room> {
     let order = cache.order.as_ref().map_or(0, |order| 4 * 4 * order.len()); // in the cache, in the features, and the inverse
     let names = features.feature_ids.bytes() + order;
+    let weights = heads.map_or(0, |heads| features.columns() * weights_of_heads(heads, settings.precision));
     let fixed = OWN
-        + threads(memory) * THREAD
-        + features.columns() * column(settings)
+        + features.columns() * (column(settings) + heads.map_or(0, |_| HEADS))
+        + weights
         + names
         + cache.parts.len() * 48
         + if cache.meta.offsets { cache.meta.rows * POOLED } else { 0 };
-    let room = memory.saturating_sub(fixed);
+    let needs = |memory: usize| fixed + threads(memory) * THREAD;
+    let room = memory.saturating_sub(needs(memory));
     if room / 2 < LEAST {
-        let least = (fixed + 2 * LEAST).div_ceil(1 << 20);
+        // More memory may mean more threads, which need memory themselves.
+        let mut least = needs(memory) + 2 * LEAST;
+        while least < needs(least) + 2 * LEAST {
+            least = needs(least) + 2 * LEAST;
+        }
+        let least = least.div_ceil(1 << 20);
         let memory = Parameter::Memory.set(format!("{}M", memory >> 20));
-        let rows = if cache.meta.offsets {
-            format!(" and the offsets of {} rows", cache.meta.rows)
-        } else {
-            String::new()
-        };
-        let what = format!("{memory} is too little for {} features{rows}", features.columns());
+        let mut what = format!("{memory} is too little for {} features", features.columns());
+        if let Some((kind, count)) = heads {
+            what += &format!(" and {count} {}", kind.nouns());
+        }
+        if cache.meta.offsets {
+            what += &format!(" and the offsets of {} rows", cache.meta.rows);
+        }
         let hint =
             format!("give {least}M or more, or lower the number of features with {}", Parameter::HashBits);
         return Err(Error::call(what, hint));
     }
     let window = match settings.solver {
+        _ if heads.is_some() => (room / WINDOWS / 2).max(LEAST),
         Solver::Newton | Solver::Auto => (room / WINDOWS / 2).max(LEAST),
         _ => room / 2,
     };
-    Ok(Room { window, held: room - 2 * window })
+    Ok(Room { window, held: room - 2 * window + weights })
 }

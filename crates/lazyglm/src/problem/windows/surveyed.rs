@@ -1,24 +1,25 @@
 //! A file and its survey, before it is known where its rows will be: in memory if they fit, else on disk.
 
 use super::sizes::{
-    Room, bytes_of_value, copies, fits_four_bytes, longest_record, room, rows_as_nonzeros, threads,
+    Room, bytes_of_row, bytes_of_value, copies, fits_four_bytes, longest_record, room, rows_as_nonzeros,
+    threads,
 };
 use super::{Windows, WindowsOptions, load_all, scaling};
 use crate::data::cache::Cache;
 use crate::data::dataset::{Dataset, Load, vanishes};
 use crate::data::features::Features;
-use crate::data::labels::Labels;
 use crate::data::loader::{self, FileCache, Limits};
 use crate::data::survey::Survey;
-use crate::problem::loss::Admits;
+use crate::problem::heads::HeadKind;
 use crate::problem::settings::{Precision, Settings};
+use crate::problem::task::head_kind;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use rayon::ThreadPool;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A data file that was surveyed within a memory limit. Its targets may be of any kind, as long as its rows fit into memory.
+/// A data file that was surveyed within a memory limit.
 ///
 /// ```
 /// use lazyglm::{Load, Settings, WindowsOptions, problem::windows::Surveyed};
@@ -28,16 +29,18 @@ use std::sync::Arc;
 /// let surveyed = Surveyed::open(&file, &options, &Settings::default()).unwrap();
 /// assert!(surveyed.fits());
 /// assert_eq!(surveyed.load(&Load::default()).unwrap().0.rows.len(), 3);
-/// assert!(surveyed.windows(&options).is_err(), "more than two classes are not trained on disk");
+/// assert_eq!(surveyed.windows(&options).unwrap().targets.heads().unwrap().names, ["a", "b", "c"]);
 /// ```
 pub struct Surveyed {
     pub(super) kept: FileCache,
     pub(super) survey: Survey,
     pub(super) features: Features,
+    pub(super) heads: Option<(HeadKind, Option<String>)>, // with a note
     pub(super) file: PathBuf,
     pub(super) room: Room,
     pub(super) as_f32: bool,
     pub(super) four_bytes: bool,
+    pub(super) of_row: usize, // bytes
     pub(super) copies: usize,
     pub(super) pool: ThreadPool,
 }
@@ -54,10 +57,15 @@ impl Surveyed {
                 format!("lower {}", Parameter::Threads),
             )
         })?;
-        let look = |cache: &Cache| Survey::of(cache, path, threads);
+        let look = |cache: &Cache| {
+            Survey::of(cache, path, threads, options.targets().splits(&cache.meta.reading.spec))
+        };
         let (kept, survey) = loader::open_or_make(path, &options.asked, &options.cache, limits, look)?;
         let meta = &kept.cache.meta;
-        if let Some(row) = meta.unlabelled {
+        let (asked, spec) = (options.targets(), &meta.reading.spec);
+        let heads = head_kind(&survey.labels, survey.commas, spec, &asked)?;
+        let in_sets = heads.as_ref().map(|_| survey.counts.iter().sum());
+        if let Some(row) = meta.unlabelled.filter(|_| !is_of_labels(&heads)) {
             let what = format!("row {} has no target", row + 1);
             return Err(Error::data(Place::file(path), what, "give each row its target"));
         }
@@ -73,16 +81,23 @@ impl Surveyed {
             Features::surveyed(feature_ids, order, span, options.declared, path, &survey.occurs)?;
         features.scaling =
             Arc::new(scaling(&kept.cache, &features, options.scale, &meta.reading.spec.text_columns(true))?);
-        let room = room(options.memory, &features, &kept.cache, settings)?;
+        let room = room(
+            options.memory,
+            &features,
+            &kept.cache,
+            settings,
+            heads.as_ref().map(|(kind, _)| (*kind, survey.labels.len())),
+        )?;
         let four_bytes = fits_four_bytes(&features, &kept.cache, settings);
         let (file, copies) = (path.to_path_buf(), copies(settings));
-        Ok(Surveyed { kept, survey, features, file, room, as_f32, four_bytes, copies, pool })
+        let of_row = bytes_of_row(&kept.cache, in_sets);
+        Ok(Surveyed { kept, survey, features, heads, file, room, as_f32, four_bytes, of_row, copies, pool })
     }
 
     /// Whether all rows fit into the memory limit, with the copies that the solver needs.
     pub fn fits(&self) -> bool {
         let (bytes, Room { window, held }) = (bytes_of_value(self.four_bytes), &self.room);
-        rows_as_nonzeros(self.copies, &self.kept.cache, self.four_bytes)
+        rows_as_nonzeros(self.copies, &self.kept.cache, self.of_row, self.four_bytes)
             <= 2 * (window / bytes) + held / bytes
     }
 
@@ -91,36 +106,12 @@ impl Surveyed {
         load_all(&self.kept.cache, &self.file, load)
     }
 
-    /// The rows on disk, to train on window by window. More than two classes are an error, with the memory that they need.
+    /// The rows on disk, to train on window by window.
     pub fn windows(self, options: &WindowsOptions) -> Result<Windows> {
-        match self.has_many_classes(options) {
-            true => Err(self.many_classes(options.memory)),
-            false => Windows::of_survey(self, options),
-        }
+        Windows::of_survey(self, options)
     }
+}
 
-    fn has_many_classes(&self, options: &WindowsOptions) -> bool {
-        let labels = &self.survey.labels;
-        let words =
-            matches!(labels, Labels::Words { .. }) || self.kept.cache.meta.reading.spec.has_text_targets();
-        let for_classes = options.loss.as_ref().map_or(words, |loss| loss.admits() == Admits::Classes);
-        for_classes && labels.distinct(3).len() > 2
-    }
-
-    fn many_classes(&self, memory: usize) -> Error {
-        let bytes = bytes_of_value(self.four_bytes);
-        let rows = rows_as_nonzeros(self.copies, &self.kept.cache, self.four_bytes) * bytes;
-        let others = memory.saturating_sub(2 * self.room.window + self.room.held);
-        let least = (others + rows).div_ceil(1 << 20);
-        let given = Parameter::Memory.set(format!("{}M", memory >> 20));
-        let what = format!(
-            "there are more than two classes, which need all rows in memory: at least {least} MB, and the limit is {given}"
-        );
-        let hint = format!(
-            "give {} or more, or leave {} out",
-            Parameter::Memory.set(format!("{least}M")),
-            Parameter::Memory
-        );
-        Error::data(Place::file(&self.file), what, hint)
-    }
+fn is_of_labels(heads: &Option<(HeadKind, Option<String>)>) -> bool {
+    heads.as_ref().is_some_and(|(kind, _)| *kind == HeadKind::Labels)
 }

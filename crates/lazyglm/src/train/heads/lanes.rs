@@ -6,6 +6,7 @@
 
 use super::memory::too_many_weights;
 use super::{FittedHeads, Job, sets};
+use crate::data::rows::RowsRef;
 use crate::eval::objective;
 use crate::model::report::{Epoch, Stop, Validation};
 use crate::optim::lane_loss::{LaneLoss, OneVsRest, Sampled};
@@ -14,8 +15,9 @@ use crate::optim::sgd::{Diverged, Sample};
 use crate::problem::heads::Head;
 use crate::problem::loss::Loss;
 use crate::problem::schedule::Schedule;
-use crate::problem::source::Batch;
-use crate::problem::task::Task;
+use crate::problem::settings::Settings;
+use crate::problem::source::{Batch, Problem};
+use crate::problem::task::{Sets, Task};
 use crate::train::epoch_loop::Fit;
 use crate::train::holdout::{Evaluated, Evaluation, Fitted, Holdout, best_epoch, sampled};
 use crate::train::progress::Progress;
@@ -27,7 +29,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 /// One block of lanes: the heads from `first` on.
-struct Lanes<'a> {
+pub(super) struct Lanes<'a> {
     block: Box<dyn Block>,
     loss: &'a dyn Loss,
     rate: &'a dyn Schedule,
@@ -36,16 +38,40 @@ struct Lanes<'a> {
     t: u64,
 }
 
+impl<'a> Lanes<'a> {
+    /// Untrained lanes for these heads of a problem.
+    pub fn new(
+        problem: &'a dyn Problem,
+        settings: &Settings,
+        rate: &'a dyn Schedule,
+        heads: Range<usize>,
+    ) -> Lanes<'a> {
+        let (columns, penalties) = (problem.features().columns(), vec![settings.penalty; heads.len()]);
+        let block = block(columns, &penalties, settings.method, settings.bias, settings.precision);
+        let one_in = sampled(problem.rows()) as usize;
+        Lanes { block, loss: &**problem.loss(), rate, first: heads.start as u32, one_in, t: 0 }
+    }
+
+    /// Trains on rows with these heads, in this order; returns a sample of their losses.
+    pub fn learn_rows(
+        &mut self,
+        (rows, weights): (RowsRef, Option<&[f64]>),
+        sets: &Sets,
+        order: &[u32],
+    ) -> Sample {
+        let lane_loss = OneVsRest { loss: self.loss, sets, first: self.first };
+        let one_in = self.one_in;
+        let mut lane_loss = Sampled { lane_loss, weights, one_in, sample: Sample::default() };
+        self.block.learn(&mut lane_loss, &Pass { rates: &[self.rate], rows, weights, order });
+        self.t += order.len() as u64;
+        lane_loss.sample
+    }
+}
+
 impl Fit for Lanes<'_> {
     fn learn(&mut self, batch: &Batch, order: &[u32]) -> std::result::Result<Sample, Diverged> {
         let Some(sets) = batch.sets() else { return Ok(Sample::default()) };
-        let lane_loss = OneVsRest { loss: self.loss, sets, first: self.first };
-        let (weights, one_in) = (batch.weights, self.one_in);
-        let mut lane_loss = Sampled { lane_loss, weights, one_in, sample: Sample::default() };
-        let pass = Pass { rates: &[self.rate], rows: batch.rows, weights, order };
-        self.block.learn(&mut lane_loss, &pass);
-        self.t += order.len() as u64;
-        Ok(lane_loss.sample)
+        Ok(self.learn_rows((batch.rows, batch.weights), sets, order))
     }
 
     fn fields(&mut self, fields: &mut Fields) {
@@ -95,10 +121,35 @@ impl Evaluated for Lanes<'_> {
 }
 
 /// A trained block.
-struct FittedBlock {
+pub(super) struct FittedBlock {
     fitted: Fitted,
     diverged: Vec<(usize, Diverged)>,
     untouched: usize,
+}
+
+impl FittedBlock {
+    /// A block that an interruption left untrained.
+    pub fn untouched(heads: Vec<Head>) -> FittedBlock {
+        let untouched = heads.len();
+        let fitted = Fitted { heads, stop: Stop::Interrupted, ..Fitted::default() };
+        FittedBlock { fitted, diverged: Vec::new(), untouched }
+    }
+
+    /// A trained block, in which heads that diverged are replaced by those without weights. Also counts its weights.
+    pub fn sound(mut fitted: Fitted, rows: usize, null: impl Fn(usize) -> Head) -> (FittedBlock, usize) {
+        let mut diverged = Vec::new();
+        for (l, head) in fitted.heads.iter_mut().enumerate() {
+            let infinite =
+                Diverged { row: 0, t: fitted.epochs * rows as u64, score: f64::INFINITY, slope: 0.0 };
+            let lost = fitted.lost.iter().find(|(lane, _)| *lane == l).map(|(_, at)| *at);
+            if let Some(at) = lost.or((!head.is_finite()).then_some(infinite)) {
+                diverged.push((l, at));
+                *head = null(l);
+            }
+        }
+        let weights = fitted.heads.iter().map(|head| head.weights.len()).sum();
+        (FittedBlock { fitted, diverged, untouched: 0 }, weights)
+    }
 }
 
 /// A progress message of a block: an epoch has ended, or the block is done.
@@ -162,7 +213,7 @@ fn fit_blocks(job: &Job, rate: &dyn Schedule, tell: Sender<BlockProgress>) -> Re
         tells.into_par_iter().with_max_len(1).map(worker).collect();
     let mut done: Vec<(usize, FittedBlock)> = done?.into_iter().flatten().collect();
     done.sort_by_key(|(k, _)| *k);
-    let all = merge_blocks(done.into_iter().map(|(_, block)| block).collect(), job);
+    let all = merge_blocks(done.into_iter().map(|(_, block)| block).collect(), job.validation.is_some());
     match all.untouched == heads {
         true => Err(Kind::Interrupted.into()), // no head made a step
         false => Ok(all),
@@ -179,35 +230,20 @@ fn fit_block(
     let (Job { task, settings, validation, .. }, first, count) = (*job, heads.start, heads.len());
     let null = |head: usize| null_head(job, first + head);
     if settings.interrupted() {
-        let (heads, stop) = ((0..count).map(null).collect(), Stop::Interrupted);
-        let fitted = Fitted { heads, stop, ..Fitted::default() };
-        return Ok(FittedBlock { fitted, diverged: Vec::new(), untouched: count });
+        return Ok(FittedBlock::untouched((0..count).map(null).collect()));
     }
-    let (columns, penalties) = (task.data.rows.columns(), vec![settings.penalty; count]);
-    let block = block(columns, &penalties, settings.method, settings.bias, settings.precision);
-    let one_in = sampled(task.len()) as usize;
-    let mut lanes = Lanes { block, loss: &*task.loss, rate, first: first as u32, one_in, t: 0 };
+    let mut lanes = Lanes::new(task, settings, rate, heads);
     let watch = &mut |at: &Progress| {
         if at.epoch_ends {
             let _ = tell.send(BlockProgress::Epoch(*at)); // nobody may be listening
         }
     };
     let rule = Holdout { settings, validation, slower: job.slower(), spent: 0.0, watch };
-    let mut fitted = rule.fit(&mut lanes, task)?;
-    let mut diverged = Vec::new();
-    for (l, head) in fitted.heads.iter_mut().enumerate() {
-        let infinite =
-            Diverged { row: 0, t: fitted.epochs * task.len() as u64, score: f64::INFINITY, slope: 0.0 };
-        let lost = fitted.lost.iter().find(|(lane, _)| *lane == l).map(|(_, at)| *at);
-        if let Some(at) = lost.or((!head.is_finite()).then_some(infinite)) {
-            diverged.push((l, at));
-            *head = null(l);
-        }
-    }
+    let fitted = rule.fit(&mut lanes, task)?;
     drop(lanes);
-    let nonzeros = fitted.heads.iter().map(|head| head.weights.len()).sum();
+    let (block, nonzeros) = FittedBlock::sound(fitted, task.len(), null);
     let _ = tell.send(BlockProgress::Done { nonzeros });
-    Ok(FittedBlock { fitted, diverged, untouched: 0 })
+    Ok(block)
 }
 
 /// The head that replaces an untrained one: no weights, and the best bias.
@@ -218,7 +254,7 @@ fn null_head(job: &Job, head: usize) -> Head {
 }
 
 /// Merges the heads and the histories of all blocks.
-fn merge_blocks(blocks: Vec<FittedBlock>, job: &Job) -> FittedHeads {
+pub(super) fn merge_blocks(blocks: Vec<FittedBlock>, validated: bool) -> FittedHeads {
     let epochs = blocks.iter().map(|block| block.fitted.history.len()).max().unwrap_or(0);
     let sum = |epoch: usize, of: fn(&Epoch) -> Option<f64>| {
         let of_block = |block: &FittedBlock| {
@@ -235,7 +271,7 @@ fn merge_blocks(blocks: Vec<FittedBlock>, job: &Job) -> FittedHeads {
     let history: Vec<Epoch> = (0..epochs).map(epoch).collect();
     let held_out: Option<f64> =
         blocks.iter().map(|block| block.fitted.validation.map(|validation| validation.loss)).sum();
-    let loss = held_out.filter(|_| job.validation.is_some());
+    let loss = held_out.filter(|_| validated);
     let validation = loss.map(|loss| Validation { loss, best_epoch: best_epoch(&history) });
     let stop = |stop: Stop| blocks.iter().any(|block| block.fitted.stop == stop).then_some(stop);
     let stop = stop(Stop::Interrupted).or_else(|| stop(Stop::EarlyStop)).unwrap_or(Stop::Epochs);

@@ -14,12 +14,14 @@
 mod lanes;
 mod memory;
 mod newton;
+mod on_disk;
 mod rate;
 mod report;
 mod softmax;
 mod thresholds;
 
 pub use memory::MemoryPlan;
+pub(super) use on_disk::train as train_on_disk;
 
 use super::evaluate::lower_eta0;
 use super::holdout::Fitted;
@@ -142,7 +144,7 @@ fn fit(job: Job, watch: &mut (dyn FnMut(&Progress) + Send)) -> Result<Trained> {
             eta0
         }
     };
-    let rate = rate::schedule(task, settings, settings.rate_factor * eta0)?;
+    let rate = rate::schedule(task.len(), settings, settings.rate_factor * eta0)?;
     settings.method.check(settings.penalty, rate.eta(0))?;
     let job = Job { eta0: rate.eta(0), ..job };
     let mut learnt = match targets.kind {

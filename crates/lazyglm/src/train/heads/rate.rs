@@ -85,8 +85,8 @@ fn climb(mark: &(impl Fn(i32) -> Result<f64> + Sync), middle: f64, step: i32) ->
 }
 
 /// The schedule of the run with this starting learning rate.
-pub(super) fn schedule(task: &Task, settings: &Settings, eta0: f64) -> Result<Box<dyn Schedule>> {
-    let rows = Some(task.len() as u64);
+pub(super) fn schedule(rows: usize, settings: &Settings, eta0: f64) -> Result<Box<dyn Schedule>> {
+    let rows = Some(rows as u64);
     settings.schedule.resolve(&Setting { eta0, l2: settings.penalty.l2, rows, epochs: settings.epochs })
 }
 

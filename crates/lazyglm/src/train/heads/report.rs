@@ -1,37 +1,76 @@
 //! Evaluation of trained heads, and their report.
 
 use super::{FittedHeads, Job};
-use crate::eval::objective::{self, Evaluation};
+use crate::eval::objective::{self, Certificate, Evaluation};
 use crate::model::report::{HeadReport, HeadsReport, Report, Stop};
 use crate::model::trained::Trained;
+use crate::problem::heads::Head;
+use crate::problem::settings::Settings;
 use crate::problem::solvers::Solver;
+use crate::problem::source::Problem;
+use crate::train::evaluate::lower_eta0;
 use crate::train::holdout::Fitted;
-use crate::util::error::{Kind, Result, excerpt};
+use crate::util::error::{Error, Kind, Place, Result, excerpt};
 use crate::util::number::larger_or_nan;
 use crate::util::parameter::{Parameter, WARNING};
 use std::time::Instant;
 
-/// Evaluates the heads on all rows and makes the report.
+/// The evaluation of heads on all rows.
+pub(super) struct Found {
+    /// The evaluation of each head.
+    pub verdicts: Vec<Evaluation>,
+    /// The certificate of all heads together.
+    pub proof: Option<Certificate>,
+    /// The number of rows of each head.
+    pub counts: Vec<usize>,
+}
+
+/// What a report tells of the run.
+pub(super) struct About<'a> {
+    pub problem: &'a dyn Problem,
+    pub settings: &'a Settings,
+    pub eta0: f64,
+    /// The place of a row.
+    pub place: &'a dyn Fn(usize) -> Place,
+}
+
+/// Evaluates the heads on rows in memory and makes the report.
 pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
-    let (task, targets, settings) = (job.task, job.targets, job.settings);
+    let (task, settings, stop) = (job.task, job.settings, learnt.fitted.stop);
+    let found = |heads: &[Head]| {
+        let evaluation = job.evaluation(task);
+        // It takes three passes per head, which is long after a few epochs of SGD or an interruption, and short after the optimum.
+        let wanted = settings.certificate && settings.solver == Solver::Newton && stop != Stop::Interrupted;
+        let go_on = || !settings.interrupted();
+        let verdicts = objective::of_heads(&evaluation, heads);
+        let proof = wanted.then(|| objective::certify_heads_while(&evaluation, heads, &go_on)).flatten();
+        Ok(Found { verdicts, proof, counts: job.targets.sets.counts(heads.len()) })
+    };
+    let about = About { problem: task, settings, eta0: job.eta0, place: &|row| task.data.place(row) };
+    reported(&about, learnt, found)
+}
+
+/// Makes the report, with the evaluation that `found` computes.
+pub(super) fn reported(
+    about: &About,
+    learnt: FittedHeads,
+    found: impl FnOnce(&[Head]) -> Result<Found>,
+) -> Result<Trained> {
+    let (problem, settings, hint) = (about.problem, about.settings, lower_eta0(about.eta0));
+    let Some(targets) = problem.targets().heads() else {
+        return Err(Error::call("the task has no heads", "give targets of classes or labels"));
+    };
     let FittedHeads { fitted, diverged, untouched } = learnt;
     let Fitted { heads, history, validation, stop, seconds: seconds_train, epochs, .. } = fitted;
     let noun = targets.kind.noun();
     if let (true, Some((_, at))) = (diverged.len() == heads.len(), diverged.first()) {
-        let (place, what) = (task.data.place(at.row), format!("every {noun} diverged (NaN or infinity)"));
-        let (epoch, hint) = (epochs, job.slower());
-        return Err(Kind::Diverged { place, epoch, step: at.t, what, hint }.into());
+        let (place, what) = ((about.place)(at.row), format!("every {noun} diverged (NaN or infinity)"));
+        return Err(Kind::Diverged { place, epoch: epochs, step: at.t, what, hint }.into());
     }
     let started = Instant::now();
-    let evaluation = job.evaluation(task);
-    let verdicts = objective::of_heads(&evaluation, &heads);
-    // It takes three passes per head, which is long after a few epochs of SGD or an interruption, and short after the optimum.
-    let wanted = settings.certificate && settings.solver == Solver::Newton && stop != Stop::Interrupted;
-    let go_on = || !settings.interrupted();
-    let proof = wanted.then(|| objective::certify_heads_while(&evaluation, &heads, &go_on)).flatten();
+    let Found { verdicts, proof, counts } = found(&heads)?;
     let sum = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).sum::<f64>();
     let most = |of: fn(&Evaluation) -> f64| verdicts.iter().map(of).fold(0.0, larger_or_nan);
-    let counts = targets.sets.counts(heads.len());
     let head = |k: usize| HeadReport {
         name: targets.names[k].clone(),
         rows: counts[k],
@@ -49,13 +88,13 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
         l1: settings.penalty.l1,
         l2: settings.penalty.l2,
         nonzeros: heads.iter().map(|head| head.weights.len()).sum(),
-        features: task.data.features.count,
-        rows: task.len(),
+        features: problem.features().count,
+        rows: problem.rows(),
         epochs,
         solver: settings.solver,
         dual: proof.and_then(|proof| proof.dual),
         relative_gap: proof.and_then(|proof| proof.relative_gap),
-        eta0: job.eta0,
+        eta0: about.eta0,
         seconds_train,
         seconds_evaluate: started.elapsed().as_secs_f64(),
         stop,
@@ -76,8 +115,8 @@ pub(super) fn report(job: &Job, learnt: FittedHeads) -> Result<Trained> {
     ];
     if let Some((name, figure)) = figures.into_iter().find(|(_, figure)| !figure.is_finite()) {
         let what = format!("the {name} of the trained weights is {figure}");
-        let (place, step) = (task.data.file(), report.epochs * report.rows as u64);
-        return Err(Kind::Diverged { place, epoch: report.epochs, step, what, hint: job.slower() }.into());
+        let (place, step) = (problem.file(), report.epochs * report.rows as u64);
+        return Err(Kind::Diverged { place, epoch: report.epochs, step, what, hint }.into());
     }
     let word = |name: &String| {
         format!(

@@ -5,7 +5,8 @@ use crate::optim::sgd::{Diverged, Sample};
 use crate::optim::softmax::Softmax;
 use crate::problem::heads::Head;
 use crate::problem::schedule::Schedule;
-use crate::problem::source::Batch;
+use crate::problem::settings::Settings;
+use crate::problem::source::{Batch, Problem};
 use crate::problem::task::Task;
 use crate::train::epoch_loop::Fit;
 use crate::train::holdout::{Evaluated, Evaluation, Holdout, sampled};
@@ -14,10 +15,25 @@ use crate::util::error::Result;
 use crate::util::state::Fields;
 
 /// A softmax with its schedule.
-struct Coupled<'a> {
+pub(super) struct Coupled<'a> {
     model: Softmax,
     rate: &'a dyn Schedule,
     classes: usize,
+}
+
+impl<'a> Coupled<'a> {
+    /// An untrained softmax of so many classes.
+    pub fn new(
+        problem: &dyn Problem,
+        settings: &Settings,
+        rate: &'a dyn Schedule,
+        classes: usize,
+    ) -> Coupled<'a> {
+        let (columns, Settings { penalty, method, bias, precision, .. }) =
+            (problem.features().columns(), settings.clone());
+        let model = Softmax::new(columns, classes, penalty, method, bias, precision);
+        Coupled { model: model.sampling_one_in(sampled(problem.rows())), rate, classes }
+    }
 }
 
 impl Fit for Coupled<'_> {
@@ -77,10 +93,7 @@ pub(super) fn fit(
     watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<FittedHeads> {
     let Job { task, targets, settings, validation, .. } = *job;
-    let (columns, classes) = (task.data.rows.columns(), targets.names.len());
-    let penalty = settings.penalty;
-    let model = Softmax::new(columns, classes, penalty, settings.method, settings.bias, settings.precision);
-    let mut model = Coupled { model: model.sampling_one_in(sampled(task.len())), rate, classes };
+    let mut model = Coupled::new(task, settings, rate, targets.names.len());
     let rule = Holdout { settings, validation, slower: job.slower(), spent: 0.0, watch };
     let fitted = rule.fit(&mut model, task)?;
     Ok(FittedHeads { fitted, diverged: Vec::new(), untouched: 0 })

@@ -5,14 +5,12 @@
 //! learnt       ω′ᵢ = ωᵢ·n/Σω over the rows that are left;  ω′ᵢ = 0 for rows that are held out
 //! ```
 
-use crate::data::dataset::Dataset;
 use crate::data::features::Features;
-use crate::data::labels::Labels;
 use crate::data::read_config::ReadConfig;
-use crate::data::rows::Rows;
 use crate::problem::loss::Loss;
 use crate::problem::source::{Batch, Pooled, Problem, See, Sequence, Source};
 use crate::problem::task::{Targets, Task};
+use crate::train::copied::{Copied, NONZERO, ROW};
 use crate::util::checkpoint::Key;
 use crate::util::error::{Place, Result};
 use crate::util::random::Random;
@@ -22,9 +20,6 @@ use std::sync::Arc;
 /// Largest number of rows that are held out, and the largest share of all rows: one in this many.
 const MOST: usize = 20_000;
 const SHARE: u64 = 5;
-/// Bytes per non-zero and per row of the copy.
-const NONZERO: usize = 12;
-const ROW: usize = 48;
 
 /// Rows on disk without those that are held out.
 pub(super) struct Learnt<'a> {
@@ -97,55 +92,6 @@ impl<'a> Learnt<'a> {
         let weights: Vec<f64> = (0..batch.rows.len()).map(weight).collect();
         let order: Vec<u32> = batch.order.iter().copied().filter(|&i| weights[i as usize] > 0.0).collect();
         see(&Batch { weights: Some(&weights), order: &order, ..*batch })
-    }
-}
-
-/// Rows that were copied into memory.
-#[derive(Default)]
-pub(super) struct Copied {
-    rows: Rows,
-    targets: Vec<f64>,
-    weights: Vec<f64>,
-    offsets: Vec<f64>,
-    pairs: Vec<(u32, f64)>,
-}
-
-impl Copied {
-    /// Copies a row.
-    pub fn push(&mut self, batch: &Batch, i: usize) -> Result<()> {
-        let (examples, pairs) = (batch.examples(), &mut self.pairs);
-        pairs.clear();
-        examples.rows.for_each(i, |j, x| pairs.push((j as u32, x)));
-        self.rows.push(pairs)?;
-        self.targets.push(examples.targets[i]);
-        self.weights.push(examples.weight(i));
-        self.offsets.push(examples.offset(i));
-        Ok(())
-    }
-
-    /// Number of rows, and number of non-zeros.
-    pub fn size(&self) -> [usize; 2] {
-        [self.rows.len(), self.rows.nonzeros()]
-    }
-
-    fn bytes(&self) -> usize {
-        let [rows, nonzeros] = self.size();
-        NONZERO * nonzeros + ROW * rows
-    }
-
-    /// The rows as a task with the targets and the loss of a problem.
-    pub fn task(mut self, problem: &dyn Problem) -> Task {
-        self.rows.declare_columns(problem.features().columns());
-        let labels = Labels::Numbers(self.targets.clone());
-        let mut data = Dataset::made(self.rows, labels, problem.features().clone());
-        data.offsets = problem.has_offsets().then_some(self.offsets);
-        data.reading = problem.reading().clone();
-        let targets = match problem.targets().classes() {
-            Some(classes) => Targets::Binary { classes: classes.clone(), signs: self.targets },
-            None => Targets::Real(self.targets),
-        };
-        let weights = problem.is_weighted().then_some(self.weights);
-        Task { data, loss: problem.loss().clone(), targets, weights, notes: Vec::new() }
     }
 }
 

@@ -9,7 +9,7 @@
 //! Without memory for the sample or for the columns of an optimum, FTRL-Proximal alone is tried.
 
 use super::candidates::{Candidate, Comparison, How};
-use super::held_out::{Copied, Learnt};
+use super::held_out::Learnt;
 use super::room;
 use crate::model::report::{Stop, Tried};
 use crate::model::trained::Trained;
@@ -18,6 +18,7 @@ use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::{Settings, Start};
 use crate::problem::solvers::Solver;
 use crate::problem::task::Task;
+use crate::train::copied::Copied;
 use crate::train::evaluate::evaluate;
 use crate::train::fold::{digits, null};
 use crate::train::holdout::Fitted;
