@@ -93,7 +93,7 @@ fn on_disk(
     settings: &Settings,
     watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
-    let job = Job { problem, validation, settings };
+    let job = Job { problem, validation, settings, beside: None };
     match settings.solver {
         Solver::Newton => out_of_core::train(&job, watch),
         Solver::Auto if !job.loss().has_kinks() || settings.choose_penalty => out_of_core::train(&job, watch),
