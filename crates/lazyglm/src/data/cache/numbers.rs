@@ -8,6 +8,10 @@
 //! Decimal text is parsed as m/10ᵏ with one correctly rounded division. So numbers with few digits take few
 //! bytes and decode to the same bits.
 
+mod wholes;
+
+use wholes::Wholes;
+
 /// Encodes arrays of numbers into a byte buffer.
 #[derive(Default)]
 pub(super) struct Writer {
@@ -236,41 +240,6 @@ impl<'a> Reader<'a> {
             fine & may
         });
         fine.then_some(())
-    }
-}
-
-/// An array of unsigned integers as its bytes.
-struct Wholes<'a> {
-    count: usize,
-    width: u8,
-    body: &'a [u8],
-    large: &'a [[u8; 4]],
-}
-
-impl Wholes<'_> {
-    fn decode(&self, to: &mut [u32]) -> Option<()> {
-        let most = match self.width {
-            1 => {
-                to.iter_mut().zip(self.body).for_each(|(to, &byte)| *to = u32::from(byte));
-                0xff
-            }
-            2 => {
-                let twos = self.body.as_chunks::<2>().0;
-                to.iter_mut().zip(twos).for_each(|(to, two)| *to = u32::from(u16::from_le_bytes(*two)));
-                0xffff
-            }
-            _ => {
-                let fours = self.body.as_chunks::<4>().0;
-                to.iter_mut().zip(fours).for_each(|(to, four)| *to = u32::from_le_bytes(*four));
-                return self.large.is_empty().then_some(());
-            }
-        };
-        // The largest number of this width stands for the next of the numbers that do not fit.
-        let mut large = self.large.iter().map(|four| u32::from_le_bytes(*four));
-        for number in to.iter_mut().filter(|number| **number == most) {
-            *number = large.next()?;
-        }
-        large.next().is_none().then_some(())
     }
 }
 
