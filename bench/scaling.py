@@ -20,6 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bench import machine
+
 SGD = ["--solver", "sgd", "--epochs", "2", "--eta0", "0.1", "--l1", "1e-6", "--l2", "1e-6"]
 
 
@@ -136,6 +138,8 @@ def main() -> None:
     words.add_argument("--quick", action="store_true", help="a twentieth of the rows, once: does it run?")
     words.add_argument("--only", help="curves whose name contains this")
     args = words.parse_args()
+    version = subprocess.run([args.binary.resolve(), "--version"], capture_output=True, check=True, text=True).stdout.strip()
+    print(version + "; " + "; ".join(f"{key} {value}" for key, value in machine.facts().items()))
     print(f"seconds of the stages train or search, least of {args.repeats} turns; answer: objective, or best held-out loss")
     with tempfile.TemporaryDirectory() as under:
         for case in cases(args.quick):

@@ -1,5 +1,6 @@
 //! Evaluation of a trained model on all rows, and its report.
 
+use super::beside::Beside;
 use super::holdout::Fitted;
 use super::job::Job;
 use crate::eval::objective::{self, Certificate, Evaluation, Evaluator, Judge, NullModel, StreamedGap};
@@ -30,7 +31,8 @@ pub(super) fn evaluate(job: &Job, eta0: f64, mut fitted: Fitted, known: Option<f
     let (evaluation, proof) = match problem.in_memory() {
         Some(task) => {
             let (examples, weights, bias) = (task.examples(), &weights[..], given);
-            let judge = Judge { examples, loss, weighted_penalty, weights, bias };
+            let null = job.beside.map(Beside::null);
+            let judge = Judge { examples, loss, weighted_penalty, weights, bias, null };
             match settings.certificate {
                 true => judge.certify(known),
                 false => (judge.evaluate(), Certificate::default()),

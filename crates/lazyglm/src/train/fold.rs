@@ -61,6 +61,11 @@ impl Fold {
     pub fn judge(&self, heads: &[Head]) -> HoldoutScore {
         HoldoutScore::of(&self.held, heads, &self.nothing, self.limits)
     }
+
+    /// Whether the held-out loss of heads is significantly above that of others.
+    pub fn is_behind(&self, heads: &[Head], others: &[Head]) -> bool {
+        HoldoutScore::of(&self.held, heads, others, None).is_behind()
+    }
 }
 
 /// Held-out rows without the labels that no training row has, and without the rows of such classes: their loss is large for every

@@ -76,7 +76,7 @@ pub(super) fn penalty(units: ElasticNet, share: f64) -> ElasticNet {
 pub(super) fn rate(fold: &Fold, units: ElasticNet, settings: &Settings) -> Option<f64> {
     let penalty = penalty(units, SHARES[1]);
     let search = Settings { penalty, eta0: None, epochs: 2, ..base(settings) };
-    ftrl::rate(&Job { problem: &fold.learnt, validation: None, settings: &search }).ok()
+    ftrl::rate(&Job { problem: &fold.learnt, validation: None, settings: &search, beside: None }).ok()
 }
 
 /// The best run on these rows, from this learning rate downwards, and all that were tried; `None` if no run has a finite held-out
@@ -139,7 +139,8 @@ pub(super) fn on(
     let run = |fold: &Fold| {
         let compute = || {
             let alone = Settings { checkpoint: None, ..settings.clone() };
-            let job = Job { problem: &fold.learnt, validation: Some(&fold.held), settings: &alone };
+            let job =
+                Job { problem: &fold.learnt, validation: Some(&fold.held), settings: &alone, beside: None };
             let (_, fitted) = ftrl::fit(&job, &mut |_| {}).ok()?;
             let nonzeros = fitted.heads.iter().map(|head| head.weights.len()).sum();
             Some((fold.judge(&fitted.heads), fitted.validation?.best_epoch, nonzeros))

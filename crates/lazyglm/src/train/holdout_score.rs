@@ -16,6 +16,8 @@ use crate::util::state::{Fields, State};
 
 /// Standard errors that a gain must exceed: the best of thirty candidates exceeds one by chance, but rarely two.
 const SURE: f64 = 2.0;
+/// Standard errors by which a loss must be above another one to be significantly behind it.
+const BEHIND: f64 = 3.0;
 
 /// Sums over held-out rows; the sums of several folds can be added.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,11 +94,21 @@ impl HoldoutScore {
 
     /// Whether the gain over no weights is larger than chance explains.
     pub fn is_better_than_nothing(&self) -> bool {
-        self.gains.iter().zip(self.squares).all(|(gains, squares)| {
-            let mean = gains / self.rows;
-            let variance = (squares / self.rows - mean * mean).max(0.0);
-            mean > SURE * (variance / self.rows).sqrt()
-        })
+        (0..2).map(|k| self.gain(k)).all(|(mean, se)| mean > SURE * se)
+    }
+
+    /// Whether the loss is above that of the heads that it was compared with in place of those without weights, by more than chance
+    /// explains.
+    pub fn is_behind(&self) -> bool {
+        let (mean, se) = self.gain(0);
+        mean < -BEHIND * se
+    }
+
+    /// The mean gain against one of the biases, and its standard error.
+    fn gain(&self, k: usize) -> (f64, f64) {
+        let mean = self.gains[k] / self.rows;
+        let variance = (self.squares[k] / self.rows - mean * mean).max(0.0);
+        (mean, (variance / self.rows).sqrt())
     }
 }
 
@@ -131,6 +143,8 @@ mod tests {
         let folds = held([0.15, 0.15]).and(held([0.15, 0.15]));
         assert!(folds.is_better_than_nothing(), "twice the rows, an error of 0.07");
         assert_eq!((folds.loss(), folds.loss_of_nothing()), (0.5, 0.65));
+        assert!(held([-0.31, 0.5]).is_behind() && !held([-0.29, -0.5]).is_behind(), "three errors");
+        assert!(HoldoutScore::LOST.is_behind());
         assert_eq!(held([0.0, 0.0]).se(), 0.05, "losses of 0 and 1 on a hundred rows");
         assert!(HoldoutScore::LOST.se().is_nan());
     }

@@ -1,5 +1,6 @@
 //! The arguments of a solver.
 
+use super::beside::Beside;
 use crate::problem::loss::Loss;
 use crate::problem::settings::Settings;
 use crate::problem::source::{Problem, Sequence};
@@ -11,6 +12,8 @@ pub(super) struct Job<'a> {
     pub problem: &'a dyn Problem,
     pub validation: Option<&'a Task>,
     pub settings: &'a Settings,
+    /// What is computed while the solver learns, if anything is.
+    pub beside: Option<&'a Beside<'a>>,
 }
 
 impl<'a> Job<'a> {

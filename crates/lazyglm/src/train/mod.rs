@@ -4,6 +4,7 @@
 mod adagrad;
 mod adaptive;
 mod auto;
+mod beside;
 pub mod certify;
 mod chain;
 mod copied;

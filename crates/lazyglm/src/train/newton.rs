@@ -181,5 +181,5 @@ fn evaluated(
     fitted: Fitted,
     known: Option<f64>,
 ) -> Result<Trained> {
-    evaluate(&Job { problem: task, validation, settings }, 0.0, fitted, known)
+    evaluate(&Job { problem: task, validation, settings, beside: None }, 0.0, fitted, known)
 }

@@ -145,7 +145,7 @@ impl Run<'_, '_> {
 /// assert!(rate(&task, &Settings::default()).unwrap() > 0.0);
 /// ```
 pub fn rate(task: &Task, settings: &Settings) -> Result<f64> {
-    let job = Job { problem: task, validation: None, settings };
+    let job = Job { problem: task, validation: None, settings, beside: None };
     starting_rate(&job).map(|(eta0, _)| eta0)
 }
 

@@ -96,7 +96,7 @@ fn on_disk(
     if problem.targets().heads().is_some() {
         return heads::train_on_disk(problem, validation, settings, watch);
     }
-    let job = Job { problem, validation, settings };
+    let job = Job { problem, validation, settings, beside: None };
     match settings.solver {
         Solver::Newton => out_of_core::train(&job, watch),
         Solver::Auto if !job.loss().has_kinks() || settings.choose_penalty => out_of_core::train(&job, watch),

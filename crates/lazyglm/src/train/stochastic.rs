@@ -1,5 +1,6 @@
 //! Dispatch to the stochastic solvers, for rows in memory or on disk.
 
+use super::beside::beside;
 use super::job::Job;
 use super::progress::Progress;
 use super::retry::until_finite;
@@ -18,13 +19,15 @@ pub(super) fn train(
     settings: &Settings,
     watch: &mut (dyn FnMut(&Progress) + Send),
 ) -> Result<Trained> {
-    until_finite(settings, &mut |settings| {
-        let job = Job { problem, validation, settings };
-        match settings.solver {
-            Solver::Adagrad => adagrad::train(&job, watch),
-            Solver::Ftrl => ftrl::train(&job, watch),
-            Solver::Svrg => svrg::train(&job, watch),
-            _ => sgd::train(&job, watch),
-        }
+    beside(problem, settings.bias, |beside| {
+        until_finite(settings, &mut |settings| {
+            let job = Job { problem, validation, settings, beside };
+            match settings.solver {
+                Solver::Adagrad => adagrad::train(&job, watch),
+                Solver::Ftrl => ftrl::train(&job, watch),
+                Solver::Svrg => svrg::train(&job, watch),
+                _ => sgd::train(&job, watch),
+            }
+        })
     })
 }

@@ -67,7 +67,7 @@ pub fn tf_idf_on_disk_if_better(
     if !is_open(settings, &*windows.loss) {
         return Ok(());
     }
-    let job = Job { problem: windows, validation: None, settings };
+    let job = Job { problem: windows, validation: None, settings, beside: None };
     let Some(sample) = sample_for_scales(&job)? else { return Ok(()) };
     let Some((scaled, _)) = tf_idf_if_better(&sample, None, settings, watch)? else { return Ok(()) };
     windows.scale_by_tf_idf()?;

@@ -4,8 +4,9 @@ use crate::common::problem::Problem;
 use crate::common::{log_uniform, sign};
 use lazyglm::loss::{self, Admits, Loss};
 use lazyglm::objective::Bias;
+use lazyglm::synth::{Shape, documents};
 use lazyglm::util::random::Random;
-use lazyglm::{ElasticNet, Examples, Method, Rows, objective};
+use lazyglm::{ElasticNet, Examples, Method, Rows, Settings, Solver, objective, train};
 use proptest::prelude::*;
 
 fn few_rows(random: &mut Random, loss: &dyn Loss) -> Problem {
@@ -262,4 +263,20 @@ fn the_verdict_has_the_same_bits_on_any_number_of_threads() {
         let alone = on(1);
         assert!([2, 4, 7].iter().all(|&threads| on(threads) == alone), "{name}");
     }
+}
+
+/// With many rows, another thread computes the null model while SGD learns; on one thread, the pass over the rows does.
+#[test]
+fn a_report_of_many_rows_has_the_same_bits_on_any_number_of_threads() {
+    let task = documents(&Shape { rows: 30_000, features: 3_000, words: 80.0, ..Shape::default() }).task;
+    assert!(task.data.rows.nonzeros() > 1 << 20, "{} are few", task.data.rows.nonzeros());
+    let settings = Settings { solver: Solver::Sgd, eta0: Some(0.1), epochs: 1, ..Settings::default() };
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let report = pool.install(|| train(&task, None, &settings, &mut |_| {})).unwrap().report;
+        [report.objective, report.violation, report.l1_max, report.baseline, report.dual.unwrap()]
+    };
+    let alone = on(1);
+    assert_eq!(on(3).map(f64::to_bits), alone.map(f64::to_bits));
+    assert_eq!(alone[2], objective::l1_max(task.examples(), &*task.loss, Bias::Best));
 }

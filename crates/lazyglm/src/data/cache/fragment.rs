@@ -104,20 +104,18 @@ pub(super) fn decode_to(
     block: &mut Parsed,
     scratch: &mut Scratch,
 ) -> Option<Vec<u32>> {
-    let rest = arrays(bytes, scratch)?;
-    let Scratch { counts, gaps: ids, values } = scratch;
-    if ids.len() != place.ids.len() || values.len() != place.values.len() {
+    let mut from = Reader { bytes };
+    let counts = &mut scratch.counts;
+    counts.clear();
+    from.wholes(counts)?;
+    from.wholes_to(place.ids)?;
+    let [first, end] = to_ids(counts, place.ids)?;
+    if first < known.start as u64 || end > known.end as u64 {
         return None;
     }
-    // Without early exits, the compiler can vectorise these tests.
-    let inside = ids.iter().fold(true, |fine, &id| fine & known.contains(&(id as usize)));
-    let exact = values.iter().fold(true, |exact, &x| exact & (f64::from(x as f32) == x));
-    if !inside || !exact {
-        return None;
-    }
-    place.ids.copy_from_slice(ids);
-    place.values.iter_mut().zip(values).for_each(|(to, x)| *to = *x as f32);
-    besides_rows(rest, words, counts.len(), block)?;
+    let single = |x: f64| (x as f32, x.is_finite() & (f64::from(x as f32) == x));
+    from.reals_to(place.values, single)?;
+    besides_rows(from, words, counts.len(), block)?;
     Some(counts.clone())
 }
 
@@ -178,21 +176,19 @@ fn besides_rows(mut from: Reader, words: &Vocabulary, rows: usize, block: &mut P
     Some(())
 }
 
-/// Turns gaps into ids, row by row.
-fn to_ids(counts: &[u32], gaps: &mut [u32]) -> Option<()> {
-    let mut rest = &mut *gaps;
+/// Turns gaps into ids, row by row. Returns the least id and the end of the range of all ids.
+fn to_ids(counts: &[u32], gaps: &mut [u32]) -> Option<[u64; 2]> {
+    let (mut rest, mut first, mut last_end) = (&mut *gaps, u64::MAX, 0);
     for &count in counts {
-        let (ids, mut least) = (rest.split_off_mut(..count as usize)?, 0u64);
+        let (ids, mut end) = (rest.split_off_mut(..count as usize)?, 0u64);
+        first = ids.first().map_or(first, |&id| first.min(u64::from(id)));
         for id in ids {
-            least += u64::from(*id);
-            *id = least as u32;
-            least += 1;
+            end += u64::from(*id) + 1; // one addition between two ids
+            *id = (end - 1) as u32;
         }
-        if least > 1 << 32 {
-            return None;
-        }
+        last_end = end.max(last_end);
     }
-    rest.is_empty().then_some(())
+    (rest.is_empty() && last_end <= 1 << 32).then_some([first, last_end])
 }
 
 #[cfg(test)]

@@ -8,6 +8,10 @@
 //! Decimal text is parsed as m/10ᵏ with one correctly rounded division. So numbers with few digits take few
 //! bytes and decode to the same bits.
 
+mod wholes;
+
+use wholes::Wholes;
+
 /// Encodes arrays of numbers into a byte buffer.
 #[derive(Default)]
 pub(super) struct Writer {
@@ -164,77 +168,79 @@ impl<'a> Reader<'a> {
 
     /// Decodes an array of unsigned integers and appends them to `into`.
     pub fn wholes(&mut self, into: &mut Vec<u32>) -> Option<()> {
-        let (count, before) = (self.count()?, into.len());
-        let width = self.byte()?;
+        let (wholes, before) = (self.encoded_wholes()?, into.len());
+        into.resize(before + wholes.count, 0); // bytes stand behind this count
+        wholes.decode(&mut into[before..])
+    }
+
+    /// Decodes an array of unsigned integers to its place, whose length it must have.
+    pub fn wholes_to(&mut self, to: &mut [u32]) -> Option<()> {
+        self.encoded_wholes().filter(|wholes| wholes.count == to.len())?.decode(to)
+    }
+
+    fn encoded_wholes(&mut self) -> Option<Wholes<'a>> {
+        let count = self.count()?;
+        let width = self.byte().filter(|width| [1, 2, 4].contains(width))?;
         let body = self.take(count.checked_mul(usize::from(width))?)?;
         let large = self.count()?;
         let large = self.take(large.checked_mul(4)?)?.as_chunks::<4>().0;
-        let most = match width {
-            1 => {
-                into.extend(body.iter().map(|&byte| u32::from(byte)));
-                0xff
-            }
-            2 => {
-                into.extend(body.as_chunks::<2>().0.iter().map(|two| u32::from(u16::from_le_bytes(*two))));
-                0xffff
-            }
-            4 => {
-                into.extend(body.as_chunks::<4>().0.iter().map(|four| u32::from_le_bytes(*four)));
-                return large.is_empty().then_some(());
-            }
-            _ => return None,
-        };
-        // The largest number of this width stands for the next of the numbers that do not fit.
-        let mut large = large.iter().map(|four| u32::from_le_bytes(*four));
-        for number in into[before..].iter_mut().filter(|number| **number == most) {
-            *number = large.next()?;
-        }
-        large.next().is_none().then_some(())
+        Some(Wholes { count, width, body, large })
     }
 
     /// Decodes `count` real numbers and appends them to `into`.
     pub fn reals(&mut self, count: usize, into: &mut Vec<f64>) -> Option<()> {
-        if self.count()? != count {
+        let before = into.len();
+        into.resize(before + count, 0.0);
+        self.reals_to(&mut into[before..], |x| (x, true))
+    }
+
+    /// Decodes real numbers to their place, whose length their array must have. `of` converts a number, and says whether it may.
+    pub fn reals_to<T: Copy>(&mut self, to: &mut [T], of: impl Fn(f64) -> (T, bool)) -> Option<()> {
+        if self.count()? != to.len() {
             return None;
         }
         match self.byte()? {
-            ONES => into.resize(into.len() + count, 1.0),
+            ONES => {
+                let (one, fine) = of(1.0);
+                to.fill(one);
+                fine.then_some(())
+            }
             TABLE => {
                 let length = usize::from(self.byte()?) + 1;
-                let table: Vec<f64> = self.take(8 * length)?.chunks_exact(8).filter_map(double).collect();
-                let codes = self.take(count)?;
-                if codes.iter().any(|&code| usize::from(code) >= length) {
-                    return None;
+                let (mut table, mut fine) = ([of(1.0).0; 256], true);
+                for (x, eight) in table.iter_mut().zip(self.take(8 * length)?.as_chunks::<8>().0) {
+                    let (converted, may) = of(f64::from_le_bytes(*eight));
+                    (*x, fine) = (converted, fine & may);
                 }
-                into.extend(codes.iter().map(|&code| table[usize::from(code)]));
+                let codes = self.take(to.len())?;
+                let largest = codes.iter().fold(0, |most: u8, &code| most.max(code));
+                to.iter_mut().zip(codes).for_each(|(x, &code)| *x = table[usize::from(code)]);
+                (fine && usize::from(largest) < length).then_some(())
             }
             kind @ (TENTHS_2 | TENTHS_4) => {
                 let power = Some(self.byte()?).filter(|&decimals| decimals <= DECIMALS).map(power)?;
-                let width = if kind == TENTHS_2 { 2 } else { 4 };
-                let wholes = self.take(count.checked_mul(width)?)?;
-                if width == 2 {
-                    let whole = |two: &[u8]| i16::from_le_bytes([two[0], two[1]]);
-                    into.extend(wholes.chunks_exact(2).map(|two| f64::from(whole(two)) / power));
-                } else {
-                    let whole = |four: &[u8]| i32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-                    into.extend(wholes.chunks_exact(4).map(|four| f64::from(whole(four)) / power));
+                match kind {
+                    TENTHS_2 => self.each(to, |two| of(f64::from(i16::from_le_bytes(two)) / power)),
+                    _ => self.each(to, |four| of(f64::from(i32::from_le_bytes(four)) / power)),
                 }
             }
-            SINGLE => {
-                let single = |four: &[u8]| f32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-                into.extend(
-                    self.take(count.checked_mul(4)?)?.chunks_exact(4).map(|four| f64::from(single(four))),
-                );
-            }
-            DOUBLE => into.extend(self.take(count.checked_mul(8)?)?.chunks_exact(8).filter_map(double)),
-            _ => return None,
+            SINGLE => self.each(to, |four| of(f64::from(f32::from_le_bytes(four)))),
+            DOUBLE => self.each(to, |eight| of(f64::from_le_bytes(eight))),
+            _ => None,
         }
-        Some(())
     }
-}
 
-fn double(eight: &[u8]) -> Option<f64> {
-    eight.try_into().ok().map(f64::from_le_bytes)
+    /// Decodes numbers of N bytes.
+    fn each<T, const N: usize>(&mut self, to: &mut [T], of: impl Fn([u8; N]) -> (T, bool)) -> Option<()> {
+        let numbers = self.take(to.len().checked_mul(N)?)?.as_chunks::<N>().0;
+        // Without an early exit, the compiler can vectorise the loop.
+        let fine = to.iter_mut().zip(numbers).fold(true, |fine, (x, bytes)| {
+            let (converted, may) = of(*bytes);
+            *x = converted;
+            fine & may
+        });
+        fine.then_some(())
+    }
 }
 
 #[cfg(test)]

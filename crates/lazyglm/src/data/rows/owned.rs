@@ -304,7 +304,7 @@ impl Rows {
             |two: &[usize]| self.ids[two[0]..two[1]].first().is_none_or(|&id| id as usize >= range.start);
         let last =
             |two: &[usize]| self.ids[two[0]..two[1]].last().is_none_or(|&id| (id as usize) < range.end);
-        self.offsets.windows(2).all(|two| first(two) && last(two))
+        self.offsets.par_windows(2).with_min_len(1 << 12).all(|two| first(two) && last(two))
     }
 
     /// Number of stored values.

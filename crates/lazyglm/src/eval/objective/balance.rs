@@ -10,6 +10,9 @@ use rayon::prelude::*;
 
 /// Number of rows whose derivatives are computed together.
 const BLOCK: usize = 256;
+/// Relative width of the bracket of δ for a smooth loss. Mixed derivatives at its ends sum to zero as well as those at δ, and differ from
+/// them by the square of the width.
+const SMOOTH: f64 = 1e-6;
 
 /// The loss derivative of each row at its score. With a bias, scores are shifted so that the weighted sum is
 /// zero.
@@ -23,26 +26,33 @@ pub(crate) fn balanced_slopes(kept: &[ScoredRow], loss: &dyn Loss, with_bias: bo
     };
     let mut slopes = vec![0.0; kept.len()];
     slopes.par_chunks_mut(CHUNK).zip(kept.par_chunks(CHUNK)).for_each(|(slopes, kept)| {
-        let (mut above, mut second) = (vec![0.0; kept.len()], vec![0.0; kept.len()]);
-        shifted_slopes(kept, loss, low, slopes, &mut second);
-        shifted_slopes(kept, loss, high, &mut above, &mut second);
-        for (a, b) in slopes.iter_mut().zip(above) {
-            *a = ((1.0 - share) * *a + share * b).clamp(a.min(b), a.max(b)); // rounding must not leave the domain
+        for_each_shifted(kept, loss, low, |k, slope, _| slopes[k] = slope);
+        if share == 0.0 {
+            return;
         }
+        for_each_shifted(kept, loss, high, |k, above, _| {
+            let below = slopes[k];
+            let mixed = (1.0 - share) * below + share * above;
+            slopes[k] = mixed.clamp(below.min(above), below.max(above)); // rounding must not leave the domain
+        });
     });
     slopes
 }
 
-/// The first and second loss derivatives of rows whose scores are shifted; the second are 0 where they are undefined.
-fn shifted_slopes(kept: &[ScoredRow], loss: &dyn Loss, shift: f64, slopes: &mut [f64], second: &mut [f64]) {
-    let blocks = kept.chunks(BLOCK).zip(slopes.chunks_mut(BLOCK)).zip(second.chunks_mut(BLOCK));
-    for ((kept, slopes), second_derivatives) in blocks {
-        let [mut scores, mut targets, mut values] = [[0.0; BLOCK]; 3];
+/// Calls `see(row, first derivative, second derivative)` for rows whose scores are shifted; the second derivative is 0 where it is
+/// undefined.
+fn for_each_shifted(kept: &[ScoredRow], loss: &dyn Loss, shift: f64, mut see: impl FnMut(usize, f64, f64)) {
+    let [mut scores, mut targets, mut values, mut slopes, mut second] = [[0.0; BLOCK]; 5];
+    for (start, kept) in (0..).step_by(BLOCK).zip(kept.chunks(BLOCK)) {
+        let n = kept.len();
         for (k, row) in kept.iter().enumerate() {
             (scores[k], targets[k]) = (row.score + shift, row.target);
         }
-        let (n, values) = (kept.len(), &mut values[..kept.len()]);
+        let (values, slopes, second_derivatives) = (&mut values[..n], &mut slopes[..n], &mut second[..n]);
         loss.taylor_of_rows(&scores[..n], &targets[..n], Derivatives { values, slopes, second_derivatives });
+        for k in 0..n {
+            see(start + k, slopes[k], second_derivatives[k]);
+        }
     }
 }
 
@@ -53,10 +63,12 @@ fn shifted_slopes(kept: &[ScoredRow], loss: &dyn Loss, shift: f64, slopes: &mut 
 fn balance(kept: &[ScoredRow], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
     let total = |b: f64| {
         let of_chunk = |kept: &[ScoredRow]| {
-            let (mut slopes, mut second) = (vec![0.0; kept.len()], vec![0.0; kept.len()]);
-            shifted_slopes(kept, loss, b, &mut slopes, &mut second);
-            let weighted = |(row, of): (&ScoredRow, &f64)| row.weight * of;
-            [slopes, second].map(|of| kept.iter().zip(&of).map(weighted).sum::<f64>())
+            let (mut sum, mut rise) = (0.0, 0.0);
+            for_each_shifted(kept, loss, b, |k, slope, second| {
+                let weight = kept[k].weight;
+                (sum, rise) = (sum + weight * slope, rise + weight * second);
+            });
+            [sum, rise]
         };
         let chunks: Vec<[f64; 2]> = kept.par_chunks(CHUNK).map(of_chunk).collect();
         let [sum, rise] = chunks.iter().fold([0.0; 2], |all, one| [all[0] + one[0], all[1] + one[1]]);
@@ -81,7 +93,8 @@ fn balance(kept: &[ScoredRow], loss: &dyn Loss) -> Option<(f64, f64, f64)> {
         return None;
     }
     // Try in turn: Newton's step or the secant, a point beside the nearer end, and the midpoint.
-    let narrow = |low: f64, high: f64| 1e-8 * (1.0 + low.abs().max(high.abs()));
+    let width = if loss.has_kinks() { 1e-8 } else { SMOOTH };
+    let narrow = |low: f64, high: f64| width * (1.0 + low.abs().max(high.abs()));
     for turn in 0..200 {
         let (a, b) = (low.0, high.0);
         if b - a <= narrow(a, b) || low.1 == 0.0 || high.1 == 0.0 {

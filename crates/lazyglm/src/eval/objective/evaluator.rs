@@ -3,9 +3,13 @@
 use super::gradients::Gradients;
 use super::{Evaluation, NullFigures, NullModel, Objective, Worst, largest};
 use crate::data::rows::{Examples, RowsRef, ValuesRef};
-use crate::problem::loss::Loss;
+use crate::problem::loss::{Derivatives, Loss};
 use crate::problem::penalty::WeightedPenalty;
 use rayon::prelude::*;
+use std::ops::Range;
+
+/// Number of rows whose losses are computed together.
+const BLOCK: usize = 128;
 
 /// Accumulates F and its gradient over blocks of rows.
 pub(crate) struct Evaluator<'a> {
@@ -35,11 +39,12 @@ impl<'a> Evaluator<'a> {
         let (loss, weights, bias) = (self.loss, self.weights, self.bias.unwrap_or(0.0));
         let null = self.null.as_ref().map(|null| null.slopes(loss, examples));
         let sums = self.gradients.add(examples.rows, |rows, out, sums| {
-            for (i, out) in rows.zip(out) {
-                let score = dot(examples.rows, i, weights) + bias + examples.offset(i);
-                let here = judge_row(examples, loss, i, score, sums);
-                *out = [here, null.as_ref().map_or(0.0, |null| null(i))];
-            }
+            let (first, [losses, slopes]) = (rows.start, sums);
+            let score = |i: usize| dot(examples.rows, i, weights) + bias + examples.offset(i);
+            judge_rows(examples, loss, rows, score, |i, of_loss, here| {
+                (*losses, *slopes) = (*losses + of_loss, *slopes + here);
+                out[i - first] = [here, null.as_ref().map_or(0.0, |null| null(i))];
+            });
         });
         sums.iter().for_each(|sums| (0..2).for_each(|k| self.sums[k] += sums[k]));
         self.rows += examples.len();
@@ -70,34 +75,45 @@ impl<'a> Evaluator<'a> {
         found.evaluation(weighted_penalty.into(), self.weights, self.bias.is_some(), null).0
     }
 
-    /// Like [`Evaluator::finish`], for all rows that there are: λ₁_max is free of rounding errors.
+    /// Like [`Evaluator::finish`], for all rows that there are: λ₁_max is free of rounding errors. `known` are the figures of the
+    /// null model, if it was not evaluated in this pass.
     pub(super) fn finish_all(
         self,
         examples: Examples,
         weighted_penalty: WeightedPenalty,
+        known: Option<NullFigures>,
     ) -> (Evaluation, Worst) {
         let total = self.gradients.total();
-        let gradient = total.iter().map(|[_, null]| *null).collect();
-        let null = self.null.map(|null| null.with_gradient(gradient, examples, self.loss).figures());
+        let gradient = || total.par_iter().map(|[_, null]| *null).collect();
+        let null =
+            self.null.map(|null| null.with_gradient(gradient(), examples, self.loss).figures()).or(known);
         let found = Sums { total: &total, sums: self.sums, rows: self.rows };
         found.evaluation(weighted_penalty, self.weights, self.bias.is_some(), null)
     }
 }
 
-/// Adds the loss of a row and its derivative to the sums, and returns the derivative.
+/// Calls `see(row, loss, derivative)` for each of these rows, with the weight of the row as a factor of both.
 #[inline(always)]
-pub(super) fn judge_row(
+pub(super) fn judge_rows(
     examples: Examples,
     loss: &dyn Loss,
-    i: usize,
-    score: f64,
-    [losses, slopes]: &mut [f64; 2],
-) -> f64 {
-    let (target, weight) = (examples.targets[i], examples.weight(i));
-    *losses += weight * loss.value(score, target);
-    let slope = weight * loss.slope(score, target);
-    *slopes += slope;
-    slope
+    rows: Range<usize>,
+    score: impl Fn(usize) -> f64,
+    mut see: impl FnMut(usize, f64, f64),
+) {
+    let [mut scores, mut values, mut slopes, mut second_derivatives] = [[0.0; BLOCK]; 4];
+    for start in rows.clone().step_by(BLOCK) {
+        let some = start..(start + BLOCK).min(rows.end);
+        let n = some.len();
+        some.clone().zip(&mut scores).for_each(|(i, to)| *to = score(i));
+        let (values, slopes) = (&mut values[..n], &mut slopes[..n]);
+        let out = Derivatives { values, slopes, second_derivatives: &mut second_derivatives[..n] };
+        loss.taylor_of_rows(&scores[..n], &examples.targets[some.clone()], out);
+        for ((i, value), slope) in some.zip(values).zip(slopes) {
+            let weight = examples.weight(i);
+            see(i, weight * *value, weight * *slope);
+        }
+    }
 }
 
 /// Sums over all rows. The first sum of each column is its gradient at (w, b).

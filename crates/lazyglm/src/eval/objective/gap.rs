@@ -69,6 +69,14 @@ pub enum Worst {
 
 /// Relative gap at which dual ascent near kinks ends.
 const CLOSE: f64 = 1e-4;
+/// Most values of D, besides those at the ends, in the search for the best share of the derivatives,
+const MOST_SHARES: usize = 14;
+/// which ends where a parabola promises less than this share of the gap,
+const LEFT: f64 = 1e-4;
+/// and moves a maximum beyond an end of the interval into it by this part of its length.
+const MARGIN: f64 = 0.02;
+/// Number of rows whose conjugates are computed together.
+const BLOCK: usize = 256;
 
 /// Computes the certificate of weights and an optional bias.
 pub fn certify<'p>(
@@ -90,7 +98,7 @@ pub(crate) fn certify_with(
     bias: Option<f64>,
     known: Option<f64>,
 ) -> Certificate {
-    Judge { examples, loss, weighted_penalty, weights, bias }.certify(known).1
+    Judge { examples, loss, weighted_penalty, weights, bias, null: None }.certify(known).1
 }
 
 /// Whether dual ascent near kinks need not go on.
@@ -232,14 +240,18 @@ impl Dual<'_> {
     /// The sum of ω(ℓ*(θu) − θu·o) over the rows, for a share θ of their derivatives u, and the sum of magnitudes.
     fn conjugates(&self, share: f64) -> [f64; 2] {
         let one = |(kept, slopes): (&[ScoredRow], &[f64])| {
-            let slopes: Vec<f64> = slopes.iter().map(|slope| share * slope).collect();
-            let targets: Vec<f64> = kept.iter().map(|row| row.target).collect();
-            let mut conjugates = vec![0.0; kept.len()];
-            self.loss.conjugate_of_rows(&slopes, &targets, &mut conjugates);
+            let [mut shrunk, mut targets, mut conjugates] = [[0.0; BLOCK]; 3];
             let (mut sum, mut size) = (0.0, 0.0);
-            for ((row, slope), conjugate) in kept.iter().zip(&slopes).zip(&conjugates) {
-                let term = row.weight * (conjugate - slope * row.offset);
-                (sum, size) = (sum + term, size + term.abs());
+            for (kept, slopes) in kept.chunks(BLOCK).zip(slopes.chunks(BLOCK)) {
+                for (k, (row, slope)) in kept.iter().zip(slopes).enumerate() {
+                    (shrunk[k], targets[k]) = (share * slope, row.target);
+                }
+                let n = kept.len();
+                self.loss.conjugate_of_rows(&shrunk[..n], &targets[..n], &mut conjugates[..n]);
+                for ((row, slope), conjugate) in kept.iter().zip(&shrunk).zip(&conjugates) {
+                    let term = row.weight * (conjugate - slope * row.offset);
+                    (sum, size) = (sum + term, size + term.abs());
+                }
             }
             [sum, size]
         };
@@ -271,34 +283,102 @@ impl Dual<'_> {
     /// The best of several shares, and the magnitude of the terms in D. D is concave in the share, and near a
     /// minimum the largest allowed share is best.
     fn best(&self, objective: f64) -> (f64, f64) {
-        let most = (0..self.gradient.len()).map(|j| self.allowed(j)).fold(1.0, f64::min);
+        let allowed = (0..self.gradient.len()).into_par_iter().with_min_len(CHUNK).map(|j| self.allowed(j));
+        let most = allowed.reduce(|| 1.0, f64::min);
         let (at_most, size) = self.at(most);
         (best_share(most, at_most, objective, |share| self.at(share).0), size)
     }
 }
 
 /// The largest of some values of D, a concave function of a share between 0 and `most`, where it is `at_most`. Near a minimum of F,
-/// the largest share is best.
+/// the largest share is best. Else parabolas through three points find the maximum in a few values, each of which takes a pass over
+/// all derivatives. A vertex beyond an end moves to a point beside it.
 pub(super) fn best_share(most: f64, at_most: f64, objective: f64, dual: impl Fn(f64) -> f64) -> f64 {
-    if relative(objective, at_most) < 1e-3 {
+    if relative(objective, at_most) < 1e-3 || most == 0.0 {
         return at_most;
     }
-    let mut best = at_most.max(dual(0.0));
-    let (mut low, mut high) = (0.0, most);
-    let golden = 0.5 * (5f64.sqrt() - 1.0);
-    let mut inner = [high - golden * (high - low), low + golden * (high - low)];
-    let mut found = inner.map(&dual);
-    for _ in 0..12 {
-        best = best.max(found[0]).max(found[1]);
-        if found[0] > found[1] {
-            (high, inner[1], found[1]) = (inner[1], inner[0], found[0]);
-            inner[0] = high - golden * (high - low);
-            found[0] = dual(inner[0]);
+    let golden = 0.5 * (3.0 - 5f64.sqrt());
+    let at = |share: f64| (share, dual(share));
+    let (mut low, mut high) = (at(0.0), (most, at_most));
+    let mut middle = at((1.0 - golden) * most);
+    let mut idle = false; // whether the last value gained next to nothing
+    for _ in 0..MOST_SHARES {
+        let (vertex, enough) = (vertex([low, middle, high]), LEFT * (objective - middle.1));
+        // The parabola says how much is left to gain. The first one is wide, and may be far from D. No concave function is above
+        // the lines through two of its points, beyond them: that ends a search whose best share is an end.
+        let [right, left] =
+            [rise(low, middle) * (high.0 - middle.0), rise(middle, high) * (low.0 - middle.0)];
+        let possible = middle.1 + right.max(left) - low.1.max(middle.1).max(high.1);
+        if possible <= enough || (idle && vertex.is_some_and(|(_, gain)| gain <= enough)) {
+            break;
+        }
+        let margin = MARGIN * (high.0 - low.0);
+        let inside = |(share, _): (f64, f64)| match () {
+            () if share <= low.0 => low.0 + margin,
+            () if share >= high.0 => high.0 - margin,
+            () => share,
+        };
+        let of_parabola = vertex.map(inside).filter(|share| (share - middle.0).abs() > 0.1 * margin);
+        let of_section = match middle.0 - low.0 > high.0 - middle.0 {
+            true => middle.0 - golden * (middle.0 - low.0),
+            false => middle.0 + golden * (high.0 - middle.0),
+        };
+        let next = at(of_parabola.unwrap_or(of_section));
+        idle = next.1 - middle.1 <= enough;
+        let (below, above) = if next.0 < middle.0 { (next, middle) } else { (middle, next) };
+        // D is concave: its maximum is beside the higher of the two.
+        if below.1 > above.1 {
+            (middle, high) = (below, above);
         } else {
-            (low, inner[0], found[0]) = (inner[0], inner[1], found[1]);
-            inner[1] = low + golden * (high - low);
-            found[1] = dual(inner[1]);
+            (low, middle) = (below, above);
         }
     }
-    best
+    [low, middle, high].iter().fold(at_most, |best, (_, value)| best.max(*value))
+}
+
+/// The slope of the line through two points.
+fn rise(from: (f64, f64), to: (f64, f64)) -> f64 {
+    (to.1 - from.1) / (to.0 - from.0)
+}
+
+/// The maximum of the parabola through three points, the second of which is between the others: where it is, and how far above the
+/// second point. `None` if the points are not those of a strictly concave function.
+fn vertex([low, middle, high]: [(f64, f64); 3]) -> Option<(f64, f64)> {
+    let (left, right) = (rise(low, middle), rise(middle, high));
+    let bend = (right - left) / (high.0 - low.0);
+    let slope = left + bend * (middle.0 - low.0); // at the second point
+    let step = -0.5 * slope / bend;
+    (bend < 0.0 && step.is_finite()).then_some((middle.0 + step, 0.5 * slope * step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn the_best_share_of_any_concave_function_is_found_in_a_few_values() {
+        let entropy = |a: f64| if a > 0.0 { a * a.ln() } else { 0.0 };
+        for best in [1e-5, 0.02, 0.3, 0.5, 0.77, 0.9999, 1.5] {
+            let (slope, most) = (1.0 + f64::ln(best), 1.0);
+            let functions: [&dyn Fn(f64) -> f64; 3] = [
+                &|share| 1.0 - 3.0 * (share - best) * (share - best),
+                &|share| slope * share - entropy(share),
+                &|share| -(share - best).abs(),
+            ];
+            for (k, function) in functions.iter().enumerate() {
+                let values = Cell::new(0);
+                let counted = |share: f64| {
+                    values.set(values.get() + 1);
+                    function(share)
+                };
+                let (highest, objective) = (function(best.min(most)), 5.0);
+                let found = best_share(most, function(most), objective, counted);
+                let few = if k < 2 { 9 } else { 12 };
+                assert!(values.get() <= few, "{best}, function {k}: {} values", values.get());
+                let left = (highest - found) / (objective - highest);
+                assert!((0.0..2e-3).contains(&(left + 1e-12)), "{best}, function {k}: {left}");
+            }
+        }
+    }
 }

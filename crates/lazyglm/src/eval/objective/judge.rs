@@ -7,11 +7,11 @@
 //! ```
 
 use super::balance::balanced_slopes;
-use super::evaluator::{Sums, dot, judge_row};
+use super::evaluator::{Sums, dot, judge_rows};
 use super::gap::close_enough;
 use super::gradients::Gradients;
 use super::near_kinks::ascend;
-use super::{CHUNK, Certificate, Dual, Evaluation, Evaluator, NullModel, ScoredRow, Worst};
+use super::{CHUNK, Certificate, Dual, Evaluation, Evaluator, NullFigures, NullModel, ScoredRow, Worst};
 use crate::data::rows::Examples;
 use crate::problem::loss::Loss;
 use crate::problem::penalty::WeightedPenalty;
@@ -25,6 +25,8 @@ pub(crate) struct Judge<'a> {
     pub weighted_penalty: WeightedPenalty<'a>,
     pub weights: &'a [f64],
     pub bias: Option<f64>,
+    /// The figures of the null model, if they are known. Else the pass over the rows finds them, too.
+    pub null: Option<NullFigures>,
 }
 
 impl Judge<'_> {
@@ -36,9 +38,12 @@ impl Judge<'_> {
     fn evaluate_with_worst(&self) -> (Evaluation, Worst) {
         let nonzeros = self.examples.rows.nonzeros();
         let evaluator = Evaluator::new(self.loss, self.weights, self.bias, nonzeros);
-        let mut evaluator = evaluator.with_null(self.null_model());
+        let mut evaluator = match self.null {
+            Some(_) => evaluator,
+            None => evaluator.with_null(self.null_model()),
+        };
         evaluator.add(self.examples);
-        evaluator.finish_all(self.examples, self.weighted_penalty)
+        evaluator.finish_all(self.examples, self.weighted_penalty, self.null)
     }
 
     fn null_model(&self) -> NullModel {
@@ -47,7 +52,7 @@ impl Judge<'_> {
 
     /// The same, and a lower bound on F. `known` is a lower bound that the solver found, if any: it saves the passes near kinks.
     pub fn certify(&self, known: Option<f64>) -> (Evaluation, Certificate) {
-        let &Judge { examples, loss, weighted_penalty, weights, bias } = self;
+        let &Judge { examples, loss, weighted_penalty, weights, bias, null } = self;
         if weighted_penalty.penalty.is_none() || examples.is_empty() {
             let (evaluation, worst) = self.evaluate_with_worst();
             return (evaluation, certificate(&evaluation, worst));
@@ -62,12 +67,13 @@ impl Judge<'_> {
             (0..examples.len()).into_par_iter().with_min_len(CHUNK / 4).map(one).collect();
         let slopes = balanced_slopes(&kept, loss, bias.is_some());
         // With more columns than non-zeros, sums side by side would take more memory than the rows.
-        let (evaluation, worst, gradient) = match weights.len() > examples.rows.nonzeros() {
-            true => {
+        let (evaluation, worst, gradient) = match null {
+            _ if weights.len() > examples.rows.nonzeros() => {
                 let (evaluation, worst) = self.evaluate_with_worst();
                 (evaluation, worst, self.gradient(|i| kept[i].weight * slopes[i]))
             }
-            false => self.all_gradients(&kept, &slopes),
+            Some(_) => self.all_gradients::<2>(&kept, &slopes),
+            None => self.all_gradients::<4>(&kept, &slopes),
         };
         let bound = |slopes: &[f64], gradient: &[f64]| {
             let dual = Dual { kept: &kept, slopes, gradient, loss, weighted_penalty };
@@ -89,26 +95,45 @@ impl Judge<'_> {
         (evaluation, best)
     }
 
-    /// The evaluation, and the mean gradient of the dual point, in one pass: the gradients at the weights, at the dual point and
-    /// of the null model side by side.
-    fn all_gradients(&self, kept: &[ScoredRow], slopes: &[f64]) -> (Evaluation, Worst, Vec<f64>) {
-        let &Judge { examples, loss, weighted_penalty, weights, bias } = self;
-        let null = self.null_model();
-        let of_null = null.slopes(loss, examples);
-        let mut gradients = Gradients::<4>::new(weights.len(), examples.rows.nonzeros());
-        let parts = gradients.add(examples.rows, |rows, out, sums| {
-            for (i, out) in rows.zip(out) {
-                let here = judge_row(examples, loss, i, kept[i].score, sums);
-                *out = [here, kept[i].weight * slopes[i], of_null(i), 0.0];
-            }
+    /// The evaluation, and the mean gradient of the dual point, in one pass: the gradients at the weights, at the dual point and,
+    /// if its figures are not known, of the null model side by side. N is a power of two: see [`SideBySide`].
+    ///
+    /// [`SideBySide`]: crate::data::rows::SideBySide
+    fn all_gradients<const N: usize>(
+        &self,
+        kept: &[ScoredRow],
+        slopes: &[f64],
+    ) -> (Evaluation, Worst, Vec<f64>) {
+        let &Judge { examples, loss, weighted_penalty, weights, bias, null: known } = self;
+        let null = (N > 2).then(|| self.null_model());
+        let of_null = null.as_ref().map(|null| null.slopes(loss, examples));
+        let mut gradients = Gradients::<N>::new(weights.len(), examples.rows.nonzeros());
+        let parts = gradients.add(examples.rows, |rows, out, [of_losses, of_slopes]| {
+            let first = rows.start;
+            judge_rows(
+                examples,
+                loss,
+                rows,
+                |i| kept[i].score,
+                |i, of_loss, here| {
+                    (*of_losses, *of_slopes) = (*of_losses + of_loss, *of_slopes + here);
+                    let out = &mut out[i - first];
+                    (out[0], out[1]) = (here, kept[i].weight * slopes[i]);
+                    if let Some(of_null) = &of_null {
+                        out[2] = of_null(i);
+                    }
+                },
+            );
         });
         drop(of_null);
         let (total, n) = (gradients.total(), examples.len() as f64);
         let sums = parts.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]]);
-        let null = null.with_gradient(total.iter().map(|sums| sums[2]).collect(), examples, loss).figures();
+        let gradient_of_null = || total.par_iter().map(|sums| sums[2]).collect();
+        let null =
+            null.map(|null| null.with_gradient(gradient_of_null(), examples, loss).figures()).or(known);
         let found = Sums { total: &total, sums, rows: examples.len() };
-        let (evaluation, worst) = found.evaluation(weighted_penalty, weights, bias.is_some(), Some(null));
-        (evaluation, worst, total.iter().map(|sums| sums[1] / n).collect())
+        let (evaluation, worst) = found.evaluation(weighted_penalty, weights, bias.is_some(), null);
+        (evaluation, worst, total.par_iter().map(|sums| sums[1] / n).collect())
     }
 
     /// The mean gradient of the given loss derivatives.

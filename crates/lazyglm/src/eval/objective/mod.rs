@@ -28,7 +28,7 @@ mod softmax_gap;
 mod streamed_gap;
 
 pub(crate) use evaluator::Evaluator;
-use evaluator::larger;
+use evaluator::{judge_rows, larger};
 pub use gap::{Certificate, Worst, certify};
 pub(crate) use gap::{Dual, Known, ScoredRow, certify_known, certify_with};
 pub use heads::{HeadsEvaluation, of_heads};
@@ -123,9 +123,15 @@ pub fn objective(
 /// assert_eq!(loss, (1.5 * 0.0 + 0.5 * 2.0) / 2.0);
 /// ```
 pub fn mean_loss(examples: Examples, loss: &dyn Loss, weights: &[f64], bias: f64) -> f64 {
-    let one =
-        |i: usize| examples.weight(i) * loss.value(examples.score(i, weights, bias), examples.targets[i]);
-    sum(examples.len(), one) / examples.len() as f64
+    let n = examples.len();
+    let of_chunk = |c: usize| {
+        let (rows, mut sum) = (c * CHUNK..((c + 1) * CHUNK).min(n), 0.0);
+        let score = |i: usize| examples.score(i, weights, bias);
+        judge_rows(examples, loss, rows, score, |_, of_loss, _| sum += of_loss);
+        sum
+    };
+    let chunks: Vec<f64> = (0..n.div_ceil(CHUNK)).into_par_iter().map(of_chunk).collect();
+    chunks.iter().sum::<f64>() / n as f64
 }
 
 /// Violation of the optimality (KKT) conditions at (w, b): the largest distance, over coordinates, from 0 to
@@ -224,7 +230,7 @@ pub fn evaluate(
     weights: &[f64],
     bias: Option<f64>,
 ) -> Evaluation {
-    Judge { examples, loss, weighted_penalty: penalty.into(), weights, bias }.evaluate()
+    Judge { examples, loss, weighted_penalty: penalty.into(), weights, bias, null: None }.evaluate()
 }
 
 /// Σ of `one(i)` over 0..n.

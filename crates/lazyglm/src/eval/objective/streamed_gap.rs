@@ -12,7 +12,7 @@
 //! between: φ± is convex, so the chord is above it, and D remains a lower bound. For the same reason, a mixture of the
 //! derivatives of two passes has at most the mixture of their φ, and its bound needs no pass.
 
-use super::evaluator::{Sums, dot, judge_row};
+use super::evaluator::{Sums, dot, judge_rows};
 use super::gap::best_share;
 use super::gradients::Gradients;
 use super::{Certificate, Evaluation, NullFigures, NullModel, Worst, largest, sum};
@@ -65,13 +65,11 @@ impl<'a> StreamedGap<'a> {
         let null = self.null.as_ref().map(|null| null.slopes(loss, examples));
         let sums = self.gradients.add(examples.rows, |rows, out, sums: &mut [f64; SUMS]| {
             let first = rows.start;
-            for (i, out) in rows.zip(&mut *out) {
-                let score = dot(examples.rows, i, weights) + bias + examples.offset(i);
-                let mut two = [sums[0], sums[1]];
-                let here = judge_row(examples, loss, i, score, &mut two);
-                [sums[0], sums[1]] = two;
-                *out = [here, here.max(0.0), null.as_ref().map_or(0.0, |null| null(i)), 0.0];
-            }
+            let score = |i: usize| dot(examples.rows, i, weights) + bias + examples.offset(i);
+            judge_rows(examples, loss, rows, score, |i, of_loss, here| {
+                (sums[0], sums[1]) = (sums[0] + of_loss, sums[1] + here);
+                out[i - first] = [here, here.max(0.0), null.as_ref().map_or(0.0, |null| null(i)), 0.0];
+            });
             add_conjugates(examples, loss, first, out, sums);
         });
         sums.iter().for_each(|sums| (0..SUMS).for_each(|k| self.sums[k] += sums[k]));

@@ -6,7 +6,7 @@
 //!
 //! g₀ and F₀ are the gradient and the objective without weights. Both units scale as the penalties do, so that t does not
 //! depend on the units of features or targets. The search goes down the middle ray from strong penalties in half
-//! decades until the loss rises; the other rays begin at the best point, on all threads. It chooses the fewest weights among the points whose
+//! decades until the loss rises; the other rays begin at the best point, on all threads, and end where they are far behind. It chooses the fewest weights among the points whose
 //! loss is at most 0.1 % above the lowest. Few rows are split into five folds; of many rows, one
 //! part is held out. With very many rows, a sample finds the ray and all rows find the point on it: the more rows, the
 //! weaker the best penalty. Optima and
@@ -287,24 +287,16 @@ impl Search<'_> {
     }
 }
 
-/// Walks along all rays: the middle one first, and the others from where it ends.
+/// Walks along all rays: the middle one first, and the others from where it ends. ℓ₁ alone goes on from there only if it is not far
+/// behind both the middle ray and the one with mostly ℓ₂, whose solves are cheaper.
 fn walk_all(mut middle: Walk) -> Found {
     let best = middle.descend();
     let best = middle.climb(best, [-1, 1]);
-    let (first, (second, third)) = rayon::join(
-        || {
-            let mut walk = middle.turn(1);
-            walk.climb(best, [-1, 1]);
-            walk
-        },
-        || {
-            let mut walk = middle.turn(2);
-            let near = walk.climb(best, [-1, 1]);
-            let mut last = walk.turn(3);
-            last.climb(near, [-1, 1]);
-            (walk, last)
-        },
-    );
+    let (mut first, mut second) = (middle.turn(1), middle.turn(2));
+    let (_, near) = rayon::join(|| first.loss(best), || second.climb(best, [-1, 1]));
+    first.rival = second.lowest();
+    let mut third = second.turn(3);
+    rayon::join(|| first.climb(best, [-1, 1]), || third.climb(near, [-1, 1]));
     let mut found = Found::default();
     [middle, first, second, third].into_iter().for_each(|walk| found.add(walk));
     found

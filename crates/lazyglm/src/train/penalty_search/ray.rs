@@ -1,7 +1,7 @@
 //! The walk along one ray of penalties, from solve to solve.
 
 use super::place::{self, Place};
-use super::{FIRST, LAST, RAYS, raised, start_at};
+use super::{FIRST, LAST, RAYS, SLACK, raised, start_at};
 use crate::model::report::Tried;
 use crate::problem::penalty::ElasticNet;
 use crate::problem::settings::{Settings, Start};
@@ -57,6 +57,8 @@ pub(super) struct Looked {
     pub held: HoldoutScore,
     pub nonzeros: usize,
     pub number: usize,
+    /// Whether its loss is significantly above the lowest before it, as far as that was tested.
+    pub behind: bool,
 }
 
 /// A walk along one ray.
@@ -69,7 +71,7 @@ pub(super) struct Walk<'a> {
     pub places: Vec<Place>,
     /// Whether something was tried before this walk, which then may be interrupted at once.
     pub follows: bool,
-    /// The lowest loss on the ray before this one; infinite if there is none.
+    /// The lowest loss on other rays; infinite if there are none.
     pub rival: f64,
     pub looked: BTreeMap<i32, Looked>,
     pub tried: Vec<Tried>,
@@ -80,17 +82,21 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// A walk along another ray, which begins where this one ended.
     pub fn turn(&self, ray: usize) -> Walk<'a> {
-        let lowest = self.looked.values().map(|looked| looked.held.loss()).fold(self.rival, f64::min);
         Walk {
             ray,
             places: self.places.iter().map(Place::branch).collect(),
             follows: true,
-            rival: lowest,
+            rival: self.lowest(),
             looked: BTreeMap::new(),
             tried: Vec::new(),
             lead: None,
             ..*self
         }
+    }
+
+    /// The lowest loss on this ray and those before it.
+    pub fn lowest(&self) -> f64 {
+        self.looked.values().map(|looked| looked.held.loss()).fold(self.rival, f64::min)
     }
 
     /// The held-out loss at one point of the ray; infinite beyond its ends.
@@ -114,7 +120,8 @@ impl<'a> Walk<'a> {
         let held = looks.iter().fold(HoldoutScore::default(), |sum, look| sum.and(look.0));
         let (loss, number) = (held.loss(), self.tried.len());
         let nonzeros = looks.iter().map(|look| look.1).sum::<usize>() / self.folds.len();
-        self.looked.insert(k, Looked { held, nonzeros, number });
+        let behind = self.is_behind();
+        self.looked.insert(k, Looked { held, nonzeros, number, behind });
         if settings.interrupted() {
             return loss; // of no use, since some solves did not end
         }
@@ -142,15 +149,29 @@ impl<'a> Walk<'a> {
         loss
     }
 
-    /// Goes down the ray by half decades until the loss has risen twice, or clearly; returns the best point. The weaker a
-    /// penalty, the longer its solve, so the walk ends soon after the best point.
+    /// Whether the last model is significantly behind the best of this walk, on one part of the rows held out.
+    fn is_behind(&self) -> bool {
+        let ([fold], [place], Some(lead)) = (self.folds, &self.places[..], &self.lead) else { return false };
+        match (place.heads.as_deref(), &lead.start) {
+            // A checkpoint keeps scores of many heads, and not all heads: the test would depend on an interruption.
+            (Some(heads), Some(start)) if fold.learnt.targets.heads().is_none() => {
+                fold.is_behind(heads, &start.to_heads())
+            }
+            _ => false,
+        }
+    }
+
+    /// Goes down the ray by half decades until the loss has risen twice, or clearly, or a little but significantly; returns the best
+    /// point. The weaker a penalty, the longer its solve, so the walk ends soon after the best point.
     pub fn descend(&mut self) -> i32 {
         let (mut best, mut k) = (FIRST, FIRST);
         while k <= LAST && k <= best + 2 {
             if self.loss(k) < self.loss(best) {
                 best = k;
             }
-            if self.loss(k) > raised(self.loss(best), CLEARLY) {
+            let behind = self.looked.get(&k).is_some_and(|looked| looked.behind);
+            let least = if behind { 3.0 * SLACK } else { CLEARLY };
+            if self.loss(k) > raised(self.loss(best), least) {
                 break;
             }
             k += 1;
@@ -158,14 +179,11 @@ impl<'a> Walk<'a> {
         best
     }
 
-    /// Goes from k by half decades while the loss falls, unless it begins far behind another ray; returns the best point.
+    /// Goes from k by half decades while the loss falls, unless it is far behind another ray; returns the best point.
     pub fn climb(&mut self, k: i32, ways: [i32; 2]) -> i32 {
         let mut best = k;
         for way in ways {
-            if self.loss(best) > raised(self.rival, HOPELESS) {
-                break;
-            }
-            while self.loss(best + way) < self.loss(best) {
+            while self.loss(best) <= raised(self.rival, HOPELESS) && self.loss(best + way) < self.loss(best) {
                 best += way;
             }
         }

@@ -1,6 +1,7 @@
 //! Rows whose invariants the caller guarantees.
 
 use super::{Rows, Values, rounds_well};
+use rayon::prelude::*;
 
 impl Rows {
     /// Appends a row of ids and values. The caller guarantees that ids increase strictly and values are
@@ -39,8 +40,9 @@ impl Rows {
     /// Rows whose invariants the caller guarantees: where each ends, after a 0, and ids and values of all.
     pub(crate) fn of_known(offsets: Vec<usize>, ids: Vec<u32>, values: Vec<f32>) -> Rows {
         debug_assert!(offsets.last() == Some(&ids.len()) && ids.len() == values.len());
-        let lasts = offsets.windows(2).filter_map(|two| ids[two[0]..two[1]].last());
-        let columns = lasts.map(|&last| last as usize + 1).fold(0, usize::max);
+        let rows = offsets.par_windows(2).with_min_len(1 << 12);
+        let lasts = rows.filter_map(|two| ids[two[0]..two[1]].last());
+        let columns = lasts.map(|&last| last as usize + 1).max().unwrap_or(0);
         Rows { offsets, ids, values: Values::F32(values), columns, ..Rows::new() }
     }
 
