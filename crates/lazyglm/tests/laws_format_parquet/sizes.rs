@@ -5,7 +5,7 @@ use super::{asked, targets};
 use arrow_array::builder::{Float32Builder, ListBuilder};
 use arrow_array::{ArrayRef, StringArray};
 use lazyglm::data::dataset::for_each_block;
-use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use std::sync::Arc;
 
@@ -76,13 +76,24 @@ fn every_codec_is_read_in_both_versions_of_pages() {
         Compression::LZ4_RAW,
         Compression::ZSTD(ZstdLevel::default()),
     ];
+    let ways = [
+        (PARQUET_1_0, None),
+        (PARQUET_2_0, None),
+        (PARQUET_1_0, Some(Encoding::DELTA_LENGTH_BYTE_ARRAY)),
+        (PARQUET_2_0, Some(Encoding::DELTA_BYTE_ARRAY)),
+    ];
     let mut all = Vec::new();
     for codec in codecs {
-        for version in [PARQUET_1_0, PARQUET_2_0] {
-            let properties = WriterProperties::builder().set_compression(codec).set_writer_version(version);
+        for (version, encoding) in ways {
+            let mut properties =
+                WriterProperties::builder().set_compression(codec).set_writer_version(version);
+            properties = properties.set_dictionary_enabled(encoding.is_none());
+            if let Some(encoding) = encoding {
+                properties = properties.set_column_encoding("a".into(), encoding);
+            }
             let bytes = parquet_bytes(&batch(columns.clone()), properties.build());
             let rows = read(&folder.file("a.parquet", bytes), &asked(Some("y"), &[], &[]), None);
-            all.push(rows.unwrap_or_else(|said| panic!("{codec}, {version:?}: {said}")));
+            all.push(rows.unwrap_or_else(|said| panic!("{codec}, {version:?}, {encoding:?}: {said}")));
         }
     }
     assert!(all.windows(2).all(|two| two[0] == two[1]) && all[0].len() == 5000);

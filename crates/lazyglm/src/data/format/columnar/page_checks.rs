@@ -4,7 +4,7 @@
 //! program, with no error or panic to catch. So wrong sizes must be rejected first. Sizes can also be true: one run of levels
 //! says that a list has a billion equal items. Lists with more than a million items must have bytes for them.
 
-use super::thrift::varint;
+use super::thrift::{varint, zigzag};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::schema::types::ColumnDescriptor;
@@ -15,6 +15,9 @@ const ITEMS: usize = 1 << 26;
 /// Items that a batch of rows may have whatever its pages contain: a batch has a quarter of it by what the footer says, and
 /// a row may have a million equal items.
 const FREE: usize = 1 << 20;
+
+/// Bytes of text that a page may have whatever its length, if a text may repeat the beginning of the one before.
+const TEXT: usize = 1 << 24;
 
 /// What the checks know of a column.
 pub(super) struct Column {
@@ -46,9 +49,15 @@ pub(super) fn check(page: &Page, column: &mut Column) -> Result<(), &'static str
         Encoding::DELTA_BYTE_ARRAY => (most.min(lengths_of(bytes)), 2), // lengths of the shared prefixes, and of the suffixes
         _ => (most, 0),
     };
-    let fits = |bytes: &[u8]| lengths_fit(bytes, lengths, values);
-    if values > most || (lengths > 0 && !bytes.get(levels(page, column)..).is_some_and(fits)) {
+    if values > most {
         return Err(TOO_MANY);
+    }
+    if lengths > 0 {
+        let rest = bytes.get(levels(page, column)..).unwrap_or_default();
+        let text = text_length(rest, lengths, values).ok_or(TOO_MANY)?;
+        if text > bytes.len().saturating_mul(64).saturating_add(TEXT) as u64 {
+            return Err("a few bytes stand for a long text in many rows");
+        }
     }
     let repetitions = if column.repeats { repetitions(page) } else { None };
     let see = |levels| column.items.see(levels, values, bytes.len());
@@ -153,28 +162,69 @@ fn levels(page: &Page, column: &Column) -> usize {
     at
 }
 
-/// Whether this many delta-packed sequences follow, none longer than `most`.
-fn lengths_fit(bytes: &[u8], sequences: usize, most: usize) -> bool {
-    let mut at = 0;
-    (0..sequences).all(|_| sequence(bytes, &mut at).is_some_and(|length| length <= most as u64))
+/// The sum of all lengths in this many delta-packed sequences. `None` if a sequence is invalid or longer than `most`.
+fn text_length(bytes: &[u8], sequences: usize, most: usize) -> Option<u64> {
+    let (mut at, mut sum) = (0, 0u64);
+    for _ in 0..sequences {
+        sum = sum.saturating_add(sequence(bytes, &mut at, most as u64)?);
+    }
+    Some(sum)
 }
 
-/// Skips a delta-packed sequence and returns how many numbers it claims to have.
+/// Reads a delta-packed sequence of at most so many numbers, and returns their sum; negative numbers count as zero.
 ///
 /// The sequence is a header, then blocks of a minimum delta, the bit widths of its parts, and the parts.
-fn sequence(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut number = || varint(bytes, *at, at);
-    let (block, parts, length, _first) = (number()?, number()?, number()?, number()?);
+fn sequence(bytes: &[u8], at: &mut usize, most: u64) -> Option<u64> {
+    let mut header = || varint(bytes, *at, at);
+    let (block, parts, length, first) = (header()?, header()?, header()?, zigzag(header()?));
     let part = usize::try_from(block.checked_div(parts)?).ok().filter(|&part| part > 0)?;
-    let mut left = usize::try_from(length).ok()?.saturating_sub(1);
-    while left > 0 {
-        varint(bytes, *at, at)?;
+    let mut left = usize::try_from(length).ok().filter(|_| length <= most)?;
+    let (mut number, mut sum) = (first, 0u64);
+    let mut next = |delta: i64| {
+        sum = sum.saturating_add(u64::try_from(number).unwrap_or(0));
+        number = number.wrapping_add(delta);
+    };
+    while left > 1 {
+        let least = zigzag(varint(bytes, *at, at)?);
         let widths = bytes.get(*at..at.checked_add(usize::try_from(parts).ok()?)?)?;
         *at += widths.len();
-        for &width in widths.iter().take(left.div_ceil(part)) {
-            *at = at.checked_add(part.checked_mul(width.into())? / 8)?;
+        for &width in widths.iter().take((left - 1).div_ceil(part)) {
+            let end = at.checked_add(part.checked_mul(width.into())? / 8)?;
+            let packed = bytes.get(*at..end.min(bytes.len()))?;
+            for k in 0..part.min(left - 1) {
+                next(least.wrapping_add(bits(packed, k * usize::from(width), width)));
+            }
+            (*at, left) = (end, left - part.min(left - 1));
         }
-        left = left.saturating_sub(part.saturating_mul(widths.len()));
     }
-    Some(length)
+    (0..left).for_each(|_| next(0));
+    Some(sum)
+}
+
+/// The number of up to 64 bits that begins at this bit; bits beyond the end are zero.
+fn bits(bytes: &[u8], from: usize, width: u8) -> i64 {
+    let window = bytes.get(from / 8..).unwrap_or_default().iter().take(9);
+    let all = window.rev().fold(0u128, |all, &byte| all << 8 | u128::from(byte)) >> (from % 8);
+    (all & ((1 << width.min(64)) - 1)) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_of_a_delta_packed_sequence_is_that_of_its_numbers() {
+        // Blocks of 8 numbers in 2 parts. 5 numbers: 3, then deltas 1 + (0, 1, 2, 3), two bits each.
+        let sequence_of = |length: u8| [&[8, 2, length, 6, 2, 2, 0], &[0b1110_0100][..]].concat();
+        for (length, sum) in [(0, 0), (1, 3), (2, 3 + 4), (5, 3 + 4 + 6 + 9 + 13)] {
+            let (bytes, mut at) = (sequence_of(length), 0);
+            assert_eq!(sequence(&bytes, &mut at, 5), Some(sum), "{length} numbers");
+            assert_eq!(at, if length > 1 { bytes.len() } else { 4 });
+            assert_eq!(sequence(&bytes, &mut 0, u64::from(length).saturating_sub(1)).is_some(), length == 0);
+        }
+        // One block of a billion equal numbers.
+        let billion = [0x80, 0x94, 0xeb, 0xdc, 0x03];
+        let bytes = [&billion[..], &[1], &billion, &[200, 1, 0, 0]].concat();
+        assert_eq!(sequence(&bytes, &mut 0, 1 << 20), None, "more than the page may have");
+    }
 }

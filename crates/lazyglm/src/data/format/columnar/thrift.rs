@@ -146,7 +146,8 @@ impl Reader<'_> {
     }
 }
 
-fn zigzag(number: u64) -> i64 {
+/// Decodes a signed number: 0, −1, 1, −2, …
+pub(super) fn zigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
