@@ -35,6 +35,7 @@ MEASURES = {
     "audit": ["Cargo.lock", "python/Cargo.lock", "fuzz/Cargo.lock"],
     "soak": [f"{SRC}/data/bytes", f"{SRC}/problem/windows"],
     "fuzz": [f"{SRC}/data/format", f"{SRC}/data/bytes", f"{SRC}/util/checkpoint"],
+    "limits": [f"{SRC}/data/bytes", f"{OPTIM}/softmax.rs", f"{OPTIM}/row_loop.rs"],
     "sanitize": [f"{SRC}/simd", f"{OPTIM}/kernel"],
     "kills": [f"{SRC}/util/checkpoint", f"{TRAIN}/chain.rs"],
     "checkpoint-labels": [f"{SRC}/util/checkpoint", f"{TRAIN}/chain.rs"],

@@ -3,8 +3,9 @@
 use crate::args::Train;
 use crate::print::{self, note, warning};
 use crate::verbs::common::refuse_same;
-use lazyglm::util::checkpoint::Checkpoint;
+use lazyglm::util::{checkpoint::Checkpoint, files};
 use lazyglm::{CacheMode, Error, Kind, Place, Problem, Result, Settings, Source, Task};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,12 +24,13 @@ pub fn check(args: &Train) -> Result<()> {
             "give --checkpoint the name of a file",
         ));
     }
-    refuse_same(file, &args.data)?;
-    args.output.iter().try_for_each(|output| refuse_same(file, output))?;
-    match CacheMode::parse(&args.cache) {
-        CacheMode::File(cache) => refuse_same(file, &cache),
-        _ => Ok(()),
+    let refuse = |other: &Path| refuse_same("--checkpoint", file, other);
+    refuse(&args.data)?;
+    args.output.iter().try_for_each(|output| refuse(output))?;
+    if let CacheMode::File(cache) = CacheMode::parse(&args.cache) {
+        refuse(&cache)?;
     }
+    files::check_writable(file)
 }
 
 impl Journal {

@@ -10,13 +10,13 @@ pub fn use_threads(threads: Option<u32>) -> Result<()> {
     pool.map_err(|e| Error::call(format!("cannot start --threads {threads}: {e}"), "leave --threads out"))
 }
 
-/// Rejects an output file that is also the input file.
-pub fn refuse_same(output: &Path, data: &Path) -> Result<()> {
+/// Rejects the file of this flag, which is to be written, if it is also a file that the run reads or writes otherwise.
+pub fn refuse_same(flag: &str, output: &Path, data: &Path) -> Result<()> {
     match files::same_file(output, data) {
         false => Ok(()),
         true => Err(Error::call(
-            format!("-o {} would replace {}", output.display(), data.display()),
-            "give the output another name",
+            format!("{flag} {} would replace {}", output.display(), data.display()),
+            format!("give {flag} another file"),
         )),
     }
 }
@@ -26,6 +26,6 @@ pub fn writable(output: &Path, data: &Path) -> Result<()> {
     if output.as_os_str() == "-" {
         return Err(Error::call("a model cannot go to standard output", "give -o the name of a file"));
     }
-    refuse_same(output, data)?;
+    refuse_same("-o", output, data)?;
     files::check_writable(output)
 }

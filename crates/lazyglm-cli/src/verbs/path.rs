@@ -30,7 +30,7 @@ pub fn run(args: Path) -> Result<()> {
     let output = args.train.output.as_deref();
     output.map_or(Ok(()), |file| writable(file, &args.train.data))?;
     if let Some(file) = &args.coefficients {
-        refuse_same(file, &args.train.data)?;
+        refuse_same("--coefficients", file, &args.train.data)?;
         files::check_writable(file)?;
     }
     let held = args.search.folds.is_some() || args.train.validation.is_some();

@@ -16,8 +16,8 @@ use std::path::Path;
 pub fn run(args: &Predict) -> Result<()> {
     let output = args.output.as_ref().filter(|path| path.as_os_str() != "-"); // '-' is standard output
     if let Some(path) = output {
-        refuse_same(path, &args.data)?;
-        refuse_same(path, &args.model)?;
+        refuse_same("-o", path, &args.data)?;
+        refuse_same("-o", path, &args.model)?;
     }
     use_threads(args.threads)?;
     let model = Model::load(&args.model)?;

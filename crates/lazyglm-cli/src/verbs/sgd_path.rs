@@ -21,7 +21,7 @@ pub fn run(args: Path) -> Result<()> {
         return Err(Error::call("-o: a path is many models, and a model file holds one", hint));
     }
     if let Some(file) = &args.coefficients {
-        refuse_same(file, &args.train.data)?;
+        refuse_same("--coefficients", file, &args.train.data)?;
         files::check_writable(file)?;
     }
     let verb = Verb {

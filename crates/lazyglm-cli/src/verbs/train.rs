@@ -35,8 +35,8 @@ pub fn run(args: Train) -> Result<()> {
         writable(path, &args.data)?;
     }
     if let CacheMode::File(cache) = CacheMode::parse(&args.cache) {
-        refuse_same(&cache, &args.data)?;
-        args.output.iter().try_for_each(|output| refuse_same(&cache, output))?;
+        refuse_same("--cache", &cache, &args.data)?;
+        args.output.iter().try_for_each(|output| refuse_same("--cache", &cache, output))?;
     }
     checkpoint::check(&args)?;
     let idle = no_effect::of_train(&args);

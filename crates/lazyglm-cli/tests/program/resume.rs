@@ -279,7 +279,21 @@ fn a_checkpoint_of_other_data_or_settings_is_refused_and_so_is_a_damaged_one() {
     }
     folder.write("c", &kept[..kept.len() / 3]);
     folder.refuses(&resume(line), 1, &["c", "cannot be used"]);
-    folder.refuses("train two.svm --checkpoint two.svm", 2, &["would replace"]);
+    folder.refuses("train two.svm --checkpoint two.svm", 2, &["--checkpoint two.svm would replace two.svm"]);
+    folder.refuses("train two.svm -o m --checkpoint m", 2, &["--checkpoint m would replace m"]);
+    folder.refuses("train none.svm -o m --checkpoint none/c", 1, &["none/c: its folder does not exist"]);
+    folder.write("c", "");
+    folder.refuses(
+        "train two.svm -o m --checkpoint c",
+        1,
+        &["c: this checkpoint cannot be used: it is empty"],
+    );
+    folder.write("c", kept);
+    folder.refuses(
+        &resume("tune many.svm --multiclass softmax --folds 2 -o m --checkpoint c"),
+        2,
+        &["c is of a run on other data, and with other settings: it has 'verb: train'"],
+    );
     folder.refuses("train two.svm --resume", 2, &["--checkpoint"]);
 }
 

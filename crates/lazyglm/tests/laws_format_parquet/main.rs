@@ -8,6 +8,7 @@ mod damaged;
 mod nested;
 mod opened;
 mod refused;
+mod sizes;
 mod tables;
 
 use arrow_array::{ArrayRef, Int32Array};

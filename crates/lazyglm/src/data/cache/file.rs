@@ -220,7 +220,7 @@ impl Cache {
         let foot_start = length.checked_sub(FOOT as u64).filter(|&start| start >= 16);
         let foot_start = foot_start.ok_or_else(|| damaged(path, "it is cut short"))?;
         let foot = read(foot_start, length).map_err(|e| unreadable(path, e))?;
-        if !foot.ends_with(MAGIC) {
+        if foot.len() != FOOT || !foot.ends_with(MAGIC) {
             return Err(damaged(path, "it is cut short"));
         }
         let number = |k: usize| foot[8 * k..8 * k + 8].try_into().map_or(0, u64::from_le_bytes);

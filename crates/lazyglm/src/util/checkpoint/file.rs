@@ -57,7 +57,8 @@ impl Contents {
             Err(e) => return Err(failed(e)),
         };
         if !file.metadata().map_err(failed)?.is_file() {
-            return Err(damaged(path, "it is not a regular file"));
+            let what = "a checkpoint cannot be kept here: this is not a regular file";
+            return Err(Error::data(Place::file(path), what, "name another file"));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
@@ -66,6 +67,9 @@ impl Contents {
 
     /// Reads the bytes of a file; the error says what is wrong with them.
     fn parse(bytes: &[u8]) -> std::result::Result<Contents, &'static str> {
+        if bytes.is_empty() {
+            return Err("it is empty");
+        }
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
             return Err("it is not a checkpoint of this version of lazyglm");
         };

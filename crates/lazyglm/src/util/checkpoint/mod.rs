@@ -88,14 +88,17 @@ impl Checkpoint {
         }
         let (mut units, existed) = (BTreeMap::new(), contents.is_some());
         if let Some(contents) = contents {
+            // Settings can follow from the data: the penalties of a search, for example.
+            let is_same = contents.data == data;
+            let (of, and) = if is_same { ("", "") } else { (" on other data", ", and") };
             if let Some(what) = difference(&contents.settings, settings) {
-                let hint = "give the settings of the interrupted run, or begin a new checkpoint";
-                let what = format!("{} is of a run with other settings: {what}", path.display());
+                let hint = "give the data and the settings of the interrupted run, or begin a new checkpoint";
+                let what = format!("{} is of a run{of}{and} with other settings: {what}", path.display());
                 return Err(Error::call(what, hint));
             }
-            if contents.data != data {
+            if !is_same {
                 let hint = "give the data of the interrupted run, unchanged, or begin a new checkpoint";
-                return Err(Error::call(format!("{} is of a run on other data", path.display()), hint));
+                return Err(Error::call(format!("{} is of a run{of}", path.display()), hint));
             }
             units.extend(contents.units);
         }

@@ -1,10 +1,11 @@
 //! Reads Arrow files one record batch at a time. Every batch is validated before it is decoded.
 
 use super::batches::{FileResult, Next, Table};
+use super::unpack::contains;
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
-use arrow_ipc::{Block, RecordBatch as Described, root_as_footer, root_as_message};
+use arrow_ipc::{Block, CompressionType, RecordBatch as Described, root_as_footer, root_as_message};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -12,17 +13,14 @@ use std::sync::Arc;
 /// Length in bytes of the file's tail: the length of the footer, then the magic bytes.
 const TAIL: u64 = 10;
 
-/// Upper bound on the expansion ratio of zstd. The ratio of lz4 is smaller.
-const GROWTH: i64 = 1 << 16;
-
-pub(super) fn open(mut file: File) -> FileResult<Table> {
+pub(super) fn open(file: File) -> FileResult<Table> {
     let length = file.metadata().map_err(text)?.len();
     let tail = length.checked_sub(TAIL).ok_or("it is too short")?;
-    let last = read(&mut file, length, tail, TAIL)?;
+    let last = read(&file, length, tail, TAIL)?;
     let last: [u8; TAIL as usize] = last.try_into().map_err(|_| "it is too short")?;
     let size = read_footer_length(last).map_err(text)? as u64;
     let start = tail.checked_sub(size).ok_or("its footer is longer than the file")?;
-    let bytes = read(&mut file, length, start, size)?;
+    let bytes = read(&file, length, start, size)?;
     let footer = root_as_footer(&bytes).map_err(text)?;
     let described = footer.schema().ok_or("it has no schema")?;
     if !described.endianness().equals_to_target_endianness() {
@@ -35,13 +33,13 @@ pub(super) fn open(mut file: File) -> FileResult<Table> {
     let read = move |chosen: Vec<usize>, _rows: usize| -> FileResult<Next> {
         let mut decoder = FileDecoder::new(columns, version).with_projection(chosen);
         for block in dictionaries {
-            let bytes = message(&mut file, length, &block)?;
+            let bytes = message(&file, length, &block)?;
             decoder.read_dictionary(&block, &bytes).map_err(text)?;
         }
         let mut batches = batches.into_iter();
         Ok(Box::new(move || {
             let Some(block) = batches.next() else { return Ok(None) };
-            let bytes = message(&mut file, length, &block)?;
+            let bytes = message(&file, length, &block)?;
             let batch = decoder.read_record_batch(&block, &bytes).map_err(text)?;
             batch.map(Some).ok_or_else(|| "a record batch is missing".to_string())
         }))
@@ -50,7 +48,7 @@ pub(super) fn open(mut file: File) -> FileResult<Table> {
 }
 
 /// The bytes of a message: its metadata, then the columns.
-pub(super) fn message(file: &mut File, length: u64, block: &Block) -> FileResult<Buffer> {
+pub(super) fn message(file: &File, length: u64, block: &Block) -> FileResult<Buffer> {
     let part = |size: i64| u64::try_from(size).map_err(|_| "a size is negative".to_string());
     let (start, head) = (part(block.offset())?, part(block.metaDataLength().into())?);
     let size = part(block.bodyLength())?.checked_add(head).ok_or("a size is too large")?;
@@ -65,21 +63,24 @@ pub(super) fn message(file: &mut File, length: u64, block: &Block) -> FileResult
     }
 }
 
-/// Whether all columns lie inside the body, and none claims to decompress to more than is possible.
+/// Whether all columns lie inside the body, and none claims to decompress to more than it does.
 fn fits(batch: &Described, body: &[u8]) -> bool {
+    let is_zstd = batch.compression().map(|compression| compression.codec() == CompressionType::ZSTD);
     batch.buffers().iter().flatten().all(|part| {
         let (Ok(start), Ok(size)) = (usize::try_from(part.offset()), usize::try_from(part.length())) else {
             return false;
         };
-        let bytes = start.checked_add(size).and_then(|end| body.get(start..end));
-        let unpacked =
-            bytes.and_then(|bytes| bytes.first_chunk()).map_or(0, |first| i64::from_le_bytes(*first));
-        bytes.is_some() && (batch.compression().is_none() || unpacked <= part.length().saturating_mul(GROWTH))
+        let Some(bytes) = start.checked_add(size).and_then(|end| body.get(start..end)) else { return false };
+        // A compressed buffer begins with the length of its content. A negative one: it is not compressed.
+        let (Some(is_zstd), Some((first, packed))) = (is_zstd, bytes.split_first_chunk()) else {
+            return true;
+        };
+        usize::try_from(i64::from_le_bytes(*first)).map_or(true, |content| contains(is_zstd, packed, content))
     })
 }
 
 /// Reads bytes of the file. It never reserves more memory than the file has bytes.
-pub(super) fn read(file: &mut File, length: u64, start: u64, size: u64) -> FileResult<Vec<u8>> {
+pub(super) fn read(mut file: &File, length: u64, start: u64, size: u64) -> FileResult<Vec<u8>> {
     if start.checked_add(size).is_none_or(|end| end > length) {
         return Err("it is cut short".to_string());
     }

@@ -16,10 +16,10 @@ use std::sync::Arc;
 /// Length in bytes of the mark before each message, and of the length of its metadata.
 const HEAD: u64 = 8;
 
-pub(super) fn open(mut file: File) -> FileResult<Table> {
+pub(super) fn open(file: File) -> FileResult<Table> {
     let length = file.metadata().map_err(text)?.len();
     let (mut at, mut parts, mut schema) = (0, Vec::new(), None);
-    while let Some((block, bytes)) = next(&mut file, length, at)? {
+    while let Some((block, bytes)) = next(&file, length, at)? {
         let said = root_as_message(&bytes).map_err(text)?;
         let body = u64::try_from(said.bodyLength()).map_err(|_| "a size is negative")?;
         let size = u64::try_from(block.metaDataLength()).map_err(text)?;
@@ -45,7 +45,7 @@ pub(super) fn open(mut file: File) -> FileResult<Table> {
         let mut parts = parts.into_iter();
         Ok(Box::new(move || {
             for (is_dictionary, block) in parts.by_ref() {
-                let bytes = message(&mut file, length, &block)?;
+                let bytes = message(&file, length, &block)?;
                 if is_dictionary {
                     decoder.read_dictionary(&block, &bytes).map_err(text)?;
                     continue;
@@ -60,7 +60,7 @@ pub(super) fn open(mut file: File) -> FileResult<Table> {
 }
 
 /// The place of the message that starts at this byte, and its metadata. `None` at the end of the stream.
-fn next(file: &mut File, length: u64, at: u64) -> FileResult<Option<(Block, Vec<u8>)>> {
+fn next(file: &File, length: u64, at: u64) -> FileResult<Option<(Block, Vec<u8>)>> {
     if at == length {
         return Ok(None);
     }

@@ -1,37 +1,20 @@
-//! Checks the nesting depth of a Parquet schema before the schema is parsed.
+//! Checks a Parquet footer before third-party code parses it: the nesting depth of its schema, and that its fields can be
+//! followed.
 //!
 //! Third-party code parses the schema by recursion, and a stack overflow would abort the program. Arrow's
 //! reader checks the depth of its schemas itself.
 //!
 //! ```text
-//! footer        = version, schema, …                    in Thrift's compact protocol
+//! footer        = version, schema, …                    in Thrift's compact protocol: see `thrift.rs`
 //! schema        = list of elements, a tree in preorder: each says how many children follow it
-//! field         = header (type, step of the id), value; known fields must have the type they have in the format
 //! ```
-//!
-//! Third-party code reads known fields by their ids and ignores the types they claim. So a field of another
-//! type is rejected here. Otherwise the two readers would see different trees in the same bytes.
 
-use super::page_checks::varint;
+use super::thrift::Holds::{self, Bool, Byte, Double, I16, I32, I64, List, Struct, Text};
+use super::thrift::{EMPTY, Reader, STATISTICS};
 
 /// Maximum nesting depth of columns.
 const DEEPEST: usize = 100;
 
-/// Maximum nesting depth of unknown fields, which third-party code also skips by recursion.
-const DEEPEST_UNKNOWN: usize = 60;
-
-/// The content of a field in the Thrift schema.
-enum Holds {
-    I32,
-    Byte,
-    Bool,
-    Text,
-    Struct(&'static [(i64, Holds)]),
-}
-
-use Holds::{Bool, Byte, I32, Struct, Text};
-
-const EMPTY: Holds = Struct(&[]);
 const UNIT: Holds = Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]);
 const TIME: Holds = Struct(&[(1, Bool), (2, UNIT)]);
 
@@ -61,141 +44,116 @@ const ELEMENT: &[(i64, Holds)] = &[
     (10, LOGICAL),
 ];
 
-/// Rejects a footer whose schema is nested too deeply or malformed.
+const KEY_VALUE: Holds = Struct(&[(1, Text), (2, Text)]);
+const BOX: Holds = Struct(&[
+    (1, Double),
+    (2, Double),
+    (3, Double),
+    (4, Double),
+    (5, Double),
+    (6, Double),
+    (7, Double),
+    (8, Double),
+]);
+
+/// What the footer says of the values of a column.
+const COLUMN: Holds = Struct(&[
+    (1, I32),
+    (2, List(&I32)),
+    (3, List(&Text)),
+    (4, I32),
+    (5, I64),
+    (6, I64),
+    (7, I64),
+    (8, List(&KEY_VALUE)),
+    (9, I64),
+    (10, I64),
+    (11, I64),
+    (12, STATISTICS),
+    (13, List(&Struct(&[(1, I32), (2, I32), (3, I32)]))),
+    (14, I64),
+    (15, I32),
+    (16, Struct(&[(1, I64), (2, List(&I64)), (3, List(&I64))])),
+    (17, Struct(&[(1, BOX), (2, List(&I32))])),
+]);
+const CHUNK: Holds = Struct(&[
+    (1, Text),
+    (2, I64),
+    (3, COLUMN),
+    (4, I64),
+    (5, I32),
+    (6, I64),
+    (7, I32),
+    (8, Struct(&[(1, EMPTY), (2, Struct(&[(1, List(&Text)), (2, Text)]))])),
+    (9, Text),
+]);
+const GROUP: Holds = Struct(&[
+    (1, List(&CHUNK)),
+    (2, I64),
+    (3, I64),
+    (4, List(&Struct(&[(1, I32), (2, Bool), (3, Bool)]))),
+    (5, I64),
+    (6, I64),
+    (7, I16),
+]);
+
+/// The fields behind the schema.
+const FOOTER: &[(i64, Holds)] = &[
+    (3, I64),
+    (4, List(&GROUP)),
+    (5, List(&KEY_VALUE)),
+    (6, Text),
+    (7, List(&Struct(&[(1, EMPTY)]))),
+    (9, Text),
+];
+
+/// Rejects a footer whose schema is nested too deeply, or whose fields are malformed.
 pub(super) fn check(footer: &[u8]) -> Result<(), String> {
     let mut reader = Reader { bytes: footer, at: 0 };
-    match reader.too_deep() {
-        Some(false) => Ok(()),
-        Some(true) => Err(format!("its columns are nested more than {DEEPEST} deep")),
-        None => Err("its footer is damaged: the list of columns cannot be followed".to_string()),
+    let damaged = |what: &str| Err(format!("its footer is damaged: {what} cannot be followed"));
+    match too_deep(&mut reader) {
+        Some(false) => {}
+        Some(true) => return Err(format!("its columns are nested more than {DEEPEST} deep")),
+        None => return damaged("the list of columns"),
     }
+    reader.fields(FOOTER, 2, 0, 0, &mut |_, _| {}).map_or_else(|| damaged("what is behind the columns"), Ok)
 }
 
-/// A position in bytes of Thrift's compact protocol. Its methods return `None` if the bytes are invalid.
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn too_deep(&mut self) -> Option<bool> {
-        if self.field(0)? != Some((1, 5)) {
-            return None; // the version is the first field
-        }
-        self.varint()?;
-        if self.field(1)? != Some((2, 9)) {
-            return None; // the schema is the second field
-        }
-        let (elements, kind) = self.list()?;
-        if kind != 12 {
-            return None;
-        }
-        let mut open: Vec<i64> = Vec::new(); // number of missing children of each enclosing element
-        for _ in 0..elements {
-            let mut children = 0;
-            self.fields(ELEMENT, 0, &mut |id, value| {
-                if id == CHILDREN {
-                    children = value;
-                }
-            })?;
-            if children > 0 {
-                open.push(children);
-                if open.len() > DEEPEST {
-                    return Some(true);
-                }
-                continue;
+/// Reads the footer up to its schema, and says whether the schema is nested too deeply.
+fn too_deep(reader: &mut Reader) -> Option<bool> {
+    if reader.field(0)? != Some((1, 5)) {
+        return None; // the version is the first field
+    }
+    reader.varint()?;
+    if reader.field(1)? != Some((2, 9)) {
+        return None; // the schema is the second field
+    }
+    let (elements, kind) = reader.list()?;
+    if kind != 12 {
+        return None;
+    }
+    let mut open: Vec<i32> = Vec::new(); // number of missing children of each enclosing element
+    for _ in 0..elements {
+        let mut children = 0;
+        reader.fields(ELEMENT, 0, 0, 0, &mut |path, value| {
+            if path == CHILDREN {
+                children = value as i32; // as third-party code casts it
             }
-            while let Some(left) = open.last_mut() {
-                *left -= 1;
-                if *left > 0 {
-                    break;
-                }
-                open.pop();
+        })?;
+        if children > 0 {
+            open.push(children);
+            if open.len() > DEEPEST {
+                return Some(true);
             }
+            continue;
         }
-        Some(false)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.at += 1;
-        self.bytes.get(self.at - 1).copied()
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        varint(self.bytes, self.at, &mut self.at)
-    }
-
-    fn pass(&mut self, bytes: u64) -> Option<()> {
-        self.at = self.at.checked_add(usize::try_from(bytes).ok()?)?;
-        (self.at <= self.bytes.len()).then_some(())
-    }
-
-    /// The id and the type of the next field of a struct, or `Some(None)` at the end of the struct.
-    fn field(&mut self, last: i64) -> Option<Option<(i64, u8)>> {
-        let head = self.byte()?;
-        let (step, kind) = (i64::from(head >> 4), head & 15);
-        match (kind, step) {
-            (0, _) => Some(None),
-            (_, 0) => self.varint().map(|id| Some((i64::from(zigzag(id) as i16), kind))),
-            _ => Some(Some((last + step, kind))),
-        }
-    }
-
-    /// The number of items of a list, and their type.
-    fn list(&mut self) -> Option<(u64, u8)> {
-        let head = self.byte()?;
-        let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-        Some((count, head & 15))
-    }
-
-    /// Reads a struct and calls `see` with the id and value of each integer field.
-    fn fields(&mut self, known: &[(i64, Holds)], depth: usize, see: &mut dyn FnMut(i64, i64)) -> Option<()> {
-        let mut last = 0;
-        while let Some((id, kind)) = self.field(last)? {
-            last = id;
-            match (known.iter().find(|(known, _)| *known == id).map(|(_, holds)| holds), kind) {
-                (None, _) => self.skip(kind, depth + 1)?,
-                (Some(Bool), 1 | 2) => {}
-                (Some(Byte), 3) => self.pass(1)?,
-                (Some(I32), 5) => see(id, i64::from(zigzag(self.varint()?) as i32)),
-                (Some(Text), 8) => {
-                    let length = self.varint()?;
-                    self.pass(length)?;
-                }
-                (Some(Struct(known)), 12) => self.fields(known, depth + 1, &mut |_, _| {})?,
-                (Some(_), _) => return None,
+        while let Some(left) = open.last_mut() {
+            *left -= 1;
+            if *left > 0 {
+                break;
             }
-        }
-        Some(())
-    }
-
-    /// Skips a value of any type.
-    fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
-        if depth > DEEPEST_UNKNOWN {
-            return None;
-        }
-        match kind {
-            1 | 2 => Some(()),
-            3 => self.pass(1),
-            4..=6 => self.varint().map(drop),
-            7 => self.pass(8),
-            8 => {
-                let length = self.varint()?;
-                self.pass(length)
-            }
-            9 | 10 => {
-                let (count, kind) = self.list()?;
-                if matches!(kind, 1 | 2) {
-                    return None; // Parquet has no list of this type, and readers differ on how to skip it
-                }
-                (0..count).try_for_each(|_| self.skip(kind, depth + 1))
-            }
-            12 => self.fields(&[], depth, &mut |_, _| {}),
-            _ => None,
+            open.pop();
         }
     }
-}
-
-fn zigzag(number: u64) -> i64 {
-    (number >> 1) as i64 ^ -((number & 1) as i64)
+    Some(false)
 }

@@ -44,13 +44,19 @@ mod open;
 #[cfg(feature = "parquet")]
 mod page_checks;
 #[cfg(feature = "parquet")]
+mod page_header;
+#[cfg(feature = "parquet")]
 mod pages;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 #[cfg(feature = "parquet")]
 mod rows;
 #[cfg(feature = "parquet")]
+mod thrift;
+#[cfg(feature = "parquet")]
 mod types;
+#[cfg(feature = "parquet")]
+mod unpack;
 #[cfg(feature = "parquet")]
 mod values;
 

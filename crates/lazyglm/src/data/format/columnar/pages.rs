@@ -1,18 +1,22 @@
-//! The pages of a Parquet row group, each validated before it is decoded: see `page_checks.rs`.
+//! The pages of a Parquet row group. Each is read and decompressed here, within the limits of `unpack.rs`, and validated
+//! before it is decoded: see `page_checks.rs`.
 
+use super::arrow_file::read;
 use super::batches::FileResult;
-use super::page_checks::{Column, Head, check};
-use bytes::Bytes;
+use super::page_checks::{Column, check};
+use super::page_header::{Header, damaged};
+use super::unpack::{TOO_LARGE, unpack};
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use parquet::file::reader::{ChunkReader, Length};
-use parquet::file::serialized_reader::SerializedPageReader;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
 use std::sync::Arc;
+
+/// Number of bytes of one column's values per batch, by what the footer says of their number.
+const BATCH: usize = 1 << 22;
 
 /// A row group of a Parquet file.
 pub(super) struct Group<'a> {
@@ -20,13 +24,29 @@ pub(super) struct Group<'a> {
     metadata: &'a ParquetMetaData,
     number: usize,
     pub rows: usize,
+    /// Number of rows per batch: fewer than usual if rows have many items.
+    pub batch: usize,
 }
 
 impl<'a> Group<'a> {
-    pub fn new(file: &'a Arc<File>, metadata: &'a ParquetMetaData, number: usize) -> FileResult<Group<'a>> {
-        let rows = metadata.row_group(number).num_rows();
+    pub fn new(
+        file: &'a Arc<File>,
+        metadata: &'a ParquetMetaData,
+        number: usize,
+        chosen: &ProjectionMask,
+        usual: usize,
+    ) -> FileResult<Group<'a>> {
+        let group = metadata.row_group(number);
+        let rows = group.num_rows();
         let rows = usize::try_from(rows).map_err(|_| format!("a row group says it has {rows} rows"))?;
-        Ok(Group { file, metadata, number, rows })
+        let columns = group.columns().iter().enumerate().filter(|&(k, _)| chosen.leaf_included(k));
+        let fitting = columns.map(|(_, column)| {
+            let items = usize::try_from(column.num_values()).unwrap_or(0) / rows.max(1);
+            let bytes = usize::try_from(column.column_descr().type_length()).unwrap_or(0).max(16);
+            BATCH / items.max(1).saturating_mul(bytes)
+        });
+        let batch = fitting.min().unwrap_or(usual).clamp(1, usual);
+        Ok(Group { file, metadata, number, rows, batch })
     }
 }
 
@@ -38,14 +58,17 @@ impl RowGroups for Group<'_> {
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
         let described = self.metadata.row_group(self.number).column(column);
         let descriptor = described.column_descr();
-        let column = Column {
-            rows: self.rows,
-            repeats: descriptor.max_rep_level() > 0,
-            defines: descriptor.max_def_level() > 0,
+        let column = Column::new(self.rows, self.batch, descriptor);
+        let (start, length) = described.byte_range();
+        let pages = Pages {
+            file: self.file.clone(),
+            at: start,
+            left: length,
+            header: None,
+            codec: described.compression(),
+            column,
         };
-        let chunk = Chunk { file: self.file.clone(), growth: growth(described.compression()) };
-        let pages = SerializedPageReader::new(Arc::new(chunk), described, self.rows, None)?;
-        Ok(Box::new(OneColumn(Some(Pages { pages, column }))))
+        Ok(Box::new(OneColumn(Some(pages))))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
@@ -57,69 +80,7 @@ impl RowGroups for Group<'_> {
     }
 }
 
-/// Upper bound on the expansion ratio of a codec.
-fn growth(codec: Compression) -> u64 {
-    match codec {
-        Compression::UNCOMPRESSED => 1,
-        Compression::SNAPPY => 32,
-        Compression::LZ4 | Compression::LZ4_RAW => 256,
-        Compression::GZIP(_) => 1040,
-        _ => 1 << 16,
-    }
-}
-
-/// The bytes of a column. It reserves no more memory than the file has bytes, and inspects page headers on
-/// the way.
-struct Chunk {
-    file: Arc<File>,
-    growth: u64,
-}
-
-impl Length for Chunk {
-    fn len(&self) -> u64 {
-        Length::len(&*self.file)
-    }
-}
-
-impl ChunkReader for Chunk {
-    type T = Watched;
-
-    fn get_read(&self, start: u64) -> Result<Watched> {
-        Ok(Watched { bytes: self.file.get_read(start)?, head: Head::default(), growth: self.growth })
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        if start.saturating_add(length as u64) > Length::len(self) {
-            return Err(ParquetError::EOF("the file ends inside a page".to_string()));
-        }
-        self.file.get_bytes(start, length)
-    }
-}
-
-/// Reads a page header, and fails if the header claims a page larger than its compressed bytes can yield. It also fails at
-/// the end of the file: third-party code skips a list of two billion numbers there one by one, all of them missing.
-struct Watched {
-    bytes: BufReader<File>,
-    head: Head,
-    growth: u64,
-}
-
-impl Read for Watched {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.bytes.read(into)?;
-        if count == 0 && !into.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends inside a page header"));
-        }
-        match self.head.sizes(&into[..count]) {
-            Some((plain, packed)) if plain > packed.saturating_mul(self.growth).saturating_add(1024) => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "a page says it is larger than it can be"))
-            }
-            _ => Ok(count),
-        }
-    }
-}
-
-/// The pages of one column of one row group.
+/// The pages of one column of one row group, for code that wants them as an iterator over columns.
 struct OneColumn(Option<Pages>);
 
 impl PageIterator for OneColumn {}
@@ -132,9 +93,63 @@ impl Iterator for OneColumn {
     }
 }
 
+/// The pages of one column of one row group.
 struct Pages {
-    pages: SerializedPageReader<Chunk>,
+    file: Arc<File>,
+    /// Position of the next header, or of the page behind `header`.
+    at: u64,
+    /// Number of bytes of the column that are still to be read.
+    left: u64,
+    /// The header of the next page, once it is read.
+    header: Option<Header>,
+    codec: Compression,
     column: Column,
+}
+
+/// Numbers of bytes in which a header is looked for, one after the other. Statistics may make it long.
+const HEADERS: [u64; 3] = [1 << 10, 1 << 16, 1 << 24];
+
+impl Pages {
+    /// Reads the header of the next page with values. Returns false at the end of the column.
+    fn find(&mut self) -> Result<bool> {
+        while self.header.is_none() && self.left > 0 {
+            let mut found = None;
+            for most in HEADERS {
+                found = Header::parse(&self.read(most.min(self.left))?);
+                if found.is_some() || most >= self.left {
+                    break;
+                }
+            }
+            let header = found.ok_or_else(damaged)?;
+            self.pass(header.length)?;
+            match header.metadata()? {
+                Some(_) => self.header = Some(header),
+                None => self.pass(header.packed)?,
+            }
+        }
+        Ok(self.header.is_some())
+    }
+
+    fn read(&self, length: u64) -> Result<Vec<u8>> {
+        let whole = self.file.metadata()?.len();
+        read(&self.file, whole, self.at, length).map_err(ParquetError::General)
+    }
+
+    /// The content of a page whose bytes are compressed from some place on.
+    fn unpacked(&self, page: &[u8], from: usize, size: usize) -> FileResult<Vec<u8>> {
+        let (plain, packed) = page.split_at_checked(from).ok_or(TOO_LARGE)?;
+        let content = match size.checked_sub(from).ok_or(TOO_LARGE)? {
+            0 => plain.to_vec(), // writers differ on whether nothing is compressed
+            size => unpack(self.codec, packed, size, plain.to_vec())?,
+        };
+        if content.len() == size { Ok(content) } else { Err(TOO_LARGE.to_string()) }
+    }
+
+    fn pass(&mut self, bytes: usize) -> Result<()> {
+        self.left = self.left.checked_sub(bytes as u64).ok_or_else(damaged)?;
+        self.at += bytes as u64;
+        Ok(())
+    }
 }
 
 impl Iterator for Pages {
@@ -147,24 +162,33 @@ impl Iterator for Pages {
 
 impl PageReader for Pages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.pages.get_next_page()?;
-        match page.as_ref().is_none_or(|page| check(page, &self.column)) {
-            true => Ok(page),
-            false => {
-                Err(ParquetError::General("a page says it has more values than it can have".to_string()))
+        self.find()?;
+        let Some(header) = self.header.take() else { return Ok(None) };
+        if header.packed as u64 > self.left {
+            return Err(damaged());
+        }
+        let packed = self.read(header.packed as u64)?;
+        self.pass(header.packed)?;
+        let content = match header.packed_from()? {
+            Some(from) if self.codec != Compression::UNCOMPRESSED => {
+                self.unpacked(&packed, from, header.size).map_err(ParquetError::General)?
             }
+            _ => packed,
+        };
+        let page = header.page(content.into())?;
+        match check(&page, &mut self.column) {
+            Ok(()) => Ok(Some(page)),
+            Err(what) => Err(ParquetError::General(what.to_string())),
         }
     }
 
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.pages.peek_next_page()
+        self.find()?;
+        self.header.as_ref().map_or(Ok(None), Header::metadata)
     }
 
     fn skip_next_page(&mut self) -> Result<()> {
-        self.pages.skip_next_page()
-    }
-
-    fn at_record_boundary(&mut self) -> Result<bool> {
-        self.pages.at_record_boundary()
+        self.find()?;
+        self.header.take().map_or(Ok(()), |header| self.pass(header.packed))
     }
 }

@@ -5,6 +5,7 @@ use super::batches::{FileResult, Next, Table};
 use super::depth;
 use super::pages::Group;
 use arrow_array::RecordBatch;
+use arrow_schema::{DataType, FieldRef, Fields};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::file::metadata::{FooterTail, ParquetMetaDataReader};
@@ -14,23 +15,47 @@ use std::sync::Arc;
 /// Length in bytes of the file's tail: the length of the footer, then the magic bytes.
 const TAIL: u64 = 8;
 
-pub(super) fn open(mut file: File) -> FileResult<Table> {
-    let metadata = metadata(&mut file)?;
+pub(super) fn open(file: File) -> FileResult<Table> {
+    let metadata = metadata(&file)?;
     let schema = metadata.schema().clone();
     let read = move |columns: Vec<usize>, rows: usize| -> FileResult<Next> {
         let described = metadata.parquet_schema();
         let mask = ProjectionMask::roots(described, columns);
-        let fields = metadata.schema().fields();
-        let levels =
-            parquet_to_arrow_field_levels(described, mask, Some(fields)).map_err(|e| e.to_string())?;
-        let mut groups = Groups { file: Arc::new(file), metadata, levels, rows, next: 0, open: None };
+        let fields = &shared(metadata.schema().fields());
+        let levels = parquet_to_arrow_field_levels(described, mask.clone(), Some(fields))
+            .map_err(|e| e.to_string())?;
+        let mut groups = Groups { file: Arc::new(file), metadata, mask, levels, rows, next: 0, open: None };
         Ok(Box::new(move || groups.next()))
     };
     Ok(Table { schema, read: Box::new(read) })
 }
 
+/// The columns, with text that points into the pages instead of a copy per row. A row of a long text in a dictionary may
+/// stand in the file as a few bits.
+fn shared(fields: &Fields) -> Fields {
+    let item =
+        |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(shared_type(field.data_type())));
+    fields.iter().map(item).collect()
+}
+
+fn shared_type(column: &DataType) -> DataType {
+    let item = |field: &FieldRef| shared(&Fields::from(vec![field.clone()]))[0].clone();
+    match column {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        DataType::Dictionary(_, values) if matches!(**values, DataType::Utf8 | DataType::LargeUtf8) => {
+            DataType::Utf8View
+        }
+        DataType::List(items) => DataType::List(item(items)),
+        DataType::LargeList(items) => DataType::LargeList(item(items)),
+        DataType::Struct(fields) => DataType::Struct(shared(fields)),
+        DataType::Map(entries, sorted) => DataType::Map(item(entries), *sorted),
+        other => other.clone(),
+    }
+}
+
 /// Reads the footer after checking that its columns are not nested too deeply.
-fn metadata(file: &mut File) -> FileResult<ArrowReaderMetadata> {
+fn metadata(file: &File) -> FileResult<ArrowReaderMetadata> {
     let length = file.metadata().map_err(|e| e.to_string())?.len();
     let tail = length.checked_sub(TAIL).ok_or("it is too short")?;
     let last: [u8; TAIL as usize] =
@@ -50,8 +75,9 @@ fn metadata(file: &mut File) -> FileResult<ArrowReaderMetadata> {
 struct Groups {
     file: Arc<File>,
     metadata: ArrowReaderMetadata,
+    mask: ProjectionMask,
     levels: FieldLevels,
-    rows: usize, // per batch
+    rows: usize, // per batch, at most
     next: usize,
     open: Option<(ParquetRecordBatchReader, usize)>, // the current reader, and the number of rows that it has still to return
 }
@@ -73,9 +99,10 @@ impl Groups {
             if self.next == self.metadata.metadata().num_row_groups() {
                 return Ok(None);
             }
-            let group = Group::new(&self.file, self.metadata.metadata(), self.next)?;
+            let metadata = self.metadata.metadata();
+            let group = Group::new(&self.file, metadata, self.next, &self.mask, self.rows)?;
             let reader =
-                ParquetRecordBatchReader::try_new_with_row_groups(&self.levels, &group, self.rows, None);
+                ParquetRecordBatchReader::try_new_with_row_groups(&self.levels, &group, group.batch, None);
             self.open = Some((reader.map_err(|e| e.to_string())?, group.rows));
             self.next += 1;
         }
