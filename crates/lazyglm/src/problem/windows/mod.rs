@@ -22,7 +22,7 @@ use crate::data::scaling::{Columns, Scale, Scaling};
 use crate::problem::loss::{self, Loss};
 use crate::problem::settings::Settings;
 use crate::problem::source::{self, Pooled, Problem, Source};
-use crate::problem::task::{self, ClassWeight, Targets, Task, class_names};
+use crate::problem::task::{self, ClassWeight, Targets, Task, Unknown, class_names};
 use crate::util::error::{Place, Result};
 use passes::Window;
 use rayon::ThreadPool;
@@ -98,8 +98,8 @@ impl Windows {
         Surveyed::open(path, options, settings)?.windows(options)
     }
 
-    /// Rows on disk, after their survey.
-    fn of_survey(surveyed: Surveyed, options: &WindowsOptions) -> Result<Windows> {
+    /// Rows on disk, after their survey. Their targets are `like` those of a model, if there is one.
+    fn of_survey(surveyed: Surveyed, options: &WindowsOptions, like: Option<&Targets>) -> Result<Windows> {
         let Surveyed { kept, survey, features, file: path, room, as_f32, four_bytes, copies, pool } =
             surveyed;
         let (path, meta) = (&path, &kept.cache.meta);
@@ -112,7 +112,10 @@ impl Windows {
             None if meta.reading.spec.has_text_targets() => loss::parse("logistic")?,
             None => task::automatic(labels, file.clone(), &mut notes)?,
         };
-        let targets = Targets::one(labels, &*loss, file.clone(), &|_| file.clone())?;
+        let targets = match like {
+            None => Targets::one(labels, &*loss, file.clone(), &|_| file.clone())?,
+            Some(like) => like.like(labels, &*loss, &|_| file.clone(), &mut Unknown::default())?,
+        };
         let of_class = match &options.class_weight {
             Some(class_weight) => {
                 let mut counts = [0, 0];

@@ -4,14 +4,17 @@ use super::sizes::{
     Room, bytes_of_value, copies, fits_four_bytes, longest_record, room, rows_as_nonzeros, threads,
 };
 use super::{Windows, WindowsOptions, load_all, scaling};
+use crate::data::bytes::is_stream;
 use crate::data::cache::Cache;
 use crate::data::dataset::{Dataset, Load, vanishes};
 use crate::data::features::Features;
 use crate::data::labels::Labels;
 use crate::data::loader::{self, FileCache, Limits};
+use crate::data::read_config::ReadConfig;
 use crate::data::survey::Survey;
 use crate::problem::loss::Admits;
 use crate::problem::settings::{Precision, Settings};
+use crate::problem::task::Targets;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use rayon::ThreadPool;
@@ -45,6 +48,16 @@ pub struct Surveyed {
 impl Surveyed {
     /// Opens a file, makes its cache if there is none, and surveys the rows in one pass.
     pub fn open(path: &Path, options: &WindowsOptions, settings: &Settings) -> Result<Surveyed> {
+        Surveyed::open_as(path, options, settings, None)
+    }
+
+    /// Like [`Surveyed::open`], where rows are read as the training data of a model were, if it is `known` how.
+    pub(crate) fn open_as(
+        path: &Path,
+        options: &WindowsOptions,
+        settings: &Settings,
+        known: Option<&ReadConfig>,
+    ) -> Result<Surveyed> {
         let threads = threads(options.memory);
         let limits = Limits { threads, longest: longest_record(options.memory, threads) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -55,7 +68,14 @@ impl Surveyed {
             )
         })?;
         let look = |cache: &Cache| Survey::of(cache, path, threads);
-        let (kept, survey) = loader::open_or_make(path, &options.asked, &options.cache, limits, look)?;
+        let (kept, survey) = match known {
+            None => loader::open_or_make(path, &options.asked, &options.cache, limits, look)?,
+            Some(known) => {
+                let cache = loader::open_or_make_as(path, &options.asked, known, limits)?;
+                let survey = look(&cache)?;
+                (FileCache { cache, notes: Vec::new() }, survey)
+            }
+        };
         let meta = &kept.cache.meta;
         if let Some(row) = meta.unlabelled {
             let what = format!("row {} has no target", row + 1);
@@ -95,7 +115,23 @@ impl Surveyed {
     pub fn windows(self, options: &WindowsOptions) -> Result<Windows> {
         match self.has_many_classes(options) {
             true => Err(self.many_classes(options.memory)),
-            false => Windows::of_survey(self, options),
+            false => Windows::of_survey(self, options, None),
+        }
+    }
+
+    /// The rows on disk, with targets like these. More than two classes are an error, with the memory that they need.
+    pub(crate) fn windows_like(self, options: &WindowsOptions, targets: &Targets) -> Result<Windows> {
+        match targets.heads().is_some() {
+            true => Err(self.many_classes(options.memory)),
+            false => Windows::of_survey(self, options, Some(targets)),
+        }
+    }
+
+    /// Loads all rows into memory, read as the training data of a model were.
+    pub(crate) fn load_as(&self, load: &Load, known: &ReadConfig) -> Result<(Dataset, Option<Vec<f64>>)> {
+        match is_stream(&self.file) {
+            true => Dataset::of_cache(&self.kept.cache, &self.file, load),
+            false => Dataset::load_as(&self.file, load, known),
         }
     }
 
