@@ -1,6 +1,7 @@
 //! Verbs that take a model: `predict`, `evaluate`, `certify` and `inspect`.
 
 use super::train::DEFAULT_SEED;
+use super::values::size;
 use clap::{Args as ClapArgs, ValueEnum};
 use std::path::PathBuf;
 
@@ -132,7 +133,8 @@ impl Evaluate {
 const CERTIFY: &str = "\
 Examples:
   lazyglm certify model train.svm                       the gap of a model
-  lazyglm certify model train.svm --weights other.tsv   the gap of other weights";
+  lazyglm certify model train.svm --weights other.tsv   the gap of other weights
+  lazyglm certify model train.svm --memory 2G           rows that may be larger than memory";
 
 /// Arguments of `lazyglm certify`.
 #[derive(ClapArgs)]
@@ -181,6 +183,9 @@ pub struct Certify {
     /// As in training: features whose weight is zero
     #[arg(long, value_name = "NAMES|@FILE", allow_hyphen_values = true, help_heading = "Model")]
     pub exclude: Option<String>,
+    /// Memory limit, as in 2G or 500M: rows that do not fit are read one window at a time (one model; classes and labels must fit)
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Performance")]
+    pub memory: Option<usize>,
     /// Number of threads [default: all cores]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Performance")]
     pub threads: Option<u32>,

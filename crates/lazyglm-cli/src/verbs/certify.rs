@@ -39,6 +39,7 @@ pub fn run(args: &Certify) -> Result<()> {
         sample_weights: args.sample_weights.as_deref().map(SampleWeights::read).transpose()?,
         offsets: args.offset.as_deref().map(RowOffsets::read).transpose()?,
         class_weight: args.class_weight.as_deref().map(ClassWeight::parse).transpose()?,
+        memory: args.memory,
     };
     let unweighted = certify.sample_weights.is_none() && certify.class_weight.is_none();
     if model.training.weighted && unweighted {
@@ -59,11 +60,26 @@ pub fn run(args: &Certify) -> Result<()> {
     let waiting = Waiting::new(args.quiet, "certifying the model on", &args.data);
     let proved = certify.run(&model, &args.data)?;
     drop(waiting);
+    if let Some(passes) = proved.passes {
+        note(args.quiet, &on_disk(passes, model.loss.has_kinks()));
+    }
     let nouns = model.heads.as_ref().map_or("", |heads| heads.kind.nouns());
     print::result(|out| match args.json {
         true => writeln!(out, "{}", json(&proved, penalty)),
         false => human(out, &proved, penalty, nouns),
     })
+}
+
+/// A note about rows that were read from disk.
+fn on_disk(passes: u64, kinks: bool) -> String {
+    let passes = if passes == 1 { "one pass".to_string() } else { format!("{passes} passes") };
+    let how = format!("the rows do not fit into --memory: they were read from disk in {passes}");
+    match kinks {
+        true => format!(
+            "{how}, and the lower bound of a loss with kinks is loose there; raise --memory for a tighter one"
+        ),
+        false => how,
+    }
 }
 
 fn json(proved: &Proved, penalty: ElasticNet) -> Value {
@@ -78,6 +94,9 @@ fn json(proved: &Proved, penalty: ElasticNet) -> Value {
         "l2": penalty.l2,
         "rows": proved.rows,
     });
+    if let Some(passes) = proved.passes {
+        all["passes"] = passes.into();
+    }
     let one = |(name, head): &(String, Certificate)| {
         json!({
             "name": name,

@@ -1,6 +1,7 @@
 //! `lazyglm certify`: the same figures as in training, from a model file and the data alone.
 
-use crate::common::{Folder, classes, text};
+use crate::common::{Folder, classes, in_format, text};
+use crate::memory::{LITTLE, many};
 use serde_json::Value;
 
 /// Counts of words, some of which speak for a class.
@@ -166,4 +167,114 @@ fn no_certificate_leaves_out_the_lower_bound_and_nothing_else() {
     }
     let told = folder.ok("train a.svm --solver sgd --no-certificate").stdout;
     assert!(!told.contains("lower bound"), "{told}");
+}
+
+/// Rows of which a window holds a part, with a row weight and a bias that matters.
+fn on_disk() -> Folder {
+    let rows = many(false);
+    let folder = Folder::with("data.svm", text(&rows));
+    let mut k = 0;
+    let weighted: String = in_format(&rows, "vw")
+        .lines()
+        .map(|line| {
+            k += 1;
+            format!("{}\n", line.replacen(" |", &format!(" {} |", 1 + k % 3), 1))
+        })
+        .collect();
+    folder.write("data.vw", weighted);
+    folder
+}
+
+#[test]
+fn rows_larger_than_memory_have_the_gap_of_rows_in_memory() {
+    let folder = on_disk();
+    for (data, trained, kept) in [
+        ("data.svm", "--solver newton --l1 1e-3 --l2 1e-3", ""),
+        ("data.svm", "--solver newton --l1 1e-3 --l2 0 --class-weight balanced", "--class-weight balanced"),
+        ("data.svm", "--solver sgd --epochs 1 --l1 1e-3 --l2 0 --scale std", "--scale std"),
+        ("data.svm", "--loss squared --l1 1e-3 --no-bias --precision f64", ""),
+        ("data.vw", "--solver newton --l1 1e-3 --l2 1e-4 --tolerance 1e-6", ""),
+    ] {
+        folder.ok(&format!("train {data} {trained} -o m --cache off --quiet"));
+        let whole = folder.json(&format!("certify m {data} {kept} --json --quiet"));
+        let windows = folder.json(&format!("certify m {data} {kept} {LITTLE} --json --quiet"));
+        near(number(&whole, "objective"), number(&windows, "objective"), 1e-9);
+        near(number(&whole, "kkt"), number(&windows, "kkt"), 1e-6);
+        assert_eq!((&whole["worst"], &whole["rows"]), (&windows["worst"], &windows["rows"]), "{trained}");
+        let [all, streamed] = [&whole, &windows].map(|proved| number(proved, "relative_gap"));
+        assert!(streamed <= 1.5 * all + 1e-9 && all <= 1.5 * streamed + 1e-9, "{trained}: {all} {streamed}");
+        assert!((1.0..=2.0).contains(&number(&windows, "passes")) && whole.get("passes").is_none());
+    }
+    assert!(folder.names().iter().all(|name| !name.contains("cache")), "temporary files have no name");
+}
+
+#[test]
+fn a_bias_far_from_the_best_costs_a_second_pass_and_little_of_the_bound() {
+    let folder = on_disk();
+    folder.ok("train data.svm --solver newton --l1 1e-3 --l2 1e-3 --no-bias -o none --quiet");
+    folder.ok("train data.svm --solver newton --l1 1e-3 --l2 1e-3 -o m --cache off --quiet");
+    folder.write("w.tsv", folder.ok("inspect none --tsv --all").stdout);
+    let line = "certify m data.svm --weights w.tsv --json --quiet";
+    let [whole, windows] = [line.to_string(), format!("{line} {LITTLE}")].map(|line| folder.json(&line));
+    assert_eq!(number(&windows, "passes"), 2.0, "{windows}");
+    let [all, streamed] = [&whole, &windows].map(|proved| number(proved, "relative_gap"));
+    assert!(streamed <= 1.5 * all && streamed < 0.2, "{whole} {windows}");
+    let best = number(&folder.json("certify m data.svm --json --quiet"), "objective");
+    assert!(number(&windows, "dual") <= best, "a lower bound on the optimum");
+}
+
+#[test]
+fn a_cache_a_pipe_and_the_cache_beside_the_data_are_certified_as_the_data_are() {
+    let folder = on_disk();
+    folder.ok("train data.svm --solver newton --l1 1e-3 --l2 1e-3 --cache rows.cache -o m --quiet");
+    let whole = folder.json("certify m data.svm --json --quiet");
+    let windows = folder.json(&format!("certify m data.svm {LITTLE} --json --quiet"));
+    assert_eq!(folder.json("certify m rows.cache --json --quiet"), whole);
+    assert_eq!(folder.json(&format!("certify m rows.cache {LITTLE} --json --quiet")), windows);
+    let piped = folder.run_on(&folder.read("data.svm"), &format!("certify m - {LITTLE} --json --quiet"));
+    assert_eq!(serde_json::from_str::<Value>(&piped.stdout).unwrap(), windows, "{}", piped.stderr);
+    let roomy = folder.json("certify m data.svm --memory 200M --json --quiet");
+    assert_eq!(roomy, whole, "rows that fit are in memory");
+    let told = folder.ok(&format!("certify m data.svm {LITTLE}"));
+    assert!(
+        told.stderr.contains("do not fit into --memory") && told.stderr.contains("one pass"),
+        "{}",
+        told.stderr
+    );
+    // The cache of other rows, and one that was made in another way.
+    folder.ok("train data.svm --hash-bits 6 --l1 1e-3 --cache hashed.cache -o h --quiet");
+    folder.refuses(&format!("certify m hashed.cache {LITTLE}"), 1, &["read in another way", "give the data"]);
+}
+
+#[test]
+fn what_a_memory_limit_cannot_certify_is_refused_with_what_can() {
+    let folder = on_disk();
+    folder.ok("train data.svm --solver newton --l1 1e-3 -o m --cache off --quiet");
+    folder.write("ones", "1\n".repeat(60_000));
+    for (flag, words) in [
+        ("--sample-weights", "put them into the data, as Vowpal Wabbit text has them"),
+        ("--offset", "with offsets in the data (--offset-column)"),
+    ] {
+        let named = format!("{flag} with more rows than --memory holds");
+        folder.refuses(&format!("certify m data.svm {flag} ones {LITTLE}"), 2, &[&named, words]);
+        folder.ok(&format!("certify m data.svm {flag} ones --memory 200M --quiet"));
+    }
+    folder.refuses("certify m data.svm --memory 5M", 2, &["is too little for 200 features", "or more"]);
+    // Three classes need all rows in memory, and the refusal says how much that is.
+    let three: String = text(&many(false))
+        .lines()
+        .enumerate()
+        .map(|(i, line)| format!("{} {}\n", ["a", "b", "c"][i % 3], line.split_once(' ').unwrap().1))
+        .collect();
+    folder.write("three.svm", three);
+    folder.ok("train three.svm --solver sgd --epochs 1 --l1 1e-3 -o m --cache off --quiet");
+    let refusal = folder.run(&format!("certify m three.svm {LITTLE}"));
+    assert!(refusal.code == 1 && refusal.stderr.contains("more than two classes"), "{}", refusal.stderr);
+    let least = refusal.stderr.split("give --memory ").last().unwrap().split(' ').next().unwrap();
+    let whole = folder.json("certify m three.svm --json --quiet");
+    assert_eq!(
+        folder.json(&format!("certify m three.svm --memory {least} --json --quiet")),
+        whole,
+        "{least}"
+    );
 }

@@ -175,3 +175,32 @@ fn weights_of_rows_count_and_rows_of_weight_zero_do_not() {
         assert!(a.0 == b.0 && close(a.1, b.1, 1e-12), "{a:?} {b:?}");
     }
 }
+
+/// A search on two rows prefers whatever fits both. It may be hundreds of times the rate at which a step just about cancels the
+/// error of its row, 1/(c(mean‖x‖² + 1)), and says nothing of the next rows.
+#[test]
+fn few_rows_have_a_rate_near_the_natural_one_and_a_warning() {
+    let folder = Folder::new();
+    let rows = text(&classes(1_200, 60, 1));
+    let first = |n: usize| rows.lines().take(n).map(|line| format!("{line}\n")).collect::<String>();
+    for (n, within) in [(2, 1.2), (20, 1.6), (200, 4.0)] {
+        folder.write("few.svm", first(n));
+        let line = "train few.svm --passes 1 --loss logistic --l1 1e-6 --json";
+        let run = folder.run(line);
+        if n == 2 && run.code != 0 {
+            assert!(run.stderr.contains("one class only"), "{}", run.stderr); // two rows of one class
+            continue;
+        }
+        let found: Value = serde_json::from_str(&run.stdout).unwrap();
+        let length = |row: &crate::common::Row| 1.0 + row.1.iter().map(|(_, x)| x * x).sum::<f64>();
+        let used = &classes(1_200, 60, 1)[..n];
+        let natural = 4.0 * n as f64 / used.iter().map(length).sum::<f64>();
+        let ratio = number(&found["eta0"]) / natural;
+        assert!(ratio < within && ratio > 1.0 / within, "{n} rows: {} against {natural}", found["eta0"]);
+        let words = format!("warning: {n} rows are too few for a search of the learning rate");
+        assert!(run.stderr.contains(&words) && run.stderr.contains("Give --eta0"), "{}", run.stderr);
+        assert!(!folder.ok(&format!("{line} --eta0 0.1")).stderr.contains("too few"), "nothing to search");
+    }
+    let all = folder.run_on(rows.as_bytes(), "train - --format svmlight --passes 1 --l1 1e-6");
+    assert!(all.stderr.contains("the best of a search") && !all.stderr.contains("too few"), "{}", all.stderr);
+}

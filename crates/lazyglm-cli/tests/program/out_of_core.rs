@@ -84,3 +84,18 @@ fn a_model_of_any_solver_has_a_certificate_for_rows_on_disk() {
         }
     }
 }
+
+/// Without memory for columns, a loss with kinks is learnt by FTRL-Proximal: its distance from the optimum is not known to be
+/// small, and a lower bound far below says nothing about a model that was chosen by its held-out loss.
+#[test]
+fn a_model_of_ftrl_that_was_chosen_does_not_end_with_a_distance_from_the_optimum() {
+    let folder = Folder::with("data.svm", text(&many(false)[..40_000]));
+    let line = format!("train data.svm --loss hinge {LITTLE}");
+    assert_eq!(folder.json(&format!("{line} --json --quiet"))["solver"], "ftrl");
+    let told = folder.ok(&line);
+    let (out, all) = (&told.stdout, told.stdout.clone() + &told.stderr);
+    assert!(out.contains("chosen     for its held-out loss") && out.contains("not the optimum"), "{out}");
+    for word in ["lower bound", "above the optimum", "the optimum is lower", "the minimum is", "of F away"] {
+        assert!(!all.contains(word), "{word}: {all}");
+    }
+}

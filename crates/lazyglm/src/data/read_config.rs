@@ -167,7 +167,7 @@ impl Input {
         let first = source.first()?;
         if first.starts_with(CACHE) {
             let what = "this file is a cache that lazyglm wrote, not data";
-            let hint = "give the data that the cache was made from; a cache can be given to train, tune, path and stats";
+            let hint = "give the data that the cache was made from; a cache can be given to train, tune, path, certify and stats";
             return Err(Error::data(Place::file(path), what, hint));
         }
         let opening = Opening { first, file: path, asked, known: known.map(|known| &known.spec) };

@@ -165,10 +165,7 @@ pub struct Rate {
 /// ```
 pub fn find(trial: &Trial) -> Result<Rate> {
     let (natural, safe) = scale(trial)?;
-    let most = match trial.method {
-        Method::Sgd => safe.min(0.5 / trial.penalty.l2), // no limit if λ₂ = 0
-        Method::Fobos => safe,
-    };
+    let most = trial.most(safe);
     let mut best = natural;
     for (size, exponents, base) in [(SAMPLES[0], COARSE, 2f64), (SAMPLES[1], FINE, 2f64.sqrt())] {
         let mut rates: Vec<f64> =
@@ -182,6 +179,12 @@ pub fn find(trial: &Trial) -> Result<Rate> {
         best = lowest.filter(|&k| losses[k].is_finite()).map_or(rates[0], |k| rates[k]);
     }
     Ok(Rate { eta0: rounded(best), held_down: safe < natural / 2.0 })
+}
+
+/// The natural rate, or the highest that the loss and the method allow.
+pub(crate) fn natural(trial: &Trial) -> Result<f64> {
+    let (natural, safe) = scale(trial)?;
+    Ok(natural.min(trial.most(safe)))
 }
 
 /// The natural rate, and the highest safe rate for this loss.
@@ -261,6 +264,14 @@ impl RowSample {
 }
 
 impl Trial<'_> {
+    /// The highest rate that the method allows, below the highest safe rate of the loss.
+    fn most(&self, safe: f64) -> f64 {
+        match self.method {
+            Method::Sgd => safe.min(0.5 / self.penalty.l2), // no limit if λ₂ = 0
+            Method::Fobos => safe,
+        }
+    }
+
     /// The schedule of the run, starting from this rate.
     fn schedule(&self, eta0: f64) -> Result<Box<dyn Schedule>> {
         let rows = Some(self.rows);
@@ -343,6 +354,6 @@ fn smoothed(marks: &[f64]) -> Vec<f64> {
 }
 
 /// The rate rounded to two digits, because the search is no more precise.
-fn rounded(rate: f64) -> f64 {
+pub(crate) fn rounded(rate: f64) -> f64 {
     format!("{rate:.1e}").parse().unwrap_or(rate)
 }

@@ -125,34 +125,68 @@ pub trait Source {
     }
 }
 
+/// What rows are about, wherever they are.
+#[derive(Clone, Copy)]
+pub struct About<'a> {
+    /// The loss to minimise.
+    pub loss: &'a Arc<dyn Loss>,
+    /// The kind of targets.
+    pub targets: &'a Targets,
+    /// The features of the columns.
+    pub features: &'a Features,
+    /// How the rows were made of the data.
+    pub reading: &'a ReadConfig,
+    /// Whether rows have weights that differ.
+    pub weighted: bool,
+    /// Whether rows have offsets.
+    pub offsets: bool,
+}
+
 /// Rows with a loss, targets and named features: the input of [`crate::train()`].
 pub trait Problem: Source {
+    /// What the rows are about, which the methods below return one by one.
+    fn about(&self) -> About<'_>;
+
     /// The rows as a task, if all of them are in memory.
-    fn in_memory(&self) -> Option<&Task>;
+    fn in_memory(&self) -> Option<&Task> {
+        None
+    }
 
     /// The loss to minimise.
-    fn loss(&self) -> &Arc<dyn Loss>;
+    fn loss(&self) -> &Arc<dyn Loss> {
+        self.about().loss
+    }
 
     /// The kind of targets; the targets themselves only if all rows are in memory.
-    fn targets(&self) -> &Targets;
+    fn targets(&self) -> &Targets {
+        self.about().targets
+    }
 
     /// The features of the columns.
-    fn features(&self) -> &Features;
+    fn features(&self) -> &Features {
+        self.about().features
+    }
+
+    /// How the rows were made of the data.
+    fn reading(&self) -> &ReadConfig {
+        self.about().reading
+    }
+
+    /// Whether rows have weights that differ.
+    fn is_weighted(&self) -> bool {
+        self.about().weighted
+    }
+
+    /// Whether rows have offsets.
+    fn has_offsets(&self) -> bool {
+        self.about().offsets
+    }
 
     /// Whether each column occurs in some row.
     fn occurring(&self) -> Cow<'_, [bool]>;
 
-    /// How the rows were made of the data.
-    fn reading(&self) -> &ReadConfig;
-
-    /// Whether rows have weights that differ.
-    fn is_weighted(&self) -> bool;
-
     /// The number of values that are stored.
     fn nonzeros(&self) -> usize;
-
-    /// Whether rows have offsets.
-    fn has_offsets(&self) -> bool;
 
     /// The distinct targets and offsets of the rows.
     fn pooled(&self) -> Vec<Pooled>;
@@ -212,40 +246,27 @@ impl Source for Task {
 }
 
 impl Problem for Task {
+    fn about(&self) -> About<'_> {
+        About {
+            loss: &self.loss,
+            targets: &self.targets,
+            features: &self.data.features,
+            reading: &self.data.reading,
+            weighted: self.weights.is_some(),
+            offsets: self.data.offsets.is_some(),
+        }
+    }
+
     fn in_memory(&self) -> Option<&Task> {
         Some(self)
-    }
-
-    fn loss(&self) -> &Arc<dyn Loss> {
-        &self.loss
-    }
-
-    fn targets(&self) -> &Targets {
-        &self.targets
-    }
-
-    fn features(&self) -> &Features {
-        &self.data.features
     }
 
     fn occurring(&self) -> Cow<'_, [bool]> {
         Cow::Owned(self.data.occurring())
     }
 
-    fn reading(&self) -> &ReadConfig {
-        &self.data.reading
-    }
-
-    fn is_weighted(&self) -> bool {
-        self.weights.is_some()
-    }
-
     fn nonzeros(&self) -> usize {
         self.data.rows.nonzeros()
-    }
-
-    fn has_offsets(&self) -> bool {
-        self.data.offsets.is_some()
     }
 
     fn pooled(&self) -> Vec<Pooled> {

@@ -2,11 +2,11 @@
 
 use crate::common::{log_uniform, sign};
 use lazyglm::loss::{self, Admits};
-use lazyglm::problem::source::{Batch, Pooled, See, Sequence};
+use lazyglm::problem::source::{About, Batch, Pooled, See, Sequence};
 use lazyglm::util::random::Random;
 use lazyglm::{
-    Dataset, ElasticNet, Features, Labels, Loss, Place, Problem, ReadConfig, Report, Rows, RowsRef, Settings,
-    Solver, Source, Stop, Targets, Task, Trained, ValuesRef, objective, train,
+    Dataset, ElasticNet, Features, Labels, Place, Problem, Report, Rows, RowsRef, Settings, Solver, Source,
+    Stop, Task, Trained, ValuesRef, objective, train,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -62,32 +62,14 @@ impl Source for OnDisk {
 }
 
 impl Problem for OnDisk {
-    fn in_memory(&self) -> Option<&Task> {
-        None
-    }
-    fn loss(&self) -> &Arc<dyn Loss> {
-        &self.task.loss
-    }
-    fn targets(&self) -> &Targets {
-        &self.task.targets
-    }
-    fn features(&self) -> &Features {
-        &self.task.data.features
+    fn about(&self) -> About<'_> {
+        self.task.about()
     }
     fn occurring(&self) -> Cow<'_, [bool]> {
         self.task.occurring()
     }
-    fn reading(&self) -> &ReadConfig {
-        &self.task.data.reading
-    }
-    fn is_weighted(&self) -> bool {
-        self.task.weights.is_some()
-    }
     fn nonzeros(&self) -> usize {
         self.task.nonzeros()
-    }
-    fn has_offsets(&self) -> bool {
-        self.task.has_offsets()
     }
     fn pooled(&self) -> Vec<Pooled> {
         self.task.pooled()

@@ -122,7 +122,7 @@ fn no_public_function_takes_a_bool_or_returns_one_among_others() {
         include_str!("../../src/problem/settings.rs"),
         include_str!("../../src/problem/solvers.rs"),
         include_str!("../../src/problem/task/mod.rs"),
-        include_str!("../../src/train/certify.rs"),
+        include_str!("../../src/train/certify/mod.rs"),
         include_str!("../../src/train/search/grid.rs"),
         include_str!("../../src/train/search/mod.rs"),
         include_str!("../../src/train/sgd.rs"),

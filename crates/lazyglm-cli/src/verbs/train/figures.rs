@@ -70,8 +70,9 @@ const NEAR: f64 = 0.1;
 /// The distance from the optimum. A model that was chosen by its held-out loss is not meant to be near it.
 fn distance(report: &Report) -> Option<String> {
     if report.solver == Solver::Ftrl && !report.tried.is_empty() {
-        let text = "chosen     for its held-out loss, which is lower than that of the optimum";
-        return Some(format!("{text}: this model is not the optimum"));
+        let compared = report.tried.iter().any(|point| point.solver == Solver::Newton && point.nonzeros > 0);
+        let lower = if compared { ", which is lower than that of the optimum" } else { "" };
+        return Some(format!("chosen     for its held-out loss{lower}: this model is not the optimum"));
     }
     let aims = !matches!(report.solver, Solver::Sgd | Solver::Adagrad | Solver::Ftrl);
     if !aims && report.objective - report.dual? > NEAR * report.dual?.abs() {
@@ -160,7 +161,13 @@ mod tests {
         assert!(newton.contains("at most 1900 % above the optimum"), "{newton}");
         let (l1, l2, loss, se, nonzeros, rows, seconds) = (0.1, 0.0, 0.1, 0.01, 1, 10, 0.1);
         let one = Tried { solver, l1, l2, loss, se, nonzeros, rows, seconds, chosen: true };
-        let text = distance(&Report { tried: vec![one], ..given }).unwrap();
-        assert!(text.contains("not the optimum") && !text.contains("lower bound"), "{text}");
+        let optimum = Tried { solver: Solver::Newton, chosen: false, ..one.clone() };
+        let alone = distance(&Report { tried: vec![one.clone()], ..given.clone() }).unwrap();
+        assert!(
+            alone.contains("not the optimum") && !alone.contains("lower"),
+            "no optimum was tried: {alone}"
+        );
+        let text = distance(&Report { tried: vec![one, optimum], ..given }).unwrap();
+        assert!(text.contains("lower than that of the optimum") && !text.contains("bound"), "{text}");
     }
 }

@@ -106,7 +106,7 @@ fn refuse(args: &Train) -> Result<()> {
 
 /// Prints notes about the pass.
 fn comment(args: &Train, passed: &Passed) {
-    let Passed { problem, trained, first, .. } = passed;
+    let Passed { problem, trained, first, damped, .. } = passed;
     let report = &trained.report;
     let beginning = match *first < report.rows {
         true => format!("the first {} rows", count(*first as u64)),
@@ -115,7 +115,14 @@ fn comment(args: &Train, passed: &Passed) {
     if args.loss == "auto" {
         note(args.quiet, &format!("loss {}, by the targets of {beginning}", problem.loss().spec()));
     }
-    if args.eta0() == "auto" && report.eta0 > 0.0 {
+    if *damped {
+        warning(&format!(
+            "{} rows are too few for a search of the learning rate: eta0 {} is near the rate at which a step just about cancels the \
+             error of its row. Give --eta0, or leave --passes out: so few rows can be read several times",
+            count(*first as u64),
+            print::significant(report.eta0)
+        ));
+    } else if args.eta0() == "auto" && report.eta0 > 0.0 {
         let eta0 = print::significant(report.eta0);
         note(args.quiet, &format!("eta0 {eta0}, the best of a search on {beginning}"));
     }

@@ -71,12 +71,16 @@ impl Dataset {
         })
     }
 
-    /// Loads a file in the same way as the training data of a model were read. The features are those of the file.
+    /// Loads a file in the same way as the training data of a model were read, or a cache of such rows. The features are those
+    /// of the file.
     pub(crate) fn load_as(
         path: &Path,
         load: &Load,
         known: &ReadConfig,
     ) -> Result<(Dataset, Option<Vec<f64>>)> {
+        if Cache::is_one(path) {
+            return Dataset::of_cache(&loader::known_cache(path, &load.asked, known)?, path, load);
+        }
         Dataset::gather(path, load, |absent, gather| {
             loader::from_input(Input::open(path, &load.asked, Some(known))?, absent, load.as_f32, gather.see)
         })

@@ -2,10 +2,11 @@
 
 use super::make::{CacheTarget, SourceOptions, write, wrote};
 use super::renumber::renumbered;
-use super::{CacheMode, Limits, Lookup, RowSource, again, look_up};
+use super::{CacheMode, Limits, Lookup, RowSource, again, fresh, look_up, of_cache};
 use crate::data::cache::Cache;
 use crate::data::format::ReadOptions;
-use crate::util::error::Result;
+use crate::data::read_config::ReadConfig;
+use crate::util::error::{Error, Place, Result};
 use crate::util::files;
 use std::path::Path;
 
@@ -51,6 +52,39 @@ pub(crate) fn open_or_make<T>(
     Ok((FileCache { notes, ..kept }, found))
 }
 
+/// The cache of a file whose rows are read as the training data of a model were: the file itself if it is a cache, or the cache
+/// that training left beside it, or a temporary file.
+pub(crate) fn open_or_make_as(
+    path: &Path,
+    asked: &ReadOptions,
+    known: &ReadConfig,
+    limits: Limits,
+) -> Result<Cache> {
+    if Cache::is_one(path) {
+        return known_cache(path, asked, known);
+    }
+    if let Some(place) = CacheMode::Auto.place(path).filter(|_| *asked == ReadOptions::default())
+        && let Ok(Some(cache)) = fresh(&place, path, &CacheMode::Auto, &|meta| meta.reading == *known)
+    {
+        return Ok(cache);
+    }
+    let reader = SourceOptions { absent: Vec::new(), limits, alone: true, known: Some(known) };
+    let made = write(path, asked, CacheTarget::Unnamed, reader, &mut |_| Ok(()))?;
+    made.refuse_no_rows(path)?;
+    made.refuse_change(path)?;
+    made.written
+}
+
+/// A cache that was given as the data file, whose rows were read as the training data of a model were.
+pub(crate) fn known_cache(path: &Path, asked: &ReadOptions, known: &ReadConfig) -> Result<Cache> {
+    let cache = of_cache(path, asked, &[])?;
+    if cache.meta.reading != *known {
+        let what = "the rows of this cache were read in another way than the training data of the model";
+        return Err(Error::data(Place::file(path), what, "give the data that the cache was made from"));
+    }
+    Ok(cache)
+}
+
 /// Makes the cache of a file at `place`, or as a temporary file if `place` is not writable.
 fn make_cache(path: &Path, asked: &ReadOptions, place: Option<&Path>, limits: Limits) -> Result<FileCache> {
     let mut notes = Vec::new();
@@ -61,7 +95,7 @@ fn make_cache(path: &Path, asked: &ReadOptions, place: Option<&Path>, limits: Li
             Err(_) => notes.push(format!("{}: no cache can be written there", place.display())),
         }
     }
-    let reader = SourceOptions { absent: Vec::new(), limits, alone: true };
+    let reader = SourceOptions { absent: Vec::new(), limits, alone: true, known: None };
     let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
     made.refuse_no_rows(path)?;
     made.refuse_change(path).inspect_err(|_| to.remove())?;

@@ -5,7 +5,7 @@ use crate::data::bytes::is_stream;
 use crate::data::cache::{Cache, CacheWriter, Stamp};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Parsed, ReadOptions};
-use crate::data::read_config::Input;
+use crate::data::read_config::{Input, ReadConfig};
 use crate::util::error::{Error, Place, Result};
 use crate::util::files;
 use crate::util::parameter::Parameter;
@@ -36,7 +36,8 @@ pub(super) fn from_source(
         return Ok((info, word));
     };
     let to = CacheTarget::Named(place);
-    let made = write(path, asked, to, SourceOptions { absent, limits: values.limits, alone: false }, see)?;
+    let reader = SourceOptions { absent, limits: values.limits, alone: false, known: None };
+    let made = write(path, asked, to, reader, see)?;
     let word = match made.written {
         _ if made.rows == 0 => None,
         Ok(_) if made.changed => {
@@ -75,7 +76,7 @@ pub(super) fn wrote(place: &Path) -> String {
 ///
 /// The caller asked for the cache, so a failure to write it is an error.
 pub(crate) fn keep(path: &Path, asked: &ReadOptions, place: &Path) -> Result<u64> {
-    let reader = SourceOptions { absent: Vec::new(), limits: Limits::NONE, alone: true };
+    let reader = SourceOptions { absent: Vec::new(), limits: Limits::NONE, alone: true, known: None };
     let to = CacheTarget::Named(&files::behind_links(place)); // the user gave this name, so a symbolic link is followed
     let made = write(path, asked, to, reader, &mut |_| Ok(()))?;
     made.refuse_no_rows(path)?;
@@ -158,10 +159,11 @@ impl WrittenCache {
 }
 
 /// How to read a source into a cache.
-pub(super) struct SourceOptions {
+pub(super) struct SourceOptions<'a> {
     pub absent: Vec<bool>,
     pub limits: Limits,
     pub alone: bool, // nobody else needs the rows, so a full disk also stops the reading
+    pub known: Option<&'a ReadConfig>, // how the training data of a model were read
 }
 
 /// Reads a source, writes its cache, and calls `see` with each block.
@@ -173,7 +175,7 @@ pub(super) fn write(
     see: &mut dyn FnMut(&mut Parsed) -> Result<()>,
 ) -> Result<WrittenCache> {
     let stamp = if is_stream(path) { None } else { Some(Stamp::of(path)?) };
-    let mut input = Input::open_within(path, asked, None, reader.limits.longest)?;
+    let mut input = Input::open_within(path, asked, reader.known, reader.limits.longest)?;
     input.threads = reader.limits.threads;
     let reading = input.reading.clone();
     let mut feature_ids = reading.hash_bits.map_or(Ok(FeatureIds::Indices), FeatureIds::hashed)?;

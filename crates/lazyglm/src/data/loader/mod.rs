@@ -6,11 +6,11 @@ mod make;
 mod renumber;
 
 pub(crate) use cached::from_cache;
-pub(crate) use file_cache::{FileCache, open_or_make};
+pub(crate) use file_cache::{FileCache, known_cache, open_or_make, open_or_make_as};
 pub(crate) use make::{from_input, keep};
 
 use crate::data::bytes::{LONGEST, is_stream};
-use crate::data::cache::{Cache, Stamp};
+use crate::data::cache::{Cache, Meta, Stamp};
 use crate::data::feature_ids::FeatureIds;
 use crate::data::format::{Parsed, ReadOptions};
 use crate::data::read_config::ReadConfig;
@@ -253,7 +253,7 @@ fn look_up(path: &Path, asked: &ReadOptions, mode: &CacheMode, absent: &[bool]) 
         notes.push(format!("{}: no cache can be written there: {why}", place.display()));
         return Ok(Lookup { found: RowSource::SourceOnly(None), notes });
     }
-    let found = match fresh(&place, path, asked, mode) {
+    let found = match fresh(&place, path, mode, &|meta| meta.asked == *asked) {
         Ok(Some(cache)) => RowSource::FreshCache(cache, place),
         Ok(None) => RowSource::SourceOnly(Some(place)),
         Err(e) if *mode == CacheMode::Only || e.is_wrong_call() => return Err(e),
@@ -306,9 +306,14 @@ fn again(e: &Error) -> String {
     format!("{what}; it is made again from the data")
 }
 
-/// The cache at `place`, if it matches this source and these options. An error if it exists but cannot be
-/// used.
-fn fresh(place: &Path, source: &Path, asked: &ReadOptions, mode: &CacheMode) -> Result<Option<Cache>> {
+/// The cache at `place`, if it matches this source, and if its rows were read in the `same` way. An error if it exists but
+/// cannot be used.
+fn fresh(
+    place: &Path,
+    source: &Path,
+    mode: &CacheMode,
+    same: &dyn Fn(&Meta) -> bool,
+) -> Result<Option<Cache>> {
     let only = *mode == CacheMode::Only;
     if !place.exists() {
         return match only {
@@ -346,7 +351,7 @@ fn fresh(place: &Path, source: &Path, asked: &ReadOptions, mode: &CacheMode) -> 
     if !unseen && cache.meta.source.as_ref() != Some(&Stamp::of(source)?) {
         return Err(stale("it was made from other data, or the data have changed or were copied since"));
     }
-    if cache.meta.asked != *asked {
+    if !same(&cache.meta) {
         return Err(stale("it was made with other settings for reading"));
     }
     Ok(Some(cache))

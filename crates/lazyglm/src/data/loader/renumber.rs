@@ -29,7 +29,7 @@ pub(super) fn renumbered(
 ) -> Result<FileCache> {
     let mut counts = PerId::default();
     let plainly = ReadOptions { renumber: false, ..asked.clone() };
-    let reader = SourceOptions { absent: Vec::new(), limits, alone: true };
+    let reader = SourceOptions { absent: Vec::new(), limits, alone: true, known: None };
     let made = write(path, &plainly, CacheTarget::Unnamed, reader, &mut |block| {
         block.rows.ids().iter().for_each(|&id| counts.add_one(id));
         Ok(())

@@ -11,6 +11,9 @@
 //! α, β and θ are known after the pass only. So the pass sums φ± at some shares, and a chord between two of them replaces φ± in
 //! between: φ± is convex, so the chord is above it, and D remains a lower bound. For the same reason, a mixture of the
 //! derivatives of two passes has at most the mixture of their φ, and its bound needs no pass.
+//!
+//! Shrinking the derivatives of one sign costs more than a better bias does. So a caller may add the curvature of the bias to
+//! the sums, and take the bound from a second pass at b − Σωu/Σωℓ″.
 
 use super::evaluator::{Sums, dot, judge_rows};
 use super::gap::best_share;
@@ -28,8 +31,13 @@ const SHARES: [f64; 6] = [1.0, 0.999, 0.99, 0.9, 0.5, 0.0];
 const COUNT: usize = SHARES.len();
 /// Number of rows whose conjugates are computed together.
 const BLOCK: usize = 128;
-/// Number of sums: loss, its derivative; per sign, Σ|ωu| and the conjugates; and the magnitude of the conjugates.
-const SUMS: usize = 2 + 2 * (1 + COUNT) + 1;
+/// Number of sums: loss, its derivative; per sign, Σ|ωu| and the conjugates; the magnitude of the conjugates, and Σωℓ″.
+const SUMS: usize = 2 + 2 * (1 + COUNT) + 2;
+/// The places of the last two.
+const MAGNITUDE: usize = SUMS - 2;
+const CURVATURE: usize = SUMS - 1;
+/// A bias is at its best, for a bound, if the derivatives sum to at most this share of the sum of their magnitudes.
+const BALANCED: f64 = 1e-5;
 
 /// Accumulates F, its gradient and the dual value at the derivatives over blocks of rows.
 pub(crate) struct StreamedGap<'a> {
@@ -37,7 +45,9 @@ pub(crate) struct StreamedGap<'a> {
     weights: &'a [f64],
     bias: Option<f64>,
     null: Option<NullModel>,
-    gradients: Gradients<4>, // at (w, b), of the rows with u > 0, of the null model; the last one pads
+    with_curvature: bool,
+    smooth: Option<&'a dyn Loss>,
+    gradients: Gradients<4>, // at (w, b), of the rows with u > 0, of the null model, and of all u
     sums: [f64; SUMS],
     rows: usize,
 }
@@ -51,7 +61,8 @@ impl<'a> StreamedGap<'a> {
         nonzeros: usize,
     ) -> StreamedGap<'a> {
         let gradients = Gradients::new(weights.len(), nonzeros);
-        StreamedGap { loss, weights, bias, null: None, gradients, sums: [0.0; SUMS], rows: 0 }
+        let (null, smooth, sums) = (None, None, [0.0; SUMS]);
+        StreamedGap { loss, weights, bias, null, with_curvature: false, smooth, gradients, sums, rows: 0 }
     }
 
     /// Also evaluates the null model in the same pass.
@@ -59,18 +70,49 @@ impl<'a> StreamedGap<'a> {
         StreamedGap { null: Some(null), ..self }
     }
 
+    /// Also sums the curvature of the bias, for [`StreamedGap::better_bias`].
+    pub fn with_curvature(self) -> StreamedGap<'a> {
+        StreamedGap { with_curvature: self.bias.is_some(), ..self }
+    }
+
+    /// Takes the derivatives of a smooth loss in place of its own, for a loss with kinks: between the slopes of both sides of a
+    /// kink, they are a better dual point.
+    pub fn with_derivatives_of(self, smooth: &'a dyn Loss) -> StreamedGap<'a> {
+        StreamedGap { smooth: Some(smooth), ..self }
+    }
+
+    /// A bias for a second pass, unless this one is at its best already or the loss has kinks.
+    pub fn better_bias(&self) -> Option<f64> {
+        let size = self.sums[2] + self.sums[3 + COUNT];
+        let (sum, curvature) = (self.sums[1], self.sums[CURVATURE]);
+        let better = self.bias? - sum / curvature;
+        (sum.abs() > BALANCED * size && curvature > 0.0 && better.is_finite()).then_some(better)
+    }
+
     /// Adds a block of rows. The sums do not depend on the number of threads.
     pub fn add(&mut self, examples: Examples) {
         let (loss, weights, bias) = (self.loss, self.weights, self.bias.unwrap_or(0.0));
+        let (with_curvature, smooth) = (self.with_curvature, self.smooth);
         let null = self.null.as_ref().map(|null| null.slopes(loss, examples));
         let sums = self.gradients.add(examples.rows, |rows, out, sums: &mut [f64; SUMS]| {
             let first = rows.start;
             let score = |i: usize| dot(examples.rows, i, weights) + bias + examples.offset(i);
             judge_rows(examples, loss, rows, score, |i, of_loss, here| {
                 (sums[0], sums[1]) = (sums[0] + of_loss, sums[1] + here);
-                out[i - first] = [here, here.max(0.0), null.as_ref().map_or(0.0, |null| null(i)), 0.0];
+                let dual = match smooth {
+                    None => here,
+                    Some(smooth) => examples.weight(i) * smooth.slope(score(i), examples.targets[i]),
+                };
+                out[i - first] = [here, dual.max(0.0), null.as_ref().map_or(0.0, |null| null(i)), dual];
             });
             add_conjugates(examples, loss, first, out, sums);
+            if with_curvature {
+                let of_row = |i: usize| {
+                    let curvature = loss.second_derivative(score(i), examples.targets[i]).unwrap_or(0.0);
+                    examples.weight(i) * curvature
+                };
+                sums[CURVATURE] += (first..first + out.len()).map(of_row).sum::<f64>();
+            }
         });
         sums.iter().for_each(|sums| (0..SUMS).for_each(|k| self.sums[k] += sums[k]));
         self.rows += examples.len();
@@ -92,14 +134,14 @@ impl<'a> StreamedGap<'a> {
             true => [down.size / up.size, up.size / down.size].map(|share| share.min(1.0)),
         }
         .map(|share| if share.is_nan() { 0.0 } else { share }); // all derivatives are zero
-        let one = |sums: &[f64; 4]| (alpha * sums[1] + beta * (sums[0] - sums[1])) / n;
+        let one = |sums: &[f64; 4]| (alpha * sums[1] + beta * (sums[3] - sums[1])) / n;
         let conjugates = std::array::from_fn(|k| (up.at(alpha * SHARES[k]) + down.at(beta * SHARES[k])) / n);
         let gradient = total.iter().map(one).collect();
-        (evaluation, worst, StreamedDual { gradient, conjugates, size: self.sums[SUMS - 1] / n })
+        (evaluation, worst, StreamedDual { gradient, conjugates, size: self.sums[MAGNITUDE] / n })
     }
 }
 
-/// Adds the conjugates of some rows, from `first` on, whose first numbers in `slopes` are ωu.
+/// Adds the conjugates of some rows, from `first` on, whose last numbers in `slopes` are ωu.
 fn add_conjugates(
     examples: Examples,
     loss: &dyn Loss,
@@ -112,9 +154,9 @@ fn add_conjugates(
         let targets = &examples.targets[start..start + some.len()];
         for (k, slope) in some.iter().enumerate() {
             let weight = examples.weight(start + k);
-            own[k] = if weight > 0.0 { slope[0] / weight } else { 0.0 };
-            let of_sign = if slope[0] > 0.0 { 2 } else { 3 + COUNT };
-            sums[of_sign] += slope[0].abs();
+            own[k] = if weight > 0.0 { slope[3] / weight } else { 0.0 };
+            let of_sign = if slope[3] > 0.0 { 2 } else { 3 + COUNT };
+            sums[of_sign] += slope[3].abs();
         }
         for (s, share) in SHARES.into_iter().enumerate() {
             let (shrunk, conjugates) = (&mut shrunk[..some.len()], &mut conjugates[..some.len()]);
@@ -128,7 +170,7 @@ fn add_conjugates(
                 let term = weight * (conjugate - shrunk[k] * examples.offset(start + k));
                 let of_sign = if own[k] > 0.0 { 3 } else { 4 + COUNT };
                 sums[of_sign + s] += term;
-                sums[SUMS - 1] += if s == 0 { term.abs() } else { 0.0 };
+                sums[MAGNITUDE] += if s == 0 { term.abs() } else { 0.0 };
             }
         }
     }

@@ -25,7 +25,7 @@ use crate::problem::loss::{self, Loss};
 use crate::problem::settings::Settings;
 use crate::problem::source::{self, Pooled, Problem, Source};
 use crate::problem::task::{
-    self, Asked, ClassWeight, Sets, Targets, Task, class_names, odd_counts, sorted, too_few,
+    self, Asked, ClassWeight, Sets, Targets, Task, Unknown, class_names, odd_counts, sorted, too_few,
 };
 use crate::util::error::{Place, Result};
 use passes::Window;
@@ -113,8 +113,8 @@ impl Windows {
         Surveyed::open(path, options, settings)?.windows(options)
     }
 
-    /// Rows on disk, after their survey.
-    fn of_survey(surveyed: Surveyed, options: &WindowsOptions) -> Result<Windows> {
+    /// Rows on disk, after their survey. Their targets are `like` those of a model, if there is one.
+    fn of_survey(surveyed: Surveyed, options: &WindowsOptions, like: Option<&Targets>) -> Result<Windows> {
         let Surveyed {
             kept,
             survey,
@@ -140,13 +140,16 @@ impl Windows {
             None if classes => loss::parse("logistic")?,
             None => task::automatic(labels, file.clone(), &mut notes)?,
         };
-        let (targets, class_of) = match heads {
-            Some((kind, note)) => {
+        let (targets, class_of) = match (like, heads) {
+            (None, Some((kind, note))) => {
                 notes.extend(note);
                 targets_of_survey(&survey, kind, meta.rows, &file, &mut notes)?
             }
-            None => {
-                let targets = Targets::one(labels, &*loss, file.clone(), &|_| file.clone())?;
+            (like, _) => {
+                let targets = match like {
+                    None => Targets::one(labels, &*loss, file.clone(), &|_| file.clone())?,
+                    Some(like) => like.like(labels, &*loss, &|_| file.clone(), &mut Unknown::default())?,
+                };
                 let class_of = targets.numbers().iter().map(|y| usize::from(*y > 0.0)).collect();
                 (targets, class_of)
             }

@@ -3,20 +3,17 @@
 use super::Windows;
 use crate::data::bytes::Block;
 use crate::data::cache::Scratch;
-use crate::data::features::Features;
 use crate::data::format::{Lines, Parsed};
-use crate::data::read_config::ReadConfig;
 use crate::data::rows::Rows;
-use crate::problem::loss::Loss;
-use crate::problem::source::{Batch, Pooled, Problem, See, Sequence, Source};
-use crate::problem::task::{HeadTargets, Sets, Targets, TargetsRef, Task, Unknown, check_offsets};
+use crate::problem::source::{About, Batch, Pooled, Problem, See, Sequence, Source};
+use crate::problem::task::{HeadTargets, Sets, Targets, TargetsRef, Unknown, check_offsets};
 use crate::util::checkpoint::Key;
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 
 impl Windows {
     /// The fragments in the order of an epoch.
@@ -238,41 +235,25 @@ impl Source for Windows {
 }
 
 impl Problem for Windows {
-    fn in_memory(&self) -> Option<&Task> {
-        None
-    }
-
-    fn loss(&self) -> &Arc<dyn Loss> {
-        &self.loss
-    }
-
-    fn targets(&self) -> &Targets {
-        &self.targets
-    }
-
-    fn features(&self) -> &Features {
-        &self.features
+    fn about(&self) -> About<'_> {
+        let meta = &self.cache().meta;
+        About {
+            loss: &self.loss,
+            targets: &self.targets,
+            features: &self.features,
+            reading: &meta.reading,
+            weighted: self.weighted,
+            offsets: meta.offsets,
+        }
     }
 
     fn occurring(&self) -> Cow<'_, [bool]> {
         Cow::Borrowed(&self.occurs)
     }
 
-    fn reading(&self) -> &ReadConfig {
-        &self.cache().meta.reading
-    }
-
-    fn is_weighted(&self) -> bool {
-        self.weighted
-    }
-
     fn nonzeros(&self) -> usize {
         // The memory plan has room for two partial gradients of an evaluation, not more.
         self.cache().meta.nonzeros.min(16 * self.features.columns())
-    }
-
-    fn has_offsets(&self) -> bool {
-        self.cache().meta.offsets
     }
 
     fn pooled(&self) -> Vec<Pooled> {

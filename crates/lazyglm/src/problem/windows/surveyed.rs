@@ -5,14 +5,16 @@ use super::sizes::{
     threads,
 };
 use super::{Windows, WindowsOptions, load_all, scaling};
+use crate::data::bytes::is_stream;
 use crate::data::cache::Cache;
 use crate::data::dataset::{Dataset, Load, vanishes};
 use crate::data::features::Features;
 use crate::data::loader::{self, FileCache, Limits};
+use crate::data::read_config::ReadConfig;
 use crate::data::survey::Survey;
 use crate::problem::heads::HeadKind;
 use crate::problem::settings::{Precision, Settings};
-use crate::problem::task::head_kind;
+use crate::problem::task::{Targets, head_kind};
 use crate::util::error::{Error, Place, Result};
 use crate::util::parameter::Parameter;
 use rayon::ThreadPool;
@@ -48,6 +50,16 @@ pub struct Surveyed {
 impl Surveyed {
     /// Opens a file, makes its cache if there is none, and surveys the rows in one pass.
     pub fn open(path: &Path, options: &WindowsOptions, settings: &Settings) -> Result<Surveyed> {
+        Surveyed::open_as(path, options, settings, None)
+    }
+
+    /// Like [`Surveyed::open`], where rows are read as the training data of a model were, if it is `known` how.
+    pub(crate) fn open_as(
+        path: &Path,
+        options: &WindowsOptions,
+        settings: &Settings,
+        known: Option<&ReadConfig>,
+    ) -> Result<Surveyed> {
         let threads = threads(options.memory);
         let limits = Limits { threads, longest: longest_record(options.memory, threads) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -60,7 +72,14 @@ impl Surveyed {
         let look = |cache: &Cache| {
             Survey::of(cache, path, threads, options.targets().splits(&cache.meta.reading.spec))
         };
-        let (kept, survey) = loader::open_or_make(path, &options.asked, &options.cache, limits, look)?;
+        let (kept, survey) = match known {
+            None => loader::open_or_make(path, &options.asked, &options.cache, limits, look)?,
+            Some(known) => {
+                let cache = loader::open_or_make_as(path, &options.asked, known, limits)?;
+                let survey = look(&cache)?;
+                (FileCache { cache, notes: Vec::new() }, survey)
+            }
+        };
         let meta = &kept.cache.meta;
         let (asked, spec) = (options.targets(), &meta.reading.spec);
         let heads = head_kind(&survey.labels, survey.commas, spec, &asked)?;
@@ -108,7 +127,40 @@ impl Surveyed {
 
     /// The rows on disk, to train on window by window.
     pub fn windows(self, options: &WindowsOptions) -> Result<Windows> {
-        Windows::of_survey(self, options)
+        Windows::of_survey(self, options, None)
+    }
+
+    /// The rows on disk, with targets like these. More than two classes are an error, with the memory that they need.
+    pub(crate) fn windows_like(self, options: &WindowsOptions, targets: &Targets) -> Result<Windows> {
+        match targets.heads().is_some() {
+            true => Err(self.many_classes(options.memory)),
+            false => Windows::of_survey(self, options, Some(targets)),
+        }
+    }
+
+    /// Loads all rows into memory, read as the training data of a model were.
+    pub(crate) fn load_as(&self, load: &Load, known: &ReadConfig) -> Result<(Dataset, Option<Vec<f64>>)> {
+        match is_stream(&self.file) {
+            true => Dataset::of_cache(&self.kept.cache, &self.file, load),
+            false => Dataset::load_as(&self.file, load, known),
+        }
+    }
+
+    fn many_classes(&self, memory: usize) -> Error {
+        let bytes = bytes_of_value(self.four_bytes);
+        let rows = rows_as_nonzeros(self.copies, &self.kept.cache, self.of_row, self.four_bytes) * bytes;
+        let others = memory.saturating_sub(2 * self.room.window + self.room.held);
+        let least = (others + rows).div_ceil(1 << 20);
+        let given = Parameter::Memory.set(format!("{}M", memory >> 20));
+        let what = format!(
+            "there are more than two classes, whose certificate needs all rows in memory: at least {least} MB, and the limit is {given}"
+        );
+        let hint = format!(
+            "give {} or more, or leave {} out",
+            Parameter::Memory.set(format!("{least}M")),
+            Parameter::Memory
+        );
+        Error::data(Place::file(&self.file), what, hint)
     }
 }
 

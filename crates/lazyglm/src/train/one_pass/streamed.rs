@@ -3,8 +3,8 @@
 use crate::data::features::Features;
 use crate::data::read_config::ReadConfig;
 use crate::problem::loss::Loss;
-use crate::problem::source::{Pooled, Problem, See, Sequence, Source};
-use crate::problem::task::{Targets, Task};
+use crate::problem::source::{About, Pooled, Problem, See, Sequence, Source};
+use crate::problem::task::Targets;
 use crate::util::error::{Error, Place, Result};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -42,40 +42,17 @@ impl Source for Streamed {
 }
 
 impl Problem for Streamed {
-    fn in_memory(&self) -> Option<&Task> {
-        None
-    }
-
-    fn loss(&self) -> &Arc<dyn Loss> {
-        &self.loss
-    }
-
-    fn targets(&self) -> &Targets {
-        &self.targets
-    }
-
-    fn features(&self) -> &Features {
-        &self.features
+    fn about(&self) -> About<'_> {
+        let Streamed { loss, targets, features, reading, weighted, offsets, .. } = self;
+        About { loss, targets, features, reading, weighted: *weighted, offsets: *offsets }
     }
 
     fn occurring(&self) -> Cow<'_, [bool]> {
         Cow::Borrowed(&self.occurs)
     }
 
-    fn reading(&self) -> &ReadConfig {
-        &self.reading
-    }
-
-    fn is_weighted(&self) -> bool {
-        self.weighted
-    }
-
     fn nonzeros(&self) -> usize {
         0
-    }
-
-    fn has_offsets(&self) -> bool {
-        self.offsets
     }
 
     fn pooled(&self) -> Vec<Pooled> {

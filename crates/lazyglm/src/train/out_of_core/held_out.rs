@@ -5,17 +5,13 @@
 //! learnt       ω′ᵢ = ωᵢ·n/Σω over the rows that are left;  ω′ᵢ = 0 for rows that are held out
 //! ```
 
-use crate::data::features::Features;
-use crate::data::read_config::ReadConfig;
-use crate::problem::loss::Loss;
-use crate::problem::source::{Batch, Pooled, Problem, See, Sequence, Source};
-use crate::problem::task::{Targets, Task};
+use crate::problem::source::{About, Batch, Pooled, Problem, See, Sequence, Source};
+use crate::problem::task::Task;
 use crate::train::copied::{Copied, NONZERO, ROW};
 use crate::util::checkpoint::Key;
 use crate::util::error::{Place, Result};
 use crate::util::random::Random;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Largest number of rows that are held out, and the largest share of all rows: one in this many.
 const MOST: usize = 20_000;
@@ -114,40 +110,17 @@ impl Source for Learnt<'_> {
 }
 
 impl Problem for Learnt<'_> {
-    fn in_memory(&self) -> Option<&Task> {
-        None
-    }
-
-    fn loss(&self) -> &Arc<dyn Loss> {
-        self.problem.loss()
-    }
-
-    fn targets(&self) -> &Targets {
-        self.problem.targets()
-    }
-
-    fn features(&self) -> &Features {
-        self.problem.features()
+    /// A row that is held out has the weight zero.
+    fn about(&self) -> About<'_> {
+        About { weighted: true, ..self.problem.about() }
     }
 
     fn occurring(&self) -> Cow<'_, [bool]> {
         self.problem.occurring()
     }
 
-    fn reading(&self) -> &ReadConfig {
-        self.problem.reading()
-    }
-
-    fn is_weighted(&self) -> bool {
-        true // a row that is held out has the weight zero
-    }
-
     fn nonzeros(&self) -> usize {
         self.problem.nonzeros()
-    }
-
-    fn has_offsets(&self) -> bool {
-        self.problem.has_offsets()
     }
 
     fn pooled(&self) -> Vec<Pooled> {

@@ -1,13 +1,16 @@
 //! A certificate of how far a model is from the optimum of a data file.
 //!
-//! The data are read into memory as the training data of the model were, and become the task that training on them
-//! would solve. The certificate is the one that `train` computes. Features that only the model has count in the penalty.
-//! Features that only the data have are weights of zero, which may not be optimal.
+//! The data are read as the training data of the model were, and become the problem that training on them would solve: in
+//! memory, or on disk if they do not fit into a limit (`on_disk`). The certificate is the one that `train` computes. Features
+//! that only the model has count in the penalty. Features that only the data have are weights of zero, which may not be optimal.
+
+mod on_disk;
 
 use crate::data::bytes::is_stream;
 use crate::data::cache::Stamp;
 use crate::data::dataset::{Dataset, Load};
 use crate::data::feature_ids::FeatureIds;
+use crate::data::features::Features;
 use crate::data::format::ReadOptions;
 use crate::data::sample_weights::{RowOffsets, SampleWeights};
 use crate::data::scaling::Scale;
@@ -16,7 +19,7 @@ use crate::model::Model;
 use crate::model::warm_start::{PenaltyFactors, start_with_strangers};
 use crate::model::weight_bounds::WeightBounds;
 use crate::problem::penalty::{ElasticNet, WeightedPenalty};
-use crate::problem::settings::Precision;
+use crate::problem::settings::{Precision, Start};
 use crate::problem::task::{ClassWeight, Task};
 use crate::util::error::{Error, Place, Result, excerpt};
 use crate::util::parameter::Parameter;
@@ -56,6 +59,8 @@ pub struct Certify {
     pub offsets: Option<RowOffsets>,
     /// The weight of each class.
     pub class_weight: Option<ClassWeight>,
+    /// The memory limit of the process, in bytes. Rows that do not fit are read from disk, in two passes at most.
+    pub memory: Option<usize>,
 }
 
 impl Default for Certify {
@@ -71,6 +76,7 @@ impl Default for Certify {
             sample_weights: None,
             offsets: None,
             class_weight: None,
+            memory: None,
         }
     }
 }
@@ -88,6 +94,8 @@ pub struct Proved {
     pub worst: Option<String>,
     /// The number of rows.
     pub rows: usize,
+    /// The number of passes over rows on disk; `None` if all rows were in memory.
+    pub passes: Option<u64>,
 }
 
 impl Certify {
@@ -110,74 +118,53 @@ impl Certify {
     }
 
     fn prove(&self, model: &Model, data: &Path) -> Result<Proved> {
-        let mut task = self.task(model, data)?;
-        let (start, strangers) = start_with_strangers(model, &task.data.features);
-        let known = task.data.features.columns();
-        task.data.rows.declare_columns(known + strangers.len());
-        let name = |column: usize| match column < known {
-            true => task.data.features.name(column),
-            false => strangers[column - known].clone(),
-        };
-        let features = &task.data.features;
-        let factors = self.factors.as_ref().map(|factors| factors.on_with(features, &strangers));
-        let bounds = self.bounds.as_ref().map(|bounds| bounds.on_with(features, &strangers));
-        let unit = |column: usize| if column < known { features.scaling.factor(column) } else { 1.0 };
-        let weighted_penalty = WeightedPenalty {
-            penalty: self.penalty,
-            factors: factors.as_deref(),
-            nonnegative: self.nonnegative,
-            bounds: bounds.as_deref(),
-        };
-        let all = start.to_heads();
-        let mut each = all.iter().flat_map(|head| head.columns.iter().zip(&head.weights));
-        if let Some((&j, _)) = each.find(|(j, w)| !weighted_penalty.one(**j as usize).admits(**w)) {
-            let (feature, [low, high]) = (name(j as usize), weighted_penalty.range(j as usize));
-            let [low, high] = [low, high].map(|bound| bound * unit(j as usize));
-            let what = format!("the weight of '{}' is not between {low} and {high}", excerpt(&feature));
-            return Err(Error::call(what, "give the bounds of the training run"));
+        if let Some(memory) = self.memory {
+            return self.within(model, data, memory);
         }
+        let (rows, weights) = Dataset::load_as(data, &self.load(model), &model.reading)?;
+        self.in_memory(model, data, self.task(model, data, rows, weights)?)
+    }
+
+    /// Certifies a model on rows that are in memory.
+    fn in_memory(&self, model: &Model, data: &Path, mut task: Task) -> Result<Proved> {
+        let there = Placed::of(self, model, &task.data.features)?;
+        task.data.rows.declare_columns(there.columns());
+        let weighted_penalty = there.weighted_penalty(self);
         let with_bias = model.training.bias;
         let at_once = rayon::current_num_threads();
         let (certificate, heads) = match HeadsEvaluation::of(&task, weighted_penalty, with_bias, at_once) {
             Some(what) => {
-                let (all, each) = objective::certify_each_head(&what, &start.heads);
+                let (all, each) = objective::certify_each_head(&what, &there.start.heads);
                 let names = model.heads.iter().flat_map(|heads| heads.names.iter().cloned());
                 (all, names.zip(each).collect())
             }
             None => {
-                let bias = with_bias.then_some(start.bias);
-                let one =
-                    objective::certify(task.examples(), &*task.loss, weighted_penalty, &start.weights, bias);
-                (one, Vec::new())
+                let bias = with_bias.then_some(there.start.bias);
+                let (examples, weights) = (task.examples(), &there.start.weights);
+                (objective::certify(examples, &*task.loss, weighted_penalty, weights, bias), Vec::new())
             }
         };
         self.check_bound(&certificate, data)?;
-        let worst = match certificate.worst {
-            Worst::Column(column) => Some(name(column)),
-            Worst::Bias => Some("(bias)".to_string()),
-            Worst::Nowhere => None,
-        };
-        Ok(Proved { certificate, heads, worst, rows: task.len() })
+        let worst = there.worst(&certificate, &task.data.features);
+        Ok(Proved { certificate, heads, worst, rows: task.len(), passes: None })
     }
 
-    /// The task that training on these data would solve, with the classes of the model.
-    fn task(&self, model: &Model, path: &Path) -> Result<Task> {
-        let load = Load {
+    /// How the rows are read.
+    fn load(&self, model: &Model) -> Load {
+        Load {
             asked: ReadOptions { format: self.format.clone(), ..ReadOptions::default() },
             weights: self.sample_weights.clone(),
             offsets: self.offsets.clone(),
             as_f32: model.training.precision == Precision::F32,
             scale: self.scale,
             ..Load::default()
-        };
-        let (data, weights) = Dataset::load_as(path, &load, &model.reading)?;
-        let by_name = matches!(*data.features.feature_ids, FeatureIds::Words(_));
-        let hashed = model.reading.hash_bits.is_some();
-        if !hashed && by_name != model.words.is_some() && data.rows.nonzeros() > 0 {
-            let [model, data] = if by_name { ["number", "name"] } else { ["name", "number"] };
-            let what = format!("the model knows its features by {model}, and these data by {data}");
-            return Err(Error::data(Place::file(path), what, "give data in the format it was trained on"));
         }
+    }
+
+    /// The task that training on these data would solve, with the classes of the model.
+    fn task(&self, model: &Model, path: &Path, data: Dataset, weights: Option<Vec<f64>>) -> Result<Task> {
+        let has_rows = data.rows.nonzeros() > 0;
+        check_names(model, path, &data.features, has_rows)?;
         if model.heads.is_some() && data.offsets.is_some() {
             let what = format!("{} is not for more than two classes or labels", Parameter::Offset);
             return Err(Error::call(what, "give data without offsets"));
@@ -205,5 +192,78 @@ impl Certify {
             _ => return Ok(()),
         };
         Err(Error::data(Place::file(data), what, hint))
+    }
+}
+
+/// Rejects features by name for a model that knows them by number, and the reverse.
+fn check_names(model: &Model, data: &Path, features: &Features, has_rows: bool) -> Result<()> {
+    let by_name = matches!(*features.feature_ids, FeatureIds::Words(_));
+    let hashed = model.reading.hash_bits.is_some();
+    if !hashed && by_name != model.words.is_some() && has_rows {
+        let [model, data_by] = if by_name { ["number", "name"] } else { ["name", "number"] };
+        let what = format!("the model knows its features by {model}, and these data by {data_by}");
+        return Err(Error::data(Place::file(data), what, "give data in the format it was trained on"));
+    }
+    Ok(())
+}
+
+/// The weights of a model, its penalty factors and its bounds on the columns of other data. Features that only the model has
+/// are columns behind these.
+struct Placed {
+    start: Start,
+    strangers: Vec<String>,
+    factors: Option<Vec<f64>>,
+    bounds: Option<Vec<[f64; 2]>>,
+    known: usize, // columns of the data
+}
+
+impl Placed {
+    /// The weights on these columns. Weights outside of the bounds are an error.
+    fn of(certify: &Certify, model: &Model, features: &Features) -> Result<Placed> {
+        let (start, strangers) = start_with_strangers(model, features);
+        let factors = certify.factors.as_ref().map(|factors| factors.on_with(features, &strangers));
+        let bounds = certify.bounds.as_ref().map(|bounds| bounds.on_with(features, &strangers));
+        let placed = Placed { start, strangers, factors, bounds, known: features.columns() };
+        let weighted_penalty = placed.weighted_penalty(certify);
+        let all = placed.start.to_heads();
+        let mut each = all.iter().flat_map(|head| head.columns.iter().zip(&head.weights));
+        if let Some((&j, _)) = each.find(|(j, w)| !weighted_penalty.one(**j as usize).admits(**w)) {
+            let column = j as usize;
+            let unit = if column < placed.known { features.scaling.factor(column) } else { 1.0 };
+            let [low, high] = weighted_penalty.range(column).map(|bound| bound * unit);
+            let feature = placed.name(column, features);
+            let what = format!("the weight of '{}' is not between {low} and {high}", excerpt(&feature));
+            return Err(Error::call(what, "give the bounds of the training run"));
+        }
+        Ok(placed)
+    }
+
+    fn columns(&self) -> usize {
+        self.known + self.strangers.len()
+    }
+
+    fn name(&self, column: usize, features: &Features) -> String {
+        match column < self.known {
+            true => features.name(column),
+            false => self.strangers[column - self.known].clone(),
+        }
+    }
+
+    fn weighted_penalty(&self, certify: &Certify) -> WeightedPenalty<'_> {
+        WeightedPenalty {
+            penalty: certify.penalty,
+            factors: self.factors.as_deref(),
+            nonnegative: certify.nonnegative,
+            bounds: self.bounds.as_deref(),
+        }
+    }
+
+    /// The feature with the largest violation.
+    fn worst(&self, certificate: &Certificate, features: &Features) -> Option<String> {
+        match certificate.worst {
+            Worst::Column(column) => Some(self.name(column, features)),
+            Worst::Bias => Some("(bias)".to_string()),
+            Worst::Nowhere => None,
+        }
     }
 }
