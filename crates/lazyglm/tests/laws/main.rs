@@ -69,3 +69,4 @@ mod tables_text;
 mod tf_idf;
 mod toy;
 mod tune;
+mod wrong_rows;

@@ -9,11 +9,13 @@ use crate::util::error::excerpt;
 const SHOWN: usize = 8;
 
 /// The kinds in the order of notes, with their nouns.
-const KINDS: [(&str, &str); 8] = [
+const KINDS: [(&str, &str); 10] = [
     ("number", "numbers"),
     ("category", "categories"),
     ("text", "texts"),
     ("date", "dates"),
+    ("time of day", "times of day"),
+    ("duration", "durations"),
     ("list", "lists"),
     ("map", "maps"),
     ("offset", "offsets"),
@@ -99,6 +101,8 @@ fn word(kind: ColumnKind) -> &'static str {
         ColumnKind::Category => "category",
         ColumnKind::Text => "text",
         ColumnKind::Date | ColumnKind::Time => "date",
+        ColumnKind::Clock => "time of day",
+        ColumnKind::Duration => "duration",
         ColumnKind::Offset => "offset",
         ColumnKind::Target => "target",
         ColumnKind::Dropped => "dropped",
@@ -111,7 +115,9 @@ fn held(holds: Holds) -> &'static str {
         Holds::Names => "category",
         Holds::Texts => "text",
         Holds::Dates | Holds::Times => "date",
-        Holds::Lists | Holds::Vectors | Holds::Pairs | Holds::Indices => "list",
+        Holds::Clocks => "time of day",
+        Holds::Durations => "duration",
+        Holds::Lists | Holds::Sums | Holds::Vectors | Holds::Pairs | Holds::Indices => "list",
         Holds::Maps => "map",
     }
 }

@@ -1,6 +1,7 @@
 //! The first cells of a column, and what they make of it.
 
 use super::cells::{is_code, is_long};
+use super::spans::{clock, duration};
 use super::{Column, ColumnKind, Wanted, When, is_missing, is_placeholder, number};
 
 use std::collections::HashSet;
@@ -25,7 +26,9 @@ pub(in crate::data::format) struct FirstCells {
     sum: f64,
     codes: usize,
     dates: usize,
-    times: usize, // dates with a time of day
+    times: usize,  // dates with a time of day
+    clocks: usize, // times of day without a date
+    durations: usize,
     placeholders: usize,
     others: usize,
     spaced: usize,          // words of the first cells that are judged
@@ -74,6 +77,12 @@ impl FirstCells {
         if let Some(when) = When::parse(word) {
             return self.see_when(when);
         }
+        if let Some(seconds) = clock(word) {
+            return self.see_clock(seconds);
+        }
+        if let Some(seconds) = duration(word) {
+            return self.see_duration(seconds);
+        }
         self.others += 1;
         if self.others <= JUDGED {
             self.spaced += word.split_whitespace().count();
@@ -90,6 +99,18 @@ impl FirstCells {
         self.sum += when.years();
     }
 
+    /// Looks at a time of day, in seconds since midnight.
+    pub fn see_clock(&mut self, seconds: f64) {
+        self.clocks += 1;
+        self.sum += seconds / 3600.0;
+    }
+
+    /// Looks at a duration.
+    pub fn see_duration(&mut self, seconds: f64) {
+        self.durations += 1;
+        self.sum += seconds;
+    }
+
     /// Looks at bytes that are no text. The parser reports their place.
     pub fn see_no_text(&mut self) {
         self.others += 1;
@@ -101,9 +122,19 @@ impl FirstCells {
         self.structures = true;
     }
 
+    /// Whether there are arrays or objects.
+    pub fn has_structures(&self) -> bool {
+        self.structures
+    }
+
     /// Whether all cells are missing.
     pub fn is_empty(&self) -> bool {
-        self.numbers + self.codes + self.placeholders + self.others + self.dates + self.times == 0
+        self.numbers + self.codes + self.placeholders + self.others + self.moments() == 0
+    }
+
+    /// Number of dates, times and durations.
+    fn moments(&self) -> usize {
+        self.dates + self.times + self.clocks + self.durations
     }
 
     /// Whether all values are text.
@@ -118,19 +149,27 @@ impl FirstCells {
 
     /// The mean of the numbers, or 0 without numbers.
     fn mean(&self) -> f64 {
-        let mean = self.sum / (self.numbers + self.dates + self.times).max(1) as f64;
+        let mean = self.sum / (self.numbers + self.moments()).max(1) as f64;
         if mean.is_finite() { mean } else { 0.0 }
     }
 
     /// Whether all cells are numbers, but for a few words that stand for missing numbers.
     fn is_number(&self) -> bool {
         let few = self.words.len() <= WORDS && self.others * NUMBERS_PER_WORD <= self.numbers;
-        self.codes + self.dates + self.times == 0 && (self.is_empty() || self.numbers > 0 && few)
+        self.codes + self.moments() == 0 && (self.is_empty() || self.numbers > 0 && few)
     }
 
-    /// Whether all cells are dates, with or without a time.
-    fn is_date(&self) -> bool {
-        self.dates + self.times > 0 && self.numbers + self.codes + self.others == 0
+    /// The kind of a column whose cells are all dates, with or without a time, all times of day, or all durations.
+    fn kind_of_time(&self) -> Option<ColumnKind> {
+        let (all, others) = (self.moments(), self.numbers + self.codes + self.others);
+        match () {
+            _ if all == 0 || others > 0 => None,
+            _ if self.dates + self.times == all && self.times > 0 => Some(ColumnKind::Time),
+            _ if self.dates == all => Some(ColumnKind::Date),
+            _ if self.clocks == all => Some(ColumnKind::Clock),
+            _ if self.durations == all => Some(ColumnKind::Duration),
+            _ => None,
+        }
     }
 
     /// Whether the cells look like sentences: several words each, and few cells alike.
@@ -144,7 +183,7 @@ impl FirstCells {
     pub fn decide(self, name: &str, wanted: &Wanted) -> Column {
         match () {
             _ if self.is_number() => self.into_number(name, wanted),
-            _ if self.is_date() => self.into_date(name, wanted),
+            _ if self.kind_of_time().is_some() => self.into_time(name, wanted),
             _ if self.is_prose() => wanted.column(name, ColumnKind::Text),
             _ => Column::new(name, ColumnKind::Category),
         }
@@ -157,15 +196,15 @@ impl FirstCells {
         match self.is_number() {
             _ if self.structures => None,
             true => Some(self.into_number(name, wanted)),
-            false if self.is_date() => Some(self.into_date(name, wanted)),
+            false if self.kind_of_time().is_some() => Some(self.into_time(name, wanted)),
             false if text_only && self.is_prose() => Some(wanted.column(name, ColumnKind::Text)),
             false if text_only || self.codes > 0 => Some(Column::new(name, ColumnKind::Category)),
             false => None,
         }
     }
 
-    fn into_date(self, name: &str, wanted: &Wanted) -> Column {
-        let kind = if self.times > 0 { ColumnKind::Time } else { ColumnKind::Date };
+    fn into_time(self, name: &str, wanted: &Wanted) -> Column {
+        let kind = self.kind_of_time().unwrap_or(ColumnKind::Category);
         Column { missing: wanted.missing.fill(self.mean()), ..Column::new(name, kind) }
     }
 
