@@ -39,6 +39,7 @@ mod log_link;
 mod long_runs;
 mod loss;
 mod mean;
+mod messy;
 mod newton;
 mod newton_curvature;
 mod newton_hard;

@@ -108,8 +108,11 @@ impl Line<'_> {
     }
 }
 
-/// A hint for text that seems to be Latin-1: a letter with an accent, beside an ASCII letter.
+/// A hint for text that seems to be UTF-16, by its first bytes, or Latin-1: a letter with an accent, beside an ASCII letter.
 fn latin1_hint(text: &[u8], bad: usize) -> Option<&'static str> {
+    if let Some([0xff, 0xfe] | [0xfe, 0xff]) = text.get(bad..bad + 2) {
+        return Some("; it seems to be UTF-16: iconv -f UTF-16 -t UTF-8 OLD > NEW");
+    }
     let letter = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphabetic);
     let accent = matches!(text.get(bad), Some(0xc0..=0xfe));
     (accent && (letter(bad.checked_sub(1)) || letter(Some(bad + 1))))

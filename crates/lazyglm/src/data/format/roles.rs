@@ -70,6 +70,31 @@ impl FormatSpec {
         (!kinds.is_empty()).then(|| format!("columns: {}", kinds.join(", ")))
     }
 
+    /// The columns of a table that hold numbers, dates, times or durations.
+    pub(crate) fn number_columns(&self) -> Vec<String> {
+        self.columns_of(&[
+            ColumnKind::Number,
+            ColumnKind::Date,
+            ColumnKind::Time,
+            ColumnKind::Clock,
+            ColumnKind::Duration,
+        ])
+    }
+
+    /// The columns of a table that hold names, by the decision of the first rows or by their type.
+    pub(crate) fn category_columns(&self) -> Vec<String> {
+        self.columns_of(&[ColumnKind::Category])
+    }
+
+    fn columns_of(&self, kinds: &[ColumnKind]) -> Vec<String> {
+        let columns = Known::of(self).map(|known| known.columns).unwrap_or_default();
+        columns
+            .iter()
+            .filter(|column| kinds.contains(&column.kind))
+            .map(|column| column.name.clone())
+            .collect()
+    }
+
     /// The columns of text in a table: all of them, or those whose terms are weighted by idf.
     pub(crate) fn text_columns(&self, with_idf: bool) -> Vec<String> {
         let is_text = |column: &Column| match &column.text {

@@ -12,6 +12,9 @@ const WORDS: usize = 2;
 /// So many numbers for each cell that is neither a number nor a usual placeholder: the column is one of numbers.
 const NUMBERS_PER_WORD: usize = 20;
 
+/// More names for each number than this: the numbers are names as well.
+const NAMES_PER_NUMBER: usize = 4;
+
 /// Number of cells that are judged to be sentences or names.
 const JUDGED: usize = 1000;
 /// Fewest cells that can be judged.
@@ -31,6 +34,8 @@ pub(in crate::data::format) struct FirstCells {
     durations: usize,
     placeholders: usize,
     others: usize,
+    written: usize, // of these, numbers that are written as text where numbers have a type
+    written_sum: f64,
     spaced: usize,          // words of the first cells that are judged
     distinct: HashSet<u64>, // hashes of these cells
     words: Vec<String>,     // the first distinct cells that are neither numbers nor placeholders
@@ -67,9 +72,13 @@ impl FirstCells {
 
     /// Looks at a text of a format that tells text from numbers.
     pub fn see_text(&mut self, text: &str) {
-        match is_placeholder(text) {
-            true => self.placeholders += 1,
-            false => self.see_word(text),
+        match number(text).filter(|x| x.is_finite() && !is_code(text)) {
+            _ if is_placeholder(text) => self.placeholders += 1,
+            Some(x) => {
+                (self.written, self.written_sum) = (self.written + 1, self.written_sum + x);
+                self.see_other(text); // a name, unless other values are numbers
+            }
+            None => self.see_word(text),
         }
     }
 
@@ -83,13 +92,17 @@ impl FirstCells {
         if let Some(seconds) = duration(word) {
             return self.see_duration(seconds);
         }
+        self.see_other(word);
+        if self.words.len() <= WORDS && !self.words.iter().any(|known| known == word) {
+            self.words.push(word.to_string());
+        }
+    }
+
+    fn see_other(&mut self, word: &str) {
         self.others += 1;
         if self.others <= JUDGED {
             self.spaced += word.split_whitespace().count();
             self.distinct.insert(XxHash3_64::oneshot(word.as_bytes()));
-        }
-        if self.words.len() <= WORDS && !self.words.iter().any(|known| known == word) {
-            self.words.push(word.to_string());
         }
     }
 
@@ -149,13 +162,15 @@ impl FirstCells {
 
     /// The mean of the numbers, or 0 without numbers.
     fn mean(&self) -> f64 {
-        let mean = self.sum / (self.numbers + self.moments()).max(1) as f64;
+        let written = if self.numbers > 0 { (self.written, self.written_sum) } else { (0, 0.0) };
+        let mean = (self.sum + written.1) / (self.numbers + written.0 + self.moments()).max(1) as f64;
         if mean.is_finite() { mean } else { 0.0 }
     }
 
     /// Whether all cells are numbers, but for a few words that stand for missing numbers.
     fn is_number(&self) -> bool {
-        let few = self.words.len() <= WORDS && self.others * NUMBERS_PER_WORD <= self.numbers;
+        let (words, numbers) = (self.others - self.written, self.numbers + self.written);
+        let few = self.words.len() <= WORDS && words * NUMBERS_PER_WORD <= numbers;
         self.codes + self.moments() == 0 && (self.is_empty() || self.numbers > 0 && few)
     }
 
@@ -199,6 +214,9 @@ impl FirstCells {
             false if self.kind_of_time().is_some() => Some(self.into_time(name, wanted)),
             false if text_only && self.is_prose() => Some(wanted.column(name, ColumnKind::Text)),
             false if text_only || self.codes > 0 => Some(Column::new(name, ColumnKind::Category)),
+            false if self.others - self.written > NAMES_PER_NUMBER * self.numbers => {
+                Some(Column::new(name, ColumnKind::Category)) // a few names are written as numbers
+            }
             false => None,
         }
     }

@@ -12,7 +12,7 @@ use crate::util::registry::{listed, suggest_all};
 use std::collections::{HashMap, HashSet};
 
 /// Default names of the target column.
-const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
+pub(super) const TARGETS: [&str; 4] = ["target", "label", "y", "class"];
 
 /// Reads the header and decides the kind of each column.
 pub(in crate::data::format) fn open(opening: &Opening) -> Result<FormatSpec> {
